@@ -1,0 +1,58 @@
+"""Exceptions and statuses that a user of Asperity meets."""
+
+from __future__ import annotations
+
+import enum
+
+__all__ = ["AsperityError", "AsperityWarning", "ModelError", "SimulationError", "Status"]
+
+
+class AsperityError(Exception):
+    """Base class of every error that Asperity raises on purpose."""
+
+
+class ModelError(AsperityError, ValueError):
+    """A model, or a parameter of one, cannot be used; the message names the offending element."""
+
+
+class SimulationError(AsperityError, RuntimeError):
+    """A simulation cannot go on (raised only where a status was not asked for)."""
+
+
+class AsperityWarning(UserWarning):
+    """Something in a model is ignored or unusual, and the user should know."""
+
+
+class Status(enum.IntEnum):
+    """How an advance ended.
+
+    Anything but ``SUCCESS`` means that the simulation stopped early; the state is then that of the
+    last accepted step.
+    """
+
+    SUCCESS = 0
+    NOT_CONVERGED = 1
+    STEP_TOO_SMALL = 2
+    NON_FINITE = 3
+    CAPACITY = 4
+    INTERRUPTED = 5
+
+    @property
+    def message(self) -> str:
+        """A sentence for the user."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    Status.SUCCESS: "The simulation reached the requested time.",
+    Status.NOT_CONVERGED: "The contact solver did not reach its tolerance within the iteration "
+    "limit; see the residual in the report, and use a smaller time step or error control.",
+    Status.STEP_TOO_SMALL: "Error control reached the smallest step without meeting the accuracy; "
+    "the model may have a discontinuity or an unstable controller.",
+    Status.NON_FINITE: "The next state would have been NaN or infinite; the last finite state was "
+    "kept.",
+    Status.CAPACITY: "The model produced more contacts or constraints than MuJoCo's memory holds; "
+    'enlarge it with <size memory="..."/>.',
+    Status.INTERRUPTED: "The simulation was interrupted; everything up to the last accepted step "
+    "was kept.",
+}
