@@ -1,0 +1,126 @@
+"""Calls from compiled code to C functions given by their address, and raw memory access.
+
+The address travels as an int64, so compiled callers stay cacheable (a ctypes function used as a
+global would not be).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+__all__ = [
+    "call_method",
+    "call_p",
+    "call_pp",
+    "call_ppdpp",
+    "call_ppip",
+    "call_pppd",
+    "load_address",
+    "load_double",
+    "load_int",
+    "store_double",
+    "store_int",
+]
+
+_I64 = ir.IntType(64)
+_I32 = ir.IntType(32)
+_F64 = ir.DoubleType()
+
+
+def _call(
+    name: str, arguments: list[tuple[Any, ir.Type]], returns: tuple[Any, ir.Type] | None
+) -> Any:
+    """Make an intrinsic that calls the C function at an address."""
+    result_type = ir.VoidType() if returns is None else returns[1]
+    numba_result = types.void if returns is None else returns[0]
+    function_type = ir.FunctionType(result_type, [low for _, low in arguments])
+    signature_arguments = [high for high, _ in arguments]
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = builder.inttoptr(args[0], function_type.as_pointer())
+        values = [
+            builder.trunc(value, _I32) if low == _I32 else value
+            for value, (_, low) in zip(args[1:], arguments, strict=True)
+        ]
+        result = builder.call(pointer, values)
+        return context.get_dummy_value() if returns is None else result
+
+    sig = numba_result(types.int64, *signature_arguments)
+    count = len(arguments)
+    # An intrinsic's typing function must list its parameters by name.
+    parameters = ", ".join(f"a{i}" for i in range(count))
+    namespace: dict[str, Any] = {"sig": sig, "codegen": codegen}
+    exec(
+        f"def {name}(typingctx, address, {parameters}):\n    return sig, codegen",
+        namespace,
+    )
+    return intrinsic(namespace[name])
+
+
+_P = (types.int64, _I64)
+_D = (types.float64, _F64)
+_N = (types.int64, _I32)
+
+call_p = _call("call_p", [_P], None)
+call_pp = _call("call_pp", [_P, _P], None)
+call_pppd = _call("call_pppd", [_P, _P, _P, _D], None)
+call_ppip = _call("call_ppip", [_P, _P, _N, _P], None)
+call_ppdpp = _call("call_ppdpp", [_P, _P, _D, _P, _P], None)
+call_method = _call("call_method", [_P, _P, _P, _D], (types.int64, _I64))
+
+
+@intrinsic
+def load_address(typingctx: Any, address: Any) -> Any:
+    """Read the 64-bit integer (or pointer) at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(builder.inttoptr(args[0], _I64.as_pointer()))
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
+def load_int(typingctx: Any, address: Any) -> Any:
+    """Read the C ``int`` at an address, as an int64."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.sext(builder.load(builder.inttoptr(args[0], _I32.as_pointer())), _I64)
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
+def load_double(typingctx: Any, address: Any) -> Any:
+    """Read the double at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(builder.inttoptr(args[0], _F64.as_pointer()))
+
+    return types.float64(types.int64), codegen
+
+
+@intrinsic
+def store_int(typingctx: Any, address: Any, value: Any) -> Any:
+    """Write a C ``int`` at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = builder.inttoptr(args[0], _I32.as_pointer())
+        builder.store(builder.trunc(args[1], _I32), pointer)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
+@intrinsic
+def store_double(typingctx: Any, address: Any, value: Any) -> Any:
+    """Write a double at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[1], builder.inttoptr(args[0], _F64.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.float64), codegen

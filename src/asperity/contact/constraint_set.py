@@ -1,0 +1,68 @@
+"""The constraint set: scalar constraints (limits, equalities, dry friction, actuators) at one state.
+
+Each constraint is one row with a Jacobian over at most two kinematic trees, in solver velocities
+(see `asperity.contact.contact_set` for spatial trees):
+
+    ċ = row(tree 1) · v(tree 1) + row(tree 2) · v(tree 2).
+
+Kinds
+-----
+``EQUALITY``   c = 0; ``position`` is the present violation [m or rad].
+``LIMIT``      c ≥ 0; ``position`` is the present distance to the limit [m or rad].
+``FRICTION``   dry friction of a joint or tendon; ``upper`` is the largest force [N or Nm],
+               ``lower`` the velocity [m/s or rad/s] that regularises it.
+``ACTUATOR``   linear feedback ``f = clamp(force − proportional·(c⁺ − c) − derivative·(ċ⁺ − ċ))`` to
+               [``lower``, ``upper``]; ``force`` is the value at the present state.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Layout, Table
+
+__all__ = ["ACTUATOR", "CONSTRAINT_SET", "EQUALITY", "FRICTION", "LIMIT", "new_constraint_set"]
+
+EQUALITY = 0
+LIMIT = 1
+FRICTION = 2
+ACTUATOR = 3
+
+CONSTRAINT_SET = Layout(
+    "constraint set",
+    counts="i8[:]",  # number of rows, number of Jacobian entries
+    kind="i8[:]",
+    tree="i8[:,:]",  # −1 where the second tree is missing
+    start="i8[:,:]",  # entries [start 0, start 1) belong to tree 1, [start 1, start 2) to tree 2
+    dof="i8[:]",  # one per Jacobian entry
+    jacobian="f8[:]",
+    position="f8[:]",
+    force="f8[:]",
+    proportional="f8[:]",
+    derivative="f8[:]",
+    lower="f8[:]",
+    upper="f8[:]",
+    inverse_mass="f8[:]",  # diagonal estimate of J M⁻¹ Jᵀ
+    source="i8[:]",  # MuJoCo's constraint row, or −1 − output index of an actuator
+)
+
+
+def new_constraint_set(rows: int, entries: int) -> Table:
+    """Allocate a constraint set for so many rows and Jacobian entries."""
+    return Table(
+        CONSTRAINT_SET,
+        counts=np.zeros(2, np.int64),
+        kind=np.zeros(rows, np.int64),
+        tree=np.zeros((rows, 2), np.int64),
+        start=np.zeros((rows, 3), np.int64),
+        dof=np.zeros(entries, np.int64),
+        jacobian=np.zeros(entries),
+        position=np.zeros(rows),
+        force=np.zeros(rows),
+        proportional=np.zeros(rows),
+        derivative=np.zeros(rows),
+        lower=np.zeros(rows),
+        upper=np.zeros(rows),
+        inverse_mass=np.zeros(rows),
+        source=np.zeros(rows, np.int64),
+    )

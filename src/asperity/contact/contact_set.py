@@ -1,0 +1,89 @@
+"""The contact set: geometry and material of every contact at one configuration.
+
+Conventions, stated here once and used everywhere
+-------------------------------------------------
+A contact joins geom 1 (side A) and geom 2 (side B). Its normal points from geom 1 to geom 2; the
+signed distance is negative where the geoms overlap. The contact velocity is that of B relative to A
+in the contact frame, with the axes (tangent 1, tangent 2, normal), so a positive third component
+separates. Impulses and forces are those on B; A receives their opposite.
+
+Bodies appear as *links*: a moving body that touches something. A link's spatial velocity is (angular,
+linear) in world axes, the linear part taken at the centre of mass of the link's kinematic tree
+(the reference point of MuJoCo's ``cdof``). With it the contact velocity is
+
+    v_c = jacobian_b · V_b − jacobian_a · V_a + surface_velocity,
+
+where a side that is fixed to the world has link −1 and no term. A link belongs to a tree. If the tree is
+*spatial* (one free body), its solver velocity is V itself; otherwise V is the sum over the degrees
+of freedom between the link and the world, ``V = Σ chain_column[i] · v[chain_dof[i]]``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Layout, Table
+
+__all__ = ["CONTACT_SET", "COUNT_CONTACTS", "COUNT_LINKS", "new_contact_set"]
+
+COUNT_CONTACTS = 0
+COUNT_LINKS = 1
+
+CONTACT_SET = Layout(
+    "contact set",
+    counts="i8[:]",  # number of contacts, number of links
+    # one entry per link
+    link_tree="i8[:]",
+    link_start="i8[:]",  # first entry in the chain arrays; meaningless for spatial trees
+    link_size="i8[:]",
+    chain_dof="i8[:]",
+    chain_column="f8[:,:]",  # (angular, linear)
+    # one row per contact
+    link="i8[:,:]",  # A, B; −1 for a body fixed to the world
+    jacobian_a="f8[:,:,:]",  # rows t1, t2, n against (angular, linear) of A
+    jacobian_b="f8[:,:,:]",
+    signed_distance="f8[:]",  # [m]
+    stiffness="f8[:]",  # [N/m]
+    dissipation="f8[:]",  # Hunt–Crossley [s/m]
+    static_friction="f8[:]",
+    dynamic_friction="f8[:]",
+    stiction_tolerance="f8[:]",  # [m/s]
+    surface_velocity="f8[:,:]",  # of B relative to A along t1, t2 [m/s]
+    geom="i8[:,:]",
+    source="i8[:]",  # index among MuJoCo's contacts
+    point="f8[:,:]",  # [m], world
+    frame="f8[:,:]",  # t1, t2, n in world axes, row by row
+)
+
+
+def new_contact_set(contacts: int, links: int, chain: int) -> Table:
+    """Allocate a contact set.
+
+    Parameters
+    ----------
+    contacts, links, chain : int
+        Capacities: contacts, moving bodies, and the total length of the links' chains of dofs.
+    """
+    return Table(
+        CONTACT_SET,
+        counts=np.zeros(2, np.int64),
+        link_tree=np.zeros(links, np.int64),
+        link_start=np.zeros(links, np.int64),
+        link_size=np.zeros(links, np.int64),
+        chain_dof=np.zeros(chain, np.int64),
+        chain_column=np.zeros((chain, 6)),
+        link=np.zeros((contacts, 2), np.int64),
+        jacobian_a=np.zeros((contacts, 3, 6)),
+        jacobian_b=np.zeros((contacts, 3, 6)),
+        signed_distance=np.zeros(contacts),
+        stiffness=np.zeros(contacts),
+        dissipation=np.zeros(contacts),
+        static_friction=np.zeros(contacts),
+        dynamic_friction=np.zeros(contacts),
+        stiction_tolerance=np.zeros(contacts),
+        surface_velocity=np.zeros((contacts, 2)),
+        geom=np.zeros((contacts, 2), np.int64),
+        source=np.zeros(contacts, np.int64),
+        point=np.zeros((contacts, 3)),
+        frame=np.zeros((contacts, 9)),
+    )

@@ -1,0 +1,230 @@
+"""Block-sparse Cholesky factorization over kinematic trees.
+
+The Hessian has a dense diagonal block per tree (its lower triangle is used) and, for every pair of
+coupled trees, a block with the rows of the tree that is eliminated first. With the factor H = L Lᵀ
+the diagonal blocks become L_ii and the couplings L_jiᵀ, in place. Blocks of two free bodies, 6 × 6,
+have their own unrolled kernels, because most scenes consist of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import compiled
+from asperity.convex.problem import PROBLEM
+
+__all__ = ["factorize", "solve"]
+
+_problem = PROBLEM.get
+
+
+@compiled
+def _cholesky(block, start, n, inverse, dof):
+    """Factorize a dense block in place; False if it is not positive definite."""
+    for i in range(n):
+        row_i = start + i * n
+        for j in range(i):
+            row_j = start + j * n
+            value = block[row_i + j]
+            for k in range(j):
+                value -= block[row_i + k] * block[row_j + k]
+            block[row_i + j] = value * inverse[dof + j]
+        value = block[row_i + i]
+        for k in range(i):
+            value -= block[row_i + k] * block[row_i + k]
+        if not value > 0.0:
+            return False
+        root = np.sqrt(value)
+        block[row_i + i] = root
+        inverse[dof + i] = 1.0 / root
+    return True
+
+
+@compiled
+def _substitute(block, start, n, inverse, dof, coupling, at, m):
+    """Replace an n × m coupling U by L⁻¹ U."""
+    for i in range(n):
+        row = at + i * m
+        for k in range(i):
+            value = block[start + i * n + k]
+            other = at + k * m
+            for c in range(m):
+                coupling[row + c] -= value * coupling[other + c]
+        scale = inverse[dof + i]
+        for c in range(m):
+            coupling[row + c] *= scale
+
+
+@compiled
+def _substitute_6(block, start, inverse, dof, coupling, at):
+    for i in range(6):
+        row = at + 6 * i
+        c0 = coupling[row]
+        c1 = coupling[row + 1]
+        c2 = coupling[row + 2]
+        c3 = coupling[row + 3]
+        c4 = coupling[row + 4]
+        c5 = coupling[row + 5]
+        for k in range(i):
+            value = block[start + 6 * i + k]
+            other = at + 6 * k
+            c0 -= value * coupling[other]
+            c1 -= value * coupling[other + 1]
+            c2 -= value * coupling[other + 2]
+            c3 -= value * coupling[other + 3]
+            c4 -= value * coupling[other + 4]
+            c5 -= value * coupling[other + 5]
+        scale = inverse[dof + i]
+        coupling[row] = c0 * scale
+        coupling[row + 1] = c1 * scale
+        coupling[row + 2] = c2 * scale
+        coupling[row + 3] = c3 * scale
+        coupling[row + 4] = c4 * scale
+        coupling[row + 5] = c5 * scale
+
+
+@compiled
+def _downdate(coupling, a, na, b, nb, n, target, at):
+    """target(na × nb) −= U_aᵀ U_b, with U_a (n × na) and U_b (n × nb)."""
+    for q in range(na):
+        row = at + q * nb
+        for k in range(n):
+            value = coupling[a + k * na + q]
+            other = b + k * nb
+            for r in range(nb):
+                target[row + r] -= value * coupling[other + r]
+
+
+@compiled
+def _downdate_6(coupling, a, b, target, at):
+    for q in range(6):
+        row = at + 6 * q
+        t0 = 0.0
+        t1 = 0.0
+        t2 = 0.0
+        t3 = 0.0
+        t4 = 0.0
+        t5 = 0.0
+        for k in range(6):
+            value = coupling[a + 6 * k + q]
+            other = b + 6 * k
+            t0 += value * coupling[other]
+            t1 += value * coupling[other + 1]
+            t2 += value * coupling[other + 2]
+            t3 += value * coupling[other + 3]
+            t4 += value * coupling[other + 4]
+            t5 += value * coupling[other + 5]
+        target[row] -= t0
+        target[row + 1] -= t1
+        target[row + 2] -= t2
+        target[row + 3] -= t3
+        target[row + 4] -= t4
+        target[row + 5] -= t5
+
+
+@compiled
+def factorize(problem, first, last):
+    """Factorize the blocks of the trees listed at ``first .. last``; False if not positive."""
+    listed = _problem(problem, "island_tree")
+    tree_start = _problem(problem, "tree_start")
+    tree_size = _problem(problem, "tree_size")
+    block_start = _problem(problem, "block_start")
+    column_start = _problem(problem, "column_start")
+    column_size = _problem(problem, "column_size")
+    entry_tree = _problem(problem, "entry_tree")
+    entry_block = _problem(problem, "entry_block")
+    pair_entry = _problem(problem, "pair_entry")
+    factor = _problem(problem, "factor")
+    inverse = _problem(problem, "factor_inverse_diagonal")
+    coupling = _problem(problem, "coupling")
+    for index in range(first, last):
+        tree = listed[index]
+        n = tree_size[tree]
+        dof = tree_start[tree]
+        start = block_start[tree]
+        if not _cholesky(factor, start, n, inverse, dof):
+            return False
+        entries = column_start[tree]
+        end = entries + column_size[tree]
+        for entry in range(entries, end):
+            m = tree_size[entry_tree[entry]]
+            if n == 6 and m == 6:
+                _substitute_6(factor, start, inverse, dof, coupling, entry_block[entry])
+            else:
+                _substitute(factor, start, n, inverse, dof, coupling, entry_block[entry], m)
+        for entry in range(entries, end):
+            other = entry_tree[entry]
+            m = tree_size[other]
+            a = entry_block[entry]
+            if n == 6 and m == 6:
+                _downdate_6(coupling, a, a, factor, block_start[other])
+            else:
+                _downdate(coupling, a, m, a, m, n, factor, block_start[other])
+            for later in range(entry + 1, end):
+                third = entry_tree[later]
+                target = entry_block[pair_entry[other, third]]
+                p = tree_size[third]
+                b = entry_block[later]
+                if n == 6 and m == 6 and p == 6:
+                    _downdate_6(coupling, a, b, coupling, target)
+                else:
+                    _downdate(coupling, a, m, b, p, n, coupling, target)
+    return True
+
+
+@compiled
+def solve(problem, first, last, x):
+    """Solve H x = b in place for the dofs of the trees listed at ``first .. last``."""
+    listed = _problem(problem, "island_tree")
+    tree_start = _problem(problem, "tree_start")
+    tree_size = _problem(problem, "tree_size")
+    block_start = _problem(problem, "block_start")
+    column_start = _problem(problem, "column_start")
+    column_size = _problem(problem, "column_size")
+    entry_tree = _problem(problem, "entry_tree")
+    entry_block = _problem(problem, "entry_block")
+    factor = _problem(problem, "factor")
+    inverse = _problem(problem, "factor_inverse_diagonal")
+    coupling = _problem(problem, "coupling")
+    for index in range(first, last):
+        tree = listed[index]
+        n = tree_size[tree]
+        dof = tree_start[tree]
+        start = block_start[tree]
+        for i in range(n):
+            value = x[dof + i]
+            row = start + i * n
+            for k in range(i):
+                value -= factor[row + k] * x[dof + k]
+            x[dof + i] = value * inverse[dof + i]
+        for entry in range(column_start[tree], column_start[tree] + column_size[tree]):
+            other = entry_tree[entry]
+            m = tree_size[other]
+            at = entry_block[entry]
+            target = tree_start[other]
+            for k in range(n):
+                value = x[dof + k]
+                row = at + k * m
+                for r in range(m):
+                    x[target + r] -= coupling[row + r] * value
+    for index in range(last - 1, first - 1, -1):
+        tree = listed[index]
+        n = tree_size[tree]
+        dof = tree_start[tree]
+        start = block_start[tree]
+        for entry in range(column_start[tree], column_start[tree] + column_size[tree]):
+            other = entry_tree[entry]
+            m = tree_size[other]
+            at = entry_block[entry]
+            source = tree_start[other]
+            for k in range(n):
+                value = 0.0
+                row = at + k * m
+                for r in range(m):
+                    value += coupling[row + r] * x[source + r]
+                x[dof + k] -= value
+        for i in range(n - 1, -1, -1):
+            value = x[dof + i]
+            for k in range(i + 1, n):
+                value -= factor[start + k * n + i] * x[dof + k]
+            x[dof + i] = value * inverse[dof + i]

@@ -1,0 +1,250 @@
+"""The graph of trees: islands, elimination order and symbolic factorization.
+
+Two trees couple when a contact or a constraint joins them. Islands are its components: they are
+solved one by one, so each converges and ends on its own. The order is minimum degree, weighted by
+the trees' sizes. The symbolic factorization is kept as long as every coupling has a block in it and
+the components are the same ones.
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import compiled
+from asperity.contact.constraint_set import CONSTRAINT_SET
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.problem import PROBLEM
+
+__all__ = ["build_graph"]
+
+_problem = PROBLEM.get
+_contacts = CONTACT_SET.get
+_rows = CONSTRAINT_SET.get
+
+OK = 0
+PATTERN_CHANGED = 1
+COUPLING_TOO_SMALL = -1
+
+
+@compiled
+def _root(parent, tree):
+    while parent[tree] != tree:
+        parent[tree] = parent[parent[tree]]
+        tree = parent[tree]
+    return tree
+
+
+@compiled
+def _trees_of_contact(link, link_tree, contact):
+    a = link[contact, 0]
+    b = link[contact, 1]
+    return link_tree[a] if a >= 0 else -1, link_tree[b] if b >= 0 else -1
+
+
+@compiled
+def _couple(a, b, parent, pair_stamp, stamp, pair_entry):
+    """Join two trees; returns (is a new pair, has a block, joined two components)."""
+    if a < 0 or b < 0 or a == b:
+        return False, True, False
+    if pair_stamp[a, b] == stamp:
+        return False, True, False
+    pair_stamp[a, b] = stamp
+    pair_stamp[b, a] = stamp
+    root_a = _root(parent, a)
+    root_b = _root(parent, b)
+    joined = root_a != root_b
+    if joined:
+        if root_a < root_b:
+            parent[root_b] = root_a
+        else:
+            parent[root_a] = root_b
+    return True, pair_entry[a, b] >= 0, joined
+
+
+@compiled
+def _eliminate(ntree, size, adjacency, neighbours, order, position, degree_start):
+    """Order the trees by minimum degree; fills `adjacency` with the couplings of the factor."""
+    for tree in range(ntree):
+        position[tree] = -1
+    degree = neighbours[degree_start : degree_start + ntree]
+    for a in range(ntree):
+        degree[a] = 0
+        for b in range(ntree):
+            if adjacency[a, b]:
+                degree[a] += size[b]
+    for step in range(ntree):
+        best = -1
+        for tree in range(ntree):
+            if position[tree] < 0 and (best < 0 or degree[tree] < degree[best]):
+                best = tree
+        order[step] = best
+        position[best] = step
+        count = 0
+        for tree in range(ntree):
+            if adjacency[best, tree] and position[tree] < 0:
+                neighbours[count] = tree
+                count += 1
+        for i in range(count):
+            a = neighbours[i]
+            degree[a] -= size[best]
+            for j in range(i + 1, count):
+                b = neighbours[j]
+                if not adjacency[a, b]:
+                    adjacency[a, b] = 1
+                    adjacency[b, a] = 1
+                    degree[a] += size[b]
+                    degree[b] += size[a]
+
+
+@compiled
+def _symbolic(problem, stamp):
+    """Recompute order and structure for the pairs that carry `stamp`."""
+    ntree = _problem(problem, "ntree")
+    size = _problem(problem, "tree_size")
+    adjacency = _problem(problem, "adjacency")
+    pair_stamp = _problem(problem, "pair_stamp")
+    pair_entry = _problem(problem, "pair_entry")
+    order = _problem(problem, "order")
+    position = _problem(problem, "position")
+    column_start = _problem(problem, "column_start")
+    column_size = _problem(problem, "column_size")
+    entry_tree = _problem(problem, "entry_tree")
+    entry_block = _problem(problem, "entry_block")
+    for a in range(ntree):
+        for b in range(ntree):
+            adjacency[a, b] = 1 if pair_stamp[a, b] == stamp else 0
+            pair_entry[a, b] = -1
+    _eliminate(ntree, size, adjacency, _problem(problem, "neighbours"), order, position, ntree)
+    entries = 0
+    blocks = 0
+    for step in range(ntree):
+        tree = order[step]
+        column_start[tree] = entries
+        for later in range(step + 1, ntree):
+            other = order[later]
+            if adjacency[tree, other]:
+                entry_tree[entries] = other
+                entry_block[entries] = blocks
+                pair_entry[tree, other] = entries
+                pair_entry[other, tree] = entries
+                blocks += size[tree] * size[other]
+                entries += 1
+        column_size[tree] = entries - column_start[tree]
+    counts = _problem(problem, "counts")
+    counts[3] = entries
+    return blocks
+
+
+@compiled
+def _label_islands(problem, parent):
+    """Number the components in the order of their first tree; list their trees by position."""
+    ntree = _problem(problem, "ntree")
+    order = _problem(problem, "order")
+    island = _problem(problem, "component")[ntree : 2 * ntree]
+    start = _problem(problem, "island_start")
+    listed = _problem(problem, "island_tree")
+    islands = 0
+    for tree in range(ntree):
+        root = _root(parent, tree)
+        if root == tree:
+            island[tree] = islands
+            start[islands] = 0
+            islands += 1
+        else:
+            # The root is the smallest tree of its component and has its number already.
+            island[tree] = island[root]
+    for tree in range(ntree):
+        start[island[tree]] += 1
+    total = 0
+    for k in range(islands):
+        count = start[k]
+        start[k] = total
+        total += count
+    start[islands] = total
+    for step in range(ntree):
+        tree = order[step]
+        k = island[tree]
+        listed[start[k]] = tree
+        start[k] += 1
+    for k in range(islands, 0, -1):
+        start[k] = start[k - 1]
+    start[0] = 0
+    return islands
+
+
+@compiled
+def build_graph(problem, contacts, rows):
+    """Find islands and order, sort contacts and rows by island.
+
+    Returns ``OK``, ``PATTERN_CHANGED`` (blocks and factors of earlier solves are void) or
+    ``COUPLING_TOO_SMALL`` (the needed size is in ``counts[2]``; grow and call again).
+    """
+    ntree = _problem(problem, "ntree")
+    counts = _problem(problem, "counts")
+    parent = _problem(problem, "component")
+    stamps = _problem(problem, "stamp")
+    pair_stamp = _problem(problem, "pair_stamp")
+    pair_entry = _problem(problem, "pair_entry")
+    link = _contacts(contacts, "link")
+    link_tree = _contacts(contacts, "link_tree")
+    row_tree = _rows(rows, "tree")
+    ncontact = _contacts(contacts, "counts")[0]
+    nrow = _rows(rows, "counts")[0]
+
+    stamps[0] += 1
+    stamp = stamps[0]
+    for tree in range(ntree):
+        parent[tree] = tree
+    components = ntree
+    known = True
+    for contact in range(ncontact):
+        a, b = _trees_of_contact(link, link_tree, contact)
+        _, has_block, joined = _couple(a, b, parent, pair_stamp, stamp, pair_entry)
+        known = known and has_block
+        if joined:
+            components -= 1
+    for row in range(nrow):
+        a = row_tree[row, 0]
+        b = row_tree[row, 1]
+        _, has_block, joined = _couple(a, b, parent, pair_stamp, stamp, pair_entry)
+        known = known and has_block
+        if joined:
+            components -= 1
+
+    status = OK
+    if not known or components != counts[1]:
+        counts[2] = _symbolic(problem, stamp)
+        counts[1] = components
+        status = PATTERN_CHANGED
+    if counts[2] > _problem(problem, "coupling").size:
+        counts[1] = -1  # come back here after the memory has grown
+        return COUPLING_TOO_SMALL
+
+    islands = _label_islands(problem, parent)
+    counts[0] = islands
+    island = parent[ntree : 2 * ntree]
+    order = _problem(problem, "contact")
+    start = _problem(problem, "island_contact_start")
+    for k in range(islands + 2):
+        start[k] = 0
+    for contact in range(ncontact):
+        a, b = _trees_of_contact(link, link_tree, contact)
+        start[island[a if a >= 0 else b] + 2] += 1
+    for k in range(2, islands + 2):
+        start[k] += start[k - 1]
+    for contact in range(ncontact):
+        a, b = _trees_of_contact(link, link_tree, contact)
+        k = island[a if a >= 0 else b] + 1
+        order[start[k]] = contact
+        start[k] += 1
+    order = _problem(problem, "row")
+    start = _problem(problem, "island_row_start")
+    for k in range(islands + 2):
+        start[k] = 0
+    for row in range(nrow):
+        start[island[row_tree[row, 0]] + 2] += 1
+    for k in range(2, islands + 2):
+        start[k] += start[k - 1]
+    for row in range(nrow):
+        k = island[row_tree[row, 0]] + 1
+        order[start[k]] = row
+        start[k] += 1
+    return status

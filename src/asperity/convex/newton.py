@@ -1,0 +1,292 @@
+"""Newton's method with exact line search, island by island (CENIC VI).
+
+An island ends when either criterion holds, with D = diag(M)^(−1/2) and s = max(1, ‖D r‖):
+
+    ‖D ∇ℓ‖ ≤ ε s                                                              (32)
+    η ‖D⁻¹ Δv‖ ≤ ε s,   η = θ/(1 − θ),  θ = ‖D⁻¹ Δv_k‖/‖D⁻¹ Δv_{k−1}‖,  η = 1 at first    (33)
+
+so a good guess needs neither a Hessian nor a factorization. With Hessian reuse the last factors
+serve until the predicted error after the wished number of iterations is too large (35); convexity
+makes any positive definite matrix a descent direction. Near convergence round-off can turn the
+direction uphill or stop the progress of the gradient: the solve then ends at the attainable
+accuracy, as converged.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import compiled
+from asperity.convex.assembly import assemble
+from asperity.convex.block_cholesky import factorize, solve
+from asperity.convex.kinematics import (
+    add_impulses,
+    add_surface_velocities,
+    contact_velocities,
+    link_velocities,
+    row_velocities,
+)
+from asperity.convex.line_search import line_search
+from asperity.convex.potentials.lagged import evaluate_contacts
+from asperity.convex.potentials.rows import evaluate_rows
+from asperity.convex.problem import (
+    FACTORIZATIONS,
+    ITERATIONS,
+    LINE_SEARCH_EVALUATIONS,
+    PROBLEM,
+    REUSES,
+    SOLVES,
+    WORST_RESIDUAL,
+)
+
+__all__ = ["CONVERGED", "NON_FINITE", "NOT_CONVERGED", "multiply", "solve_problem"]
+
+CONVERGED = 0
+NOT_CONVERGED = 1
+NON_FINITE = 2
+
+_ROUND_OFF = 1e-14
+
+_problem = PROBLEM.get
+
+
+@compiled
+def multiply(problem, first, last, x, out):
+    """``out = A x`` for the trees listed at ``first .. last``."""
+    listed = _problem(problem, "island_tree")
+    tree_start = _problem(problem, "tree_start")
+    tree_size = _problem(problem, "tree_size")
+    block_start = _problem(problem, "block_start")
+    matrix = _problem(problem, "matrix")
+    for index in range(first, last):
+        tree = listed[index]
+        n = tree_size[tree]
+        start = tree_start[tree]
+        block = block_start[tree]
+        for i in range(n):
+            value = 0.0
+            row = block + i * n
+            for j in range(n):
+                value += matrix[row + j] * x[start + j]
+            out[start + i] = value
+
+
+@compiled
+def _scaled_norms(problem, first, last, gradient, rhs):
+    """‖D gradient‖ and ‖D rhs‖ over an island."""
+    listed = _problem(problem, "island_tree")
+    tree_start = _problem(problem, "tree_start")
+    tree_size = _problem(problem, "tree_size")
+    mass = _problem(problem, "mass_diagonal")
+    a = 0.0
+    b = 0.0
+    for index in range(first, last):
+        start = tree_start[listed[index]]
+        for i in range(start, start + tree_size[listed[index]]):
+            a += gradient[i] * gradient[i] / mass[i]
+            b += rhs[i] * rhs[i] / mass[i]
+    return np.sqrt(a), np.sqrt(b)
+
+
+@compiled
+def _direction(problem, first, last):
+    """Solve for the Newton direction; return g·p and ‖D⁻¹ p‖."""
+    listed = _problem(problem, "island_tree")
+    tree_start = _problem(problem, "tree_start")
+    tree_size = _problem(problem, "tree_size")
+    mass = _problem(problem, "mass_diagonal")
+    gradient = _problem(problem, "gradient")
+    direction = _problem(problem, "direction")
+    for index in range(first, last):
+        start = tree_start[listed[index]]
+        for i in range(start, start + tree_size[listed[index]]):
+            direction[i] = -gradient[i]
+    solve(problem, first, last, direction)
+    slope = 0.0
+    norm = 0.0
+    for index in range(first, last):
+        start = tree_start[listed[index]]
+        for i in range(start, start + tree_size[listed[index]]):
+            slope += gradient[i] * direction[i]
+            norm += mass[i] * direction[i] * direction[i]
+    return slope, np.sqrt(norm)
+
+
+@compiled
+def _solve_island(problem, contacts, rows, trees, contact_range, row_range, have_factors):
+    """Minimise over one island, from the guess in ``velocity``."""
+    listed = _problem(problem, "island_tree")
+    tree_start = _problem(problem, "tree_start")
+    tree_size = _problem(problem, "tree_size")
+    velocity = _problem(problem, "velocity")
+    rhs = _problem(problem, "rhs")
+    product = _problem(problem, "product")
+    gradient = _problem(problem, "gradient")
+    direction = _problem(problem, "direction")
+    direction_product = _problem(problem, "direction_product")
+    v1 = _problem(problem, "v1")
+    v2 = _problem(problem, "v2")
+    vn = _problem(problem, "vn")
+    dv1 = _problem(problem, "dv1")
+    dv2 = _problem(problem, "dv2")
+    dvn = _problem(problem, "dvn")
+    u = _problem(problem, "row_u")
+    du = _problem(problem, "row_du")
+    tolerance = _problem(problem, "tolerance")
+    limits = _problem(problem, "limits")
+    statistics = _problem(problem, "statistics")
+    residuals = _problem(problem, "residuals")
+    first = trees[0]
+    last = trees[1]
+    wished = limits[1]
+    epsilon = tolerance[0]
+
+    multiply(problem, first, last, velocity, product)
+    row_velocities(problem, rows, row_range[0], row_range[1], velocity, u)
+    scale = 1.0
+    previous = 0.0
+    rate = 0.0
+    best = np.inf
+    stalled = 0
+    fresh = have_factors
+    for iteration in range(limits[0] + 1):
+        cost = evaluate_contacts(problem, contact_range[0], contact_range[1])
+        cost += evaluate_rows(problem, row_range[0], row_range[1])
+        for index in range(first, last):
+            start = tree_start[listed[index]]
+            for i in range(start, start + tree_size[listed[index]]):
+                gradient[i] = product[i] - rhs[i]
+        add_impulses(problem, contacts, rows, contact_range, row_range, gradient, -1.0)
+        norm, rhs_norm = _scaled_norms(problem, first, last, gradient, rhs)
+        if iteration == 0:
+            scale = max(1.0, rhs_norm)
+        if not np.isfinite(norm + cost):
+            return NON_FINITE
+        if norm <= epsilon * scale:
+            return CONVERGED
+        # The gradient is a difference of large numbers; when it has stopped falling at the level of
+        # round-off there is nothing left to gain.
+        if norm < 0.5 * best:
+            best = norm
+            stalled = 0
+        else:
+            stalled += 1
+            if stalled >= 6 and norm <= 1e4 * _ROUND_OFF * max(scale, abs(cost)):
+                return CONVERGED
+        if iteration == limits[0]:
+            residuals[WORST_RESIDUAL] = max(residuals[WORST_RESIDUAL], norm / scale)
+            return NOT_CONVERGED
+
+        refresh = not fresh
+        if fresh and wished > 0 and iteration >= 2:
+            ahead = max(wished - iteration, 0)
+            refresh = rate**ahead / (1.0 - rate) * previous >= epsilon * scale
+        elif wished == 0:
+            refresh = True
+        if refresh:
+            assemble(problem, contacts, rows, trees, contact_range, row_range)
+            if not factorize(problem, first, last):
+                return NON_FINITE
+            statistics[FACTORIZATIONS] += 1
+            fresh = True
+        else:
+            statistics[REUSES] += 1
+        slope, length = _direction(problem, first, last)
+        if not slope < 0.0:
+            # Uphill within round-off, or NaN.
+            return CONVERGED if np.isfinite(slope) else NON_FINITE
+
+        if contact_range[1] > contact_range[0]:
+            link_velocities(problem, contacts, direction)
+        contact_velocities(
+            problem, contacts, contact_range[0], contact_range[1], direction, dv1, dv2, dvn
+        )
+        row_velocities(problem, rows, row_range[0], row_range[1], direction, du)
+        multiply(problem, first, last, direction, direction_product)
+        smooth_slope = 0.0
+        smooth_curvature = 0.0
+        for index in range(first, last):
+            start = tree_start[listed[index]]
+            for i in range(start, start + tree_size[listed[index]]):
+                smooth_slope += direction[i] * (product[i] - rhs[i])
+                smooth_curvature += direction[i] * direction_product[i]
+        alpha, evaluations = line_search(
+            problem,
+            contact_range,
+            row_range,
+            smooth_slope,
+            smooth_curvature,
+            cost,
+            tolerance[1],
+        )
+        statistics[LINE_SEARCH_EVALUATIONS] += evaluations
+        if alpha == 0.0:
+            return CONVERGED
+        statistics[ITERATIONS] += 1
+        for index in range(first, last):
+            start = tree_start[listed[index]]
+            for i in range(start, start + tree_size[listed[index]]):
+                velocity[i] += alpha * direction[i]
+                product[i] += alpha * direction_product[i]
+        for i in range(contact_range[0], contact_range[1]):
+            v1[i] += alpha * dv1[i]
+            v2[i] += alpha * dv2[i]
+            vn[i] += alpha * dvn[i]
+        for i in range(row_range[0], row_range[1]):
+            u[i] += alpha * du[i]
+
+        length *= alpha
+        if iteration == 0:
+            eta = 1.0
+            rate = 0.0
+        else:
+            rate = min(length / previous, 0.9999) if previous > 0.0 else 0.0
+            eta = rate / (1.0 - rate)
+        previous = length
+        if eta * length <= epsilon * scale:
+            return CONVERGED
+    return NOT_CONVERGED
+
+
+@compiled
+def solve_problem(problem, contacts, rows, have_factors):
+    """Solve every island; the solution replaces the guess in ``velocity``.
+
+    ``have_factors`` says that the factors of the last solve belong to the same graph (for Hessian
+    reuse). Contact velocities of the guess must not be filled: this does it. Returns ``CONVERGED``,
+    ``NOT_CONVERGED`` (the worst residual is recorded, the solution is the best iterate) or
+    ``NON_FINITE``.
+    """
+    counts = _problem(problem, "counts")
+    island_start = _problem(problem, "island_start")
+    contact_start = _problem(problem, "island_contact_start")
+    row_start = _problem(problem, "island_row_start")
+    statistics = _problem(problem, "statistics")
+    velocity = _problem(problem, "velocity")
+    statistics[SOLVES] += 1
+    ncontact = contact_start[counts[0]]
+    link_velocities(problem, contacts, velocity)
+    contact_velocities(
+        problem,
+        contacts,
+        0,
+        ncontact,
+        velocity,
+        _problem(problem, "v1"),
+        _problem(problem, "v2"),
+        _problem(problem, "vn"),
+    )
+    add_surface_velocities(problem, contacts, 0, ncontact)
+    worst = CONVERGED
+    for island in range(counts[0]):
+        status = _solve_island(
+            problem,
+            contacts,
+            rows,
+            (island_start[island], island_start[island + 1]),
+            (contact_start[island], contact_start[island + 1]),
+            (row_start[island], row_start[island + 1]),
+            have_factors,
+        )
+        worst = max(worst, status)
+    return worst

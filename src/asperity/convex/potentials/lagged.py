@@ -1,0 +1,211 @@
+"""The *lagged* potential of irrotational contact fields (ICF), the contact law of CENIC.
+
+With the step size δt, contact velocity (v_t, v_n) at the end of the step and subscript 0 for its
+beginning (CENIC IV-A, IV-B, V-D; equations 7, 8, 13, 14):
+
+    normal      γ_n = δt (f_e0 − δt k v_n)₊ (1 − d v_n)₊,            f_e0 = −k φ_0
+    tangential  γ_t = −μ(‖v_t0‖/v_s) n_0 v_t / √(‖v_t‖² + v_s²),     n_0 = δt (f_e0)₊ (1 − d v_n0)₊
+    friction    μ(s) = (μ_s − μ_d) σ(s) + μ_d,  σ(s) = ½ (1 − f(|s| − Δ)/f(Δ)),  f(s) = s/√(s² + 1)
+
+Normal and tangential parts do not mix, because n_0 and μ are those of the beginning of the step:
+that is what makes the law convex and free of gliding. The cost is
+
+    ℓ = μ n_0 (√(‖v_t‖² + v_s²) − v_s) − N(v_n),   N' = γ_n.
+
+Per contact the kernels keep ``friction`` = μ n_0, ``softness`` = v_s², ``elastic`` = δt f_e0,
+``slope`` = δt² k, ``dissipation`` = d and ``cutoff`` = v̂ = min(f_e0/(δt k), 1/d), beyond which
+the normal impulse vanishes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import compiled
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.problem import PROBLEM
+
+__all__ = [
+    "STRIBECK_WIDTH",
+    "along_contacts",
+    "evaluate_contacts",
+    "friction_coefficient",
+    "prepare_lagged",
+]
+
+STRIBECK_WIDTH = 10.0
+"""Δ of equation 8: slip, in stiction tolerances, where friction is midway between static and dynamic."""
+
+_problem = PROBLEM.get
+_contacts = CONTACT_SET.get
+
+
+@compiled
+def friction_coefficient(static, dynamic, slip, stiction_tolerance):
+    """Coefficient of friction at a slip speed [m/s] (CENIC, equation 8)."""
+    if static == dynamic:
+        return static
+    width = STRIBECK_WIDTH
+    s = slip / stiction_tolerance - width
+    ratio = (s / np.sqrt(s * s + 1.0)) / (width / np.sqrt(width * width + 1.0))
+    return (static - dynamic) * 0.5 * (1.0 - ratio) + dynamic
+
+
+@compiled
+def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
+    """Fill the law's numbers from ``v1, v2, vn``, the contact velocities at the lagged state.
+
+    ``elastic_shift`` is added to −φ per unit of v_n: 0 for a step from this configuration, δt where
+    the configuration is that of the step's end (trapezoid; equations 6.2 of the design).
+    """
+    order = _problem(problem, "contact")
+    v1 = _problem(problem, "v1")
+    v2 = _problem(problem, "v2")
+    vn = _problem(problem, "vn")
+    friction = _problem(problem, "friction")
+    softness = _problem(problem, "softness")
+    elastic = _problem(problem, "elastic")
+    slope = _problem(problem, "slope")
+    dissipation = _problem(problem, "dissipation")
+    cutoff = _problem(problem, "cutoff")
+    signed_distance = _contacts(contacts, "signed_distance")
+    stiffness = _contacts(contacts, "stiffness")
+    material_dissipation = _contacts(contacts, "dissipation")
+    static_friction = _contacts(contacts, "static_friction")
+    dynamic_friction = _contacts(contacts, "dynamic_friction")
+    stiction_tolerance = _contacts(contacts, "stiction_tolerance")
+    for i in range(ncontact):
+        c = order[i]
+        k = stiffness[c]
+        d = material_dissipation[c]
+        present = -k * signed_distance[c]
+        force = present + elastic_shift * k * vn[i]
+        lagged = step * max(present, 0.0) * max(1.0 - d * vn[i], 0.0)
+        slip = np.sqrt(v1[i] * v1[i] + v2[i] * v2[i])
+        tolerance = stiction_tolerance[c]
+        friction[i] = lagged * friction_coefficient(
+            static_friction[c], dynamic_friction[c], slip, tolerance
+        )
+        softness[i] = tolerance * tolerance
+        elastic[i] = step * force
+        slope[i] = step * step * k
+        dissipation[i] = d
+        # The tiny terms keep k = 0 and d = 0 finite.
+        cutoff[i] = min(force / (step * k + 1e-300), 1.0 / (d + 1e-20))
+
+
+@compiled
+def evaluate_contacts(problem, first, last):
+    """Fill impulses and curvatures of contacts ``first .. last``; return their cost."""
+    v1 = _problem(problem, "v1")
+    v2 = _problem(problem, "v2")
+    vn = _problem(problem, "vn")
+    g1 = _problem(problem, "g1")
+    g2 = _problem(problem, "g2")
+    gn = _problem(problem, "gn")
+    h11 = _problem(problem, "h11")
+    h12 = _problem(problem, "h12")
+    h22 = _problem(problem, "h22")
+    hnn = _problem(problem, "hnn")
+    friction = _problem(problem, "friction")
+    softness = _problem(problem, "softness")
+    elastic = _problem(problem, "elastic")
+    slope = _problem(problem, "slope")
+    dissipation = _problem(problem, "dissipation")
+    cutoff = _problem(problem, "cutoff")
+    cost = 0.0
+    for i in range(first, last):
+        x = v1[i]
+        y = v2[i]
+        inverse = 1.0 / np.sqrt(x * x + y * y + softness[i])
+        f = friction[i] * inverse
+        x *= inverse
+        y *= inverse
+        g1[i] = -friction[i] * x
+        g2[i] = -friction[i] * y
+        h11[i] = f * (1.0 - x * x)
+        h12[i] = -f * x * y
+        h22[i] = f * (1.0 - y * y)
+        a0 = elastic[i]
+        a1 = slope[i]
+        d = dissipation[i]
+        limit = cutoff[i]
+        v = min(vn[i], limit)
+        elastic_part = a0 - a1 * v
+        damping_part = 1.0 - d * v
+        active = 1.0 if vn[i] < limit else 0.0
+        gn[i] = active * elastic_part * damping_part
+        hnn[i] = active * (a1 * damping_part + d * elastic_part)
+        # N(v) is shifted so that the cost vanishes without contact.
+        cost += friction[i] * (1.0 / inverse - np.sqrt(softness[i]))
+        gap = limit - v
+        mid = 0.5 * (limit + v)
+        cost += gap * (a0 - (a1 + d * a0) * mid + a1 * d * (limit * limit + limit * v + v * v) / 3.0)
+    return cost
+
+
+@compiled
+def along_contacts(problem, first, last, alpha):
+    """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
+    v1 = _problem(problem, "v1")
+    v2 = _problem(problem, "v2")
+    vn = _problem(problem, "vn")
+    dv1 = _problem(problem, "dv1")
+    dv2 = _problem(problem, "dv2")
+    dvn = _problem(problem, "dvn")
+    friction = _problem(problem, "friction")
+    softness = _problem(problem, "softness")
+    elastic = _problem(problem, "elastic")
+    slope = _problem(problem, "slope")
+    dissipation = _problem(problem, "dissipation")
+    cutoff = _problem(problem, "cutoff")
+    first_derivative = 0.0
+    second_derivative = 0.0
+    for i in range(first, last):
+        x = v1[i] + alpha * dv1[i]
+        y = v2[i] + alpha * dv2[i]
+        v = vn[i] + alpha * dvn[i]
+        inverse_square = 1.0 / (x * x + y * y + softness[i])
+        f = friction[i] * np.sqrt(inverse_square)
+        w = x * dv1[i] + y * dv2[i]
+        first_derivative += f * w
+        second_derivative += f * (dv1[i] * dv1[i] + dv2[i] * dv2[i] - w * w * inverse_square)
+        elastic_part = elastic[i] - slope[i] * v
+        damping_part = 1.0 - dissipation[i] * v
+        active = dvn[i] if v < cutoff[i] else 0.0
+        first_derivative -= active * elastic_part * damping_part
+        second_derivative += (
+            active * dvn[i] * (slope[i] * damping_part + dissipation[i] * elastic_part)
+        )
+    return first_derivative, second_derivative
+
+
+@compiled
+def contact_cost_along(problem, first, last, alpha):
+    """Cost of the contacts at ``v + α Δv``."""
+    v1 = _problem(problem, "v1")
+    v2 = _problem(problem, "v2")
+    vn = _problem(problem, "vn")
+    dv1 = _problem(problem, "dv1")
+    dv2 = _problem(problem, "dv2")
+    dvn = _problem(problem, "dvn")
+    friction = _problem(problem, "friction")
+    softness = _problem(problem, "softness")
+    elastic = _problem(problem, "elastic")
+    slope = _problem(problem, "slope")
+    dissipation = _problem(problem, "dissipation")
+    cutoff = _problem(problem, "cutoff")
+    cost = 0.0
+    for i in range(first, last):
+        x = v1[i] + alpha * dv1[i]
+        y = v2[i] + alpha * dv2[i]
+        cost += friction[i] * (np.sqrt(x * x + y * y + softness[i]) - np.sqrt(softness[i]))
+        a0 = elastic[i]
+        a1 = slope[i]
+        d = dissipation[i]
+        limit = cutoff[i]
+        v = min(vn[i] + alpha * dvn[i], limit)
+        gap = limit - v
+        mid = 0.5 * (limit + v)
+        cost += gap * (a0 - (a1 + d * a0) * mid + a1 * d * (limit * limit + limit * v + v * v) / 3.0)
+    return cost

@@ -1,0 +1,190 @@
+"""The convex problem of one step and the memory of its solver.
+
+    min over v of  ½ vᵀ A v − rᵀ v + Σ_contacts ℓ_i(J_i v + b_i) + Σ_rows ℓ_j(J_j v)
+
+A is block diagonal over kinematic trees. Velocities are *solver velocities*: generalized velocities,
+except that a free body uses its spatial velocity at its centre of mass in world axes.
+
+Everything that Newton's method evaluates per contact is stored field by field ("structure of arrays")
+and sorted by island, so that the potentials and the line search run over contiguous memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Layout, Table
+
+__all__ = [
+    "FACTORIZATIONS",
+    "ITERATIONS",
+    "LINE_SEARCH_EVALUATIONS",
+    "PROBLEM",
+    "REUSES",
+    "SOLVES",
+    "WORST_RESIDUAL",
+    "grow_contacts",
+    "grow_factor",
+    "grow_rows",
+    "new_problem",
+]
+
+# Indices into `statistics`.
+SOLVES = 0
+ITERATIONS = 1
+FACTORIZATIONS = 2
+LINE_SEARCH_EVALUATIONS = 3
+REUSES = 4
+
+# Index into `residuals`: largest ‖D∇ℓ‖/s at which a solve ended without meeting its tolerance.
+WORST_RESIDUAL = 0
+
+_CONTACT_FIELDS = (
+    "v1 v2 vn dv1 dv2 dvn g1 g2 gn h11 h12 h22 hnn friction softness elastic slope dissipation cutoff"
+).split()
+_ROW_FIELDS = "u du impulse curvature target gain lower upper".split()
+
+PROBLEM = Layout(
+    "convex problem",
+    nv="i8",
+    ntree="i8",
+    tree_start="i8[:]",
+    tree_size="i8[:]",
+    tree_spatial="i8[:]",
+    dof_tree="i8[:]",
+    block_start="i8[:]",  # of a tree's dense block in `matrix` and `factor`
+    # the smooth part
+    matrix="f8[:]",  # A, block by block
+    mass_diagonal="f8[:]",  # diag(M), which scales the norms
+    rhs="f8[:]",
+    velocity="f8[:]",  # in: guess; out: solution
+    # graph of trees
+    counts="i8[:]",  # islands, components of the symbolic factorization, its pairs, its entries
+    order="i8[:]",
+    position="i8[:]",
+    column_start="i8[:]",  # per tree, into the entry arrays
+    column_size="i8[:]",
+    entry_tree="i8[:]",
+    entry_block="i8[:]",  # offset of the entry's block in `coupling`
+    pair_entry="i4[:,:]",  # entry of two trees, −1 where they do not couple
+    pair_stamp="i8[:,:]",
+    stamp="i8[:]",
+    adjacency="u1[:,:]",
+    neighbours="i8[:]",
+    component="i8[:]",  # union-find parents, then island of a tree
+    island_start="i8[:]",
+    island_tree="i8[:]",
+    island_contact_start="i8[:]",
+    island_row_start="i8[:]",
+    # factorization
+    factor="f8[:]",
+    factor_inverse_diagonal="f8[:]",
+    coupling="f8[:]",
+    # contacts, sorted by island
+    contact="i8[:]",  # index into the contact set
+    row="i8[:]",
+    row_kind="i8[:]",
+    **{name: "f8[:]" for name in _CONTACT_FIELDS},
+    **{"row_" + name: "f8[:]" for name in _ROW_FIELDS},
+    # work vectors
+    product="f8[:]",  # A v
+    gradient="f8[:]",
+    direction="f8[:]",
+    direction_product="f8[:]",  # A p
+    link_velocity="f8[:,:]",
+    link_force="f8[:,:]",
+    patch="f8[:,:]",
+    projection="f8[:,:]",
+    # options, statistics
+    tolerance="f8[:]",  # relative tolerance of the solve, line search tolerance
+    limits="i8[:]",  # iterations, wished iterations with a reused Hessian (0: never reuse)
+    statistics="i8[:]",
+    residuals="f8[:]",
+)
+
+
+def new_problem(
+    *,
+    tree_start: np.ndarray,
+    tree_size: np.ndarray,
+    tree_spatial: np.ndarray,
+    contacts: int,
+    links: int,
+    rows: int,
+    max_iterations: int = 100,
+    reuse_iterations: int = 0,
+) -> Table:
+    """Allocate a problem for a set of kinematic trees."""
+    ntree = len(tree_size)
+    nv = int(np.sum(tree_size))
+    block_start = np.concatenate([[0], np.cumsum(tree_size**2)]).astype(np.int64)
+    largest = int(tree_size.max(initial=6))
+    table = Table(
+        PROBLEM,
+        nv=nv,
+        ntree=ntree,
+        tree_start=tree_start.astype(np.int64),
+        tree_size=tree_size.astype(np.int64),
+        tree_spatial=tree_spatial.astype(np.int64),
+        dof_tree=np.repeat(np.arange(ntree, dtype=np.int64), tree_size),
+        block_start=block_start,
+        matrix=np.zeros(block_start[-1]),
+        mass_diagonal=np.ones(nv),
+        rhs=np.zeros(nv),
+        velocity=np.zeros(nv),
+        counts=np.array([0, -1, 0, 0], np.int64),
+        order=np.arange(ntree, dtype=np.int64),
+        position=np.arange(ntree, dtype=np.int64),
+        column_start=np.zeros(ntree + 1, np.int64),
+        column_size=np.zeros(ntree, np.int64),
+        entry_tree=np.zeros(max(1, ntree * (ntree - 1) // 2), np.int64),
+        entry_block=np.zeros(max(1, ntree * (ntree - 1) // 2), np.int64),
+        pair_entry=np.full((ntree, ntree), -1, np.int32),
+        pair_stamp=np.zeros((ntree, ntree), np.int64),
+        stamp=np.zeros(1, np.int64),
+        adjacency=np.zeros((ntree, ntree), np.uint8),
+        neighbours=np.zeros(2 * ntree + 1, np.int64),
+        component=np.zeros(2 * ntree + 1, np.int64),
+        island_start=np.zeros(ntree + 1, np.int64),
+        island_tree=np.zeros(ntree, np.int64),
+        island_contact_start=np.zeros(ntree + 2, np.int64),
+        island_row_start=np.zeros(ntree + 2, np.int64),
+        factor=np.zeros(block_start[-1]),
+        factor_inverse_diagonal=np.zeros(nv),
+        coupling=np.zeros(36 * 64),
+        product=np.zeros(nv),
+        gradient=np.zeros(nv),
+        direction=np.zeros(nv),
+        direction_product=np.zeros(nv),
+        link_velocity=np.zeros((links, 6)),
+        link_force=np.zeros((links, 6)),
+        patch=np.zeros((3, 36)),
+        projection=np.zeros((6, largest)),
+        tolerance=np.array([1e-8, 1e-8]),
+        limits=np.array([max_iterations, reuse_iterations], np.int64),
+        statistics=np.zeros(8, np.int64),
+        residuals=np.zeros(4),
+    )
+    grow_contacts(table, contacts)
+    grow_rows(table, rows)
+    return table
+
+
+def grow_contacts(problem: Table, contacts: int) -> None:
+    """Make room for so many contacts."""
+    problem.contact = np.zeros(contacts, np.int64)
+    for name in _CONTACT_FIELDS:
+        setattr(problem, name, np.zeros(contacts))
+
+
+def grow_rows(problem: Table, rows: int) -> None:
+    """Make room for so many scalar constraints."""
+    problem.row = np.zeros(rows, np.int64)
+    problem.row_kind = np.zeros(rows, np.int64)
+    for name in _ROW_FIELDS:
+        setattr(problem, "row_" + name, np.zeros(rows))
+
+
+def grow_factor(problem: Table, size: int) -> None:
+    """Make room for so many numbers in the couplings between trees."""
+    problem.coupling = np.zeros(size)

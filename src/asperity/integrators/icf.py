@@ -1,0 +1,197 @@
+"""ICF: one convex step with lagged friction, the building block of CENIC (CENIC IV; method ``icf``).
+
+    A = M_0 + δt D + δt² K,   r = M_0 v_0 + δt f_0 ,   v = argmin ½vᵀAv − rᵀv + Σ ℓ(Jv),   q = q_0 ⊕ δt v
+
+D and K are the damping and stiffness of joints, which makes linear springs and dampers implicit; f_0
+are all other smooth forces, with the springs' at q_0. Linear servos, limits and constraints enter as
+potentials (`asperity.convex.potentials`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import compiled, compiled_method
+from asperity.compiled.calls import call_pppd
+from asperity.contact.constraint_set import CONSTRAINT_SET
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.graph import COUPLING_TOO_SMALL, PATTERN_CHANGED, build_graph
+from asperity.convex.kinematics import (
+    add_surface_velocities,
+    contact_velocities,
+    link_velocities,
+    row_velocities,
+)
+from asperity.convex.newton import CONVERGED, solve_problem
+from asperity.convex.newton import NOT_CONVERGED as NEWTON_NOT_CONVERGED
+from asperity.convex.potentials.lagged import prepare_lagged
+from asperity.convex.potentials.rows import prepare_rows
+from asperity.convex.problem import PROBLEM
+from asperity.integrators.world import (
+    COUPLING_FULL,
+    FACTORS_VALID,
+    HAS_ERROR,
+    HAS_GUESS,
+    NON_FINITE,
+    NOT_CONVERGED,
+    OK,
+    WORLD,
+)
+from asperity.plant.evaluate import evaluate
+from asperity.plant.layouts import PLANT, STATE, TIME
+from asperity.plant.trees import velocity_from_solver, velocity_to_solver
+
+__all__ = ["advance_activations", "icf_method", "integrate_positions", "solve_icf"]
+
+_world = WORLD.get
+_plant = PLANT.get
+_state = STATE.get
+_problem = PROBLEM.get
+_contacts = CONTACT_SET.get
+_rows = CONSTRAINT_SET.get
+
+
+@compiled
+def smooth_terms(plant, problem, state, step):
+    """Fill A, diag(M) and r from the snapshot."""
+    mass = _state(state, "mass")
+    mass_diagonal = _state(state, "mass_diagonal")
+    velocity = _state(state, "velocity")
+    force = _state(state, "force")
+    matrix = _problem(problem, "matrix")
+    diagonal = _problem(problem, "mass_diagonal")
+    rhs = _problem(problem, "rhs")
+    tree_start = _problem(problem, "tree_start")
+    tree_size = _problem(problem, "tree_size")
+    tree_spatial = _problem(problem, "tree_spatial")
+    block_start = _problem(problem, "block_start")
+    damping = _plant(plant, "dof_damping")
+    stiffness = _plant(plant, "dof_stiffness")
+    for i in range(matrix.size):
+        matrix[i] = mass[i]
+    for tree in range(_problem(problem, "ntree")):
+        start = tree_start[tree]
+        n = tree_size[tree]
+        block = block_start[tree]
+        for i in range(n):
+            value = 0.0
+            row = block + i * n
+            for j in range(n):
+                value += mass[row + j] * velocity[start + j]
+            rhs[start + i] = value + step * force[start + i]
+            diagonal[start + i] = mass_diagonal[start + i]
+        if not tree_spatial[tree]:
+            for i in range(n):
+                matrix[block + i * n + i] += step * (
+                    damping[start + i] + step * stiffness[start + i]
+                )
+
+
+@compiled
+def _potentials(problem, state, step):
+    """Fill the numbers of all potentials at the beginning of the step."""
+    contacts = _state(state, "contacts")
+    rows = _state(state, "rows")
+    velocity = _state(state, "velocity")
+    ncontact = _contacts(contacts, "counts")[0]
+    nrow = _rows(rows, "counts")[0]
+    link_velocities(problem, contacts, velocity)
+    contact_velocities(
+        problem,
+        contacts,
+        0,
+        ncontact,
+        velocity,
+        _problem(problem, "v1"),
+        _problem(problem, "v2"),
+        _problem(problem, "vn"),
+    )
+    add_surface_velocities(problem, contacts, 0, ncontact)
+    prepare_lagged(problem, contacts, step, ncontact, 0.0)
+    row_velocities(problem, rows, 0, nrow, velocity, _problem(problem, "row_u"))
+    prepare_rows(problem, rows, step, nrow)
+
+
+@compiled
+def solve_icf(world, state, step):
+    """Solve the convex problem of a step from an evaluated state; the result is in ``velocity``."""
+    plant = _world(world, "plant")
+    problem = _world(world, "problem")
+    ints = _world(world, "ints")
+    contacts = _state(state, "contacts")
+    rows = _state(state, "rows")
+    smooth_terms(plant, problem, state, step)
+    graph = build_graph(problem, contacts, rows)
+    if graph == COUPLING_TOO_SMALL:
+        return COUPLING_FULL
+    if graph == PATTERN_CHANGED:
+        ints[FACTORS_VALID] = 0
+    _potentials(problem, state, step)
+    velocity = _problem(problem, "velocity")
+    if ints[HAS_GUESS] == 1:
+        ints[HAS_GUESS] = 0
+        velocity_to_solver(plant, _state(state, "cdof"), _world(world, "guess"), velocity)
+    else:
+        start = _state(state, "velocity")
+        for i in range(velocity.size):
+            velocity[i] = start[i]
+    status = solve_problem(problem, contacts, rows, ints[FACTORS_VALID] == 1)
+    # Islands that converged at once have not been factorized; only full solves leave factors.
+    ints[FACTORS_VALID] = 0
+    if status == CONVERGED:
+        return OK
+    return NOT_CONVERGED if status == NEWTON_NOT_CONVERGED else NON_FINITE
+
+
+@compiled
+def integrate_positions(plant, source, target, qvel, step):
+    """``target.qpos = source.qpos ⊕ step · qvel``; the target's snapshot becomes invalid."""
+    qpos = _state(source, "qpos")
+    out = _state(target, "qpos")
+    for i in range(qpos.size):
+        out[i] = qpos[i]
+    call_pppd(
+        _plant(plant, "integrate_positions"),
+        _plant(plant, "model"),
+        out.ctypes.data,
+        qvel.ctypes.data,
+        step,
+    )
+    _state(target, "reals")[TIME] = _state(source, "reals")[TIME] + step
+    _state(target, "ints")[0] = 0
+
+
+@compiled
+def advance_activations(plant, source, target, step):
+    """Advance the actuators' activations from the source's rates, as MuJoCo does."""
+    act = _state(source, "act")
+    rate = _state(source, "act_dot")
+    out = _state(target, "act")
+    kind = _plant(plant, "act_kind")
+    constant = _plant(plant, "act_time_constant")
+    limits = _plant(plant, "act_range")
+    for i in range(act.size):
+        if kind[i] == 1:
+            value = act[i] + rate[i] * constant[i] * (1.0 - np.exp(-step / constant[i]))
+        else:
+            value = act[i] + step * rate[i]
+        out[i] = min(max(value, limits[i, 0]), limits[i, 1])
+
+
+@compiled_method
+def icf_method(world, source, target, step):
+    """One ICF step."""
+    plant = _world(world, "plant")
+    code = evaluate(plant, source)
+    if code != OK:
+        return code
+    code = solve_icf(world, source, step)
+    if code != OK:
+        return code
+    problem = _world(world, "problem")
+    qvel = _state(target, "qvel")
+    velocity_from_solver(plant, _state(source, "cdof"), _problem(problem, "velocity"), qvel)
+    integrate_positions(plant, source, target, qvel, step)
+    advance_activations(plant, source, target, step)
+    _world(world, "ints")[HAS_ERROR] = 0
+    return OK

@@ -1,0 +1,247 @@
+"""Stepping loops: who chooses the step size, and what is accepted.
+
+The loops run whole stretches of time without Python. They return with a reason: the end is reached, a
+buffer must be emptied or enlarged, the budget of steps is used up (so that Python can show progress
+or honour an interrupt), or something failed. In every case the current state is the last accepted one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import compiled
+from asperity.compiled.calls import call_method, call_ppdpp
+from asperity.integrators.world import (
+    ACCURACY,
+    HAS_ERROR,
+    LARGEST_STEP,
+    LAST_STEP,
+    NEXT_STEP,
+    NON_FINITE,
+    NOT_CONVERGED,
+    OK,
+    RECORDS,
+    REJECTIONS,
+    SMALLEST_STEP,
+    STEPS,
+    VELOCITY_WEIGHT,
+    WORLD,
+)
+from asperity.plant.layouts import PLANT, STATE, TIME
+
+__all__ = [
+    "BUDGET_USED",
+    "RECORD_FULL",
+    "STEP_TOO_SMALL",
+    "advance_error_controlled",
+    "advance_fixed",
+    "error_norm",
+]
+
+# Reasons to return, besides the codes of methods.
+BUDGET_USED = 16
+RECORD_FULL = 17
+STEP_TOO_SMALL = 18
+
+_SAFETY = 0.9
+_LOW = 0.9
+_HIGH = 1.2
+_MAX_GROW = 5.0
+_MIN_SHRINK = 0.1
+_STRETCH = 1.001
+_ARTIFICIAL = 0.95
+
+_world = WORLD.get
+_plant = PLANT.get
+_state = STATE.get
+
+
+@compiled
+def _is_finite(state):
+    total = 0.0
+    for value in _state(state, "qpos"):
+        total += value
+    for value in _state(state, "qvel"):
+        total += value
+    for value in _state(state, "act"):
+        total += value
+    return np.isfinite(total)
+
+
+@compiled
+def _accept(world, time, step):
+    """Make the following state the current one, and record it."""
+    current = _world(world, "current")
+    following = _world(world, "following")
+    qpos = _state(current, "qpos")
+    qvel = _state(current, "qvel")
+    act = _state(current, "act")
+    new_qpos = _state(following, "qpos")
+    new_qvel = _state(following, "qvel")
+    new_act = _state(following, "act")
+    for i in range(qpos.size):
+        qpos[i] = new_qpos[i]
+    for i in range(qvel.size):
+        qvel[i] = new_qvel[i]
+    for i in range(act.size):
+        act[i] = new_act[i]
+    _state(current, "reals")[TIME] = time
+    _state(current, "ints")[0] = 0
+    _world(world, "reals")[LAST_STEP] = step
+    ints = _world(world, "ints")
+    ints[STEPS] += 1
+    if ints[RECORDS] >= 0:
+        n = ints[RECORDS]
+        _world(world, "record_time")[n] = time
+        record_qpos = _world(world, "record_qpos")
+        record_qvel = _world(world, "record_qvel")
+        record_act = _world(world, "record_act")
+        for i in range(qpos.size):
+            record_qpos[n, i] = qpos[i]
+        for i in range(qvel.size):
+            record_qvel[n, i] = qvel[i]
+        for i in range(act.size):
+            record_act[n, i] = act[i]
+        ints[RECORDS] = n + 1
+
+
+@compiled
+def advance_fixed(world, method, step, end, budget):
+    """Advance the current state to time ``end`` in steps of ``step``; the last may be shorter."""
+    current = _world(world, "current")
+    following = _world(world, "following")
+    reals = _state(current, "reals")
+    ints = _world(world, "ints")
+    capacity = _world(world, "record_time").size
+    steps = 0
+    while reals[TIME] < end:
+        if ints[RECORDS] >= capacity:
+            return RECORD_FULL
+        if steps >= budget:
+            return BUDGET_USED
+        remaining = end - reals[TIME]
+        h = step
+        time = reals[TIME] + step
+        if remaining <= step * (1.0 + 1e-9):
+            h = remaining
+            time = end
+        code = call_method(method, world, current, following, h)
+        if code != OK:
+            return code
+        if not _is_finite(following):
+            return NON_FINITE
+        _accept(world, time, h)
+        steps += 1
+    return OK
+
+
+@compiled
+def error_norm(world, step):
+    """Largest scaled position error, max |S (q ⊖ q̂)|, of the last attempted step.
+
+    With a velocity weight w, errors of velocity count as w·δt·|v − v̂| as well.
+    """
+    plant = _world(world, "plant")
+    weight = _plant(plant, "error_weight")
+    error = _world(world, "error")
+    norm = 0.0
+    for i in range(error.size):
+        value = abs(error[i]) * weight[i]
+        # Written so that NaN is not lost.
+        if not value <= norm:
+            norm = value
+    share = _world(world, "reals")[VELOCITY_WEIGHT]
+    if share > 0.0:
+        a = _state(_world(world, "following"), "qvel")
+        b = _state(_world(world, "full"), "qvel")
+        for i in range(a.size):
+            value = share * step * abs(a[i] - b[i]) * weight[i]
+            if not value <= norm:
+                norm = value
+    return norm
+
+
+@compiled
+def next_step_size(step, error, accuracy, order):
+    """Step size for the next attempt (CENIC V-F with Drake's safety checks; equations 6.5)."""
+    if not np.isfinite(error):
+        return _MIN_SHRINK * step
+    if error == 0.0:
+        new = _MAX_GROW * step
+    else:
+        new = _SAFETY * step * (accuracy / error) ** (1.0 / order)
+    if step < new < _HIGH * step:
+        new = step
+    if new < step:
+        new = step if error <= accuracy else min(new, _LOW * step)
+    return min(max(new, _MIN_SHRINK * step), _MAX_GROW * step)
+
+
+@compiled
+def advance_error_controlled(world, method, order, end, budget):
+    """Advance the current state to time ``end`` under error control.
+
+    A step whose error exceeds the accuracy, whose solver does not converge or whose result is not
+    finite is rejected and tried again with a smaller step.
+    """
+    plant = _world(world, "plant")
+    current = _world(world, "current")
+    following = _world(world, "following")
+    reals = _state(current, "reals")
+    ints = _world(world, "ints")
+    options = _world(world, "reals")
+    capacity = _world(world, "record_time").size
+    accuracy = options[ACCURACY]
+    attempts = 0
+    while reals[TIME] < end:
+        if ints[RECORDS] >= capacity:
+            return RECORD_FULL
+        if attempts >= budget:
+            return BUDGET_USED
+        attempts += 1
+        ideal = min(options[NEXT_STEP], options[LARGEST_STEP])
+        remaining = end - reals[TIME]
+        h = ideal
+        time = reals[TIME] + h
+        limited = False
+        if remaining <= _STRETCH * ideal:
+            h = remaining
+            time = end
+            limited = remaining < _ARTIFICIAL * ideal
+        smallest = max(options[SMALLEST_STEP], 1e-14 * max(1.0, abs(reals[TIME])))
+        code = call_method(method, world, current, following, h)
+        if code == NOT_CONVERGED or code == NON_FINITE:
+            error = np.inf
+        elif code != OK:
+            return code
+        elif ints[HAS_ERROR] == 0:
+            error = 0.0 if _is_finite(following) else np.inf
+        else:
+            error = error_norm(world, h) if _is_finite(following) else np.inf
+        new = next_step_size(h, error, accuracy, order)
+        if error <= accuracy:
+            _accept(world, time, h)
+            # A step cut short by the end says little about the size that error control wants.
+            if not limited or new > ideal:
+                options[NEXT_STEP] = min(new, options[LARGEST_STEP])
+            continue
+        ints[REJECTIONS] += 1
+        if h <= smallest:
+            if code == NON_FINITE or code == NOT_CONVERGED:
+                return code
+            return STEP_TOO_SMALL
+        options[NEXT_STEP] = max(new, smallest)
+    return OK
+
+
+@compiled
+def position_difference(plant, first, second, out):
+    """``out = second.qpos ⊖ first.qpos`` in the tangent space."""
+    call_ppdpp(
+        _plant(plant, "differentiate_positions"),
+        _plant(plant, "model"),
+        out.ctypes.data,
+        1.0,
+        _state(first, "qpos").ctypes.data,
+        _state(second, "qpos").ctypes.data,
+    )

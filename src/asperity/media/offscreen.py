@@ -1,0 +1,192 @@
+"""Pictures without a window.
+
+MuJoCo chooses its OpenGL backend from the environment variable ``MUJOCO_GL`` when it is first
+imported, long before anyone knows whether there is a display. The backends are ordinary modules,
+though, so this file picks one itself when the variable is not set and leaves the environment alone.
+"""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import importlib
+import os
+import sys
+from types import TracebackType
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from asperity.media.errors import MediaError
+
+__all__ = ["OffscreenRenderer"]
+
+_INSTALL_EXTRA = 'pip install "asperity[viz]"'
+_INSTALL_EGL = "apt-get install libegl1 libgl1-mesa-dri"
+_SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "software")
+_EXTRA_GEOMS = 2000
+
+
+class OffscreenRenderer:
+    """Draws ``MjData`` into arrays; use it as a context manager.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        Is copied: the size of the frame buffer and the quality are properties of the model.
+    width, height : int
+        Size of the picture [pixels].
+    shadows : bool, optional
+        Whether to draw shadows and to smooth edges; by default only if a GPU does the drawing,
+        because both together make a software renderer several times slower.
+
+    Raises
+    ------
+    MediaError
+        If no OpenGL is available; the message has the command that installs it.
+    """
+
+    def __init__(
+        self, model: mujoco.MjModel, width: int, height: int, *, shadows: bool | None = None
+    ) -> None:
+        self._context: Any = None
+        self._mjr: mujoco.MjrContext | None = None
+        backend = _backend()
+        try:
+            self._context = _context_class(backend)(width, height)
+            self._context.make_current()
+            self.software = _draws_in_software()
+        except MediaError:
+            raise
+        except Exception as error:  # each backend fails in its own way
+            raise MediaError(_missing(backend, error)) from error
+        self._model = copy.copy(model)
+        self._model.vis.global_.offwidth = width
+        self._model.vis.global_.offheight = height
+        if shadows is None:
+            shadows = not self.software
+        if not shadows:
+            self._model.vis.quality.shadowsize = 0
+            self._model.vis.quality.offsamples = 0
+        self._scene = mujoco.MjvScene(self._model, maxgeom=2 * model.ngeom + _EXTRA_GEOMS)
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = shadows
+        self._option = mujoco.MjvOption()
+        self._rect = mujoco.MjrRect(0, 0, width, height)
+        self._pixels = np.empty((height, width, 3), dtype=np.uint8)
+        try:
+            self._mjr = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_150)
+            mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._mjr)
+        except mujoco.FatalError as error:
+            self.close()
+            raise MediaError(_missing(backend, error)) from error
+
+    def render(self, data: mujoco.MjData, camera: mujoco.MjvCamera) -> NDArray[np.uint8]:
+        """Draw one picture, shape (height, width, 3), top row first."""
+        if self._mjr is None:
+            raise MediaError("This renderer is closed; make a new one.")
+        self._context.make_current()
+        mujoco.mjv_updateScene(
+            self._model,
+            data,
+            self._option,
+            None,
+            camera,
+            mujoco.mjtCatBit.mjCAT_ALL,
+            self._scene,
+        )
+        mujoco.mjr_render(self._rect, self._scene, self._mjr)
+        mujoco.mjr_readPixels(self._pixels, None, self._rect, self._mjr)
+        return np.ascontiguousarray(self._pixels[::-1])
+
+    def close(self) -> None:
+        """Free the OpenGL resources; may be called twice."""
+        if self._mjr is not None:
+            self._context.make_current()
+            self._mjr.free()
+            self._mjr = None
+        if self._context is not None:
+            self._context.free()
+            self._context = None
+
+    def __enter__(self) -> OffscreenRenderer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _backend() -> str:
+    """Name of the OpenGL backend: what the user asked for, else what this machine has."""
+    chosen = os.environ.get("MUJOCO_GL", "").strip().lower()
+    if chosen in ("egl", "osmesa", "glfw", "cgl"):
+        return chosen
+    if chosen in ("0", "off", "false", "disable", "disabled"):
+        raise MediaError(
+            f"MUJOCO_GL={chosen} switches rendering off; unset this variable to make a video."
+        )
+    if sys.platform == "darwin":
+        return "cgl"
+    if sys.platform == "win32":
+        return "glfw"
+    if _loadable("libEGL.so.1"):
+        return "egl"
+    if _loadable("libOSMesa.so.8") or _loadable("libOSMesa.so.6"):
+        return "osmesa"
+    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        return "glfw"
+    raise MediaError(
+        f"No OpenGL library was found for drawing without a display; install one with "
+        f"'{_INSTALL_EGL}'."
+    )
+
+
+def _context_class(backend: str) -> Any:
+    needed = "glfw" if backend == "glfw" else "OpenGL"
+    try:
+        importlib.import_module(needed)
+    except ImportError as error:
+        package = "glfw" if backend == "glfw" else "PyOpenGL"
+        command = "pip install glfw" if backend == "glfw" else _INSTALL_EXTRA
+        raise MediaError(
+            f"Drawing needs the Python package {package}; install it with '{command}'."
+        ) from error
+    return importlib.import_module(f"mujoco.{backend}").GLContext
+
+
+def _draws_in_software() -> bool:
+    """Whether the current context belongs to a software renderer."""
+    try:
+        from OpenGL import GL
+
+        name = GL.glGetString(GL.GL_RENDERER)
+    except Exception:  # no PyOpenGL beside GLFW, or an exotic platform: assume a GPU
+        return False
+    text = name.decode(errors="replace").lower() if isinstance(name, bytes) else ""
+    return any(part in text for part in _SOFTWARE_RENDERERS)
+
+
+def _loadable(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+def _missing(backend: str, error: Exception) -> str:
+    command = {
+        "egl": _INSTALL_EGL,
+        "osmesa": "apt-get install libosmesa6",
+        "glfw": f"{_INSTALL_EGL}' and set 'MUJOCO_GL=egl",
+    }.get(backend)
+    reason = " ".join(str(error).split()).rstrip(".")
+    if command is None:
+        return f"OpenGL ({backend}) could not start ({reason}); check the graphics driver."
+    return f"OpenGL ({backend}) could not start ({reason}); install it with '{command}'."

@@ -1,0 +1,223 @@
+"""Scalar constraints into the constraint set.
+
+Limits and dry friction of hinges and slides are written here, for every joint and at any distance
+from its limit, so that a long step cannot jump over one. Equalities, limits of ball joints and
+whatever belongs to tendons are MuJoCo's own constraint rows, computed with contacts switched off.
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import compiled
+from asperity.compiled.calls import call_pp, load_address, load_double, load_int, store_int
+from asperity.contact.constraint_set import CONSTRAINT_SET, EQUALITY, FRICTION, LIMIT
+from asperity.plant.layouts import EVALUATED, FAILED, PLANT, ROWS_FULL, STATE, TREES
+
+__all__ = ["add_joint_rows", "add_mujoco_rows", "add_row"]
+
+# MuJoCo's mjtConstraint.
+_MJ_EQUALITY = 0
+_MJ_FRICTION_TENDON = 2
+_MJ_LIMIT_JOINT = 3
+_MJ_LIMIT_TENDON = 4
+
+_plant = PLANT.get
+_state = STATE.get
+_rows = CONSTRAINT_SET.get
+
+
+@compiled
+def _to_solver_row(plant, state, tree):
+    """Change the part of ``dof_row`` that belongs to a spatial tree to solver velocities."""
+    dense = _plant(plant, "dof_row")
+    cdof = _state(state, "cdof")
+    s = _plant(plant, "tree_start")[tree]
+    x = dense[s]
+    y = dense[s + 1]
+    z = dense[s + 2]
+    u = dense[s + 3]
+    v = dense[s + 4]
+    w = dense[s + 5]
+    u -= cdof[s + 3, 3] * x + cdof[s + 3, 4] * y + cdof[s + 3, 5] * z
+    v -= cdof[s + 4, 3] * x + cdof[s + 4, 4] * y + cdof[s + 4, 5] * z
+    w -= cdof[s + 5, 3] * x + cdof[s + 5, 4] * y + cdof[s + 5, 5] * z
+    for a in range(3):
+        dense[s + a] = cdof[s + 3, a] * u + cdof[s + 4, a] * v + cdof[s + 5, a] * w
+    dense[s + 3] = x
+    dense[s + 4] = y
+    dense[s + 5] = z
+
+
+@compiled
+def add_row(plant, state, kind, source):
+    """Append a row whose generalized Jacobian is in ``dof_row`` (which is zeroed again).
+
+    Returns the row's index, ``−1`` if the constraint set is full, ``−2`` if the row has more than two
+    trees, ``−3`` if it is zero (and was dropped).
+    """
+    rows = _state(state, "rows")
+    counts = _rows(rows, "counts")
+    tree = _rows(rows, "tree")
+    start = _rows(rows, "start")
+    dof = _rows(rows, "dof")
+    jacobian = _rows(rows, "jacobian")
+    inverse_mass = _rows(rows, "inverse_mass")
+    dense = _plant(plant, "dof_row")
+    dof_tree = _plant(plant, "dof_tree")
+    tree_start = _plant(plant, "tree_start")
+    tree_size = _plant(plant, "tree_size")
+    tree_spatial = _plant(plant, "tree_spatial")
+    mass = _state(state, "mass_diagonal")
+    row = counts[0]
+    entry = counts[1]
+    if row >= tree.shape[0] or entry + dense.size > jacobian.size:
+        return -1
+    trees = 0
+    tree[row, 0] = -1
+    tree[row, 1] = -1
+    start[row, 0] = entry
+    w = 0.0
+    i = 0
+    while i < dense.size:
+        if dense[i] == 0.0:
+            i += 1
+            continue
+        t = dof_tree[i]
+        if trees == 2:
+            for j in range(dense.size):
+                dense[j] = 0.0
+            return -2
+        if trees == 1:
+            start[row, 1] = entry
+        tree[row, trees] = t
+        trees += 1
+        if tree_spatial[t]:
+            _to_solver_row(plant, state, t)
+        end = tree_start[t] + tree_size[t]
+        for j in range(tree_start[t], end):
+            value = dense[j]
+            if value != 0.0:
+                dof[entry] = j
+                jacobian[entry] = value
+                entry += 1
+                w += value * value / mass[j]
+                dense[j] = 0.0
+        i = end
+    if trees == 0:
+        return -3
+    if trees == 1:
+        start[row, 1] = entry
+    start[row, 2] = entry
+    counts[0] = row + 1
+    counts[1] = entry
+    inverse_mass[row] = w
+    _rows(rows, "kind")[row] = kind
+    _rows(rows, "source")[row] = source
+    return row
+
+
+@compiled
+def add_joint_rows(plant, state):
+    """Start the constraint set with limits and dry friction of one-dof joints."""
+    rows = _state(state, "rows")
+    counts = _rows(rows, "counts")
+    counts[0] = 0
+    counts[1] = 0
+    dense = _plant(plant, "dof_row")
+    position = _rows(rows, "position")
+    lower = _rows(rows, "lower")
+    upper = _rows(rows, "upper")
+    qpos = _state(state, "qpos")
+    limit_dof = _plant(plant, "limit_dof")
+    limit_qpos = _plant(plant, "limit_qpos")
+    limit_range = _plant(plant, "limit_range")
+    limit_margin = _plant(plant, "limit_margin")
+    for k in range(limit_dof.size):
+        q = qpos[limit_qpos[k]]
+        below = q - limit_range[k, 0]
+        above = limit_range[k, 1] - q
+        # The nearer limit is the one that a step can meet.
+        dense[limit_dof[k]] = 1.0 if below <= above else -1.0
+        row = add_row(plant, state, LIMIT, -1)
+        if row < 0:
+            return ROWS_FULL
+        position[row] = min(below, above) - limit_margin[k]
+    friction_dof = _plant(plant, "friction_dof")
+    friction_force = _plant(plant, "friction_force")
+    for k in range(friction_dof.size):
+        dense[friction_dof[k]] = 1.0
+        row = add_row(plant, state, FRICTION, -1)
+        if row < 0:
+            return ROWS_FULL
+        lower[row] = _plant(plant, "joint_stiction_tolerance")
+        upper[row] = friction_force[k]
+    return EVALUATED
+
+
+@compiled
+def add_mujoco_rows(plant, state):
+    """Append MuJoCo's rows of equalities, ball-joint limits, tendon limits and tendon friction."""
+    rows = _state(state, "rows")
+    data = _state(state, "data")
+    ncon_at = data + _plant(plant, "ncon_offset")
+    ncon = load_int(ncon_at)
+    # Without contacts MuJoCo makes rows for everything else only.
+    store_int(ncon_at, 0)
+    call_pp(_plant(plant, "make_constraint"), _plant(plant, "model"), data)
+    store_int(ncon_at, ncon)
+    count = load_int(data + _plant(plant, "nefc_offset"))
+    store_int(data + _plant(plant, "nefc_offset"), 0)
+    if count == 0:
+        return EVALUATED
+    types = load_address(data + _plant(plant, "efc_type_offset"))
+    positions = load_address(data + _plant(plant, "efc_pos_offset"))
+    margins = load_address(data + _plant(plant, "efc_margin_offset"))
+    losses = load_address(data + _plant(plant, "efc_frictionloss_offset"))
+    jacobian = load_address(data + _plant(plant, "efc_jacobian_offset"))
+    if types == 0 or jacobian == 0:
+        return FAILED
+    rownnz = load_address(data + _plant(plant, "efc_rownnz_offset"))
+    rowadr = load_address(data + _plant(plant, "efc_rowadr_offset"))
+    colind = load_address(data + _plant(plant, "efc_colind_offset"))
+    dense = _plant(plant, "dof_row")
+    position = _rows(rows, "position")
+    lower = _rows(rows, "lower")
+    upper = _rows(rows, "upper")
+    nv = dense.size
+    for i in range(count):
+        kind = load_int(types + 4 * i)
+        nonzeros = 0
+        if _plant(plant, "sparse_rows"):
+            nonzeros = load_int(rownnz + 4 * i)
+            at = load_int(rowadr + 4 * i)
+            for e in range(at, at + nonzeros):
+                dense[load_int(colind + 4 * e)] = load_double(jacobian + 8 * e)
+        else:
+            for j in range(nv):
+                value = load_double(jacobian + 8 * (i * nv + j))
+                dense[j] = value
+                if value != 0.0:
+                    nonzeros += 1
+        one_dof_limit = kind == _MJ_LIMIT_JOINT and nonzeros <= 1
+        if kind == _MJ_EQUALITY or kind == _MJ_LIMIT_TENDON or (
+            kind == _MJ_LIMIT_JOINT and not one_dof_limit
+        ):
+            row = add_row(plant, state, EQUALITY if kind == _MJ_EQUALITY else LIMIT, i)
+        elif kind == _MJ_FRICTION_TENDON:
+            row = add_row(plant, state, FRICTION, i)
+        else:
+            for j in range(nv):
+                dense[j] = 0.0
+            continue
+        if row == -1:
+            return ROWS_FULL
+        if row == -2:
+            return TREES
+        if row < 0:
+            continue
+        position[row] = load_double(positions + 8 * i)
+        if kind != _MJ_EQUALITY:
+            position[row] -= load_double(margins + 8 * i)
+        if kind == _MJ_FRICTION_TENDON:
+            lower[row] = _plant(plant, "joint_stiction_tolerance")
+            upper[row] = load_double(losses + 8 * i)
+    return EVALUATED

@@ -1,0 +1,165 @@
+"""Tables of the plant: the model's constants, and the state with its snapshot of the mechanics."""
+
+from __future__ import annotations
+
+from asperity.compiled import Layout
+
+__all__ = ["CONTACTS_FULL", "EVALUATED", "FAILED", "PLANT", "ROWS_FULL", "STATE", "TIME", "TREES"]
+
+# What `evaluate` returns.
+EVALUATED = 0
+CONTACTS_FULL = 1  # grow the contact set and call again
+ROWS_FULL = 2  # grow the constraint set and call again
+TREES = 3  # a constraint couples more than two trees
+FAILED = 4  # MuJoCo ran out of memory for contacts or constraints
+
+TIME = 0
+"""Index of the time [s] in ``STATE.reals``."""
+
+PLANT = Layout(
+    "plant",
+    model="i8",
+    # MuJoCo's functions
+    kinematics="i8",
+    com_pos="i8",
+    tendon="i8",
+    make_mass="i8",
+    collision="i8",
+    transmission="i8",
+    forward_velocity="i8",
+    forward_actuation="i8",
+    make_constraint="i8",
+    integrate_positions="i8",
+    differentiate_positions="i8",
+    # what the model needs
+    has_tendons="i8",
+    has_actuators="i8",
+    has_articulated_trees="i8",
+    has_mujoco_rows="i8",
+    sparse_rows="i8",
+    # struct offsets [bytes]
+    time_offset="i8",
+    ncon_offset="i8",
+    contact_offset="i8",
+    nefc_offset="i8",
+    efc_type_offset="i8",
+    efc_id_offset="i8",
+    efc_pos_offset="i8",
+    efc_margin_offset="i8",
+    efc_frictionloss_offset="i8",
+    efc_jacobian_offset="i8",
+    efc_rownnz_offset="i8",
+    efc_rowadr_offset="i8",
+    efc_colind_offset="i8",
+    contact_size="i8",
+    contact_dist="i8",
+    contact_pos="i8",
+    contact_frame="i8",
+    contact_friction="i8",
+    contact_surfacevel="i8",
+    contact_dim="i8",
+    contact_geom="i8",
+    contact_exclude="i8",
+    # bodies, trees, dofs
+    nq="i8",
+    nv="i8",
+    na="i8",
+    nbody="i8",
+    ntree="i8",
+    tree_start="i8[:]",
+    tree_size="i8[:]",
+    tree_spatial="i8[:]",
+    tree_body="i8[:]",
+    tree_bodies="i8[:]",
+    block_start="i8[:]",
+    body_tree="i8[:]",
+    body_root="i8[:]",
+    body_last_dof="i8[:]",
+    dof_parent="i8[:]",
+    dof_tree="i8[:]",
+    geom_body="i8[:]",
+    mass_rownnz="i8[:]",
+    mass_rowadr="i8[:]",
+    mass_colind="i8[:]",
+    dof_damping="f8[:]",
+    dof_stiffness="f8[:]",
+    # limits and dry friction of one-dof joints
+    limit_dof="i8[:]",
+    limit_qpos="i8[:]",
+    limit_range="f8[:,:]",
+    limit_margin="f8[:]",
+    friction_dof="i8[:]",
+    friction_force="f8[:]",
+    joint_stiction_tolerance="f8",
+    # linear servos, treated implicitly
+    servo_output="i8[:]",
+    servo_ctrl="i8[:]",
+    servo_ctrl_range="f8[:,:]",
+    servo_activation="i8[:]",  # index into act, −1 without dynamics
+    servo_gain="f8[:,:]",
+    servo_bias="f8[:,:]",
+    servo_range="f8[:,:]",
+    output_explicit="i8[:]",  # 1 for actuator outputs that act explicitly
+    dof_actuator_range="f8[:,:]",
+    dof_actuator_gravcomp="i8[:]",
+    # activation dynamics
+    act_kind="i8[:]",  # 0 Euler, 1 exact exponential
+    act_time_constant="f8[:]",
+    act_range="f8[:,:]",
+    # contact parameters
+    material="f8[:,:]",
+    material_default="f8[:]",
+    material_pairs="f8[:,:]",
+    material_pair_keys="i8[:]",
+    # error norm
+    error_weight="f8[:]",
+    # scratch
+    body_link="i8[:]",
+    dof_row="f8[:]",
+    dof_force="f8[:]",
+    pair_material="f8[:]",
+)
+
+STATE = Layout(
+    "state",
+    data="i8",  # address of the MjData in which this state is evaluated
+    contacts="i8",  # address of the contact set
+    rows="i8",  # address of the constraint set
+    # the state
+    reals="f8[:]",
+    qpos="f8[:]",
+    qvel="f8[:]",
+    act="f8[:]",
+    ints="i8[:]",  # valid snapshot?, the number of evaluations
+    # the snapshot, in solver velocities
+    mass="f8[:]",
+    mass_diagonal="f8[:]",
+    velocity="f8[:]",
+    force="f8[:]",  # without joint damping
+    act_dot="f8[:]",
+    cdof="f8[:,:]",
+    # MuJoCo's arrays (views of the MjData)
+    mj_qpos="f8[:]",
+    mj_qvel="f8[:]",
+    mj_act="f8[:]",
+    mj_act_dot="f8[:]",
+    mj_ctrl="f8[:]",
+    mj_qfrc_applied="f8[:]",
+    mj_xfrc_applied="f8[:,:]",
+    mj_xipos="f8[:,:]",
+    mj_cdof="f8[:,:]",
+    mj_cinert="f8[:,:]",
+    mj_subtree_com="f8[:,:]",
+    mj_mass="f8[:]",
+    mj_qfrc_bias="f8[:]",
+    mj_qfrc_passive="f8[:]",
+    mj_qfrc_gravcomp="f8[:]",
+    mj_qfrc_actuator="f8[:]",
+    mj_actuator_force="f8[:]",
+    mj_actuator_length="f8[:]",
+    mj_actuator_velocity="f8[:]",
+    mj_actuator_moment="f8[:]",
+    mj_moment_rownnz="i4[:]",
+    mj_moment_rowadr="i4[:]",
+    mj_moment_colind="i4[:]",
+)

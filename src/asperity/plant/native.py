@@ -1,0 +1,125 @@
+"""MuJoCo as compiled code sees it: addresses of its functions, offsets in its structs.
+
+MuJoCo describes its own C structs (``mujoco.introspect``). Their layouts are rebuilt with ctypes and
+checked against values read through the Python bindings, so that a MuJoCo with other layouts is
+refused instead of being misread.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from pathlib import Path
+from typing import Any
+
+import mujoco
+from mujoco.introspect import ast_nodes, structs
+
+from asperity.errors import AsperityError
+
+__all__ = ["function_address", "offset", "struct_size", "verify_layout"]
+
+_PRIMITIVES: dict[str, Any] = {
+    "int": ctypes.c_int,
+    "unsigned int": ctypes.c_uint,
+    "double": ctypes.c_double,
+    "mjtNum": ctypes.c_double,
+    "float": ctypes.c_float,
+    "char": ctypes.c_char,
+    "unsigned char": ctypes.c_uint8,
+    "mjtByte": ctypes.c_uint8,
+    "mjtBool": ctypes.c_uint8,
+    "mjtSize": ctypes.c_int64,
+    "size_t": ctypes.c_size_t,
+    "uintptr_t": ctypes.c_size_t,
+    "uint64_t": ctypes.c_uint64,
+    "int64_t": ctypes.c_int64,
+}
+
+
+def _ctype(node: Any) -> Any:
+    if isinstance(node, ast_nodes.PointerType):
+        return ctypes.c_void_p
+    if isinstance(node, ast_nodes.ArrayType):
+        kind = _ctype(node.inner_type)
+        for extent in reversed(node.extents):
+            kind = kind * extent
+        return kind
+    if isinstance(node, ast_nodes.AnonymousStructDecl):
+        fields = [(field.name, _ctype(field.type)) for field in node.fields]
+        return type("anonymous", (ctypes.Structure,), {"_fields_": fields})
+    name = node.name.removeprefix("struct ")
+    if name in _PRIMITIVES:
+        return _PRIMITIVES[name]
+    if name in structs.STRUCTS:
+        return _struct(name)
+    if name.startswith("mjt"):  # an enum
+        return ctypes.c_int
+    raise AsperityError(
+        f"MuJoCo {mujoco.__version__} has a C type {name!r} that this version of Asperity does "
+        "not know; install a version of mujoco-core that Asperity was tested with."
+    )
+
+
+@functools.cache
+def _struct(name: str) -> Any:
+    fields = [(field.name, _ctype(field.type)) for field in structs.STRUCTS[name].fields]
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
+
+
+def offset(struct: str, field: str) -> int:
+    """Offset of a field in one of MuJoCo's structs [bytes]."""
+    return int(getattr(_struct(struct), field).offset)
+
+
+def struct_size(struct: str) -> int:
+    """Size of one of MuJoCo's structs [bytes]."""
+    return ctypes.sizeof(_struct(struct))
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    folder = Path(mujoco.__file__).parent
+    for pattern in ("libmujoco.so*", "libmujoco*.dylib", "mujoco.dll"):
+        for path in sorted(folder.glob(pattern)):
+            return ctypes.CDLL(str(path))
+    raise AsperityError(f"MuJoCo's library was not found in {folder}; reinstall mujoco-core.")
+
+
+@functools.cache
+def function_address(name: str) -> int:
+    """Address of one of MuJoCo's C functions."""
+    address = ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+def verify_layout(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    """Compare fields read through the struct layouts with those of the bindings.
+
+    Raises
+    ------
+    AsperityError
+        If any differs: this MuJoCo has another layout than it says.
+    """
+    raw_model = _struct("mjModel").from_address(model._address)
+    raw_data = _struct("mjData").from_address(data._address)
+    pairs = [
+        ("mjModel.nv", raw_model.nv, model.nv),
+        ("mjModel.ngeom", raw_model.ngeom, model.ngeom),
+        ("mjModel.opt.timestep", raw_model.opt.timestep, model.opt.timestep),
+        ("mjModel.geom_bodyid", raw_model.geom_bodyid, model.geom_bodyid.ctypes.data),
+        ("mjData.ncon", raw_data.ncon, data.ncon),
+        ("mjData.nefc", raw_data.nefc, data.nefc),
+        ("mjData.time", raw_data.time, data.time),
+        ("mjData.qpos", raw_data.qpos, data.qpos.ctypes.data),
+        ("mjData.cdof", raw_data.cdof, data.cdof.ctypes.data),
+        ("mjData.qfrc_actuator", raw_data.qfrc_actuator, data.qfrc_actuator.ctypes.data),
+    ]
+    for name, raw, bound in pairs:
+        # Empty arrays have no address worth comparing.
+        if raw != bound and model.nv > 0 and model.ngeom > 0:
+            raise AsperityError(
+                f"the memory layout of MuJoCo {mujoco.__version__} differs from its description "
+                f"at {name}; install a version of mujoco-core that Asperity was tested with."
+            )

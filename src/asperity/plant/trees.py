@@ -1,0 +1,108 @@
+"""Change between generalized velocities and solver velocities.
+
+For a spatial tree (one free body) with dofs (linear 3, rotational 3) and MuJoCo's ``cdof`` columns
+(a_i, l_i) of its rotational dofs, both in world axes with linear parts at the centre of mass:
+
+    ω = Σ a_i w_i,   v_com = v + Σ l_i w_i        and back, because the a_i are orthonormal,
+    w_i = a_i·ω,     v = v_com − Σ l_i w_i.
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import compiled
+from asperity.plant.layouts import PLANT
+
+__all__ = ["force_to_solver", "velocity_from_solver", "velocity_to_solver"]
+
+_plant = PLANT.get
+
+
+@compiled
+def velocity_to_solver(plant, cdof, qvel, out):
+    """Solver velocities of generalized velocities."""
+    tree_start = _plant(plant, "tree_start")
+    tree_size = _plant(plant, "tree_size")
+    tree_spatial = _plant(plant, "tree_spatial")
+    for tree in range(_plant(plant, "ntree")):
+        s = tree_start[tree]
+        if not tree_spatial[tree]:
+            for i in range(s, s + tree_size[tree]):
+                out[i] = qvel[i]
+            continue
+        for a in range(3):
+            angular = 0.0
+            linear = qvel[s + a]
+            for i in range(3):
+                w = qvel[s + 3 + i]
+                angular += cdof[s + 3 + i, a] * w
+                linear += cdof[s + 3 + i, 3 + a] * w
+            out[s + a] = angular
+            out[s + 3 + a] = linear
+
+
+@compiled
+def velocity_from_solver(plant, cdof, velocity, out):
+    """Generalized velocities of solver velocities."""
+    tree_start = _plant(plant, "tree_start")
+    tree_size = _plant(plant, "tree_size")
+    tree_spatial = _plant(plant, "tree_spatial")
+    for tree in range(_plant(plant, "ntree")):
+        s = tree_start[tree]
+        if not tree_spatial[tree]:
+            for i in range(s, s + tree_size[tree]):
+                out[i] = velocity[i]
+            continue
+        for a in range(3):
+            out[s + a] = velocity[s + 3 + a]
+        for i in range(3):
+            w = 0.0
+            for a in range(3):
+                w += cdof[s + 3 + i, a] * velocity[s + a]
+            out[s + 3 + i] = w
+            for a in range(3):
+                out[s + a] -= cdof[s + 3 + i, 3 + a] * w
+
+
+@compiled
+def force_to_solver(plant, cdof, force, out):
+    """Solver forces of generalized forces (the power is the same)."""
+    tree_start = _plant(plant, "tree_start")
+    tree_size = _plant(plant, "tree_size")
+    tree_spatial = _plant(plant, "tree_spatial")
+    for tree in range(_plant(plant, "ntree")):
+        s = tree_start[tree]
+        if not tree_spatial[tree]:
+            for i in range(s, s + tree_size[tree]):
+                out[i] = force[i]
+            continue
+        for a in range(3):
+            out[s + 3 + a] = force[s + a]
+            out[s + a] = 0.0
+        for i in range(3):
+            moment = force[s + 3 + i]
+            for a in range(3):
+                moment -= cdof[s + 3 + i, 3 + a] * force[s + a]
+            for a in range(3):
+                out[s + a] += cdof[s + 3 + i, a] * moment
+
+
+@compiled
+def force_from_solver(plant, cdof, force, out):
+    """Generalized forces of solver forces."""
+    tree_start = _plant(plant, "tree_start")
+    tree_size = _plant(plant, "tree_size")
+    tree_spatial = _plant(plant, "tree_spatial")
+    for tree in range(_plant(plant, "ntree")):
+        s = tree_start[tree]
+        if not tree_spatial[tree]:
+            for i in range(s, s + tree_size[tree]):
+                out[i] = force[i]
+            continue
+        for a in range(3):
+            out[s + a] = force[s + 3 + a]
+        for i in range(3):
+            moment = 0.0
+            for a in range(3):
+                moment += cdof[s + 3 + i, a] * force[s + a]
+                moment += cdof[s + 3 + i, 3 + a] * force[s + 3 + a]
+            out[s + 3 + i] = moment

@@ -1,0 +1,371 @@
+"""Prepare a URDF for MuJoCo's URDF compiler, and say what becomes of each part of it."""
+
+from __future__ import annotations
+
+import os
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from asperity.errors import ModelError
+from asperity.plant.kinematic_graph import KinematicGraph
+from asperity.plant.meshes import READABLE, MeshFinder
+from asperity.plant.names import listed
+from asperity.plant.xml_reader import read_xml
+
+__all__ = ["PreparedUrdf", "prepare_urdf"]
+
+# A link that moves but weighs nothing, on the way to links that do weigh something, gets this
+# mass [kg] and moment of inertia [kg m²]: a milligram is beyond what any robot notices, and MuJoCo
+# needs a positive number.
+_DUMMY_MASS = 1e-6
+_DUMMY_INERTIA = 1e-9
+_KNOWN_TAGS = {"link", "joint", "material", "mujoco"}
+
+
+@dataclass
+class PreparedUrdf:
+    """A URDF that MuJoCo compiles, and what is left to do on the compiled specification.
+
+    Attributes
+    ----------
+    xml : str
+        The URDF with absolute mesh files, without what MuJoCo cannot use.
+    free_bodies : list of str
+        Links that get a free joint.
+    base_bodies : list of str
+        Links that do not move, to be kept apart from the world body.
+    excludes : list of (str, str)
+        Pairs of links that must not collide: those of a fixed base and what moves on it.
+    notes : list of str
+        Sentences for the report.
+    losses : list of str
+        Sentences about collision geometry that had to be dropped; these are worth a warning.
+    """
+
+    xml: str = ""
+    free_bodies: list[str] = field(default_factory=list)
+    base_bodies: list[str] = field(default_factory=list)
+    excludes: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)
+
+
+def prepare_urdf(
+    text: str,
+    source: str,
+    folder: Path,
+    *,
+    package_paths: Sequence[str | os.PathLike[str]] = (),
+    floating_base: bool | None = None,
+    discard_visual: bool | None = None,
+    fuse_static: bool | None = None,
+) -> PreparedUrdf:
+    """Rewrite a URDF so that MuJoCo loads what its author meant.
+
+    Parameters
+    ----------
+    text : str
+        The URDF.
+    source : str
+        What messages call it.
+    folder : Path
+        Where relative names start.
+    package_paths, floating_base, discard_visual, fuse_static
+        As in :func:`asperity.plant.loading.load_model`.
+
+    Raises
+    ------
+    ModelError
+        If the XML is broken, the links and joints do not form a tree, a link cannot have the mass
+        it needs, or a collision mesh is missing.
+    """
+    root, lines = read_xml(text, source)
+    robot = _Robot(root, lines, source)
+    prepared = PreparedUrdf()
+    robot.refuse_xacro()
+    robot.graph = KinematicGraph.from_urdf(root, lines, source)
+
+    compiler = _compiler(root)
+    finder = MeshFinder(
+        folder,
+        package_paths,
+        mesh_folder=compiler.get("meshdir", compiler.get("assetdir", "")),
+        strip_path=compiler.get("strippath") == "true",
+    )
+    # Names become absolute below, so MuJoCo must not cut them.
+    compiler.set("strippath", "false")
+    compiler.attrib.setdefault("balanceinertia", "true")
+    for name, choice in (("discardvisual", discard_visual), ("fusestatic", fuse_static)):
+        if choice is not None:
+            compiler.set(name, "true" if choice else "false")
+        else:
+            compiler.attrib.setdefault(name, "true")
+
+    robot.drop_unused(prepared)
+    robot.choose_base(prepared, floating_base)
+    robot.check_joints(prepared)
+    robot.check_inertias(prepared, balance=compiler.get("balanceinertia") == "true")
+    if compiler.get("discardvisual") == "true":
+        robot.drop_visuals(prepared)
+    robot.resolve_meshes(prepared, finder)
+    robot.exclude_base(prepared, fused=compiler.get("fusestatic") == "true")
+    prepared.xml = ET.tostring(root, encoding="unicode")
+    return prepared
+
+
+def _compiler(root: ET.Element) -> ET.Element:
+    """The element in which a URDF holds options for MuJoCo, made if there is none."""
+    extension = root.find("mujoco")
+    if extension is None:
+        extension = ET.SubElement(root, "mujoco")
+    compiler = extension.find("compiler")
+    return ET.SubElement(extension, "compiler") if compiler is None else compiler
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return listed([f"'{name}'" for name in names])
+
+
+class _Robot:
+    """A URDF document in work; every method treats one concern and leaves notes."""
+
+    graph: KinematicGraph
+
+    def __init__(self, root: ET.Element, lines: dict[ET.Element, int], source: str) -> None:
+        self.root = root
+        self.lines = lines
+        self.source = source
+
+    def error(self, message: str) -> ModelError:
+        return ModelError(f"{self.source}: {message}")
+
+    def refuse_xacro(self) -> None:
+        for item in self.root.iter():
+            macro = item.tag.startswith("xacro:") or any("${" in v for v in item.attrib.values())
+            if macro:
+                raise self.error(
+                    f"element '{item.tag}' in line {self.lines[item]} needs xacro; expand the file "
+                    "first with `xacro FILE > robot.urdf` and load the result."
+                )
+
+    def drop_unused(self, prepared: PreparedUrdf) -> None:
+        ignored = [item for item in self.root if item.tag not in _KNOWN_TAGS]
+        for item in ignored:
+            self.root.remove(item)
+        if ignored:
+            counts = Counter(item.tag for item in ignored)
+            text = ", ".join(f"{count} <{tag}>" for tag, count in counts.items())
+            prepared.notes.append(f"Ignored, because they do not describe the mechanics: {text}.")
+        # Textures are for rendering only, and a missing image would stop MuJoCo.
+        for parent in list(self.root.iter("material")):
+            for texture in parent.findall("texture"):
+                parent.remove(texture)
+
+    def choose_base(self, prepared: PreparedUrdf, floating_base: bool | None) -> None:
+        graph = self.graph
+        if floating_base is False:
+            for joint in graph.joints.values():
+                if joint.parent == "world" and joint.kind == "floating":
+                    joint.make("fixed")
+        roots = [name for name in graph.roots if name != "world"]
+        welded = [j.child for j in graph.children("world") if j.kind == "fixed"]
+        bases = roots + welded
+        if floating_base:
+            floating = [j for j in graph.children("world") if j.kind == "floating"]
+            if not bases and not floating:
+                joint = graph.children("world")[0]
+                raise self.error(
+                    f"the base cannot float, because joint '{joint.name}' of type '{joint.kind}' "
+                    "holds it to the world; omit floating_base."
+                )
+            prepared.free_bodies = bases
+            return
+        prepared.base_bodies = bases
+        moving = any(joint.kind != "fixed" for joint in graph.joints.values())
+        if len(roots) > 1:
+            prepared.notes.append(
+                f"The links {_quoted(roots)} have no parent joint; each is fixed to the world."
+            )
+        if roots and floating_base is None and (moving or not welded):
+            prepared.notes.append(
+                f"The base link '{roots[0]}' is fixed to the world; pass floating_base=True to "
+                "free it."
+            )
+
+    def check_joints(self, prepared: PreparedUrdf) -> None:
+        unlimited, velocities = [], False
+        for joint in self.graph.joints.values():
+            limit = joint.element.find("limit")
+            if limit is None:
+                continue
+            velocities = velocities or (joint.kind != "fixed" and "velocity" in limit.attrib)
+            lower, upper = limit.get("lower"), limit.get("upper")
+            if joint.kind in ("revolute", "prismatic") and lower is not None and upper is not None:
+                low, high = self.number(limit, "lower"), self.number(limit, "upper")
+                if low == high:
+                    unlimited.append(joint.name)
+        mimics = [j.name for j in self.graph.joints.values() if j.mimic is not None]
+        if unlimited:
+            prepared.notes.append(
+                f"Joints with equal lower and upper limits move without limits: "
+                f"{_quoted(unlimited)}."
+            )
+        if mimics:
+            prepared.notes.append(
+                f"Mimic joints became joint equality constraints: {_quoted(mimics)}."
+            )
+        if velocities:
+            prepared.notes.append("Velocity limits of joints are not enforced.")
+
+    def check_inertias(self, prepared: PreparedUrdf, *, balance: bool) -> None:
+        inferred, unbalanced, dummies = [], [], []
+        for name, link in self.graph.links.items():
+            inertial = link.find("inertial")
+            if inertial is not None and self.mass(name, inertial) == 0:
+                link.remove(inertial)  # the same as none: MuJoCo then looks at the shapes
+                inertial = None
+            if inertial is None:
+                if link.find("collision") is not None and name != "world":
+                    inferred.append(name)
+                continue
+            if balance and not self.balanced(inertial):
+                unbalanced.append(name)
+        free = set(prepared.free_bodies)
+        for group in self.graph.moving_groups(free):
+            if any(self.has_mass(name) for name in group):
+                continue
+            joint = self.graph.joint_of(group[0])
+            if not any(self.has_mass(name) for name in self.graph.descendants(group[0])):
+                moved = f"moves on joint '{joint.name}'" if joint else "floats"
+                raise self.error(
+                    f"link '{group[0]}' {moved} but has no mass and carries none; give it an "
+                    "<inertial> element or make it fixed."
+                )
+            self.make_dummy(group[0])
+            dummies.append(group[0])
+        if inferred:
+            prepared.notes.append(
+                "Links without inertia get it from their collision geometry at 1000 kg/m³: "
+                f"{_quoted(inferred)}."
+            )
+        if dummies:
+            prepared.notes.append(
+                f"Moving links without mass or shape got a mass of {_DUMMY_MASS:g} kg: "
+                f"{_quoted(dummies)}."
+            )
+        if unbalanced:
+            prepared.notes.append(
+                "Moments of inertia that no body can have (A + B < C) were replaced by their mean: "
+                f"{_quoted(unbalanced)}."
+            )
+
+    def has_mass(self, name: str) -> bool:
+        link = self.graph.links[name]
+        return link.find("inertial") is not None or link.find("collision") is not None
+
+    def mass(self, name: str, inertial: ET.Element) -> float:
+        element = inertial.find("mass")
+        value = 0.0 if element is None else self.number(element, "value")
+        if value < 0:
+            raise self.error(f"link '{name}' has a mass of {value} kg; make it positive.")
+        if value > 0 and inertial.find("inertia") is None:
+            raise self.error(
+                f"link '{name}' has a mass but no <inertia>; add one, or remove <inertial>."
+            )
+        return value
+
+    def balanced(self, inertial: ET.Element) -> bool:
+        inertia = inertial.find("inertia")
+        assert inertia is not None
+        xx, yy, zz, xy, xz, yz = (
+            self.number(inertia, name) for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+        )
+        low, middle, high = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return bool(low + middle >= high * (1 - 1e-9))
+
+    def number(self, element: ET.Element, name: str) -> float:
+        text = element.get(name, "0")
+        try:
+            value = float(text)
+        except ValueError:
+            value = np.nan
+        if not np.isfinite(value):
+            raise self.error(
+                f"attribute {name}='{text}' of <{element.tag}> in line {self.lines[element]} is "
+                "not a finite number; correct it."
+            )
+        return value
+
+    def make_dummy(self, name: str) -> None:
+        inertial = ET.SubElement(self.graph.links[name], "inertial")
+        ET.SubElement(inertial, "mass", value=repr(_DUMMY_MASS))
+        diagonal = dict.fromkeys(("ixx", "iyy", "izz"), repr(_DUMMY_INERTIA))
+        ET.SubElement(inertial, "inertia", diagonal | dict.fromkeys(("ixy", "ixz", "iyz"), "0"))
+
+    def drop_visuals(self, prepared: PreparedUrdf) -> None:
+        count = 0
+        for link in self.graph.links.values():
+            for visual in link.findall("visual"):
+                link.remove(visual)
+                count += 1
+        if count:
+            prepared.notes.append(
+                f"Discarded {count} visual shapes; pass discard_visual=False to keep them."
+            )
+
+    def resolve_meshes(self, prepared: PreparedUrdf, finder: MeshFinder) -> None:
+        notes: Counter[str] = Counter()
+        for name, link in self.graph.links.items():
+            for shape in [*link.findall("collision"), *link.findall("visual")]:
+                mesh = shape.find("geometry/mesh")
+                if mesh is None:
+                    continue
+                uri = mesh.get("filename", "")
+                found = finder.find(uri)
+                if found.path is not None:
+                    mesh.set("filename", str(found.path.absolute()))
+                    if found.note is not None:
+                        notes[found.note] += 1
+                    continue
+                if found.unreadable is None and shape.tag == "collision":
+                    raise self.error(
+                        f"mesh '{uri}' of link '{name}' (line {self.lines[mesh]}) was not found; "
+                        "correct the name, or give the folder that holds its package in "
+                        "package_paths."
+                    )
+                link.remove(shape)
+                why = "was not found" if found.unreadable is None else "is in a format that MuJoCo"
+                if found.unreadable is not None:
+                    why += f" cannot read (it reads {', '.join(READABLE)})"
+                sentence = f"Dropped a {shape.tag} shape of link '{name}': '{uri}' {why}."
+                prepared.notes.append(sentence)
+                if shape.tag == "collision":
+                    prepared.losses.append(sentence)
+        if notes:
+            first = next(iter(notes))
+            more = f" (and {len(notes) - 1} similar)" if len(notes) > 1 else ""
+            prepared.notes.append(f"Meshes: {first}{more}.")
+
+    def exclude_base(self, prepared: PreparedUrdf, *, fused: bool) -> None:
+        """Keep a fixed base from colliding with what is mounted on it.
+
+        MuJoCo lets neighbours pass through each other, except when the first of them does not
+        move, so that things can lie on the floor. The base of an arm is not a floor.
+        """
+        graph = self.graph
+        for base in prepared.base_bodies:
+            for part in graph.fixed_group(base):
+                for joint in graph.children(part):
+                    if joint.kind == "fixed":
+                        continue
+                    mounted = graph.fixed_group(joint.child)
+                    if fused:
+                        pairs = [(base, joint.child)]
+                    else:
+                        pairs = [(a, b) for a in graph.fixed_group(base) for b in mounted]
+                    prepared.excludes += [p for p in pairs if p not in prepared.excludes]
