@@ -1,6 +1,6 @@
 """The ground floor of the compiled world: decorators, calls to C, and tables of arrays."""
 
-from asperity.compiled.decorators import compiled, compiled_method
+from asperity.compiled.decorators import EntryPoint, compiled, compiled_method, entry_point
 from asperity.compiled.tables import Layout, Table
 
-__all__ = ["Layout", "Table", "compiled", "compiled_method"]
+__all__ = ["EntryPoint", "Layout", "Table", "compiled", "compiled_method", "entry_point"]

@@ -16,9 +16,12 @@ __all__ = [
     "call_method",
     "call_p",
     "call_pp",
+    "call_pp_status",
     "call_ppdpp",
     "call_ppip",
+    "call_ppp_status",
     "call_pppd",
+    "call_pppn_status",
     "load_address",
     "load_double",
     "load_int",
@@ -70,6 +73,9 @@ call_pp = _call("call_pp", [_P, _P], None)
 call_pppd = _call("call_pppd", [_P, _P, _P, _D], None)
 call_ppip = _call("call_ppip", [_P, _P, _N, _P], None)
 call_ppdpp = _call("call_ppdpp", [_P, _P, _D, _P, _P], None)
+call_pp_status = _call("call_pp_status", [_P, _P], (types.int64, _I64))
+call_ppp_status = _call("call_ppp_status", [_P, _P, _P], (types.int64, _I64))
+call_pppn_status = _call("call_pppn_status", [_P, _P, _P, _P], (types.int64, _I64))
 call_method = _call("call_method", [_P, _P, _P, _D], (types.int64, _I64))
 
 

@@ -16,8 +16,10 @@ from typing import Any
 
 import numba
 from numba import types
+from numba.core.ccallback import CFunc
+from numba.core.sigutils import normalize_signature
 
-__all__ = ["METHOD_SIGNATURE", "compiled", "compiled_method"]
+__all__ = ["METHOD_SIGNATURE", "EntryPoint", "compiled", "compiled_method", "entry_point"]
 
 # NaN and inf must stay visible, so the flags that assume their absence (nnan, ninf) are left out.
 _FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
@@ -39,8 +41,11 @@ def _package_stamp() -> str:
     digest = hashlib.sha256(_mujoco_version().encode())
     root = Path(__file__).resolve().parents[1]
     for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
+        text = path.read_bytes()
+        # Only files that compile something, or lay out what is compiled, can make code stale.
+        if b"asperity.compiled" in text:
+            digest.update(path.relative_to(root).as_posix().encode())
+            digest.update(text)
     return digest.hexdigest()
 
 
@@ -64,20 +69,48 @@ def compiled(function: Callable[..., Any]) -> Any:
     return dispatcher
 
 
-def compiled_method(function: Callable[..., Any]) -> Any:
-    """Compile a method to a C function, whose ``address`` other compiled code can call."""
-    from numba.core.ccallback import CFunc
-    from numba.core.sigutils import normalize_signature
+class EntryPoint:
+    """A compiled C function, made when its address is first asked for.
 
-    # This is numba.cfunc(METHOD_SIGNATURE, cache=True, ...) with the cache stamped before it is
-    # looked up, which the decorator would do at once.
-    method = CFunc(
-        function,
-        normalize_signature(METHOD_SIGNATURE),
-        locals={},
-        options={"nopython": True, "error_model": "numpy", "fastmath": _FASTMATH},
-    )
-    method.enable_caching()
-    _stamp_cache(method)
-    method.compile()
-    return method
+    Callers reach it through its address, so they neither contain its code nor are compiled again
+    with it: without such borders Numba would optimise the innermost kernels once for every level
+    above them.
+    """
+
+    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+        self._function = function
+        self._signature = signature
+        self._compiled: CFunc | None = None
+
+    @property
+    def address(self) -> int:
+        """Address of the C function, valid for the life of the process."""
+        if self._compiled is None:
+            # This is numba.cfunc(signature, cache=True, ...) with the cache stamped before it is
+            # looked up.
+            entry = CFunc(
+                self._function,
+                normalize_signature(self._signature),
+                locals={},
+                options={"nopython": True, "error_model": "numpy", "fastmath": _FASTMATH},
+            )
+            entry.enable_caching()
+            _stamp_cache(entry)
+            entry.compile()
+            self._compiled = entry
+        return int(self._compiled.address)
+
+    @property
+    def was_cached(self) -> bool:
+        """Whether the code came from the disk cache (False before the address was asked for)."""
+        return self._compiled is not None and self._compiled.cache_hits > 0
+
+
+def entry_point(signature: Any) -> Callable[[Callable[..., Any]], EntryPoint]:
+    """Decorate a function that compiled code calls through its address."""
+    return lambda function: EntryPoint(function, signature)
+
+
+def compiled_method(function: Callable[..., Any]) -> EntryPoint:
+    """Decorate a method (see `METHOD_SIGNATURE`)."""
+    return EntryPoint(function, METHOD_SIGNATURE)

@@ -6,7 +6,9 @@ sum goes through the bodies' chains of joints. For free bodies it is added as it
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
+from numba import types
+
+from asperity.compiled import compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import PROBLEM
@@ -239,9 +241,10 @@ def _add_rows(problem, rows, first, last):
                     coupling[at + q * tree_size[t] + p] += value
 
 
-@compiled
-def assemble(problem, contacts, rows, trees, contact_range, row_range):
-    """Fill the blocks of an island's Hessian from the present curvatures."""
+@entry_point(types.int64(types.int64, types.int64, types.int64))
+def assemble(problem, contacts, rows):
+    """Fill the blocks of the island's Hessian from the present curvatures."""
+    island = _problem(problem, "island")
     listed = _problem(problem, "island_tree")
     tree_size = _problem(problem, "tree_size")
     block_start = _problem(problem, "block_start")
@@ -252,7 +255,7 @@ def assemble(problem, contacts, rows, trees, contact_range, row_range):
     matrix = _problem(problem, "matrix")
     factor = _problem(problem, "factor")
     coupling = _problem(problem, "coupling")
-    for index in range(trees[0], trees[1]):
+    for index in range(island[0], island[1]):
         tree = listed[index]
         n = tree_size[tree]
         block = block_start[tree]
@@ -262,5 +265,6 @@ def assemble(problem, contacts, rows, trees, contact_range, row_range):
             at = entry_block[entry]
             for k in range(at, at + n * tree_size[entry_tree[entry]]):
                 coupling[k] = 0.0
-    _add_contacts(problem, contacts, contact_range[0], contact_range[1])
-    _add_rows(problem, rows, row_range[0], row_range[1])
+    _add_contacts(problem, contacts, island[2], island[3])
+    _add_rows(problem, rows, island[4], island[5])
+    return 0

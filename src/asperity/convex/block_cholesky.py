@@ -9,11 +9,12 @@ have their own unrolled kernels, because most scenes consist of them.
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
-from asperity.compiled import compiled
+from asperity.compiled import compiled, entry_point
 from asperity.convex.problem import PROBLEM
 
-__all__ = ["factorize", "solve"]
+__all__ = ["factorize", "solve_factors"]
 
 _problem = PROBLEM.get
 
@@ -122,9 +123,12 @@ def _downdate_6(coupling, a, b, target, at):
         target[row + 5] -= t5
 
 
-@compiled
-def factorize(problem, first, last):
-    """Factorize the blocks of the trees listed at ``first .. last``; False if not positive."""
+@entry_point(types.int64(types.int64, types.int64))
+def factorize(problem, _unused):
+    """Factorize the island's blocks; returns 1, or 0 if they are not positive definite."""
+    island = _problem(problem, "island")
+    first = island[0]
+    last = island[1]
     listed = _problem(problem, "island_tree")
     tree_start = _problem(problem, "tree_start")
     tree_size = _problem(problem, "tree_size")
@@ -143,7 +147,7 @@ def factorize(problem, first, last):
         dof = tree_start[tree]
         start = block_start[tree]
         if not _cholesky(factor, start, n, inverse, dof):
-            return False
+            return 0
         entries = column_start[tree]
         end = entries + column_size[tree]
         for entry in range(entries, end):
@@ -169,12 +173,16 @@ def factorize(problem, first, last):
                     _downdate_6(coupling, a, b, coupling, target)
                 else:
                     _downdate(coupling, a, m, b, p, n, coupling, target)
-    return True
+    return 1
 
 
-@compiled
-def solve(problem, first, last, x):
-    """Solve H x = b in place for the dofs of the trees listed at ``first .. last``."""
+@entry_point(types.int64(types.int64, types.int64))
+def solve_factors(problem, _unused):
+    """Solve H x = b in place for the island's part of ``direction``."""
+    island = _problem(problem, "island")
+    first = island[0]
+    last = island[1]
+    x = _problem(problem, "direction")
     listed = _problem(problem, "island_tree")
     tree_start = _problem(problem, "tree_start")
     tree_size = _problem(problem, "tree_size")
@@ -228,3 +236,4 @@ def solve(problem, first, last, x):
             for k in range(i + 1, n):
                 value -= factor[start + k * n + i] * x[dof + k]
             x[dof + i] = value * inverse[dof + i]
+    return 0

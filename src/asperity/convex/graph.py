@@ -8,7 +8,9 @@ the components are the same ones.
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
+from numba import types
+
+from asperity.compiled import compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import PROBLEM
@@ -170,7 +172,7 @@ def _label_islands(problem, parent):
     return islands
 
 
-@compiled
+@entry_point(types.int64(types.int64, types.int64, types.int64))
 def build_graph(problem, contacts, rows):
     """Find islands and order, sort contacts and rows by island.
 

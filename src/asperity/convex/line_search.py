@@ -7,15 +7,27 @@ first guess is the minimum of the cubic through ℓ(0), ℓ'(0), ℓ(α_max), �
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
-from asperity.compiled import compiled
+from asperity.compiled import compiled, entry_point
 from asperity.convex.potentials.lagged import along_contacts, contact_cost_along
 from asperity.convex.potentials.rows import along_rows, row_cost_along
+from asperity.convex.problem import PROBLEM
 
 __all__ = ["line_search"]
 
+_problem = PROBLEM.get
+
 _EPSILON = 2.220446049250313e-16
 _MAX_EVALUATIONS = 60
+
+
+@compiled
+def _along(problem, island, alpha):
+    """First and second derivative of contacts and rows of the island."""
+    slope_a, curvature_a = along_contacts(problem, island[2], island[3], alpha)
+    slope_b, curvature_b = along_rows(problem, island[4], island[5], alpha)
+    return slope_a + slope_b, curvature_a + curvature_b
 
 
 @compiled
@@ -35,44 +47,37 @@ def _cubic_minimum(cost_0, cost_1, slope_0, slope_1):
     return alpha
 
 
-@compiled
-def line_search(problem, contacts, rows, smooth_slope, smooth_curvature, cost, tolerance):
-    """Minimise the cost along the direction.
+@entry_point(types.int64(types.int64, types.int64))
+def line_search(problem, _unused):
+    """Minimise the cost of the island along the direction.
 
-    Parameters
-    ----------
-    problem : int
-        Address of the problem, with ``v*``, ``dv*``, ``row_u`` and ``row_du`` filled.
-    contacts, rows : tuple[int, int]
-        Ranges of the island's contacts and rows.
-    smooth_slope, smooth_curvature : float
-        First derivative at α = 0, and second derivative, of the quadratic part.
-    cost : float
-        Cost of contacts and rows at α = 0.
-    tolerance : float
-        Stop when |ℓ'(α)| is below this part of |ℓ'(0)|.
+    Reads from ``search`` the slope at α = 0 and the curvature of the quadratic part and the cost of
+    contacts and rows at α = 0, from ``tolerance[1]`` the part of |ℓ'(0)| at which to stop, and
+    ``v*``, ``dv*``, ``row_u`` and ``row_du``.
 
-    Returns
-    -------
-    tuple[float, int]
-        α, 0 < α ≤ 1, and the number of evaluations. α = 0 means that ℓ does not decrease along the
-        direction within round-off.
+    Returns the number of evaluations, and α in ``search[3]``: 0 < α ≤ 1, or 0 if ℓ does not decrease
+    along the direction within round-off.
     """
-    slope_a, _ = along_contacts(problem, contacts[0], contacts[1], 0.0)
-    slope_b, _ = along_rows(problem, rows[0], rows[1], 0.0)
-    slope_0 = smooth_slope + slope_a + slope_b
+    island = _problem(problem, "island")
+    search = _problem(problem, "search")
+    smooth_slope = search[0]
+    smooth_curvature = search[1]
+    cost = search[2]
+    search[3] = 0.0
+    slope_0, _ = _along(problem, island, 0.0)
+    slope_0 += smooth_slope
     if not slope_0 < 0.0:
-        return 0.0, 1
-    slope_a, curvature_a = along_contacts(problem, contacts[0], contacts[1], 1.0)
-    slope_b, curvature_b = along_rows(problem, rows[0], rows[1], 1.0)
-    slope_1 = smooth_slope + smooth_curvature + slope_a + slope_b
-    target = tolerance * -slope_0
+        return 1
+    slope_1, _ = _along(problem, island, 1.0)
+    slope_1 += smooth_slope + smooth_curvature
+    target = _problem(problem, "tolerance")[1] * -slope_0
     if slope_1 <= target:
         # ℓ still falls at α = 1, or is flat there: take the whole Newton step.
-        return 1.0, 2
+        search[3] = 1.0
+        return 2
     cost_1 = (
-        contact_cost_along(problem, contacts[0], contacts[1], 1.0)
-        + row_cost_along(problem, rows[0], rows[1], 1.0)
+        contact_cost_along(problem, island[2], island[3], 1.0)
+        + row_cost_along(problem, island[4], island[5], 1.0)
         + smooth_slope
         + 0.5 * smooth_curvature
     )
@@ -84,10 +89,9 @@ def line_search(problem, contacts, rows, smooth_slope, smooth_curvature, cost, t
     evaluations = 3
     previous = 1.0
     while evaluations < _MAX_EVALUATIONS:
-        slope_a, curvature_a = along_contacts(problem, contacts[0], contacts[1], alpha)
-        slope_b, curvature_b = along_rows(problem, rows[0], rows[1], alpha)
-        slope = smooth_slope + alpha * smooth_curvature + slope_a + slope_b
-        curvature = smooth_curvature + curvature_a + curvature_b
+        slope, curvature = _along(problem, island, alpha)
+        slope += smooth_slope + alpha * smooth_curvature
+        curvature += smooth_curvature
         evaluations += 1
         if abs(slope) <= target:
             break
@@ -105,4 +109,5 @@ def line_search(problem, contacts, rows, smooth_slope, smooth_curvature, cost, t
             step = following - alpha
         previous = abs(step)
         alpha = following
-    return alpha, evaluations
+    search[3] = alpha
+    return evaluations

@@ -15,10 +15,12 @@ accuracy, as converged.
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import call_pp_status, call_ppp_status
 from asperity.convex.assembly import assemble
-from asperity.convex.block_cholesky import factorize, solve
+from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.kinematics import (
     add_impulses,
     add_surface_velocities,
@@ -39,7 +41,7 @@ from asperity.convex.problem import (
     WORST_RESIDUAL,
 )
 
-__all__ = ["CONVERGED", "NON_FINITE", "NOT_CONVERGED", "multiply", "solve_problem"]
+__all__ = ["CONVERGED", "NON_FINITE", "NOT_CONVERGED", "install_solver", "multiply", "solve_problem"]
 
 CONVERGED = 0
 NOT_CONVERGED = 1
@@ -101,7 +103,7 @@ def _direction(problem, first, last):
         start = tree_start[listed[index]]
         for i in range(start, start + tree_size[listed[index]]):
             direction[i] = -gradient[i]
-    solve(problem, first, last, direction)
+    call_pp_status(_problem(problem, "solve_factors"), problem, 0)
     slope = 0.0
     norm = 0.0
     for index in range(first, last):
@@ -113,8 +115,12 @@ def _direction(problem, first, last):
 
 
 @compiled
-def _solve_island(problem, contacts, rows, trees, contact_range, row_range, have_factors):
-    """Minimise over one island, from the guess in ``velocity``."""
+def _solve_island(problem, contacts, rows, have_factors):
+    """Minimise over the island at hand, from the guess in ``velocity``."""
+    island = _problem(problem, "island")
+    contact_range = (island[2], island[3])
+    row_range = (island[4], island[5])
+    search = _problem(problem, "search")
     listed = _problem(problem, "island_tree")
     tree_start = _problem(problem, "tree_start")
     tree_size = _problem(problem, "tree_size")
@@ -136,8 +142,8 @@ def _solve_island(problem, contacts, rows, trees, contact_range, row_range, have
     limits = _problem(problem, "limits")
     statistics = _problem(problem, "statistics")
     residuals = _problem(problem, "residuals")
-    first = trees[0]
-    last = trees[1]
+    first = island[0]
+    last = island[1]
     wished = limits[1]
     epsilon = tolerance[0]
 
@@ -184,8 +190,8 @@ def _solve_island(problem, contacts, rows, trees, contact_range, row_range, have
         elif wished == 0:
             refresh = True
         if refresh:
-            assemble(problem, contacts, rows, trees, contact_range, row_range)
-            if not factorize(problem, first, last):
+            call_ppp_status(_problem(problem, "assemble"), problem, contacts, rows)
+            if call_pp_status(_problem(problem, "factorize"), problem, 0) == 0:
                 return NON_FINITE
             statistics[FACTORIZATIONS] += 1
             fresh = True
@@ -210,15 +216,11 @@ def _solve_island(problem, contacts, rows, trees, contact_range, row_range, have
             for i in range(start, start + tree_size[listed[index]]):
                 smooth_slope += direction[i] * (product[i] - rhs[i])
                 smooth_curvature += direction[i] * direction_product[i]
-        alpha, evaluations = line_search(
-            problem,
-            contact_range,
-            row_range,
-            smooth_slope,
-            smooth_curvature,
-            cost,
-            tolerance[1],
-        )
+        search[0] = smooth_slope
+        search[1] = smooth_curvature
+        search[2] = cost
+        evaluations = call_pp_status(_problem(problem, "line_search"), problem, 0)
+        alpha = search[3]
         statistics[LINE_SEARCH_EVALUATIONS] += evaluations
         if alpha == 0.0:
             return CONVERGED
@@ -248,7 +250,7 @@ def _solve_island(problem, contacts, rows, trees, contact_range, row_range, have
     return NOT_CONVERGED
 
 
-@compiled
+@entry_point(types.int64(types.int64, types.int64, types.int64, types.int64))
 def solve_problem(problem, contacts, rows, have_factors):
     """Solve every island; the solution replaces the guess in ``velocity``.
 
@@ -278,15 +280,21 @@ def solve_problem(problem, contacts, rows, have_factors):
     )
     add_surface_velocities(problem, contacts, 0, ncontact)
     worst = CONVERGED
-    for island in range(counts[0]):
-        status = _solve_island(
-            problem,
-            contacts,
-            rows,
-            (island_start[island], island_start[island + 1]),
-            (contact_start[island], contact_start[island + 1]),
-            (row_start[island], row_start[island + 1]),
-            have_factors,
-        )
-        worst = max(worst, status)
+    island = _problem(problem, "island")
+    for k in range(counts[0]):
+        island[0] = island_start[k]
+        island[1] = island_start[k + 1]
+        island[2] = contact_start[k]
+        island[3] = contact_start[k + 1]
+        island[4] = row_start[k]
+        island[5] = row_start[k + 1]
+        worst = max(worst, _solve_island(problem, contacts, rows, have_factors == 1))
     return worst
+
+
+def install_solver(problem: Table) -> None:
+    """Compile the solver and put its entry points into a problem."""
+    problem.assemble = assemble.address
+    problem.factorize = factorize.address
+    problem.solve_factors = solve_factors.address
+    problem.line_search = line_search.address

@@ -95,8 +95,16 @@ PROBLEM = Layout(
     link_force="f8[:,:]",
     patch="f8[:,:]",
     projection="f8[:,:]",
+    # the island at hand: trees, contacts and rows (first and last of each)
+    island="i8[:]",
+    search="f8[:]",  # line search: smooth slope and curvature, cost at 0; step length
+    # compiled entry points
+    assemble="i8",
+    factorize="i8",
+    solve_factors="i8",
+    line_search="i8",
     # options, statistics
-    tolerance="f8[:]",  # relative tolerance of the solve, line search tolerance
+    tolerance="f8[:]",  # of the solve, of the line search; σ of the friction laws
     limits="i8[:]",  # iterations, wished iterations with a reused Hessian (0: never reuse)
     statistics="i8[:]",
     residuals="f8[:]",
@@ -160,7 +168,9 @@ def new_problem(
         link_force=np.zeros((links, 6)),
         patch=np.zeros((3, 36)),
         projection=np.zeros((6, largest)),
-        tolerance=np.array([1e-8, 1e-8]),
+        island=np.zeros(6, np.int64),
+        search=np.zeros(4),
+        tolerance=np.array([1e-8, 1e-2, 1e-3]),
         limits=np.array([max_iterations, reuse_iterations], np.int64),
         statistics=np.zeros(8, np.int64),
         residuals=np.zeros(4),

@@ -12,17 +12,17 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import compiled, compiled_method
-from asperity.compiled.calls import call_pppd
+from asperity.compiled.calls import call_pp_status, call_ppp_status, call_pppd, call_pppn_status
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
-from asperity.convex.graph import COUPLING_TOO_SMALL, PATTERN_CHANGED, build_graph
+from asperity.convex.graph import COUPLING_TOO_SMALL, PATTERN_CHANGED
 from asperity.convex.kinematics import (
     add_surface_velocities,
     contact_velocities,
     link_velocities,
     row_velocities,
 )
-from asperity.convex.newton import CONVERGED, solve_problem
+from asperity.convex.newton import CONVERGED
 from asperity.convex.newton import NOT_CONVERGED as NEWTON_NOT_CONVERGED
 from asperity.convex.potentials.lagged import prepare_lagged
 from asperity.convex.potentials.rows import prepare_rows
@@ -37,7 +37,6 @@ from asperity.integrators.world import (
     OK,
     WORLD,
 )
-from asperity.plant.evaluate import evaluate
 from asperity.plant.layouts import PLANT, STATE, TIME
 from asperity.plant.trees import velocity_from_solver, velocity_to_solver
 
@@ -49,6 +48,14 @@ _state = STATE.get
 _problem = PROBLEM.get
 _contacts = CONTACT_SET.get
 _rows = CONSTRAINT_SET.get
+
+
+@compiled
+def ensure_evaluated(world, state):
+    """Evaluate a state unless its snapshot is valid."""
+    if _state(state, "ints")[0] == 1:
+        return OK
+    return call_pp_status(_world(world, "evaluate"), _world(world, "plant"), state)
 
 
 @compiled
@@ -121,7 +128,7 @@ def solve_icf(world, state, step):
     contacts = _state(state, "contacts")
     rows = _state(state, "rows")
     smooth_terms(plant, problem, state, step)
-    graph = build_graph(problem, contacts, rows)
+    graph = call_ppp_status(_world(world, "build_graph"), problem, contacts, rows)
     if graph == COUPLING_TOO_SMALL:
         return COUPLING_FULL
     if graph == PATTERN_CHANGED:
@@ -135,7 +142,9 @@ def solve_icf(world, state, step):
         start = _state(state, "velocity")
         for i in range(velocity.size):
             velocity[i] = start[i]
-    status = solve_problem(problem, contacts, rows, ints[FACTORS_VALID] == 1)
+    status = call_pppn_status(
+        _world(world, "solve_problem"), problem, contacts, rows, ints[FACTORS_VALID]
+    )
     # Islands that converged at once have not been factorized; only full solves leave factors.
     ints[FACTORS_VALID] = 0
     if status == CONVERGED:
@@ -182,7 +191,7 @@ def advance_activations(plant, source, target, step):
 def icf_method(world, source, target, step):
     """One ICF step."""
     plant = _world(world, "plant")
-    code = evaluate(plant, source)
+    code = ensure_evaluated(world, source)
     if code != OK:
         return code
     code = solve_icf(world, source, step)

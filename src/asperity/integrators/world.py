@@ -11,8 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Layout, Table
+from asperity.convex.graph import build_graph
+from asperity.convex.newton import install_solver, solve_problem
 from asperity.convex.problem import grow_contacts, grow_factor, grow_rows, new_problem
 from asperity.plant import layouts
+from asperity.plant.evaluate import evaluate
 from asperity.plant.plant import Plant, State
 
 __all__ = [
@@ -66,6 +69,9 @@ WORLD = Layout(
     "world",
     plant="i8",
     problem="i8",
+    evaluate="i8",  # compiled entry points
+    build_graph="i8",
+    solve_problem="i8",
     base_method="i8",  # the method that step doubling repeats
     current="i8",  # states
     following="i8",
@@ -110,11 +116,15 @@ class World:
             links=model.nbody + 1,
             rows=self.row_capacity,
         )
+        install_solver(self.problem)
         records = 256
         self.table = Table(
             WORLD,
             plant=plant.table.address,
             problem=self.problem.address,
+            evaluate=evaluate.address,
+            build_graph=build_graph.address,
+            solve_problem=solve_problem.address,
             base_method=0,
             current=self.current.table.address,
             following=self.following.table.address,

@@ -1,4 +1,4 @@
-"""What a viewer without MuJoCo needs to know of a model: bodies, and the coloured meshes on them."""
+"""What a viewer without MuJoCo needs to know of a model: bodies with coloured meshes."""
 
 from __future__ import annotations
 

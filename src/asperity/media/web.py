@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import html
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,7 @@ def write_web_playback(
     count = recording.frame_times(fps).size
     view = resolve_camera(recording, camera, TYPICAL_ASPECT)
     viser = _viser()
-    with contextlib.closing(_Server(viser)) as closing:
-        server = closing.server
+    with _server(viser) as server:
         _look(server, recording, view)
         movers = _add_nodes(server, recording)
         serializer = server.get_scene_serializer()
@@ -107,14 +107,18 @@ def write_web_playback(
     return target
 
 
-class _Server:
+@contextlib.contextmanager
+def _server(viser: Any) -> Iterator[Any]:
     """A viser server that nobody outside this machine can reach."""
-
-    def __init__(self, viser: Any) -> None:
-        self.server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
-
-    def close(self) -> None:
-        self.server.stop()
+    # It announces its start and its end on the standard output, which is none of our user's
+    # concern; what happens in between is.
+    with contextlib.redirect_stdout(io.StringIO()):
+        server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    try:
+        yield server
+    finally:
+        with contextlib.redirect_stdout(io.StringIO()):
+            server.stop()
 
 
 class _Mover:
@@ -156,7 +160,7 @@ def _add_parts(server: Any, node: MovingBody) -> None:
             f"/{node.name}/{k}",
             part.vertices,
             part.faces,
-            color=tuple(int(round(255.0 * c)) for c in part.color[:3]),
+            color=tuple(round(255.0 * c) for c in part.color[:3]),
             opacity=None if opacity >= 1.0 else opacity,
             # Planes and height fields are thin, and transparent bodies show their inside.
             side="double" if part.open or opacity < 1.0 else "front",

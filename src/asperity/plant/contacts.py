@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
+from numba import types
+
+from asperity.compiled import compiled, entry_point
 from asperity.compiled.calls import load_address, load_double, load_int
 from asperity.contact.contact_set import CONTACT_SET, COUNT_CONTACTS, COUNT_LINKS
 from asperity.contact.materials import (
@@ -83,6 +85,34 @@ def _jacobian(com, root, point, frame, c, out):
 
 
 @compiled
+def _inverse_mass(plant, state, contacts, link, jacobian, c):
+    """One side's part of the mean diagonal of J diag(M)⁻¹ Jᵀ."""
+    mass = _state(state, "mass_diagonal")
+    tree = _contacts(contacts, "link_tree")[link]
+    total = 0.0
+    if _plant(plant, "tree_spatial")[tree]:
+        start = _plant(plant, "tree_start")[tree]
+        for k in range(6):
+            square = 0.0
+            for i in range(3):
+                square += jacobian[c, i, k] * jacobian[c, i, k]
+            total += square / mass[start + k]
+    else:
+        dof = _contacts(contacts, "chain_dof")
+        column = _contacts(contacts, "chain_column")
+        start = _contacts(contacts, "link_start")[link]
+        for e in range(start, start + _contacts(contacts, "link_size")[link]):
+            square = 0.0
+            for i in range(3):
+                value = 0.0
+                for k in range(6):
+                    value += jacobian[c, i, k] * column[e, k]
+                square += value * value
+            total += square / mass[dof[e]]
+    return total / 3.0
+
+
+@entry_point(types.int64(types.int64, types.int64))
 def read_contacts(plant, state):
     """Fill the contact set; returns ``EVALUATED`` or ``CONTACTS_FULL``."""
     contacts = _state(state, "contacts")
@@ -98,6 +128,7 @@ def read_contacts(plant, state):
     static_friction = _contacts(contacts, "static_friction")
     dynamic_friction = _contacts(contacts, "dynamic_friction")
     stiction_tolerance = _contacts(contacts, "stiction_tolerance")
+    inverse_mass = _contacts(contacts, "inverse_mass")
     surface_velocity = _contacts(contacts, "surface_velocity")
     jacobian_a = _contacts(contacts, "jacobian_a")
     jacobian_b = _contacts(contacts, "jacobian_b")
@@ -175,10 +206,13 @@ def read_contacts(plant, state):
         surface = address + _plant(plant, "contact_surfacevel")
         surface_velocity[c, 0] = load_double(surface)
         surface_velocity[c, 1] = load_double(surface + 8)
+        inverse_mass[c] = 0.0
         if link_a >= 0:
             _jacobian(com, body_root[body_a], point, frame, c, jacobian_a)
+            inverse_mass[c] += _inverse_mass(plant, state, contacts, link_a, jacobian_a, c)
         if link_b >= 0:
             _jacobian(com, body_root[body_b], point, frame, c, jacobian_b)
+            inverse_mass[c] += _inverse_mass(plant, state, contacts, link_b, jacobian_b, c)
         c += 1
     counts[COUNT_CONTACTS] = c
     return EVALUATED

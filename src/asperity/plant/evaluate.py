@@ -7,15 +7,16 @@ velocity at its centre of mass, see `asperity.contact.contact_set`).
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
-from asperity.compiled.calls import call_pp, store_double, store_int
+from numba import types
+
+from asperity.compiled import compiled, entry_point
+from asperity.compiled.calls import call_pp, call_pp_status, store_double, store_int
 from asperity.plant.actuation import actuator_forces, add_servo_rows
 from asperity.plant.constraints import add_joint_rows, add_mujoco_rows
-from asperity.plant.contacts import read_contacts
 from asperity.plant.layouts import EVALUATED, PLANT, STATE, TIME
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "read_constraints"]
 
 _plant = PLANT.get
 _state = STATE.get
@@ -171,15 +172,25 @@ def _forces(plant, state):
     velocity_to_solver(plant, _state(state, "cdof"), qvel, _state(state, "velocity"))
 
 
-@compiled
+@entry_point(types.int64(types.int64, types.int64))
+def read_constraints(plant, state):
+    """Fill the constraint set; returns ``EVALUATED`` or what is missing."""
+    status = add_joint_rows(plant, state)
+    if status == EVALUATED and _plant(plant, "has_actuators"):
+        status = add_servo_rows(plant, state)
+    if status == EVALUATED and _plant(plant, "has_mujoco_rows"):
+        status = add_mujoco_rows(plant, state)
+    return status
+
+
+@entry_point(types.int64(types.int64, types.int64))
 def evaluate(plant, state):
-    """Fill a state's snapshot, unless it is valid already.
+    """Fill a state's snapshot.
 
     Returns ``EVALUATED``, or what is missing (the snapshot is then invalid).
     """
     ints = _state(state, "ints")
-    if ints[0] == 1:
-        return EVALUATED
+    ints[0] = 0
     _copy_in(plant, state)
     _run_mujoco(plant, state)
     ints[1] += 1
@@ -194,14 +205,9 @@ def evaluate(plant, state):
         act_dot[i] = mj_act_dot[i]
     _mass(plant, state)
     _forces(plant, state)
-    status = read_contacts(plant, state)
-    if status != EVALUATED:
-        return status
-    status = add_joint_rows(plant, state)
-    if status == EVALUATED and _plant(plant, "has_actuators"):
-        status = add_servo_rows(plant, state)
-    if status == EVALUATED and _plant(plant, "has_mujoco_rows"):
-        status = add_mujoco_rows(plant, state)
+    status = call_pp_status(_plant(plant, "read_contacts"), plant, state)
+    if status == EVALUATED:
+        status = call_pp_status(_plant(plant, "read_constraints"), plant, state)
     if status == EVALUATED:
         ints[0] = 1
     return status

@@ -78,7 +78,7 @@ def _check(model: mujoco.MjModel, kind: mujoco.mjtObj, name: str, valid: _Test) 
     good = valid(values)
     if np.all(good):
         return
-    row = int(np.flatnonzero(~np.all(good.reshape(len(values), -1), axis=1))[0])
+    row = int(np.argwhere(~good)[0, 0])
     owner = kind
     if kind == _OBJ.mjOBJ_DOF:
         owner, row = _OBJ.mjOBJ_JOINT, int(model.dof_jntid[row])

@@ -31,6 +31,9 @@ PLANT = Layout(
     make_constraint="i8",
     integrate_positions="i8",
     differentiate_positions="i8",
+    # compiled entry points
+    read_contacts="i8",
+    read_constraints="i8",
     # what the model needs
     has_tendons="i8",
     has_actuators="i8",

@@ -13,7 +13,8 @@ import mujoco
 import numpy as np
 
 from asperity.errors import AsperityWarning, ModelError
-from asperity.plant.names import element
+from asperity.plant.compiler_errors import explained
+from asperity.plant.names import listed
 from asperity.plant.support import check_supported
 from asperity.plant.urdf import PreparedUrdf, prepare_urdf
 from asperity.plant.xml_reader import root_tag
@@ -24,18 +25,6 @@ __all__ = ["LoadReport", "check_supported", "load_model"]
 _OVERLAP = 1e-3
 # Extent [m] beyond which a robot was probably drawn in millimetres.
 _LARGE = 100.0
-
-# What to do about MuJoCo's complaints, looked up in its own words.
-_ADVICE = (
-    ("Error opening file", "correct the file name or put the file there"),
-    ("balanceinertia", 'correct the inertia or set balanceinertia="true" in <compiler>'),
-    ("positive eigenvalues", "correct the inertia, which no body can have"),
-    ("moving bodies must be larger", "give the body a mass, or a geom that has one"),
-    ("ASCII file", "convert the mesh to binary STL or to OBJ"),
-    ("can only be used on top level", "let its parent be the link 'world'"),
-    ("Schema violation", "remove or correct it"),
-    ("XML_ERROR", "correct the XML there"),
-)
 
 
 @dataclass(frozen=True)
@@ -61,6 +50,7 @@ def load_model(
     floating_base: bool | None = None,
     discard_visual: bool | None = None,
     fuse_static: bool | None = None,
+    exclude_overlaps: bool = False,
 ) -> tuple[mujoco.MjModel, LoadReport]:
     """Load a model.
 
@@ -80,6 +70,10 @@ def load_model(
     fuse_static : bool, optional
         Whether to merge bodies that cannot move relative to their parent into it. By default the
         file decides; a URDF that says nothing is fused, as in MuJoCo.
+    exclude_overlaps : bool
+        URDF only: let links that overlap at the initial pose, moved within the joint limits, pass
+        through each other. Links two joints apart often overlap by design, because planners ignore
+        such pairs; contact would push them apart for ever.
 
     Returns
     -------
@@ -97,8 +91,12 @@ def load_model(
     AsperityWarning
         If nothing can collide or move in the model, or collision shapes had to be dropped.
     """
-    choices = {"discard_visual": discard_visual, "fuse_static": fuse_static}
-    urdf_only = {"floating_base": floating_base, "package_paths": package_paths or None}
+    choices: dict[str, object] = {"discard_visual": discard_visual, "fuse_static": fuse_static}
+    urdf_only: dict[str, object] = {
+        "floating_base": floating_base,
+        "package_paths": package_paths or None,
+        "exclude_overlaps": exclude_overlaps or None,
+    }
     if isinstance(source, mujoco.MjModel):
         _refuse(choices | urdf_only, "a compiled MjModel")
         return _finish(source, "MjModel", [])
@@ -121,7 +119,7 @@ def load_model(
             discard_visual=discard_visual,
             fuse_static=fuse_static,
         )
-        return _compile_urdf(prepared, name)
+        return _compile_urdf(prepared, name, exclude_overlaps)
     if root != "mujoco":
         raise _unknown_root(root, name)
     _refuse(urdf_only, "MJCF, which states them itself")
@@ -184,7 +182,7 @@ def _parse_mjcf(text: str, path: Path | None, name: str) -> mujoco.MjSpec:
         spec.modelfiledir = str(path.parent.absolute())
         return spec
     except (ValueError, mujoco.FatalError) as error:
-        raise _explained(error, name) from None
+        raise explained(error, name) from None
 
 
 def _included(text: str, folder: Path) -> dict[str, bytes]:
@@ -210,7 +208,7 @@ def _compile(
     try:
         model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
-        raise _explained(error, name) from None
+        raise explained(error, name) from None
     notes = []
     if spec.compiler.discardvisual and geoms > model.ngeom:
         notes.append(f"Discarded {geoms - model.ngeom} visual shapes.")
@@ -219,7 +217,10 @@ def _compile(
     return _finish(model, name, notes)
 
 
-def _compile_urdf(prepared: PreparedUrdf, name: str) -> tuple[mujoco.MjModel, LoadReport]:
+def _compile_urdf(
+    prepared: PreparedUrdf, name: str, exclude_overlaps: bool
+) -> tuple[mujoco.MjModel, LoadReport]:
+    notes = list(prepared.notes)
     try:
         spec = mujoco.MjSpec.from_string(prepared.xml)
         bodies = len(spec.bodies)
@@ -230,43 +231,53 @@ def _compile_urdf(prepared: PreparedUrdf, name: str) -> tuple[mujoco.MjModel, Lo
         for first, second in prepared.excludes:
             spec.add_exclude(bodyname1=first, bodyname2=second)
         model = spec.compile()
+        overlaps = _overlaps(model)
+        if overlaps and exclude_overlaps:
+            for first, second in overlaps:
+                spec.add_exclude(bodyname1=first, bodyname2=second)
+            model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
         # The text that MuJoCo saw is not the user's, so its line numbers would mislead.
-        raise _explained(error, name, lines=False) from None
-    notes = list(prepared.notes)
+        raise explained(error, name, lines=False) from None
     if bodies > model.nbody:
         notes.append(
             f"Fused {bodies - model.nbody} links into those they are fixed to; pass "
             "fuse_static=False to keep them."
         )
-    notes += _oddities(model)
-    for loss in prepared.losses:
-        warnings.warn(f"{name}: {loss}", AsperityWarning, stacklevel=3)
-    return _finish(model, name, notes)
-
-
-def _oddities(model: mujoco.MjModel) -> list[str]:
-    """What looks wrong in a robot that was described for other purposes than contact."""
-    notes = []
-    data = mujoco.MjData(model)
-    mujoco.mj_fwdPosition(model, data)
-    depth = -data.contact.dist
-    deep = np.flatnonzero(depth > _OVERLAP)
-    if deep.size:
-        worst = deep[np.argmax(depth[deep])]
-        bodies = model.geom_bodyid[data.contact.geom[worst]]
-        first, second = (element(model, mujoco.mjtObj.mjOBJ_BODY, body) for body in bodies)
-        notes.append(
-            f"At the initial pose {deep.size} contacts are deeper than {_OVERLAP * 1e3:g} mm, the "
-            f"deepest {depth[worst] * 1e3:.0f} mm between {first} and {second}; such shapes push "
-            "each other apart, so exclude the pair or choose another pose."
+    if overlaps:
+        pairs = listed([f"'{a}' and '{b}' ({d * 1e3:.0f} mm)" for (a, b), d in overlaps.items()])
+        treatment = (
+            "do not collide with each other"
+            if exclude_overlaps
+            else "will push each other apart; pass exclude_overlaps=True to prevent it"
         )
+        notes.append(f"Links that overlap at the initial pose {treatment}: {pairs}.")
     if model.stat.extent > _LARGE:
         notes.append(
             f"The model is {model.stat.extent:.0f} m across; if its meshes are in millimetres, "
             'give them scale="0.001 0.001 0.001".'
         )
-    return notes
+    for loss in prepared.losses:
+        warnings.warn(f"{name}: {loss}", AsperityWarning, stacklevel=3)
+    return _finish(model, name, notes)
+
+
+def _overlaps(model: mujoco.MjModel) -> dict[tuple[str, str], float]:
+    """Pairs of bodies that overlap, deepest first, with the depth [m].
+
+    The pose is the initial one, but within the joint limits, which many robots' zero is not.
+    """
+    data = mujoco.MjData(model)
+    limited = model.jnt_limited.astype(bool) & (model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE))
+    addresses = model.jnt_qposadr[limited]
+    data.qpos[addresses] = np.clip(data.qpos[addresses], *model.jnt_range[limited].T)
+    mujoco.mj_fwdPosition(model, data)
+    pairs: dict[tuple[str, str], float] = {}
+    for geoms, distance in zip(data.contact.geom, data.contact.dist, strict=True):
+        if distance < -_OVERLAP:
+            first, second = (model.body(model.geom_bodyid[geom]).name for geom in geoms)
+            pairs[first, second] = max(-float(distance), pairs.get((first, second), 0.0))
+    return dict(sorted(pairs.items(), key=lambda item: -item[1]))
 
 
 def _finish(
@@ -299,27 +310,3 @@ def _can_collide(model: mujoco.MjModel) -> bool:
     types, affinities, bodies = kinds.T
     match = (types[:, None] & affinities[None, :]) != 0
     return bool(np.any((match | match.T) & (bodies[:, None] != bodies[None, :])))
-
-
-def _explained(error: Exception, name: str, *, lines: bool = True) -> ModelError:
-    """MuJoCo's message as one sentence that says where and what to do."""
-    raw = str(error)
-    text = re.sub(r"\s*The static bodies of the spec were fused[^\n]*", "", raw)
-    text = re.sub(r"^(XML Error|XML parse error \d+|Error|ParseXML):\s*", "", text)
-    text = re.sub(r"^Error(:\s+|=)", "", text)
-    where = re.search(r"Element (?:name )?'([^']*)'(?:, id (\d+))?(?:, line (\d+))?", text)
-    line = None
-    if where is not None:
-        text = text[: where.start()]
-    found = where[3] if where is not None and where[3] else None
-    tiny = re.search(r"XML_ERROR\w+ ErrorID=\d+ \(\w+\) Line number=(\d+)", raw)
-    if tiny is not None:
-        text, found = "the XML is not well formed", tiny[1]
-    line = f"line {found}" if lines and found else ""
-    label = ""
-    if where is not None:
-        label = f"element '{where[1]}'" if where[1] else f"unnamed element {where[2]}"
-    place = ", ".join(part for part in (label, line) if part)
-    advice = next((say for key, say in _ADVICE if key in raw), "correct it")
-    message = " ".join(text.split()).rstrip(" .:;").replace("; ", ", ")
-    return ModelError(f"{name}: {message}{f' ({place})' if place else ''}; {advice}.")

@@ -15,7 +15,7 @@ READABLE = (".stl", ".obj", ".msh")
 """Mesh formats that MuJoCo reads."""
 
 _SIBLINGS = ("collision", "collisions", "visual", "visuals", "stl", "obj", "meshes")
-_PACKAGE_URI = re.compile(r"^(?:package|model)://([^/]+)/(.*)$")
+_PACKAGE_URI = re.compile(r"^(?:package|model)://+([^/]+)/(.*)$")
 _FIND = re.compile(r"^\$\(find ([^)]+)\)/(.*)$")
 _PACKAGE_NAME = re.compile(r"<name>\s*([^<\s]+)\s*</name>")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import SupportsInt
 
 import mujoco
 
-__all__ = ["element", "listed"]
+__all__ = ["element", "listed", "quoted"]
 
 _KINDS = {
     mujoco.mjtObj.mjOBJ_EQUALITY: "Equality constraint",
@@ -27,3 +27,8 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     """Join names with commas, and count those beyond ``most``."""
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Join names in quotes."""
+    return listed([f"'{name}'" for name in names])

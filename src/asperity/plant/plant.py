@@ -11,6 +11,8 @@ from asperity.contact.contact_set import new_contact_set
 from asperity.contact.materials import PARAMETERS
 from asperity.errors import ModelError
 from asperity.plant import native
+from asperity.plant.contacts import read_contacts
+from asperity.plant.evaluate import read_constraints
 from asperity.plant.layouts import PLANT, STATE
 from asperity.plant.materials import ContactParameters, resolve_materials
 
@@ -113,6 +115,8 @@ class Plant:
             setattr(table, field, native.offset("mjData", name))
         for field, name in _CONTACT_OFFSETS.items():
             setattr(table, field, native.offset("mjContact", name))
+        table.read_contacts = read_contacts.address
+        table.read_constraints = read_constraints.address
         table.contact_size = native.struct_size("mjContact")
         table.has_tendons = int(model.ntendon > 0)
         table.has_actuators = int(model.nu > 0)

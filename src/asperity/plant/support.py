@@ -14,11 +14,15 @@ from asperity.plant.names import element, listed
 __all__ = ["check_supported"]
 
 _OBJ = mujoco.mjtObj
+# As integers, because the elements of a model's arrays are not hashed like enumeration members.
 _EQUALITIES = {
-    mujoco.mjtEq.mjEQ_CONNECT,
-    mujoco.mjtEq.mjEQ_WELD,
-    mujoco.mjtEq.mjEQ_JOINT,
-    mujoco.mjtEq.mjEQ_TENDON,
+    int(kind)
+    for kind in (
+        mujoco.mjtEq.mjEQ_CONNECT,
+        mujoco.mjtEq.mjEQ_WELD,
+        mujoco.mjtEq.mjEQ_JOINT,
+        mujoco.mjtEq.mjEQ_TENDON,
+    )
 }
 _CALLBACKS = (
     "control",
@@ -118,7 +122,7 @@ def _adhesion_and_belts(model: mujoco.MjModel) -> None:
         (_OBJ.mjOBJ_PAIR, model.pair_adhesion, "adhesion"),
         (_OBJ.mjOBJ_GEOM, model.geom_surfacevel, "surfacevel"),
     ):
-        for index in np.flatnonzero(np.any(values.reshape(len(values), -1) != 0, axis=1)):
+        for index in np.unique(np.argwhere(values != 0)[:, 0]):
             raise ModelError(
                 f"{element(model, kind, index)} has {attribute}, which the contact laws do not "
                 "know; set it to zero."
@@ -139,7 +143,7 @@ def _plasticity(model: mujoco.MjModel) -> None:
 
 def _equalities(model: mujoco.MjModel) -> None:
     for index in range(model.neq):
-        if model.eq_type[index] not in _EQUALITIES:
+        if int(model.eq_type[index]) not in _EQUALITIES:
             kind = mujoco.mjtEq(model.eq_type[index]).name.removeprefix("mjEQ_").lower()
             raise ModelError(
                 f"{element(model, _OBJ.mjOBJ_EQUALITY, index)} is of type '{kind}', and only "

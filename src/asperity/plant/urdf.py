@@ -5,25 +5,19 @@ from __future__ import annotations
 import os
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from asperity.errors import ModelError
 from asperity.plant.kinematic_graph import KinematicGraph
+from asperity.plant.link_inertia import check_inertias
 from asperity.plant.meshes import READABLE, MeshFinder
-from asperity.plant.names import listed
-from asperity.plant.xml_reader import read_xml
+from asperity.plant.names import listed, quoted
+from asperity.plant.xml_reader import number, read_xml
 
 __all__ = ["PreparedUrdf", "prepare_urdf"]
 
-# A link that moves but weighs nothing, on the way to links that do weigh something, gets this
-# mass [kg] and moment of inertia [kg m²]: a milligram is beyond what any robot notices, and MuJoCo
-# needs a positive number.
-_DUMMY_MASS = 1e-6
-_DUMMY_INERTIA = 1e-9
 _KNOWN_TAGS = {"link", "joint", "material", "mujoco"}
 
 
@@ -89,6 +83,8 @@ def prepare_urdf(
     prepared = PreparedUrdf()
     robot.refuse_xacro()
     robot.graph = KinematicGraph.from_urdf(root, lines, source)
+    if "world" in robot.graph.roots and "world" not in robot.graph.links:
+        ET.SubElement(root, "link", name="world")  # as some simulators take for granted
 
     compiler = _compiler(root)
     finder = MeshFinder(
@@ -109,10 +105,18 @@ def prepare_urdf(
     robot.drop_unused(prepared)
     robot.choose_base(prepared, floating_base)
     robot.check_joints(prepared)
-    robot.check_inertias(prepared, balance=compiler.get("balanceinertia") == "true")
     if compiler.get("discardvisual") == "true":
         robot.drop_visuals(prepared)
     robot.resolve_meshes(prepared, finder)
+    # After the meshes: a link whose shape was dropped cannot get its mass from it.
+    check_inertias(
+        robot.graph,
+        robot.lines,
+        source,
+        prepared.notes,
+        free=prepared.free_bodies,
+        repair=compiler.get("balanceinertia") == "true",
+    )
     robot.exclude_base(prepared, fused=compiler.get("fusestatic") == "true")
     prepared.xml = ET.tostring(root, encoding="unicode")
     return prepared
@@ -125,10 +129,6 @@ def _compiler(root: ET.Element) -> ET.Element:
         extension = ET.SubElement(root, "mujoco")
     compiler = extension.find("compiler")
     return ET.SubElement(extension, "compiler") if compiler is None else compiler
-
-
-def _quoted(names: Iterable[str]) -> str:
-    return listed([f"'{name}'" for name in names])
 
 
 class _Robot:
@@ -189,7 +189,7 @@ class _Robot:
         moving = any(joint.kind != "fixed" for joint in graph.joints.values())
         if len(roots) > 1:
             prepared.notes.append(
-                f"The links {_quoted(roots)} have no parent joint; each is fixed to the world."
+                f"The links {quoted(roots)} have no parent joint; each is fixed to the world."
             )
         if roots and floating_base is None and (moving or not welded):
             prepared.notes.append(
@@ -206,106 +206,24 @@ class _Robot:
             velocities = velocities or (joint.kind != "fixed" and "velocity" in limit.attrib)
             lower, upper = limit.get("lower"), limit.get("upper")
             if joint.kind in ("revolute", "prismatic") and lower is not None and upper is not None:
-                low, high = self.number(limit, "lower"), self.number(limit, "upper")
+                low, high = (
+                    number(limit, name, self.lines, self.source) for name in ("lower", "upper")
+                )
                 if low == high:
                     unlimited.append(joint.name)
+                    del limit.attrib["lower"], limit.attrib["upper"]  # MuJoCo would log a warning
         mimics = [j.name for j in self.graph.joints.values() if j.mimic is not None]
         if unlimited:
             prepared.notes.append(
                 f"Joints with equal lower and upper limits move without limits: "
-                f"{_quoted(unlimited)}."
+                f"{quoted(unlimited)}."
             )
         if mimics:
             prepared.notes.append(
-                f"Mimic joints became joint equality constraints: {_quoted(mimics)}."
+                f"Mimic joints became joint equality constraints: {quoted(mimics)}."
             )
         if velocities:
             prepared.notes.append("Velocity limits of joints are not enforced.")
-
-    def check_inertias(self, prepared: PreparedUrdf, *, balance: bool) -> None:
-        inferred, unbalanced, dummies = [], [], []
-        for name, link in self.graph.links.items():
-            inertial = link.find("inertial")
-            if inertial is not None and self.mass(name, inertial) == 0:
-                link.remove(inertial)  # the same as none: MuJoCo then looks at the shapes
-                inertial = None
-            if inertial is None:
-                if link.find("collision") is not None and name != "world":
-                    inferred.append(name)
-                continue
-            if balance and not self.balanced(inertial):
-                unbalanced.append(name)
-        free = set(prepared.free_bodies)
-        for group in self.graph.moving_groups(free):
-            if any(self.has_mass(name) for name in group):
-                continue
-            joint = self.graph.joint_of(group[0])
-            if not any(self.has_mass(name) for name in self.graph.descendants(group[0])):
-                moved = f"moves on joint '{joint.name}'" if joint else "floats"
-                raise self.error(
-                    f"link '{group[0]}' {moved} but has no mass and carries none; give it an "
-                    "<inertial> element or make it fixed."
-                )
-            self.make_dummy(group[0])
-            dummies.append(group[0])
-        if inferred:
-            prepared.notes.append(
-                "Links without inertia get it from their collision geometry at 1000 kg/m³: "
-                f"{_quoted(inferred)}."
-            )
-        if dummies:
-            prepared.notes.append(
-                f"Moving links without mass or shape got a mass of {_DUMMY_MASS:g} kg: "
-                f"{_quoted(dummies)}."
-            )
-        if unbalanced:
-            prepared.notes.append(
-                "Moments of inertia that no body can have (A + B < C) were replaced by their mean: "
-                f"{_quoted(unbalanced)}."
-            )
-
-    def has_mass(self, name: str) -> bool:
-        link = self.graph.links[name]
-        return link.find("inertial") is not None or link.find("collision") is not None
-
-    def mass(self, name: str, inertial: ET.Element) -> float:
-        element = inertial.find("mass")
-        value = 0.0 if element is None else self.number(element, "value")
-        if value < 0:
-            raise self.error(f"link '{name}' has a mass of {value} kg; make it positive.")
-        if value > 0 and inertial.find("inertia") is None:
-            raise self.error(
-                f"link '{name}' has a mass but no <inertia>; add one, or remove <inertial>."
-            )
-        return value
-
-    def balanced(self, inertial: ET.Element) -> bool:
-        inertia = inertial.find("inertia")
-        assert inertia is not None
-        xx, yy, zz, xy, xz, yz = (
-            self.number(inertia, name) for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
-        )
-        low, middle, high = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        return bool(low + middle >= high * (1 - 1e-9))
-
-    def number(self, element: ET.Element, name: str) -> float:
-        text = element.get(name, "0")
-        try:
-            value = float(text)
-        except ValueError:
-            value = np.nan
-        if not np.isfinite(value):
-            raise self.error(
-                f"attribute {name}='{text}' of <{element.tag}> in line {self.lines[element]} is "
-                "not a finite number; correct it."
-            )
-        return value
-
-    def make_dummy(self, name: str) -> None:
-        inertial = ET.SubElement(self.graph.links[name], "inertial")
-        ET.SubElement(inertial, "mass", value=repr(_DUMMY_MASS))
-        diagonal = dict.fromkeys(("ixx", "iyy", "izz"), repr(_DUMMY_INERTIA))
-        ET.SubElement(inertial, "inertia", diagonal | dict.fromkeys(("ixy", "ixz", "iyz"), "0"))
 
     def drop_visuals(self, prepared: PreparedUrdf) -> None:
         count = 0
@@ -319,7 +237,8 @@ class _Robot:
             )
 
     def resolve_meshes(self, prepared: PreparedUrdf, finder: MeshFinder) -> None:
-        notes: Counter[str] = Counter()
+        notes: dict[str, None] = {}
+        dropped: dict[str, list[str]] = {"collision": [], "visual": []}
         for name, link in self.graph.links.items():
             for shape in [*link.findall("collision"), *link.findall("visual")]:
                 mesh = shape.find("geometry/mesh")
@@ -330,26 +249,31 @@ class _Robot:
                 if found.path is not None:
                     mesh.set("filename", str(found.path.absolute()))
                     if found.note is not None:
-                        notes[found.note] += 1
-                    continue
-                if found.unreadable is None and shape.tag == "collision":
+                        notes[found.note] = None
+                elif found.unreadable is None and shape.tag == "collision":
                     raise self.error(
                         f"mesh '{uri}' of link '{name}' (line {self.lines[mesh]}) was not found; "
                         "correct the name, or give the folder that holds its package in "
                         "package_paths."
                     )
-                link.remove(shape)
-                why = "was not found" if found.unreadable is None else "is in a format that MuJoCo"
-                if found.unreadable is not None:
-                    why += f" cannot read (it reads {', '.join(READABLE)})"
-                sentence = f"Dropped a {shape.tag} shape of link '{name}': '{uri}' {why}."
-                prepared.notes.append(sentence)
-                if shape.tag == "collision":
-                    prepared.losses.append(sentence)
+                else:
+                    link.remove(shape)
+                    dropped[shape.tag].append(f"'{name}' ({uri})")
         if notes:
-            first = next(iter(notes))
-            more = f" (and {len(notes) - 1} similar)" if len(notes) > 1 else ""
-            prepared.notes.append(f"Meshes: {first}{more}.")
+            prepared.notes.append(f"Meshes: {listed(list(notes), 2)}.")
+        if dropped["visual"]:
+            prepared.notes.append(
+                "Dropped visual shapes whose meshes are missing or not in a format that MuJoCo "
+                f"reads ({', '.join(READABLE)}), of links {listed(dropped['visual'])}."
+            )
+        if dropped["collision"]:
+            sentence = (
+                f"Dropped collision shapes, because MuJoCo reads only {', '.join(READABLE)}; "
+                "put a converted mesh with the same name beside the original, for links "
+                f"{listed(dropped['collision'])}."
+            )
+            prepared.notes.append(sentence)
+            prepared.losses.append(sentence)
 
     def exclude_base(self, prepared: PreparedUrdf, *, fused: bool) -> None:
         """Keep a fixed base from colliding with what is mounted on it.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 import xml.etree.ElementTree as ET
 from xml.parsers import expat
 
 from asperity.errors import ModelError
 
-__all__ = ["read_xml", "root_tag", "without_comments"]
+__all__ = ["number", "read_xml", "root_tag", "without_comments"]
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _ROOT = re.compile(r"\A\s*(?:<\?.*?\?>\s*|<!DOCTYPE[^>]*>\s*)*<([\w:.-]+)", re.DOTALL)
@@ -60,3 +61,24 @@ def read_xml(text: str, source: str) -> tuple[ET.Element, dict[ET.Element, int]]
             f"{error.lineno}); correct it there."
         ) from None
     return builder.close(), lines
+
+
+def number(element: ET.Element, name: str, lines: dict[ET.Element, int], source: str) -> float:
+    """Read an attribute as a number, 0 if it is not there.
+
+    Raises
+    ------
+    ModelError
+        If it is not a finite number.
+    """
+    text = element.get(name, "0")
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ModelError(
+            f"{source}: attribute {name}='{text}' of <{element.tag}> in line {lines[element]} is "
+            "not a finite number; correct it."
+        )
+    return value

@@ -12,6 +12,10 @@ that is what makes the law convex and free of gliding. The cost is
 
     ℓ = μ n_0 (√(‖v_t‖² + v_s²) − v_s) − N(v_n),   N' = γ_n.
 
+For v_s the kernels take max(v_s, σ μ n_0 w) with w the inverse mass at the contact, the bound of SAP V-B
+and of the ICF paper on how stiff friction gets against inertia: at the default σ = 10⁻³ a contact
+sticks to within σ g δt, and the bound disappears as δt → 0.
+
 Per contact the kernels keep ``friction`` = μ n_0, ``softness`` = v_s², ``elastic`` = δt f_e0,
 ``slope`` = δt² k, ``dissipation`` = d and ``cutoff`` = v̂ = min(f_e0/(δt k), 1/d), beyond which
 the normal impulse vanishes.
@@ -74,6 +78,8 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
     static_friction = _contacts(contacts, "static_friction")
     dynamic_friction = _contacts(contacts, "dynamic_friction")
     stiction_tolerance = _contacts(contacts, "stiction_tolerance")
+    inverse_mass = _contacts(contacts, "inverse_mass")
+    slip_regularization = _problem(problem, "tolerance")[2]
     for i in range(ncontact):
         c = order[i]
         k = stiffness[c]
@@ -86,6 +92,7 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
         friction[i] = lagged * friction_coefficient(
             static_friction[c], dynamic_friction[c], slip, tolerance
         )
+        tolerance = max(tolerance, slip_regularization * friction[i] * inverse_mass[c])
         softness[i] = tolerance * tolerance
         elastic[i] = step * force
         slope[i] = step * step * k

@@ -1,0 +1,1 @@
+"""Comparisons of Asperity with other engines on identical scenes."""

@@ -1,0 +1,226 @@
+"""What Asperity refuses to simulate, and what it says it ignores."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+from asperity.errors import ModelError
+from asperity.plant.loading import check_supported
+
+SLIDER = "<body name='{0}'><joint name='{0}' type='slide'/><geom name='{0}' size='0.1'/></body>"
+
+
+def model(
+    *, bodies: int = 3, body: str = "", sections: str = "", option: str = ""
+) -> mujoco.MjModel:
+    sliders = "".join(SLIDER.format(name) for name in "abcdef"[:bodies])
+    text = f"<mujoco>{option}<worldbody>{sliders}{body}</worldbody>{sections}</mujoco>"
+    return mujoco.MjModel.from_xml_string(text)
+
+
+def tendon(attributes: str, joints: str = "abc") -> str:
+    parts = "".join(f"<joint joint='{name}' coef='1'/>" for name in joints)
+    return f"<tendon><fixed name='rope' {attributes}>{parts}</fixed></tendon>"
+
+
+def refused(model: mujoco.MjModel, *words: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        check_supported(model)
+    for word in words:
+        assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_plain_model_has_no_notes() -> None:
+    assert check_supported(model()) == ()
+
+
+def test_flex() -> None:
+    flex = (
+        "<flexcomp name='cloth' type='grid' count='3 3 1' spacing='0.1 0.1 0.1' dim='2' "
+        "mass='1' radius='0.01'><edge equality='true'/></flexcomp>"
+    )
+    refused(model(body=flex), "Flex 'cloth'", "deformable")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "words"),
+    [
+        ("gaintype='user'", ["user-defined"]),
+        ("biastype='user'", ["user-defined"]),
+        ("dyntype='user' actdim='1'", ["user-defined"]),
+        ("nsample='3' delay='0.01'", ["delay"]),
+        ("nsample='3'", ["history"]),
+    ],
+)
+def test_actuators(attributes: str, words: list[str]) -> None:
+    section = f"<actuator><general name='act' joint='a' {attributes}/></actuator>"
+    refused(model(sections=section), "Actuator 'act'", *words)
+
+
+def test_built_in_actuators_are_fine() -> None:
+    section = (
+        "<actuator><position joint='a' kp='1'/><velocity joint='a' kv='1'/><motor joint='b'/>"
+        "<muscle joint='b' lengthrange='0 1'/><intvelocity joint='c' kp='1'/>"
+        "<dcmotor joint='c' motorconst='1' resistance='1'/><pid joint='c' kp='1' ki='1'/>"
+        "</actuator>"
+    )
+    assert check_supported(model(sections=section)) == ()
+
+
+def test_adhesion_belts_and_plasticity() -> None:
+    refused(
+        model(sections="<actuator><adhesion name='cup' body='a' ctrlrange='0 1'/></actuator>"),
+        "'cup'",
+    )
+    ball = "<body name='z' pos='3 0 0'><freejoint/><geom name='z' size='0.1' {}/></body>"
+    refused(model(body=ball.format("adhesion='1'")), "Geom 'z'", "adhesion")
+    refused(model(body=ball.format("surfacevel='1 0 0 0 0 0'")), "Geom 'z'", "surfacevel")
+    wire = "<body><joint name='w' stiffness='1' springyield='0.1'/><geom size='0.1'/></body>"
+    refused(model(body=wire), "Joint 'w'", "springyield")
+
+
+def test_equalities() -> None:
+    section = (
+        "<equality><connect body1='a' body2='b' anchor='0 0 0'/><weld body1='a' body2='b'/>"
+        "<joint joint1='a' joint2='b'/><tendon name='e' tendon1='rope'/></equality>"
+    )
+    fine = model(sections=section + tendon("", "ab"))
+    assert check_supported(fine) == ()
+    fine.eq_type[3] = mujoco.mjtEq.mjEQ_FLEX
+    refused(fine, "Equality constraint 'e'", "'flex'")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "extra", "word"),
+    [
+        ("range='0 1'", "", "limits"),
+        ("stiffness='1'", "", "stiffness"),
+        ("damping='1'", "", "damping"),
+        ("frictionloss='1'", "", "frictionloss"),
+        ("armature='1'", "", "armature"),
+        ("", "<equality><tendon tendon1='rope'/></equality>", "equality"),
+        ("", "<actuator><motor tendon='rope'/></actuator>", "actuator"),
+    ],
+)
+def test_tendons_over_three_trees(attributes: str, extra: str, word: str) -> None:
+    refused(model(sections=tendon(attributes) + extra), "Tendon 'rope'", word, "3 kinematic trees")
+    assert check_supported(model(sections=tendon(attributes, "ab") + extra)) == ()
+
+
+def test_idle_tendon_may_span_anything() -> None:
+    assert check_supported(model(sections=tendon(""))) == ()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["control", "passive", "contactfilter", "act_dyn", "act_gain", "act_bias", "sensor", "time"],
+)
+def test_global_callbacks(name: str) -> None:
+    subject = model()
+    install = getattr(mujoco, f"set_mjcb_{name}")
+    install(lambda *_: 0)
+    try:
+        refused(subject, f"mjcb_{name}", "control=")
+    finally:
+        install(None)
+    assert check_supported(subject) == ()
+
+
+def test_plugins() -> None:
+    subject = model(sections="<actuator><motor name='act' joint='a'/></actuator>")
+    subject.actuator_plugin[0] = 0
+    refused(subject, "Actuator 'act'", "plugin")
+    subject = model()
+    subject.body_plugin[1] = 0
+    refused(subject, "Body 'a'", "plugin")
+    subject = model()
+    subject.geom_type[1] = mujoco.mjtGeom.mjGEOM_SDF
+    refused(subject, "Geom 'b'", "signed distance")
+
+
+def test_options() -> None:
+    flag = "<option><flag {}='enable'/></option>"
+    refused(model(option=flag.format("speculative")), "speculative")
+    assert any("Sleeping" in note for note in check_supported(model(option=flag.format("sleep"))))
+    asleep = "<body name='z' sleep='init' pos='3 0 0'><freejoint/><geom size='0.1'/></body>"
+    refused(model(body=asleep, option=flag.format("sleep")), "Body 'z'", "asleep")
+    assert check_supported(model(body=asleep)) == ()
+    for name in ("override", "ipc"):
+        option = flag.format(name).replace("<option>", "<option integrator='discrete'>")
+        notes = check_supported(model(option=option))
+        assert any(f'{name}="enable"' in note for note in notes)
+    notes = check_supported(model(option="<option noslip_iterations='3'/>"))
+    assert any("noslip" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("field", "index", "words"),
+    [
+        ("body_mass", 2, ["Body 'b'", "mass"]),
+        ("body_inertia", (1, 0), ["Body 'a'", "inertia"]),
+        ("jnt_stiffness", 0, ["Joint 'a'", "stiffness"]),
+        ("jnt_stiffnesspoly", (2, 1), ["Joint 'c'", "stiffnesspoly"]),
+        ("dof_damping", 1, ["Joint 'b'", "damping"]),
+        ("dof_armature", 2, ["Joint 'c'", "armature"]),
+        ("dof_frictionloss", 0, ["Joint 'a'", "frictionloss"]),
+        ("geom_friction", (0, 0), ["Geom 'a'", "friction"]),
+        ("geom_size", (2, 0), ["Geom 'c'", "size"]),
+        ("jnt_range", (1, 0), ["Joint 'b'", "range"]),
+        ("qpos0", 2, ["Joint 'c'", "qpos0"]),
+        ("tendon_stiffness", 0, ["Tendon 'rope'", "stiffness"]),
+        ("actuator_gainprm", (1, 0), ["Actuator 'pid'", "gainprm"]),
+        ("actuator_gear", (1, 0), ["Actuator 'pid'", "gear"]),
+        ("actuator_ctrlrange", (2, 0), ["Actuator 'pid'", "ctrlrange"]),
+        ("eq_data", (0, 1), ["Equality constraint 'tie'", "data"]),
+        ("pair_friction", (0, 0), ["Contact pair 'p'", "friction"]),
+    ],
+)
+def test_not_finite_is_named(field: str, index: int | tuple[int, int], words: list[str]) -> None:
+    subject = model(
+        sections=tendon("", "ab") + "<actuator><motor name='m' joint='a'/>"
+        "<pid name='pid' joint='b' kp='1'/></actuator>"
+        "<equality><joint name='tie' joint1='a' joint2='b'/></equality>"
+        "<contact><pair name='p' geom1='a' geom2='b'/></contact>"
+    )
+    check_supported(subject)
+    getattr(subject, field)[index] = np.nan
+    refused(subject, *words, "not finite")
+
+
+def test_options_must_be_finite() -> None:
+    subject = model()
+    subject.opt.gravity[2] = np.inf
+    refused(subject, "gravity")
+    for step in (0.0, -0.1, np.nan):
+        subject = model()
+        subject.opt.timestep = step
+        refused(subject, "timestep")
+
+
+def test_infinite_ranges_mean_no_limit() -> None:
+    subject = model()
+    subject.jnt_range[0] = (-np.inf, np.inf)
+    assert check_supported(subject) == ()
+
+
+def test_friction_that_is_simplified_is_noted() -> None:
+    ball = "<body pos='3 0 0'><freejoint/><geom name='z' size='0.1' condim='{}' {}/></body>"
+    for condim, noted in ((1, False), (3, False), (4, True), (6, True)):
+        notes = check_supported(model(body=ball.format(condim, "")))
+        assert any("'z'" in note and "rolling" in note for note in notes) == noted
+    ghost = ball.format(6, "contype='0' conaffinity='0'")
+    assert check_supported(model(body=ghost)) == ()
+    pair = "<contact><pair name='p' geom1='a' geom2='b' condim='{}' friction='{} 0.5'/></contact>"
+    notes = check_supported(model(sections=pair.format(3, 0.4)))
+    assert any("'p'" in note and "isotropic" in note for note in notes)
+    assert check_supported(model(sections=pair.format(3, 0.5))) == ()
+    notes = check_supported(model(sections=pair.format(4, 0.5)))
+    assert any("'p'" in note and "rolling" in note for note in notes)
+
+
+def test_delayed_sensors_are_noted() -> None:
+    section = "<sensor><jointpos name='s' joint='a' nsample='3' delay='0.01'/></sensor>"
+    assert any("'s'" in note for note in check_supported(model(sections=section)))
