@@ -41,7 +41,14 @@ from asperity.convex.problem import (
     WORST_RESIDUAL,
 )
 
-__all__ = ["CONVERGED", "NON_FINITE", "NOT_CONVERGED", "install_solver", "multiply", "solve_problem"]
+__all__ = [
+    "CONVERGED",
+    "NON_FINITE",
+    "NOT_CONVERGED",
+    "install_solver",
+    "multiply",
+    "solve_problem",
+]
 
 CONVERGED = 0
 NOT_CONVERGED = 1
@@ -154,7 +161,9 @@ def _solve_island(problem, contacts, rows, have_factors):
     rate = 0.0
     best = np.inf
     stalled = 0
-    fresh = have_factors
+    factor_island = _problem(problem, "factor_island")
+    # Factors of an earlier solve serve if the graph is the same one and this island had been factorized.
+    fresh = have_factors and factor_island[listed[first]] == last - first
     for iteration in range(limits[0] + 1):
         cost = evaluate_contacts(problem, contact_range[0], contact_range[1])
         cost += evaluate_rows(problem, row_range[0], row_range[1])
@@ -195,6 +204,8 @@ def _solve_island(problem, contacts, rows, have_factors):
                 return NON_FINITE
             statistics[FACTORIZATIONS] += 1
             fresh = True
+            for index in range(first, last):
+                factor_island[listed[index]] = last - first
         else:
             statistics[REUSES] += 1
         slope, length = _direction(problem, first, last)
@@ -280,6 +291,10 @@ def solve_problem(problem, contacts, rows, have_factors):
     )
     add_surface_velocities(problem, contacts, 0, ncontact)
     worst = CONVERGED
+    if have_factors == 0:
+        factor_island = _problem(problem, "factor_island")
+        for tree in range(factor_island.size):
+            factor_island[tree] = 0
     island = _problem(problem, "island")
     for k in range(counts[0]):
         island[0] = island_start[k]

@@ -39,10 +39,8 @@ REUSES = 4
 # Index into `residuals`: largest ‖D∇ℓ‖/s at which a solve ended without meeting its tolerance.
 WORST_RESIDUAL = 0
 
-_CONTACT_FIELDS = (
-    "v1 v2 vn dv1 dv2 dvn g1 g2 gn h11 h12 h22 hnn friction softness elastic slope dissipation cutoff"
-).split()
-_ROW_FIELDS = "u du impulse curvature target gain lower upper".split()
+_CONTACT_FIELDS = ["v1", "v2", "vn", "dv1", "dv2", "dvn", "g1", "g2", "gn", "h11", "h12", "h22", "hnn", "friction", "softness", "elastic", "slope", "dissipation", "cutoff"]
+_ROW_FIELDS = ["u", "du", "impulse", "curvature", "target", "gain", "lower", "upper"]
 
 PROBLEM = Layout(
     "convex problem",
@@ -79,12 +77,13 @@ PROBLEM = Layout(
     # factorization
     factor="f8[:]",
     factor_inverse_diagonal="f8[:]",
+    factor_island="i8[:]",  # trees in the island with which a tree was factorized; 0: never
     coupling="f8[:]",
     # contacts, sorted by island
     contact="i8[:]",  # index into the contact set
     row="i8[:]",
     row_kind="i8[:]",
-    **{name: "f8[:]" for name in _CONTACT_FIELDS},
+    **dict.fromkeys(_CONTACT_FIELDS, "f8[:]"),
     **{"row_" + name: "f8[:]" for name in _ROW_FIELDS},
     # work vectors
     product="f8[:]",  # A v
@@ -159,6 +158,7 @@ def new_problem(
         island_row_start=np.zeros(ntree + 2, np.int64),
         factor=np.zeros(block_start[-1]),
         factor_inverse_diagonal=np.zeros(nv),
+        factor_island=np.zeros(ntree, np.int64),
         coupling=np.zeros(36 * 64),
         product=np.zeros(nv),
         gradient=np.zeros(nv),

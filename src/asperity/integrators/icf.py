@@ -40,7 +40,16 @@ from asperity.integrators.world import (
 from asperity.plant.layouts import PLANT, STATE, TIME
 from asperity.plant.trees import velocity_from_solver, velocity_to_solver
 
-__all__ = ["advance_activations", "icf_method", "integrate_positions", "solve_icf"]
+__all__ = [
+    "advance_activations",
+    "ensure_evaluated",
+    "graph_of",
+    "icf_method",
+    "integrate_positions",
+    "minimise",
+    "solve_icf",
+    "velocities_at",
+]
 
 _world = WORLD.get
 _plant = PLANT.get
@@ -95,11 +104,10 @@ def smooth_terms(plant, problem, state, step):
 
 
 @compiled
-def _potentials(problem, state, step):
-    """Fill the numbers of all potentials at the beginning of the step."""
+def velocities_at(problem, state, velocity):
+    """Fill contact and row velocities for solver velocities at a state's configuration."""
     contacts = _state(state, "contacts")
     rows = _state(state, "rows")
-    velocity = _state(state, "velocity")
     ncontact = _contacts(contacts, "counts")[0]
     nrow = _rows(rows, "counts")[0]
     link_velocities(problem, contacts, velocity)
@@ -114,9 +122,32 @@ def _potentials(problem, state, step):
         _problem(problem, "vn"),
     )
     add_surface_velocities(problem, contacts, 0, ncontact)
-    prepare_lagged(problem, contacts, step, ncontact, 0.0)
     row_velocities(problem, rows, 0, nrow, velocity, _problem(problem, "row_u"))
-    prepare_rows(problem, rows, step, nrow)
+    return ncontact, nrow
+
+
+@compiled
+def _potentials(problem, state, step):
+    """Fill the numbers of all potentials at the beginning of the step."""
+    ncontact, nrow = velocities_at(problem, state, _state(state, "velocity"))
+    prepare_lagged(problem, _state(state, "contacts"), step, ncontact, 0.0)
+    prepare_rows(problem, _state(state, "rows"), step, nrow, False)
+
+
+@compiled
+def graph_of(world, state):
+    """Islands and order for the state's contacts and constraints."""
+    graph = call_ppp_status(
+        _world(world, "build_graph"),
+        _world(world, "problem"),
+        _state(state, "contacts"),
+        _state(state, "rows"),
+    )
+    if graph == COUPLING_TOO_SMALL:
+        return COUPLING_FULL
+    if graph == PATTERN_CHANGED:
+        _world(world, "ints")[FACTORS_VALID] = 0
+    return OK
 
 
 @compiled
@@ -124,16 +155,22 @@ def solve_icf(world, state, step):
     """Solve the convex problem of a step from an evaluated state; the result is in ``velocity``."""
     plant = _world(world, "plant")
     problem = _world(world, "problem")
+    smooth_terms(plant, problem, state, step)
+    code = graph_of(world, state)
+    if code != OK:
+        return code
+    _potentials(problem, state, step)
+    return minimise(world, state)
+
+
+@compiled
+def minimise(world, state):
+    """Solve the prepared problem from the guess, or else from the state's own velocity."""
+    plant = _world(world, "plant")
+    problem = _world(world, "problem")
     ints = _world(world, "ints")
     contacts = _state(state, "contacts")
     rows = _state(state, "rows")
-    smooth_terms(plant, problem, state, step)
-    graph = call_ppp_status(_world(world, "build_graph"), problem, contacts, rows)
-    if graph == COUPLING_TOO_SMALL:
-        return COUPLING_FULL
-    if graph == PATTERN_CHANGED:
-        ints[FACTORS_VALID] = 0
-    _potentials(problem, state, step)
     velocity = _problem(problem, "velocity")
     if ints[HAS_GUESS] == 1:
         ints[HAS_GUESS] = 0
@@ -145,8 +182,7 @@ def solve_icf(world, state, step):
     status = call_pppn_status(
         _world(world, "solve_problem"), problem, contacts, rows, ints[FACTORS_VALID]
     )
-    # Islands that converged at once have not been factorized; only full solves leave factors.
-    ints[FACTORS_VALID] = 0
+    ints[FACTORS_VALID] = 1
     if status == CONVERGED:
         return OK
     return NOT_CONVERGED if status == NEWTON_NOT_CONVERGED else NON_FINITE

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from asperity.media.appearance import checker_tiles, geom_color
 from asperity.media.tessellation import Mesh, checkerboard, tessellate
 
-__all__ = ["MovingBody", "Part", "display_nodes"]
+__all__ = ["SHOWN_GROUPS", "MovingBody", "Part", "carriers", "display_nodes"]
 
 Floats = NDArray[np.float64]
 # MuJoCo's viewer shows the geom groups 0 to 2; models keep collision geometry in 3 and above.
@@ -58,16 +58,14 @@ def display_nodes(model: mujoco.MjModel, data: mujoco.MjData) -> list[MovingBody
     data : mujoco.MjData
         Any configuration, with poses computed; gives the relative poses of welded bodies.
     """
-    carrier = _carriers(model)
+    carrier = carriers(model)
     meshes: dict[int, dict[tuple[float, ...], list[Mesh]]] = defaultdict(lambda: defaultdict(list))
     for geom in range(model.ngeom):
         if model.geom_group[geom] >= SHOWN_GROUPS:
             continue
         body = int(carrier[model.geom_bodyid[geom]])
-        is_open = model.geom_type[geom] in (
-            mujoco.mjtGeom.mjGEOM_PLANE,
-            mujoco.mjtGeom.mjGEOM_HFIELD,
-        )
+        kind = mujoco.mjtGeom(int(model.geom_type[geom]))
+        is_open = kind in (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
         # Seen from the carrier: static geoms in the world, the others in their moving body.
         origin, frame = data.xpos[body], data.xmat[body].reshape(3, 3)
         rotation = frame.T @ data.geom_xmat[geom].reshape(3, 3)
@@ -103,7 +101,7 @@ def _surfaces(model: mujoco.MjModel, geom: int) -> list[tuple[Mesh, Floats]]:
     return [(mesh, color)]
 
 
-def _carriers(model: mujoco.MjModel) -> NDArray[np.int64]:
+def carriers(model: mujoco.MjModel) -> NDArray[np.int64]:
     """For each body, the nearest ancestor (or itself) that can move; 0 if there is none."""
     carrier = np.zeros(model.nbody, dtype=np.int64)
     for body in range(1, model.nbody):

@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from asperity.media.bodies import SHOWN_GROUPS, carriers
 from asperity.media.errors import MediaError
 from asperity.media.recording import Recording
 
@@ -71,9 +72,8 @@ def fitted_camera(recording: Recording, aspect: float) -> mujoco.MjvCamera:
     """
     model = recording.model
     data = mujoco.MjData(model)
-    body = model.geom_bodyid
-    shown = (model.geom_rbound > 0.0) & (model.geom_group < 3)
-    moving = shown & (model.body_weldid[body] != 0)
+    shown = (model.geom_rbound > 0.0) & (model.geom_group < SHOWN_GROUPS)
+    moving = shown & (carriers(model)[model.geom_bodyid] > 0)
     selected = moving if moving.any() else shown
     camera = mujoco.MjvCamera()
     mujoco.mjv_defaultFreeCamera(model, camera)

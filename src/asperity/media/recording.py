@@ -115,7 +115,7 @@ class Recording:
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
         mujoco.mj_camlight(model, data)
-        # Tendons, flexes and skins are drawn from these.
+        # Flexes and tendons are drawn from these.
         mujoco.mj_flex(model, data)
         mujoco.mj_tendon(model, data)
 

@@ -32,7 +32,7 @@ _Type = mujoco.mjtGeom
 def tessellate(model: mujoco.MjModel, geom: int) -> Mesh | None:
     """Triangles of one geom, or None for a type without a surface to show."""
     size = np.array(model.geom_size[geom])
-    kind = model.geom_type[geom]
+    kind = _Type(int(model.geom_type[geom]))
     dataid = int(model.geom_dataid[geom])
     if kind == _Type.mjGEOM_PLANE:
         half = np.where(size[:2] > 0.0, size[:2], INFINITE * model.stat.extent)

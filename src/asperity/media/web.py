@@ -24,6 +24,7 @@ __all__ = ["write_web_playback"]
 # and a scene at rest then costs nothing.
 POSE_TOLERANCE = 2e-5
 TYPICAL_ASPECT = 1.6
+SKY = 0.55
 
 
 def write_web_playback(
@@ -169,12 +170,15 @@ def _add_parts(server: Any, node: MovingBody) -> None:
 
 
 def _look(server: Any, recording: Recording, view: mujoco.MjvCamera) -> None:
-    """Set the initial camera and lights that resemble MuJoCo's."""
+    """Set the initial camera and the light."""
     position, target, up, fovy = viewpoint(recording, view)
     camera = server.initial_camera
     camera.position, camera.look_at, camera.up, camera.fov = position, target, up, fovy
     distance = float(np.linalg.norm(position - target))
     camera.near, camera.far = 0.01 * distance, 200.0 * distance
+    # The viewer's lamps are as bright as the sun; with all of its sky as well, pale colours
+    # turn white.
+    server.scene.configure_environment_map("city", environment_intensity=SKY)
 
 
 def _title(model: mujoco.MjModel) -> str:

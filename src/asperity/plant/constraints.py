@@ -198,8 +198,10 @@ def add_mujoco_rows(plant, state):
                 if value != 0.0:
                     nonzeros += 1
         one_dof_limit = kind == _MJ_LIMIT_JOINT and nonzeros <= 1
-        if kind == _MJ_EQUALITY or kind == _MJ_LIMIT_TENDON or (
-            kind == _MJ_LIMIT_JOINT and not one_dof_limit
+        if (
+            kind == _MJ_EQUALITY
+            or kind == _MJ_LIMIT_TENDON
+            or (kind == _MJ_LIMIT_JOINT and not one_dof_limit)
         ):
             row = add_row(plant, state, EQUALITY if kind == _MJ_EQUALITY else LIMIT, i)
         elif kind == _MJ_FRICTION_TENDON:

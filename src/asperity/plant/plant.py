@@ -207,15 +207,17 @@ class Plant:
         activation = np.full(len(servos), -1, np.int64)
         for k, i in enumerate(servos):
             explicit[model.actuator_outadr[i]] = 0
-            if model.actuator_ctrllimited[i] and not self._clamp_disabled():
-                ctrl_range[k] = model.actuator_ctrlrange[i]
+            control = model.actuator_ctrladr[i]
+            if model.actuator_ctrllimited[control] and not self._clamp_disabled():
+                ctrl_range[k] = model.actuator_ctrlrange[control]
             if model.actuator_forcelimited[i]:
                 limits[k] = model.actuator_forcerange[i]
             if model.actuator_actnum[i] > 0:
                 activation[k] = model.actuator_actadr[i]
             joint = self._limited_joint(i)
             if joint >= 0:
-                bounds = np.sort(model.jnt_actfrcrange[joint] / model.actuator_gear[i, 0])
+                gear = model.actuator_gear[model.actuator_outadr[i], 0]
+                bounds = np.sort(model.jnt_actfrcrange[joint] / gear)
                 limits[k] = max(limits[k, 0], bounds[0]), min(limits[k, 1], bounds[1])
         table.servo_output = _int(model.actuator_outadr[servos])
         table.servo_ctrl = _int(model.actuator_ctrladr[servos])
@@ -285,13 +287,14 @@ class Plant:
         affine = model.actuator_gainprm[i, 1:3] if gain else np.zeros(2)
         if not (np.any(feedback) or np.any(affine)):
             return False
-        if model.actuator_trntype[i] == mujoco.mjtTrn.mjTRN_BODY:  # adhesion
-            return False
         joint = self._joint_of(i)
+        # Transmissions with three outputs measure setpoints on the circle; sites have no length.
+        if joint < 0 and model.actuator_trntype[i] != mujoco.mjtTrn.mjTRN_TENDON:
+            return False
         if joint >= 0 and model.jnt_actfrclimited[joint]:
             # The joint's limit moves into the row, which must then be the joint's only actuator.
             others = [j for j in range(len(model.actuator_gaintype)) if self._joint_of(j) == joint]
-            return len(others) == 1 and model.actuator_gear[i, 0] != 0
+            return len(others) == 1 and model.actuator_gear[model.actuator_outadr[i], 0] != 0
         return True
 
     def _joint_of(self, i: int) -> int:
@@ -380,7 +383,9 @@ class State:
         """Make room for so many contacts."""
         model = self.plant.model
         links = min(model.nbody, 2 * contacts) + 1
-        chain = int(np.sum(np.where(self.plant.table.tree_spatial[self.plant.table.dof_tree], 0, 1)))
+        chain = int(
+            np.sum(np.where(self.plant.table.tree_spatial[self.plant.table.dof_tree], 0, 1))
+        )
         self.contacts = new_contact_set(contacts, links, max(1, chain) * links)
         self.table.contacts = self.contacts.address
         self.table.ints[0] = 0

@@ -104,6 +104,11 @@ def _actuators(model: mujoco.MjModel) -> None:
                 f"{name} has a user-defined gain, bias or dynamics, which needs a MuJoCo callback; "
                 "use a motor and compute its control in the Simulator's `control=` callback."
             )
+        if model.actuator_dyntype[index] in (mujoco.mjtDyn.mjDYN_PID, mujoco.mjtDyn.mjDYN_DCMOTOR):
+            raise ModelError(
+                f"{name} is a PID controller or a DC motor with inner states, which are not "
+                "integrated; use a motor or a position servo, or a `control=` callback."
+            )
         if model.actuator_delay[index] > 0 or model.actuator_history[index, 0] > 0:
             raise ModelError(
                 f"{name} has a delay or a control history (delay, nsample), which is not "
@@ -116,11 +121,10 @@ def _actuators(model: mujoco.MjModel) -> None:
             )
 
 
-def _adhesion_and_belts(model: mujoco.MjModel) -> None:
+def _adhesion(model: mujoco.MjModel) -> None:
     for kind, values, attribute in (
         (_OBJ.mjOBJ_GEOM, model.geom_adhesion, "adhesion"),
         (_OBJ.mjOBJ_PAIR, model.pair_adhesion, "adhesion"),
-        (_OBJ.mjOBJ_GEOM, model.geom_surfacevel, "surfacevel"),
     ):
         for index in np.unique(np.argwhere(values != 0)[:, 0]):
             raise ModelError(
@@ -198,7 +202,7 @@ def _options(model: mujoco.MjModel) -> None:
 _CHECKS: tuple[Callable[[mujoco.MjModel], None], ...] = (
     _flexes_and_plugins,
     _actuators,
-    _adhesion_and_belts,
+    _adhesion,
     _plasticity,
     _equalities,
     _tendons,

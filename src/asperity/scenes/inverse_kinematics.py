@@ -33,8 +33,8 @@ class InverseKinematics:
     """
 
     damping = 1e-3
-    # A Newton-like step gains two digits from a warm start; more iterations mean out of reach.
-    max_iterations = 200
+    # Along a path two or three suffice, between distant poses a dozen; more mean out of reach.
+    max_iterations = 60
     tolerance = 1e-7
     # Larger steps [rad] leave the region where the Jacobian says anything.
     max_step = 0.2

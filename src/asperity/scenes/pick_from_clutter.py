@@ -54,12 +54,14 @@ APPROACH = 0.13
 LIFT = 0.24
 # The can is let go this far above the plate, so that the servos' error cannot press it down.
 RELEASE_GAP = 0.0015
+LARGEST_RESIDUAL = 1e-3
 
 
 @dataclass(frozen=True)
 class _Leg:
     """One piece of the motion: where the grip frame and the fingers are at its end."""
 
+    name: str
     duration: float
     position: Floats
     yaw: float
@@ -82,17 +84,17 @@ def _legs(can: Floats, place: Floats, home: Floats, half_height: float) -> list[
     pick_yaw = float(np.arctan2(can[1], can[0]))
     place_yaw = float(np.arctan2(place[1], place[0]))
     return [
-        _Leg(0.3, home, 0.0, OPEN),
-        _Leg(1.5, grip + APPROACH * up, pick_yaw, OPEN, straight=False),
-        _Leg(1.1, grip, pick_yaw, OPEN),
-        _Leg(0.6, grip, pick_yaw, CLOSED),
-        _Leg(1.2, grip + LIFT * up, pick_yaw, CLOSED),
-        _Leg(1.6, set_down + APPROACH * up, place_yaw, CLOSED, straight=False),
-        _Leg(1.0, set_down, place_yaw, CLOSED),
-        _Leg(0.2, set_down, place_yaw, CLOSED),
-        _Leg(0.5, set_down, place_yaw, OPEN),
-        _Leg(0.8, set_down + APPROACH * up, place_yaw, OPEN),
-        _Leg(1.0, home, 0.0, OPEN, straight=False),
+        _Leg("wait", 0.3, home, 0.0, OPEN),
+        _Leg("approach", 1.5, grip + APPROACH * up, pick_yaw, OPEN, straight=False),
+        _Leg("descend", 1.1, grip, pick_yaw, OPEN),
+        _Leg("grip", 0.6, grip, pick_yaw, CLOSED),
+        _Leg("lift", 1.2, grip + LIFT * up, pick_yaw, CLOSED),
+        _Leg("carry", 1.6, set_down + APPROACH * up, place_yaw, CLOSED, straight=False),
+        _Leg("set down", 1.0, set_down, place_yaw, CLOSED),
+        _Leg("settle", 0.2, set_down, place_yaw, CLOSED),
+        _Leg("release", 0.5, set_down, place_yaw, OPEN),
+        _Leg("retreat", 0.8, set_down + APPROACH * up, place_yaw, OPEN),
+        _Leg("return", 1.0, home, 0.0, OPEN, straight=False),
     ]
 
 
@@ -200,6 +202,7 @@ def _plan(
         steps = round(leg.duration / CONTROL_PERIOD)
         if not leg.straight:
             goal, worst = solver.solve(leg.position, leg.yaw)
+            _check_reach(leg, worst)
         for k in range(1, steps + 1):
             s = _minimum_jerk(k / steps)
             if leg.straight:
@@ -207,19 +210,23 @@ def _plan(
                     position + s * (leg.position - position), yaw + s * (leg.yaw - yaw)
                 )
                 worst = max(worst, error)
+                _check_reach(leg, worst)
             else:
                 joints = start + s * (goal - start)
             fingers = opening + s * (leg.opening - opening)
             targets.append(np.concatenate([joints, [fingers, fingers]]))
         residuals.append(worst)
         position, yaw, opening = leg.position, leg.yaw, leg.opening
-    if max(residuals) > 1e-3:
+    time = CONTROL_PERIOD * np.arange(len(targets), dtype=np.float64)
+    return time, np.asarray(targets, dtype=np.float64), np.asarray(residuals, dtype=np.float64)
+
+
+def _check_reach(leg: _Leg, residual: float) -> None:
+    if residual > LARGEST_RESIDUAL:
         raise ModelError(
-            f"Leg {int(np.argmax(residuals))} of the pick leads out of the arm's reach (the grip "
-            f"misses it by {1000 * max(residuals):.1f} mm); move the bin or the plate closer."
+            f"The leg '{leg.name}' leads out of the arm's reach (the grip misses it by "
+            f"{1000 * residual:.1f} mm); move the bin or the plate closer."
         )
-    time = CONTROL_PERIOD * np.arange(len(targets))
-    return time, np.array(targets), np.array(residuals)
 
 
 def _minimum_jerk(s: float) -> float:

@@ -147,7 +147,9 @@ def evaluate_contacts(problem, first, last):
         cost += friction[i] * (1.0 / inverse - np.sqrt(softness[i]))
         gap = limit - v
         mid = 0.5 * (limit + v)
-        cost += gap * (a0 - (a1 + d * a0) * mid + a1 * d * (limit * limit + limit * v + v * v) / 3.0)
+        cost += gap * (
+            a0 - (a1 + d * a0) * mid + a1 * d * (limit * limit + limit * v + v * v) / 3.0
+        )
     return cost
 
 
@@ -214,5 +216,7 @@ def contact_cost_along(problem, first, last, alpha):
         v = min(vn[i] + alpha * dvn[i], limit)
         gap = limit - v
         mid = 0.5 * (limit + v)
-        cost += gap * (a0 - (a1 + d * a0) * mid + a1 * d * (limit * limit + limit * v + v * v) / 3.0)
+        cost += gap * (
+            a0 - (a1 + d * a0) * mid + a1 * d * (limit * limit + limit * v + v * v) / 3.0
+        )
     return cost

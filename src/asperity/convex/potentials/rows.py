@@ -37,11 +37,17 @@ _rows = CONSTRAINT_SET.get
 
 
 @compiled
-def prepare_rows(problem, rows, step, nrow):
-    """Fill the numbers of every row from ``u``, the row velocities at the beginning of the step."""
+def prepare_rows(problem, rows, step, nrow, backward):
+    """Fill the numbers of every row from ``u``, the row velocities at the rows' own state.
+
+    That state is the beginning of the step, or, with ``backward``, an estimate of its end. Then the
+    constraints are stepped back, c_0 = ĉ − δt û, as the contacts' elastic forces are, and servos see
+    the position of the trapezoid rule, ĉ + ½ δt (u + u_0) − δt û with ``du`` holding u_0.
+    """
     order = _problem(problem, "row")
     kind = _problem(problem, "row_kind")
     u = _problem(problem, "row_u")
+    du = _problem(problem, "row_du")
     target = _problem(problem, "row_target")
     gain = _problem(problem, "row_gain")
     lower = _problem(problem, "row_lower")
@@ -62,9 +68,14 @@ def prepare_rows(problem, rows, step, nrow):
         what = row_kind[r]
         kind[i] = what
         if what == EQUALITY or what == LIMIT:
-            target[i] = -position[r] / (step + tau)
+            start = position[r] - step * u[i] if backward else position[r]
+            target[i] = -start / (step + tau)
             compliance = (
-                beta * beta * stiff_step * stiff_step * inverse_mass[r]
+                beta
+                * beta
+                * stiff_step
+                * stiff_step
+                * inverse_mass[r]
                 / (4.0 * np.pi * np.pi * step * (step + tau))
             )
             gain[i] = 1.0 / compliance
@@ -72,12 +83,13 @@ def prepare_rows(problem, rows, step, nrow):
             target[i] = row_lower[r] * row_lower[r]
             gain[i] = step * row_upper[r]
         else:
-            slope = step * proportional[r] + derivative[r]
-            # At u the feedback would give `force` plus what the position gains over the step.
+            reach = 0.5 * step if backward else step
+            shift = 0.5 * step * du[i] - step * u[i] if backward else 0.0
+            slope = reach * proportional[r] + derivative[r]
             gain[i] = max(slope, 0.0)
             target[i] = force[r]
             if slope > 0.0:
-                target[i] += derivative[r] * u[i]
+                target[i] += derivative[r] * u[i] - proportional[r] * shift
         if what == ACTUATOR:
             gain[i] *= step
             target[i] *= step
@@ -131,9 +143,7 @@ def evaluate_rows(problem, first, last):
     upper = _problem(problem, "row_upper")
     cost = 0.0
     for i in range(first, last):
-        one, impulse[i], curvature[i] = _row(
-            kind[i], u[i], target[i], gain[i], lower[i], upper[i]
-        )
+        one, impulse[i], curvature[i] = _row(kind[i], u[i], target[i], gain[i], lower[i], upper[i])
         cost += one
     return cost
 

@@ -1,0 +1,8 @@
+"""What a user calls: `Simulator`, `simulate` and the drop-in `step`."""
+
+from asperity.simulator.drop_in import step
+from asperity.simulator.report import Report, Statistics
+from asperity.simulator.simulator import Contacts, Simulator
+from asperity.simulator.trajectory import Trajectory, simulate
+
+__all__ = ["Contacts", "Report", "Simulator", "Statistics", "Trajectory", "simulate", "step"]

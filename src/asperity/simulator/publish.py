@@ -1,0 +1,186 @@
+"""Publication of a state into MjData: derived quantities, contact forces, sensors.
+
+After a publication MjData is what ``mj_forward`` would leave at the present state, with the accelerations
+and constraint forces of Asperity's contact model: those that act over the next step.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import compiled
+from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, FRICTION, LIMIT
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.kinematics import add_impulses
+from asperity.convex.potentials.lagged import evaluate_contacts
+from asperity.convex.potentials.rows import evaluate_rows
+from asperity.convex.problem import PROBLEM
+from asperity.integrators.icf import ensure_evaluated, solve_icf, velocities_at
+from asperity.integrators.world import OK, WORLD, World
+from asperity.plant.layouts import PLANT, STATE
+from asperity.plant.trees import force_from_solver, velocity_from_solver
+
+__all__ = ["contact_impulses", "publish", "solve_forces"]
+
+_world = WORLD.get
+_plant = PLANT.get
+_state = STATE.get
+_problem = PROBLEM.get
+_contacts = CONTACT_SET.get
+_rows = CONSTRAINT_SET.get
+
+
+@compiled
+def solve_forces(world, step, acceleration, constraint_force):
+    """Solve the current state's next step without taking it.
+
+    Fills generalized acceleration and constraint forces, and leaves impulses in the problem.
+    """
+    plant = _world(world, "plant")
+    problem = _world(world, "problem")
+    state = _world(world, "current")
+    code = ensure_evaluated(world, state)
+    if code != OK:
+        return code
+    code = solve_icf(world, state, step)
+    if code != OK:
+        return code
+    velocity = _problem(problem, "velocity")
+    ncontact, nrow = velocities_at(problem, state, velocity)
+    evaluate_contacts(problem, 0, ncontact)
+    evaluate_rows(problem, 0, nrow)
+    velocity_from_solver(plant, _state(state, "cdof"), velocity, acceleration)
+    qvel = _state(state, "qvel")
+    for i in range(qvel.size):
+        acceleration[i] = (acceleration[i] - qvel[i]) / step
+    total = _problem(problem, "gradient")
+    for i in range(total.size):
+        total[i] = 0.0
+    # Actuators are forces of their own, not constraints.
+    rows = _state(state, "rows")
+    kind = _rows(rows, "kind")
+    order = _problem(problem, "row")
+    impulse = _problem(problem, "row_impulse")
+    for i in range(nrow):
+        if kind[order[i]] == ACTUATOR:
+            impulse[i] = 0.0
+    add_impulses(
+        problem, _state(state, "contacts"), rows, (0, ncontact), (0, nrow), total, 1.0 / step
+    )
+    force_from_solver(plant, _state(state, "cdof"), total, constraint_force)
+    return OK
+
+
+def contact_impulses(world: World) -> np.ndarray:
+    """Impulses of the last solve, in the order of the current contact set, shape (n, 3) [N s]."""
+    problem = world.problem
+    count = int(world.current.contacts.counts[0])
+    order = problem.contact[:count]
+    out = np.empty((count, 3))
+    out[order, 0] = problem.g1[:count]
+    out[order, 1] = problem.g2[:count]
+    out[order, 2] = problem.gn[:count]
+    return out
+
+
+def publish(world: World, step: float) -> int:
+    """Bring the MjData of the current state up to date; returns a method's code."""
+    model = world.plant.model
+    data = world.current.data
+    acceleration = np.zeros(model.nv)
+    constraint_force = np.zeros(model.nv)
+    while True:
+        code = int(solve_forces(world.table.address, step, acceleration, constraint_force))
+        if code == OK or not world.grow(code):
+            break
+    if code != OK:
+        return code
+    mujoco.mj_camlight(model, data)
+    if not world.plant.table.has_articulated_trees:
+        mujoco.mj_makeM(model, data)
+    mujoco.mj_factorM(model, data)
+    mujoco.mj_makeConstraint(model, data)
+    mujoco.mj_fwdVelocity(model, data)
+    mujoco.mj_fwdAcceleration(model, data)
+    data.qacc[:] = acceleration
+    data.qacc_warmstart[:] = acceleration
+    data.qfrc_constraint[:] = constraint_force
+    _fill_constraint_forces(world, step)
+    mujoco.mj_sensorPos(model, data)
+    mujoco.mj_sensorVel(model, data)
+    mujoco.mj_sensorAcc(model, data)
+    if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_ENERGY:
+        mujoco.mj_energyPos(model, data)
+        mujoco.mj_energyVel(model, data)
+    return OK
+
+
+def _fill_constraint_forces(world: World, step: float) -> None:
+    """Write contact and constraint forces where MuJoCo's own functions look for them."""
+    model = world.plant.model
+    data = world.current.data
+    if data.nefc == 0:
+        return
+    force = data.efc_force
+    force[:] = 0.0
+    contacts = world.current.contacts
+    impulses = contact_impulses(world) / step
+    pyramidal = model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
+    addresses = data.contact.efc_address
+    dims = data.contact.dim
+    friction = data.contact.friction
+    for i, source in enumerate(contacts.source[: len(impulses)]):
+        address = int(addresses[source])
+        if address < 0:
+            continue
+        tangent_1, tangent_2, normal = impulses[i]
+        dim = int(dims[source])
+        if dim == 1:
+            force[address] = normal
+        elif pyramidal:
+            # Opposite edges of the pyramid: their sum is normal, their difference tangential.
+            edges = 2 * (dim - 1)
+            force[address : address + edges] = normal / edges
+            for axis, value in enumerate((tangent_1, tangent_2)):
+                half = 0.5 * value / max(friction[source, axis], 1e-15)
+                force[address + 2 * axis] += half
+                force[address + 2 * axis + 1] -= half
+        else:
+            force[address : address + 3] = normal, tangent_1, tangent_2
+    _fill_rows(world, step)
+
+
+def _fill_rows(world: World, step: float) -> None:
+    """Write forces of limits, dry friction and equalities."""
+    data = world.current.data
+    plant = world.plant.table
+    rows = world.current.rows
+    count = int(rows.counts[0])
+    if count == 0:
+        return
+    problem = world.problem
+    types = data.efc_type
+    ids = data.efc_id
+    limits = {}
+    frictions = {}
+    for i in range(data.nefc):
+        if types[i] == mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT:
+            limits[int(world.plant.model.jnt_dofadr[ids[i]])] = i
+        elif types[i] == mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF:
+            frictions[int(ids[i])] = i
+    limited = len(plant.limit_dof)
+    for position in range(count):
+        row = int(problem.row[position])
+        kind = rows.kind[row]
+        if kind == ACTUATOR:
+            continue
+        value = problem.row_impulse[position] / step
+        target = int(rows.source[row])
+        if target < 0:
+            if kind == LIMIT:
+                target = limits.get(int(plant.limit_dof[row]), -1)
+            elif kind == FRICTION:
+                target = frictions.get(int(plant.friction_dof[row - limited]), -1)
+        if 0 <= target < data.nefc:
+            data.efc_force[target] = value

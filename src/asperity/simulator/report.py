@@ -1,0 +1,82 @@
+"""Reports of advances and counters of work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from asperity.errors import Status
+
+__all__ = ["Report", "Statistics"]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Work done since the simulator was made or reset.
+
+    Parameters
+    ----------
+    steps : int
+        Accepted steps.
+    rejections : int
+        Attempted steps that error control refused.
+    solves : int
+        Convex problems solved.
+    iterations : int
+        Newton iterations, summed over the islands of every problem.
+    factorizations : int
+        Factorizations of an island's Hessian.
+    line_search_evaluations : int
+        Evaluations of the cost's derivative along a direction.
+    evaluations : int
+        Evaluations of kinematics, collisions and forces by MuJoCo.
+    wall_time : float
+        Wall time inside the stepping loops [s].
+    """
+
+    steps: int = 0
+    rejections: int = 0
+    solves: int = 0
+    iterations: int = 0
+    factorizations: int = 0
+    line_search_evaluations: int = 0
+    evaluations: int = 0
+    wall_time: float = 0.0
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        return Statistics(
+            **{f.name: getattr(self, f.name) - getattr(other, f.name) for f in fields(self)}
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """How an advance ended.
+
+    Parameters
+    ----------
+    status : Status
+    time : float
+        Simulated time reached [s].
+    stats : Statistics
+        Work of this advance alone.
+    residual : float
+        Largest relative residual ‖D∇ℓ‖/s of a convex solve that did not converge; 0 if all did.
+    """
+
+    status: Status
+    time: float
+    stats: Statistics
+    residual: float = 0.0
+
+    @property
+    def success(self) -> bool:
+        """Whether the requested time was reached."""
+        return self.status == Status.SUCCESS
+
+    @property
+    def message(self) -> str:
+        """A sentence for the user."""
+        message = self.status.message
+        if self.residual > 0:
+            message += f" Largest relative residual: {self.residual:.1e}."
+        return message

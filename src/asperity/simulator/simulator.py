@@ -1,0 +1,425 @@
+"""The simulator: a model, an integrator and an MjData that is always up to date."""
+
+from __future__ import annotations
+
+import math
+import os
+import time as clock
+from collections.abc import Callable
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from asperity.convex.problem import (
+    FACTORIZATIONS,
+    ITERATIONS,
+    LINE_SEARCH_EVALUATIONS,
+    SOLVES,
+    WORST_RESIDUAL,
+)
+from asperity.errors import ModelError, SimulationError, Status
+from asperity.integrators import Cenic, Integrator
+from asperity.integrators import world as codes
+from asperity.integrators.stepping import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
+from asperity.integrators.world import LAST_STEP, NEXT_STEP, RECORDS, REJECTIONS, STEPS, World
+from asperity.plant.layouts import TIME
+from asperity.plant.loading import LoadReport, check_supported, load_model
+from asperity.plant.materials import ContactParameters
+from asperity.plant.plant import Plant
+from asperity.simulator.publish import contact_impulses, publish
+from asperity.simulator.report import Report, Statistics
+
+__all__ = ["Contacts", "Control", "Simulator"]
+
+Control = Callable[[mujoco.MjModel, mujoco.MjData], None]
+
+# Wall time between two returns to Python [s]: progress bars and interrupts live at these returns.
+_TICK = 0.05
+
+_STATUS = {
+    codes.NOT_CONVERGED: Status.NOT_CONVERGED,
+    codes.NON_FINITE: Status.NON_FINITE,
+    codes.FAILED: Status.CAPACITY,
+    STEP_TOO_SMALL: Status.STEP_TOO_SMALL,
+}
+
+
+class Contacts(NamedTuple):
+    """Contacts of a state, n of them.
+
+    Normals point from the first geom to the second, forces act on the second geom; both in world axes.
+    """
+
+    geom: np.ndarray
+    """Geoms, shape (n, 2)."""
+    point: np.ndarray
+    """Where the force acts [m], shape (n, 3)."""
+    normal: np.ndarray
+    """Unit normals, shape (n, 3)."""
+    signed_distance: np.ndarray
+    """Negative where the geoms overlap [m], shape (n,)."""
+    force: np.ndarray
+    """Force on the second geom [N], shape (n, 3)."""
+    normal_force: np.ndarray
+    """Its normal part [N], shape (n,)."""
+    slip_speed: np.ndarray
+    """Speed of the surfaces along each other [m/s], shape (n,)."""
+
+
+class Simulator:
+    """A simulation of an MJCF or URDF model.
+
+    Parameters
+    ----------
+    model : path, str, mujoco.MjSpec or mujoco.MjModel
+        A model file, an XML string, or a model of MuJoCo's bindings.
+    integrator : Integrator
+        How to advance; ``Cenic(accuracy=1e-3)`` by default.
+    contact : ContactParameters, optional
+        Contact parameters; what it leaves open comes from the model's ``<custom>`` elements, then from
+        defaults.
+    control : callable, optional
+        ``control(model, data)`` writes ``data.ctrl`` (or applied forces) and is called at the start and
+        then every ``control_period``; between calls the controls are held.
+    control_period : float, optional
+        Time between control calls [s]; the model's ``timestep`` by default.
+    data : mujoco.MjData, optional
+        Where to publish, and the initial state; made from the model by default.
+
+    Raises
+    ------
+    ModelError
+        If the model cannot be loaded or has an element that is not supported.
+
+    Notes
+    -----
+    ``data`` after each call is what ``mj_forward`` would leave at the present state: kinematics, sensors,
+    accelerations, and contact forces where ``mj_contactForce`` reads them, from Asperity's contact
+    model over the next step. A user may change ``data.qpos``, ``qvel``, ``ctrl``, applied forces and mocap
+    poses between calls, as with ``mj_step``.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str] | mujoco.MjSpec | mujoco.MjModel,
+        *,
+        integrator: Integrator | None = None,
+        contact: ContactParameters | None = None,
+        control: Control | None = None,
+        control_period: float | None = None,
+        data: mujoco.MjData | None = None,
+    ) -> None:
+        integrator = Cenic() if integrator is None else integrator
+        if not isinstance(integrator, Integrator):
+            raise ModelError(
+                f"integrator must be an asperity integrator such as Cenic(), got {integrator!r}."
+            )
+        self.model, self.load_report = load_model(model)
+        notes = check_supported(self.model)
+        self.load_report = LoadReport(self.load_report.source, (*self.load_report.notes, *notes))
+        if control_period is not None and not (
+            math.isfinite(control_period) and control_period > 0
+        ):
+            raise ModelError(f"control_period must be positive, got {control_period}.")
+        self.plant = Plant(self.model, ContactParameters() if contact is None else contact)
+        self.data = mujoco.MjData(self.model) if data is None else data
+        self.integrator = integrator
+        self.control = control
+        self.control_period = (
+            float(self.model.opt.timestep) if control_period is None else float(control_period)
+        )
+        self._scratch = mujoco.MjData(self.model)
+        self.world = World(self.plant, self.data, self._scratch)
+        self.world.table.ints[RECORDS] = -1
+        integrator.prepare(self.world)
+        self._wall_time = 0.0
+        self._pace = 100  # attempted steps per return to Python
+        self._next_control = float(self.data.time)
+        self._shadow = np.empty(0)
+        self._sync()
+        self._publish()
+
+    # -- the user's surface ------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return float(self.data.time)
+
+    @property
+    def stats(self) -> Statistics:
+        """Work done since construction or the last reset."""
+        statistics = self.world.problem.statistics
+        ints = self.world.table.ints
+        evaluations = sum(
+            int(state.table.ints[1])
+            for state in (self.world.current, self.world.half, self.world.full)
+        )
+        return Statistics(
+            steps=int(ints[STEPS]),
+            rejections=int(ints[REJECTIONS]),
+            solves=int(statistics[SOLVES]),
+            iterations=int(statistics[ITERATIONS]),
+            factorizations=int(statistics[FACTORIZATIONS]),
+            line_search_evaluations=int(statistics[LINE_SEARCH_EVALUATIONS]),
+            evaluations=evaluations,
+            wall_time=self._wall_time,
+        )
+
+    @property
+    def step_size(self) -> float:
+        """The step size [s]: the fixed one, or the one that error control will try next."""
+        if self.integrator.time_step is not None:
+            return self.integrator.time_step
+        return float(self.world.table.reals[NEXT_STEP])
+
+    @property
+    def contacts(self) -> Contacts:
+        """Contacts of the published state with their forces."""
+        table = self.world.current.contacts
+        count = int(table.counts[0])
+        frame = table.frame[:count].reshape(count, 3, 3).copy()
+        impulse = contact_impulses(self.world)
+        problem = self.world.problem
+        slip = np.empty(count)
+        slip[problem.contact[:count]] = np.hypot(problem.v1[:count], problem.v2[:count])
+        force = impulse / self._force_step
+        return Contacts(
+            geom=table.geom[:count].copy(),
+            point=table.point[:count].copy(),
+            normal=frame[:, 2],
+            signed_distance=table.signed_distance[:count].copy(),
+            force=np.einsum("ni,nij->nj", force, frame),
+            normal_force=force[:, 2].copy(),
+            slip_speed=slip,
+        )
+
+    def energy(self) -> tuple[float, float]:
+        """Kinetic and potential energy of the published state [J].
+
+        The potential energy is that of gravity, joint springs and compressed contacts.
+        """
+        mujoco.mj_energyPos(self.model, self.data)
+        mujoco.mj_energyVel(self.model, self.data)
+        contacts = self.world.current.contacts
+        count = int(contacts.counts[0])
+        depth = np.maximum(-contacts.signed_distance[:count], 0.0)
+        elastic = 0.5 * float(np.sum(contacts.stiffness[:count] * depth**2))
+        return float(self.data.energy[1]), float(self.data.energy[0]) + elastic
+
+    def step(self) -> Report:
+        """Advance by one step: the integrator's fixed one, or the model's ``timestep``."""
+        step = self.integrator.time_step
+        return self.advance_to(self.time + (self.model.opt.timestep if step is None else step))
+
+    def advance_to(
+        self, time: float, *, progress: Callable[[Simulator], None] | None = None
+    ) -> Report:
+        """Advance to a time.
+
+        Parameters
+        ----------
+        time : float
+            Target [s], not before the present time.
+        progress : callable, optional
+            Called with the simulator about every 50 ms of wall time; ``data`` is then published.
+
+        Returns
+        -------
+        Report
+            Anything but ``Status.SUCCESS`` means that the state is that of the last accepted step.
+
+        Raises
+        ------
+        ModelError
+            If the time, the state or a control is not finite, or the time is in the past. Nothing has
+            then changed.
+        KeyboardInterrupt
+            Passed on; the state is that of the last accepted step.
+        """
+        if not math.isfinite(time) or time < self.data.time:
+            raise ModelError(f"time {time} must be finite and not before {self.time}.")
+        before = self.stats
+        self.world.problem.residuals[WORST_RESIDUAL] = 0.0
+        self._sync()
+        status = Status.SUCCESS
+        try:
+            status = self._advance(float(time), progress)
+        finally:
+            self._publish()
+        return Report(
+            status=status,
+            time=self.time,
+            stats=self.stats - before,
+            residual=float(self.world.problem.residuals[WORST_RESIDUAL])
+            if status == Status.NOT_CONVERGED
+            else 0.0,
+        )
+
+    def reset(self, keyframe: int | str | None = None) -> None:
+        """Return to the model's initial state, or to a keyframe, and clear the statistics.
+
+        Raises
+        ------
+        ModelError
+            If the keyframe does not exist.
+        """
+        if keyframe is None:
+            mujoco.mj_resetData(self.model, self.data)
+        else:
+            mujoco.mj_resetDataKeyframe(self.model, self.data, find_keyframe(self.model, keyframe))
+        world = self.world
+        world.problem.statistics[:] = 0
+        world.problem.residuals[:] = 0.0
+        world.table.ints[STEPS] = 0
+        world.table.ints[REJECTIONS] = 0
+        for state in (world.current, world.half, world.full):
+            state.table.ints[1] = 0
+        self._wall_time = 0.0
+        self._next_control = float(self.data.time)
+        self.integrator.prepare(world)
+        self._shadow = np.empty(0)
+        self._sync()
+        self._publish()
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _inputs(self) -> list[tuple[str, np.ndarray]]:
+        data = self.data
+        return [
+            ("qpos", data.qpos),
+            ("qvel", data.qvel),
+            ("act", data.act),
+            ("ctrl", data.ctrl),
+            ("qfrc_applied", data.qfrc_applied),
+            ("xfrc_applied", data.xfrc_applied),
+            ("mocap_pos", data.mocap_pos),
+            ("mocap_quat", data.mocap_quat),
+        ]
+
+    def _sync(self) -> None:
+        """Take over what the user changed in ``data``; refuse what is not finite."""
+        data = self.data
+        inputs = self._inputs()
+        flat = np.concatenate(
+            [values.ravel() for _, values in inputs] + [data.eq_active, [data.time]]
+        )
+        if len(flat) == len(self._shadow) and np.array_equal(flat, self._shadow):
+            return
+        if not np.all(np.isfinite(flat)):
+            self._refuse(inputs)
+        current = self.world.current.table
+        current.qpos[:] = data.qpos
+        current.qvel[:] = data.qvel
+        current.act[:] = data.act
+        current.reals[TIME] = data.time
+        current.ints[0] = 0
+        scratch = self._scratch
+        scratch.ctrl[:] = data.ctrl
+        scratch.qfrc_applied[:] = data.qfrc_applied
+        scratch.xfrc_applied[:] = data.xfrc_applied
+        scratch.mocap_pos[:] = data.mocap_pos
+        scratch.mocap_quat[:] = data.mocap_quat
+        scratch.eq_active[:] = data.eq_active
+        self.world.half.table.ints[0] = 0
+        self.world.full.table.ints[0] = 0
+        self._shadow = flat
+
+    def _refuse(self, inputs: list[tuple[str, np.ndarray]]) -> None:
+        for name, values in inputs:
+            bad = np.argwhere(~np.isfinite(values))
+            if len(bad):
+                index = ", ".join(str(int(i)) for i in bad[0])
+                owner = ""
+                if name == "ctrl" and self.model.nu == len(self.model.actuator_gaintype):
+                    label = self.model.actuator(int(bad[0][0])).name
+                    owner = f" (actuator {label!r})" if label else ""
+                raise ModelError(
+                    f"data.{name}[{index}]{owner} is {values[tuple(bad[0])]}; it must be finite."
+                )
+        raise ModelError(f"data.time is {self.data.time}; it must be finite.")
+
+    def _call_control(self) -> None:
+        assert self.control is not None
+        self.control(self.model, self.data)
+        self._sync()
+        self._next_control += self.control_period
+        if self._next_control <= self.data.time:
+            self._next_control = self.data.time + self.control_period
+
+    def _advance(self, end: float, progress: Callable[[Simulator], None] | None) -> Status:
+        while self.data.time < end:
+            stop = end
+            if self.control is not None:
+                # Half a microsecond of grace for sums of periods.
+                if self.data.time >= self._next_control - 5e-7:
+                    self._call_control()
+                stop = min(end, max(self._next_control, self.data.time))
+            status = self._run_to(stop, progress)
+            if status is not None:
+                return status
+            if self.control is not None and stop < end:
+                self._publish()
+        return Status.SUCCESS
+
+    def _run_to(self, stop: float, progress: Callable[[Simulator], None] | None) -> Status | None:
+        """Run compiled loops to a time; None if it was reached."""
+        world = self.world
+        while True:
+            started = clock.perf_counter()
+            code = self.integrator.advance(world, stop, self._pace)
+            elapsed = clock.perf_counter() - started
+            self._wall_time += elapsed
+            self.data.time = world.current.table.reals[TIME]
+            if code == codes.OK:
+                return None
+            if code == BUDGET_USED:
+                factor = min(max(_TICK / max(elapsed, 1e-9), 0.2), 5.0)
+                self._pace = max(1, min(int(self._pace * factor), 1 << 40))
+                if progress is not None:
+                    self._publish()
+                    progress(self)
+            elif code == RECORD_FULL:
+                self._flush()
+            elif not world.grow(code):
+                if code == codes.TREES:
+                    raise SimulationError(
+                        "a constraint of the model couples more than two kinematic trees, which is "
+                        "not supported; remove it or split it."
+                    )
+                return _STATUS[code]
+
+    def _flush(self) -> None:
+        """Empty the record of accepted steps (recording simulations replace this)."""
+        self.world.table.ints[RECORDS] = 0
+
+    def _publish(self) -> None:
+        current = self.world.current.table
+        data = self.data
+        data.qpos[:] = current.qpos
+        data.qvel[:] = current.qvel
+        data.act[:] = current.act
+        data.time = current.reals[TIME]
+        self._force_step = float(self.world.table.reals[LAST_STEP])
+        counters = self.world.problem.statistics.copy()
+        publish(self.world, self._force_step)
+        # What publication solves is not the integrator's work.
+        self.world.problem.statistics[:] = counters
+        self._shadow = np.concatenate(
+            [values.ravel() for _, values in self._inputs()] + [data.eq_active, [data.time]]
+        )
+
+
+def find_keyframe(model: mujoco.MjModel, keyframe: int | str) -> int:
+    """Index of a keyframe given by name or number."""
+    if isinstance(keyframe, str) and not keyframe.isdigit():
+        index = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_KEY, keyframe)
+        if index < 0:
+            names = ", ".join(repr(model.key(i).name) for i in range(model.nkey)) or "none"
+            raise ModelError(f"keyframe {keyframe!r} does not exist; the model has {names}.")
+        return index
+    index = int(keyframe)
+    if not 0 <= index < model.nkey:
+        raise ModelError(f"keyframe {index} does not exist; the model has {model.nkey}.")
+    return index

@@ -1,0 +1,336 @@
+"""The lagged contact potential: derivatives, convexity, and its limit for small steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from convex_problems import Case, empty_case
+from convex_reference import LaggedContact
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from asperity.convex.potentials.lagged import (
+    STRIBECK_WIDTH,
+    along_contacts,
+    contact_cost_along,
+    evaluate_contacts,
+    friction_coefficient,
+    prepare_lagged,
+)
+
+STEP = 0.01
+DEFAULTS = {
+    "signed_distance": -1e-3,
+    "stiffness": 1e5,
+    "dissipation": 2.0,
+    "static_friction": 0.8,
+    "dynamic_friction": 0.8,
+    "stiction_tolerance": 1e-3,
+    "inverse_mass": 1.0,
+}
+
+
+class Contact:
+    """One contact whose velocity is set directly."""
+
+    def __init__(self) -> None:
+        self.case: Case = empty_case([6], [True], contacts=1, links=1, chain=1, rows=1, entries=6)
+        self.case.contacts.link[0] = -1, 0
+        self.case.contacts.counts[:] = 1, 1
+        assert self.case.build() >= 0
+
+    def prepare(self, before: np.ndarray, step: float = STEP, shift: float = 0.0, **given: float):
+        for name, value in {**DEFAULTS, **given}.items():
+            getattr(self.case.contacts, name)[0] = value
+        self._set(before)
+        prepare_lagged(*self.case.addresses[:2], step, 1, shift)
+        self.reference = LaggedContact(self.case, 0, np.asarray(before, float), step)
+        return self
+
+    def _set(self, v: np.ndarray, prefix: str = "v") -> None:
+        for name, value in zip(("1", "2", "n"), v, strict=True):
+            getattr(self.case.problem, prefix + name)[0] = value
+
+    def cost(self, v: np.ndarray) -> float:
+        self._set(v)
+        return float(evaluate_contacts(self.case.problem.address, 0, 1))
+
+    def impulse(self, v: np.ndarray) -> np.ndarray:
+        self.cost(v)
+        p = self.case.problem
+        return np.array([p.g1[0], p.g2[0], p.gn[0]])
+
+    def curvature(self, v: np.ndarray) -> np.ndarray:
+        self.cost(v)
+        p = self.case.problem
+        return np.array(
+            [[p.h11[0], p.h12[0], 0.0], [p.h12[0], p.h22[0], 0.0], [0.0, 0.0, p.hnn[0]]]
+        )
+
+    def along(self, v: np.ndarray, dv: np.ndarray, alpha: float) -> tuple[float, float, float]:
+        self._set(v)
+        self._set(dv, "dv")
+        address = self.case.problem.address
+        return contact_cost_along(address, 0, 1, alpha), *along_contacts(address, 0, 1, alpha)
+
+
+@pytest.fixture(scope="module")
+def contact() -> Iterator[Contact]:
+    return Contact()
+
+
+def slope(f, h: float) -> np.ndarray | float:
+    """f'(0) by central differences of fourth order."""
+    return (8.0 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12.0 * h)
+
+
+# Cutoff of the defaults: min(f_e0/(δt k), 1/d) = min(0.1, 0.5) m/s.
+REGIONS = {
+    "deep stiction": ({}, [1e-5, -2e-5, 0.01]),
+    "stiction": ({}, [6e-4, 3e-4, -0.02]),
+    "at rest": ({}, [0.0, 0.0, 0.0]),
+    "slip": ({}, [0.3, -0.2, 0.03]),
+    "fast approach": ({}, [0.01, 0.5, -3.0]),
+    "separating, the spring runs out": ({}, [0.1, 0.2, 0.15]),
+    "separating, the damper lets go": ({"dissipation": 20.0}, [0.1, 0.2, 0.07]),
+    "below the damper's cutoff": ({"dissipation": 20.0}, [0.1, 0.2, 0.03]),
+    "speculative, stays apart": ({"signed_distance": 1e-3}, [0.1, 0.0, -0.05]),
+    "speculative, closes": ({"signed_distance": 1e-3}, [0.1, 0.0, -0.3]),
+    "without dissipation": ({"dissipation": 0.0}, [1e-3, 2e-3, 0.05]),
+    "without dissipation, apart": ({"dissipation": 0.0}, [1e-3, 2e-3, 0.2]),
+    "without friction": ({"static_friction": 0.0, "dynamic_friction": 0.0}, [0.1, 0.2, 0.01]),
+    "static and dynamic friction": ({"dynamic_friction": 0.4}, [5e-3, 2e-3, 0.01]),
+    "softened by inertia": ({"inverse_mass": 1e5, "stiction_tolerance": 1e-6}, [1e-3, 0, 0.0]),
+    "touching": ({"signed_distance": 0.0}, [1e-3, 0.0, -0.1]),
+    "without stiffness": ({"stiffness": 0.0}, [1e-3, 0.0, -0.1]),
+}
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_derivatives(contact: Contact, name: str) -> None:
+    given, v = REGIONS[name]
+    v = np.array(v)
+    contact.prepare(np.array([0.02, -0.01, -0.1]), **given)
+    epsilon = contact.reference.epsilon
+    tangential = 1e-2 * np.hypot(epsilon, np.hypot(*v[:2]))
+    # Stay on one side of the kink, where the normal law is a polynomial.
+    normal = 0.2 * abs(v[2] - contact.reference.cutoff)
+    assert normal > 0
+    impulse = contact.impulse(v)
+    curvature = contact.curvature(v)
+    # The impulse's scale, and the curvature's from it.
+    scale = np.array([*2 * [contact.reference.friction], abs(impulse[2]) + 1e-12])
+    for j, h in enumerate((tangential, tangential, normal)):
+        axis = np.eye(3)[j]
+        gradient = slope(lambda x, a=axis: contact.cost(v + x * a), h)
+        np.testing.assert_allclose(-gradient, impulse[j], atol=2e-8 * scale[j] + 1e-14)
+        column = -slope(lambda x, a=axis: contact.impulse(v + x * a), h)
+        np.testing.assert_allclose(column, curvature[j], atol=2e-8 * np.max(scale) / h + 1e-13)
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_formulas(contact: Contact, name: str) -> None:
+    given, v = REGIONS[name]
+    v = np.array(v)
+    contact.prepare(np.array([0.02, -0.01, -0.1]), **given)
+    reference = contact.reference
+    scale = np.abs(reference.impulse(v)).max()
+    assert contact.cost(v) == pytest.approx(reference.cost(v), rel=1e-12, abs=1e-16)
+    np.testing.assert_allclose(
+        contact.impulse(v), reference.impulse(v), rtol=1e-13, atol=1e-14 * scale
+    )
+    np.testing.assert_allclose(contact.curvature(v), reference.curvature(v), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", REGIONS)
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
+def test_along_a_direction(contact: Contact, name: str, alpha: float) -> None:
+    given, v = REGIONS[name]
+    v = np.array(v)
+    contact.prepare(np.array([0.02, -0.01, -0.1]), **given)
+    size = np.hypot(contact.reference.epsilon, np.hypot(*v[:2]))
+    dv = np.array([0.7 * size, -1.1 * size, 0.5 * (contact.reference.cutoff - v[2])])
+    at = v + alpha * dv
+    cost, first, second = contact.along(v, dv, alpha)
+    assert cost == pytest.approx(contact.cost(at), rel=1e-13, abs=1e-18)
+    impulse, curvature = contact.impulse(at), contact.curvature(at)
+    assert first == pytest.approx(-impulse @ dv, rel=1e-12, abs=1e-13 * abs(impulse) @ abs(dv))
+    assert second == pytest.approx(dv @ curvature @ dv, rel=1e-12, abs=1e-18)
+    difference = slope(lambda x: contact.along(v, dv, alpha + x)[0], 3e-3)
+    assert first == pytest.approx(difference, rel=1e-8, abs=1e-9 * abs(impulse) @ abs(dv) + 1e-15)
+
+
+def exponents(low: float, high: float) -> st.SearchStrategy[float]:
+    return st.floats(low, high).map(lambda x: 10.0**x)
+
+
+def speeds(largest: float = 2.0) -> st.SearchStrategy[float]:
+    """Speeds of both signs over many decades."""
+    return st.one_of(
+        st.just(0.0),
+        st.tuples(exponents(-9, np.log10(largest)), st.sampled_from([-1.0, 1.0])).map(np.prod),
+    ).map(float)
+
+
+velocities = st.tuples(speeds(), speeds(), speeds()).map(np.array)
+materials = st.fixed_dictionaries(
+    {
+        "signed_distance": st.one_of(
+            exponents(-7, -2).map(lambda x: -x), exponents(-7, -2), st.just(0.0)
+        ),
+        "stiffness": exponents(1, 8),
+        "dissipation": st.one_of(st.just(0.0), exponents(-3, 3)),
+        "static_friction": st.one_of(st.just(0.0), st.floats(0.01, 2.0)),
+        "stiction_tolerance": exponents(-6, -1),
+        "inverse_mass": exponents(-3, 3),
+    }
+)
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(
+    material=materials,
+    share=st.floats(0.0, 1.0),
+    step=exponents(-6, -1),
+    before=velocities,
+    a=velocities,
+    b=velocities,
+)
+def test_convex(material, share, step, before, a, b) -> None:
+    contact = SHARED.prepare(
+        before,
+        step,
+        **material,
+        dynamic_friction=share * material["static_friction"],
+    )
+    for v in (a, b):
+        curvature = contact.curvature(v)
+        assert np.all(np.isfinite(curvature))
+        assert curvature[2, 2] >= 0.0
+        smallest, largest = np.linalg.eigvalsh(curvature[:2, :2])
+        assert smallest >= -1e-15 * largest
+        assert contact.impulse(v)[2] >= 0.0
+    ends = contact.cost(a), contact.cost(b)
+    middle = contact.cost(0.5 * (a + b))
+    assert np.isfinite(ends).all()
+    assert middle <= 0.5 * sum(ends) + 1e-13 * max(np.abs(ends))
+    # The impulse is monotone, which says the same without cancellation.
+    difference = contact.impulse(a) - contact.impulse(b)
+    size = np.abs(contact.impulse(a)) + np.abs(contact.impulse(b))
+    assert difference @ (a - b) <= 1e-14 * size @ np.abs(a - b)
+
+
+SHARED = Contact()
+
+
+@pytest.mark.parametrize("dynamic", [0.8, 0.3])
+def test_no_cost_and_no_impulse_without_contact(contact: Contact, dynamic: float) -> None:
+    contact.prepare(np.zeros(3), signed_distance=1e-3, dynamic_friction=dynamic)
+    v = np.array([0.3, 0.1, 0.05])
+    assert contact.cost(v) == 0.0
+    np.testing.assert_array_equal(contact.impulse(v), 0.0)
+    np.testing.assert_array_equal(contact.curvature(v), 0.0)
+
+
+@pytest.mark.parametrize("dissipation", [0.0, 2.0, 20.0])
+def test_cost_and_impulse_are_continuous_at_the_cutoff(
+    contact: Contact, dissipation: float
+) -> None:
+    contact.prepare(np.array([0.0, 0.0, -0.1]), dissipation=dissipation)
+    cutoff = contact.reference.cutoff
+    for h in (1e-3, 1e-5, 1e-7):
+        inside = np.array([0.0, 0.0, cutoff - h])
+        outside = np.array([0.0, 0.0, cutoff + h])
+        stiffest = 1.0 + 1e5 * STEP * (STEP + 20.0)
+        assert 0.0 <= contact.impulse(inside)[2] <= stiffest * h
+        assert 0.0 <= contact.cost(inside) <= stiffest * h * h
+        assert contact.impulse(outside)[2] == 0.0
+        assert contact.cost(outside) == 0.0
+
+
+def test_friction_is_isotropic_and_opposes_slip(contact: Contact) -> None:
+    contact.prepare(np.array([0.02, -0.01, -0.1]), dynamic_friction=0.5)
+    sizes = []
+    for angle in np.linspace(0.0, 2 * np.pi, 13):
+        v = np.array([0.02 * np.cos(angle), 0.02 * np.sin(angle), 0.0])
+        impulse = contact.impulse(v)[:2]
+        sizes.append(np.hypot(*impulse))
+        np.testing.assert_allclose(impulse / sizes[-1], -v[:2] / 0.02, atol=1e-14)
+    np.testing.assert_allclose(sizes, sizes[0], rtol=1e-14)
+
+
+def continuous_law(v: np.ndarray, **given: float) -> np.ndarray:
+    """Force on B: Hunt–Crossley times regularised friction (CENIC, equations 5–8)."""
+    m = {**DEFAULTS, **given}
+    elastic = m["stiffness"] * max(-m["signed_distance"], 0.0)
+    normal = elastic * max(1.0 - m["dissipation"] * v[2], 0.0)
+    s = np.hypot(*v[:2]) / m["stiction_tolerance"]
+
+    def f(x: float) -> float:
+        return x / np.sqrt(x * x + 1.0)
+
+    sigma = 0.5 * (1.0 - f(s - 10.0) / f(10.0))
+    mu = (m["static_friction"] - m["dynamic_friction"]) * sigma + m["dynamic_friction"]
+    tangential = -mu * normal * v[:2] / np.sqrt(v[0] ** 2 + v[1] ** 2 + m["stiction_tolerance"] ** 2)
+    return np.array([*tangential, normal])
+
+
+@pytest.mark.parametrize("dynamic", [0.8, 0.3])
+@pytest.mark.parametrize(
+    "v", [[3e-4, 2e-4, -0.1], [5e-3, -8e-3, 0.2], [0.3, 0.1, 0.4], [0.3, 0.1, 0.7]]
+)
+def test_small_steps_give_the_continuous_law(contact: Contact, dynamic: float, v: list) -> None:
+    before = np.array(v)
+    acceleration = np.array([3.0, -2.0, 5.0])
+    force = continuous_law(before, dynamic_friction=dynamic)
+    errors = []
+    for step in (4e-6, 2e-6, 1e-6):
+        contact.prepare(before, step, dynamic_friction=dynamic)
+        impulse = contact.impulse(before + step * acceleration)
+        errors.append(np.abs(impulse / step - force))
+    if force[2] == 0.0:  # separating faster than 1/d
+        np.testing.assert_array_equal(errors, 0.0)
+        return
+    errors = np.array(errors)
+    assert np.all(errors[-1] < 1e-2 * np.abs(force))
+    np.testing.assert_allclose(errors[:-1] / errors[1:], 2.0, rtol=0.02)
+
+
+def test_small_steps_give_the_continuous_law_exactly_at_the_same_slip(contact: Contact) -> None:
+    before = np.array([5e-3, -8e-3, 0.2])
+    force = continuous_law(before, dynamic_friction=0.3)
+    contact.prepare(before, 1e-6, dynamic_friction=0.3)
+    np.testing.assert_allclose(contact.impulse(before)[:2] / 1e-6, force[:2], rtol=1e-13)
+
+
+def test_elastic_shift_turns_the_distance_at_the_end_into_that_at_the_beginning(
+    contact: Contact,
+) -> None:
+    # If φ belongs to the end of the step, φ − δt v_n is that of its beginning.
+    v = np.array([0.01, 0.02, -0.05])
+    contact.prepare(v, shift=STEP, signed_distance=-1e-3)
+    normal = contact.impulse(v)[2]
+    assert normal == pytest.approx(STEP * 1e5 * 1e-3 * (1.0 + 2.0 * 0.05), rel=1e-13)
+    assert contact.case.problem.friction[0] == pytest.approx(0.8 * normal, rel=1e-13)
+
+
+def test_friction_coefficient_at_its_marks() -> None:
+    static, dynamic, tolerance = 0.9, 0.3, 1e-4
+    at_rest = friction_coefficient(static, dynamic, 0.0, tolerance)
+    assert at_rest == pytest.approx(static, rel=1e-14)
+    half = friction_coefficient(static, dynamic, STRIBECK_WIDTH * tolerance, tolerance)
+    assert half == pytest.approx(0.5 * (static + dynamic), rel=1e-14)
+    sliding = friction_coefficient(static, dynamic, 1e3, tolerance)
+    width = STRIBECK_WIDTH
+    below = 0.5 * (np.sqrt(1.0 + 1.0 / width**2) - 1.0)
+    assert sliding == pytest.approx(dynamic - below * (static - dynamic), rel=1e-12)
+    assert abs(sliding - dynamic) <= 0.0025 * (static - dynamic)
+
+
+def test_friction_coefficient_falls_with_slip() -> None:
+    slips = np.concatenate([[0.0], np.logspace(-7, 1, 200)])
+    values = np.array([friction_coefficient(1.0, 0.4, s, 1e-4) for s in slips])
+    assert np.all(np.diff(values) <= 1e-15)
+    assert friction_coefficient(0.7, 0.7, 0.123, 1e-4) == 0.7
