@@ -1,7 +1,7 @@
 """Convex problems for tests: made by hand from random trees, and their dense counterparts.
 
-A `Case` holds the three tables and calls the compiled solver. Its ``dense_*`` methods build matrices
-with plain NumPy from the tables' geometry, without any of the compiled assembly.
+A `Case` holds the three tables and calls the compiled solver. Its ``dense_*`` methods build
+matrices with plain NumPy from the tables' geometry, without any of the compiled assembly.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Case:
         self.build()
         self.set_velocity(velocity)
         prepare_lagged(self.problem.address, self.contacts.address, step, self.ncontact, 0.0)
-        prepare_rows(self.problem.address, self.rows.address, step, self.nrow)
+        prepare_rows(self.problem.address, self.rows.address, step, self.nrow, False)
 
     def evaluate(self, velocity: np.ndarray) -> float:
         """Fill impulses and curvatures; return the whole cost."""
@@ -359,9 +359,7 @@ def _random_contact(
         getattr(c, name)[i] = value
 
 
-def _random_rows(
-    rng: np.random.Generator, case: Case, rowed: Sequence[tuple[int, int]]
-) -> None:
+def _random_rows(rng: np.random.Generator, case: Case, rowed: Sequence[tuple[int, int]]) -> None:
     r = case.rows
     entry = 0
     for i, (a, b) in enumerate(rowed):
@@ -395,5 +393,5 @@ MIXED = Scene(
     touching=((-1, 0), (0, 1), (1, 2), (2, 3), (3, 3), (5, 1), (3, -1), (5, 5), (4, 3)),
     rowed=((0, 2), (2, -1), (3, 4), (3, -1), (6, -1), (4, -1), (5, 3), (1, 3)),
 )
-"""Free bodies, arms and a floating tree (a tree of six dofs that is not one free body), in all kinds
+"""Free bodies, arms and a floating tree (six dofs, but not one free body), in all kinds
 of contact, and one body without contact."""

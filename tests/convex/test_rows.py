@@ -1,4 +1,4 @@
-"""The potentials of scalar constraints: derivatives, kinks, effort limits, and the physics of each."""
+"""The potentials of scalar constraints: derivatives, kinks, effort limits and physics."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class OneRow:
             getattr(self.case.rows, name)[0] = value
         self.case.rows.kind[0] = kind
         self.case.problem.row_u[0] = before
-        prepare_rows(self.case.problem.address, self.case.rows.address, step, 1)
+        prepare_rows(self.case.problem.address, self.case.rows.address, step, 1, False)
         self.reference = Row(self.case, 0, before, step)
         return self
 
@@ -290,3 +290,40 @@ def test_dry_friction_saturates() -> None:
     assert row.impulse(1.0) == pytest.approx(-STEP * 6.0, rel=1e-6)
     assert row.impulse(1e-3) == pytest.approx(-STEP * 6.0 / np.sqrt(2.0), rel=1e-14)
     assert row.impulse(0.0) == 0.0
+
+
+def prepare_backward(row: OneRow, at_end: float, before: float) -> None:
+    """Prepare from an estimate of the end of the step, where the row moves at ``at_end``."""
+    problem = row.case.problem
+    problem.row_u[0], problem.row_du[0] = at_end, before
+    prepare_rows(problem.address, row.case.rows.address, STEP, 1, True)
+
+
+@pytest.mark.parametrize("kind", [EQUALITY, LIMIT])
+def test_backward_constraints_start_from_where_the_estimate_came_from(kind: int) -> None:
+    at_end, start = -0.3, 1e-3
+    forward = ROW.prepare(kind, position=start)
+    expected = [forward.impulse(u) for u in (-1.0, -0.2, 0.1)]
+    backward = ROW.prepare(kind, position=start + STEP * at_end)
+    prepare_backward(backward, at_end, before=0.1)
+    found = [backward.impulse(u) for u in (-1.0, -0.2, 0.1)]
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_backward_actuator_is_feedback_on_the_position_of_the_trapezoid_rule() -> None:
+    proportional, derivative = 50.0, 2.0
+    start, before, at_end = 0.4, 0.7, 0.9
+
+    def force(position: float, velocity: float) -> float:
+        return 3.0 - proportional * position - derivative * velocity
+
+    row = ROW.prepare(
+        ACTUATOR,
+        force=force(start + STEP * at_end, at_end),
+        proportional=proportional,
+        derivative=derivative,
+    )
+    prepare_backward(row, at_end, before)
+    for u in (-2.0, 0.0, 1.3):
+        expected = force(start + 0.5 * STEP * (u + before), u)
+        assert row.impulse(u) == pytest.approx(STEP * expected, rel=1e-12)

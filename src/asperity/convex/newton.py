@@ -56,6 +56,9 @@ NON_FINITE = 2
 
 _ROUND_OFF = 1e-14
 
+# np.isfinite subtracts a value from itself, which reassociation turns into zero for any sum.
+_LARGEST = 1.7976931348623157e308
+
 _problem = PROBLEM.get
 
 
@@ -175,7 +178,7 @@ def _solve_island(problem, contacts, rows, have_factors):
         norm, rhs_norm = _scaled_norms(problem, first, last, gradient, rhs)
         if iteration == 0:
             scale = max(1.0, rhs_norm)
-        if not np.isfinite(norm + cost):
+        if not abs(norm + cost) <= _LARGEST:
             return NON_FINITE
         if norm <= epsilon * scale:
             return CONVERGED
@@ -211,7 +214,7 @@ def _solve_island(problem, contacts, rows, have_factors):
         slope, length = _direction(problem, first, last)
         if not slope < 0.0:
             # Uphill within round-off, or NaN.
-            return CONVERGED if np.isfinite(slope) else NON_FINITE
+            return CONVERGED if abs(slope) <= _LARGEST else NON_FINITE
 
         if contact_range[1] > contact_range[0]:
             link_velocities(problem, contacts, direction)

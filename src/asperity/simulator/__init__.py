@@ -3,6 +3,15 @@
 from asperity.simulator.drop_in import step
 from asperity.simulator.report import Report, Statistics
 from asperity.simulator.simulator import Contacts, Simulator
-from asperity.simulator.trajectory import Trajectory, simulate
+from asperity.simulator.trajectory import Recorder, Trajectory, simulate
 
-__all__ = ["Contacts", "Report", "Simulator", "Statistics", "Trajectory", "simulate", "step"]
+__all__ = [
+    "Contacts",
+    "Recorder",
+    "Report",
+    "Simulator",
+    "Statistics",
+    "Trajectory",
+    "simulate",
+    "step",
+]

@@ -136,6 +136,7 @@ class Simulator:
         self._wall_time = 0.0
         self._pace = 100  # attempted steps per return to Python
         self._next_control = float(self.data.time)
+        self._last_tick = 0.0  # wall time of the last call of a progress callback [s]
         self._shadow = np.empty(0)
         self._sync()
         self._publish()
@@ -361,6 +362,7 @@ class Simulator:
                 return status
             if self.control is not None and stop < end:
                 self._publish()
+                self._tick(progress)
         return Status.SUCCESS
 
     def _run_to(self, stop: float, progress: Callable[[Simulator], None] | None) -> Status | None:
@@ -377,11 +379,10 @@ class Simulator:
             if code == BUDGET_USED:
                 factor = min(max(_TICK / max(elapsed, 1e-9), 0.2), 5.0)
                 self._pace = max(1, min(int(self._pace * factor), 1 << 40))
-                if progress is not None:
-                    self._publish()
-                    progress(self)
+                self._tick(progress)
             elif code == RECORD_FULL:
                 self._flush()
+                self._tick(progress)
             elif not world.grow(code):
                 if code == codes.TREES:
                     raise SimulationError(
@@ -389,6 +390,13 @@ class Simulator:
                         "not supported; remove it or split it."
                     )
                 return _STATUS[code]
+
+    def _tick(self, progress: Callable[[Simulator], None] | None) -> None:
+        """Call the progress callback if its time has come, whatever the loops returned for."""
+        if progress is not None and clock.perf_counter() - self._last_tick >= 0.5 * _TICK:
+            self._publish()
+            progress(self)
+            self._last_tick = clock.perf_counter()
 
     def _flush(self) -> None:
         """Empty the record of accepted steps (recording simulations replace this)."""

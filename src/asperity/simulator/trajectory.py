@@ -19,7 +19,7 @@ from asperity.plant.materials import ContactParameters
 from asperity.simulator.report import Statistics
 from asperity.simulator.simulator import Contacts, Control, Simulator, find_keyframe
 
-__all__ = ["Trajectory", "simulate"]
+__all__ = ["Recorder", "Trajectory", "simulate"]
 
 
 @dataclass
@@ -123,10 +123,14 @@ class Trajectory:
         return path
 
 
-class _Recorder(Simulator):
-    """A simulator that keeps every accepted step."""
+class Recorder(Simulator):
+    """A simulator that keeps every accepted step, without making any step shorter.
+
+    Takes what `Simulator` takes. Call `start_record` once, advance, and then `record`.
+    """
 
     def start_record(self) -> None:
+        """Forget what was kept, and keep the present state and every accepted step from here."""
         self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         table = self.world.table
         table.ints[RECORDS] = 1
@@ -147,6 +151,7 @@ class _Recorder(Simulator):
         table.ints[RECORDS] = 0
 
     def record(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Times, positions and velocities so far, shapes (n,), (n, nq) and (n, nv)."""
         self._flush()
         times, qpos, qvel = (np.concatenate(part) for part in zip(*self._parts, strict=True))
         return times, qpos, qvel
@@ -212,7 +217,7 @@ def simulate(
         raise ModelError("save_at must be finite, increasing and within t_span.")
     if contact_forces and times is None:
         raise ModelError("contact_forces needs save_at, the times at which to record them.")
-    simulator = _Recorder(
+    simulator = Recorder(
         model,
         integrator=integrator,
         contact=contact,

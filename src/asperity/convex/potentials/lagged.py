@@ -52,7 +52,8 @@ def friction_coefficient(static, dynamic, slip, stiction_tolerance):
     width = STRIBECK_WIDTH
     s = slip / stiction_tolerance - width
     ratio = (s / np.sqrt(s * s + 1.0)) / (width / np.sqrt(width * width + 1.0))
-    return (static - dynamic) * 0.5 * (1.0 - ratio) + dynamic
+    # σ ends 0.25 % below zero; that must not make friction negative where μ_d is (nearly) zero.
+    return max((static - dynamic) * 0.5 * (1.0 - ratio) + dynamic, 0.0)
 
 
 @compiled

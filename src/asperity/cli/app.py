@@ -1,0 +1,93 @@
+"""The application: its commands, and how errors leave the process."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from asperity.cli import demo, info, options, simulate
+from asperity.cli.console import print_error
+from asperity.cli.exits import BAD_INPUT, FAILED, INTERRUPTED
+from asperity.errors import AsperityError, SimulationError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="asperity",
+    help="Simulate robots and objects in frictional contact, with error control.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("simulate")(simulate.simulate)
+app.command("demo")(demo.demo)
+app.command("info")(info.info)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from asperity import __version__
+
+        print(f"asperity {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+    show_traceback: options.Traceback = False,
+) -> None:
+    """Options that come before the command."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Without the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        Exit code: 0, or 1 if a simulation failed, 2 if the input cannot be used, 130 if it was
+        interrupted.
+    """
+    options.traceback_wanted = False
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        result = app(given, standalone_mode=False, prog_name="asperity")
+        return result if isinstance(result, int) else 0
+    except KeyboardInterrupt:
+        return _report("interrupted before the simulation began or after it ended.", INTERRUPTED)
+    except typer.Abort:
+        return INTERRUPTED
+    except SimulationError as error:
+        return _report(str(error), FAILED)
+    except AsperityError as error:
+        return _report(str(error), BAD_INPUT)
+    except Exception as error:
+        # Typer's usage errors; their classes moved between its versions.
+        if hasattr(error, "format_message"):
+            return _report(error.format_message() or "no command was given.", BAD_INPUT)
+        hint = "" if options.traceback_wanted else " (run again with --traceback for details)"
+        return _report(f"unexpected {type(error).__name__}: {error}{hint}", FAILED)
+
+
+def _report(message: str, code: int) -> int:
+    """Print an error in one line, after its traceback if that is wanted."""
+    if options.traceback_wanted:
+        traceback.print_exc()
+    print_error(message)
+    return code

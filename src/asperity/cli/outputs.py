@@ -1,0 +1,164 @@
+"""Files that a simulation leaves: checked before it starts, written after it ended."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import mujoco
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+
+from asperity.errors import AsperityError, ModelError
+from asperity.media import MediaError, write_video, write_web_playback
+from asperity.media.camera import resolve_camera
+from asperity.media.offscreen import OffscreenRenderer
+from asperity.media.recording import Recording
+from asperity.simulator import Trajectory
+
+__all__ = ["Outputs", "check_video_support", "check_web_support"]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Files to write.
+
+    Parameters
+    ----------
+    video, html, save : Path, optional
+        ``.mp4``, ``.html`` and ``.npz``.
+    camera : str or int, optional
+        Name or number of a camera of the model; by default one that frames everything that moves.
+    fps : float
+        Frames per second of simulated time.
+    """
+
+    video: Path | None = None
+    html: Path | None = None
+    save: Path | None = None
+    camera: str | int | None = None
+    fps: float = 30.0
+
+    def check(self, model: mujoco.MjModel) -> None:
+        """Refuse what could not be written after the simulation.
+
+        Raises
+        ------
+        ModelError, MediaError
+            The message names the option, the file or the missing library.
+        """
+        paths = [("--video", self.video, ".mp4"), ("--html", self.html, ".html")]
+        for option, path, suffix in [*paths, ("--save", self.save, ".npz")]:
+            if path is not None:
+                _check_path(option, path, suffix)
+        recording = Recording(model, [0.0], [model.qpos0])
+        recording.frame_times(self.fps)
+        resolve_camera(recording, self.camera, 1.0)
+        if self.video is not None:
+            check_video_support(model)
+        if self.html is not None:
+            check_web_support()
+
+    def write(self, trajectory: Trajectory, console: Console) -> list[str]:
+        """Write every file; the messages of those that could not be written are returned."""
+        failures = []
+        bar = Progress(
+            TextColumn("Writing {task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        # The states come first: a second Ctrl-C may end what takes longer.
+        for path in (self.save, self.html, self.video):
+            if path is None:
+                continue
+            try:
+                with bar:
+                    task = bar.add_task(path.name, total=1.0)
+                    self._write(path, trajectory, functools.partial(_show, bar, task))
+                    bar.remove_task(task)
+            except (AsperityError, OSError) as error:
+                failures.append(f"{path} was not written: {error}")
+            else:
+                console.print(f"Wrote {path}", markup=False, soft_wrap=True)
+        return failures
+
+    def _write(self, path: Path, trajectory: Trajectory, progress: Callable[[float], None]) -> None:
+        if path == self.save:
+            trajectory.save(path)
+            return
+        write = write_web_playback if path == self.html else write_video
+        write(
+            path,
+            trajectory.model,
+            trajectory.time,
+            trajectory.qpos,
+            fps=self.fps,
+            camera=self.camera,
+            progress=progress,
+        )
+
+
+def _show(bar: Progress, task: TaskID, share: float) -> None:
+    bar.update(task, completed=share)
+
+
+def check_video_support(model: mujoco.MjModel) -> None:
+    """Refuse a video where OpenGL or the encoder is missing.
+
+    Raises
+    ------
+    MediaError
+        With the command that installs what is missing.
+    """
+    try:
+        import imageio_ffmpeg
+
+        imageio_ffmpeg.get_ffmpeg_exe()
+    except (ImportError, RuntimeError):
+        raise MediaError(
+            "Writing a video needs the Python package imageio-ffmpeg with its encoder; install it "
+            "with 'pip install \"asperity[viz]\"'."
+        ) from None
+    OffscreenRenderer(model, 16, 16, shadows=False).close()
+
+
+def check_web_support() -> None:
+    """Refuse a web playback where viser is missing.
+
+    Raises
+    ------
+    MediaError
+        With the command that installs it.
+    """
+    try:
+        import viser  # noqa: F401
+    except ImportError:
+        raise MediaError(
+            "Writing a web playback needs the Python package viser; install it with "
+            "'pip install \"asperity[viz]\"'."
+        ) from None
+
+
+def _check_path(option: str, path: Path, suffix: str) -> None:
+    if path.suffix.lower() != suffix:
+        raise ModelError(f"{option} {path} does not end in {suffix}; rename it to '*{suffix}'.")
+    if path.is_dir():
+        raise ModelError(f"{option} {path} is a folder; name a file.")
+    if not path.parent.is_dir():
+        raise ModelError(f"{option} {path}: folder {path.parent} does not exist; create it first.")
+    try:
+        # Permissions alone do not tell: root may do everything except on a read-only disk.
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+        if path.exists():
+            path.open("ab").close()
+    except OSError as error:
+        raise ModelError(
+            f"{option} {path} cannot be written ({error.strerror or error}); choose another place."
+        ) from None

@@ -1,0 +1,104 @@
+"""A simulation with a progress bar, and what is worth telling about it afterwards."""
+
+from __future__ import annotations
+
+import time as clock
+from dataclasses import dataclass
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from asperity.cli.contact_quality import ContactQuality, measure_contacts
+from asperity.cli.interrupts import deferred_interrupt
+from asperity.errors import Status
+from asperity.simulator import Recorder, Simulator, Trajectory
+
+__all__ = ["Run", "format_step", "run", "warm_up"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished, failed or interrupted simulation.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        Every accepted step.
+    contacts : ContactQuality
+    energy_begin, energy_end : float
+        Kinetic and potential energy [J].
+    """
+
+    trajectory: Trajectory
+    contacts: ContactQuality
+    energy_begin: float
+    energy_end: float
+
+    @property
+    def step_sizes(self) -> np.ndarray:
+        """Sizes of the accepted steps [s], shape (n − 1,)."""
+        return np.diff(self.trajectory.time)
+
+    @property
+    def rate(self) -> float:
+        """Simulated time over wall time."""
+        time = self.trajectory.time
+        return float(time[-1] - time[0]) / max(self.trajectory.stats.wall_time, 1e-9)
+
+
+def format_step(step: float) -> str:
+    """A step size with a unit that suits it."""
+    if step < 1e-3:
+        return f"{1e6 * step:.3g} µs"
+    return f"{1e3 * step:.3g} ms"
+
+
+def warm_up(simulator: Simulator) -> None:
+    """Compile the stepping loop, so that its compilation is not taken for slow simulation."""
+    simulator.integrator.advance(simulator.world, simulator.time, 1)
+
+
+def run(simulator: Recorder, duration: float, console: Console) -> Run:
+    """Advance a simulator by a duration [s]; Ctrl-C ends it early and keeps what was computed.
+
+    The bar is redrawn at the simulator's own returns to Python, so error control never shortens a
+    step for it.
+    """
+    begin = simulator.time
+    energy_begin = sum(simulator.energy())
+    simulator.start_record()
+    status, message = Status.SUCCESS, Status.SUCCESS.message
+    bar = Progress(
+        TextColumn("Simulating"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.completed:.2f} of {task.total:.4g} s · {task.fields[detail]}"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with deferred_interrupt() as interrupt, bar:
+        task = bar.add_task("", total=duration, detail="")
+        started = clock.perf_counter()
+
+        def progress(current: Simulator) -> None:
+            done = current.time - begin
+            rate = done / max(clock.perf_counter() - started, 1e-9)
+            detail = f"{rate:.2g} × real time · step {format_step(current.step_size)}"
+            bar.update(task, completed=done, detail=detail)
+            interrupt.check()
+
+        try:
+            report = simulator.advance_to(begin + duration, progress=progress)
+            status, message = report.status, report.message
+        except KeyboardInterrupt:
+            status, message = Status.INTERRUPTED, Status.INTERRUPTED.message
+    steps = simulator.record()
+    stats = simulator.stats
+    energy_end = sum(simulator.energy())
+    trajectory = Trajectory(simulator.model, *steps, status, stats, [], message)
+    with console.status("Looking at the contacts …"):
+        contacts = measure_contacts(simulator, trajectory)
+    return Run(trajectory, contacts, energy_begin, energy_end)

@@ -1,0 +1,238 @@
+"""``asperity simulate MODEL``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from asperity.cli.exits import FAILED, INTERRUPTED, SUCCESS
+from asperity.cli.options import (
+    FloatingBase,
+    IntegratorName,
+    ModelPath,
+    PackagePaths,
+    SchemeName,
+    Traceback,
+)
+from asperity.errors import ModelError, Status
+
+if TYPE_CHECKING:
+    from asperity.integrators import Integrator
+
+__all__ = ["exit_code", "simulate"]
+
+_ERROR_CONTROL = "Error control (cenic)"
+_FIXED = "Fixed steps (icf)"
+_OUTPUT = "Output"
+_CONTACT = "Contact"
+_URDF = "URDF"
+
+
+def simulate(
+    model: ModelPath,
+    integrator: Annotated[
+        IntegratorName, typer.Option(help="Error control, or fixed steps.")
+    ] = IntegratorName.CENIC,
+    duration: Annotated[float, typer.Option(help="Simulated time, in s.")] = 5.0,
+    keyframe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|N", help="Start from this keyframe of the model.", show_default=False
+        ),
+    ] = None,
+    accuracy: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest estimated position error of a step, in m and rad.",
+            show_default="1e-3",
+            rich_help_panel=_ERROR_CONTROL,
+        ),
+    ] = None,
+    max_step: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest step, in s.", show_default="0.1", rich_help_panel=_ERROR_CONTROL
+        ),
+    ] = None,
+    scheme: Annotated[
+        SchemeName | None,
+        typer.Option(
+            help="Scheme that estimates the error.",
+            show_default="step-doubling",
+            rich_help_panel=_ERROR_CONTROL,
+        ),
+    ] = None,
+    time_step: Annotated[
+        float | None,
+        typer.Option(help="Step size, in s.", show_default="1e-3", rich_help_panel=_FIXED),
+    ] = None,
+    stiffness: Annotated[
+        float | None,
+        typer.Option(
+            help="Of every pair of geoms without values of its own, in N/m.",
+            show_default="the model's, else 1e5",
+            rich_help_panel=_CONTACT,
+        ),
+    ] = None,
+    dissipation: Annotated[
+        float | None,
+        typer.Option(
+            help="Hunt-Crossley dissipation, in s/m.",
+            show_default="the model's, else 10",
+            rich_help_panel=_CONTACT,
+        ),
+    ] = None,
+    friction: Annotated[
+        float | None,
+        typer.Option(
+            help="Coefficient of friction.",
+            show_default="the model's",
+            rich_help_panel=_CONTACT,
+        ),
+    ] = None,
+    stiction_tolerance: Annotated[
+        float | None,
+        typer.Option(
+            help="Slip speed below which contacts stick, in m/s.",
+            show_default="the model's, else 1e-4",
+            rich_help_panel=_CONTACT,
+        ),
+    ] = None,
+    video: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.mp4", help="Video.", show_default=False, rich_help_panel=_OUTPUT
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="3D playback for a web browser.",
+            show_default=False,
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.npz",
+            help="Times and states of every accepted step.",
+            show_default=False,
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
+    camera: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|N",
+            help="Camera of the model.",
+            show_default="one that frames what moves",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
+    fps: Annotated[
+        float,
+        typer.Option(help="Frames per second of simulated time.", rich_help_panel=_OUTPUT),
+    ] = 30.0,
+    package_path: PackagePaths = None,
+    floating_base: FloatingBase = None,
+    show_traceback: Traceback = False,
+) -> int:
+    """Simulate an MJCF or URDF model without control inputs, and tell how well it went.
+
+    Ctrl-C ends the simulation early; what was computed is saved all the same.
+    """
+    stepping = _integrator(integrator, accuracy, max_step, scheme, time_step)
+    _require_positive("--duration", duration)
+
+    from asperity.cli.console import preparing, print_error, print_notes, results, transient
+    from asperity.cli.models import load
+    from asperity.cli.outputs import Outputs
+    from asperity.cli.runner import run, warm_up
+    from asperity.cli.summary import print_summary
+    from asperity.plant.materials import ContactParameters
+    from asperity.simulator import Recorder
+    from asperity.simulator.simulator import find_keyframe
+
+    passing, output = transient(), results()
+    contact = ContactParameters(
+        stiffness=stiffness,
+        dissipation=dissipation,
+        friction=friction,
+        stiction_tolerance=stiction_tolerance,
+    )
+    loaded, notes = load(model, package_path, floating_base)
+    if keyframe is not None:
+        find_keyframe(loaded, keyframe)
+    outputs = Outputs(video, html, save, _camera(camera), fps)
+    outputs.check(loaded)
+    print_notes(passing, notes)
+    with preparing(passing):
+        simulator = Recorder(loaded, integrator=stepping, contact=contact)
+        if keyframe is not None:
+            simulator.reset(keyframe)
+        warm_up(simulator)
+    finished = run(simulator, duration, passing)
+    print_summary(output, finished)
+    failures = outputs.write(finished.trajectory, output)
+    for failure in failures:
+        print_error(failure)
+    code = exit_code(finished.trajectory.status)
+    if code == FAILED:
+        print_error(finished.trajectory.message)
+    return FAILED if failures else code
+
+
+def exit_code(status: Status) -> int:
+    """The exit code of a simulation that ended in this way."""
+    return {Status.SUCCESS: SUCCESS, Status.INTERRUPTED: INTERRUPTED}.get(status, FAILED)
+
+
+def _integrator(
+    name: IntegratorName,
+    accuracy: float | None,
+    max_step: float | None,
+    scheme: SchemeName | None,
+    time_step: float | None,
+) -> Integrator:
+    """Make the integrator from the options that belong to it; the others must be absent."""
+    adaptive = {
+        "--accuracy": accuracy,
+        "--max-step": max_step,
+        "--scheme": None if scheme is None else scheme.value,
+    }
+    fixed = {"--time-step": time_step}
+    foreign = fixed if name == IntegratorName.CENIC else adaptive
+    for option, value in foreign.items():
+        if value is not None:
+            other = IntegratorName.ICF if name == IntegratorName.CENIC else IntegratorName.CENIC
+            raise ModelError(
+                f"{option} does not apply to the integrator {name.value}; omit it, or choose "
+                f"--integrator {other.value}."
+            )
+    given = adaptive if name == IntegratorName.CENIC else fixed
+    for option, value in given.items():
+        if value is not None and not isinstance(value, str):
+            _require_positive(option, value)
+
+    from asperity.integrators import Cenic, Icf
+
+    values = {
+        option.removeprefix("--").replace("-", "_"): value
+        for option, value in given.items()
+        if value is not None
+    }
+    make = Cenic if name == IntegratorName.CENIC else Icf
+    return make(**values)  # type: ignore[arg-type]
+
+
+def _require_positive(option: str, value: float) -> None:
+    if not 0.0 < value < float("inf"):
+        raise ModelError(f"{option} must be a positive, finite number, got {value}.")
+
+
+def _camera(given: str | None) -> str | int | None:
+    return int(given) if given is not None and given.isdigit() else given

@@ -1,0 +1,55 @@
+"""The table at the end of a simulation."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from asperity.cli.runner import Run, format_step
+from asperity.errors import Status
+
+__all__ = ["print_summary"]
+
+
+def print_summary(console: Console, run: Run) -> None:
+    """Print what a simulation did, what it cost and how well its contacts were kept."""
+    trajectory, contacts = run.trajectory, run.contacts
+    stats = trajectory.stats
+    style = {Status.SUCCESS: "green", Status.INTERRUPTED: "yellow"}.get(trajectory.status, "red")
+    table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+
+    def row(label: str, text: str, style: str = "") -> None:
+        table.add_row(label, Text(text, style=style))
+
+    row("Status", f"{trajectory.status.name}: {trajectory.message}", style)
+    row("Simulated", f"{trajectory.time[0]:.6g} s to {trajectory.time[-1]:.6g} s")
+    row("Steps", f"{stats.steps} accepted, {stats.rejections} rejected")
+    sizes = run.step_sizes
+    if sizes.size:
+        # The last step ends at the requested time, so its size says nothing.
+        smallest = format_step(float(sizes[: max(1, sizes.size - 1)].min()))
+        largest = format_step(float(sizes.max()))
+        median = format_step(float(sorted(sizes)[sizes.size // 2]))
+        row("Step sizes", f"smallest {smallest}, median {median}, largest {largest}")
+    row("Newton iterations", f"{stats.iterations} in {stats.solves} convex problems")
+    row("Factorizations", str(stats.factorizations))
+    row("Evaluations", f"{stats.evaluations} of kinematics, collisions and forces")
+    row("Wall time", f"{stats.wall_time:.3g} s ({run.rate:.3g} × real time)")
+    if contacts.count:
+        row(
+            "Largest penetration",
+            f"{1e3 * contacts.penetration:.3g} mm, at {contacts.penetration_time:.4g} s",
+        )
+    if contacts.sticking:
+        row(
+            "Slip while sticking",
+            f"median {contacts.median_slip:.2g} m/s, largest {contacts.largest_slip:.2g} m/s",
+        )
+    if not contacts.count:
+        row("Contacts", f"none in the {contacts.states} states looked at")
+    row("Energy", f"{run.energy_begin:.6g} J at the beginning, {run.energy_end:.6g} J at the end")
+    console.print(table)

@@ -1,0 +1,332 @@
+"""Newton's method: the minimum, from anywhere, and what it says about itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from convex_problems import MIXED, Case, Scene, random_case
+from convex_reference import reference_objective
+from mujoco_scenes import MujocoCase, load
+from scipy.optimize import minimize
+
+from asperity.convex.newton import CONVERGED, NON_FINITE, NOT_CONVERGED
+from asperity.convex.problem import (
+    FACTORIZATIONS,
+    ITERATIONS,
+    LINE_SEARCH_EVALUATIONS,
+    REUSES,
+    SOLVES,
+    WORST_RESIDUAL,
+)
+
+STEP = 1e-2
+TIGHT = 1e-12
+
+SMALL = Scene(
+    sizes=(6, 3, 6),
+    spatial=(True, False, True),
+    touching=((-1, 0), (0, 1), (1, 2)),
+    rowed=((0, 2), (1, -1), (1, -1), (1, -1)),
+)
+PILE = Scene(
+    sizes=[6] * 10,
+    spatial=[True] * 10,
+    touching=[(-1, 0), (-1, 1), *[(i, i + 1) for i in range(9)], *[(i, i + 3) for i in range(7)]],
+    contacts_per_pair=4,
+)
+
+
+def made(
+    scene: Scene, seed: int = 0, *, tolerance: float = TIGHT, max_iterations: int = 100
+) -> tuple[Case, np.ndarray]:
+    """A prepared problem and the velocity at the beginning of its step."""
+    rng = np.random.default_rng(seed)
+    case = random_case(rng, scene, max_iterations=max_iterations)
+    case.problem.tolerance[0] = tolerance
+    before = rng.standard_normal(case.problem.nv)
+    case.prepare(before, STEP)
+    return case, before
+
+
+def energy_norm(case: Case, v: np.ndarray) -> float:
+    return float(np.sqrt(v @ case.dense_matrix() @ v))
+
+
+def solved(case: Case, guess: np.ndarray) -> np.ndarray:
+    assert case.solve(guess) == CONVERGED
+    return case.problem.velocity.copy()
+
+
+@pytest.mark.parametrize("scene", [SMALL, MIXED, PILE], ids=["small", "mixed", "pile"])
+def test_solution_does_not_depend_on_the_guess(scene: Scene) -> None:
+    case, before = made(scene)
+    solution = solved(case, before)
+    rng = np.random.default_rng(7)
+    for size in (0.0, 1e-6, 1e-3, 0.1, 1.0, 10.0, 100.0):
+        for _ in range(4):
+            other = solved(case, size * rng.standard_normal(case.problem.nv))
+            distance = energy_norm(case, other - solution)
+            assert distance <= 1e-9 * energy_norm(case, solution)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("scene", [SMALL, MIXED, PILE], ids=["small", "mixed", "pile"])
+def test_gradient_vanishes_at_the_solution(scene: Scene, seed: int) -> None:
+    case, before = made(scene, seed)
+    solution = solved(case, before)
+    _, gradient, _ = reference_objective(case, before, STEP)
+    scale = 1.0 / np.sqrt(case.problem.mass_diagonal)
+    size = max(1.0, np.linalg.norm(scale * case.problem.rhs))
+    assert np.linalg.norm(scale * gradient(solution)) <= 1e-9 * size
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_agrees_with_a_general_optimizer(seed: int) -> None:
+    case, before = made(SMALL, seed)
+    solution = solved(case, before)
+    value, gradient, hessian = reference_objective(case, before, STEP)
+    general = minimize(
+        value,
+        before,
+        jac=gradient,
+        hess=hessian,
+        method="trust-exact",
+        options={"gtol": 1e-9, "maxiter": 2000},
+    )
+    # The general one cannot see differences of the cost below round-off.
+    assert value(solution) <= general.fun + 1e-13 * abs(general.fun)
+    distance = energy_norm(case, general.x - solution)
+    assert distance <= 1e-6 * energy_norm(case, solution)
+
+
+@pytest.mark.parametrize("line_search_tolerance", [1e-2, 1e-8])
+@pytest.mark.parametrize("scene", [SMALL, MIXED, PILE], ids=["small", "mixed", "pile"])
+def test_cost_falls_in_every_iteration(scene: Scene, line_search_tolerance: float) -> None:
+    case, before = made(scene, tolerance=1e-9)
+    case.problem.tolerance[1] = line_search_tolerance
+    value, _, _ = reference_objective(case, before, STEP)
+    guess = 3.0 * np.random.default_rng(0).standard_normal(case.problem.nv)
+    costs = [value(guess)]
+    for limit in range(1, 60):
+        case.problem.limits[0] = limit
+        status = case.solve(guess)
+        costs.append(value(case.problem.velocity))
+        if status == CONVERGED:
+            break
+        assert status == NOT_CONVERGED
+    assert status == CONVERGED
+    assert len(costs) >= 4
+    drop = -np.diff(costs)
+    round_off = 1e-13 * max(abs(costs[0]), abs(costs[-1]))
+    assert np.all(drop[:-1] > -round_off)
+    assert np.all(drop[:3] > 0.0)
+
+
+def test_no_iteration_from_the_solution() -> None:
+    case, before = made(MIXED, tolerance=1e-8)
+    case.problem.tolerance[0] = TIGHT
+    solution = solved(case, before)
+    case.problem.tolerance[0] = 1e-8
+    case.problem.statistics[:] = 0
+    again = solved(case, solution)
+    np.testing.assert_array_equal(again, solution)
+    statistics = case.problem.statistics
+    assert statistics[SOLVES] == 1
+    assert statistics[ITERATIONS] == 0
+    assert statistics[FACTORIZATIONS] == 0
+    assert statistics[LINE_SEARCH_EVALUATIONS] == 0
+
+
+def test_quadratic_problem_takes_one_iteration() -> None:
+    scene = Scene(sizes=[6, 3], spatial=[True, False])
+    case, _ = made(scene)
+    solution = solved(case, np.zeros(9))
+    expected = np.linalg.solve(case.dense_matrix(), case.problem.rhs)
+    np.testing.assert_allclose(solution, expected, rtol=1e-12)
+    assert case.problem.statistics[ITERATIONS] == case.problem.counts[0] == 2
+
+
+def joined(first: Scene, second: Scene) -> Scene:
+    """Both scenes side by side."""
+    n = len(first.sizes)
+
+    def shifted(pairs):
+        return [tuple(t + n if t >= 0 else t for t in pair) for pair in pairs]
+
+    return Scene(
+        sizes=[*first.sizes, *second.sizes],
+        spatial=[*first.spatial, *second.spatial],
+        touching=[*first.touching, *shifted(second.touching)],
+        rowed=[*first.rowed, *shifted(second.rowed)],
+        contacts_per_pair=first.contacts_per_pair,
+    )
+
+
+def copy_into(target: Case, source: Case, tree: int, contact: int, row: int) -> None:
+    """Copy a problem's numbers into a larger one that contains its scene."""
+    p, q = target.problem, source.problem
+    block, dof = int(p.block_start[tree]), int(p.tree_start[tree])
+    p.matrix[block : block + len(q.matrix)] = q.matrix
+    for name in ("rhs", "mass_diagonal"):
+        getattr(p, name)[dof : dof + q.nv] = getattr(q, name)
+    c, d = target.contacts, source.contacts
+    n = source.ncontact
+    for name in (
+        "jacobian_a",
+        "jacobian_b",
+        "signed_distance",
+        "stiffness",
+        "dissipation",
+        "static_friction",
+        "dynamic_friction",
+        "stiction_tolerance",
+        "inverse_mass",
+        "surface_velocity",
+    ):
+        getattr(c, name)[contact : contact + n] = getattr(d, name)[:n]
+    c.link[contact : contact + n] = np.where(d.link[:n] >= 0, d.link[:n] + 2 * tree, -1)
+    for link in range(2 * q.ntree):
+        size = d.link_size[link]
+        at, start = c.link_start[link + 2 * tree], d.link_start[link]
+        c.chain_column[at : at + size] = d.chain_column[start : start + size]
+    r, s = target.rows, source.rows
+    m = source.nrow
+    for name in (
+        "kind",
+        "position",
+        "force",
+        "proportional",
+        "derivative",
+        "lower",
+        "upper",
+        "inverse_mass",
+    ):
+        getattr(r, name)[row : row + m] = getattr(s, name)[:m]
+    entries = int(r.counts[1]) if row else 0
+    r.tree[row : row + m] = np.where(s.tree[:m] >= 0, s.tree[:m] + tree, -1)
+    r.start[row : row + m] = s.start[:m] + entries
+    count = int(s.counts[1])
+    r.dof[entries : entries + count] = s.dof[:count] + dof
+    r.jacobian[entries : entries + count] = s.jacobian[:count]
+    r.counts[:] = row + m, entries + count
+
+
+def test_scenes_far_apart_are_solved_as_if_alone() -> None:
+    first, before_first = made(SMALL, 1, tolerance=1e-8)
+    second, before_second = made(SMALL, 2, tolerance=1e-8)
+    both = random_case(np.random.default_rng(0), joined(SMALL, SMALL))
+    both.rows = type(both.rows)(
+        both.rows.layout,
+        **{
+            name: np.concatenate([value, value]) if value.ndim and name != "counts" else value
+            for name, value in both.rows.values.items()
+        },
+    )
+    copy_into(both, first, 0, 0, 0)
+    copy_into(both, second, len(SMALL.sizes), first.ncontact, first.nrow)
+    before = np.concatenate([before_first, before_second])
+    both.prepare(before, STEP)
+    assert both.problem.counts[0] == first.problem.counts[0] + second.problem.counts[0]
+    together = solved(both, before)
+    apart = np.concatenate([solved(first, before_first), solved(second, before_second)])
+    np.testing.assert_array_equal(together, apart)
+    totals = first.problem.statistics + second.problem.statistics
+    for index in (ITERATIONS, FACTORIZATIONS, LINE_SEARCH_EVALUATIONS, REUSES):
+        assert both.problem.statistics[index] == totals[index]
+    assert both.problem.statistics[SOLVES] == 1
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("where", ["rhs", "matrix", "guess"])
+def test_not_finite(bad: float, where: str) -> None:
+    case, before = made(MIXED)
+    guess = before.copy()
+    if where == "guess":
+        guess[4] = bad
+    else:
+        getattr(case.problem, where)[4] = bad
+    assert case.solve(guess) == NON_FINITE
+
+
+def test_bad_island_does_not_spoil_the_others() -> None:
+    case, before = made(MIXED)
+    good = solved(case, before)
+    alone = case.dofs(6)  # the body without contact
+    case.problem.rhs[alone] = np.nan
+    assert case.solve(before) == NON_FINITE
+    rest = np.setdiff1d(np.arange(case.problem.nv), np.arange(case.problem.nv)[alone])
+    np.testing.assert_array_equal(case.problem.velocity[rest], good[rest])
+
+
+def test_iteration_limit() -> None:
+    case, _ = made(PILE, tolerance=1e-10, max_iterations=2)
+    guess = 5.0 * np.ones(case.problem.nv)
+    assert case.problem.residuals[WORST_RESIDUAL] == 0.0
+    assert case.solve(guess) == NOT_CONVERGED
+    assert case.problem.statistics[ITERATIONS] == 2
+    case.evaluate(case.problem.velocity.copy())
+    gradient = case.dense_gradient(case.problem.velocity)
+    scale = 1.0 / np.sqrt(case.problem.mass_diagonal)
+    residual = np.linalg.norm(scale * gradient)
+    residual /= max(1.0, np.linalg.norm(scale * case.problem.rhs))
+    assert case.problem.residuals[WORST_RESIDUAL] == pytest.approx(residual, rel=1e-9)
+    assert residual > 1e-10
+    # The worst is kept.
+    case.problem.limits[0] = 3
+    assert case.solve(case.problem.velocity.copy()) in (CONVERGED, NOT_CONVERGED)
+    assert case.problem.residuals[WORST_RESIDUAL] >= residual * (1 - 1e-9)
+
+
+def test_statistics_add_up() -> None:
+    case, before = made(PILE)
+    for count in range(1, 4):
+        previous = case.problem.statistics.copy()
+        solved(case, before)
+        change = case.problem.statistics - previous
+        assert case.problem.statistics[SOLVES] == count
+        assert change[ITERATIONS] > 1
+        # Every iteration has a direction from new factors or from old ones, and a line search.
+        directions = change[FACTORIZATIONS] + change[REUSES]
+        assert change[ITERATIONS] <= directions <= change[ITERATIONS] + 1
+        assert change[LINE_SEARCH_EVALUATIONS] >= 2 * change[ITERATIONS]
+        assert change[REUSES] == 0
+
+
+@pytest.mark.parametrize("scene", [SMALL, MIXED, PILE], ids=["small", "mixed", "pile"])
+def test_reused_hessians_lead_to_the_same_solution(scene: Scene) -> None:
+    case, before = made(scene)
+    solution = solved(case, before)
+    case.problem.limits[:] = 1000, 10
+    case.problem.statistics[:] = 0
+    reused = solved(case, before)
+    distance = energy_norm(case, reused - solution)
+    assert distance <= 1e-8 * energy_norm(case, solution)
+    assert case.problem.statistics[REUSES] > 0
+    assert case.problem.statistics[FACTORIZATIONS] < case.problem.statistics[ITERATIONS]
+
+
+def test_box_pushed_along_the_floor() -> None:
+    # Choose the slip of a box that does not turn; the push that gives it then follows from friction
+    # with the lagged normal force, and its rise from the springs.
+    mass, depth, step, stiffness = 2.0, 2e-4, 1e-3, 1e5
+    case: MujocoCase = load(
+        f"""<mujoco><worldbody><geom type='plane' size='1 1 1'/>
+        <body pos='0 0 {0.1 - depth}'><freejoint/>
+        <geom type='box' size='0.1 0.1 0.1' mass='{mass}'/></body></worldbody></mujoco>""",
+        seed=None,
+        friction=0.5,
+        stiffness=stiffness,
+        dissipation=0.0,
+    )
+    p = case.problem
+    p.tolerance[0] = TIGHT
+    weight, elastic, slip = mass * 9.81, 4 * stiffness * depth, 3e-5
+    resisted = 0.5 * elastic * slip / np.hypot(slip, 1e-4)
+    push = resisted + mass * slip / step
+    arm = 0.1 - 0.5 * depth
+    p.rhs[:] = [0.0, -arm * resisted * step, 0.0, push * step, 0.0, -weight * step]
+    case.prepare(np.zeros(6), step)
+    assert case.ncontact == 4
+    v = solved(case, np.zeros(6))
+    rise = step * (elastic - weight) / (mass + 4 * stiffness * step**2)
+    np.testing.assert_allclose(v, [0.0, 0.0, 0.0, slip, 0.0, rise], rtol=1e-9, atol=1e-13)

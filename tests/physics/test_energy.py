@@ -1,0 +1,94 @@
+"""Energy: springs never gain any, and what schemes lose they lose at their order."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from physics_models import Array, fixed, observed_orders, spring_mass, states
+
+import asperity as asp
+
+ACCURACIES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+STIFFNESS = 100.0
+AMPLITUDE = 0.1  # half a joule
+FREQUENCY = math.sqrt(STIFFNESS)  # of a kilogram
+
+
+def _spring_energy(trajectory: asp.Trajectory) -> Array:
+    return 0.5 * trajectory.qvel[:, 0] ** 2 + 0.5 * STIFFNESS * trajectory.qpos[:, 0] ** 2
+
+
+@pytest.mark.parametrize("accuracy", ACCURACIES)
+def test_a_spring_never_gains_energy(accuracy: float) -> None:
+    run = states(spring_mass(), 10.0, asp.Cenic(accuracy=accuracy), qpos=[AMPLITUDE])
+    energy = _spring_energy(run)
+    assert energy[0] == pytest.approx(0.5, rel=1e-14)
+    # Each half step is an implicit Euler step, which dissipates; what a convex solve may leave is
+    # a velocity error of its tolerance, which changes the energy by at most √(2E) ε + ε²/2.
+    tolerance = max(1e-3 * accuracy, 1e-8)
+    slack = 2 * (np.sqrt(2 * energy[:-1]) * tolerance + 0.5 * tolerance**2)
+    assert np.all(np.diff(energy) <= slack)
+    assert energy.max() == energy[0]
+
+
+@pytest.mark.parametrize("accuracy", ACCURACIES)
+def test_step_doubling_dissipates_what_implicit_euler_does(accuracy: float) -> None:
+    # |1/(1 − iωh)|² = 1/(1 + ω²h²) per implicit Euler step, two of h/2 per accepted step. A
+    # solver's tolerance of 1e-8 is the only other error: below 1e-9 J it would show.
+    integrator = asp.Cenic(accuracy=accuracy, tolerance_ratio=1e-12)
+    run = states(spring_mass(), 1.0, integrator, qpos=[AMPLITUDE])
+    energy = _spring_energy(run)
+    half = 0.5 * FREQUENCY * np.diff(run.time)
+    expected = energy[0] * np.cumprod((1 + half**2) ** -2)
+    np.testing.assert_allclose(energy[1:], expected, rtol=1e-6)
+
+
+def test_the_spring_loses_energy_in_proportion_to_the_step() -> None:
+    # h ∝ accuracy^½ and the rate of loss ∝ h. A tenth of a second, so that the amplitude, on
+    # which the step depends, is nearly the same in all runs.
+    accuracies = np.array([1e-5, 1e-6, 1e-7, 1e-8])
+    rates = []
+    for accuracy in accuracies:
+        integrator = asp.Cenic(accuracy=accuracy, max_step=1e-2)
+        run = states(spring_mass(), 0.3, integrator, qpos=[AMPLITUDE])
+        energy = _spring_energy(run)
+        rates.append(math.log(energy[0] / energy[-1]))
+    # 0.5 up to the dead band in which the controller keeps its step.
+    np.testing.assert_allclose(observed_orders(accuracies, rates), 0.5, atol=0.05)
+
+
+@pytest.mark.parametrize("accuracy", ACCURACIES)
+def test_the_trapezoid_conserves_a_spring_to_round_off(accuracy: float) -> None:
+    integrator = asp.Cenic(accuracy=accuracy, scheme="trapezoid")
+    run = states(spring_mass(), 10.0, integrator, qpos=[AMPLITUDE])
+    # Round-off of a few thousand steps.
+    np.testing.assert_allclose(_spring_energy(run), 0.5, rtol=1e-12)
+
+
+def test_the_fixed_step_dissipates_what_implicit_euler_does() -> None:
+    run = states(spring_mass(), 1.0, asp.Icf(time_step=0.01), qpos=[AMPLITUDE])
+    decay = (1 + (0.01 * FREQUENCY) ** 2) ** -np.arange(101.0)
+    np.testing.assert_allclose(_spring_energy(run), 0.5 * decay, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "order"), [("icf", 1.0), ("step-doubling", 1.0), ("trapezoid", 2.0)]
+)
+def test_a_damped_oscillator_has_the_analytic_solution(scheme: str, order: float) -> None:
+    damping = 2.0
+    model = spring_mass(STIFFNESS, damping)
+    decay = 0.5 * damping
+    omega = math.sqrt(STIFFNESS - decay**2)
+    end = 1.0
+    exact = AMPLITUDE * math.exp(-decay * end)
+    exact *= math.cos(omega * end) + decay / omega * math.sin(omega * end)
+    steps = [2e-3, 1e-3, 5e-4]
+    errors = []
+    for step in steps:
+        run = states(model, end, fixed(scheme, step), qpos=[AMPLITUDE])
+        errors.append(abs(run.qpos[-1, 0] - exact))
+    np.testing.assert_allclose(observed_orders(steps, errors), order, atol=0.05)
+    # The error of implicit Euler over this time is about t·ω²h/2 of the amplitude.
+    assert errors[-1] < 0.5 * STIFFNESS * steps[-1] * AMPLITUDE

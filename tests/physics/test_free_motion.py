@@ -1,0 +1,187 @@
+"""Motion without contact, against analytic solutions and a high-order integrator."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+import pytest
+from physics_models import GRAVITY, Array, compile_mjcf, fixed, free_body, observed_orders, states
+from scipy.integrate import solve_ivp
+
+import asperity as asp
+
+SCHEMES = [("icf", 1.0), ("step-doubling", 1.0), ("trapezoid", 2.0)]
+INERTIA = np.array([0.1, 0.2, 0.25])
+TUMBLER = (
+    "type='sphere' size='0.1'",
+    f"<inertial pos='0 0 0' mass='2' diaginertia='{INERTIA[0]} {INERTIA[1]} {INERTIA[2]}'/>",
+)
+
+
+def _rotate(quaternion: Array, vector: Array) -> Array:
+    out = np.empty(3)
+    mujoco.mju_rotVecQuat(out, np.ascontiguousarray(vector), np.ascontiguousarray(quaternion))
+    return out
+
+
+@pytest.mark.parametrize(("scheme", "order"), SCHEMES)
+def test_free_fall_of_an_off_centre_body(scheme: str, order: float) -> None:
+    # The frame's origin is not the centre of mass, which alone falls on a parabola.
+    model = compile_mjcf(
+        "<body><freejoint/><inertial pos='0.1 -0.2 0.3' mass='2' diaginertia='.1 .1 .1'/></body>"
+    )
+    velocity = np.array([1.0, 2.0, 3.0])
+    spin = np.array([0.7, -0.4, 1.1])
+    offset = np.array([0.1, -0.2, 0.3])
+    end = 0.5
+    errors = []
+    steps = [4e-3, 2e-3, 1e-3]
+    for step in steps:
+        run = states(
+            model, end, fixed(scheme, step), qvel=[*(velocity - np.cross(spin, offset)), *spin]
+        )
+        centre = run.qpos[-1, :3] + _rotate(run.qpos[-1, 3:], offset)
+        exact = offset + velocity * end + 0.5 * end**2 * np.array([0, 0, -GRAVITY])
+        errors.append(np.linalg.norm(centre - exact))
+        # An isotropic body spins uniformly; exactly, because the update is the exponential map.
+        angle = np.linalg.norm(spin) * end
+        axis = spin / np.linalg.norm(spin)
+        turned = np.array([math.cos(angle / 2), *(math.sin(angle / 2) * axis)])
+        # (A trapezoid's mean velocity belongs to two body frames, which is second order.)
+        turning = 1e-7 if order == 1.0 else step**2
+        np.testing.assert_allclose(run.qpos[-1, 3:], turned, atol=turning)
+    if order == 1.0:
+        np.testing.assert_allclose(observed_orders(steps, errors), order, atol=0.02)
+        # Semi-implicit Euler falls g h t/2 further (half that with half steps).
+        assert errors[0] <= 1.05 * 0.5 * GRAVITY * steps[0] * end
+    else:
+        np.testing.assert_array_less(errors, 20 * np.array(steps) ** 2)
+
+
+def _tumble_reference(spin: Array, end: float) -> Array:
+    """Quaternion and body-frame spin of a free rigid body."""
+
+    def rate(_: float, state: Array) -> Array:
+        w, x, y, z = state[:4]
+        a, b, c = state[4:]
+        turn = 0.5 * np.array(
+            [
+                -x * a - y * b - z * c,
+                w * a + y * c - z * b,
+                w * b + z * a - x * c,
+                w * c + x * b - y * a,
+            ]
+        )
+        omega = state[4:]
+        return np.concatenate([turn, -np.cross(omega, INERTIA * omega) / INERTIA])
+
+    start = np.array([1.0, 0, 0, 0, *spin])
+    return np.asarray(
+        solve_ivp(rate, (0, end), start, method="DOP853", rtol=1e-12, atol=1e-12).y[:, -1]
+    )
+
+
+@pytest.mark.parametrize(("scheme", "order"), SCHEMES)
+def test_a_tumbling_body_follows_euler_s_equations(scheme: str, order: float) -> None:
+    spin = np.array([0.5, 3.0, -0.4])  # near the unstable axis
+    end = 2.0
+    model = free_body(*TUMBLER[:1], inertial=TUMBLER[1])
+    exact = _tumble_reference(spin, end)
+    momentum = INERTIA * spin
+    energy = 0.5 * float(spin @ momentum)
+    # The errors of the second-order scheme must stay above the convex solver's tolerance, 1e-8.
+    steps = np.array([2e-3, 1e-3, 5e-4]) * (1 if order == 1.0 else 8)
+    errors, momentum_errors, energy_errors = [], [], []
+    for step in steps:
+        run = states(model, end, fixed(scheme, float(step)), qvel=[0, 0, 0, *spin])
+        quaternion, omega = run.qpos[-1, 3:], run.qvel[-1, 3:]
+        sign = math.copysign(1.0, float(quaternion @ exact[:4]))
+        errors.append(np.linalg.norm(sign * quaternion - exact[:4]))
+        momentum_errors.append(np.linalg.norm(_rotate(quaternion, INERTIA * omega) - momentum))
+        energy_errors.append(abs(0.5 * float(omega @ (INERTIA * omega)) - energy))
+    # Smooth motion, small steps: the next order's share is a few per cent.
+    np.testing.assert_allclose(observed_orders(steps, errors), order, atol=0.1)
+    # What is conserved may be kept better than that (the trapezoid does, to third order).
+    assert np.all(observed_orders(steps, momentum_errors) > order - 0.1)
+    assert np.all(observed_orders(steps, energy_errors) > order - 0.1)
+    assert errors[-1] < 0.05
+
+
+PENDULUM = (
+    "<body pos='0 0 2'><joint type='hinge' axis='0 1 0'/>"
+    "<inertial pos='0 0 -0.5' mass='1.5' diaginertia='0.02 0.03 0.01'/></body>"
+)
+
+
+@pytest.mark.parametrize(("scheme", "order"), SCHEMES)
+def test_a_hinge_pendulum(scheme: str, order: float) -> None:
+    model = compile_mjcf(PENDULUM)
+    start, end = 1.0, 2.0
+    inertia = 0.03 + 1.5 * 0.25
+
+    def rate(_: float, state: Array) -> Array:
+        return np.array([state[1], -1.5 * GRAVITY * 0.5 / inertia * math.sin(state[0])])
+
+    exact = solve_ivp(rate, (0, end), [start, 0.0], method="DOP853", rtol=1e-12, atol=1e-12).y
+    steps = np.array([1e-3, 5e-4, 2.5e-4]) * (1 if order == 1.0 else 8)
+    errors = []
+    for step in steps:
+        run = states(model, end, fixed(scheme, float(step)), qpos=[start])
+        # Angle and speed together, because either alone may pass through zero error.
+        errors.append(math.hypot(*(run.qpos[-1] - exact[0, -1]), *(run.qvel[-1] - exact[1, -1])))
+    np.testing.assert_allclose(observed_orders(steps, errors), order, atol=0.1)
+    assert errors[-1] < 0.02
+
+
+@pytest.mark.parametrize(("scheme", "order"), SCHEMES)
+def test_a_spherical_pendulum_on_a_ball_joint(scheme: str, order: float) -> None:
+    # A point mass (almost: 1e-9 of its moment about the joint) at the end of a metre, started off
+    # the vertical and sideways, so that the motion is in space.
+    model = compile_mjcf(
+        "<body><joint type='ball'/>"
+        "<inertial pos='0 0 -1' mass='1' diaginertia='1e-9 1e-9 1e-9'/></body>"
+    )
+    spin = np.array([1.5, 0.8, 0.0])
+    tilt = np.array([math.cos(0.4), math.sin(0.4), 0.0, 0.0])
+    end = 1.7
+
+    def rate(_: float, state: Array) -> Array:
+        r, v = state[:3], state[3:]
+        gravity = np.array([0, 0, -GRAVITY])
+        return np.concatenate([v, gravity - r * (r @ gravity + v @ v) / (r @ r)])
+
+    down = np.array([0, 0, -1.0])
+    begin = np.concatenate([_rotate(tilt, down), _rotate(tilt, np.cross(spin, down))])
+    exact = solve_ivp(rate, (0, end), begin, method="DOP853", rtol=1e-12, atol=1e-12).y[:3, -1]
+    steps = np.array([2e-3, 1e-3, 5e-4]) * (1 if order == 1.0 else 8)
+    errors = []
+    for step in steps:
+        run = states(model, end, fixed(scheme, float(step)), qpos=tilt, qvel=spin)
+        errors.append(np.linalg.norm(_rotate(run.qpos[-1], down) - exact))
+    np.testing.assert_allclose(observed_orders(steps, errors), order, atol=0.15)
+    assert errors[-1] < 0.02
+
+
+@pytest.mark.parametrize(("scheme", "order"), SCHEMES)
+def test_a_double_pendulum_keeps_its_energy_to_the_scheme_s_order(
+    scheme: str, order: float
+) -> None:
+    model = compile_mjcf(
+        "<body pos='0 0 2'><joint type='hinge' axis='0 1 0' armature='0.01'/>"
+        "<geom type='capsule' fromto='0 0 0 0 0 -0.5' size='0.02' mass='1'/>"
+        "<body pos='0 0 -0.5'><joint type='hinge' axis='0 1 0'/>"
+        "<geom type='capsule' fromto='0 0 0 0 0 -0.5' size='0.02' mass='1'/></body></body>",
+        option="",
+    )
+    steps = [1e-3, 5e-4, 2.5e-4]
+    changes = []
+    for step in steps:
+        sim = asp.Simulator(model, integrator=fixed(scheme, step))
+        sim.data.qpos[:] = 1.0, 0.5
+        sim.advance_to(0.0)
+        before = sum(sim.energy())
+        sim.advance_to(1.0)
+        changes.append(abs(sum(sim.energy()) - before))
+    np.testing.assert_allclose(observed_orders(steps, changes), order, atol=0.15)
