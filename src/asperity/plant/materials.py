@@ -161,6 +161,12 @@ def _parse(name: str, text: str) -> Material:
     return Material(**values)
 
 
+def _text(model: mujoco.MjModel, index: int) -> str:
+    start = model.text_adr[index]
+    data = bytes(model.text_data[start : start + model.text_size[index]])
+    return data.split(b"\0")[0].decode()
+
+
 def _from_model(model: mujoco.MjModel) -> ContactParameters:
     """Read the parameters in the model's ``<custom>`` texts."""
     default = Material()
@@ -168,11 +174,10 @@ def _from_model(model: mujoco.MjModel) -> ContactParameters:
     bodies: dict[str, Material] = {}
     pairs: dict[tuple[str, str], Material] = {}
     for i in range(model.ntext):
-        text = model.text(i)
-        name = text.name
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_TEXT, i) or ""
         if name != "asperity" and not name.startswith("asperity:"):
             continue
-        material = _parse(name, bytes(text.data).split(b"\0")[0].decode())
+        material = _parse(name, _text(model, i))
         parts = name.split(":", 2)
         if len(parts) == 1:
             default = material

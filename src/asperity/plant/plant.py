@@ -137,6 +137,9 @@ class Plant:
         table.tree_size = size
         table.tree_spatial = self._spatial_trees()
         table.has_articulated_trees = int(not np.all(table.tree_spatial))
+        table.only_free_bodies = int(self._only_free_bodies())
+        gravity_off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+        table.gravity = np.zeros(3) if gravity_off else np.array(model.opt.gravity)
         table.tree_body = _int(model.tree_bodyadr)
         table.tree_bodies = _int(model.tree_bodynum)
         table.block_start = np.concatenate([[0], np.cumsum(size**2)]).astype(np.int64)
@@ -171,6 +174,18 @@ class Plant:
                 and not np.any(model.dof_armature[dofs])
             )
         return spatial
+
+    def _only_free_bodies(self) -> bool:
+        """Whether gravity and gyroscopic torques are all the smooth forces there are."""
+        model = self.model
+        fluid = model.opt.density > 0 or model.opt.viscosity > 0
+        return not (
+            self.table.has_articulated_trees
+            or fluid
+            or model.nu > 0
+            or model.ntendon > 0
+            or np.any(model.body_gravcomp)
+        )
 
     def _set_joints(self) -> None:
         table, model = self.table, self.model
@@ -347,6 +362,7 @@ class State:
             ints=np.zeros(2, np.int64),
             mass=np.zeros(int(np.sum(plant.table.tree_size**2))),
             mass_diagonal=np.ones(model.nv),
+            mass_inverse_diagonal=np.ones(model.nv),
             velocity=np.zeros(model.nv),
             force=np.zeros(model.nv),
             act_dot=np.zeros(model.na),

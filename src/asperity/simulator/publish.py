@@ -55,7 +55,7 @@ def solve_forces(world, step, acceleration, constraint_force):
     for i in range(qvel.size):
         acceleration[i] = (acceleration[i] - qvel[i]) / step
     total = _problem(problem, "gradient")
-    for i in range(total.size):
+    for i in range(qvel.size):
         total[i] = 0.0
     # Actuators are forces of their own, not constraints.
     rows = _state(state, "rows")
