@@ -48,7 +48,7 @@ class Layout:
         self.kinds: dict[str, tuple[str, int]] = {}
         size = 0
         for field, kind in fields.items():
-            match = re.fullmatch(r"(f8|i8|i4|u1)(\[[:,]+\])?", kind)
+            match = re.fullmatch(r"(f8|i8|i4|u1)(\[:(?:,:)*\])?", kind)
             if match is None:
                 raise TypeError(f"{name}.{field}: unknown kind {kind!r}")
             ndim = 0 if match[2] is None else match[2].count(":")

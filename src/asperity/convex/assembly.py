@@ -33,6 +33,20 @@ def _gather(patch, which, left, right, c, h11, h12, h22, hnn):
 
 
 @compiled
+def _gather_own(patch, which, jacobian, c, h11, h12, h22, hnn):
+    """The same with left = right: only the lower triangle."""
+    for i in range(6):
+        a = h11 * jacobian[c, 0, i] + h12 * jacobian[c, 1, i]
+        b = h12 * jacobian[c, 0, i] + h22 * jacobian[c, 1, i]
+        n = hnn * jacobian[c, 2, i]
+        row = 6 * i
+        for j in range(i + 1):
+            patch[which, row + j] += (
+                a * jacobian[c, 0, j] + b * jacobian[c, 1, j] + n * jacobian[c, 2, j]
+            )
+
+
+@compiled
 def _project(patch, which, column, start, size, projection):
     """projection(6 × size) = patch · columns."""
     for e in range(size):
@@ -54,9 +68,13 @@ def _add_own(problem, contacts, link, patch, which):
     tree = _contacts(contacts, "link_tree")[link]
     block = block_start[tree]
     if tree_spatial[tree]:
-        for i in range(36):
-            factor[block + i] += patch[which, i]
+        for i in range(6):
+            for j in range(i + 1):
+                factor[block + 6 * i + j] += patch[which, 6 * i + j]
         return
+    for i in range(6):
+        for j in range(i):
+            patch[which, 6 * j + i] = patch[which, 6 * i + j]
     dof = _contacts(contacts, "chain_dof")
     column = _contacts(contacts, "chain_column")
     projection = _problem(problem, "projection")
@@ -171,9 +189,11 @@ def _add_contacts(problem, contacts, first, last):
     while i < last:
         a = link[order[i], 0]
         b = link[order[i], 1]
+        two_sided = a >= 0 and b >= 0
         for w in range(3):
-            for k in range(36):
-                patch[w, k] = 0.0
+            if two_sided or (w == 0 and a >= 0) or (w == 1 and b >= 0):
+                for k in range(36):
+                    patch[w, k] = 0.0
         active = False
         while i < last:
             c = order[i]
@@ -182,10 +202,10 @@ def _add_contacts(problem, contacts, first, last):
             if hnn[i] != 0.0 or h11[i] != 0.0 or h22[i] != 0.0:
                 active = True
                 if a >= 0:
-                    _gather(patch, 0, jacobian_a, jacobian_a, c, h11[i], h12[i], h22[i], hnn[i])
+                    _gather_own(patch, 0, jacobian_a, c, h11[i], h12[i], h22[i], hnn[i])
                 if b >= 0:
-                    _gather(patch, 1, jacobian_b, jacobian_b, c, h11[i], h12[i], h22[i], hnn[i])
-                if a >= 0 and b >= 0:
+                    _gather_own(patch, 1, jacobian_b, c, h11[i], h12[i], h22[i], hnn[i])
+                if two_sided:
                     _gather(patch, 2, jacobian_a, jacobian_b, c, h11[i], h12[i], h22[i], hnn[i])
             i += 1
         if active:

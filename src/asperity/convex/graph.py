@@ -172,6 +172,14 @@ def _label_islands(problem, parent):
     return islands
 
 
+@compiled
+def _base(tree, link, nv, tree_start, tree_spatial):
+    """Where a link's spatial velocity starts in the problem's vectors; −1 for the world."""
+    if tree < 0:
+        return -1
+    return tree_start[tree] if tree_spatial[tree] else nv + 6 * link
+
+
 @entry_point(types.int64(types.int64, types.int64, types.int64))
 def build_graph(problem, contacts, rows):
     """Find islands and order, sort contacts and rows by island.
@@ -223,6 +231,11 @@ def build_graph(problem, contacts, rows):
     islands = _label_islands(problem, parent)
     counts[0] = islands
     island = parent[ntree : 2 * ntree]
+    nv = _problem(problem, "nv")
+    tree_start = _problem(problem, "tree_start")
+    tree_spatial = _problem(problem, "tree_spatial")
+    base_a = _problem(problem, "base_a")
+    base_b = _problem(problem, "base_b")
     order = _problem(problem, "contact")
     start = _problem(problem, "island_contact_start")
     for k in range(islands + 2):
@@ -235,7 +248,10 @@ def build_graph(problem, contacts, rows):
     for contact in range(ncontact):
         a, b = _trees_of_contact(link, link_tree, contact)
         k = island[a if a >= 0 else b] + 1
-        order[start[k]] = contact
+        i = start[k]
+        order[i] = contact
+        base_a[i] = _base(a, link[contact, 0], nv, tree_start, tree_spatial)
+        base_b[i] = _base(b, link[contact, 1], nv, tree_start, tree_spatial)
         start[k] += 1
     order = _problem(problem, "row")
     start = _problem(problem, "island_row_start")

@@ -15,9 +15,9 @@ _rows = CONSTRAINT_SET.get
 
 
 @compiled
-def link_velocities(problem, contacts, velocity):
-    """Fill ``link_velocity`` for the links of articulated trees (free bodies need no copy)."""
-    out = _problem(problem, "link_velocity")
+def link_velocities(problem, contacts, vector):
+    """Fill a vector's end with the spatial velocities of the links of articulated trees."""
+    nv = _problem(problem, "nv")
     tree_spatial = _problem(problem, "tree_spatial")
     link_tree = _contacts(contacts, "link_tree")
     link_start = _contacts(contacts, "link_start")
@@ -27,24 +27,36 @@ def link_velocities(problem, contacts, velocity):
     for link in range(_contacts(contacts, "counts")[1]):
         if tree_spatial[link_tree[link]]:
             continue
+        base = nv + 6 * link
         for a in range(6):
-            out[link, a] = 0.0
+            vector[base + a] = 0.0
         start = link_start[link]
         for i in range(start, start + link_size[link]):
-            v = velocity[chain_dof[i]]
+            v = vector[chain_dof[i]]
             for a in range(6):
-                out[link, a] += chain_column[i, a] * v
+                vector[base + a] += chain_column[i, a] * v
 
 
 @compiled
-def contact_velocities(problem, contacts, first, last, velocity, v1, v2, vn):
+def _side_velocity(jacobian, c, vector, base):
+    """Velocity of one side's surface along the axes of contact c."""
+    x = 0.0
+    y = 0.0
+    z = 0.0
+    for k in range(6):
+        v = vector[base + k]
+        x += jacobian[c, 0, k] * v
+        y += jacobian[c, 1, k] * v
+        z += jacobian[c, 2, k] * v
+    return x, y, z
+
+
+@compiled
+def contact_velocities(problem, contacts, first, last, vector, v1, v2, vn):
     """Fill contact velocities (without surface velocity), after `link_velocities`."""
     order = _problem(problem, "contact")
-    spatial = _problem(problem, "link_velocity")
-    tree_start = _problem(problem, "tree_start")
-    tree_spatial = _problem(problem, "tree_spatial")
-    link_tree = _contacts(contacts, "link_tree")
-    link = _contacts(contacts, "link")
+    base_a = _problem(problem, "base_a")
+    base_b = _problem(problem, "base_b")
     jacobian_a = _contacts(contacts, "jacobian_a")
     jacobian_b = _contacts(contacts, "jacobian_b")
     for i in range(first, last):
@@ -52,26 +64,13 @@ def contact_velocities(problem, contacts, first, last, velocity, v1, v2, vn):
         x = 0.0
         y = 0.0
         z = 0.0
-        a = link[c, 0]
-        b = link[c, 1]
-        if b >= 0:
-            tree = link_tree[b]
-            free = tree_spatial[tree]
-            start = tree_start[tree]
-            for k in range(6):
-                v = velocity[start + k] if free else spatial[b, k]
-                x += jacobian_b[c, 0, k] * v
-                y += jacobian_b[c, 1, k] * v
-                z += jacobian_b[c, 2, k] * v
-        if a >= 0:
-            tree = link_tree[a]
-            free = tree_spatial[tree]
-            start = tree_start[tree]
-            for k in range(6):
-                v = velocity[start + k] if free else spatial[a, k]
-                x -= jacobian_a[c, 0, k] * v
-                y -= jacobian_a[c, 1, k] * v
-                z -= jacobian_a[c, 2, k] * v
+        if base_b[i] >= 0:
+            x, y, z = _side_velocity(jacobian_b, c, vector, base_b[i])
+        if base_a[i] >= 0:
+            ax, ay, az = _side_velocity(jacobian_a, c, vector, base_a[i])
+            x -= ax
+            y -= ay
+            z -= az
         v1[i] = x
         v2[i] = y
         vn[i] = z
@@ -106,77 +105,16 @@ def row_velocities(problem, rows, first, last, velocity, out):
 
 
 @compiled
+def _add_side(jacobian, c, x, y, z, out, base):
+    for k in range(6):
+        out[base + k] += jacobian[c, 0, k] * x + jacobian[c, 1, k] * y + jacobian[c, 2, k] * z
+
+
+@compiled
 def add_impulses(problem, contacts, rows, contact_range, row_range, out, sign):
     """``out += sign · Jᵀ γ`` for the impulses of a range of contacts and rows."""
-    order = _problem(problem, "contact")
-    g1 = _problem(problem, "g1")
-    g2 = _problem(problem, "g2")
-    gn = _problem(problem, "gn")
-    tree_start = _problem(problem, "tree_start")
-    tree_spatial = _problem(problem, "tree_spatial")
-    link_force = _problem(problem, "link_force")
-    link = _contacts(contacts, "link")
-    link_tree = _contacts(contacts, "link_tree")
-    link_start = _contacts(contacts, "link_start")
-    link_size = _contacts(contacts, "link_size")
-    chain_dof = _contacts(contacts, "chain_dof")
-    chain_column = _contacts(contacts, "chain_column")
-    jacobian_a = _contacts(contacts, "jacobian_a")
-    jacobian_b = _contacts(contacts, "jacobian_b")
-    for i in range(contact_range[0], contact_range[1]):
-        c = order[i]
-        for side in range(2):
-            body = link[c, side]
-            if body >= 0 and not tree_spatial[link_tree[body]]:
-                for k in range(6):
-                    link_force[body, k] = 0.0
-    for i in range(contact_range[0], contact_range[1]):
-        c = order[i]
-        x = sign * g1[i]
-        y = sign * g2[i]
-        z = sign * gn[i]
-        b = link[c, 1]
-        if b >= 0:
-            tree = link_tree[b]
-            if tree_spatial[tree]:
-                start = tree_start[tree]
-                for k in range(6):
-                    out[start + k] += (
-                        jacobian_b[c, 0, k] * x + jacobian_b[c, 1, k] * y + jacobian_b[c, 2, k] * z
-                    )
-            else:
-                for k in range(6):
-                    link_force[b, k] += (
-                        jacobian_b[c, 0, k] * x + jacobian_b[c, 1, k] * y + jacobian_b[c, 2, k] * z
-                    )
-        a = link[c, 0]
-        if a >= 0:
-            tree = link_tree[a]
-            if tree_spatial[tree]:
-                start = tree_start[tree]
-                for k in range(6):
-                    out[start + k] -= (
-                        jacobian_a[c, 0, k] * x + jacobian_a[c, 1, k] * y + jacobian_a[c, 2, k] * z
-                    )
-            else:
-                for k in range(6):
-                    link_force[a, k] -= (
-                        jacobian_a[c, 0, k] * x + jacobian_a[c, 1, k] * y + jacobian_a[c, 2, k] * z
-                    )
-    for i in range(contact_range[0], contact_range[1]):
-        c = order[i]
-        for side in range(2):
-            body = link[c, side]
-            if body >= 0 and not tree_spatial[link_tree[body]]:
-                start = link_start[body]
-                for e in range(start, start + link_size[body]):
-                    value = 0.0
-                    for k in range(6):
-                        value += chain_column[e, k] * link_force[body, k]
-                    out[chain_dof[e]] += value
-                # Emptied, so that the next contact of this body adds nothing.
-                for k in range(6):
-                    link_force[body, k] = 0.0
+    if contact_range[1] > contact_range[0]:
+        _add_contact_impulses(problem, contacts, contact_range, out, sign)
     order = _problem(problem, "row")
     impulse = _problem(problem, "row_impulse")
     start = _rows(rows, "start")
@@ -187,3 +125,45 @@ def add_impulses(problem, contacts, rows, contact_range, row_range, out, sign):
         value = sign * impulse[i]
         for e in range(start[r, 0], start[r, 2]):
             out[dof[e]] += jacobian[e] * value
+
+
+@compiled
+def _add_contact_impulses(problem, contacts, contact_range, out, sign):
+    order = _problem(problem, "contact")
+    base_a = _problem(problem, "base_a")
+    base_b = _problem(problem, "base_b")
+    g1 = _problem(problem, "g1")
+    g2 = _problem(problem, "g2")
+    gn = _problem(problem, "gn")
+    nv = _problem(problem, "nv")
+    tree_spatial = _problem(problem, "tree_spatial")
+    jacobian_a = _contacts(contacts, "jacobian_a")
+    jacobian_b = _contacts(contacts, "jacobian_b")
+    link_tree = _contacts(contacts, "link_tree")
+    link_start = _contacts(contacts, "link_start")
+    link_size = _contacts(contacts, "link_size")
+    chain_dof = _contacts(contacts, "chain_dof")
+    chain_column = _contacts(contacts, "chain_column")
+    links = _contacts(contacts, "counts")[1]
+    for link in range(links):
+        if not tree_spatial[link_tree[link]]:
+            for k in range(nv + 6 * link, nv + 6 * link + 6):
+                out[k] = 0.0
+    for i in range(contact_range[0], contact_range[1]):
+        c = order[i]
+        x = sign * g1[i]
+        y = sign * g2[i]
+        z = sign * gn[i]
+        if base_b[i] >= 0:
+            _add_side(jacobian_b, c, x, y, z, out, base_b[i])
+        if base_a[i] >= 0:
+            _add_side(jacobian_a, c, -x, -y, -z, out, base_a[i])
+    for link in range(links):
+        if not tree_spatial[link_tree[link]]:
+            base = nv + 6 * link
+            start = link_start[link]
+            for e in range(start, start + link_size[link]):
+                value = 0.0
+                for k in range(6):
+                    value += chain_column[e, k] * out[base + k]
+                out[chain_dof[e]] += value

@@ -75,6 +75,13 @@ def multiply(problem, first, last, x, out):
         n = tree_size[tree]
         start = tree_start[tree]
         block = block_start[tree]
+        if n == 6:
+            for i in range(6):
+                value = 0.0
+                for j in range(6):
+                    value += matrix[block + 6 * i + j] * x[start + j]
+                out[start + i] = value
+            continue
         for i in range(n):
             value = 0.0
             row = block + i * n
@@ -84,20 +91,18 @@ def multiply(problem, first, last, x, out):
 
 
 @compiled
-def _scaled_norms(problem, first, last, gradient, rhs):
-    """‖D gradient‖ and ‖D rhs‖ over an island."""
+def _scaled_norm(problem, first, last, vector):
+    """‖D vector‖ over an island."""
     listed = _problem(problem, "island_tree")
     tree_start = _problem(problem, "tree_start")
     tree_size = _problem(problem, "tree_size")
-    mass = _problem(problem, "mass_diagonal")
-    a = 0.0
-    b = 0.0
+    inverse = _problem(problem, "mass_inverse_diagonal")
+    total = 0.0
     for index in range(first, last):
         start = tree_start[listed[index]]
         for i in range(start, start + tree_size[listed[index]]):
-            a += gradient[i] * gradient[i] / mass[i]
-            b += rhs[i] * rhs[i] / mass[i]
-    return np.sqrt(a), np.sqrt(b)
+            total += vector[i] * vector[i] * inverse[i]
+    return np.sqrt(total)
 
 
 @compiled
@@ -175,9 +180,9 @@ def _solve_island(problem, contacts, rows, have_factors):
             for i in range(start, start + tree_size[listed[index]]):
                 gradient[i] = product[i] - rhs[i]
         add_impulses(problem, contacts, rows, contact_range, row_range, gradient, -1.0)
-        norm, rhs_norm = _scaled_norms(problem, first, last, gradient, rhs)
+        norm = _scaled_norm(problem, first, last, gradient)
         if iteration == 0:
-            scale = max(1.0, rhs_norm)
+            scale = max(1.0, _scaled_norm(problem, first, last, rhs))
         if not abs(norm + cost) <= _LARGEST:
             return NON_FINITE
         if norm <= epsilon * scale:
@@ -264,6 +269,34 @@ def _solve_island(problem, contacts, rows, have_factors):
     return NOT_CONVERGED
 
 
+@compiled
+def _solve_free(problem):
+    """Solve an island without contacts or rows, which is one tree: A v = r."""
+    island = _problem(problem, "island")
+    tree = _problem(problem, "island_tree")[island[0]]
+    start = _problem(problem, "tree_start")[tree]
+    size = _problem(problem, "tree_size")[tree]
+    block = _problem(problem, "block_start")[tree]
+    matrix = _problem(problem, "matrix")
+    factor = _problem(problem, "factor")
+    rhs = _problem(problem, "rhs")
+    direction = _problem(problem, "direction")
+    velocity = _problem(problem, "velocity")
+    for k in range(block, block + size * size):
+        factor[k] = matrix[k]
+    if call_pp_status(_problem(problem, "factorize"), problem, 0) == 0:
+        return NON_FINITE
+    for i in range(start, start + size):
+        direction[i] = rhs[i]
+    call_pp_status(_problem(problem, "solve_factors"), problem, 0)
+    total = 0.0
+    for i in range(start, start + size):
+        velocity[i] = direction[i]
+        total += direction[i]
+    _problem(problem, "factor_island")[tree] = 0
+    return CONVERGED if abs(total) <= _LARGEST else NON_FINITE
+
+
 @entry_point(types.int64(types.int64, types.int64, types.int64, types.int64))
 def solve_problem(problem, contacts, rows, have_factors):
     """Solve every island; the solution replaces the guess in ``velocity``.
@@ -306,7 +339,10 @@ def solve_problem(problem, contacts, rows, have_factors):
         island[3] = contact_start[k + 1]
         island[4] = row_start[k]
         island[5] = row_start[k + 1]
-        worst = max(worst, _solve_island(problem, contacts, rows, have_factors == 1))
+        if island[2] == island[3] and island[4] == island[5]:
+            worst = max(worst, _solve_free(problem))
+        else:
+            worst = max(worst, _solve_island(problem, contacts, rows, have_factors == 1))
     return worst
 
 

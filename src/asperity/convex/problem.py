@@ -39,7 +39,27 @@ REUSES = 4
 # Index into `residuals`: largest ‖D∇ℓ‖/s at which a solve ended without meeting its tolerance.
 WORST_RESIDUAL = 0
 
-_CONTACT_FIELDS = ["v1", "v2", "vn", "dv1", "dv2", "dvn", "g1", "g2", "gn", "h11", "h12", "h22", "hnn", "friction", "softness", "elastic", "slope", "dissipation", "cutoff"]
+_CONTACT_FIELDS = [
+    "v1",
+    "v2",
+    "vn",
+    "dv1",
+    "dv2",
+    "dvn",
+    "g1",
+    "g2",
+    "gn",
+    "h11",
+    "h12",
+    "h22",
+    "hnn",
+    "friction",
+    "softness",
+    "elastic",
+    "slope",
+    "dissipation",
+    "cutoff",
+]
 _ROW_FIELDS = ["u", "du", "impulse", "curvature", "target", "gain", "lower", "upper"]
 
 PROBLEM = Layout(
@@ -54,8 +74,11 @@ PROBLEM = Layout(
     # the smooth part
     matrix="f8[:]",  # A, block by block
     mass_diagonal="f8[:]",  # diag(M), which scales the norms
+    mass_inverse_diagonal="f8[:]",
     rhs="f8[:]",
-    velocity="f8[:]",  # in: guess; out: solution
+    # In: guess; out: solution. This and the work vectors end with six places per link, the spatial
+    # velocity (or force) of links of articulated trees; a free body's is its own part.
+    velocity="f8[:]",
     # graph of trees
     counts="i8[:]",  # islands, components of the symbolic factorization, its pairs, its entries
     order="i8[:]",
@@ -81,6 +104,8 @@ PROBLEM = Layout(
     coupling="f8[:]",
     # contacts, sorted by island
     contact="i8[:]",  # index into the contact set
+    base_a="i8[:]",  # where the spatial velocity of side A or B starts in a vector, or −1
+    base_b="i8[:]",
     row="i8[:]",
     row_kind="i8[:]",
     **dict.fromkeys(_CONTACT_FIELDS, "f8[:]"),
@@ -90,8 +115,6 @@ PROBLEM = Layout(
     gradient="f8[:]",
     direction="f8[:]",
     direction_product="f8[:]",  # A p
-    link_velocity="f8[:,:]",
-    link_force="f8[:,:]",
     patch="f8[:,:]",
     projection="f8[:,:]",
     # the island at hand: trees, contacts and rows (first and last of each)
@@ -137,8 +160,9 @@ def new_problem(
         block_start=block_start,
         matrix=np.zeros(block_start[-1]),
         mass_diagonal=np.ones(nv),
+        mass_inverse_diagonal=np.ones(nv),
         rhs=np.zeros(nv),
-        velocity=np.zeros(nv),
+        velocity=np.zeros(nv + 6 * links),
         counts=np.array([0, -1, 0, 0], np.int64),
         order=np.arange(ntree, dtype=np.int64),
         position=np.arange(ntree, dtype=np.int64),
@@ -161,11 +185,9 @@ def new_problem(
         factor_island=np.zeros(ntree, np.int64),
         coupling=np.zeros(36 * 64),
         product=np.zeros(nv),
-        gradient=np.zeros(nv),
-        direction=np.zeros(nv),
+        gradient=np.zeros(nv + 6 * links),
+        direction=np.zeros(nv + 6 * links),
         direction_product=np.zeros(nv),
-        link_velocity=np.zeros((links, 6)),
-        link_force=np.zeros((links, 6)),
         patch=np.zeros((3, 36)),
         projection=np.zeros((6, largest)),
         island=np.zeros(6, np.int64),
@@ -182,7 +204,8 @@ def new_problem(
 
 def grow_contacts(problem: Table, contacts: int) -> None:
     """Make room for so many contacts."""
-    problem.contact = np.zeros(contacts, np.int64)
+    for name in ("contact", "base_a", "base_b"):
+        setattr(problem, name, np.zeros(contacts, np.int64))
     for name in _CONTACT_FIELDS:
         setattr(problem, name, np.zeros(contacts))
 

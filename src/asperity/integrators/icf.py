@@ -30,6 +30,8 @@ from asperity.convex.problem import PROBLEM
 from asperity.integrators.world import (
     COUPLING_FULL,
     FACTORS_VALID,
+    GRAPH_EVALUATION,
+    GRAPH_STATE,
     HAS_ERROR,
     HAS_GUESS,
     NON_FINITE,
@@ -76,6 +78,8 @@ def smooth_terms(plant, problem, state, step):
     force = _state(state, "force")
     matrix = _problem(problem, "matrix")
     diagonal = _problem(problem, "mass_diagonal")
+    mass_inverse = _state(state, "mass_inverse_diagonal")
+    inverse = _problem(problem, "mass_inverse_diagonal")
     rhs = _problem(problem, "rhs")
     tree_start = _problem(problem, "tree_start")
     tree_size = _problem(problem, "tree_size")
@@ -96,6 +100,7 @@ def smooth_terms(plant, problem, state, step):
                 value += mass[row + j] * velocity[start + j]
             rhs[start + i] = value + step * force[start + i]
             diagonal[start + i] = mass_diagonal[start + i]
+            inverse[start + i] = mass_inverse[start + i]
         if not tree_spatial[tree]:
             for i in range(n):
                 matrix[block + i * n + i] += step * (
@@ -136,7 +141,12 @@ def _potentials(problem, state, step):
 
 @compiled
 def graph_of(world, state):
-    """Islands and order for the state's contacts and constraints."""
+    """Islands and order for the state's contacts and constraints, unless they are at hand."""
+    ints = _world(world, "ints")
+    evaluation = _state(state, "ints")[1]
+    if ints[GRAPH_STATE] == state and ints[GRAPH_EVALUATION] == evaluation:
+        return OK
+    ints[GRAPH_STATE] = 0
     graph = call_ppp_status(
         _world(world, "build_graph"),
         _world(world, "problem"),
@@ -146,7 +156,9 @@ def graph_of(world, state):
     if graph == COUPLING_TOO_SMALL:
         return COUPLING_FULL
     if graph == PATTERN_CHANGED:
-        _world(world, "ints")[FACTORS_VALID] = 0
+        ints[FACTORS_VALID] = 0
+    ints[GRAPH_STATE] = state
+    ints[GRAPH_EVALUATION] = evaluation
     return OK
 
 
@@ -177,7 +189,7 @@ def minimise(world, state):
         velocity_to_solver(plant, _state(state, "cdof"), _world(world, "guess"), velocity)
     else:
         start = _state(state, "velocity")
-        for i in range(velocity.size):
+        for i in range(start.size):
             velocity[i] = start[i]
     status = call_pppn_status(
         _world(world, "solve_problem"), problem, contacts, rows, ints[FACTORS_VALID]

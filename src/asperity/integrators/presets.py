@@ -10,7 +10,11 @@ from asperity.errors import ModelError
 from asperity.integrators.icf import icf_method
 from asperity.integrators.step_doubling import ERROR_ORDER as DOUBLING_ORDER
 from asperity.integrators.step_doubling import step_doubling_method
-from asperity.integrators.stepping import advance_error_controlled, advance_fixed
+from asperity.integrators.stepping import (
+    advance_error_controlled,
+    advance_fixed,
+    compile_loops,
+)
 from asperity.integrators.trapezoid import ERROR_ORDER as TRAPEZOID_ORDER
 from asperity.integrators.trapezoid import trapezoid_method
 from asperity.integrators.world import (
@@ -113,6 +117,7 @@ class Cenic(Integrator):
             )
 
     def prepare(self, world: World) -> None:
+        compile_loops()
         tolerance = max(self.tolerance_ratio * self.accuracy, _FIXED_TOLERANCE)
         _prepare_solver(world, tolerance, self.max_iterations, self.hessian_reuse)
         world.table.base_method = icf_method.address
@@ -160,6 +165,7 @@ class Icf(Integrator):
         _positive("max_iterations", self.max_iterations)
 
     def prepare(self, world: World) -> None:
+        compile_loops()
         _prepare_solver(world, self.tolerance, self.max_iterations, self.hessian_reuse)
         world.table.base_method = icf_method.address
         world.table.reals[LAST_STEP] = self.time_step

@@ -8,6 +8,7 @@ or honour an interrupt), or something failed. In every case the current state is
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
 from asperity.compiled import compiled
 from asperity.compiled.calls import call_method, call_ppdpp
@@ -35,6 +36,7 @@ __all__ = [
     "STEP_TOO_SMALL",
     "advance_error_controlled",
     "advance_fixed",
+    "compile_loops",
     "error_norm",
 ]
 
@@ -43,6 +45,7 @@ BUDGET_USED = 16
 RECORD_FULL = 17
 STEP_TOO_SMALL = 18
 
+_LARGEST = 1.7976931348623157e308
 _SAFETY = 0.9
 _LOW = 0.9
 _HIGH = 1.2
@@ -57,15 +60,21 @@ _state = STATE.get
 
 
 @compiled
+def _all_finite(values):
+    # Not np.isfinite, which the reassociation of sums can turn into a constant.
+    for value in values:
+        if not abs(value) <= _LARGEST:
+            return False
+    return True
+
+
+@compiled
 def _is_finite(state):
-    total = 0.0
-    for value in _state(state, "qpos"):
-        total += value
-    for value in _state(state, "qvel"):
-        total += value
-    for value in _state(state, "act"):
-        total += value
-    return np.isfinite(total)
+    return (
+        _all_finite(_state(state, "qpos"))
+        and _all_finite(_state(state, "qvel"))
+        and _all_finite(_state(state, "act"))
+    )
 
 
 @compiled
@@ -164,7 +173,7 @@ def error_norm(world, step):
 @compiled
 def next_step_size(step, error, accuracy, order):
     """Step size for the next attempt (CENIC V-F with Drake's safety checks; equations 6.5)."""
-    if not np.isfinite(error):
+    if not error <= _LARGEST:
         return _MIN_SHRINK * step
     if error == 0.0:
         new = _MAX_GROW * step
@@ -245,3 +254,13 @@ def position_difference(plant, first, second, out):
         _state(first, "qpos").ctypes.data,
         _state(second, "qpos").ctypes.data,
     )
+
+
+def compile_loops() -> None:
+    """Compile the loops before they are called."""
+    for loop, arguments in (
+        (advance_fixed, "iiffi"),
+        (advance_error_controlled, "iiifi"),
+    ):
+        kinds = {"i": types.int64, "f": types.float64}
+        loop.compile(tuple(kinds[kind] for kind in arguments))

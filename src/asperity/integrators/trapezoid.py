@@ -162,6 +162,7 @@ def _smooth_terms(world, source, full, step, start_impulse):
     mass = _state(full, "mass")
     matrix = _problem(problem, "matrix")
     diagonal = _problem(problem, "mass_diagonal")
+    inverse = _problem(problem, "mass_inverse_diagonal")
     rhs = _problem(problem, "rhs")
     product = _problem(problem, "product")
     for i in range(matrix.size):
@@ -193,6 +194,7 @@ def _smooth_terms(world, source, full, step, start_impulse):
                 value += matrix[block + i * n + j] * product[s + j]
             rhs[s + i] += value + step * force_after[s + i]
             diagonal[s + i] = 2.0 * mass_diagonal[s + i]
+            inverse[s + i] = 0.5 / mass_diagonal[s + i]
             if not tree_spatial[tree]:
                 v = product[s + i]
                 rhs[s + i] -= step * damping[s + i] * v
@@ -230,7 +232,7 @@ def trapezoid_method(world, source, target, step):
         return code
     # The graph is still that of the source.
     start_impulse = _problem(problem, "gradient")
-    for i in range(start_impulse.size):
+    for i in range(guess.size):
         start_impulse[i] = 0.0
     ncontact, nrow = velocities_at(problem, source, _state(source, "velocity"))
     _impulses_now(problem, source, step)

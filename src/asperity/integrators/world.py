@@ -22,6 +22,8 @@ __all__ = [
     "ACCURACY",
     "COUPLING_FULL",
     "FACTORS_VALID",
+    "GRAPH_EVALUATION",
+    "GRAPH_STATE",
     "HAS_ERROR",
     "HAS_GUESS",
     "LARGEST_STEP",
@@ -56,6 +58,8 @@ FACTORS_VALID = 2
 STEPS = 3
 REJECTIONS = 4
 RECORDS = 5
+GRAPH_STATE = 6
+GRAPH_EVALUATION = 7
 
 # Indices into `reals`.
 ACCURACY = 0
@@ -159,4 +163,5 @@ class World:
         else:
             return False
         self.table.ints[FACTORS_VALID] = 0
+        self.table.ints[GRAPH_STATE] = 0
         return True

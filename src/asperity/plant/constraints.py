@@ -20,6 +20,9 @@ _MJ_FRICTION_TENDON = 2
 _MJ_LIMIT_JOINT = 3
 _MJ_LIMIT_TENDON = 4
 
+# Added to a contact's `exclude` while it shall be ignored.
+_EXCLUDED = 64
+
 _plant = PLANT.get
 _state = STATE.get
 _rows = CONSTRAINT_SET.get
@@ -158,12 +161,16 @@ def add_mujoco_rows(plant, state):
     """Append MuJoCo's rows of equalities, ball-joint limits, tendon limits and tendon friction."""
     rows = _state(state, "rows")
     data = _state(state, "data")
-    ncon_at = data + _plant(plant, "ncon_offset")
-    ncon = load_int(ncon_at)
-    # Without contacts MuJoCo makes rows for everything else only.
-    store_int(ncon_at, 0)
+    # MuJoCo makes rows for everything but the contacts that are marked as excluded.
+    ncon = load_int(data + _plant(plant, "ncon_offset"))
+    excluded = load_address(data + _plant(plant, "contact_offset"))
+    excluded += _plant(plant, "contact_exclude")
+    size = _plant(plant, "contact_size")
+    for i in range(ncon):
+        store_int(excluded + i * size, load_int(excluded + i * size) + _EXCLUDED)
     call_pp(_plant(plant, "make_constraint"), _plant(plant, "model"), data)
-    store_int(ncon_at, ncon)
+    for i in range(ncon):
+        store_int(excluded + i * size, load_int(excluded + i * size) - _EXCLUDED)
     count = load_int(data + _plant(plant, "nefc_offset"))
     store_int(data + _plant(plant, "nefc_offset"), 0)
     if count == 0:

@@ -87,7 +87,7 @@ def _jacobian(com, root, point, frame, c, out):
 @compiled
 def _inverse_mass(plant, state, contacts, link, jacobian, c):
     """One side's part of the mean diagonal of J diag(M)⁻¹ Jᵀ."""
-    mass = _state(state, "mass_diagonal")
+    inverse = _state(state, "mass_inverse_diagonal")
     tree = _contacts(contacts, "link_tree")[link]
     total = 0.0
     if _plant(plant, "tree_spatial")[tree]:
@@ -96,7 +96,7 @@ def _inverse_mass(plant, state, contacts, link, jacobian, c):
             square = 0.0
             for i in range(3):
                 square += jacobian[c, i, k] * jacobian[c, i, k]
-            total += square / mass[start + k]
+            total += square * inverse[start + k]
     else:
         dof = _contacts(contacts, "chain_dof")
         column = _contacts(contacts, "chain_column")
@@ -108,7 +108,7 @@ def _inverse_mass(plant, state, contacts, link, jacobian, c):
                 for k in range(6):
                     value += jacobian[c, i, k] * column[e, k]
                 square += value * value
-            total += square / mass[dof[e]]
+            total += square * inverse[dof[e]]
     return total / 3.0
 
 
@@ -152,6 +152,15 @@ def read_contacts(plant, state):
     pos_at = _plant(plant, "contact_pos")
     frame_at = _plant(plant, "contact_frame")
     geom_at = _plant(plant, "contact_geom")
+    friction_at = _plant(plant, "contact_friction")
+    last_a = -1
+    last_b = -1
+    last_friction = 0.0
+    body_a = 0
+    body_b = 0
+    link_a = -1
+    link_b = -1
+    share = 0.5
     c = 0
     for index in range(found):
         address = base + index * size
@@ -159,24 +168,30 @@ def read_contacts(plant, state):
             continue
         geom_a = load_int(address + geom_at)
         geom_b = load_int(address + geom_at + 4)
-        body_a = geom_body[geom_a]
-        body_b = geom_body[geom_b]
-        link_a = _link_of(plant, state, contacts, body_a)
-        link_b = _link_of(plant, state, contacts, body_b)
-        if link_a == -2 or link_b == -2:
-            return CONTACTS_FULL
+        model_friction = load_double(address + friction_at)
+        if geom_a != last_a or geom_b != last_b or model_friction != last_friction:
+            # Contacts of the same two geoms follow each other and share all of this.
+            last_a = geom_a
+            last_b = geom_b
+            last_friction = model_friction
+            body_a = geom_body[geom_a]
+            body_b = geom_body[geom_b]
+            link_a = _link_of(plant, state, contacts, body_a)
+            link_b = _link_of(plant, state, contacts, body_b)
+            if link_a == -2 or link_b == -2:
+                return CONTACTS_FULL
+            share = combine(
+                _plant(plant, "material"),
+                _plant(plant, "material_pairs"),
+                _plant(plant, "material_pair_keys"),
+                _plant(plant, "material_default"),
+                geom_a,
+                geom_b,
+                model_friction,
+                material,
+            )
         if link_a < 0 and link_b < 0:
             continue
-        share = combine(
-            _plant(plant, "material"),
-            _plant(plant, "material_pairs"),
-            _plant(plant, "material_pair_keys"),
-            _plant(plant, "material_default"),
-            geom_a,
-            geom_b,
-            load_double(address + _plant(plant, "contact_friction")),
-            material,
-        )
         distance = load_double(address + dist_at)
         if material[STIFFNESS] <= 0.0:
             continue

@@ -55,7 +55,8 @@ def _run_mujoco(plant, state):
     store_int(data + _plant(plant, "nefc_offset"), 0)
     if _plant(plant, "has_actuators"):
         call_pp(_plant(plant, "transmission"), model, data)
-    call_pp(_plant(plant, "forward_velocity"), model, data)
+    if not _plant(plant, "only_free_bodies"):
+        call_pp(_plant(plant, "forward_velocity"), model, data)
     if _plant(plant, "has_actuators"):
         call_pp(_plant(plant, "forward_actuation"), model, data)
 
@@ -65,6 +66,7 @@ def _mass(plant, state):
     """Diagonal blocks of the mass matrix in solver velocities."""
     mass = _state(state, "mass")
     diagonal = _state(state, "mass_diagonal")
+    inverse = _state(state, "mass_inverse_diagonal")
     tree_start = _plant(plant, "tree_start")
     tree_size = _plant(plant, "tree_size")
     tree_spatial = _plant(plant, "tree_spatial")
@@ -112,6 +114,7 @@ def _mass(plant, state):
                     mass[block + j * n + i - start] = sparse[e]
         for i in range(n):
             diagonal[start + i] = mass[block + i * n + i]
+            inverse[start + i] = 1.0 / mass[block + i * n + i]
 
 
 @compiled
@@ -156,6 +159,31 @@ def _add_applied(plant, state, out):
 
 
 @compiled
+def _free_body_forces(plant, state):
+    """Gravity and gyroscopic torque of free bodies, −ω × (I ω), without MuJoCo's recursions."""
+    mass = _state(state, "mass")
+    force = _state(state, "force")
+    velocity = _state(state, "velocity")
+    gravity = _plant(plant, "gravity")
+    tree_start = _plant(plant, "tree_start")
+    block_start = _plant(plant, "block_start")
+    for tree in range(_plant(plant, "ntree")):
+        s = tree_start[tree]
+        block = block_start[tree]
+        x = velocity[s]
+        y = velocity[s + 1]
+        z = velocity[s + 2]
+        hx = mass[block] * x + mass[block + 1] * y + mass[block + 2] * z
+        hy = mass[block + 6] * x + mass[block + 7] * y + mass[block + 8] * z
+        hz = mass[block + 12] * x + mass[block + 13] * y + mass[block + 14] * z
+        force[s] += hy * z - hz * y
+        force[s + 1] += hz * x - hx * z
+        force[s + 2] += hx * y - hy * x
+        for a in range(3):
+            force[s + 3 + a] += mass[block + 21] * gravity[a]
+
+
+@compiled
 def _forces(plant, state):
     """Smooth forces in solver velocities, with joint damping taken out again."""
     bias = _state(state, "mj_qfrc_bias")
@@ -163,13 +191,20 @@ def _forces(plant, state):
     damping = _plant(plant, "dof_damping")
     qvel = _state(state, "qvel")
     force = _plant(plant, "dof_force")
+    velocity_to_solver(plant, _state(state, "cdof"), qvel, _state(state, "velocity"))
+    if _plant(plant, "only_free_bodies"):
+        for i in range(qvel.size):
+            force[i] = 0.0
+        _add_applied(plant, state, force)
+        force_to_solver(plant, _state(state, "cdof"), force, _state(state, "force"))
+        _free_body_forces(plant, state)
+        return
     for i in range(qvel.size):
         force[i] = passive[i] - bias[i] + damping[i] * qvel[i]
     _add_applied(plant, state, force)
     if _plant(plant, "has_actuators"):
         actuator_forces(plant, state, force)
     force_to_solver(plant, _state(state, "cdof"), force, _state(state, "force"))
-    velocity_to_solver(plant, _state(state, "cdof"), qvel, _state(state, "velocity"))
 
 
 @entry_point(types.int64(types.int64, types.int64))

@@ -38,6 +38,8 @@ PLANT = Layout(
     has_tendons="i8",
     has_actuators="i8",
     has_articulated_trees="i8",
+    only_free_bodies="i8",  # in vacuum, without actuators: Asperity knows their dynamics
+    gravity="f8[:]",
     has_mujoco_rows="i8",
     sparse_rows="i8",
     # struct offsets [bytes]
@@ -137,6 +139,7 @@ STATE = Layout(
     # the snapshot, in solver velocities
     mass="f8[:]",
     mass_diagonal="f8[:]",
+    mass_inverse_diagonal="f8[:]",
     velocity="f8[:]",
     force="f8[:]",  # without joint damping
     act_dot="f8[:]",

@@ -158,7 +158,10 @@ def _parse(name: str, text: str) -> Material:
         if key not in _COLUMNS or not equals:
             raise ModelError(f"<text name={name!r}>: {word!r} is not {_ALLOWED} = number.")
         values[key] = _check(f"<text name={name!r}>", key, value)  # type: ignore[arg-type]
-    return Material(**values)
+    try:
+        return Material(**values)
+    except ModelError as error:
+        raise ModelError(f"<text name={name!r}>: {error}") from None
 
 
 def _text(model: mujoco.MjModel, index: int) -> str:

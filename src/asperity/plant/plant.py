@@ -137,6 +137,9 @@ class Plant:
         table.tree_size = size
         table.tree_spatial = self._spatial_trees()
         table.has_articulated_trees = int(not np.all(table.tree_spatial))
+        table.only_free_bodies = int(self._only_free_bodies())
+        gravity_off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+        table.gravity = np.zeros(3) if gravity_off else np.array(model.opt.gravity)
         table.tree_body = _int(model.tree_bodyadr)
         table.tree_bodies = _int(model.tree_bodynum)
         table.block_start = np.concatenate([[0], np.cumsum(size**2)]).astype(np.int64)
@@ -172,6 +175,18 @@ class Plant:
             )
         return spatial
 
+    def _only_free_bodies(self) -> bool:
+        """Whether gravity and gyroscopic torques are all the smooth forces there are."""
+        model = self.model
+        fluid = model.opt.density > 0 or model.opt.viscosity > 0
+        return not (
+            self.table.has_articulated_trees
+            or fluid
+            or model.nu > 0
+            or model.ntendon > 0
+            or np.any(model.body_gravcomp)
+        )
+
     def _set_joints(self) -> None:
         table, model = self.table, self.model
         table.dof_damping = np.ascontiguousarray(model.dof_damping, dtype=np.float64)
@@ -180,7 +195,7 @@ class Plant:
         one_dof = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
         for joint in range(model.njnt):
             dof = model.jnt_dofadr[joint]
-            kind = model.jnt_type[joint]
+            kind = int(model.jnt_type[joint])
             if kind in one_dof:
                 stiffness[dof] = model.jnt_stiffness[joint]
                 if model.jnt_limited[joint]:
@@ -234,7 +249,7 @@ class Plant:
         gravcomp = np.zeros(model.nv, np.int64)
         for joint in range(model.njnt):
             dof = model.jnt_dofadr[joint]
-            kind = model.jnt_type[joint]
+            kind = int(model.jnt_type[joint])
             count = {0: 6, 1: 3}.get(int(kind), 1)
             gravcomp[dof : dof + count] = model.jnt_actgravcomp[joint]
             if model.jnt_actfrclimited[joint] and count == 1:
@@ -269,8 +284,8 @@ class Plant:
     def _is_servo(self, i: int) -> bool:
         """Whether an actuator is linear feedback that an implicit row can represent."""
         model = self.model
-        bias = model.actuator_biastype[i]
-        gain = model.actuator_gaintype[i]
+        bias = int(model.actuator_biastype[i])
+        gain = int(model.actuator_gaintype[i])
         if gain not in (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE):
             return False
         if bias not in (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE):
@@ -301,10 +316,11 @@ class Plant:
         """The one-dof joint on which an actuator acts, or −1."""
         model = self.model
         joint_kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
-        if model.actuator_trntype[i] not in joint_kinds:
+        if int(model.actuator_trntype[i]) not in joint_kinds:
             return -1
         joint = int(model.actuator_trnid[i, 0])
-        return joint if model.jnt_type[joint] >= mujoco.mjtJoint.mjJNT_SLIDE else -1
+        kind = int(model.jnt_type[joint])
+        return joint if kind >= int(mujoco.mjtJoint.mjJNT_SLIDE) else -1
 
     def _limited_joint(self, i: int) -> int:
         joint = self._joint_of(i)
@@ -347,7 +363,9 @@ class State:
             ints=np.zeros(2, np.int64),
             mass=np.zeros(int(np.sum(plant.table.tree_size**2))),
             mass_diagonal=np.ones(model.nv),
-            velocity=np.zeros(model.nv),
+            mass_inverse_diagonal=np.ones(model.nv),
+            # With places for the spatial velocities of links, as in the problem's vectors.
+            velocity=np.zeros(model.nv + 6 * (model.nbody + 1)),
             force=np.zeros(model.nv),
             act_dot=np.zeros(model.na),
             cdof=np.zeros((model.nv, 6)),

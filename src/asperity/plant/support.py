@@ -104,7 +104,10 @@ def _actuators(model: mujoco.MjModel) -> None:
                 f"{name} has a user-defined gain, bias or dynamics, which needs a MuJoCo callback; "
                 "use a motor and compute its control in the Simulator's `control=` callback."
             )
-        if model.actuator_dyntype[index] in (mujoco.mjtDyn.mjDYN_PID, mujoco.mjtDyn.mjDYN_DCMOTOR):
+        if int(model.actuator_dyntype[index]) in (
+            mujoco.mjtDyn.mjDYN_PID,
+            mujoco.mjtDyn.mjDYN_DCMOTOR,
+        ):
             raise ModelError(
                 f"{name} is a PID controller or a DC motor with inner states, which are not "
                 "integrated; use a motor or a position servo, or a `control=` callback."

@@ -55,7 +55,7 @@ def solve_forces(world, step, acceleration, constraint_force):
     for i in range(qvel.size):
         acceleration[i] = (acceleration[i] - qvel[i]) / step
     total = _problem(problem, "gradient")
-    for i in range(total.size):
+    for i in range(qvel.size):
         total[i] = 0.0
     # Actuators are forces of their own, not constraints.
     rows = _state(state, "rows")
@@ -130,24 +130,28 @@ def _fill_constraint_forces(world: World, step: float) -> None:
     addresses = data.contact.efc_address
     dims = data.contact.dim
     friction = data.contact.friction
-    for i, source in enumerate(contacts.source[: len(impulses)]):
-        address = int(addresses[source])
-        if address < 0:
-            continue
-        tangent_1, tangent_2, normal = impulses[i]
-        dim = int(dims[source])
-        if dim == 1:
-            force[address] = normal
-        elif pyramidal:
-            # Opposite edges of the pyramid: their sum is normal, their difference tangential.
-            edges = 2 * (dim - 1)
-            force[address : address + edges] = normal / edges
-            for axis, value in enumerate((tangent_1, tangent_2)):
-                half = 0.5 * value / max(friction[source, axis], 1e-15)
-                force[address + 2 * axis] += half
-                force[address + 2 * axis + 1] -= half
-        else:
-            force[address : address + 3] = normal, tangent_1, tangent_2
+    source = contacts.source[: len(impulses)]
+    address = addresses[source]
+    made = address >= 0
+    source, address, impulses = source[made], address[made], impulses[made]
+    dim = dims[source]
+    smooth = dim == 1
+    force[address[smooth]] = impulses[smooth, 2]
+    rough = np.flatnonzero(~smooth)
+    address, impulses, dim = address[rough], impulses[rough], dim[rough]
+    if not pyramidal:
+        for offset, column in enumerate((2, 0, 1)):
+            force[address + offset] = impulses[:, column]
+    else:
+        # Opposite edges of the pyramid: their sum is normal, their difference tangential.
+        edges = 2 * (dim - 1)
+        for offset in range(int(edges.max(initial=0))):
+            has = offset < edges
+            force[address[has] + offset] = impulses[has, 2] / edges[has]
+        for axis in (0, 1):
+            half = 0.5 * impulses[:, axis] / np.maximum(friction[source[rough], axis], 1e-15)
+            force[address + 2 * axis] += half
+            force[address + 2 * axis + 1] -= half
     _fill_rows(world, step)
 
 

@@ -1,0 +1,266 @@
+"""Actuators: MuJoCo's where those can be followed, and exact where MuJoCo needs tiny steps."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+import pytest
+from physics_models import GRAVITY, compile_mjcf, fixed, observed_orders
+
+import asperity as asp
+
+ARM = (
+    "<body pos='0 0 2'><joint name='a' type='hinge' axis='0 1 0' {a}/>"
+    "<geom type='capsule' fromto='0 0 0 0 0 -0.5' size='0.03' mass='1' contype='0' conaffinity='0'/>"
+    "<body pos='0 0 -0.5'><joint name='b' type='hinge' axis='0 1 0' {b}/>"
+    "<geom type='capsule' fromto='0 0 0 0 0 -0.4' size='0.03' mass='0.7' contype='0' "
+    "conaffinity='0'/></body></body>"
+)
+
+
+def _arm(actuators: str, *, a: str = "", b: str = "", sections: str = "") -> mujoco.MjModel:
+    return compile_mjcf(
+        ARM.format(a=a, b=b), sections=f"{sections}<actuator>{actuators}</actuator>"
+    )
+
+
+def _mujoco(model: mujoco.MjModel, ctrl: list[float], end: float) -> mujoco.MjData:
+    """Fourth-order steps of 50 µs; exact to 1e-8 even across the kinks of clamps."""
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    model.opt.timestep = 5e-5
+    data = mujoco.MjData(model)
+    data.ctrl[:] = ctrl
+    for _ in range(round(end / model.opt.timestep)):
+        mujoco.mj_step(model, data)
+    return data
+
+
+def _ours(
+    model: mujoco.MjModel, setting: asp.Cenic | asp.Icf, ctrl: list[float], end: float
+) -> mujoco.MjData:
+    sim = asp.Simulator(model, integrator=setting)
+    sim.data.ctrl[:] = ctrl
+    assert sim.advance_to(end).success
+    return sim.data
+
+
+TENDON = (
+    "<tendon><fixed name='t'><joint joint='a' coef='0.7'/><joint joint='b' coef='-0.4'/>"
+    "</fixed></tendon>"
+)
+
+# actuators, controls, joint attributes, other sections
+CASES: dict[str, tuple[str, list[float], dict[str, str]]] = {
+    "motor with gear": ("<motor joint='a' gear='3'/><motor joint='b'/>", [1.5, 0.6], {}),
+    "position servo": (
+        "<position joint='a' kp='60' kv='4'/><position joint='b' kp='30' kv='1'/>",
+        [1.0, -0.8],
+        {},
+    ),
+    "velocity servo": ("<velocity joint='a' kv='5'/><velocity joint='b' kv='2'/>", [2.0, -1.0], {}),
+    "servo with a force limit": (
+        "<position joint='a' kp='60' kv='1' forcerange='-3 3'/>"
+        "<position joint='b' kp='30' kv='1' forcerange='-2 1'/>",
+        [1.0, -0.8],
+        {},
+    ),
+    "servo with gear and a force limit": (
+        "<position joint='a' kp='60' kv='1' gear='2' forcerange='-2 2'/>"
+        "<position joint='b' kp='30' kv='1' gear='-1.5'/>",
+        [1.0, -0.8],
+        {},
+    ),
+    "control limits": (
+        "<position joint='a' kp='60' kv='3' ctrllimited='true' ctrlrange='-0.3 0.4'/>"
+        "<motor joint='b' ctrllimited='true' ctrlrange='-0.2 0.2'/>",
+        [1.0, 5.0],
+        {},
+    ),
+    "joint force limit on a servo": (
+        "<position joint='a' kp='60' kv='1'/><position joint='b' kp='30' kv='1'/>",
+        [1.0, -0.8],
+        {"a": "actuatorfrclimited='true' actuatorfrcrange='-2 3'"},
+    ),
+    "joint force limit on two actuators": (
+        "<position joint='a' kp='60' kv='1'/><motor joint='a'/>",
+        [1.0, 0.5],
+        {"a": "actuatorfrclimited='true' actuatorfrcrange='-2 3'"},
+    ),
+    "affine servo": (
+        "<general joint='a' gaintype='affine' gainprm='2 0.5 0.3' biastype='affine' "
+        "biasprm='0.4 -20 -2'/>",
+        [1.7],
+        {},
+    ),
+    "servo that pushes away": (
+        # Positive feedback: not a convex row, and must then act explicitly.
+        "<general joint='a' biastype='affine' gainprm='1' biasprm='0 4 -0.5'/>",
+        [0.3],
+        {},
+    ),
+    "servo on a tendon": ("<position tendon='t' kp='40' kv='2'/>", [0.5], {"sections": TENDON}),
+    "motor on a tendon": ("<motor tendon='t' gear='2'/>", [0.8], {"sections": TENDON}),
+    "filtered motor": (
+        "<general joint='a' dyntype='filter' dynprm='0.05' gainprm='2'/>",
+        [1.0],
+        {},
+    ),
+    "exactly filtered motor": (
+        "<general joint='a' dyntype='filterexact' dynprm='0.05' gainprm='2'/>",
+        [1.0],
+        {},
+    ),
+    "integrator with a limit": (
+        "<general joint='a' dyntype='integrator' gainprm='3' actlimited='true' actrange='-1 0.2'/>",
+        [1.0],
+        {},
+    ),
+    "integrated velocity servo": (
+        "<intvelocity joint='a' kp='50' kv='2' actrange='-2 2'/>",
+        [1.0],
+        {},
+    ),
+    "filtered position servo": ("<position joint='a' kp='50' kv='3' timeconst='0.1'/>", [1.0], {}),
+    "damped and sprung joints": (
+        "<motor joint='a'/>",
+        [0.7],
+        {"a": "damping='0.3' stiffness='4' springref='30' armature='0.05'", "b": "damping='0.1'"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_actuators_are_mujoco_s(case: str) -> None:
+    actuators, ctrl, extra = CASES[case]
+    model = _arm(actuators, **extra)
+    end = 0.4
+    expected = _mujoco(model, ctrl, end)
+    assert np.linalg.norm(expected.qpos) > 0.02  # something happened
+    steps = np.array([1e-3, 5e-4, 2.5e-4])
+    errors = []
+    for step in steps:
+        data = _ours(model, fixed("icf", float(step)), ctrl, end)
+        errors.append(np.linalg.norm([*(data.qpos - expected.qpos), *(data.qvel - expected.qvel)]))
+        np.testing.assert_allclose(data.act, expected.act, atol=15 * step)
+    # First order towards MuJoCo's solution, and no other.
+    np.testing.assert_allclose(observed_orders(steps, errors), 1.0, atol=0.25)
+    assert errors[-1] < 0.02
+    data = _ours(model, asp.Cenic(accuracy=1e-6), ctrl, end)
+    np.testing.assert_allclose(data.qpos, expected.qpos, atol=5e-3)
+
+
+SLIDER = (
+    "<body><joint name='x' type='slide' axis='1 0 0'/>"
+    "<geom type='sphere' size='0.1' mass='2' contype='0' conaffinity='0'/></body>"
+)
+
+
+@pytest.mark.parametrize("gain", [1e2, 1e4, 1e6, 1e9])
+@pytest.mark.parametrize("accuracy", [1e-1, 1e-3])
+def test_a_stiff_servo_is_stable_and_exact_at_rest(accuracy: float, gain: float) -> None:
+    # Gravity along the axis: the servo sags by m g/kp.
+    model = compile_mjcf(
+        SLIDER,
+        option=f"gravity='{-GRAVITY} 0 0'",
+        sections=f"<actuator><position joint='x' kp='{gain}' kv='{2 * math.sqrt(2 * gain)}'/></actuator>",
+    )
+    sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=accuracy))
+    sim.data.ctrl[0] = 0.3
+    assert sim.advance_to(10.0).success
+    # The solver's tolerance is 1e-3 accuracy in √J: relative to the weight as for resting bodies.
+    sag = 2 * GRAVITY / gain
+    assert sim.data.qpos[0] == pytest.approx(0.3 - sag, abs=2e-3 * accuracy * sag + 1e-12)
+    assert sim.data.actuator_force[0] == pytest.approx(2 * GRAVITY, rel=1e-2 * accuracy)
+
+
+def test_the_number_of_steps_does_not_grow_with_the_gain() -> None:
+    steps = {}
+    for gain in (1e2, 1e4, 1e6, 1e8):
+        damping = 2 * math.sqrt(2 * gain)
+        model = compile_mjcf(
+            SLIDER,
+            option="gravity='0 0 0'",
+            sections=f"<actuator><position joint='x' kp='{gain}' kv='{damping}'/></actuator>",
+        )
+        sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=1e-3))
+        sim.data.ctrl[0] = 0.1
+        steps[gain] = sim.advance_to(5.0).stats.steps
+    # A fast decay of 0.1 m needs steps of its own time constant, m/kv·…, only while it lasts: at
+    # most a few dozen more, however stiff.
+    assert max(steps.values()) < 2.0 * steps[1e2] + 20
+
+
+def test_a_saturated_servo_accelerates_as_its_limit_says() -> None:
+    model = compile_mjcf(
+        SLIDER,
+        option="gravity='0 0 0'",
+        sections="<actuator><position joint='x' kp='1e6' forcerange='-5 4'/></actuator>",
+    )
+    for setting in (asp.Cenic(accuracy=1e-1), asp.Icf(time_step=0.01)):
+        sim = asp.Simulator(model, integrator=setting)
+        sim.data.ctrl[0] = 100.0
+        sim.advance_to(1.0)
+        assert sim.data.qvel[0] == pytest.approx(4 / 2 * 1.0, rel=1e-7)
+        sim.data.ctrl[0] = -100.0
+        sim.advance_to(2.0)
+        assert sim.data.qvel[0] == pytest.approx(2.0 - 5 / 2 * 1.0, rel=1e-6)
+        assert sim.data.actuator_force[0] == pytest.approx(-5.0, rel=1e-9)
+
+
+def test_a_motor_s_activation_follows_its_filter_exactly() -> None:
+    model = _arm("<general joint='a' dyntype='filterexact' dynprm='0.1' gainprm='1'/>")
+    for setting in (asp.Cenic(accuracy=1e-2), asp.Icf(time_step=0.01)):
+        data = _ours(model, setting, [1.0], 0.37)
+        assert data.act[0] == pytest.approx(1 - math.exp(-3.7), rel=1e-9)
+
+
+def test_gravity_compensation_holds_a_body_in_the_air() -> None:
+    model = compile_mjcf(
+        "<body pos='0 0 1' gravcomp='1'><freejoint/><geom size='0.1' mass='3'/></body>"
+        "<body pos='1 0 1' gravcomp='0.5'><freejoint/><geom size='0.1' mass='3'/></body>"
+    )
+    for setting in (asp.Cenic(accuracy=1e-2), asp.Icf(time_step=0.01)):
+        data = _ours(model, setting, [], 1.0)
+        assert data.qpos[2] == pytest.approx(1.0, abs=1e-12)
+        assert data.qvel[8] == pytest.approx(-0.5 * GRAVITY, rel=1e-9)
+
+
+def test_gravity_compensation_through_an_actuator_obeys_its_limit() -> None:
+    # actuatorgravcomp: the compensation counts as actuator force, limited to 4 N of 9.81 N.
+    model = compile_mjcf(
+        "<body gravcomp='1'><joint name='z' type='slide' axis='0 0 1' actuatorgravcomp='true' "
+        "actuatorfrclimited='true' actuatorfrcrange='-4 4'/><geom size='0.1' mass='1'/></body>",
+        sections="<actuator><motor joint='z'/></actuator>",
+    )
+    data = _ours(model, asp.Icf(time_step=0.01), [0.0], 1.0)
+    assert data.qvel[0] == pytest.approx(4.0 - GRAVITY, rel=1e-9)
+
+
+def test_disabled_actuators_do_nothing() -> None:
+    model = _arm(
+        "<position joint='a' kp='50' kv='1' group='1'/><motor joint='b' group='2'/>",
+    )
+    model.opt.disableactuator = 1 << 1
+    model.opt.gravity[:] = 0
+    data = _ours(model, asp.Icf(time_step=0.01), [1.0, 0.0], 0.3)
+    assert np.all(data.qpos == 0)
+
+
+def test_applied_forces_act_as_in_mujoco() -> None:
+    model = compile_mjcf(
+        ARM.format(a="", b="") + "<body pos='2 0 2'><freejoint/>"
+        "<inertial pos='0.1 0.2 0.3' mass='1' diaginertia='0.1 0.2 0.25'/></body>"
+    )
+    random = np.random.default_rng(0)
+    data = mujoco.MjData(model)
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-6))
+    data.qpos[:2] = sim.data.qpos[:2] = 0.3, -0.5
+    data.qvel[:] = sim.data.qvel[:] = random.normal(size=model.nv)
+    data.qfrc_applied[:] = sim.data.qfrc_applied[:] = random.normal(size=model.nv)
+    data.xfrc_applied[1:] = sim.data.xfrc_applied[1:] = random.normal(size=(model.nbody - 1, 6))
+    mujoco.mj_forward(model, data)
+    sim.advance_to(0.0)
+    # Implicit only in what it has to be: over a microsecond the acceleration is that of the instant.
+    np.testing.assert_allclose(sim.data.qacc, data.qacc, rtol=1e-4, atol=1e-2)
