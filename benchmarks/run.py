@@ -108,7 +108,7 @@ def fixed(args: argparse.Namespace) -> Path:
 def sap(args: argparse.Namespace) -> Path:
     """SAP with the near-rigid clutter of its paper."""
     scenes = [f"sap-clutter-{n}{end}" for end in ("", "-open") for n in args.sap_bodies]
-    methods = args.methods or ["asperity:sap", "drake:sap", "mujoco:newton"]
+    methods = args.methods or ["asperity:icf", "drake:sap", "mujoco:newton"]
     jobs = _jobs(scenes, [{"time_step": 0.01}], methods, args.duration or 10.0)
     notes = f'{READING} {CHAOS} {MUJOCO_NOTE} "open" is without walls.'
     rows = collect(jobs, *_budget(args))

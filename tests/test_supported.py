@@ -64,20 +64,30 @@ def test_built_in_actuators_are_fine() -> None:
     section = (
         "<actuator><position joint='a' kp='1'/><velocity joint='a' kv='1'/><motor joint='b'/>"
         "<muscle joint='b' lengthrange='0 1'/><intvelocity joint='c' kp='1'/>"
-        "<dcmotor joint='c' motorconst='1' resistance='1'/><pid joint='c' kp='1' ki='1'/>"
         "</actuator>"
     )
     assert check_supported(model(sections=section)) == ()
 
 
-def test_adhesion_belts_and_plasticity() -> None:
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "<dcmotor name='x' joint='c' motorconst='1' resistance='1'/>",
+        "<pid name='x' joint='c' kp='1' ki='1'/>",
+    ],
+)
+def test_actuators_with_inner_states(kind: str) -> None:
+    refused(model(sections=f"<actuator>{kind}</actuator>"), "'x'", "inner states")
+
+
+def test_adhesion_and_plasticity() -> None:
     refused(
         model(sections="<actuator><adhesion name='cup' body='a' ctrlrange='0 1'/></actuator>"),
         "'cup'",
     )
     ball = "<body name='z' pos='3 0 0'><freejoint/><geom name='z' size='0.1' {}/></body>"
     refused(model(body=ball.format("adhesion='1'")), "Geom 'z'", "adhesion")
-    refused(model(body=ball.format("surfacevel='1 0 0 0 0 0'")), "Geom 'z'", "surfacevel")
+    assert check_supported(model(body=ball.format("surfacevel='1 0 0 0 0 0'"))) == ()
     wire = "<body><joint name='w' stiffness='1' springyield='0.1'/><geom size='0.1'/></body>"
     refused(model(body=wire), "Joint 'w'", "springyield")
 

@@ -22,7 +22,7 @@ def _integrator(setting: Setting) -> Any:
 
     if setting.method == "cenic":
         return asp.Cenic(accuracy=setting.controlled(), max_step=setting.max_step)
-    presets = {"icf": asp.Icf, "sap": asp.Sap, "tamsi": asp.Tamsi}
+    presets = {"icf": asp.Icf}
     if setting.method not in presets:
         raise ValueError(f"Asperity has no method {setting.method!r} here")
     return presets[setting.method](time_step=setting.fixed())

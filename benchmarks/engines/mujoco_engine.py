@@ -46,8 +46,6 @@ def contact_texts(scene: Scene) -> dict[str, str]:
         "dissipation": contact.dissipation,
         "stiction_tolerance": contact.stiction_tolerance,
     }
-    if contact.relaxation_time is not None:
-        pair["relaxation_time"] = contact.relaxation_time
     texts = {
         "asperity": " ".join(f"{key}={value:.17g}" for key, value in pair.items()),
         "asperity:geom:object_*": f"stiffness={contact.object_stiffness:.17g}",

@@ -8,25 +8,31 @@ Any MJCF or URDF model, advanced with error-controlled convex integration::
     report = sim.advance_to(2.0)
 """
 
-from asperity.errors import (
-    AsperityError,
-    AsperityWarning,
-    ModelError,
-    SimulationError,
-    Status,
-)
-from asperity.integrators import Cenic, Icf
-from asperity.plant.loading import load_model
-from asperity.plant.materials import ContactParameters, Material
-from asperity.simulator import (
-    Contacts,
-    Report,
-    Simulator,
-    Statistics,
-    Trajectory,
-    simulate,
-    step,
-)
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from asperity.errors import (
+        AsperityError,
+        AsperityWarning,
+        ModelError,
+        SimulationError,
+        Status,
+    )
+    from asperity.integrators import Cenic, Icf
+    from asperity.plant.loading import load_model
+    from asperity.plant.materials import ContactParameters, Material
+    from asperity.simulator import (
+        Contacts,
+        Report,
+        Simulator,
+        Statistics,
+        Trajectory,
+        simulate,
+        step,
+    )
 
 __version__ = "0.1.0"
 
@@ -49,3 +55,39 @@ __all__ = [
     "simulate",
     "step",
 ]
+
+# Imported on first use: Numba takes a second that the help of the command line need not wait for.
+_ROOMS = {
+    "asperity.errors": (
+        "AsperityError",
+        "AsperityWarning",
+        "ModelError",
+        "SimulationError",
+        "Status",
+    ),
+    "asperity.integrators": ("Cenic", "Icf"),
+    "asperity.plant.loading": ("load_model",),
+    "asperity.plant.materials": ("ContactParameters", "Material"),
+    "asperity.simulator": (
+        "Contacts",
+        "Report",
+        "Simulator",
+        "Statistics",
+        "Trajectory",
+        "simulate",
+        "step",
+    ),
+}
+_HOMES = {name: room for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'asperity' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -25,6 +25,7 @@ from asperity.convex.assembly import assemble
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.graph import COUPLING_TOO_SMALL, build_graph
 from asperity.convex.kinematics import (
+    add_impulses,
     add_surface_velocities,
     contact_velocities,
     link_velocities,
@@ -76,9 +77,27 @@ class Case:
         assert status != COUPLING_TOO_SMALL
         return status
 
+    @property
+    def solution(self) -> np.ndarray:
+        """The velocities that the solver reads and writes, shape (nv,)."""
+        return self.problem.velocity[: self.problem.nv]
+
+    def padded(self, vector: np.ndarray) -> np.ndarray:
+        """A vector with the places for links that the kernels use behind its end."""
+        out = np.zeros(len(self.problem.velocity))
+        out[: self.problem.nv] = vector[: self.problem.nv]
+        return out
+
+    def add_impulses(self, vector: np.ndarray, sign: float, contacts: int, rows: int) -> None:
+        """``vector += sign · Jᵀ γ`` for the first so many contacts and rows."""
+        work = self.padded(vector)
+        add_impulses(*self.addresses, (0, contacts), (0, rows), work, sign)
+        vector[:] = work[: len(vector)]
+
     def set_velocity(self, velocity: np.ndarray) -> None:
         """Fill the velocities of contacts and rows."""
         p = self.problem
+        velocity = self.padded(velocity)
         link_velocities(p.address, self.contacts.address, velocity)
         contact_velocities(
             p.address, self.contacts.address, 0, self.ncontact, velocity, p.v1, p.v2, p.vn
@@ -96,6 +115,7 @@ class Case:
     def evaluate(self, velocity: np.ndarray) -> float:
         """Fill impulses and curvatures; return the whole cost."""
         self.set_velocity(velocity)
+        velocity = velocity[: self.problem.nv]
         cost = evaluate_contacts(self.problem.address, 0, self.ncontact)
         cost += evaluate_rows(self.problem.address, 0, self.nrow)
         matrix = self.dense_matrix()
@@ -103,7 +123,7 @@ class Case:
 
     def solve(self, guess: np.ndarray, have_factors: int = 0) -> int:
         """Run Newton's method from a guess."""
-        self.problem.velocity[:] = guess
+        self.problem.velocity[: self.problem.nv] = guess[: self.problem.nv]
         return call(solve_problem, *self.addresses, have_factors)
 
     def islands(self) -> Iterator[int]:
@@ -130,7 +150,8 @@ class Case:
             rows = self.dofs(tree)
             n = p.tree_size[tree]
             block = p.factor[p.block_start[tree] : p.block_start[tree] + n * n].reshape(n, n)
-            out[rows, rows] = block
+            # Only lower triangles are filled.
+            out[rows, rows] = np.tril(block) + np.tril(block, -1).T
             start = p.column_start[tree]
             for entry in range(start, start + p.column_size[tree]):
                 other = p.entry_tree[entry]
@@ -144,11 +165,11 @@ class Case:
     def factorize_and_solve(self, b: np.ndarray) -> np.ndarray:
         """Solve with the assembled Hessian."""
         p = self.problem
-        p.direction[:] = b
+        p.direction[: p.nv] = b
         for _ in self.islands():
             assert call(factorize, p.address, 0) == 1
             call(solve_factors, p.address, 0)
-        return p.direction.copy()
+        return p.direction[: p.nv].copy()
 
     # -- dense --------------------------------------------------------------------------------
 
@@ -304,6 +325,7 @@ def random_case(rng: np.random.Generator, scene: Scene, *, max_iterations: int =
         block = _spd(rng, n, scene.mass_spread)
         p.matrix[p.block_start[tree] : p.block_start[tree] + n * n] = block.ravel()
         p.mass_diagonal[case.dofs(tree)] = np.diag(block)
+        p.mass_inverse_diagonal[case.dofs(tree)] = 1.0 / np.diag(block)
     p.rhs[:] = case.dense_matrix() @ rng.standard_normal(p.nv)
     chain = 0
     # Two links per tree: 2t at the end of the chain, 2t + 1 one joint nearer to the root.

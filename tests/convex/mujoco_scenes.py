@@ -94,6 +94,11 @@ class MujocoCase(Case):
     plant: Plant
     state: State
 
+    @property
+    def start_velocity(self) -> np.ndarray:
+        """Solver velocities of the state, shape (nv,)."""
+        return self.state.table.velocity[: self.problem.nv]
+
     def to_generalized(self) -> np.ndarray:
         """T in q̇-velocities = T · solver velocities."""
         nv = self.problem.nv
@@ -171,4 +176,5 @@ def reevaluate(case: MujocoCase) -> None:
     assert call(evaluate, case.plant.table.address, state.table.address) == EVALUATED
     problem.matrix[:] = state.table.mass
     problem.mass_diagonal[:] = state.table.mass_diagonal
-    problem.rhs[:] = case.dense_matrix() @ state.table.velocity + 1e-3 * state.table.force
+    problem.mass_inverse_diagonal[:] = 1.0 / state.table.mass_diagonal
+    problem.rhs[:] = case.dense_matrix() @ case.start_velocity + 1e-3 * state.table.force

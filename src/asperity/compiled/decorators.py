@@ -21,7 +21,14 @@ from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
-__all__ = ["METHOD_SIGNATURE", "EntryPoint", "compiled", "compiled_method", "entry_point"]
+__all__ = [
+    "METHOD_SIGNATURE",
+    "EntryPoint",
+    "compiled",
+    "compiled_method",
+    "entry_point",
+    "load_loop",
+]
 
 # NaN and inf must stay visible, so the flags that assume their absence (nnan, ninf) are left out.
 _FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
@@ -62,6 +69,16 @@ def _stamp_cache(function: Any) -> None:
         file._source_stamp = (_STAMP, file._source_stamp)
 
 
+def load_loop(loop: Any, arguments: tuple[Any, ...]) -> bool:
+    """Load a `compiled` function for these argument types from the disk cache, if it is there."""
+    if arguments in loop.overloads:
+        return True
+    if loop._cache.load_overload(arguments, loop.targetctx) is None:
+        return False
+    loop.compile(arguments)
+    return True
+
+
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a kernel: no GIL, cached on disk, IEEE semantics for NaN and inf."""
     dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_FASTMATH)(
@@ -75,8 +92,8 @@ def compiled(function: Callable[..., Any]) -> Any:
 def _without_loop_vectorization() -> Iterator[None]:
     """Compile without LLVM's loop vectorizer.
 
-    The innermost loops here run over 3, 6 or a dozen numbers; vectorized bodies with their prologues and
-    remainders make the whole simulation a quarter slower.
+    The innermost loops here run over 3, 6 or a dozen numbers; vectorized bodies with their
+    prologues and remainders make the whole simulation a quarter slower.
     """
     with global_compiler_lock:
         before = numba.config.LOOP_VECTORIZE
@@ -85,6 +102,15 @@ def _without_loop_vectorization() -> Iterator[None]:
             yield
         finally:
             numba.config.LOOP_VECTORIZE = before
+
+
+class _NotCached(Exception):
+    """Raised instead of compiling."""
+
+
+class _CachedOnly(CFunc):
+    def _compile_uncached(self) -> Any:
+        raise _NotCached
 
 
 class EntryPoint:
@@ -100,20 +126,35 @@ class EntryPoint:
         self._signature = signature
         self._compiled: CFunc | None = None
 
+    def _make(self, kind: type[CFunc]) -> CFunc:
+        # This is numba.cfunc(signature, cache=True, ...) with the cache stamped before it is
+        # looked up.
+        entry = kind(
+            self._function,
+            normalize_signature(self._signature),
+            locals={},
+            options={"nopython": True, "error_model": "numpy", "fastmath": _FASTMATH},
+        )
+        entry.enable_caching()
+        _stamp_cache(entry)
+        return entry
+
+    def load(self) -> bool:
+        """Load the code from the disk cache if it is there; False if it must be compiled."""
+        if self._compiled is None:
+            entry = self._make(_CachedOnly)
+            try:
+                entry.compile()
+            except _NotCached:
+                return False
+            self._compiled = entry
+        return True
+
     @property
     def address(self) -> int:
         """Address of the C function, valid for the life of the process."""
         if self._compiled is None:
-            # This is numba.cfunc(signature, cache=True, ...) with the cache stamped before it is
-            # looked up.
-            entry = CFunc(
-                self._function,
-                normalize_signature(self._signature),
-                locals={},
-                options={"nopython": True, "error_model": "numpy", "fastmath": _FASTMATH},
-            )
-            entry.enable_caching()
-            _stamp_cache(entry)
+            entry = self._make(CFunc)
             with _without_loop_vectorization():
                 entry.compile()
             self._compiled = entry

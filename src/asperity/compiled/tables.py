@@ -22,7 +22,7 @@ from numba.np.arrayobj import make_array, populate_array
 
 __all__ = ["Layout", "Table"]
 
-_DTYPES = {
+_DTYPES: dict[str, tuple[Any, np.dtype[Any]]] = {
     "f8": (types.float64, np.dtype(np.float64)),
     "i8": (types.int64, np.dtype(np.int64)),
     "i4": (types.int32, np.dtype(np.int32)),

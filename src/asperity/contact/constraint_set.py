@@ -1,4 +1,4 @@
-"""The constraint set: scalar constraints (limits, equalities, dry friction, actuators) at one state.
+"""The constraint set: limits, equalities, dry friction and actuators, scalar, at one state.
 
 Each constraint is one row with a Jacobian over at most two kinematic trees, in solver velocities
 (see `asperity.contact.contact_set` for spatial trees):

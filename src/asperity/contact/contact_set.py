@@ -7,15 +7,15 @@ signed distance is negative where the geoms overlap. The contact velocity is tha
 in the contact frame, with the axes (tangent 1, tangent 2, normal), so a positive third component
 separates. Impulses and forces are those on B; A receives their opposite.
 
-Bodies appear as *links*: a moving body that touches something. A link's spatial velocity is (angular,
-linear) in world axes, the linear part taken at the centre of mass of the link's kinematic tree
-(the reference point of MuJoCo's ``cdof``). With it the contact velocity is
+Bodies appear as *links*: a moving body that touches something. A link's spatial velocity is
+(angular, linear) in world axes, the linear part taken at the centre of mass of the link's kinematic
+tree (the reference point of MuJoCo's ``cdof``). With it the contact velocity is
 
     v_c = jacobian_b · V_b − jacobian_a · V_a + surface_velocity,
 
-where a side that is fixed to the world has link −1 and no term. A link belongs to a tree. If the tree is
-*spatial* (one free body), its solver velocity is V itself; otherwise V is the sum over the degrees
-of freedom between the link and the world, ``V = Σ chain_column[i] · v[chain_dof[i]]``.
+where a side that is fixed to the world has link −1 and no term. A link belongs to a tree. If the
+tree is *spatial* (one free body), its solver velocity is V itself; otherwise V is the sum over the
+degrees of freedom between the link and the world, ``V = Σ chain_column[i] · v[chain_dof[i]]``.
 """
 
 from __future__ import annotations

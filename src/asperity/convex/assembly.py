@@ -1,7 +1,7 @@
 """Assembly of the Hessian ``A + Jᵀ G J`` into the blocks of the factorization.
 
-Contacts of the same two bodies are gathered first: their 6 × 6 spatial Hessians add up, and only the
-sum goes through the bodies' chains of joints. For free bodies it is added as it is.
+Contacts of the same two bodies are gathered first: their 6 × 6 spatial Hessians add up, and only
+the sum goes through the bodies' chains of joints. For free bodies it is added as it is.
 """
 
 from __future__ import annotations

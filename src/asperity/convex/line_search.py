@@ -55,8 +55,8 @@ def line_search(problem, _unused):
     contacts and rows at α = 0, from ``tolerance[1]`` the part of |ℓ'(0)| at which to stop, and
     ``v*``, ``dv*``, ``row_u`` and ``row_du``.
 
-    Returns the number of evaluations, and α in ``search[3]``: 0 < α ≤ 1, or 0 if ℓ does not decrease
-    along the direction within round-off.
+    Returns the number of evaluations, and α in ``search[3]``: 0 < α ≤ 1, or 0 if ℓ does not
+    decrease along the direction within round-off.
     """
     island = _problem(problem, "island")
     search = _problem(problem, "search")

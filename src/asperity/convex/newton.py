@@ -170,7 +170,8 @@ def _solve_island(problem, contacts, rows, have_factors):
     best = np.inf
     stalled = 0
     factor_island = _problem(problem, "factor_island")
-    # Factors of an earlier solve serve if the graph is the same one and this island had been factorized.
+    # Factors of an earlier solve serve if the graph is the same one and this island had been
+    # factorized.
     fresh = have_factors and factor_island[listed[first]] == last - first
     for iteration in range(limits[0] + 1):
         cost = evaluate_contacts(problem, contact_range[0], contact_range[1])

@@ -2,11 +2,12 @@
 
     min over v of  ½ vᵀ A v − rᵀ v + Σ_contacts ℓ_i(J_i v + b_i) + Σ_rows ℓ_j(J_j v)
 
-A is block diagonal over kinematic trees. Velocities are *solver velocities*: generalized velocities,
-except that a free body uses its spatial velocity at its centre of mass in world axes.
+A is block diagonal over kinematic trees. Velocities are *solver velocities*: generalized
+velocities, except that a free body uses its spatial velocity at its centre of mass in world axes.
 
-Everything that Newton's method evaluates per contact is stored field by field ("structure of arrays")
-and sorted by island, so that the potentials and the line search run over contiguous memory.
+Everything that Newton's method evaluates per contact is stored field by field ("structure of
+arrays") and sorted by island, so that the potentials and the line search run over contiguous
+memory.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""ICF: one convex step with lagged friction, the building block of CENIC (CENIC IV; method ``icf``).
+"""ICF: one convex step with lagged friction, the building block of CENIC (IV; method ``icf``).
 
-    A = M_0 + δt D + δt² K,   r = M_0 v_0 + δt f_0 ,   v = argmin ½vᵀAv − rᵀv + Σ ℓ(Jv),   q = q_0 ⊕ δt v
+    A = M_0 + δt D + δt² K,                  r = M_0 v_0 + δt f_0,
+    v = argmin ½vᵀAv − rᵀv + Σ ℓ(Jv),        q = q_0 ⊕ δt v
 
-D and K are the damping and stiffness of joints, which makes linear springs and dampers implicit; f_0
-are all other smooth forces, with the springs' at q_0. Linear servos, limits and constraints enter as
-potentials (`asperity.convex.potentials`).
+D and K are the damping and stiffness of joints, which makes linear springs and dampers implicit;
+f_0 are all other smooth forces, with the springs' at q_0. Linear servos, limits and constraints
+enter as potentials (`asperity.convex.potentials`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from asperity.integrators.step_doubling import step_doubling_method
 from asperity.integrators.stepping import (
     advance_error_controlled,
     advance_fixed,
-    compile_loops,
 )
 from asperity.integrators.trapezoid import ERROR_ORDER as TRAPEZOID_ORDER
 from asperity.integrators.trapezoid import trapezoid_method
@@ -79,8 +78,9 @@ class Cenic(Integrator):
     max_step : float
         Largest step [s]; 0.1 as in the paper. The first attempt is a tenth of it.
     scheme : {"step-doubling", "trapezoid"}
-        First-order step doubling (robust, the default) or the second-order trapezoid, which conserves
-        energy better but rings in stiff contact (section V-B, VII-A).
+        First-order step doubling (robust, the default) or the second-order trapezoid, which
+        conserves energy better but rings in stiff contact (sections V-B, VII-A): use it with an
+        accuracy of 1e-3 or tighter.
     velocity_weight : float
         With w > 0, errors of velocity count as w·δt times their size, which notices slip that a
         position error of one step hides. 0 by default, as in the paper.
@@ -117,7 +117,6 @@ class Cenic(Integrator):
             )
 
     def prepare(self, world: World) -> None:
-        compile_loops()
         tolerance = max(self.tolerance_ratio * self.accuracy, _FIXED_TOLERANCE)
         _prepare_solver(world, tolerance, self.max_iterations, self.hessian_reuse)
         world.table.base_method = icf_method.address
@@ -165,7 +164,6 @@ class Icf(Integrator):
         _positive("max_iterations", self.max_iterations)
 
     def prepare(self, world: World) -> None:
-        compile_loops()
         _prepare_solver(world, self.tolerance, self.max_iterations, self.hessian_reuse)
         world.table.base_method = icf_method.address
         world.table.reals[LAST_STEP] = self.time_step

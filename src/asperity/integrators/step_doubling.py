@@ -2,8 +2,8 @@
 
 One step of size h and two of h/2 start from the same state; the two half steps are propagated, the
 difference estimates their error. The full step and the first half step share one evaluation of the
-model, which also survives a rejection. Warm starts are those of CENIC VI-A: the half step from the mean
-of beginning and full step, the second half step from the full step.
+model, which also survives a rejection. Warm starts are those of CENIC VI-A: the half step from the
+mean of beginning and full step, the second half step from the full step.
 """
 
 from __future__ import annotations

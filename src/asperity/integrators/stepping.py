@@ -1,14 +1,14 @@
 """Stepping loops: who chooses the step size, and what is accepted.
 
-The loops run whole stretches of time without Python. They return with a reason: the end is reached, a
-buffer must be emptied or enlarged, the budget of steps is used up (so that Python can show progress
-or honour an interrupt), or something failed. In every case the current state is the last accepted one.
+The loops run whole stretches of time without Python. They return with a reason: the end is reached,
+a buffer must be emptied or enlarged, the budget of steps is used up (so that Python can show
+progress or honour an interrupt), or something failed. In every case the current state is the last
+accepted one.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from asperity.compiled import compiled
 from asperity.compiled.calls import call_method, call_ppdpp
@@ -36,7 +36,6 @@ __all__ = [
     "STEP_TOO_SMALL",
     "advance_error_controlled",
     "advance_fixed",
-    "compile_loops",
     "error_norm",
 ]
 
@@ -61,8 +60,9 @@ _state = STATE.get
 
 @compiled
 def _all_finite(values):
-    # Not np.isfinite, which the reassociation of sums can turn into a constant.
-    for value in values:
+    # Not np.isfinite, which the reassociation of sums can turn into a constant. Numba compiles no
+    # all() over a generator.
+    for value in values:  # noqa: SIM110
         if not abs(value) <= _LARGEST:
             return False
     return True
@@ -193,7 +193,6 @@ def advance_error_controlled(world, method, order, end, budget):
     A step whose error exceeds the accuracy, whose solver does not converge or whose result is not
     finite is rejected and tried again with a smaller step.
     """
-    plant = _world(world, "plant")
     current = _world(world, "current")
     following = _world(world, "following")
     reals = _state(current, "reals")
@@ -219,7 +218,7 @@ def advance_error_controlled(world, method, order, end, budget):
             limited = remaining < _ARTIFICIAL * ideal
         smallest = max(options[SMALLEST_STEP], 1e-14 * max(1.0, abs(reals[TIME])))
         code = call_method(method, world, current, following, h)
-        if code == NOT_CONVERGED or code == NON_FINITE:
+        if code in (NOT_CONVERGED, NON_FINITE):
             error = np.inf
         elif code != OK:
             return code
@@ -236,7 +235,7 @@ def advance_error_controlled(world, method, order, end, budget):
             continue
         ints[REJECTIONS] += 1
         if h <= smallest:
-            if code == NON_FINITE or code == NOT_CONVERGED:
+            if code in (NON_FINITE, NOT_CONVERGED):
                 return code
             return STEP_TOO_SMALL
         options[NEXT_STEP] = max(new, smallest)
@@ -254,13 +253,3 @@ def position_difference(plant, first, second, out):
         _state(first, "qpos").ctypes.data,
         _state(second, "qpos").ctypes.data,
     )
-
-
-def compile_loops() -> None:
-    """Compile the loops before they are called."""
-    for loop, arguments in (
-        (advance_fixed, "iiffi"),
-        (advance_error_controlled, "iiifi"),
-    ):
-        kinds = {"i": types.int64, "f": types.float64}
-        loop.compile(tuple(kinds[kind] for kind in arguments))

@@ -2,12 +2,14 @@
 
 A full ICF step gives x̂. With bars for means of beginning and x̂, and hats for x̂,
 
-    (M_0 + M̂ + δt D + ½ δt² K)(v − v_0) = δt (f_0 + f̂) + ... + j_0 + Ĵᵀ γ(Ĵ v),   q = q_0 ⊕ ½ δt (v + v_0),
+    (M_0 + M̂ + δt D + ½ δt² K)(v − v_0) = δt (f_0 + f̂) + ... + j_0 + Ĵᵀ γ(Ĵ v),
+    q = q_0 ⊕ ½ δt (v + v_0),
 
 twice the momentum balance, so that the potentials enter unscaled. Their elastic forces are stepped
-backwards from x̂ (f_e0 = f_e(q̂) + δt k v̂_n), linear springs and dampers of joints follow the implicit
-trapezoid rule, and j_0 are the impulses δt·f of the continuous laws at the beginning (for limits and
-equalities, which have none, those of the full step). The difference to x̂ estimates the error.
+backwards from x̂ (f_e0 = f_e(q̂) + δt k v̂_n), linear springs and dampers of joints follow the
+implicit trapezoid rule, and j_0 are the impulses δt·f of the continuous laws at the beginning (for
+limits and equalities, which have none, those of the full step). The difference to x̂ estimates the
+error.
 """
 
 from __future__ import annotations

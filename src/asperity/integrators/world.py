@@ -1,13 +1,15 @@
 """The world: everything that methods and stepping loops share, as one table.
 
-A *method* is a compiled function ``code = method(world, source, target, h)`` that advances the state at
-address ``source`` by h [s] into ``target`` and fills ``error``, the difference of two solutions, if it
-has an estimate. It may use the ``guess`` of the end velocity if ``ints[HAS_GUESS]`` is set. A
-*stepping* decides on h and on what is accepted. Codes below `REFUSED` are good.
+A *method* is a compiled function ``code = method(world, source, target, h)`` that advances the
+state at address ``source`` by h [s] into ``target`` and fills ``error``, the difference of two
+solutions, if it has an estimate. It may use the ``guess`` of the end velocity if
+``ints[HAS_GUESS]`` is set. A *stepping* decides on h and on what is accepted. Codes below `REFUSED`
+are good.
 """
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 
 from asperity.compiled import Layout, Table
@@ -103,13 +105,13 @@ class World:
         Where the current state, and the intermediate states of a step, are evaluated.
     """
 
-    def __init__(self, plant: Plant, data: object, scratch: object) -> None:
+    def __init__(self, plant: Plant, data: mujoco.MjData, scratch: mujoco.MjData) -> None:
         model = plant.model
         self.plant = plant
-        self.current: State = plant.new_state(data)  # type: ignore[arg-type]
-        self.following: State = plant.new_state(scratch, contacts=1)  # type: ignore[arg-type]
-        self.half: State = plant.new_state(scratch)  # type: ignore[arg-type]
-        self.full: State = plant.new_state(scratch)  # type: ignore[arg-type]
+        self.current: State = plant.new_state(data)
+        self.following: State = plant.new_state(scratch, contacts=1)
+        self.half: State = plant.new_state(scratch)
+        self.full: State = plant.new_state(scratch)
         self.contact_capacity = 256
         self.row_capacity = len(self.current.rows.kind)
         self.problem: Table = new_problem(

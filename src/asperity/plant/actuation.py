@@ -4,10 +4,10 @@ An actuator whose force is linear in length l and velocity, for its present inpu
 
     f = (g_0 + g_1 l + g_2 l̇) u + b_0 + b_1 l + b_2 l̇,
 
-is linear feedback with k_p = −(g_1 u + b_1) and k_d = −(g_2 u + b_2). Position and velocity servos are
-of this kind. They become ``ACTUATOR`` rows, which the convex methods integrate implicitly and whose
-effort limits are exact. The rest of MuJoCo's actuators (motors, muscles, ...) act through MuJoCo's own
-forces at the beginning of the step.
+is linear feedback with k_p = −(g_1 u + b_1) and k_d = −(g_2 u + b_2). Position and velocity servos
+are of this kind. They become ``ACTUATOR`` rows, which the convex methods integrate implicitly and
+whose effort limits are exact. The rest of MuJoCo's actuators (motors, muscles, ...) act through
+MuJoCo's own forces at the beginning of the step.
 """
 
 from __future__ import annotations

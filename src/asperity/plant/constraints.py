@@ -54,8 +54,8 @@ def _to_solver_row(plant, state, tree):
 def add_row(plant, state, kind, source):
     """Append a row whose generalized Jacobian is in ``dof_row`` (which is zeroed again).
 
-    Returns the row's index, ``−1`` if the constraint set is full, ``−2`` if the row has more than two
-    trees, ``−3`` if it is zero (and was dropped).
+    Returns the row's index, ``−1`` if the constraint set is full, ``−2`` if the row has more than
+    two trees, ``−3`` if it is zero (and was dropped).
     """
     rows = _state(state, "rows")
     counts = _rows(rows, "counts")
@@ -157,6 +157,16 @@ def add_joint_rows(plant, state):
 
 
 @compiled
+def _is_of_one_dof_joint(plant):
+    """Whether the limit in ``dof_row`` is one that `add_joint_rows` has written already."""
+    dense = _plant(plant, "dof_row")
+    found = False
+    for dof in _plant(plant, "limit_dof"):
+        found = found or dense[dof] != 0.0
+    return found
+
+
+@compiled
 def add_mujoco_rows(plant, state):
     """Append MuJoCo's rows of equalities, ball-joint limits, tendon limits and tendon friction."""
     rows = _state(state, "rows")
@@ -192,7 +202,6 @@ def add_mujoco_rows(plant, state):
     nv = dense.size
     for i in range(count):
         kind = load_int(types + 4 * i)
-        nonzeros = 0
         if _plant(plant, "sparse_rows"):
             nonzeros = load_int(rownnz + 4 * i)
             at = load_int(rowadr + 4 * i)
@@ -200,15 +209,10 @@ def add_mujoco_rows(plant, state):
                 dense[load_int(colind + 4 * e)] = load_double(jacobian + 8 * e)
         else:
             for j in range(nv):
-                value = load_double(jacobian + 8 * (i * nv + j))
-                dense[j] = value
-                if value != 0.0:
-                    nonzeros += 1
-        one_dof_limit = kind == _MJ_LIMIT_JOINT and nonzeros <= 1
-        if (
-            kind == _MJ_EQUALITY
-            or kind == _MJ_LIMIT_TENDON
-            or (kind == _MJ_LIMIT_JOINT and not one_dof_limit)
+                dense[j] = load_double(jacobian + 8 * (i * nv + j))
+        one_dof_limit = kind == _MJ_LIMIT_JOINT and _is_of_one_dof_joint(plant)
+        if kind in (_MJ_EQUALITY, _MJ_LIMIT_TENDON) or (
+            kind == _MJ_LIMIT_JOINT and not one_dof_limit
         ):
             row = add_row(plant, state, EQUALITY if kind == _MJ_EQUALITY else LIMIT, i)
         elif kind == _MJ_FRICTION_TENDON:

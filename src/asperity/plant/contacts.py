@@ -26,7 +26,7 @@ _contacts = CONTACT_SET.get
 
 @compiled
 def _link_of(plant, state, contacts, body):
-    """The link of a body, made if it is new; −1 for a body fixed to the world, −2 if none is left."""
+    """The link of a body, made if new; −1 for a body fixed to the world, −2 if none is left."""
     tree = _plant(plant, "body_tree")[body]
     if tree < 0:
         return -1

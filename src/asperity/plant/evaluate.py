@@ -164,6 +164,7 @@ def _free_body_forces(plant, state):
     mass = _state(state, "mass")
     force = _state(state, "force")
     velocity = _state(state, "velocity")
+    qvel = _state(state, "qvel")
     gravity = _plant(plant, "gravity")
     tree_start = _plant(plant, "tree_start")
     block_start = _plant(plant, "block_start")
@@ -179,8 +180,15 @@ def _free_body_forces(plant, state):
         force[s] += hy * z - hz * y
         force[s + 1] += hz * x - hx * z
         force[s + 2] += hx * y - hy * x
-        for a in range(3):
-            force[s + 3 + a] += mass[block + 21] * gravity[a]
+        # A step maps velocities at the centre of mass back to the joint's with the lever arm c of
+        # its beginning; that arm turns, hence m ω × (ω × c).
+        u = velocity[s + 3] - qvel[s]
+        v = velocity[s + 4] - qvel[s + 1]
+        w = velocity[s + 5] - qvel[s + 2]
+        m = mass[block + 21]
+        force[s + 3] += m * (gravity[0] - (y * w - z * v))
+        force[s + 4] += m * (gravity[1] - (z * u - x * w))
+        force[s + 5] += m * (gravity[2] - (x * v - y * u))
 
 
 @compiled

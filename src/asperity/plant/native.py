@@ -1,7 +1,7 @@
 """MuJoCo as compiled code sees it: addresses of its functions, offsets in its structs.
 
-MuJoCo describes its own C structs (``mujoco.introspect``). Their layouts are rebuilt with ctypes and
-checked against values read through the Python bindings, so that a MuJoCo with other layouts is
+MuJoCo describes its own C structs (``mujoco.introspect``). Their layouts are rebuilt with ctypes
+and checked against values read through the Python bindings, so that a MuJoCo with other layouts is
 refused instead of being misread.
 """
 

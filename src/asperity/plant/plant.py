@@ -344,8 +344,8 @@ class Plant:
 class State:
     """A state of the plant and the snapshot of its mechanics.
 
-    ``table`` holds the arrays; ``contacts`` and ``rows`` are the tables of its contact and constraint
-    sets, which `grow_contacts` and `grow_rows` enlarge.
+    ``table`` holds the arrays; ``contacts`` and ``rows`` are the tables of its contact and
+    constraint sets, which `grow_contacts` and `grow_rows` enlarge.
     """
 
     def __init__(self, plant: Plant, data: mujoco.MjData, contacts: int, rows: int) -> None:

@@ -29,8 +29,9 @@ def step(
     Parameters
     ----------
     model, data : mujoco.MjModel, mujoco.MjData
-        As for ``mj_step``; state, controls, applied forces and mocap poses are read from ``data``, which
-        afterwards holds the new state with all derived quantities, sensors and contact forces.
+        As for ``mj_step``; state, controls, applied forces and mocap poses are read from ``data``,
+        which afterwards holds the new state with all derived quantities, sensors and contact
+        forces.
     nstep : int
         Number of time steps.
     integrator : Integrator, optional

@@ -1,7 +1,7 @@
 """Publication of a state into MjData: derived quantities, contact forces, sensors.
 
-After a publication MjData is what ``mj_forward`` would leave at the present state, with the accelerations
-and constraint forces of Asperity's contact model: those that act over the next step.
+After a publication MjData is what ``mj_forward`` would leave at the present state, with the
+accelerations and constraint forces of Asperity's contact model: those that act over the next step.
 """
 
 from __future__ import annotations

@@ -22,11 +22,12 @@ from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import Cenic, Integrator
 from asperity.integrators import world as codes
 from asperity.integrators.stepping import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
-from asperity.integrators.world import LAST_STEP, NEXT_STEP, RECORDS, REJECTIONS, STEPS, World
+from asperity.integrators.world import NEXT_STEP, RECORDS, REJECTIONS, STEPS, World
 from asperity.plant.layouts import TIME
 from asperity.plant.loading import LoadReport, check_supported, load_model
 from asperity.plant.materials import ContactParameters
 from asperity.plant.plant import Plant
+from asperity.simulator.compilation import compile_kernels
 from asperity.simulator.publish import contact_impulses, publish
 from asperity.simulator.report import Report, Statistics
 
@@ -48,7 +49,8 @@ _STATUS = {
 class Contacts(NamedTuple):
     """Contacts of a state, n of them.
 
-    Normals point from the first geom to the second, forces act on the second geom; both in world axes.
+    Normals point from the first geom to the second, forces act on the second geom; both are in
+    world axes.
     """
 
     geom: np.ndarray
@@ -77,11 +79,11 @@ class Simulator:
     integrator : Integrator
         How to advance; ``Cenic(accuracy=1e-3)`` by default.
     contact : ContactParameters, optional
-        Contact parameters; what it leaves open comes from the model's ``<custom>`` elements, then from
-        defaults.
+        Contact parameters; what it leaves open comes from the model's ``<custom>`` elements, then
+        from defaults.
     control : callable, optional
-        ``control(model, data)`` writes ``data.ctrl`` (or applied forces) and is called at the start and
-        then every ``control_period``; between calls the controls are held.
+        ``control(model, data)`` writes ``data.ctrl`` (or applied forces) and is called at the start
+        and then every ``control_period``; between calls the controls are held.
     control_period : float, optional
         Time between control calls [s]; the model's ``timestep`` by default.
     data : mujoco.MjData, optional
@@ -94,10 +96,10 @@ class Simulator:
 
     Notes
     -----
-    ``data`` after each call is what ``mj_forward`` would leave at the present state: kinematics, sensors,
-    accelerations, and contact forces where ``mj_contactForce`` reads them, from Asperity's contact
-    model over the next step. A user may change ``data.qpos``, ``qvel``, ``ctrl``, applied forces and mocap
-    poses between calls, as with ``mj_step``.
+    ``data`` after each call is what ``mj_forward`` would leave at the present state: kinematics,
+    sensors, accelerations, and contact forces where ``mj_contactForce`` reads them, from Asperity's
+    contact model over the next step. A user may change ``data.qpos``, ``qvel``, ``ctrl``, applied
+    forces and mocap poses between calls, as with ``mj_step``.
     """
 
     def __init__(
@@ -122,6 +124,7 @@ class Simulator:
             math.isfinite(control_period) and control_period > 0
         ):
             raise ModelError(f"control_period must be positive, got {control_period}.")
+        compile_kernels()
         self.plant = Plant(self.model, ContactParameters() if contact is None else contact)
         self.data = mujoco.MjData(self.model) if data is None else data
         self.integrator = integrator
@@ -135,7 +138,7 @@ class Simulator:
         integrator.prepare(self.world)
         self._wall_time = 0.0
         self._pace = 100  # attempted steps per return to Python
-        self._next_control = float(self.data.time)
+        self._start_control(float(self.data.time))
         self._last_tick = 0.0  # wall time of the last call of a progress callback [s]
         self._shadow = np.empty(0)
         self._sync()
@@ -234,8 +237,8 @@ class Simulator:
         Raises
         ------
         ModelError
-            If the time, the state or a control is not finite, or the time is in the past. Nothing has
-            then changed.
+            If the time, the state or a control is not finite, or the time is in the past. Nothing
+            has then changed.
         KeyboardInterrupt
             Passed on; the state is that of the last accepted step.
         """
@@ -278,7 +281,7 @@ class Simulator:
         for state in (world.current, world.half, world.full):
             state.table.ints[1] = 0
         self._wall_time = 0.0
-        self._next_control = float(self.data.time)
+        self._start_control(float(self.data.time))
         self.integrator.prepare(world)
         self._shadow = np.empty(0)
         self._sync()
@@ -341,20 +344,28 @@ class Simulator:
                 )
         raise ModelError(f"data.time is {self.data.time}; it must be finite.")
 
+    def _start_control(self, time: float) -> None:
+        """Let the control's sampling times begin at ``time`` [s]."""
+        self._control_start = time
+        self._control_calls = 0
+
+    @property
+    def _next_control(self) -> float:
+        # A product, not a sum: sampling times must not drift by round-off.
+        return self._control_start + self._control_calls * self.control_period
+
     def _call_control(self) -> None:
         assert self.control is not None
         self.control(self.model, self.data)
         self._sync()
-        self._next_control += self.control_period
-        if self._next_control <= self.data.time:
-            self._next_control = self.data.time + self.control_period
+        elapsed = (self.data.time - self._control_start) / self.control_period
+        self._control_calls = max(self._control_calls, int(elapsed + 0.5)) + 1
 
     def _advance(self, end: float, progress: Callable[[Simulator], None] | None) -> Status:
         while self.data.time < end:
             stop = end
             if self.control is not None:
-                # Half a microsecond of grace for sums of periods.
-                if self.data.time >= self._next_control - 5e-7:
+                if self.data.time >= self._next_control - 1e-9 * self.control_period:
                     self._call_control()
                 stop = min(end, max(self._next_control, self.data.time))
             status = self._run_to(stop, progress)
@@ -409,7 +420,11 @@ class Simulator:
         data.qvel[:] = current.qvel
         data.act[:] = current.act
         data.time = current.reals[TIME]
-        self._force_step = float(self.world.table.reals[LAST_STEP])
+        # Forces are those over the next step, or over a model's timestep if that is shorter.
+        fixed = self.integrator.time_step
+        self._force_step = (
+            min(self.step_size, float(self.model.opt.timestep)) if fixed is None else fixed
+        )
         counters = self.world.problem.statistics.copy()
         publish(self.world, self._force_step)
         # What publication solves is not the integrator's work.

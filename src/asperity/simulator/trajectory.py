@@ -189,7 +189,8 @@ def simulate(
         Times to return; the steps do not stop there, the states are interpolated. By default every
         accepted step is returned.
     contact_forces : bool
-        Record contacts and their forces at every time of ``save_at``, which makes the steps end there.
+        Record contacts and their forces at every time of ``save_at``, which makes the steps end
+        there.
     progress : callable, optional
         See `Simulator.advance_to`.
 
@@ -235,7 +236,7 @@ def simulate(
                 raise ModelError(f"{name} must have shape {target.shape}, got {array.shape}.")
             target[:] = array
     data.time = begin
-    simulator._next_control = begin
+    simulator._start_control(begin)
     simulator.start_record()
     status = Status.SUCCESS
     message = status.message

@@ -12,8 +12,8 @@ actuator (CENIC IV-E, equations 19 and 20, written so that the cost is continuou
     y(u) = b − c u,  c = δt k_p + k_d,  γ = δt clamp(y; e_l, e_u)
     ℓ = δt F(y)/c,  F' = clamp;   for c = 0  ℓ = −δt clamp(b) u
 
-Per row the kernels keep ``target`` (v̂, v_s² or b), ``gain`` (1/R, δt f or c), ``lower`` and ``upper``
-(effort limits [N] times δt).
+Per row the kernels keep ``target`` (v̂, v_s² or b), ``gain`` (1/R, δt f or c), ``lower`` and
+``upper`` (effort limits [N] times δt).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def prepare_rows(problem, rows, step, nrow, backward):
     """Fill the numbers of every row from ``u``, the row velocities at the rows' own state.
 
     That state is the beginning of the step, or, with ``backward``, an estimate of its end. Then the
-    constraints are stepped back, c_0 = ĉ − δt û, as the contacts' elastic forces are, and servos see
-    the position of the trapezoid rule, ĉ + ½ δt (u + u_0) − δt û with ``du`` holding u_0.
+    constraints are stepped back, c_0 = ĉ − δt û, as the contacts' elastic forces are, and servos
+    see the position of the trapezoid rule, ĉ + ½ δt (u + u_0) − δt û with ``du`` holding u_0.
     """
     order = _problem(problem, "row")
     kind = _problem(problem, "row_kind")
@@ -67,7 +67,7 @@ def prepare_rows(problem, rows, step, nrow, backward):
         r = order[i]
         what = row_kind[r]
         kind[i] = what
-        if what == EQUALITY or what == LIMIT:
+        if what in (EQUALITY, LIMIT):
             start = position[r] - step * u[i] if backward else position[r]
             target[i] = -start / (step + tau)
             compliance = (
@@ -110,7 +110,7 @@ def _actuator_cost(y, gain, lower, upper):
 @compiled
 def _row(kind, u, target, gain, lower, upper):
     """Cost, impulse and curvature of one row at velocity u."""
-    if kind == EQUALITY or kind == LIMIT:
+    if kind in (EQUALITY, LIMIT):
         gap = target - u
         if kind == LIMIT and gap <= 0.0:
             return 0.0, 0.0, 0.0
