@@ -17,6 +17,7 @@ from typing import Any
 
 import numba
 from numba import types
+from numba.core import config
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
@@ -96,12 +97,12 @@ def _without_loop_vectorization() -> Iterator[None]:
     prologues and remainders make the whole simulation a quarter slower.
     """
     with global_compiler_lock:
-        before = numba.config.LOOP_VECTORIZE
-        numba.config.LOOP_VECTORIZE = 0
+        before = vars(config)["LOOP_VECTORIZE"]
+        vars(config)["LOOP_VECTORIZE"] = 0
         try:
             yield
         finally:
-            numba.config.LOOP_VECTORIZE = before
+            vars(config)["LOOP_VECTORIZE"] = before
 
 
 class _NotCached(Exception):
@@ -158,7 +159,9 @@ class EntryPoint:
             with _without_loop_vectorization():
                 entry.compile()
             self._compiled = entry
-        return int(self._compiled.address)
+        address = self._compiled.address
+        assert address is not None
+        return int(address)
 
     @property
     def was_cached(self) -> bool:

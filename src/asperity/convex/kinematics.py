@@ -1,7 +1,7 @@
 """Velocities of contacts and rows, and the generalized impulses that they return.
 
-Vectors given to these kernels have the problem's length, ``nv`` and six places per link behind that:
-shorter ones would be written beyond their end.
+Vectors given to these kernels have the problem's length, ``nv`` and six places per link behind
+that: shorter ones would be written beyond their end.
 """
 
 from __future__ import annotations

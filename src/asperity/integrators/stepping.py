@@ -96,7 +96,9 @@ def _accept(world, time, step):
         act[i] = new_act[i]
     _state(current, "reals")[TIME] = time
     _state(current, "ints")[0] = 0
-    _world(world, "reals")[LAST_STEP] = step
+    options = _world(world, "reals")
+    # A remainder of a step, to meet a time, says nothing about the steps that are being taken.
+    options[LAST_STEP] = max(step, 0.1 * options[LAST_STEP])
     ints = _world(world, "ints")
     ints[STEPS] += 1
     if ints[RECORDS] >= 0:

@@ -22,7 +22,15 @@ from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import Cenic, Integrator
 from asperity.integrators import world as codes
 from asperity.integrators.stepping import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
-from asperity.integrators.world import NEXT_STEP, RECORDS, REJECTIONS, STEPS, World
+from asperity.integrators.world import (
+    GRAPH_STATE,
+    LAST_STEP,
+    NEXT_STEP,
+    RECORDS,
+    REJECTIONS,
+    STEPS,
+    World,
+)
 from asperity.plant.layouts import TIME
 from asperity.plant.loading import LoadReport, check_supported, load_model
 from asperity.plant.materials import ContactParameters
@@ -143,6 +151,7 @@ class Simulator:
         self._shadow = np.empty(0)
         self._sync()
         self._publish()
+        self._clear_counters()
 
     # -- the user's surface ------------------------------------------------------------------
 
@@ -273,19 +282,24 @@ class Simulator:
             mujoco.mj_resetData(self.model, self.data)
         else:
             mujoco.mj_resetDataKeyframe(self.model, self.data, find_keyframe(self.model, keyframe))
-        world = self.world
-        world.problem.statistics[:] = 0
-        world.problem.residuals[:] = 0.0
-        world.table.ints[STEPS] = 0
-        world.table.ints[REJECTIONS] = 0
-        for state in (world.current, world.half, world.full):
-            state.table.ints[1] = 0
-        self._wall_time = 0.0
         self._start_control(float(self.data.time))
-        self.integrator.prepare(world)
+        self.integrator.prepare(self.world)
         self._shadow = np.empty(0)
         self._sync()
         self._publish()
+        self._clear_counters()
+
+    def _clear_counters(self) -> None:
+        world = self.world
+        world.problem.statistics[:] = 0
+        world.problem.residuals[:] = 0.0
+        for counter in (STEPS, REJECTIONS):
+            world.table.ints[counter] = 0
+        # The graph at hand is known by its state's number of evaluations, which starts anew.
+        world.table.ints[GRAPH_STATE] = 0
+        for state in (world.current, world.half, world.full):
+            state.table.ints[1] = 0
+        self._wall_time = 0.0
 
     # -- inside ------------------------------------------------------------------------------
 
@@ -311,7 +325,8 @@ class Simulator:
         )
         if len(flat) == len(self._shadow) and np.array_equal(flat, self._shadow):
             return
-        if not np.all(np.isfinite(flat)):
+        # MuJoCo silently replaces controls beyond mjMAXVAL by zero.
+        if not np.all(np.isfinite(flat)) or np.any(np.abs(data.ctrl) > mujoco.mjMAXVAL):
             self._refuse(inputs)
         current = self.world.current.table
         current.qpos[:] = data.qpos
@@ -332,7 +347,8 @@ class Simulator:
 
     def _refuse(self, inputs: list[tuple[str, np.ndarray]]) -> None:
         for name, values in inputs:
-            bad = np.argwhere(~np.isfinite(values))
+            limit = mujoco.mjMAXVAL if name == "ctrl" else np.inf
+            bad = np.argwhere(~(np.isfinite(values) & (np.abs(values) <= limit)))
             if len(bad):
                 index = ", ".join(str(int(i)) for i in bad[0])
                 owner = ""
@@ -340,7 +356,8 @@ class Simulator:
                     label = self.model.actuator(int(bad[0][0])).name
                     owner = f" (actuator {label!r})" if label else ""
                 raise ModelError(
-                    f"data.{name}[{index}]{owner} is {values[tuple(bad[0])]}; it must be finite."
+                    f"data.{name}[{index}]{owner} is {values[tuple(bad[0])]}; it must be finite"
+                    + (f" and at most {mujoco.mjMAXVAL:g}." if name == "ctrl" else ".")
                 )
         raise ModelError(f"data.time is {self.data.time}; it must be finite.")
 
@@ -420,11 +437,7 @@ class Simulator:
         data.qvel[:] = current.qvel
         data.act[:] = current.act
         data.time = current.reals[TIME]
-        # Forces are those over the next step, or over a model's timestep if that is shorter.
-        fixed = self.integrator.time_step
-        self._force_step = (
-            min(self.step_size, float(self.model.opt.timestep)) if fixed is None else fixed
-        )
+        self._force_step = float(self.world.table.reals[LAST_STEP])
         counters = self.world.problem.statistics.copy()
         publish(self.world, self._force_step)
         # What publication solves is not the integrator's work.
