@@ -93,7 +93,10 @@ class Row:
         if self.kind in (EQUALITY, LIMIT):
             stiff = max(step, 1e-4)
             tau = 0.1 * stiff / np.pi
-            self.target = -t.position[r] / (step + tau)
+            reach = step + tau
+            if self.kind == LIMIT and t.position[r] < 0.0:
+                reach = max(reach, 0.02)
+            self.target = -t.position[r] / reach
             # Period β δt_e and relaxation time τ, spread over δt and δt + τ.
             stiffness = (2.0 * np.pi / (0.1 * stiff)) ** 2 / t.inverse_mass[r]
             self.gain = stiffness * step * (step + tau)

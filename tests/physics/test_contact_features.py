@@ -53,7 +53,8 @@ def test_masks_decide_what_touches(mask: str, touches: bool) -> None:
 
 def _two_balls(sections: str) -> mujoco.MjModel:
     return compile_mjcf(
-        FLOOR + "".join(
+        FLOOR
+        + "".join(
             f"<body name='{n}' pos='{x} 0 0.1'><freejoint/>"
             f"<geom name='{n}' size='0.1' mass='1' friction='1'/></body>"
             for n, x in (("a", 0.0), ("b", 0.3))

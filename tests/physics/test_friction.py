@@ -43,9 +43,7 @@ def _start(
 
 @pytest.mark.parametrize("turn", TURNS)
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
-def test_a_block_creeps_below_the_friction_angle_as_the_law_says(
-    share: float, turn: float
-) -> None:
+def test_a_block_creeps_below_the_friction_angle_as_the_law_says(share: float, turn: float) -> None:
     # μ f(s) N = m g sin with f(s) = s/√(1+s²): s = share/√(1−share²) in units of v_s.
     slope = math.atan(share * MU)
     sim = _start(_incline(slope, turn), slope, asp.Icf(time_step=2e-3))
@@ -182,7 +180,9 @@ def test_a_moving_block_feels_dynamic_friction(setting: asp.Cenic | asp.Icf, tur
     assert coefficient == pytest.approx(DYNAMIC, rel=3e-3)
 
 
-def test_between_static_and_dynamic_friction_a_resting_block_stays_and_a_moving_one_slides() -> None:
+def test_between_static_and_dynamic_friction_a_resting_block_stays_and_a_moving_one_slides() -> (
+    None
+):
     slope = math.atan(0.5 * (STATIC + DYNAMIC))
     model = _incline(slope, 0.0)
     rest = _start(model, slope, asp.Cenic(accuracy=1e-4), STRIBECK)

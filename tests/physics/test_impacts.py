@@ -104,7 +104,12 @@ def test_no_rebound_is_faster_than_the_inverse_of_the_dissipation(
     )
     contact = asp.ContactParameters(stiffness=1e5, dissipation=dissipation)
     run = states(
-        model, 1.0, setting, qpos=[0, 0, 0.3, 1, 0, 0, 0], qvel=[0, 0, -speed, 0, 0, 0], contact=contact
+        model,
+        1.0,
+        setting,
+        qpos=[0, 0, 0.3, 1, 0, 0, 0],
+        qvel=[0, 0, -speed, 0, 0, 0],
+        contact=contact,
     )
     assert run.qpos[:, 2].min() < 0.1 + 1e-3  # it has touched
     assert run.qvel[:, 2].max() < 1 / dissipation

@@ -144,6 +144,7 @@ def add_joint_rows(plant, state):
         if row < 0:
             return ROWS_FULL
         position[row] = min(below, above) - limit_margin[k]
+        lower[row] = 0.0
     friction_dof = _plant(plant, "friction_dof")
     friction_force = _plant(plant, "friction_force")
     for k in range(friction_dof.size):
@@ -228,6 +229,7 @@ def add_mujoco_rows(plant, state):
         if row < 0:
             continue
         position[row] = load_double(positions + 8 * i)
+        lower[row] = 1.0 if kind == _MJ_LIMIT_JOINT else 0.0
         if kind != _MJ_EQUALITY:
             position[row] -= load_double(margins + 8 * i)
         if kind == _MJ_FRICTION_TENDON:

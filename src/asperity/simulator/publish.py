@@ -96,6 +96,9 @@ def publish(world: World, step: float) -> int:
             break
     if code != OK:
         return code
+    # What MuJoCo marks as computed once per forward pass must be computed again.
+    data.flg_energypos = data.flg_energyvel = False
+    data.flg_subtreevel = data.flg_rnepost = False
     mujoco.mj_camlight(model, data)
     if not world.plant.table.has_articulated_trees:
         mujoco.mj_makeM(model, data)

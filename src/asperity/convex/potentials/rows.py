@@ -6,7 +6,9 @@ equality, limit (CENIC IV-D, near-rigid regularisation of SAP V-B; w estimates J
     v̂ = −c_0 / (δt + τ),  τ = β δt_e/π,  R = β² δt_e² w / (4π² δt (δt + τ)),  β = 0.1
     equality ℓ = (u − v̂)²/(2R);  limit ℓ = (v̂ − u)₊²/(2R)
     The paper's equation 18 prints the stiffness with 4π² in the denominator; this is the form whose
-    period is β δt, as the text says. δt_e = max(δt, 10⁻⁴ s) bounds the stiffness of tiny steps.
+    period is β δt, as the text says. A limit that is violated already is restored in no less than
+    `LIMIT_RECOVERY`, which replaces δt + τ in v̂. δt_e = max(δt, 10⁻⁴ s) bounds the stiffness of
+    tiny steps.
 dry friction  ℓ = δt f (√(u² + v_s²) − v_s), the scalar case of the contacts' friction law
 actuator (CENIC IV-E, equations 19 and 20, written so that the cost is continuous)
     y(u) = b − c u,  c = δt k_p + k_d,  γ = δt clamp(y; e_l, e_u)
@@ -28,6 +30,13 @@ __all__ = ["NEAR_RIGID_PERIOD", "along_rows", "evaluate_rows", "prepare_rows", "
 
 NEAR_RIGID_PERIOD = 0.1
 """β: period of a near-rigid constraint in steps (CENIC IV-D)."""
+
+LIMIT_RECOVERY = 0.02
+"""Shortest time [s] in which a violated limit is restored.
+
+A limit only pushes: restored within one step, a joint that starts beyond its range would leave at
+the speed of that correction. 20 ms is the time constant of MuJoCo's default constraints.
+"""
 
 STIFFEST_STEP = 1e-4
 """Step size [s] below which limits and equalities do not get stiffer."""
@@ -69,7 +78,10 @@ def prepare_rows(problem, rows, step, nrow, backward):
         kind[i] = what
         if what in (EQUALITY, LIMIT):
             start = position[r] - step * u[i] if backward else position[r]
-            target[i] = -start / (step + tau)
+            reach = step + tau
+            if what == LIMIT and start < 0.0 and row_lower[r] != 1.0:
+                reach = max(reach, LIMIT_RECOVERY)
+            target[i] = -start / reach
             compliance = (
                 beta
                 * beta
