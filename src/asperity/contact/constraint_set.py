@@ -8,8 +8,8 @@ Each constraint is one row with a Jacobian over at most two kinematic trees, in 
 Kinds
 -----
 ``EQUALITY``   c = 0; ``position`` is the present violation [m or rad].
-``LIMIT``      c ≥ 0; ``position`` is the present distance to the limit [m or rad]; ``lower`` is 1 for
-               limits that are known only once they are violated (ball joints), else 0.
+``LIMIT``      c ≥ 0; ``position`` is the present distance to the limit [m or rad]; ``lower`` is 1
+               for limits that are known only once they are violated (ball joints), else 0.
 ``FRICTION``   dry friction of a joint or tendon; ``upper`` is the largest force [N or Nm],
                ``lower`` the velocity [m/s or rad/s] that regularises it.
 ``ACTUATOR``   linear feedback ``f = clamp(force − proportional·(c⁺ − c) − derivative·(ċ⁺ − ċ))`` to
