@@ -94,7 +94,7 @@ class Row:
             stiff = max(step, 1e-4)
             tau = 0.1 * stiff / np.pi
             reach = step + tau
-            if self.kind == LIMIT and t.position[r] < 0.0:
+            if self.kind == LIMIT and t.position[r] < 0.0 and t.lower[r] != 1.0:
                 reach = max(reach, 0.02)
             self.target = -t.position[r] / reach
             # Period β δt_e and relaxation time τ, spread over δt and δt + τ.
