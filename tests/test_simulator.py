@@ -488,3 +488,16 @@ def test_energy_is_that_of_gravity_springs_and_contacts() -> None:
     assert kinetic == pytest.approx(0.5 * 2 * 9, rel=1e-12)
     expected = 2 * 9.81 * 0.09 + 9.81 * 1.0 + 0.5 * 30 * 0.2**2 + 0.5 * 1e4 * 0.01**2
     assert potential == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_step_refused_at_the_smallest_size_ends_the_simulation() -> None:
+    text = """<mujoco><worldbody><geom type="plane" size="0 0 1"/>
+      <body pos="0 0 0.3"><freejoint/><geom size="0.1" mass="2"/></body></worldbody></mujoco>"""
+    sim = asp.Simulator(text, integrator=asp.Cenic(accuracy=1e-4, min_step=5e-3))
+    report = sim.advance_to(1.0)
+    assert report.status == asp.Status.STEP_TOO_SMALL
+    # The ball falls freely; on the floor it needs shorter steps.
+    assert report.time == pytest.approx(np.sqrt(2 * 0.2 / 9.81), abs=5e-3)
+    assert sim.data.qpos[2] == pytest.approx(0.1, abs=2e-3)
+    with pytest.raises(asp.ModelError, match="min_step"):
+        asp.Cenic(min_step=0.1, max_step=0.1)

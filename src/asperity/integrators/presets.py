@@ -35,6 +35,7 @@ _SCHEMES = {
 
 _FIXED_TOLERANCE = 1e-8
 _FIRST_STEP = 0.1
+_MIN_STEP = 1e-9
 
 
 def _positive(name: str, value: float) -> None:
@@ -77,6 +78,9 @@ class Cenic(Integrator):
         the paper found sufficient against discretisation artifacts (section VIII).
     max_step : float
         Largest step [s]; 0.1 as in the paper. The first attempt is a tenth of it.
+    min_step : float
+        Smallest step [s]. A step of this size that is still refused, as forces that grow without
+        bound will have it, ends the simulation with ``Status.STEP_TOO_SMALL``.
     scheme : {"step-doubling", "trapezoid"}
         First-order step doubling (robust, the default) or the second-order trapezoid, which
         conserves energy better but rings in stiff contact (sections V-B, VII-A): use it with an
@@ -96,6 +100,7 @@ class Cenic(Integrator):
 
     accuracy: float = 1e-3
     max_step: float = 0.1
+    min_step: float = _MIN_STEP
     scheme: str = "step-doubling"
     velocity_weight: float = 0.0
     tolerance_ratio: float = 1e-3
@@ -107,6 +112,9 @@ class Cenic(Integrator):
     def __post_init__(self) -> None:
         _positive("accuracy", self.accuracy)
         _positive("max_step", self.max_step)
+        _positive("min_step", self.min_step)
+        if self.min_step >= self.max_step:
+            raise ModelError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
         _positive("tolerance_ratio", self.tolerance_ratio)
         _positive("max_iterations", self.max_iterations)
         if not (math.isfinite(self.velocity_weight) and self.velocity_weight >= 0):
@@ -124,7 +132,7 @@ class Cenic(Integrator):
         reals = world.table.reals
         reals[ACCURACY] = self.accuracy
         reals[LARGEST_STEP] = self.max_step
-        reals[SMALLEST_STEP] = 0.0
+        reals[SMALLEST_STEP] = self.min_step
         reals[NEXT_STEP] = _FIRST_STEP * self.max_step
         reals[LAST_STEP] = reals[NEXT_STEP]
         reals[VELOCITY_WEIGHT] = self.velocity_weight

@@ -11,7 +11,7 @@ from __future__ import annotations
 from asperity.compiled import compiled_method
 from asperity.compiled.calls import call_method
 from asperity.integrators.stepping import position_difference
-from asperity.integrators.world import HAS_ERROR, HAS_GUESS, OK, WORLD
+from asperity.integrators.world import GEOM_SAMPLE, HAS_ERROR, HAS_GUESS, OK, WORLD
 from asperity.plant.layouts import STATE
 
 __all__ = ["ERROR_ORDER", "step_doubling_method"]
@@ -51,4 +51,5 @@ def step_doubling_method(world, source, target, step):
         return code
     position_difference(_world(world, "plant"), full, target, _world(world, "error"))
     ints[HAS_ERROR] = 1
+    ints[GEOM_SAMPLE] = half
     return OK

@@ -11,9 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import compiled
-from asperity.compiled.calls import call_method, call_ppdpp
+from asperity.compiled.calls import call_method, call_pp_status, call_ppdpp
+from asperity.integrators.missed_contacts import (
+    passed_before_sample,
+    step_without_missed_contacts,
+)
 from asperity.integrators.world import (
     ACCURACY,
+    GEOM_SAMPLE,
     HAS_ERROR,
     LARGEST_STEP,
     LAST_STEP,
@@ -78,24 +83,33 @@ def _is_finite(state):
 
 
 @compiled
-def _accept(world, time, step):
-    """Make the following state the current one, and record it."""
+def _exchange(first, second):
+    for i in range(first.size):
+        value = first[i]
+        first[i] = second[i]
+        second[i] = value
+
+
+@compiled
+def _exchange_states(world, time):
+    """Exchange the current and the following state; the current one gets a time."""
     current = _world(world, "current")
     following = _world(world, "following")
+    _exchange(_state(current, "qpos"), _state(following, "qpos"))
+    _exchange(_state(current, "qvel"), _state(following, "qvel"))
+    _exchange(_state(current, "act"), _state(following, "act"))
+    _state(current, "reals")[TIME] = time
+    _state(current, "ints")[0] = 0
+
+
+@compiled
+def _record(world, step):
+    """Count and record the current state as the end of an accepted step."""
+    current = _world(world, "current")
+    time = _state(current, "reals")[TIME]
     qpos = _state(current, "qpos")
     qvel = _state(current, "qvel")
     act = _state(current, "act")
-    new_qpos = _state(following, "qpos")
-    new_qvel = _state(following, "qvel")
-    new_act = _state(following, "act")
-    for i in range(qpos.size):
-        qpos[i] = new_qpos[i]
-    for i in range(qvel.size):
-        qvel[i] = new_qvel[i]
-    for i in range(act.size):
-        act[i] = new_act[i]
-    _state(current, "reals")[TIME] = time
-    _state(current, "ints")[0] = 0
     options = _world(world, "reals")
     # A remainder of a step, to meet a time, says nothing about the steps that are being taken.
     options[LAST_STEP] = max(step, 0.1 * options[LAST_STEP])
@@ -141,7 +155,8 @@ def advance_fixed(world, method, step, end, budget):
             return code
         if not _is_finite(following):
             return NON_FINITE
-        _accept(world, time, h)
+        _exchange_states(world, time)
+        _record(world, h)
         steps += 1
     return OK
 
@@ -192,8 +207,8 @@ def next_step_size(step, error, accuracy, order):
 def advance_error_controlled(world, method, order, end, budget):
     """Advance the current state to time ``end`` under error control.
 
-    A step whose error exceeds the accuracy, whose solver does not converge or whose result is not
-    finite is rejected and tried again with a smaller step.
+    A step whose error exceeds the accuracy, whose solver does not converge, whose result is not
+    finite or that has missed a contact is rejected and tried again with a smaller step.
     """
     current = _world(world, "current")
     following = _world(world, "following")
@@ -219,6 +234,7 @@ def advance_error_controlled(world, method, order, end, budget):
             time = end
             limited = remaining < _ARTIFICIAL * ideal
         smallest = max(options[SMALLEST_STEP], 1e-14 * max(1.0, abs(reals[TIME])))
+        ints[GEOM_SAMPLE] = 0
         code = call_method(method, world, current, following, h)
         if code in (NOT_CONVERGED, NON_FINITE):
             error = np.inf
@@ -229,8 +245,26 @@ def advance_error_controlled(world, method, order, end, budget):
         else:
             error = error_norm(world, h) if _is_finite(following) else np.inf
         new = next_step_size(h, error, accuracy, order)
-        if error <= accuracy:
-            _accept(world, time, h)
+        accepted = error <= accuracy
+        if accepted and passed_before_sample(world):
+            accepted = False
+            new = 0.5 * h
+        if accepted:
+            before = reals[TIME]
+            _exchange_states(world, time)
+            code = call_pp_status(_world(world, "evaluate"), _world(world, "plant"), current)
+            if code == OK:
+                shorter = step_without_missed_contacts(world, h, accuracy)
+                accepted = shorter == h
+                if not accepted:
+                    new = shorter
+            if code != OK or not accepted:
+                # The state before comes back; a code wants more memory and the same step again.
+                _exchange_states(world, before)
+                if code != OK:
+                    return code
+        if accepted:
+            _record(world, h)
             # A step cut short by the end says little about the size that error control wants.
             if not limited or new > ideal:
                 options[NEXT_STEP] = min(new, options[LARGEST_STEP])

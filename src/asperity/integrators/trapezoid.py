@@ -33,7 +33,7 @@ from asperity.integrators.icf import (
     velocities_at,
 )
 from asperity.integrators.stepping import position_difference
-from asperity.integrators.world import HAS_ERROR, HAS_GUESS, OK, WORLD
+from asperity.integrators.world import GEOM_SAMPLE, HAS_ERROR, HAS_GUESS, OK, WORLD
 from asperity.plant.layouts import PLANT, STATE
 from asperity.plant.trees import (
     force_from_solver,
@@ -272,4 +272,5 @@ def trapezoid_method(world, source, target, step):
     advance_activations(plant, source, target, step)
     position_difference(plant, full, target, _world(world, "error"))
     ints[HAS_ERROR] = 1
+    ints[GEOM_SAMPLE] = full
     return OK

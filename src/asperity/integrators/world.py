@@ -24,6 +24,7 @@ __all__ = [
     "ACCURACY",
     "COUPLING_FULL",
     "FACTORS_VALID",
+    "GEOM_SAMPLE",
     "GRAPH_EVALUATION",
     "GRAPH_STATE",
     "HAS_ERROR",
@@ -62,6 +63,7 @@ REJECTIONS = 4
 RECORDS = 5
 GRAPH_STATE = 6
 GRAPH_EVALUATION = 7
+GEOM_SAMPLE = 8  # the last state in which a method has looked for contacts, or 0
 
 # Indices into `reals`.
 ACCURACY = 0
@@ -86,6 +88,8 @@ WORLD = Layout(
     guess="f8[:]",
     error="f8[:]",
     scratch="f8[:]",
+    geom_position="f8[:,:]",
+    geom_rotation="f8[:,:]",
     reals="f8[:]",
     ints="i8[:]",
     record_time="f8[:]",
@@ -139,8 +143,10 @@ class World:
             guess=np.zeros(model.nv),
             error=np.zeros(model.nv),
             scratch=np.zeros(model.nv),
+            geom_position=np.zeros((model.ngeom, 3)),
+            geom_rotation=np.zeros((model.ngeom, 9)),
             reals=np.zeros(8),
-            ints=np.zeros(8, np.int64),
+            ints=np.zeros(16, np.int64),
             record_time=np.zeros(records),
             record_qpos=np.zeros((records, model.nq)),
             record_qvel=np.zeros((records, model.nv)),

@@ -15,6 +15,7 @@ from asperity.plant.contacts import read_contacts
 from asperity.plant.evaluate import read_constraints
 from asperity.plant.layouts import PLANT, STATE
 from asperity.plant.materials import ContactParameters, resolve_materials
+from asperity.plant.sweep import colliding_geoms, inner_radii
 
 __all__ = ["Plant"]
 
@@ -154,6 +155,11 @@ class Plant:
         table.dof_parent = _int(model.dof_parentid)
         table.dof_tree = _int(model.dof_treeid)
         table.geom_body = _int(model.geom_bodyid)
+        table.geom_box = np.ascontiguousarray(model.geom_aabb, dtype=np.float64)
+        spheres = model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE
+        table.geom_reach = np.where(spheres, 0.0, model.geom_rbound)
+        table.geom_inner_radius = inner_radii(model)
+        table.geom_collides = colliding_geoms(model)
         table.mass_rownnz = _int(model.M_rownnz)
         table.mass_rowadr = _int(model.M_rowadr)
         table.mass_colind = _int(model.M_colind)
@@ -380,6 +386,8 @@ class State:
             mj_cdof=data.cdof,
             mj_cinert=data.cinert,
             mj_subtree_com=data.subtree_com,
+            mj_geom_xpos=data.geom_xpos,
+            mj_geom_xmat=data.geom_xmat,
             mj_mass=data.M,
             mj_qfrc_bias=data.qfrc_bias,
             mj_qfrc_passive=data.qfrc_passive,

@@ -191,7 +191,7 @@ def _options(model: mujoco.MjModel) -> None:
     if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SPECULATIVE:
         raise ModelError(
             'Option flag speculative="enable" makes MuJoCo report contacts that are not there '
-            "yet; remove it, because error control sees fast bodies without it."
+            "yet; remove it, because error control notices contacts that a step has missed."
         )
     if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP:
         for tree in np.flatnonzero(model.tree_sleep_policy == mujoco.mjtSleepPolicy.mjSLEEP_INIT):

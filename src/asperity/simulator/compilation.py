@@ -44,7 +44,7 @@ _KERNELS: tuple[tuple[str, str, tuple[Any, ...] | None, float], ...] = (
         "asperity.integrators.stepping",
         "advance_error_controlled",
         (_I, _I, _I, _F, _I),
-        2.0,
+        4.0,
     ),
     ("asperity.integrators.step_doubling", "step_doubling_method", None, 1.0),
 )

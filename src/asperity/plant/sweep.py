@@ -1,0 +1,220 @@
+"""Motion of geoms between two samples: did one pass another, and how fast did they meet?
+
+Contacts are only seen where they are looked for. Between two samples a geom may enter another by no
+more than their inner radii together, or it may turn up on the other side. `passed` tests this with
+the path of one geom's centre in the frame of the other, against the other's bounding box grown by
+the inner radius of the first: exact for balls against boxes, and otherwise at most too cautious
+(corners of a bounding box are not part of a ball), which costs a shorter step.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import compiled
+from asperity.contact.contact_set import CONTACT_SET, COUNT_CONTACTS
+from asperity.plant.layouts import PLANT, STATE
+
+__all__ = ["closing_distance", "colliding_geoms", "inner_radii", "passed", "save_poses"]
+
+_plant = PLANT.get
+_state = STATE.get
+_contacts = CONTACT_SET.get
+
+_HULL_INNER_RADIUS = 0.5
+"""Inner radius of a mesh's hull over the smallest half side of its box.
+
+A convex body of width w holds a ball of radius w/(2√3) (Steinhagen), and w is at most the smallest
+side of the box.
+"""
+
+
+def inner_radii(model: mujoco.MjModel) -> np.ndarray:
+    """Radius of a ball that fits into each geom [m], shape (ngeom,); infinite for planes."""
+    kinds = mujoco.mjtGeom
+    radii = np.zeros(model.ngeom)
+    for geom in range(model.ngeom):
+        kind = int(model.geom_type[geom])
+        size = model.geom_size[geom]
+        if kind == int(kinds.mjGEOM_PLANE):
+            radii[geom] = np.inf
+        elif kind in (int(kinds.mjGEOM_SPHERE), int(kinds.mjGEOM_CAPSULE)):
+            radii[geom] = size[0]
+        elif kind == int(kinds.mjGEOM_CYLINDER):
+            radii[geom] = min(size[0], size[1])
+        elif kind in (int(kinds.mjGEOM_BOX), int(kinds.mjGEOM_ELLIPSOID)):
+            radii[geom] = np.min(size)
+        elif kind == int(kinds.mjGEOM_HFIELD):
+            # Half the thickness of the ground below its lowest point.
+            radii[geom] = 0.5 * model.hfield_size[model.geom_dataid[geom], 3]
+        else:
+            radii[geom] = _HULL_INNER_RADIUS * np.min(model.geom_aabb[geom, 3:])
+    return radii
+
+
+def colliding_geoms(model: mujoco.MjModel) -> np.ndarray:
+    """Which geoms collide with which, by MuJoCo's rules: uint8, shape (ngeom, ngeom)."""
+    weld = model.body_weldid[model.geom_bodyid]
+    kind, affinity = model.geom_contype, model.geom_conaffinity
+    matching = (kind[:, None] & affinity[None, :]) != 0
+    collide = matching | matching.T
+    if not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT:
+        parent = model.body_weldid[model.body_parentid[weld]]
+        child = (weld[:, None] == parent[None, :]) & (weld[:, None] > 0) & (weld[None, :] > 0)
+        collide &= ~(child | child.T)
+    body = model.geom_bodyid.astype(np.int64)
+    low, high = np.minimum(body[:, None], body[None, :]), np.maximum(body[:, None], body[None, :])
+    excluded = model.exclude_signature.astype(np.int64)
+    collide &= ~np.isin((low << 16) + high, excluded)
+    for first, second in zip(model.pair_geom1, model.pair_geom2, strict=True):
+        collide[first, second] = collide[second, first] = True
+    collide &= weld[:, None] != weld[None, :]
+    # A half-space has no other side.
+    plane = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+    collide[plane, :] = collide[:, plane] = False
+    return np.ascontiguousarray(collide, dtype=np.uint8)
+
+
+@compiled
+def save_poses(state, position, rotation):
+    """Copy the geoms' poses at an evaluated state."""
+    xpos = _state(state, "mj_geom_xpos")
+    xmat = _state(state, "mj_geom_xmat")
+    for g in range(xpos.shape[0]):
+        for a in range(3):
+            position[g, a] = xpos[g, a]
+        for a in range(9):
+            rotation[g, a] = xmat[g, a]
+
+
+@compiled
+def _travel(plant, g, position, rotation, xpos, xmat):
+    """Bound on the distance that any point of a geom has moved."""
+    square = 0.0
+    for a in range(3):
+        step = xpos[g, a] - position[g, a]
+        square += step * step
+    turn = 0.0
+    for a in range(9):
+        change = xmat[g, a] - rotation[g, a]
+        turn += change * change
+    # ‖R − R_0‖_F = √2 · 2 sin(θ/2), and a point at distance r moves by 2 r sin(θ/2).
+    return np.sqrt(square) + np.sqrt(0.5 * turn) * _plant(plant, "geom_reach")[g]
+
+
+@compiled
+def _in_contact(contacts, a, b):
+    geom = _contacts(contacts, "geom")
+    for c in range(_contacts(contacts, "counts")[COUNT_CONTACTS]):
+        if (geom[c, 0] == a and geom[c, 1] == b) or (geom[c, 0] == b and geom[c, 1] == a):
+            return True
+    return False
+
+
+@compiled
+def _local(plant, g, other, xpos, xmat):
+    """Centre of ``other``'s box in the frame of the box of geom ``g``."""
+    box = _plant(plant, "geom_box")
+    x = xpos[other, 0] - xpos[g, 0]
+    y = xpos[other, 1] - xpos[g, 1]
+    z = xpos[other, 2] - xpos[g, 2]
+    for a in range(3):
+        offset = box[other, a]
+        x += xmat[other, a] * offset
+        y += xmat[other, 3 + a] * offset
+        z += xmat[other, 6 + a] * offset
+    return (
+        xmat[g, 0] * x + xmat[g, 3] * y + xmat[g, 6] * z - box[g, 0],
+        xmat[g, 1] * x + xmat[g, 4] * y + xmat[g, 7] * z - box[g, 1],
+        xmat[g, 2] * x + xmat[g, 5] * y + xmat[g, 8] * z - box[g, 2],
+    )
+
+
+@compiled
+def _enters(plant, core, g, position, rotation, xpos, xmat):
+    """Whether the path of a geom's centre meets the grown box of geom ``g`` with a long step."""
+    start = _local(plant, g, core, position, rotation)
+    end = _local(plant, g, core, xpos, xmat)
+    inner = _plant(plant, "geom_inner_radius")
+    box = _plant(plant, "geom_box")
+    square = 0.0
+    low = 0.0
+    high = 1.0
+    for a in range(3):
+        step = end[a] - start[a]
+        square += step * step
+        half = box[g, 3 + a] + inner[core]
+        if abs(step) < 1e-12:
+            if abs(start[a]) > half:
+                return False
+            continue
+        first = (-half - start[a]) / step
+        second = (half - start[a]) / step
+        low = max(low, min(first, second))
+        high = min(high, max(first, second))
+    allowed = inner[core] + inner[g]
+    return low <= high and square > allowed * allowed
+
+
+@compiled
+def passed(plant, contacts, position, rotation, state):
+    """Whether a geom may have passed through another on the way to a state.
+
+    ``contacts``, ``position`` and ``rotation`` belong to the sample before; geoms that touched
+    there are left to the contact law.
+    """
+    inner = _plant(plant, "geom_inner_radius")
+    collide = _plant(plant, "geom_collides")
+    xpos = _state(state, "mj_geom_xpos")
+    xmat = _state(state, "mj_geom_xmat")
+    count = xpos.shape[0]
+    for a in range(count):
+        if _travel(plant, a, position, rotation, xpos, xmat) <= inner[a]:
+            continue
+        # Of two geoms that approach by more than both inner radii, one has moved more than its own.
+        for b in range(count):
+            if (
+                collide[a, b]
+                and (
+                    _enters(plant, a, b, position, rotation, xpos, xmat)
+                    or _enters(plant, b, a, position, rotation, xpos, xmat)
+                )
+                and not _in_contact(contacts, a, b)
+            ):
+                return True
+    return False
+
+
+@compiled
+def _advance_of(g, point, c, normal, position, rotation, xpos, xmat):
+    """How far the material point of a geom that is now at a contact has moved along its normal."""
+    x = point[c, 0] - xpos[g, 0]
+    y = point[c, 1] - xpos[g, 1]
+    z = point[c, 2] - xpos[g, 2]
+    u = xmat[g, 0] * x + xmat[g, 3] * y + xmat[g, 6] * z
+    v = xmat[g, 1] * x + xmat[g, 4] * y + xmat[g, 7] * z
+    w = xmat[g, 2] * x + xmat[g, 5] * y + xmat[g, 8] * z
+    moved = 0.0
+    for a in range(3):
+        before = (
+            position[g, a]
+            + rotation[g, 3 * a] * u
+            + rotation[g, 3 * a + 1] * v
+            + rotation[g, 3 * a + 2] * w
+        )
+        moved += normal[c, 6 + a] * (point[c, a] - before)
+    return moved
+
+
+@compiled
+def closing_distance(contacts, c, position, rotation, state):
+    """How far the surfaces at a contact of a state have approached since the sample before [m]."""
+    xpos = _state(state, "mj_geom_xpos")
+    xmat = _state(state, "mj_geom_xmat")
+    geom = _contacts(contacts, "geom")
+    point = _contacts(contacts, "point")
+    frame = _contacts(contacts, "frame")
+    first = _advance_of(geom[c, 0], point, c, frame, position, rotation, xpos, xmat)
+    second = _advance_of(geom[c, 1], point, c, frame, position, rotation, xpos, xmat)
+    return first - second
