@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         SimulationError,
         Status,
     )
-    from asperity.integrators import Cenic, Icf
+    from asperity.integrators import Cenic, Icf, Sap
     from asperity.plant.loading import load_model
     from asperity.plant.materials import ContactParameters, Material
     from asperity.simulator import (
@@ -46,6 +46,7 @@ __all__ = [
     "Material",
     "ModelError",
     "Report",
+    "Sap",
     "SimulationError",
     "Simulator",
     "Statistics",
@@ -65,7 +66,7 @@ _ROOMS = {
         "SimulationError",
         "Status",
     ),
-    "asperity.integrators": ("Cenic", "Icf"),
+    "asperity.integrators": ("Cenic", "Icf", "Sap"),
     "asperity.plant.loading": ("load_model",),
     "asperity.plant.materials": ("ContactParameters", "Material"),
     "asperity.simulator": (

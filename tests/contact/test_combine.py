@@ -13,6 +13,7 @@ from asperity.contact.materials import (
     DISSIPATION,
     DYNAMIC_FRICTION,
     PARAMETERS,
+    RELAXATION_TIME,
     STATIC_FRICTION,
     STICTION_TOLERANCE,
     STIFFNESS,
@@ -21,7 +22,7 @@ from asperity.contact.materials import (
     find_pair,
 )
 
-DEFAULT = np.array([1e5, 10.0, UNSET, UNSET, 1e-4])
+DEFAULT = np.array([1e5, 10.0, UNSET, UNSET, 1e-4, UNSET])
 MODEL_FRICTION = 0.6
 NO_KEYS = np.zeros(0, np.int64)
 NO_PAIRS = np.zeros((0, PARAMETERS))
@@ -31,6 +32,7 @@ NAMES = {
     "static": STATIC_FRICTION,
     "dynamic": DYNAMIC_FRICTION,
     "tolerance": STICTION_TOLERANCE,
+    "relaxation": RELAXATION_TIME,
 }
 
 
@@ -58,18 +60,22 @@ def combined(
 
 def test_default_stands_as_it_is() -> None:
     found, share = combined(row(), row())
-    np.testing.assert_array_equal(found, [1e5, 10.0, MODEL_FRICTION, MODEL_FRICTION, 1e-4])
+    np.testing.assert_array_equal(found, [1e5, 10.0, MODEL_FRICTION, MODEL_FRICTION, 1e-4, UNSET])
     assert share == 0.5
 
 
 def test_given_default_friction_replaces_that_of_the_model() -> None:
-    default = row(stiffness=1.0, dissipation=0.0, static=0.9, dynamic=0.4, tolerance=1e-3)
+    default = row(
+        stiffness=1.0, dissipation=0.0, static=0.9, dynamic=0.4, tolerance=1e-3, relaxation=0.02
+    )
     found, _ = combined(row(), row(), default)
     np.testing.assert_array_equal(found, default)
 
 
 def test_one_own_value_stands_alone() -> None:
-    own = row(stiffness=2e4, dissipation=3.0, static=0.8, dynamic=0.5, tolerance=1e-3)
+    own = row(
+        stiffness=2e4, dissipation=3.0, static=0.8, dynamic=0.5, tolerance=1e-3, relaxation=0.0
+    )
     for order in ((0, 1), (1, 0)):
         found, share = combined(own, row(), order=order)
         np.testing.assert_array_equal(found, own)
@@ -118,9 +124,17 @@ def test_the_larger_stiction_tolerance() -> None:
     assert combined(row(tolerance=1e-6), row())[0][STICTION_TOLERANCE] == 1e-6
 
 
+def test_relaxation_times_add_up() -> None:
+    found, _ = combined(row(relaxation=0.02), row(relaxation=0.003))
+    assert found[RELAXATION_TIME] == pytest.approx(0.023, rel=1e-15)
+    assert combined(row(relaxation=0.0), row())[0][RELAXATION_TIME] == 0.0
+
+
 def test_a_pair_wins_over_everything() -> None:
     a = row(stiffness=2e4, dissipation=3.0, static=0.8, dynamic=0.5, tolerance=1e-3)
-    pair = row(stiffness=7.0, dissipation=0.0, static=0.3, dynamic=0.1, tolerance=1e-6)
+    pair = row(
+        stiffness=7.0, dissipation=0.0, static=0.3, dynamic=0.1, tolerance=1e-6, relaxation=0.0
+    )
     for order in ((0, 1), (1, 0)):
         np.testing.assert_array_equal(combined(a, a, pair=pair, order=order)[0], pair)
 
@@ -160,7 +174,13 @@ def test_find_pair(size: int) -> None:
 
 maybe = st.one_of(st.just(UNSET), st.floats(-3, 3).map(lambda x: 10.0**x))
 rows = st.builds(
-    row, stiffness=maybe, dissipation=maybe, static=maybe, dynamic=maybe, tolerance=maybe
+    row,
+    stiffness=maybe,
+    dissipation=maybe,
+    static=maybe,
+    dynamic=maybe,
+    tolerance=maybe,
+    relaxation=maybe,
 )
 
 
@@ -172,13 +192,17 @@ def test_rules(a: np.ndarray, b: np.ndarray, pair: np.ndarray | None) -> None:
     np.testing.assert_allclose(found, swapped, rtol=1e-9)
     assert share + other_share == pytest.approx(1.0)
     assert 0.0 <= share <= 1.0
-    assert np.all(found >= 0.0)
+    # Only a relaxation time may stay open.
+    assert np.all(np.delete(found, RELAXATION_TIME) >= 0.0)
     assert found[DYNAMIC_FRICTION] <= found[STATIC_FRICTION]
     if pair is not None:
         return
     for column in range(PARAMETERS):
         given = [x[column] for x in (a, b) if x[column] != UNSET]
         if not given or column == DYNAMIC_FRICTION:
+            continue
+        if column == RELAXATION_TIME:
+            assert found[column] == pytest.approx(sum(given))
             continue
         if column == STIFFNESS and len(given) == 2:
             assert 0.5 * min(given) <= found[column] * (1 + 1e-9)

@@ -66,6 +66,7 @@ def test_defaults() -> None:
         "friction": 0.77,
         "dynamic_friction": 0.77,
         "stiction_tolerance": 1e-4,
+        "relaxation_time": UNSET,
     }
 
 

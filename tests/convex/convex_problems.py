@@ -32,7 +32,8 @@ from asperity.convex.kinematics import (
     row_velocities,
 )
 from asperity.convex.newton import install_solver, solve_problem
-from asperity.convex.potentials.lagged import evaluate_contacts, prepare_lagged
+from asperity.convex.potentials.contacts import evaluate_contacts
+from asperity.convex.potentials.lagged import prepare_lagged
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
 from asperity.convex.problem import grow_factor, new_problem
 

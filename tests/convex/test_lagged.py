@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from asperity.convex.potentials.lagged import (
     STRIBECK_WIDTH,
-    along_contacts,
-    contact_cost_along,
-    evaluate_contacts,
+    along_lagged,
+    lagged_cost_along,
+    evaluate_lagged,
     friction_coefficient,
     prepare_lagged,
 )
@@ -55,7 +55,7 @@ class Contact:
 
     def cost(self, v: np.ndarray) -> float:
         self._set(v)
-        return float(evaluate_contacts(self.case.problem.address, 0, 1))
+        return float(evaluate_lagged(self.case.problem.address, 0, 1))
 
     def impulse(self, v: np.ndarray) -> np.ndarray:
         self.cost(v)
@@ -73,7 +73,7 @@ class Contact:
         self._set(v)
         self._set(dv, "dv")
         address = self.case.problem.address
-        return contact_cost_along(address, 0, 1, alpha), *along_contacts(address, 0, 1, alpha)
+        return lagged_cost_along(address, 0, 1, alpha), *along_lagged(address, 0, 1, alpha)
 
 
 @pytest.fixture(scope="module")

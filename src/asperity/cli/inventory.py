@@ -19,7 +19,14 @@ from asperity.plant.plant import Plant
 __all__ = ["inventory"]
 
 _OBJ = mujoco.mjtObj
-_PARAMETERS = ("stiffness", "dissipation", "friction", "dynamic_friction", "stiction_tolerance")
+_PARAMETERS = (
+    "stiffness",
+    "dissipation",
+    "friction",
+    "dynamic_friction",
+    "stiction_tolerance",
+    "relaxation_time",
+)
 _HEADERS = (
     "stiffness [N/m]",
     "dissipation [s/m]",

@@ -48,6 +48,7 @@ CONTACT_SET = Layout(
     static_friction="f8[:]",
     dynamic_friction="f8[:]",
     stiction_tolerance="f8[:]",  # [m/s]
+    relaxation_time="f8[:]",  # of linear dissipation [s]; negative where none is given
     inverse_mass="f8[:]",  # mean diagonal of J diag(M)⁻¹ Jᵀ [1/kg]
     surface_velocity="f8[:,:]",  # of B relative to A along t1, t2 [m/s]
     geom="i8[:,:]",
@@ -82,6 +83,7 @@ def new_contact_set(contacts: int, links: int, chain: int) -> Table:
         static_friction=np.zeros(contacts),
         dynamic_friction=np.zeros(contacts),
         stiction_tolerance=np.zeros(contacts),
+        relaxation_time=np.full(contacts, -1.0),
         inverse_mass=np.zeros(contacts),
         surface_velocity=np.zeros((contacts, 2)),
         geom=np.zeros((contacts, 2), np.int64),

@@ -10,6 +10,7 @@ Two own values combine as follows (equations 1.3 of the design, the rules of Dra
     dissipation   d = (k_B d_A + k_A d_B)/(k_A + k_B)             the softer side dominates
     friction      μ = 2 μ_A μ_B/(μ_A + μ_B)                       static and dynamic separately
     stiction tolerance  the larger (looser) one
+    relaxation time  τ = τ_A + τ_B                                linear dissipation (SAP)
 
 One own value stands alone against a geom without one.
 """
@@ -22,6 +23,7 @@ __all__ = [
     "DISSIPATION",
     "DYNAMIC_FRICTION",
     "PARAMETERS",
+    "RELAXATION_TIME",
     "STATIC_FRICTION",
     "STICTION_TOLERANCE",
     "STIFFNESS",
@@ -35,7 +37,8 @@ DISSIPATION = 1
 STATIC_FRICTION = 2
 DYNAMIC_FRICTION = 3
 STICTION_TOLERANCE = 4
-PARAMETERS = 5
+RELAXATION_TIME = 5
+PARAMETERS = 6
 
 UNSET = -1.0
 """Marks a parameter without a value (all parameters are non-negative)."""
@@ -74,16 +77,16 @@ def combine(own, pairs, pair_keys, default, a, b, model_friction, out):
 
     Parameters
     ----------
-    own : array, shape (ngeom, 5)
+    own : array, shape (ngeom, 6)
         Values of geoms; ``UNSET`` where a geom has none.
-    pairs, pair_keys : arrays, shapes (n, 5) and (n,)
+    pairs, pair_keys : arrays, shapes (n, 6) and (n,)
         Values of pairs, and their sorted keys ``min(a, b) · ngeom + max(a, b)``.
-    default : array, shape (5,)
+    default : array, shape (6,)
     a, b : int
         The geoms.
     model_friction : float
         MuJoCo's coefficient for this contact.
-    out : array, shape (5,)
+    out : array, shape (6,)
 
     Returns
     -------
@@ -123,6 +126,9 @@ def combine(own, pairs, pair_keys, default, a, b, model_friction, out):
     dynamic = _harmonic(own[a, DYNAMIC_FRICTION], own[b, DYNAMIC_FRICTION], dynamic)
     tolerance = max(own[a, STICTION_TOLERANCE], own[b, STICTION_TOLERANCE])
     out[STICTION_TOLERANCE] = default[STICTION_TOLERANCE] if tolerance < 0.0 else tolerance
+    relaxation = max(own[a, RELAXATION_TIME], 0.0) + max(own[b, RELAXATION_TIME], 0.0)
+    if own[a, RELAXATION_TIME] < 0.0 and own[b, RELAXATION_TIME] < 0.0:
+        relaxation = default[RELAXATION_TIME]
     if pair_keys.size > 0:
         pair = find_pair(pair_keys, min(a, b) * own.shape[0] + max(a, b))
         if pair >= 0:
@@ -137,6 +143,9 @@ def combine(own, pairs, pair_keys, default, a, b, model_friction, out):
                 dynamic = pairs[pair, DYNAMIC_FRICTION]
             if pairs[pair, STICTION_TOLERANCE] >= 0.0:
                 out[STICTION_TOLERANCE] = pairs[pair, STICTION_TOLERANCE]
+            if pairs[pair, RELAXATION_TIME] >= 0.0:
+                relaxation = pairs[pair, RELAXATION_TIME]
+    out[RELAXATION_TIME] = relaxation
     out[STATIC_FRICTION] = static
     # Without its own value dynamic friction is static friction, which it never exceeds.
     out[DYNAMIC_FRICTION] = static if dynamic < 0.0 else min(static, dynamic)

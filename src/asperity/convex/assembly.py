@@ -11,7 +11,7 @@ from numba import types
 from asperity.compiled import compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
-from asperity.convex.problem import PROBLEM
+from asperity.convex.problem import LAGGED, PROBLEM
 
 __all__ = ["assemble"]
 
@@ -44,6 +44,22 @@ def _gather_own(patch, which, jacobian, c, h11, h12, h22, hnn):
             patch[which, row + j] += (
                 a * jacobian[c, 0, j] + b * jacobian[c, 1, j] + n * jacobian[c, 2, j]
             )
+
+
+@compiled
+def _gather_coupled(patch, which, left, right, c, i, curvature):
+    """patch[which] += leftᵀ G right for a G that couples normal and tangential."""
+    h11, h12, h22, h1n, h2n, hnn = curvature
+    for p in range(6):
+        x = left[c, 0, p]
+        y = left[c, 1, p]
+        z = left[c, 2, p]
+        a = h11[i] * x + h12[i] * y + h1n[i] * z
+        b = h12[i] * x + h22[i] * y + h2n[i] * z
+        n = h1n[i] * x + h2n[i] * y + hnn[i] * z
+        row = 6 * p
+        for q in range(6):
+            patch[which, row + q] += a * right[c, 0, q] + b * right[c, 1, q] + n * right[c, 2, q]
 
 
 @compiled
@@ -176,12 +192,21 @@ def _add_patch(problem, contacts, a, b, patch):
 
 @compiled
 def _add_contacts(problem, contacts, first, last):
+    coupled = _problem(problem, "law") != LAGGED
     order = _problem(problem, "contact")
     patch = _problem(problem, "patch")
     h11 = _problem(problem, "h11")
     h12 = _problem(problem, "h12")
     h22 = _problem(problem, "h22")
     hnn = _problem(problem, "hnn")
+    curvature = (
+        h11,
+        h12,
+        h22,
+        _problem(problem, "h1n"),
+        _problem(problem, "h2n"),
+        hnn,
+    )
     link = _contacts(contacts, "link")
     jacobian_a = _contacts(contacts, "jacobian_a")
     jacobian_b = _contacts(contacts, "jacobian_b")
@@ -201,6 +226,15 @@ def _add_contacts(problem, contacts, first, last):
                 break
             if hnn[i] != 0.0 or h11[i] != 0.0 or h22[i] != 0.0:
                 active = True
+                if coupled:
+                    if a >= 0:
+                        _gather_coupled(patch, 0, jacobian_a, jacobian_a, c, i, curvature)
+                    if b >= 0:
+                        _gather_coupled(patch, 1, jacobian_b, jacobian_b, c, i, curvature)
+                    if two_sided:
+                        _gather_coupled(patch, 2, jacobian_a, jacobian_b, c, i, curvature)
+                    i += 1
+                    continue
                 if a >= 0:
                     _gather_own(patch, 0, jacobian_a, c, h11[i], h12[i], h22[i], hnn[i])
                 if b >= 0:

@@ -14,13 +14,13 @@ from numba import types
 from asperity.compiled import compiled, entry_point
 from asperity.convex.problem import PROBLEM
 
-__all__ = ["factorize", "solve_factors"]
+__all__ = ["cholesky", "cholesky_solve", "factorize", "solve_factors"]
 
 _problem = PROBLEM.get
 
 
 @compiled
-def _cholesky(block, start, n, inverse, dof):
+def cholesky(block, start, n, inverse, dof):
     """Factorize a dense block in place; False if it is not positive definite."""
     for i in range(n):
         row_i = start + i * n
@@ -39,6 +39,21 @@ def _cholesky(block, start, n, inverse, dof):
         block[row_i + i] = root
         inverse[dof + i] = 1.0 / root
     return True
+
+
+@compiled
+def cholesky_solve(factor, block, n, inverse, vector, start):
+    """Solve L Lᵀ x = b in place, for the part of a vector that starts at ``start``."""
+    for i in range(n):
+        value = vector[start + i]
+        for k in range(i):
+            value -= factor[block + i * n + k] * vector[start + k]
+        vector[start + i] = value * inverse[start + i]
+    for i in range(n - 1, -1, -1):
+        value = vector[start + i]
+        for k in range(i + 1, n):
+            value -= factor[block + k * n + i] * vector[start + k]
+        vector[start + i] = value * inverse[start + i]
 
 
 @compiled
@@ -304,7 +319,7 @@ def factorize(problem, _unused):
         if n == 6:
             if not _cholesky_6(factor, start, inverse, dof):
                 return 0
-        elif not _cholesky(factor, start, n, inverse, dof):
+        elif not cholesky(factor, start, n, inverse, dof):
             return 0
         entries = column_start[tree]
         end = entries + column_size[tree]

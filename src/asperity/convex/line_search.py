@@ -1,7 +1,12 @@
-"""Exact line search: Newton's method with bisection on ℓ'(α) = 0 (CENIC VI-D, SAP IV-C).
+"""Line searches: exact, or backtracking.
 
-The cost along the direction is smooth and convex, so ℓ' is monotone and the root is unique. The
-first guess is the minimum of the cubic through ℓ(0), ℓ'(0), ℓ(α_max), ℓ'(α_max), α_max = 1.
+The exact one is Newton's method with bisection on ℓ'(α) = 0 (CENIC VI-D, SAP IV-B and IV-C). The
+cost along the direction is smooth and convex, so ℓ' is monotone and the root is unique. Newton's
+own step, α = 1, is tried first. If the cost still falls there, the search goes on to α_max (1 in
+CENIC, 1.5 in SAP's code); else it starts at the minimum of the cubic through ℓ(0), ℓ'(0), ℓ(1),
+ℓ'(1).
+
+Backtracking starts at α_max and ends with Armijo's criterion ℓ(α) ≤ ℓ(0) + c α ℓ'(0) (SAP IV-B).
 """
 
 from __future__ import annotations
@@ -10,9 +15,15 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import compiled, entry_point
-from asperity.convex.potentials.lagged import along_contacts, contact_cost_along
+from asperity.convex.potentials.contacts import along_contacts, contact_cost_along
 from asperity.convex.potentials.rows import along_rows, row_cost_along
-from asperity.convex.problem import PROBLEM
+from asperity.convex.problem import (
+    ARMIJO,
+    LARGEST_SEARCH_STEP,
+    LINE_SEARCH,
+    LINE_SEARCH_TOLERANCE,
+    PROBLEM,
+)
 
 __all__ = ["line_search"]
 
@@ -20,6 +31,9 @@ _problem = PROBLEM.get
 
 _EPSILON = 2.220446049250313e-16
 _MAX_EVALUATIONS = 60
+_ARMIJO_SLOPE = 1e-4
+_ARMIJO_FACTOR = 0.8
+_ARMIJO_REDUCTIONS = 60
 
 
 @compiled
@@ -47,51 +61,45 @@ def _cubic_minimum(cost_0, cost_1, slope_0, slope_1):
     return alpha
 
 
-@entry_point(types.int64(types.int64, types.int64))
-def line_search(problem, _unused):
-    """Minimise the cost of the island along the direction.
-
-    Reads from ``search`` the slope at α = 0 and the curvature of the quadratic part and the cost of
-    contacts and rows at α = 0, from ``tolerance[1]`` the part of |ℓ'(0)| at which to stop, and
-    ``v*``, ``dv*``, ``row_u`` and ``row_du``.
-
-    Returns the number of evaluations, and α in ``search[3]``: 0 < α ≤ 1, or 0 if ℓ does not
-    decrease along the direction within round-off.
-    """
-    island = _problem(problem, "island")
+@compiled
+def _cost_along(problem, island, alpha):
+    """Cost of contacts and rows of the island at α, with the change of the quadratic part."""
     search = _problem(problem, "search")
-    smooth_slope = search[0]
-    smooth_curvature = search[1]
-    cost = search[2]
-    search[3] = 0.0
-    slope_0, _ = _along(problem, island, 0.0)
-    slope_0 += smooth_slope
-    if not slope_0 < 0.0:
-        return 1
-    slope_1, _ = _along(problem, island, 1.0)
-    slope_1 += smooth_slope + smooth_curvature
-    target = _problem(problem, "tolerance")[1] * -slope_0
-    if slope_1 <= target:
-        # ℓ still falls at α = 1, or is flat there: take the whole Newton step.
-        search[3] = 1.0
-        return 2
-    cost_1 = (
-        contact_cost_along(problem, island[2], island[3], 1.0)
-        + row_cost_along(problem, island[4], island[5], 1.0)
-        + smooth_slope
-        + 0.5 * smooth_curvature
+    return (
+        contact_cost_along(problem, island[2], island[3], alpha)
+        + row_cost_along(problem, island[4], island[5], alpha)
+        + alpha * search[0]
+        + 0.5 * alpha * alpha * search[1]
     )
-    low = 0.0
-    high = 1.0
-    alpha = _cubic_minimum(cost, cost_1, slope_0, slope_1)
-    if not low < alpha < high:
-        alpha = 0.5
-    evaluations = 3
-    previous = 1.0
+
+
+@compiled
+def _backtrack(problem, island, slope_0):
+    """Armijo's step; returns the number of evaluations."""
+    search = _problem(problem, "search")
+    cost = search[2]
+    # What the sums of costs cannot tell apart counts as a decrease.
+    allowance = 8.0 * _EPSILON * abs(cost)
+    alpha = _problem(problem, "tolerance")[LARGEST_SEARCH_STEP]
+    for k in range(_ARMIJO_REDUCTIONS):
+        change = _cost_along(problem, island, alpha) - cost
+        if change <= _ARMIJO_SLOPE * alpha * slope_0 + allowance:
+            search[3] = alpha
+            return k + 2
+        alpha *= _ARMIJO_FACTOR
+    return _ARMIJO_REDUCTIONS + 1
+
+
+@compiled
+def _root(problem, island, low, high, alpha, target):
+    """Root of ℓ' in a bracket from a first guess; returns it and the number of evaluations."""
+    search = _problem(problem, "search")
+    evaluations = 0
+    previous = high - low
     while evaluations < _MAX_EVALUATIONS:
         slope, curvature = _along(problem, island, alpha)
-        slope += smooth_slope + alpha * smooth_curvature
-        curvature += smooth_curvature
+        slope += search[0] + alpha * search[1]
+        curvature += search[1]
         evaluations += 1
         if abs(slope) <= target:
             break
@@ -109,5 +117,51 @@ def line_search(problem, _unused):
             step = following - alpha
         previous = abs(step)
         alpha = following
-    search[3] = alpha
-    return evaluations
+    return alpha, evaluations
+
+
+@entry_point(types.int64(types.int64, types.int64))
+def line_search(problem, _unused):
+    """Minimise the cost of the island along the direction.
+
+    Reads from ``search`` the slope at α = 0 and the curvature of the quadratic part and the cost of
+    contacts and rows at α = 0, the options from ``tolerance`` and ``limits``, and ``v*``, ``dv*``,
+    ``row_u`` and ``row_du``.
+
+    Returns the number of evaluations, and α in ``search[3]``: 0 < α ≤ α_max, or 0 if ℓ does not
+    decrease along the direction within round-off.
+    """
+    island = _problem(problem, "island")
+    search = _problem(problem, "search")
+    tolerance = _problem(problem, "tolerance")
+    smooth_slope = search[0]
+    smooth_curvature = search[1]
+    search[3] = 0.0
+    slope_0, _ = _along(problem, island, 0.0)
+    slope_0 += smooth_slope
+    if not slope_0 < 0.0:
+        return 1
+    if _problem(problem, "limits")[LINE_SEARCH] == ARMIJO:
+        return _backtrack(problem, island, slope_0)
+    slope_1, _ = _along(problem, island, 1.0)
+    slope_1 += smooth_slope + smooth_curvature
+    target = tolerance[LINE_SEARCH_TOLERANCE] * -slope_0
+    largest = tolerance[LARGEST_SEARCH_STEP]
+    if slope_1 <= target and (slope_1 >= -target or largest <= 1.0):
+        # ℓ is flat at α = 1, or still falls but may not be followed: take the whole Newton step.
+        search[3] = 1.0
+        return 2
+    if slope_1 < 0.0:
+        slope, _ = _along(problem, island, largest)
+        slope += smooth_slope + largest * smooth_curvature
+        if slope <= target:
+            search[3] = largest
+            return 3
+        alpha = 1.0 + (largest - 1.0) * slope_1 / (slope_1 - slope)
+        search[3], evaluations = _root(problem, island, 1.0, largest, alpha, target)
+        return evaluations + 3
+    alpha = _cubic_minimum(search[2], _cost_along(problem, island, 1.0), slope_0, slope_1)
+    if not 0.0 < alpha < 1.0:
+        alpha = 0.5
+    search[3], evaluations = _root(problem, island, 0.0, 1.0, alpha, target)
+    return evaluations + 3

@@ -1,9 +1,15 @@
-"""Newton's method with exact line search, island by island (CENIC VI).
+"""Newton's method with line search, island by island (CENIC VI, SAP IV).
 
-An island ends when either criterion holds, with D = diag(M)^(−1/2) and s = max(1, ‖D r‖):
+With D = diag(M)^(−1/2), or whatever diagonal the problem holds as its mass, an island ends
 
-    ‖D ∇ℓ‖ ≤ ε s                                                              (32)
-    η ‖D⁻¹ Δv‖ ≤ ε s,   η = θ/(1 − θ),  θ = ‖D⁻¹ Δv_k‖/‖D⁻¹ Δv_{k−1}‖,  η = 1 at first    (33)
+- by residual and step (CENIC, equations 32 and 33), when either holds with s = max(1, ‖D r‖):
+
+      ‖D ∇ℓ‖ ≤ ε s
+      η ‖D⁻¹ Δv‖ ≤ ε s,   η = θ/(1 − θ),  θ = ‖D⁻¹ Δv_k‖/‖D⁻¹ Δv_{k−1}‖,  η = 1 at first
+
+- by momentum (SAP, equation 26), with the momentum p = A v and the impulses j = Jᵀ γ:
+
+      ‖D ∇ℓ‖ ≤ ε_a + ε max(‖D p‖, ‖D j‖)
 
 so a good guess needs neither a Hessian nor a factorization. With Hessian reuse the last factors
 serve until the predicted error after the wished number of iterations is too large (35); convexity
@@ -29,15 +35,21 @@ from asperity.convex.kinematics import (
     row_velocities,
 )
 from asperity.convex.line_search import line_search
-from asperity.convex.potentials.lagged import evaluate_contacts
+from asperity.convex.potentials.contacts import evaluate_contacts
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import (
+    ABSOLUTE_TOLERANCE,
+    CRITERION,
     FACTORIZATIONS,
     ITERATIONS,
     LINE_SEARCH_EVALUATIONS,
+    MAX_ITERATIONS,
+    MOMENTUM,
     PROBLEM,
+    REUSED_ITERATIONS,
     REUSES,
     SOLVES,
+    TOLERANCE,
     WORST_RESIDUAL,
 )
 
@@ -106,6 +118,27 @@ def _scaled_norm(problem, first, last, vector):
 
 
 @compiled
+def _momentum_scale(problem, first, last):
+    """max(‖D p‖, ‖D j‖) with j = p − r − ∇ℓ."""
+    listed = _problem(problem, "island_tree")
+    tree_start = _problem(problem, "tree_start")
+    tree_size = _problem(problem, "tree_size")
+    inverse = _problem(problem, "mass_inverse_diagonal")
+    product = _problem(problem, "product")
+    rhs = _problem(problem, "rhs")
+    gradient = _problem(problem, "gradient")
+    momentum = 0.0
+    impulse = 0.0
+    for index in range(first, last):
+        start = tree_start[listed[index]]
+        for i in range(start, start + tree_size[listed[index]]):
+            j = product[i] - rhs[i] - gradient[i]
+            momentum += product[i] * product[i] * inverse[i]
+            impulse += j * j * inverse[i]
+    return np.sqrt(max(momentum, impulse))
+
+
+@compiled
 def _direction(problem, first, last):
     """Solve for the Newton direction; return g·p and ‖D⁻¹ p‖."""
     listed = _problem(problem, "island_tree")
@@ -159,8 +192,10 @@ def _solve_island(problem, contacts, rows, have_factors):
     residuals = _problem(problem, "residuals")
     first = island[0]
     last = island[1]
-    wished = limits[1]
-    epsilon = tolerance[0]
+    wished = limits[REUSED_ITERATIONS]
+    most = limits[MAX_ITERATIONS]
+    by_momentum = limits[CRITERION] == MOMENTUM
+    epsilon = tolerance[TOLERANCE]
 
     multiply(problem, first, last, velocity, product)
     row_velocities(problem, rows, row_range[0], row_range[1], velocity, u)
@@ -173,7 +208,7 @@ def _solve_island(problem, contacts, rows, have_factors):
     # Factors of an earlier solve serve if the graph is the same one and this island had been
     # factorized.
     fresh = have_factors and factor_island[listed[first]] == last - first
-    for iteration in range(limits[0] + 1):
+    for iteration in range(most + 1):
         cost = evaluate_contacts(problem, contact_range[0], contact_range[1])
         cost += evaluate_rows(problem, row_range[0], row_range[1])
         for index in range(first, last):
@@ -182,7 +217,9 @@ def _solve_island(problem, contacts, rows, have_factors):
                 gradient[i] = product[i] - rhs[i]
         add_impulses(problem, contacts, rows, contact_range, row_range, gradient, -1.0)
         norm = _scaled_norm(problem, first, last, gradient)
-        if iteration == 0:
+        if by_momentum:
+            scale = _momentum_scale(problem, first, last) + tolerance[ABSOLUTE_TOLERANCE] / epsilon
+        elif iteration == 0:
             scale = max(1.0, _scaled_norm(problem, first, last, rhs))
         if not abs(norm + cost) <= _LARGEST:
             return NON_FINITE
@@ -197,7 +234,7 @@ def _solve_island(problem, contacts, rows, have_factors):
             stalled += 1
             if stalled >= 6 and norm <= 1e4 * _ROUND_OFF * max(scale, abs(cost)):
                 return CONVERGED
-        if iteration == limits[0]:
+        if iteration == most:
             residuals[WORST_RESIDUAL] = max(residuals[WORST_RESIDUAL], norm / scale)
             return NOT_CONVERGED
 
@@ -265,7 +302,7 @@ def _solve_island(problem, contacts, rows, have_factors):
             rate = min(length / previous, 0.9999) if previous > 0.0 else 0.0
             eta = rate / (1.0 - rate)
         previous = length
-        if eta * length <= epsilon * scale:
+        if not by_momentum and eta * length <= epsilon * scale:
             return CONVERGED
     return NOT_CONVERGED
 

@@ -17,18 +17,64 @@ import numpy as np
 from asperity.compiled import Layout, Table
 
 __all__ = [
+    "ABSOLUTE_TOLERANCE",
+    "ARMIJO",
+    "CRITERION",
+    "EXACT",
     "FACTORIZATIONS",
     "ITERATIONS",
+    "LAGGED",
+    "LARGEST_SEARCH_STEP",
+    "LINE_SEARCH",
     "LINE_SEARCH_EVALUATIONS",
+    "LINE_SEARCH_TOLERANCE",
+    "MAX_ITERATIONS",
+    "MOMENTUM",
+    "NEAR_RIGID",
     "PROBLEM",
+    "RELAXATION_TIME",
+    "RESIDUAL_AND_STEP",
+    "REUSED_ITERATIONS",
     "REUSES",
+    "SAP",
+    "SIMILAR",
+    "SLIP_REGULARIZATION",
     "SOLVES",
+    "TOLERANCE",
     "WORST_RESIDUAL",
     "grow_contacts",
     "grow_factor",
     "grow_rows",
     "new_problem",
 ]
+
+# Contact laws (`law`).
+LAGGED = 0
+SIMILAR = 1
+SAP = 2
+
+# Indices into `limits`.
+MAX_ITERATIONS = 0
+REUSED_ITERATIONS = 1  # wished iterations with a reused Hessian (0: never reuse)
+CRITERION = 2
+LINE_SEARCH = 3
+
+# Stopping criteria (see `asperity.convex.newton`) and line searches.
+RESIDUAL_AND_STEP = 0
+MOMENTUM = 1
+EXACT = 0
+ARMIJO = 1
+
+# Indices into `tolerance`.
+TOLERANCE = 0  # of the solve
+LINE_SEARCH_TOLERANCE = 1  # part of |ℓ'(0)| at which an exact line search ends
+SLIP_REGULARIZATION = 2  # σ of the friction laws
+ABSOLUTE_TOLERANCE = 3  # ε_a of the momentum criterion [√J]
+LARGEST_SEARCH_STEP = 4  # α_max
+
+# Indices into `regularization`, the numbers of the SAP law.
+NEAR_RIGID = 0  # β
+RELAXATION_TIME = 1  # [s], of contacts without one; negative: the step size
 
 # Indices into `statistics`.
 SOLVES = 0
@@ -54,12 +100,19 @@ _CONTACT_FIELDS = [
     "h12",
     "h22",
     "hnn",
+    # normal with tangential: only of laws that couple them
+    "h1n",
+    "h2n",
+    # numbers of the laws; each law says which it uses
     "friction",
     "softness",
     "elastic",
     "slope",
     "dissipation",
     "cutoff",
+    "target",
+    "normal_gain",
+    "tangential_gain",
 ]
 _ROW_FIELDS = ["u", "du", "impulse", "curvature", "target", "gain", "lower", "upper"]
 
@@ -104,6 +157,7 @@ PROBLEM = Layout(
     factor_island="i8[:]",  # trees in the island with which a tree was factorized; 0: never
     coupling="f8[:]",
     # contacts, sorted by island
+    law="i8",
     contact="i8[:]",  # index into the contact set
     base_a="i8[:]",  # where the spatial velocity of side A or B starts in a vector, or −1
     base_b="i8[:]",
@@ -127,8 +181,9 @@ PROBLEM = Layout(
     solve_factors="i8",
     line_search="i8",
     # options, statistics
-    tolerance="f8[:]",  # of the solve, of the line search; σ of the friction laws
-    limits="i8[:]",  # iterations, wished iterations with a reused Hessian (0: never reuse)
+    tolerance="f8[:]",
+    limits="i8[:]",
+    regularization="f8[:]",
     statistics="i8[:]",
     residuals="f8[:]",
 )
@@ -164,6 +219,7 @@ def new_problem(
         mass_inverse_diagonal=np.ones(nv),
         rhs=np.zeros(nv),
         velocity=np.zeros(nv + 6 * links),
+        law=LAGGED,
         counts=np.array([0, -1, 0, 0], np.int64),
         order=np.arange(ntree, dtype=np.int64),
         position=np.arange(ntree, dtype=np.int64),
@@ -193,8 +249,9 @@ def new_problem(
         projection=np.zeros((6, largest)),
         island=np.zeros(6, np.int64),
         search=np.zeros(4),
-        tolerance=np.array([1e-8, 1e-2, 1e-3]),
-        limits=np.array([max_iterations, reuse_iterations], np.int64),
+        tolerance=np.array([1e-8, 1e-2, 1e-3, 1e-14, 1.0]),
+        limits=np.array([max_iterations, reuse_iterations, RESIDUAL_AND_STEP, EXACT], np.int64),
+        regularization=np.array([1.0, -1.0]),
         statistics=np.zeros(8, np.int64),
         residuals=np.zeros(4),
     )

@@ -13,7 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import compiled, compiled_method
-from asperity.compiled.calls import call_pp_status, call_ppp_status, call_pppd, call_pppn_status
+from asperity.compiled.calls import (
+    call_method,
+    call_pp_status,
+    call_ppp_status,
+    call_pppd,
+    call_pppn_status,
+)
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.graph import COUPLING_TOO_SMALL, PATTERN_CHANGED
@@ -25,7 +31,7 @@ from asperity.convex.kinematics import (
 )
 from asperity.convex.newton import CONVERGED
 from asperity.convex.newton import NOT_CONVERGED as NEWTON_NOT_CONVERGED
-from asperity.convex.potentials.lagged import prepare_lagged
+from asperity.convex.potentials.contacts import prepare_contacts
 from asperity.convex.potentials.rows import prepare_rows
 from asperity.convex.problem import PROBLEM
 from asperity.integrators.world import (
@@ -48,9 +54,10 @@ __all__ = [
     "ensure_evaluated",
     "graph_of",
     "icf_method",
+    "icf_solution",
     "integrate_positions",
     "minimise",
-    "solve_icf",
+    "prepare_potentials",
     "velocities_at",
 ]
 
@@ -133,10 +140,10 @@ def velocities_at(problem, state, velocity):
 
 
 @compiled
-def _potentials(problem, state, step):
+def prepare_potentials(problem, state, step):
     """Fill the numbers of all potentials at the beginning of the step."""
     ncontact, nrow = velocities_at(problem, state, _state(state, "velocity"))
-    prepare_lagged(problem, _state(state, "contacts"), step, ncontact, 0.0)
+    prepare_contacts(problem, _state(state, "contacts"), step, ncontact)
     prepare_rows(problem, _state(state, "rows"), step, nrow, False)
 
 
@@ -164,19 +171,6 @@ def graph_of(world, state):
 
 
 @compiled
-def solve_icf(world, state, step):
-    """Solve the convex problem of a step from an evaluated state; the result is in ``velocity``."""
-    plant = _world(world, "plant")
-    problem = _world(world, "problem")
-    smooth_terms(plant, problem, state, step)
-    code = graph_of(world, state)
-    if code != OK:
-        return code
-    _potentials(problem, state, step)
-    return minimise(world, state)
-
-
-@compiled
 def minimise(world, state):
     """Solve the prepared problem from the guess, or else from the state's own velocity."""
     plant = _world(world, "plant")
@@ -199,6 +193,22 @@ def minimise(world, state):
     if status == CONVERGED:
         return OK
     return NOT_CONVERGED if status == NEWTON_NOT_CONVERGED else NON_FINITE
+
+
+@compiled_method
+def icf_solution(world, state, _target, step):
+    """Solve the convex problem of an ICF step; the result is in the problem's ``velocity``."""
+    code = ensure_evaluated(world, state)
+    if code != OK:
+        return code
+    plant = _world(world, "plant")
+    problem = _world(world, "problem")
+    smooth_terms(plant, problem, state, step)
+    code = graph_of(world, state)
+    if code != OK:
+        return code
+    prepare_potentials(problem, state, step)
+    return minimise(world, state)
 
 
 @compiled
@@ -240,10 +250,7 @@ def advance_activations(plant, source, target, step):
 def icf_method(world, source, target, step):
     """One ICF step."""
     plant = _world(world, "plant")
-    code = ensure_evaluated(world, source)
-    if code != OK:
-        return code
-    code = solve_icf(world, source, step)
+    code = call_method(_world(world, "solve_step"), world, source, 0, step)
     if code != OK:
         return code
     problem = _world(world, "problem")

@@ -4,16 +4,38 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from asperity.convex.problem import (
+    ABSOLUTE_TOLERANCE,
+    ARMIJO,
+    CRITERION,
+    EXACT,
+    LAGGED,
+    LARGEST_SEARCH_STEP,
+    LINE_SEARCH,
+    LINE_SEARCH_TOLERANCE,
+    MAX_ITERATIONS,
+    MOMENTUM,
+    NEAR_RIGID,
+    RELAXATION_TIME,
+    RESIDUAL_AND_STEP,
+    REUSED_ITERATIONS,
+    SAP,
+    SIMILAR,
+    SLIP_REGULARIZATION,
+    TOLERANCE,
+)
 from asperity.errors import ModelError
-from asperity.integrators.icf import icf_method
+from asperity.integrators.icf import icf_method, icf_solution
 from asperity.integrators.step_doubling import ERROR_ORDER as DOUBLING_ORDER
 from asperity.integrators.step_doubling import step_doubling_method
 from asperity.integrators.stepping import (
     advance_error_controlled,
     advance_fixed,
 )
+from asperity.integrators.theta import theta_method, theta_solution
 from asperity.integrators.trapezoid import ERROR_ORDER as TRAPEZOID_ORDER
 from asperity.integrators.trapezoid import trapezoid_method
 from asperity.integrators.world import (
@@ -26,12 +48,24 @@ from asperity.integrators.world import (
     World,
 )
 
-__all__ = ["Cenic", "Icf", "Integrator"]
+__all__ = ["Cenic", "Icf", "Integrator", "Sap"]
 
 _SCHEMES = {
     "step-doubling": (step_doubling_method, DOUBLING_ORDER),
     "trapezoid": (trapezoid_method, TRAPEZOID_ORDER),
 }
+
+# θ, θ_vq of the θ-method (SAP II-C).
+_THETA = {
+    "midpoint": (0.5, 0.5),
+    "implicit-euler": (1.0, 1.0),
+    "symplectic-euler": (0.0, 1.0),
+    "explicit-euler": (0.0, 0.0),
+}
+
+_LAWS = {"lagged": LAGGED, "similar": SIMILAR}
+
+_LINE_SEARCHES = {"exact": EXACT, "armijo": ARMIJO}
 
 _FIXED_TOLERANCE = 1e-8
 _FIRST_STEP = 0.1
@@ -41,6 +75,11 @@ _MIN_STEP = 1e-9
 def _positive(name: str, value: float) -> None:
     if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
         raise ModelError(f"{name} must be a positive, finite number, got {value!r}.")
+
+
+def _one_of(name: str, value: str, known: Iterable[str]) -> None:
+    if value not in known:
+        raise ModelError(f"{name} {value!r} is unknown; use one of {', '.join(sorted(known))}.")
 
 
 class Integrator(abc.ABC):
@@ -58,13 +97,23 @@ class Integrator(abc.ABC):
         """Advance the world's current state to time ``end`` [s]; returns a stepping's reason."""
 
 
-def _prepare_solver(
-    world: World, tolerance: float, max_iterations: int, hessian_reuse: bool
+def _prepare_icf(
+    world: World, tolerance: float, max_iterations: int, hessian_reuse: bool, law: int
 ) -> None:
-    world.problem.tolerance[0] = tolerance
-    world.problem.limits[0] = max_iterations
+    """Write the options of CENIC's convex solver, and let it solve ICF's problem."""
+    problem = world.problem
+    problem.law = law
+    problem.tolerance[TOLERANCE] = tolerance
+    problem.tolerance[LINE_SEARCH_TOLERANCE] = 1e-2
+    problem.tolerance[SLIP_REGULARIZATION] = 1e-3
+    problem.tolerance[LARGEST_SEARCH_STEP] = 1.0
+    problem.limits[MAX_ITERATIONS] = max_iterations
     # CENIC VI-C: the wished number of iterations with one Hessian is 10.
-    world.problem.limits[1] = 10 if hessian_reuse else 0
+    problem.limits[REUSED_ITERATIONS] = 10 if hessian_reuse else 0
+    problem.limits[CRITERION] = RESIDUAL_AND_STEP
+    problem.limits[LINE_SEARCH] = EXACT
+    world.table.solve_step = icf_solution.address
+    world.table.base_method = icf_method.address
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,15 +168,11 @@ class Cenic(Integrator):
         _positive("max_iterations", self.max_iterations)
         if not (math.isfinite(self.velocity_weight) and self.velocity_weight >= 0):
             raise ModelError(f"velocity_weight must be non-negative, got {self.velocity_weight}.")
-        if self.scheme not in _SCHEMES:
-            raise ModelError(
-                f"scheme {self.scheme!r} is unknown; use one of {', '.join(sorted(_SCHEMES))}."
-            )
+        _one_of("scheme", self.scheme, _SCHEMES)
 
     def prepare(self, world: World) -> None:
         tolerance = max(self.tolerance_ratio * self.accuracy, _FIXED_TOLERANCE)
-        _prepare_solver(world, tolerance, self.max_iterations, self.hessian_reuse)
-        world.table.base_method = icf_method.address
+        _prepare_icf(world, tolerance, self.max_iterations, self.hessian_reuse, LAGGED)
         _ = _SCHEMES[self.scheme][0].address  # compile now
         reals = world.table.reals
         reals[ACCURACY] = self.accuracy
@@ -146,12 +191,15 @@ class Cenic(Integrator):
 
 @dataclass(frozen=True, kw_only=True)
 class Icf(Integrator):
-    """Fixed steps of the lagged convex scheme (irrotational contact fields).
+    """Fixed steps of convex irrotational contact fields (ICF).
 
     Parameters
     ----------
     time_step : float
         Step size [s].
+    law : {"lagged", "similar"}
+        Whether friction is limited by the normal force of the step's beginning (CENIC's law, free
+        of artifacts) or by that of its end, which makes sliding bodies glide.
     tolerance : float
         Tolerance of the convex solver, 1e-8 as in the paper (section VI-B).
     max_iterations : int
@@ -162,21 +210,106 @@ class Icf(Integrator):
     """
 
     time_step: float = 1e-3
+    law: str = "lagged"
     tolerance: float = _FIXED_TOLERANCE
     max_iterations: int = 500
     hessian_reuse: bool = False
 
     def __post_init__(self) -> None:
         _positive("time_step", self.time_step)
+        _one_of("law", self.law, _LAWS)
         _positive("tolerance", self.tolerance)
         _positive("max_iterations", self.max_iterations)
 
     def prepare(self, world: World) -> None:
-        _prepare_solver(world, self.tolerance, self.max_iterations, self.hessian_reuse)
-        world.table.base_method = icf_method.address
+        _prepare_icf(
+            world, self.tolerance, self.max_iterations, self.hessian_reuse, _LAWS[self.law]
+        )
         world.table.reals[LAST_STEP] = self.time_step
 
     def advance(self, world: World, end: float, budget: int) -> int:
         return int(
             advance_fixed(world.table.address, icf_method.address, self.time_step, end, budget)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sap(Integrator):
+    """Fixed steps of the semi-analytic primal method with compliant contact (SAP).
+
+    Normal forces are linear springs and dampers: ``stiffness`` and ``relaxation_time`` of
+    `ContactParameters` (Hunt–Crossley ``dissipation`` and the stiction tolerance play no part), with
+    one coefficient of friction, the dynamic one.
+
+    Parameters
+    ----------
+    time_step : float
+        Step size [s].
+    scheme : {"midpoint", "implicit-euler", "symplectic-euler", "explicit-euler"}
+        The θ-method (section II-C). The midpoint rule, of second order where nothing slips or
+        hits, by default. Symplectic Euler costs least: it needs no implicit free motion.
+    near_rigid : float
+        β: contacts that the step cannot resolve get the period β δt. A resting point mass then
+        penetrates by about β² g δt²/(4π²), 25 µm at 10 ms (section V-B, equation 29).
+    slip_regularization : float
+        σ: what sticks creeps at no more than about μ σ g δt (section V-B, equations 30 and 31).
+    relaxation_time : float, optional
+        Relaxation time [s] of contacts whose materials give none; the time step by default, as in
+        the paper's cases.
+    tolerance : float
+        ε_r of the stopping criterion, relative to momentum or impulses (section IV-E, equation 26).
+    line_search : {"exact", "armijo"}
+        Section IV-B.
+    max_iterations : int
+        Newton iterations after which the simulation stops with ``Status.NOT_CONVERGED``.
+    """
+
+    time_step: float = 0.01
+    scheme: str = "midpoint"
+    near_rigid: float = 1.0
+    slip_regularization: float = 1e-3
+    relaxation_time: float | None = None
+    tolerance: float = 1e-6
+    line_search: str = "exact"
+    max_iterations: int = 100
+
+    def __post_init__(self) -> None:
+        for name in (
+            "time_step",
+            "near_rigid",
+            "slip_regularization",
+            "tolerance",
+            "max_iterations",
+        ):
+            _positive(name, getattr(self, name))
+        time = self.relaxation_time
+        if time is not None and not (math.isfinite(time) and time >= 0):
+            raise ModelError(f"relaxation_time must be non-negative, got {time}.")
+        _one_of("scheme", self.scheme, _THETA)
+        _one_of("line_search", self.line_search, _LINE_SEARCHES)
+
+    def prepare(self, world: World) -> None:
+        problem = world.problem
+        problem.law = SAP
+        problem.tolerance[TOLERANCE] = self.tolerance
+        problem.tolerance[ABSOLUTE_TOLERANCE] = 1e-14
+        problem.tolerance[LINE_SEARCH_TOLERANCE] = 1e-8
+        problem.tolerance[SLIP_REGULARIZATION] = self.slip_regularization
+        problem.limits[MAX_ITERATIONS] = self.max_iterations
+        problem.limits[REUSED_ITERATIONS] = 0
+        problem.limits[CRITERION] = MOMENTUM
+        problem.limits[LINE_SEARCH] = _LINE_SEARCHES[self.line_search]
+        problem.tolerance[LARGEST_SEARCH_STEP] = 1.5 if self.line_search == "exact" else 1.25
+        problem.regularization[NEAR_RIGID] = self.near_rigid
+        time = self.relaxation_time
+        problem.regularization[RELAXATION_TIME] = -1.0 if time is None else time
+        table = world.table
+        table.theta[:] = _THETA[self.scheme]
+        table.solve_step = theta_solution.address
+        table.base_method = theta_method.address
+        table.reals[LAST_STEP] = self.time_step
+
+    def advance(self, world: World, end: float, budget: int) -> int:
+        return int(
+            advance_fixed(world.table.address, theta_method.address, self.time_step, end, budget)
         )

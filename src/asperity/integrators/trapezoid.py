@@ -36,6 +36,7 @@ from asperity.integrators.stepping import position_difference
 from asperity.integrators.world import GEOM_SAMPLE, HAS_ERROR, HAS_GUESS, OK, WORLD
 from asperity.plant.layouts import PLANT, STATE
 from asperity.plant.trees import (
+    add_mass,
     force_from_solver,
     force_to_solver,
     velocity_from_solver,
@@ -106,56 +107,6 @@ def _impulses_now(problem, state, step):
 
 
 @compiled
-def _add_mass_before(plant, problem, source, full):
-    """matrix += M_0 in the solver velocities of x̂."""
-    mass = _state(source, "mass")
-    matrix = _problem(problem, "matrix")
-    tree_start = _plant(plant, "tree_start")
-    tree_size = _plant(plant, "tree_size")
-    tree_spatial = _plant(plant, "tree_spatial")
-    block_start = _plant(plant, "block_start")
-    before = _state(source, "cdof")
-    after = _state(full, "cdof")
-    # Row k: solver velocity at the beginning that equals the unit velocity k at x̂.
-    change = _problem(problem, "patch")
-    w = _plant(plant, "dof_force")
-    for tree in range(_plant(plant, "ntree")):
-        block = block_start[tree]
-        n = tree_size[tree]
-        if not tree_spatial[tree]:
-            for k in range(block, block + n * n):
-                matrix[k] += mass[k]
-            continue
-        s = tree_start[tree]
-        for k in range(6):
-            for a in range(3):
-                w[s + a] = 1.0 if k == 3 + a else 0.0
-            for i in range(3):
-                rate = after[s + 3 + i, k] if k < 3 else 0.0
-                w[s + 3 + i] = rate
-                for a in range(3):
-                    w[s + a] -= after[s + 3 + i, 3 + a] * rate
-            for a in range(3):
-                change[0, 6 * k + a] = 0.0
-                change[0, 6 * k + 3 + a] = w[s + a]
-                for i in range(3):
-                    change[0, 6 * k + a] += before[s + 3 + i, a] * w[s + 3 + i]
-                    change[0, 6 * k + 3 + a] += before[s + 3 + i, 3 + a] * w[s + 3 + i]
-        for k in range(6):
-            for a in range(6):
-                value = 0.0
-                for b in range(6):
-                    value += mass[block + 6 * a + b] * change[0, 6 * k + b]
-                change[1, 6 * k + a] = value
-        for j in range(6):
-            for k in range(6):
-                value = 0.0
-                for a in range(6):
-                    value += change[0, 6 * j + a] * change[1, 6 * k + a]
-                matrix[block + 6 * j + k] += value
-
-
-@compiled
 def _smooth_terms(world, source, full, step, start_impulse):
     """Fill A, diag(M) and r; ``start_impulse`` is j_0 in the solver velocities of the source."""
     plant = _world(world, "plant")
@@ -169,7 +120,14 @@ def _smooth_terms(world, source, full, step, start_impulse):
     product = _problem(problem, "product")
     for i in range(matrix.size):
         matrix[i] = mass[i]
-    _add_mass_before(plant, problem, source, full)
+    add_mass(
+        plant,
+        _state(source, "mass"),
+        _state(source, "cdof"),
+        _state(full, "cdof"),
+        _problem(problem, "patch"),
+        matrix,
+    )
     # Forces at the beginning and j_0, changed to the solver velocities of x̂.
     force_before = _state(source, "force")
     for i in range(rhs.size):

@@ -17,7 +17,7 @@ from asperity.convex.graph import build_graph
 from asperity.convex.newton import install_solver, solve_problem
 from asperity.convex.problem import grow_contacts, grow_factor, grow_rows, new_problem
 from asperity.plant import layouts
-from asperity.plant.evaluate import evaluate
+from asperity.plant.evaluate import evaluate, evaluate_smooth
 from asperity.plant.plant import Plant, State
 
 __all__ = [
@@ -78,8 +78,11 @@ WORLD = Layout(
     plant="i8",
     problem="i8",
     evaluate="i8",  # compiled entry points
+    evaluate_smooth="i8",
     build_graph="i8",
     solve_problem="i8",
+    # A method whose result is not a state but the solution of a step's convex problem.
+    solve_step="i8",
     base_method="i8",  # the method that step doubling repeats
     current="i8",  # states
     following="i8",
@@ -90,6 +93,7 @@ WORLD = Layout(
     scratch="f8[:]",
     geom_position="f8[:,:]",
     geom_rotation="f8[:,:]",
+    theta="f8[:]",  # θ, θ_vq of the θ-method
     reals="f8[:]",
     ints="i8[:]",
     record_time="f8[:]",
@@ -133,8 +137,10 @@ class World:
             plant=plant.table.address,
             problem=self.problem.address,
             evaluate=evaluate.address,
+            evaluate_smooth=evaluate_smooth.address,
             build_graph=build_graph.address,
             solve_problem=solve_problem.address,
+            solve_step=0,
             base_method=0,
             current=self.current.table.address,
             following=self.following.table.address,
@@ -145,6 +151,7 @@ class World:
             scratch=np.zeros(model.nv),
             geom_position=np.zeros((model.ngeom, 3)),
             geom_rotation=np.zeros((model.ngeom, 9)),
+            theta=np.zeros(2),
             reals=np.zeros(8),
             ints=np.zeros(16, np.int64),
             record_time=np.zeros(records),

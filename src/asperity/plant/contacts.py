@@ -10,6 +10,7 @@ from asperity.contact.contact_set import CONTACT_SET, COUNT_CONTACTS, COUNT_LINK
 from asperity.contact.materials import (
     DISSIPATION,
     DYNAMIC_FRICTION,
+    RELAXATION_TIME,
     STATIC_FRICTION,
     STICTION_TOLERANCE,
     STIFFNESS,
@@ -128,6 +129,7 @@ def read_contacts(plant, state):
     static_friction = _contacts(contacts, "static_friction")
     dynamic_friction = _contacts(contacts, "dynamic_friction")
     stiction_tolerance = _contacts(contacts, "stiction_tolerance")
+    relaxation_time = _contacts(contacts, "relaxation_time")
     inverse_mass = _contacts(contacts, "inverse_mass")
     surface_velocity = _contacts(contacts, "surface_velocity")
     jacobian_a = _contacts(contacts, "jacobian_a")
@@ -218,6 +220,7 @@ def read_contacts(plant, state):
         static_friction[c] = material[STATIC_FRICTION] if sliding else 0.0
         dynamic_friction[c] = material[DYNAMIC_FRICTION] if sliding else 0.0
         stiction_tolerance[c] = material[STICTION_TOLERANCE]
+        relaxation_time[c] = material[RELAXATION_TIME]
         surface = address + _plant(plant, "contact_surfacevel")
         surface_velocity[c, 0] = load_double(surface)
         surface_velocity[c, 1] = load_double(surface + 8)

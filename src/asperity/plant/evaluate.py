@@ -16,7 +16,7 @@ from asperity.plant.constraints import add_joint_rows, add_mujoco_rows
 from asperity.plant.layouts import EVALUATED, PLANT, STATE, TIME
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 
-__all__ = ["evaluate", "read_constraints"]
+__all__ = ["evaluate", "evaluate_smooth", "read_constraints"]
 
 _plant = PLANT.get
 _state = STATE.get
@@ -41,7 +41,7 @@ def _copy_in(plant, state):
 
 
 @compiled
-def _run_mujoco(plant, state):
+def _run_mujoco(plant, state, collide):
     model = _plant(plant, "model")
     data = _state(state, "data")
     call_pp(_plant(plant, "kinematics"), model, data)
@@ -50,7 +50,8 @@ def _run_mujoco(plant, state):
         call_pp(_plant(plant, "tendon"), model, data)
     if _plant(plant, "has_articulated_trees"):
         call_pp(_plant(plant, "make_mass"), model, data)
-    call_pp(_plant(plant, "collision"), model, data)
+    if collide:
+        call_pp(_plant(plant, "collision"), model, data)
     # Rows of an earlier evaluation would be read by the velocity stage.
     store_int(data + _plant(plant, "nefc_offset"), 0)
     if _plant(plant, "has_actuators"):
@@ -226,17 +227,9 @@ def read_constraints(plant, state):
     return status
 
 
-@entry_point(types.int64(types.int64, types.int64))
-def evaluate(plant, state):
-    """Fill a state's snapshot.
-
-    Returns ``EVALUATED``, or what is missing (the snapshot is then invalid).
-    """
-    ints = _state(state, "ints")
-    ints[0] = 0
-    _copy_in(plant, state)
-    _run_mujoco(plant, state)
-    ints[1] += 1
+@compiled
+def _read_smooth(plant, state):
+    """Read what is not contact or constraint from the state's MjData."""
     mj_cdof = _state(state, "mj_cdof")
     cdof = _state(state, "cdof")
     for i in range(cdof.shape[0]):
@@ -248,6 +241,30 @@ def evaluate(plant, state):
         act_dot[i] = mj_act_dot[i]
     _mass(plant, state)
     _forces(plant, state)
+
+
+@entry_point(types.int64(types.int64, types.int64))
+def evaluate_smooth(plant, state):
+    """Fill a state's snapshot without contacts and constraints, which are void afterwards."""
+    _state(state, "ints")[0] = 0
+    _copy_in(plant, state)
+    _run_mujoco(plant, state, False)
+    _read_smooth(plant, state)
+    return EVALUATED
+
+
+@entry_point(types.int64(types.int64, types.int64))
+def evaluate(plant, state):
+    """Fill a state's snapshot.
+
+    Returns ``EVALUATED``, or what is missing (the snapshot is then invalid).
+    """
+    ints = _state(state, "ints")
+    ints[0] = 0
+    _copy_in(plant, state)
+    _run_mujoco(plant, state, True)
+    ints[1] += 1
+    _read_smooth(plant, state)
     status = call_pp_status(_plant(plant, "read_contacts"), plant, state)
     if status == EVALUATED:
         status = call_pp_status(_plant(plant, "read_constraints"), plant, state)

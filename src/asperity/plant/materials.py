@@ -15,6 +15,7 @@ from asperity.contact.materials import (
     DISSIPATION,
     DYNAMIC_FRICTION,
     PARAMETERS,
+    RELAXATION_TIME,
     STATIC_FRICTION,
     STICTION_TOLERANCE,
     STIFFNESS,
@@ -30,9 +31,12 @@ _COLUMNS = {
     "friction": STATIC_FRICTION,
     "dynamic_friction": DYNAMIC_FRICTION,
     "stiction_tolerance": STICTION_TOLERANCE,
+    "relaxation_time": RELAXATION_TIME,
 }
 
-_ALLOWED = "stiffness, dissipation, friction, dynamic_friction or stiction_tolerance"
+_ALLOWED = (
+    "stiffness, dissipation, friction, dynamic_friction, stiction_tolerance or relaxation_time"
+)
 
 
 def _check(where: str, name: str, value: float) -> float:
@@ -63,6 +67,9 @@ class Material:
         Coefficient of dynamic friction; at most the static one.
     stiction_tolerance : float, optional
         Slip speed [m/s] below which a contact counts as sticking.
+    relaxation_time : float, optional
+        Time scale [s] of dissipation that is linear in the penetration's rate, the law of `Sap`;
+        the other methods dissipate by ``dissipation``.
     """
 
     stiffness: float | None = None
@@ -70,6 +77,7 @@ class Material:
     friction: float | None = None
     dynamic_friction: float | None = None
     stiction_tolerance: float | None = None
+    relaxation_time: float | None = None
 
     def __post_init__(self) -> None:
         for name in _COLUMNS:
@@ -83,7 +91,7 @@ class Material:
             )
 
     def row(self) -> np.ndarray:
-        """The five parameters as an array, ``UNSET`` where open."""
+        """The parameters as an array, ``UNSET`` where open."""
         row = np.full(PARAMETERS, UNSET)
         for name, column in _COLUMNS.items():
             value = getattr(self, name)
@@ -98,8 +106,9 @@ class ContactParameters(Material):
 
     The values given here hold for every *pair* of geoms that touch, as they stand. Overrides by
     geom or body are the geom's *own* values: two of them combine (stiffness in series, dissipation
-    by the softer side, friction by the harmonic mean, the larger stiction tolerance), one of them
-    stands alone against a geom without. An override by pair replaces everything.
+    by the softer side, friction by the harmonic mean, the larger stiction tolerance, the
+    sum of relaxation times), one of them stands alone against a geom without. An override by pair
+    replaces everything.
 
     Parameters
     ----------
@@ -115,6 +124,8 @@ class ContactParameters(Material):
         By default the same as static friction.
     stiction_tolerance : float, optional
         1e-4 m/s by default, as in all three papers: a grasp creeps at most 0.1 mm in a second.
+    relaxation_time : float, optional
+        By default that of the `Sap` integrator, which is its time step unless it says otherwise.
     geoms, bodies : mapping of str to Material, optional
         Own values of geoms (of all geoms of bodies) whose name matches the key, a name or a glob
         such as ``"finger_*"``. Later entries win over earlier ones, geoms over bodies.

@@ -12,7 +12,13 @@ from __future__ import annotations
 from asperity.compiled import compiled
 from asperity.plant.layouts import PLANT
 
-__all__ = ["force_to_solver", "velocity_from_solver", "velocity_to_solver"]
+__all__ = [
+    "add_mass",
+    "force_from_solver",
+    "force_to_solver",
+    "velocity_from_solver",
+    "velocity_to_solver",
+]
 
 _plant = PLANT.get
 
@@ -106,3 +112,52 @@ def force_from_solver(plant, cdof, force, out):
                 moment += cdof[s + 3 + i, a] * force[s + a]
                 moment += cdof[s + 3 + i, 3 + a] * force[s + 3 + a]
             out[s + 3 + i] = moment
+
+
+@compiled
+def add_mass(plant, mass, own_cdof, cdof, work, matrix):
+    """``matrix += M`` of one configuration in the solver velocities of another.
+
+    ``mass`` is in the solver velocities of ``own_cdof``, the sum in those of ``cdof``; ``work`` has
+    room for two rows of 36 numbers.
+    """
+    tree_start = _plant(plant, "tree_start")
+    tree_size = _plant(plant, "tree_size")
+    tree_spatial = _plant(plant, "tree_spatial")
+    block_start = _plant(plant, "block_start")
+    w = _plant(plant, "dof_force")
+    for tree in range(_plant(plant, "ntree")):
+        block = block_start[tree]
+        n = tree_size[tree]
+        if not tree_spatial[tree]:
+            for k in range(block, block + n * n):
+                matrix[k] += mass[k]
+            continue
+        s = tree_start[tree]
+        # Row k of `work`: own solver velocity that equals the other's unit velocity k.
+        for k in range(6):
+            for a in range(3):
+                w[s + a] = 1.0 if k == 3 + a else 0.0
+            for i in range(3):
+                rate = cdof[s + 3 + i, k] if k < 3 else 0.0
+                w[s + 3 + i] = rate
+                for a in range(3):
+                    w[s + a] -= cdof[s + 3 + i, 3 + a] * rate
+            for a in range(3):
+                work[0, 6 * k + a] = 0.0
+                work[0, 6 * k + 3 + a] = w[s + a]
+                for i in range(3):
+                    work[0, 6 * k + a] += own_cdof[s + 3 + i, a] * w[s + 3 + i]
+                    work[0, 6 * k + 3 + a] += own_cdof[s + 3 + i, 3 + a] * w[s + 3 + i]
+        for k in range(6):
+            for a in range(6):
+                value = 0.0
+                for b in range(6):
+                    value += mass[block + 6 * a + b] * work[0, 6 * k + b]
+                work[1, 6 * k + a] = value
+        for j in range(6):
+            for k in range(6):
+                value = 0.0
+                for a in range(6):
+                    value += work[0, 6 * j + a] * work[1, 6 * k + a]
+                matrix[block + 6 * j + k] += value

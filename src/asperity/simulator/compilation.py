@@ -28,17 +28,21 @@ _V = types.Array(types.float64, 1, "C")
 # Module, name, argument types (None for entry points), and rough cost of compiling [s].
 _KERNELS: tuple[tuple[str, str, tuple[Any, ...] | None, float], ...] = (
     ("asperity.convex.newton", "solve_problem", None, 11.0),
-    ("asperity.simulator.publish", "solve_forces", (_I, _F, _V, _V), 11.0),
+    ("asperity.integrators.theta", "theta_solution", None, 11.0),
+    ("asperity.simulator.publish", "solve_forces", (_I, _F, _V, _V), 4.0),
     ("asperity.integrators.trapezoid", "trapezoid_method", None, 14.0),
     ("asperity.convex.assembly", "assemble", None, 10.0),
     ("asperity.plant.evaluate", "read_constraints", None, 9.0),
-    ("asperity.integrators.icf", "icf_method", None, 9.0),
+    ("asperity.integrators.icf", "icf_solution", None, 9.0),
     ("asperity.plant.evaluate", "evaluate", None, 6.0),
+    ("asperity.plant.evaluate", "evaluate_smooth", None, 6.0),
     ("asperity.convex.graph", "build_graph", None, 5.0),
     ("asperity.plant.contacts", "read_contacts", None, 5.0),
     ("asperity.convex.block_cholesky", "factorize", None, 4.0),
     ("asperity.convex.line_search", "line_search", None, 4.0),
     ("asperity.convex.block_cholesky", "solve_factors", None, 2.0),
+    ("asperity.integrators.icf", "icf_method", None, 2.0),
+    ("asperity.integrators.theta", "theta_method", None, 2.0),
     ("asperity.integrators.stepping", "advance_fixed", (_I, _I, _F, _F, _I), 2.0),
     (
         "asperity.integrators.stepping",

@@ -10,13 +10,14 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import compiled
+from asperity.compiled.calls import call_method
 from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, FRICTION, LIMIT
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.kinematics import add_impulses
-from asperity.convex.potentials.lagged import evaluate_contacts
+from asperity.convex.potentials.contacts import evaluate_contacts
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import PROBLEM
-from asperity.integrators.icf import ensure_evaluated, solve_icf, velocities_at
+from asperity.integrators.icf import velocities_at
 from asperity.integrators.world import OK, WORLD, World
 from asperity.plant.layouts import PLANT, STATE
 from asperity.plant.trees import force_from_solver, velocity_from_solver
@@ -40,10 +41,7 @@ def solve_forces(world, step, acceleration, constraint_force):
     plant = _world(world, "plant")
     problem = _world(world, "problem")
     state = _world(world, "current")
-    code = ensure_evaluated(world, state)
-    if code != OK:
-        return code
-    code = solve_icf(world, state, step)
+    code = call_method(_world(world, "solve_step"), world, state, 0, step)
     if code != OK:
         return code
     velocity = _problem(problem, "velocity")

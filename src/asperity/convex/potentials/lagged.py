@@ -34,6 +34,7 @@ __all__ = [
     "along_contacts",
     "evaluate_contacts",
     "friction_coefficient",
+    "lagged_cost_along",
     "prepare_lagged",
 ]
 
@@ -103,7 +104,7 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
 
 
 @compiled
-def evaluate_contacts(problem, first, last):
+def evaluate_lagged(problem, first, last):
     """Fill impulses and curvatures of contacts ``first .. last``; return their cost."""
     v1 = _problem(problem, "v1")
     v2 = _problem(problem, "v2")
@@ -155,7 +156,7 @@ def evaluate_contacts(problem, first, last):
 
 
 @compiled
-def along_contacts(problem, first, last, alpha):
+def along_lagged(problem, first, last, alpha):
     """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
     v1 = _problem(problem, "v1")
     v2 = _problem(problem, "v2")
@@ -191,7 +192,7 @@ def along_contacts(problem, first, last, alpha):
 
 
 @compiled
-def contact_cost_along(problem, first, last, alpha):
+def lagged_cost_along(problem, first, last, alpha):
     """Cost of the contacts at ``v + α Δv``."""
     v1 = _problem(problem, "v1")
     v2 = _problem(problem, "v2")

@@ -1,0 +1,219 @@
+"""Inverse masses of contacts: the size of the diagonal blocks of the Delassus operator.
+
+For a contact with Jacobian J, W_ii = Σ_trees J_t A_t⁻¹ J_tᵀ is a 3 × 3 matrix, and its root mean
+square ‖W_ii‖_F/3 estimates the inverse of the mass that the contact feels (SAP V-B; A is block
+diagonal, so that nothing is neglected).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import compiled
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.block_cholesky import cholesky, cholesky_solve
+from asperity.convex.problem import PROBLEM
+
+__all__ = ["fill_inverse_masses"]
+
+# Marks of trees, in `neighbours`.
+_UNTOUCHED = 0
+_FACTORIZED = 1  # the tree's factor is in `factor`
+_INVERTED = 2  # a free body's 6 × 6 inverse is there
+_DECOUPLED = 3  # the same; rotation and translation do not couple, translation is isotropic
+
+_problem = PROBLEM.get
+_contacts = CONTACT_SET.get
+
+
+@compiled
+def _invert_rotation(matrix, factor, block):
+    """Invert the 3 × 3 rotational block of a free body whose blocks do not couple."""
+    xx = matrix[block]
+    xy = matrix[block + 1]
+    xz = matrix[block + 2]
+    yy = matrix[block + 7]
+    yz = matrix[block + 8]
+    zz = matrix[block + 14]
+    a = yy * zz - yz * yz
+    b = xz * yz - xy * zz
+    c = xy * yz - xz * yy
+    scale = 1.0 / (xx * a + xy * b + xz * c)
+    factor[block] = a * scale
+    factor[block + 1] = b * scale
+    factor[block + 2] = c * scale
+    factor[block + 6] = b * scale
+    factor[block + 7] = (xx * zz - xz * xz) * scale
+    factor[block + 8] = (xy * xz - xx * yz) * scale
+    factor[block + 12] = c * scale
+    factor[block + 13] = (xy * xz - xx * yz) * scale
+    factor[block + 14] = (xx * yy - xy * xy) * scale
+    factor[block + 21] = 1.0 / matrix[block + 21]
+
+
+@compiled
+def _prepare_tree(problem, tree):
+    """Factorize or invert a tree's block of A into the memory of its factor; returns its mark."""
+    matrix = _problem(problem, "matrix")
+    factor = _problem(problem, "factor")
+    inverse = _problem(problem, "factor_inverse_diagonal")
+    block = _problem(problem, "block_start")[tree]
+    start = _problem(problem, "tree_start")[tree]
+    n = _problem(problem, "tree_size")[tree]
+    spatial = _problem(problem, "tree_spatial")[tree]
+    if spatial:
+        coupling = 0.0
+        for i in range(3, 6):
+            for j in range(6):
+                if i != j:
+                    coupling += abs(matrix[block + 6 * i + j])
+        m = matrix[block + 21]
+        if coupling == 0.0 and matrix[block + 28] == m and matrix[block + 35] == m:
+            _invert_rotation(matrix, factor, block)
+            return _DECOUPLED
+    for k in range(block, block + n * n):
+        factor[k] = matrix[k]
+    cholesky(factor, block, n, inverse, start)
+    if not spatial:
+        return _FACTORIZED
+    work = _problem(problem, "direction")
+    result = _problem(problem, "patch")
+    for i in range(6):
+        for j in range(6):
+            work[start + j] = 1.0 if i == j else 0.0
+        cholesky_solve(factor, block, 6, inverse, work, start)
+        for j in range(6):
+            result[0, 6 * i + j] = work[start + j]
+    for k in range(36):
+        factor[block + k] = result[0, k]
+    return _INVERTED
+
+
+@compiled
+def _link_mobility(problem, contacts, link, other, mobility, which):
+    """mobility[which] = C_link A⁻¹ C_otherᵀ for two links of one articulated tree."""
+    factor = _problem(problem, "factor")
+    inverse = _problem(problem, "factor_inverse_diagonal")
+    tree = _contacts(contacts, "link_tree")[link]
+    block = _problem(problem, "block_start")[tree]
+    first = _problem(problem, "tree_start")[tree]
+    n = _problem(problem, "tree_size")[tree]
+    dof = _contacts(contacts, "chain_dof")
+    column = _contacts(contacts, "chain_column")
+    link_start = _contacts(contacts, "link_start")
+    link_size = _contacts(contacts, "link_size")
+    work = _problem(problem, "direction")
+    for k in range(6):
+        for i in range(first, first + n):
+            work[i] = 0.0
+        for e in range(link_start[link], link_start[link] + link_size[link]):
+            work[dof[e]] = column[e, k]
+        cholesky_solve(factor, block, n, inverse, work, first)
+        for j in range(6):
+            value = 0.0
+            for e in range(link_start[other], link_start[other] + link_size[other]):
+                value += column[e, j] * work[dof[e]]
+            mobility[which, 6 * k + j] = value
+
+
+@compiled
+def _add_block(left, right, c, mobility, which, sign, out):
+    """out += sign · left Λ rightᵀ for the 3 × 6 Jacobians of one contact."""
+    for i in range(3):
+        for k in range(6):
+            value = 0.0
+            for m in range(6):
+                value += left[c, i, m] * mobility[which, 6 * m + k]
+            value *= sign
+            for j in range(3):
+                out[i, j] += value * right[c, j, k]
+
+
+@compiled
+def _add_decoupled(jacobian, c, factor, block, out):
+    """The same for a free body with a diagonal of blocks; the contact's axes are orthonormal."""
+    for i in range(3):
+        for k in range(3):
+            value = 0.0
+            for m in range(3):
+                value += jacobian[c, i, m] * factor[block + 6 * m + k]
+            for j in range(3):
+                out[i, j] += value * jacobian[c, j, k]
+        out[i, i] += factor[block + 21]
+
+
+@compiled
+def _link_matrix(problem, contacts, link, mark, mobility, which):
+    """mobility[which] of one link with itself, unless its tree is decoupled."""
+    if mark == _FACTORIZED:
+        _link_mobility(problem, contacts, link, link, mobility, which)
+    elif mark == _INVERTED:
+        block = _problem(problem, "block_start")[_contacts(contacts, "link_tree")[link]]
+        factor = _problem(problem, "factor")
+        for k in range(36):
+            mobility[which, k] = factor[block + k]
+
+
+@compiled
+def fill_inverse_masses(problem, contacts, ncontact, out):
+    """``out[i] = ‖W_ii‖_F/3`` [1/kg] for the problem's contacts.
+
+    Uses the memory of the factors, which are void afterwards, ``direction`` and ``patch``.
+    """
+    order = _problem(problem, "contact")
+    mark = _problem(problem, "neighbours")
+    mobility = _problem(problem, "patch")
+    w = _problem(problem, "projection")
+    factor = _problem(problem, "factor")
+    block_start = _problem(problem, "block_start")
+    link = _contacts(contacts, "link")
+    link_tree = _contacts(contacts, "link_tree")
+    jacobian_a = _contacts(contacts, "jacobian_a")
+    jacobian_b = _contacts(contacts, "jacobian_b")
+    factor_island = _problem(problem, "factor_island")
+    for tree in range(_problem(problem, "ntree")):
+        mark[tree] = _UNTOUCHED
+        factor_island[tree] = 0
+    last_a = -2
+    last_b = -2
+    for i in range(ncontact):
+        c = order[i]
+        a = link[c, 0]
+        b = link[c, 1]
+        tree_a = link_tree[a] if a >= 0 else -1
+        tree_b = link_tree[b] if b >= 0 else -1
+        same = tree_a >= 0 and tree_a == tree_b
+        if a != last_a or b != last_b:
+            last_a = a
+            last_b = b
+            if tree_a >= 0 and mark[tree_a] == _UNTOUCHED:
+                mark[tree_a] = _prepare_tree(problem, tree_a)
+            if tree_b >= 0 and mark[tree_b] == _UNTOUCHED:
+                mark[tree_b] = _prepare_tree(problem, tree_b)
+            if a >= 0:
+                _link_matrix(problem, contacts, a, mark[tree_a], mobility, 0)
+            if b >= 0:
+                _link_matrix(problem, contacts, b, mark[tree_b], mobility, 1)
+            if same and mark[tree_a] == _FACTORIZED:
+                _link_mobility(problem, contacts, a, b, mobility, 2)
+        for j in range(3):
+            for k in range(3):
+                w[j, k] = 0.0
+        if a >= 0:
+            if mark[tree_a] == _DECOUPLED:
+                _add_decoupled(jacobian_a, c, factor, block_start[tree_a], w)
+            else:
+                _add_block(jacobian_a, jacobian_a, c, mobility, 0, 1.0, w)
+        if b >= 0:
+            if mark[tree_b] == _DECOUPLED:
+                _add_decoupled(jacobian_b, c, factor, block_start[tree_b], w)
+            else:
+                _add_block(jacobian_b, jacobian_b, c, mobility, 1, 1.0, w)
+        if same and mark[tree_a] == _FACTORIZED:
+            _add_block(jacobian_a, jacobian_b, c, mobility, 2, -2.0, w)
+        total = 0.0
+        for j in range(3):
+            for k in range(3):
+                value = 0.5 * (w[j, k] + w[k, j])
+                total += value * value
+        out[i] = np.sqrt(total) / 3.0

@@ -1,0 +1,316 @@
+"""The two-stage θ-method of SAP (II-C, II-D; equations 3.1 of the design).
+
+With q^θ = q_0 ⊕ δt θ v^θvq, v^θ = θ v + (1 − θ) v_0, v^θvq = θ_vq v + (1 − θ_vq) v_0, joint springs
+and dampers k_1, and k_2 for all other smooth forces:
+
+    stage 1, free motion    M(q^θ)(v* − v_0) = δt (k_1 + k_2)(q^θ, v^θ)
+    stage 2, contact        A (v − v*) = J(q_0)ᵀ γ,   A = M(q^θ) + δt² θ θ_vq K + δt θ D
+    positions               q = q_0 ⊕ δt v^θvq
+
+(θ, θ_vq) are (0, 0) for explicit Euler, (0, 1) symplectic Euler, (1, 1) implicit Euler and (½, ½)
+the midpoint rule. Stage 1 is explicit for θ = 0; else Newton's method solves it, with the matrix A
+for articulated trees (k_2 changes little within a step) and the exact gyroscopic term for free
+bodies, which may spin fast.
+
+Stage 1 works in generalized velocities, as the θ-method is meant: a free body's angular velocity is
+in its own axes, where its inertia is constant and the midpoint rule conserves rotational energy.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import compiled, compiled_method
+from asperity.compiled.calls import call_method, call_pp_status
+from asperity.convex.block_cholesky import cholesky, cholesky_solve
+from asperity.convex.problem import PROBLEM
+from asperity.integrators.icf import (
+    advance_activations,
+    ensure_evaluated,
+    graph_of,
+    integrate_positions,
+    minimise,
+    prepare_potentials,
+)
+from asperity.integrators.world import HAS_ERROR, NON_FINITE, NOT_CONVERGED, OK, WORLD
+from asperity.plant.layouts import PLANT, STATE
+from asperity.plant.trees import add_mass, velocity_from_solver, velocity_to_solver
+
+__all__ = ["theta_method", "theta_solution"]
+
+_TOLERANCE = 1e-10
+"""Largest expected error of ‖v*‖ in the metric of diag(M), relative."""
+
+_MAX_ITERATIONS = 30
+
+_LARGEST = 1.7976931348623157e308
+
+_world = WORLD.get
+_plant = PLANT.get
+_state = STATE.get
+_problem = PROBLEM.get
+
+
+@compiled
+def _evaluate_between(world, source, velocity, step):
+    """Evaluate the plant at q^θ and v^θ in the state ``half``, without contacts."""
+    plant = _world(world, "plant")
+    half = _world(world, "half")
+    theta = _world(world, "theta")[0]
+    theta_vq = _world(world, "theta")[1]
+    mean = _world(world, "error")
+    before = _state(source, "qvel")
+    out = _state(half, "qvel")
+    for i in range(mean.size):
+        mean[i] = theta_vq * velocity[i] + (1.0 - theta_vq) * before[i]
+        out[i] = theta * velocity[i] + (1.0 - theta) * before[i]
+    integrate_positions(plant, source, half, mean, theta * step)
+    act = _state(source, "act")
+    half_act = _state(half, "act")
+    for i in range(act.size):
+        half_act[i] = act[i]
+    return call_pp_status(_world(world, "evaluate_smooth"), plant, half)
+
+
+@compiled
+def _solve_spin(mass, block, velocity, b, start, share):
+    """Solve for the change of a free body's velocity, with the gyroscopic term, in place.
+
+    The rotational matrix is I + share ([ω]× I − [I ω]×), ω the angular velocity at q^θ.
+    """
+    x = velocity[start]
+    y = velocity[start + 1]
+    z = velocity[start + 2]
+    xx = mass[block]
+    xy = mass[block + 1]
+    xz = mass[block + 2]
+    yy = mass[block + 7]
+    yz = mass[block + 8]
+    zz = mass[block + 14]
+    hx = xx * x + xy * y + xz * z
+    hy = xy * x + yy * y + yz * z
+    hz = xz * x + yz * y + zz * z
+    a00 = xx + share * (y * xz - z * xy)
+    a01 = xy + share * (y * yz - z * yy + hz)
+    a02 = xz + share * (y * zz - z * yz - hy)
+    a10 = xy + share * (z * xx - x * xz - hz)
+    a11 = yy + share * (z * xy - x * yz)
+    a12 = yz + share * (z * xz - x * zz + hx)
+    a20 = xz + share * (x * xy - y * xx + hy)
+    a21 = yz + share * (x * yy - y * xy - hx)
+    a22 = zz + share * (x * yz - y * xz)
+    c0 = a11 * a22 - a12 * a21
+    c1 = a12 * a20 - a10 * a22
+    c2 = a10 * a21 - a11 * a20
+    scale = 1.0 / (a00 * c0 + a01 * c1 + a02 * c2)
+    b0 = b[start] * scale
+    b1 = b[start + 1] * scale
+    b2 = b[start + 2] * scale
+    b[start] = c0 * b0 + (a02 * a21 - a01 * a22) * b1 + (a01 * a12 - a02 * a11) * b2
+    b[start + 1] = c1 * b0 + (a00 * a22 - a02 * a20) * b1 + (a02 * a10 - a00 * a12) * b2
+    b[start + 2] = c2 * b0 + (a01 * a20 - a00 * a21) * b1 + (a00 * a11 - a01 * a10) * b2
+    for a in range(3, 6):
+        b[start + a] /= mass[block + 7 * a]
+
+
+@compiled
+def _newton_step(world, source, velocity, step):
+    """Improve v* once; returns the size of the change and of v*."""
+    plant = _world(world, "plant")
+    problem = _world(world, "problem")
+    half = _world(world, "half")
+    theta = _world(world, "theta")[0]
+    theta_vq = _world(world, "theta")[1]
+    mass = _state(half, "mass")
+    mass_diagonal = _state(half, "mass_diagonal")
+    force = _state(half, "force")
+    between = _state(half, "velocity")
+    cdof = _state(half, "cdof")
+    factor = _problem(problem, "factor")
+    inverse = _problem(problem, "factor_inverse_diagonal")
+    factor_island = _problem(problem, "factor_island")
+    after = _problem(problem, "product")
+    before = _problem(problem, "gradient")
+    change = _problem(problem, "direction")
+    damping = _plant(plant, "dof_damping")
+    stiffness = _plant(plant, "dof_stiffness")
+    tree_start = _plant(plant, "tree_start")
+    tree_size = _plant(plant, "tree_size")
+    tree_spatial = _plant(plant, "tree_spatial")
+    block_start = _plant(plant, "block_start")
+    velocity_to_solver(plant, cdof, velocity, after)
+    velocity_to_solver(plant, cdof, _state(source, "qvel"), before)
+    length = 0.0
+    size = 0.0
+    for tree in range(_plant(plant, "ntree")):
+        start = tree_start[tree]
+        n = tree_size[tree]
+        block = block_start[tree]
+        for i in range(n):
+            value = step * force[start + i]
+            for j in range(n):
+                value -= mass[block + i * n + j] * (after[start + j] - before[start + j])
+            change[start + i] = value
+        if tree_spatial[tree]:
+            _solve_spin(mass, block, between, change, start, theta * step)
+        else:
+            factor_island[tree] = 0
+            for k in range(n * n):
+                factor[block + k] = mass[block + k]
+            for i in range(n):
+                d = damping[start + i]
+                change[start + i] -= step * d * between[start + i]
+                factor[block + i * n + i] += (
+                    theta * step * (d + theta_vq * step * stiffness[start + i])
+                )
+            cholesky(factor, block, n, inverse, start)
+            cholesky_solve(factor, block, n, inverse, change, start)
+        for i in range(start, start + n):
+            length += mass_diagonal[i] * change[i] * change[i]
+            size += mass_diagonal[i] * (after[i] + change[i]) * (after[i] + change[i])
+    velocity_from_solver(plant, cdof, change, before)
+    for i in range(velocity.size):
+        velocity[i] += before[i]
+    return np.sqrt(length), np.sqrt(size)
+
+
+@compiled
+def _free_motion(world, source, step, velocity):
+    """Solve stage 1 for θ > 0; ``half`` then holds the plant at q^θ."""
+    before = _state(source, "qvel")
+    for i in range(velocity.size):
+        velocity[i] = before[i]
+    previous = 0.0
+    for iteration in range(_MAX_ITERATIONS):
+        code = _evaluate_between(world, source, velocity, step)
+        if code != OK:
+            return code
+        length, size = _newton_step(world, source, velocity, step)
+        if not length + size <= _LARGEST:
+            return NON_FINITE
+        eta = 1.0
+        if iteration > 0 and previous > 0.0:
+            rate = min(length / previous, 0.9999)
+            eta = rate / (1.0 - rate)
+        if eta * length <= _TOLERANCE * size:
+            return OK
+        previous = length
+    return NOT_CONVERGED
+
+
+@compiled
+def _fill_mass(world, owner, frame, step):
+    """A and diag(M), with the mass of one state in the solver velocities of another."""
+    plant = _world(world, "plant")
+    problem = _world(world, "problem")
+    theta = _world(world, "theta")[0]
+    theta_vq = _world(world, "theta")[1]
+    matrix = _problem(problem, "matrix")
+    diagonal = _problem(problem, "mass_diagonal")
+    inverse = _problem(problem, "mass_inverse_diagonal")
+    mass = _state(owner, "mass")
+    if owner == frame:
+        for i in range(matrix.size):
+            matrix[i] = mass[i]
+    else:
+        for i in range(matrix.size):
+            matrix[i] = 0.0
+        add_mass(
+            plant,
+            mass,
+            _state(owner, "cdof"),
+            _state(frame, "cdof"),
+            _problem(problem, "patch"),
+            matrix,
+        )
+    damping = _plant(plant, "dof_damping")
+    stiffness = _plant(plant, "dof_stiffness")
+    tree_start = _plant(plant, "tree_start")
+    tree_size = _plant(plant, "tree_size")
+    tree_spatial = _plant(plant, "tree_spatial")
+    block_start = _plant(plant, "block_start")
+    for tree in range(_plant(plant, "ntree")):
+        start = tree_start[tree]
+        n = tree_size[tree]
+        for i in range(n):
+            at = block_start[tree] + i * n + i
+            diagonal[start + i] = matrix[at]
+            inverse[start + i] = 1.0 / matrix[at]
+            if not tree_spatial[tree]:
+                matrix[at] += (
+                    theta * step * (damping[start + i] + theta_vq * step * stiffness[start + i])
+                )
+
+
+@compiled
+def _multiply(problem, x, out):
+    """``out = A x`` for all trees."""
+    matrix = _problem(problem, "matrix")
+    tree_start = _problem(problem, "tree_start")
+    tree_size = _problem(problem, "tree_size")
+    block_start = _problem(problem, "block_start")
+    for tree in range(_problem(problem, "ntree")):
+        start = tree_start[tree]
+        n = tree_size[tree]
+        row = block_start[tree]
+        for i in range(n):
+            value = 0.0
+            for j in range(n):
+                value += matrix[row + j] * x[start + j]
+            out[start + i] = value
+            row += n
+
+
+@compiled_method
+def theta_solution(world, state, _target, step):
+    """Solve both stages of a step; the result is in the problem's ``velocity``."""
+    code = ensure_evaluated(world, state)
+    if code != OK:
+        return code
+    plant = _world(world, "plant")
+    problem = _world(world, "problem")
+    rhs = _problem(problem, "rhs")
+    if _world(world, "theta")[0] == 0.0:
+        _fill_mass(world, state, state, step)
+        velocity = _state(state, "velocity")
+        force = _state(state, "force")
+        damping = _plant(plant, "dof_damping")
+        _multiply(problem, velocity, rhs)
+        # A free body without damping has none in its solver velocities either.
+        for i in range(rhs.size):
+            rhs[i] += step * (force[i] - damping[i] * velocity[i])
+    else:
+        free = _world(world, "scratch")
+        code = _free_motion(world, state, step, free)
+        if code != OK:
+            return code
+        _fill_mass(world, _world(world, "half"), state, step)
+        product = _problem(problem, "product")
+        velocity_to_solver(plant, _state(state, "cdof"), free, product)
+        _multiply(problem, product, rhs)
+    code = graph_of(world, state)
+    if code != OK:
+        return code
+    prepare_potentials(problem, state, step)
+    return minimise(world, state)
+
+
+@compiled_method
+def theta_method(world, source, target, step):
+    """One step of the θ-method."""
+    plant = _world(world, "plant")
+    code = call_method(_world(world, "solve_step"), world, source, 0, step)
+    if code != OK:
+        return code
+    theta_vq = _world(world, "theta")[1]
+    qvel = _state(target, "qvel")
+    before = _state(source, "qvel")
+    mean = _world(world, "scratch")
+    velocity = _problem(_world(world, "problem"), "velocity")
+    velocity_from_solver(plant, _state(source, "cdof"), velocity, qvel)
+    for i in range(mean.size):
+        mean[i] = theta_vq * qvel[i] + (1.0 - theta_vq) * before[i]
+    integrate_positions(plant, source, target, mean, step)
+    advance_activations(plant, source, target, step)
+    _world(world, "ints")[HAS_ERROR] = 0
+    return OK
