@@ -24,7 +24,14 @@ BODIES = """
   <geom name='wall' size='0.1'/><geom name='handle' size='0.1'/>
 </body>
 """
-NAMES = ("stiffness", "dissipation", "friction", "dynamic_friction", "stiction_tolerance")
+NAMES = (
+    "stiffness",
+    "dissipation",
+    "friction",
+    "dynamic_friction",
+    "stiction_tolerance",
+    "relaxation_time",
+)
 
 
 def model(*texts: tuple[str, str]) -> mujoco.MjModel:
@@ -291,7 +298,7 @@ def test_zero_where_it_would_divide(name: str) -> None:
 
 def test_zero_friction_and_dissipation_are_allowed() -> None:
     material = Material(friction=0.0, dissipation=0.0, dynamic_friction=0.0)
-    assert material.row().tolist() == [UNSET, 0.0, 0.0, 0.0, UNSET]
+    assert material.row().tolist() == [UNSET, 0.0, 0.0, 0.0, UNSET, UNSET]
 
 
 def test_dynamic_friction_above_static_friction() -> None:

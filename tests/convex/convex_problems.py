@@ -32,16 +32,22 @@ from asperity.convex.kinematics import (
     row_velocities,
 )
 from asperity.convex.newton import install_solver, solve_problem
-from asperity.convex.potentials.contacts import evaluate_contacts
-from asperity.convex.potentials.lagged import prepare_lagged
+from asperity.convex.potentials.contacts import evaluate_contacts, prepare_contacts
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
-from asperity.convex.problem import grow_factor, new_problem
+from asperity.convex.problem import LAGGED, grow_factor, new_problem
 
 
 def call(entry: EntryPoint, *arguments: int) -> int:
     """Call a compiled C function whose arguments are integers."""
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, *([ctypes.c_int64] * len(arguments)))
     return int(kind(entry.address)(*arguments))
+
+
+def curvature(problem: Table, i: int) -> np.ndarray:
+    """The 3 × 3 Hessian of one contact; the lagged law does not couple normal and tangential."""
+    p = problem
+    a, b = (0.0, 0.0) if p.law == LAGGED else (p.h1n[i], p.h2n[i])
+    return np.array([[p.h11[i], p.h12[i], a], [p.h12[i], p.h22[i], b], [a, b, p.hnn[i]]])
 
 
 @dataclass
@@ -110,7 +116,7 @@ class Case:
         """Fill the potentials' numbers for a step from a velocity."""
         self.build()
         self.set_velocity(velocity)
-        prepare_lagged(self.problem.address, self.contacts.address, step, self.ncontact, 0.0)
+        prepare_contacts(self.problem.address, self.contacts.address, step, self.ncontact)
         prepare_rows(self.problem.address, self.rows.address, step, self.nrow, False)
 
     def evaluate(self, velocity: np.ndarray) -> float:
@@ -239,10 +245,7 @@ class Case:
         out = self.dense_matrix()
         contact_jacobian = self.dense_contact_jacobian()
         for i, c in enumerate(p.contact[: self.ncontact]):
-            curvature = np.array(
-                [[p.h11[i], p.h12[i], 0.0], [p.h12[i], p.h22[i], 0.0], [0.0, 0.0, p.hnn[i]]]
-            )
-            out += contact_jacobian[c].T @ curvature @ contact_jacobian[c]
+            out += contact_jacobian[c].T @ curvature(p, i) @ contact_jacobian[c]
         row_jacobian = self.dense_row_jacobian()
         for i, r in enumerate(p.row[: self.nrow]):
             out += p.row_curvature[i] * np.outer(row_jacobian[r], row_jacobian[r])
