@@ -1,0 +1,214 @@
+"""The similar contact potential: derivatives, convexity, and its relation to the lagged one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from convex_problems import Case, Scene, curvature, empty_case, random_case
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from asperity.convex.newton import CONVERGED
+from asperity.convex.potentials.lagged import evaluate_lagged, prepare_lagged
+from asperity.convex.potentials.similar import (
+    along_similar,
+    evaluate_similar,
+    prepare_similar,
+    similar_cost_along,
+)
+from asperity.convex.problem import LAGGED, SIMILAR
+
+STEP = 0.01
+DEFAULTS = {
+    "signed_distance": -1e-3,
+    "stiffness": 1e5,
+    "dissipation": 2.0,
+    "static_friction": 0.8,
+    "dynamic_friction": 0.8,
+    "stiction_tolerance": 1e-3,
+    "inverse_mass": 1.0,
+}
+
+
+class Contact:
+    """One contact whose velocity is set directly."""
+
+    def __init__(self) -> None:
+        self.case: Case = empty_case([6], [True], contacts=1, links=1, chain=1, rows=1, entries=6)
+        self.case.contacts.link[0] = -1, 0
+        self.case.contacts.counts[:] = 1, 1
+        assert self.case.build() >= 0
+        self.case.problem.law = SIMILAR
+
+    def prepare(self, before: np.ndarray, step: float = STEP, **given: float) -> Contact:
+        for name, value in {**DEFAULTS, **given}.items():
+            getattr(self.case.contacts, name)[0] = value
+        self._set(before)
+        prepare_similar(*self.case.addresses[:2], step, 1)
+        return self
+
+    def _set(self, v: np.ndarray, prefix: str = "v") -> None:
+        for name, value in zip(("1", "2", "n"), v, strict=True):
+            getattr(self.case.problem, prefix + name)[0] = value
+
+    def cost(self, v: np.ndarray) -> float:
+        self._set(v)
+        return float(evaluate_similar(self.case.problem.address, 0, 1))
+
+    def impulse(self, v: np.ndarray) -> np.ndarray:
+        self.cost(v)
+        p = self.case.problem
+        return np.array([p.g1[0], p.g2[0], p.gn[0]])
+
+    def hessian(self, v: np.ndarray) -> np.ndarray:
+        self.cost(v)
+        return curvature(self.case.problem, 0)
+
+    def along(self, v: np.ndarray, dv: np.ndarray, alpha: float) -> tuple[float, float, float]:
+        self._set(v)
+        self._set(dv, "dv")
+        address = self.case.problem.address
+        return similar_cost_along(address, 0, 1, alpha), *along_similar(address, 0, 1, alpha)
+
+
+SHARED = Contact()
+BEFORE = np.array([0.02, -0.01, -0.1])
+
+# Cutoff of the defaults: min(f_e0/(δt k), 1/d) = min(0.1, 0.5) m/s.
+REGIONS = {
+    "deep stiction": ({}, [1e-5, -2e-5, 0.01]),
+    "at rest": ({}, [0.0, 0.0, 0.0]),
+    "slip": ({}, [0.3, -0.2, 0.03]),
+    "slip keeps a separating contact": ({}, [0.3, -0.2, 0.2]),
+    "fast approach": ({}, [0.01, 0.5, -3.0]),
+    "separating": ({}, [0.01, 0.02, 0.25]),
+    "separating, the damper lets go": ({"dissipation": 20.0}, [1e-3, 2e-3, 0.07]),
+    "speculative, closes": ({"signed_distance": 1e-3}, [0.1, 0.0, -0.3]),
+    "without dissipation": ({"dissipation": 0.0}, [1e-3, 2e-3, 0.05]),
+    "without friction": ({"static_friction": 0.0, "dynamic_friction": 0.0}, [0.1, 0.2, 0.01]),
+    "static and dynamic friction": ({"dynamic_friction": 0.4}, [5e-3, 2e-3, 0.01]),
+}
+
+
+def slope(f, h: float) -> np.ndarray | float:
+    """f'(0) by central differences of fourth order."""
+    return (8.0 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12.0 * h)
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_derivatives(name: str) -> None:
+    material, v = REGIONS[name]
+    v = np.array(v)
+    contact = SHARED.prepare(BEFORE, **material)
+    p = contact.case.problem
+    epsilon = np.sqrt(p.softness[0])
+    z = v[2] - p.friction[0] * (np.hypot(epsilon, np.hypot(*v[:2])) - epsilon)
+    margin = abs(z - p.cutoff[0])
+    assert margin > 1e-4
+    h = min(1e-2 * np.hypot(epsilon, np.hypot(*v[:2])), 0.1 * margin)
+    impulse, hessian = contact.impulse(v), contact.hessian(v)
+    scale = np.abs(impulse).max() + 1e-12
+    for j in range(3):
+        axis = np.eye(3)[j]
+        gradient = slope(lambda x, a=axis: contact.cost(v + x * a), h)
+        np.testing.assert_allclose(-gradient, impulse[j], atol=3e-8 * scale + 1e-14)
+        column = -slope(lambda x, a=axis: contact.impulse(v + x * a), h)
+        np.testing.assert_allclose(column, hessian[j], atol=3e-8 * scale / h + 1e-13)
+
+
+@pytest.mark.parametrize("name", REGIONS)
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
+def test_along_a_direction(name: str, alpha: float) -> None:
+    material, v = REGIONS[name]
+    v = np.array(v)
+    contact = SHARED.prepare(BEFORE, **material)
+    dv = np.array([0.07, -0.011, -0.05])
+    at = v + alpha * dv
+    cost, first, second = contact.along(v, dv, alpha)
+    assert cost == pytest.approx(contact.cost(at), rel=1e-12, abs=1e-18)
+    impulse, hessian = contact.impulse(at), contact.hessian(at)
+    assert first == pytest.approx(-impulse @ dv, rel=1e-11, abs=1e-13 * abs(impulse) @ abs(dv))
+    assert second == pytest.approx(dv @ hessian @ dv, rel=1e-11, abs=1e-18)
+
+
+def exponents(low: float, high: float) -> st.SearchStrategy[float]:
+    return st.floats(low, high).map(lambda x: 10.0**x)
+
+
+velocities = st.tuples(*[st.floats(-2.0, 2.0)] * 3).map(np.array)
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(
+    distance=st.floats(-1e-2, 1e-3),
+    stiffness=exponents(1, 8),
+    dissipation=st.one_of(st.just(0.0), exponents(-3, 3)),
+    friction=st.floats(0.0, 2.0),
+    tolerance=exponents(-6, -1),
+    before=velocities,
+    a=velocities,
+    b=velocities,
+)
+def test_convex(distance, stiffness, dissipation, friction, tolerance, before, a, b) -> None:
+    contact = SHARED.prepare(
+        before,
+        signed_distance=distance,
+        stiffness=stiffness,
+        dissipation=dissipation,
+        static_friction=friction,
+        dynamic_friction=friction,
+        stiction_tolerance=tolerance,
+    )
+    for v in (a, b):
+        hessian = contact.hessian(v)
+        eigenvalues = np.linalg.eigvalsh(hessian)
+        assert np.all(np.isfinite(eigenvalues))
+        assert eigenvalues[0] >= -1e-14 * eigenvalues[-1]
+        impulse = contact.impulse(v)
+        # Coulomb's law holds at the step's end, whatever the step's beginning.
+        assert np.hypot(*impulse[:2]) <= friction * impulse[2] * (1 + 1e-14)
+    difference = contact.impulse(a) - contact.impulse(b)
+    size = np.abs(contact.impulse(a)) + np.abs(contact.impulse(b))
+    assert difference @ (a - b) <= 1e-13 * size @ np.abs(a - b)
+
+
+def test_is_the_lagged_law_without_slip_and_change() -> None:
+    # At the step's own beginning, with no slip to speak of, both normal impulses are the same.
+    for v in ([0.0, 0.0, -0.05], [0.0, 0.0, 0.02]):
+        v = np.array(v)
+        contact = SHARED.prepare(v, dissipation=0.0)
+        similar = contact.impulse(v)
+        case = contact.case
+        case.problem.law = LAGGED
+        prepare_lagged(*case.addresses[:2], STEP, 1, 0.0)
+        evaluate_lagged(case.problem.address, 0, 1)
+        assert similar[2] == pytest.approx(case.problem.gn[0], rel=1e-14)
+        case.problem.law = SIMILAR
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_solutions_are_optimal(seed: int) -> None:
+    scene = Scene(
+        sizes=(6, 6, 3, 9),
+        spatial=(True, True, False, False),
+        touching=((-1, 0), (0, 1), (1, 2), (2, 3), (3, 3)),
+        rowed=((0, 2), (2, -1), (3, -1)),
+    )
+    rng = np.random.default_rng(seed)
+    case = random_case(rng, scene)
+    case.problem.law = SIMILAR
+    case.problem.tolerance[0] = 1e-11
+    before = rng.standard_normal(case.problem.nv)
+    case.prepare(before, STEP)
+    solutions = []
+    for size in (0.0, 1.0, 100.0):
+        assert case.solve(size * rng.standard_normal(case.problem.nv)) == CONVERGED
+        solutions.append(case.solution.copy())
+        case.evaluate(solutions[-1])
+        gradient = case.dense_gradient(solutions[-1])
+        scale = np.sqrt(case.problem.mass_diagonal)
+        rhs = np.linalg.norm(case.problem.rhs / scale)
+        assert np.linalg.norm(gradient / scale) <= 1e-9 * max(1.0, rhs)
+        np.testing.assert_allclose(case.assemble(), case.dense_hessian(), rtol=1e-9, atol=1e-9)
+    for other in solutions[1:]:
+        np.testing.assert_allclose(other, solutions[0], rtol=1e-7, atol=1e-9)
