@@ -369,9 +369,12 @@ def _random_contact(
         link_b = 2 * b
     c.link[i] = link_a, link_b
     frame = np.linalg.qr(rng.standard_normal((3, 3)))[0]
-    for jacobian in (c.jacobian_a, c.jacobian_b):
-        arm = 0.3 * rng.standard_normal(3)
-        jacobian[i, :, :3] = np.cross(arm, frame)
+    c.frame[i] = frame.ravel()
+    point = 0.3 * rng.standard_normal(3)
+    for tree, arm, jacobian in ((a, c.arm_a, c.jacobian_a), (b, c.arm_b, c.jacobian_b)):
+        # Where the tree's centre of mass is: the same for all its contacts.
+        arm[i] = point - 0.2 * np.array([np.cos(tree), np.sin(tree), 0.3 * tree])
+        jacobian[i, :, :3] = np.cross(arm[i], frame)
         jacobian[i, :, 3:] = frame
     c.signed_distance[i] = rng.uniform(-3e-3, 1e-3)
     c.stiffness[i] = 10.0 ** rng.uniform(3, 5)

@@ -173,6 +173,9 @@ def copy_into(target: Case, source: Case, tree: int, contact: int, row: int) -> 
     c, d = target.contacts, source.contacts
     n = source.ncontact
     for name in (
+        "frame",
+        "arm_a",
+        "arm_b",
         "jacobian_a",
         "jacobian_b",
         "signed_distance",

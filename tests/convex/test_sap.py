@@ -321,6 +321,9 @@ def duplicate_contacts(case: Case) -> None:
     """Make every second contact a copy of its neighbour (they have the same bodies)."""
     t = case.contacts
     for name in (
+        "frame",
+        "arm_a",
+        "arm_b",
         "jacobian_a",
         "jacobian_b",
         "signed_distance",
@@ -450,7 +453,10 @@ def test_momentum_criterion() -> None:
     impulse = momentum - p.rhs - gradient
     for k in range(p.counts[0]):
         dofs = np.concatenate(
-            [np.arange(p.nv)[case.dofs(t)] for t in p.island_tree[p.island_start[k] : p.island_start[k + 1]]]
+            [
+                np.arange(p.nv)[case.dofs(t)]
+                for t in p.island_tree[p.island_start[k] : p.island_start[k + 1]]
+            ]
         )
         largest = max(
             np.linalg.norm((scale * momentum)[dofs]), np.linalg.norm((scale * impulse)[dofs])

@@ -13,8 +13,9 @@ tree (the reference point of MuJoCo's ``cdof``). With it the contact velocity is
 
     v_c = jacobian_b · V_b − jacobian_a · V_a + surface_velocity,
 
-where a side that is fixed to the world has link −1 and no term. A link belongs to a tree. If the
-tree is *spatial* (one free body), its solver velocity is V itself; otherwise V is the sum over the
+where a side that is fixed to the world has link −1 and no term. With the contact's axes as rows of
+a rotation R and the arm r of a side, its Jacobian is ``R (−[r]×, 1)``. A link belongs to a tree. If
+the tree is *spatial* (one free body), its solver velocity is V itself; otherwise V is the sum over the
 degrees of freedom between the link and the world, ``V = Σ chain_column[i] · v[chain_dof[i]]``.
 """
 
@@ -42,6 +43,8 @@ CONTACT_SET = Layout(
     link="i8[:,:]",  # A, B; −1 for a body fixed to the world
     jacobian_a="f8[:,:,:]",  # rows t1, t2, n against (angular, linear) of A
     jacobian_b="f8[:,:,:]",
+    arm_a="f8[:,:]",  # from the centre of mass of A's tree to the contact point, world axes [m]
+    arm_b="f8[:,:]",
     signed_distance="f8[:]",  # [m]
     stiffness="f8[:]",  # [N/m]
     dissipation="f8[:]",  # Hunt–Crossley [s/m]
@@ -77,6 +80,8 @@ def new_contact_set(contacts: int, links: int, chain: int) -> Table:
         link=np.zeros((contacts, 2), np.int64),
         jacobian_a=np.zeros((contacts, 3, 6)),
         jacobian_b=np.zeros((contacts, 3, 6)),
+        arm_a=np.zeros((contacts, 3)),
+        arm_b=np.zeros((contacts, 3)),
         signed_distance=np.zeros(contacts),
         stiffness=np.zeros(contacts),
         dissipation=np.zeros(contacts),

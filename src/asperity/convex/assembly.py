@@ -21,45 +21,176 @@ _rows = CONSTRAINT_SET.get
 
 
 @compiled
-def _gather(patch, which, left, right, c, h11, h12, h22, hnn):
-    """patch[which] += leftᵀ G right for the 3 × 6 Jacobians of one contact."""
-    for i in range(6):
-        a = h11 * left[c, 0, i] + h12 * left[c, 1, i]
-        b = h12 * left[c, 0, i] + h22 * left[c, 1, i]
-        n = hnn * left[c, 2, i]
-        row = 6 * i
-        for j in range(6):
-            patch[which, row + j] += a * right[c, 0, j] + b * right[c, 1, j] + n * right[c, 2, j]
+def _spatial_hessian(c, i, frame, arm, curvature, coupled):
+    """Hessian of one contact in world axes, about the end of an arm r.
 
-
-@compiled
-def _gather_own(patch, which, jacobian, c, h11, h12, h22, hnn):
-    """The same with left = right: only the lower triangle."""
-    for i in range(6):
-        a = h11 * jacobian[c, 0, i] + h12 * jacobian[c, 1, i]
-        b = h12 * jacobian[c, 0, i] + h22 * jacobian[c, 1, i]
-        n = hnn * jacobian[c, 2, i]
-        row = 6 * i
-        for j in range(i + 1):
-            patch[which, row + j] += (
-                a * jacobian[c, 0, j] + b * jacobian[c, 1, j] + n * jacobian[c, 2, j]
-            )
-
-
-@compiled
-def _gather_coupled(patch, which, left, right, c, i, curvature):
-    """patch[which] += leftᵀ G right for a G that couples normal and tangential."""
+    Returns G (xx, xy, xz, yy, yz, zz), Q = [r]× G row by row and the upper triangle of
+    P = [r]× G [r]×ᵀ, so that a body's block is (P, Q; Qᵀ, G).
+    """
     h11, h12, h22, h1n, h2n, hnn = curvature
-    for p in range(6):
-        x = left[c, 0, p]
-        y = left[c, 1, p]
-        z = left[c, 2, p]
-        a = h11[i] * x + h12[i] * y + h1n[i] * z
-        b = h12[i] * x + h22[i] * y + h2n[i] * z
-        n = h1n[i] * x + h2n[i] * y + hnn[i] * z
-        row = 6 * p
-        for q in range(6):
-            patch[which, row + q] += a * right[c, 0, q] + b * right[c, 1, q] + n * right[c, 2, q]
+    ax = frame[c, 0]
+    ay = frame[c, 1]
+    az = frame[c, 2]
+    bx = frame[c, 3]
+    by = frame[c, 4]
+    bz = frame[c, 5]
+    nx = frame[c, 6]
+    ny = frame[c, 7]
+    nz = frame[c, 8]
+    a = h11[i]
+    b = h12[i]
+    d = h22[i]
+    n = hnn[i]
+    # Rows of G in the contact's axes times the axes.
+    px = a * ax + b * bx
+    py = a * ay + b * by
+    pz = a * az + b * bz
+    qx = b * ax + d * bx
+    qy = b * ay + d * by
+    qz = b * az + d * bz
+    mx = n * nx
+    my = n * ny
+    mz = n * nz
+    if coupled:
+        e = h1n[i]
+        f = h2n[i]
+        px += e * nx
+        py += e * ny
+        pz += e * nz
+        qx += f * nx
+        qy += f * ny
+        qz += f * nz
+        mx += e * ax + f * bx
+        my += e * ay + f * by
+        mz += e * az + f * bz
+    gxx = ax * px + bx * qx + nx * mx
+    gxy = ax * py + bx * qy + nx * my
+    gxz = ax * pz + bx * qz + nx * mz
+    gyy = ay * py + by * qy + ny * my
+    gyz = ay * pz + by * qz + ny * mz
+    gzz = az * pz + bz * qz + nz * mz
+    x = arm[c, 0]
+    y = arm[c, 1]
+    z = arm[c, 2]
+    qxx = y * gxz - z * gxy
+    qxy = y * gyz - z * gyy
+    qxz = y * gzz - z * gyz
+    qyx = z * gxx - x * gxz
+    qyy = z * gxy - x * gyz
+    qyz = z * gxz - x * gzz
+    qzx = x * gxy - y * gxx
+    qzy = x * gyy - y * gxy
+    qzz = x * gyz - y * gxz
+    return (
+        (gxx, gxy, gxz, gyy, gyz, gzz),
+        (qxx, qxy, qxz, qyx, qyy, qyz, qzx, qzy, qzz),
+        (
+            y * qxz - z * qxy,
+            z * qxx - x * qxz,
+            x * qxy - y * qxx,
+            z * qyx - x * qyz,
+            x * qyy - y * qyx,
+            x * qzy - y * qzx,
+        ),
+    )
+
+
+@compiled
+def _add6(a, b):
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
+
+
+@compiled
+def _add9(a, b):
+    return (
+        a[0] + b[0],
+        a[1] + b[1],
+        a[2] + b[2],
+        a[3] + b[3],
+        a[4] + b[4],
+        a[5] + b[5],
+        a[6] + b[6],
+        a[7] + b[7],
+        a[8] + b[8],
+    )
+
+
+@compiled
+def _cross_symmetric(x, y, z, g):
+    """[d]× G for a symmetric G."""
+    return (
+        y * g[2] - z * g[1],
+        y * g[4] - z * g[3],
+        y * g[5] - z * g[4],
+        z * g[0] - x * g[2],
+        z * g[1] - x * g[4],
+        z * g[2] - x * g[5],
+        x * g[1] - y * g[0],
+        x * g[3] - y * g[1],
+        x * g[4] - y * g[2],
+    )
+
+
+@compiled
+def _times_cross_transposed(q, x, y, z):
+    """Q [d]×ᵀ, whose rows are d × (rows of Q)."""
+    return (
+        y * q[2] - z * q[1],
+        z * q[0] - x * q[2],
+        x * q[1] - y * q[0],
+        y * q[5] - z * q[4],
+        z * q[3] - x * q[5],
+        x * q[4] - y * q[3],
+        y * q[8] - z * q[7],
+        z * q[6] - x * q[8],
+        x * q[7] - y * q[6],
+    )
+
+
+@compiled
+def _write_patch(patch, which, corner, right, low, g):
+    """patch[which] = (corner, right; lowᵀ, G)."""
+    full = (g[0], g[1], g[2], g[1], g[3], g[4], g[2], g[4], g[5])
+    for i in range(3):
+        for j in range(3):
+            patch[which, 6 * i + j] = corner[3 * i + j]
+            patch[which, 6 * i + 3 + j] = right[3 * i + j]
+            patch[which, 18 + 6 * i + j] = low[3 * j + i]
+            patch[which, 21 + 6 * i + j] = full[3 * i + j]
+
+
+@compiled
+def _write_patches(patch, a, b, d, g, q, p):
+    """Blocks of both sides and their coupling from (P, Q, G) about the end of A's (or B's) arm.
+
+    With r_b = r_a + d:  Q_b = Q_a + [d]× G,  coupling = (P + Q_a [d]×ᵀ, Q_a; Q_bᵀ, G) and
+    P_b = P + Q_a [d]×ᵀ + [d]× Q_bᵀ.
+    """
+    corner = (p[0], p[1], p[2], p[1], p[3], p[4], p[2], p[4], p[5])
+    if a < 0 or b < 0:
+        _write_patch(patch, 0 if b < 0 else 1, corner, q, q, g)
+        return
+    x, y, z = d
+    q_b = _add9(q, _cross_symmetric(x, y, z, g))
+    between = _add9(corner, _times_cross_transposed(q, x, y, z))
+    turned = _times_cross_transposed(q_b, x, y, z)
+    corner_b = _add9(
+        between,
+        (
+            turned[0],
+            turned[3],
+            turned[6],
+            turned[1],
+            turned[4],
+            turned[7],
+            turned[2],
+            turned[5],
+            turned[8],
+        ),
+    )
+    _write_patch(patch, 0, corner, q, q, g)
+    _write_patch(patch, 1, corner_b, q_b, q_b, g)
+    _write_patch(patch, 2, between, q, q_b, g)
 
 
 @compiled
@@ -208,17 +339,18 @@ def _add_contacts(problem, contacts, first, last):
         hnn,
     )
     link = _contacts(contacts, "link")
-    jacobian_a = _contacts(contacts, "jacobian_a")
-    jacobian_b = _contacts(contacts, "jacobian_b")
+    frame = _contacts(contacts, "frame")
+    arm_a = _contacts(contacts, "arm_a")
+    arm_b = _contacts(contacts, "arm_b")
     i = first
     while i < last:
-        a = link[order[i], 0]
-        b = link[order[i], 1]
-        two_sided = a >= 0 and b >= 0
-        for w in range(3):
-            if two_sided or (w == 0 and a >= 0) or (w == 1 and b >= 0):
-                for k in range(36):
-                    patch[w, k] = 0.0
+        c = order[i]
+        a = link[c, 0]
+        b = link[c, 1]
+        d = (arm_b[c, 0] - arm_a[c, 0], arm_b[c, 1] - arm_a[c, 1], arm_b[c, 2] - arm_a[c, 2])
+        g = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        p = g
+        q = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         active = False
         while i < last:
             c = order[i]
@@ -226,23 +358,13 @@ def _add_contacts(problem, contacts, first, last):
                 break
             if hnn[i] != 0.0 or h11[i] != 0.0 or h22[i] != 0.0:
                 active = True
-                if coupled:
-                    if a >= 0:
-                        _gather_coupled(patch, 0, jacobian_a, jacobian_a, c, i, curvature)
-                    if b >= 0:
-                        _gather_coupled(patch, 1, jacobian_b, jacobian_b, c, i, curvature)
-                    if two_sided:
-                        _gather_coupled(patch, 2, jacobian_a, jacobian_b, c, i, curvature)
-                    i += 1
-                    continue
-                if a >= 0:
-                    _gather_own(patch, 0, jacobian_a, c, h11[i], h12[i], h22[i], hnn[i])
-                if b >= 0:
-                    _gather_own(patch, 1, jacobian_b, c, h11[i], h12[i], h22[i], hnn[i])
-                if two_sided:
-                    _gather(patch, 2, jacobian_a, jacobian_b, c, h11[i], h12[i], h22[i], hnn[i])
+                one = _spatial_hessian(c, i, frame, arm_a if a >= 0 else arm_b, curvature, coupled)
+                g = _add6(g, one[0])
+                q = _add9(q, one[1])
+                p = _add6(p, one[2])
             i += 1
         if active:
+            _write_patches(patch, a, b, d, g, q, p)
             _add_patch(problem, contacts, a, b, patch)
 
 

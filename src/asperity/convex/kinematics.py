@@ -42,17 +42,19 @@ def link_velocities(problem, contacts, vector):
 
 
 @compiled
-def _side_velocity(jacobian, c, vector, base):
-    """Velocity of one side's surface along the axes of contact c."""
-    x = 0.0
-    y = 0.0
-    z = 0.0
-    for k in range(6):
-        v = vector[base + k]
-        x += jacobian[c, 0, k] * v
-        y += jacobian[c, 1, k] * v
-        z += jacobian[c, 2, k] * v
-    return x, y, z
+def _side_velocity(arm, c, vector, base):
+    """Velocity of one side's surface at contact c, v + ω × r, in world axes."""
+    wx = vector[base]
+    wy = vector[base + 1]
+    wz = vector[base + 2]
+    rx = arm[c, 0]
+    ry = arm[c, 1]
+    rz = arm[c, 2]
+    return (
+        vector[base + 3] + wy * rz - wz * ry,
+        vector[base + 4] + wz * rx - wx * rz,
+        vector[base + 5] + wx * ry - wy * rx,
+    )
 
 
 @compiled
@@ -61,23 +63,24 @@ def contact_velocities(problem, contacts, first, last, vector, v1, v2, vn):
     order = _problem(problem, "contact")
     base_a = _problem(problem, "base_a")
     base_b = _problem(problem, "base_b")
-    jacobian_a = _contacts(contacts, "jacobian_a")
-    jacobian_b = _contacts(contacts, "jacobian_b")
+    frame = _contacts(contacts, "frame")
+    arm_a = _contacts(contacts, "arm_a")
+    arm_b = _contacts(contacts, "arm_b")
     for i in range(first, last):
         c = order[i]
         x = 0.0
         y = 0.0
         z = 0.0
         if base_b[i] >= 0:
-            x, y, z = _side_velocity(jacobian_b, c, vector, base_b[i])
+            x, y, z = _side_velocity(arm_b, c, vector, base_b[i])
         if base_a[i] >= 0:
-            ax, ay, az = _side_velocity(jacobian_a, c, vector, base_a[i])
+            ax, ay, az = _side_velocity(arm_a, c, vector, base_a[i])
             x -= ax
             y -= ay
             z -= az
-        v1[i] = x
-        v2[i] = y
-        vn[i] = z
+        v1[i] = frame[c, 0] * x + frame[c, 1] * y + frame[c, 2] * z
+        v2[i] = frame[c, 3] * x + frame[c, 4] * y + frame[c, 5] * z
+        vn[i] = frame[c, 6] * x + frame[c, 7] * y + frame[c, 8] * z
 
 
 @compiled
@@ -109,9 +112,17 @@ def row_velocities(problem, rows, first, last, velocity, out):
 
 
 @compiled
-def _add_side(jacobian, c, x, y, z, out, base):
-    for k in range(6):
-        out[base + k] += jacobian[c, 0, k] * x + jacobian[c, 1, k] * y + jacobian[c, 2, k] * z
+def _add_side(arm, c, x, y, z, out, base):
+    """Add a force at contact c, in world axes, with its moment."""
+    rx = arm[c, 0]
+    ry = arm[c, 1]
+    rz = arm[c, 2]
+    out[base] += ry * z - rz * y
+    out[base + 1] += rz * x - rx * z
+    out[base + 2] += rx * y - ry * x
+    out[base + 3] += x
+    out[base + 4] += y
+    out[base + 5] += z
 
 
 @compiled
@@ -141,8 +152,9 @@ def _add_contact_impulses(problem, contacts, contact_range, out, sign):
     gn = _problem(problem, "gn")
     nv = _problem(problem, "nv")
     tree_spatial = _problem(problem, "tree_spatial")
-    jacobian_a = _contacts(contacts, "jacobian_a")
-    jacobian_b = _contacts(contacts, "jacobian_b")
+    frame = _contacts(contacts, "frame")
+    arm_a = _contacts(contacts, "arm_a")
+    arm_b = _contacts(contacts, "arm_b")
     link_tree = _contacts(contacts, "link_tree")
     link_start = _contacts(contacts, "link_start")
     link_size = _contacts(contacts, "link_size")
@@ -155,13 +167,16 @@ def _add_contact_impulses(problem, contacts, contact_range, out, sign):
                 out[k] = 0.0
     for i in range(contact_range[0], contact_range[1]):
         c = order[i]
-        x = sign * g1[i]
-        y = sign * g2[i]
-        z = sign * gn[i]
+        s = sign * g1[i]
+        t = sign * g2[i]
+        n = sign * gn[i]
+        x = frame[c, 0] * s + frame[c, 3] * t + frame[c, 6] * n
+        y = frame[c, 1] * s + frame[c, 4] * t + frame[c, 7] * n
+        z = frame[c, 2] * s + frame[c, 5] * t + frame[c, 8] * n
         if base_b[i] >= 0:
-            _add_side(jacobian_b, c, x, y, z, out, base_b[i])
+            _add_side(arm_b, c, x, y, z, out, base_b[i])
         if base_a[i] >= 0:
-            _add_side(jacobian_a, c, -x, -y, -z, out, base_a[i])
+            _add_side(arm_a, c, -x, -y, -z, out, base_a[i])
     for link in range(links):
         if not tree_spatial[link_tree[link]]:
             base = nv + 6 * link

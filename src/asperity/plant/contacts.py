@@ -68,11 +68,14 @@ def _link_of(plant, state, contacts, body):
 
 
 @compiled
-def _jacobian(com, root, point, frame, c, out):
-    """Rows (r × e, e) for the axes t1, t2, n."""
+def _jacobian(com, root, point, frame, c, arm, out):
+    """The arm r, and rows (r × e, e) for the axes t1, t2, n."""
     rx = point[c, 0] - com[root, 0]
     ry = point[c, 1] - com[root, 1]
     rz = point[c, 2] - com[root, 2]
+    arm[c, 0] = rx
+    arm[c, 1] = ry
+    arm[c, 2] = rz
     for i in range(3):
         ex = frame[c, 3 * i]
         ey = frame[c, 3 * i + 1]
@@ -134,6 +137,8 @@ def read_contacts(plant, state):
     surface_velocity = _contacts(contacts, "surface_velocity")
     jacobian_a = _contacts(contacts, "jacobian_a")
     jacobian_b = _contacts(contacts, "jacobian_b")
+    arm_a = _contacts(contacts, "arm_a")
+    arm_b = _contacts(contacts, "arm_b")
     geom_body = _plant(plant, "geom_body")
     body_root = _plant(plant, "body_root")
     body_link = _plant(plant, "body_link")
@@ -226,10 +231,10 @@ def read_contacts(plant, state):
         surface_velocity[c, 1] = load_double(surface + 8)
         inverse_mass[c] = 0.0
         if link_a >= 0:
-            _jacobian(com, body_root[body_a], point, frame, c, jacobian_a)
+            _jacobian(com, body_root[body_a], point, frame, c, arm_a, jacobian_a)
             inverse_mass[c] += _inverse_mass(plant, state, contacts, link_a, jacobian_a, c)
         if link_b >= 0:
-            _jacobian(com, body_root[body_b], point, frame, c, jacobian_b)
+            _jacobian(com, body_root[body_b], point, frame, c, arm_b, jacobian_b)
             inverse_mass[c] += _inverse_mass(plant, state, contacts, link_b, jacobian_b, c)
         c += 1
     counts[COUNT_CONTACTS] = c

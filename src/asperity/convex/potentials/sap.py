@@ -76,9 +76,7 @@ def prepare_sap(problem, contacts, step, ncontact):
         reach = step + (relaxation_time[c] if relaxation_time[c] >= 0.0 else default)
         friction[i] = dynamic_friction[c]
         target[i] = -signed_distance[c] / reach
-        normal_gain[i] = 1.0 / max(
-            near_rigid * near_rigid * w, 1.0 / (step * stiffness[c] * reach)
-        )
+        normal_gain[i] = 1.0 / max(near_rigid * near_rigid * w, 1.0 / (step * stiffness[c] * reach))
         tangential_gain[i] = 1.0 / (sigma * w)
 
 
@@ -187,9 +185,7 @@ def along_sap(problem, first, last, alpha):
             w = (x * dx + y * dy) / (s + _TINY)
             dz = mu * w - dn
             first_derivative += h * z * dz
-            second_derivative += h * (
-                dz * dz + mu * z * (dx * dx + dy * dy - w * w) / (s + _TINY)
-            )
+            second_derivative += h * (dz * dz + mu * z * (dx * dx + dy * dy - w * w) / (s + _TINY))
     return first_derivative, second_derivative
 
 
