@@ -8,8 +8,7 @@ Each constraint is one row with a Jacobian over at most two kinematic trees, in 
 Kinds
 -----
 ``EQUALITY``   c = 0; ``position`` is the present violation [m or rad].
-``LIMIT``      c ≥ 0; ``position`` is the present distance to the limit [m or rad]; ``lower`` is 1
-               for limits that are known only once they are violated (ball joints), else 0.
+``LIMIT``      c ≥ 0; ``position`` is the present distance to the limit [m or rad].
 ``FRICTION``   dry friction of a joint or tendon; ``upper`` is the largest force [N or Nm],
                ``lower`` the velocity [m/s or rad/s] that regularises it.
 ``ACTUATOR``   linear feedback ``f = clamp(force − proportional·(c⁺ − c) − derivative·(ċ⁺ − ċ))`` to
@@ -44,7 +43,9 @@ CONSTRAINT_SET = Layout(
     lower="f8[:]",
     upper="f8[:]",
     inverse_mass="f8[:]",  # diagonal estimate of J M⁻¹ Jᵀ
-    source="i8[:]",  # MuJoCo's constraint row, or −1 − output index of an actuator
+    # MuJoCo's constraint row, or −1 − an index: the output of an actuator, the dof of dry friction,
+    # 2 · joint + side for a limit (side 1: the upper one)
+    source="i8[:]",
 )
 
 

@@ -1,11 +1,13 @@
 """Scalar constraints into the constraint set.
 
-Limits and dry friction of hinges and slides are written here, for every joint and at any distance
-from its limit, so that a long step cannot jump over one. Equalities, limits of ball joints and
+Limits and dry friction of joints are written here: both limits of every hinge and slide and the
+limit of every ball joint, at any distance, so that a long step cannot jump over one. Equalities and
 whatever belongs to tendons are MuJoCo's own constraint rows, computed with contacts switched off.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from asperity.compiled import compiled
 from asperity.compiled.calls import call_pp, load_address, load_double, load_int, store_int
@@ -17,8 +19,10 @@ __all__ = ["add_joint_rows", "add_mujoco_rows", "add_row"]
 # MuJoCo's mjtConstraint.
 _MJ_EQUALITY = 0
 _MJ_FRICTION_TENDON = 2
-_MJ_LIMIT_JOINT = 3
 _MJ_LIMIT_TENDON = 4
+
+# Rotation of a ball joint [rad] below which it has no axis of its own.
+_NO_ROTATION = 1e-9
 
 # Added to a contact's `exclude` while it shall be ignored.
 _EXCLUDED = 64
@@ -73,6 +77,8 @@ def add_row(plant, state, kind, source):
     row = counts[0]
     entry = counts[1]
     if row >= tree.shape[0] or entry + dense.size > jacobian.size:
+        for j in range(dense.size):
+            dense[j] = 0.0
         return -1
     trees = 0
     tree[row, 0] = -1
@@ -119,37 +125,135 @@ def add_row(plant, state, kind, source):
 
 
 @compiled
+def _add_joint_row(plant, state, kind, source, first, count):
+    """As `add_row`, of a row that is in ``count`` dofs of one joint of an articulated tree."""
+    rows = _state(state, "rows")
+    counts = _rows(rows, "counts")
+    tree = _rows(rows, "tree")
+    start = _rows(rows, "start")
+    dof = _rows(rows, "dof")
+    jacobian = _rows(rows, "jacobian")
+    dense = _plant(plant, "dof_row")
+    mass = _state(state, "mass_diagonal")
+    row = counts[0]
+    entry = counts[1]
+    if row >= tree.shape[0] or entry + count > jacobian.size:
+        for j in range(first, first + count):
+            dense[j] = 0.0
+        return -1
+    w = 0.0
+    start[row, 0] = entry
+    for j in range(first, first + count):
+        value = dense[j]
+        dense[j] = 0.0
+        dof[entry] = j
+        jacobian[entry] = value
+        w += value * value / mass[j]
+        entry += 1
+    start[row, 1] = entry
+    start[row, 2] = entry
+    tree[row, 0] = _plant(plant, "dof_tree")[first]
+    tree[row, 1] = -1
+    counts[0] = row + 1
+    counts[1] = entry
+    _rows(rows, "inverse_mass")[row] = w
+    _rows(rows, "kind")[row] = kind
+    _rows(rows, "source")[row] = source
+    return row
+
+
+@compiled
+def _add_limits(plant, state):
+    """Both limits of hinges and slides, c = ±(q − limit) − margin."""
+    rows = _state(state, "rows")
+    dense = _plant(plant, "dof_row")
+    position = _rows(rows, "position")
+    qpos = _state(state, "qpos")
+    limit_dof = _plant(plant, "limit_dof")
+    limit_qpos = _plant(plant, "limit_qpos")
+    limit_sign = _plant(plant, "limit_sign")
+    limit_value = _plant(plant, "limit_value")
+    limit_margin = _plant(plant, "limit_margin")
+    limit_source = _plant(plant, "limit_source")
+    for k in range(limit_dof.size):
+        dense[limit_dof[k]] = limit_sign[k]
+        row = _add_joint_row(plant, state, LIMIT, limit_source[k], limit_dof[k], 1)
+        if row < 0:
+            return ROWS_FULL
+        position[row] = limit_sign[k] * (qpos[limit_qpos[k]] - limit_value[k]) - limit_margin[k]
+    return EVALUATED
+
+
+@compiled
+def _add_ball_limits(plant, state):
+    """Limits of ball joints, c = range − angle − margin with the rate −axis · ω.
+
+    The angle and axis are those of the rotation from the reference, in [0, π]; ω is in the moving
+    body's axes, in which the axis has the same coordinates. Without a rotation the axis is that of
+    the present motion, along which the limit is nearest.
+    """
+    rows = _state(state, "rows")
+    dense = _plant(plant, "dof_row")
+    position = _rows(rows, "position")
+    qpos = _state(state, "qpos")
+    qvel = _state(state, "qvel")
+    ball_dof = _plant(plant, "ball_dof")
+    ball_qpos = _plant(plant, "ball_qpos")
+    ball_range = _plant(plant, "ball_range")
+    ball_source = _plant(plant, "ball_source")
+    for k in range(ball_dof.size):
+        s = ball_dof[k]
+        q = ball_qpos[k]
+        w = qpos[q]
+        x = qpos[q + 1]
+        y = qpos[q + 2]
+        z = qpos[q + 3]
+        sine = np.sqrt(x * x + y * y + z * z)
+        angle = 2.0 * np.arctan2(sine, abs(w))
+        scale = -1.0 / max(sine, 1e-300)
+        if w < 0.0:
+            scale = -scale
+        if angle < _NO_ROTATION:
+            x = qvel[s]
+            y = qvel[s + 1]
+            z = qvel[s + 2]
+            speed = np.sqrt(x * x + y * y + z * z)
+            if speed < _NO_ROTATION:
+                continue
+            scale = -1.0 / speed
+        dense[s] = scale * x
+        dense[s + 1] = scale * y
+        dense[s + 2] = scale * z
+        row = _add_joint_row(plant, state, LIMIT, ball_source[k], s, 3)
+        if row < 0:
+            return ROWS_FULL
+        position[row] = ball_range[k] - angle
+    return EVALUATED
+
+
+@compiled
 def add_joint_rows(plant, state):
-    """Start the constraint set with limits and dry friction of one-dof joints."""
+    """Start the constraint set with limits and dry friction of joints."""
     rows = _state(state, "rows")
     counts = _rows(rows, "counts")
     counts[0] = 0
     counts[1] = 0
+    if _add_limits(plant, state) != EVALUATED or _add_ball_limits(plant, state) != EVALUATED:
+        return ROWS_FULL
     dense = _plant(plant, "dof_row")
-    position = _rows(rows, "position")
     lower = _rows(rows, "lower")
     upper = _rows(rows, "upper")
-    qpos = _state(state, "qpos")
-    limit_dof = _plant(plant, "limit_dof")
-    limit_qpos = _plant(plant, "limit_qpos")
-    limit_range = _plant(plant, "limit_range")
-    limit_margin = _plant(plant, "limit_margin")
-    for k in range(limit_dof.size):
-        q = qpos[limit_qpos[k]]
-        below = q - limit_range[k, 0]
-        above = limit_range[k, 1] - q
-        # The nearer limit is the one that a step can meet.
-        dense[limit_dof[k]] = 1.0 if below <= above else -1.0
-        row = add_row(plant, state, LIMIT, -1)
-        if row < 0:
-            return ROWS_FULL
-        position[row] = min(below, above) - limit_margin[k]
-        lower[row] = 0.0
+    dof_tree = _plant(plant, "dof_tree")
+    tree_spatial = _plant(plant, "tree_spatial")
     friction_dof = _plant(plant, "friction_dof")
     friction_force = _plant(plant, "friction_force")
     for k in range(friction_dof.size):
-        dense[friction_dof[k]] = 1.0
-        row = add_row(plant, state, FRICTION, -1)
+        dof = friction_dof[k]
+        dense[dof] = 1.0
+        if tree_spatial[dof_tree[dof]]:
+            row = add_row(plant, state, FRICTION, -1 - dof)
+        else:
+            row = _add_joint_row(plant, state, FRICTION, -1 - dof, dof, 1)
         if row < 0:
             return ROWS_FULL
         lower[row] = _plant(plant, "joint_stiction_tolerance")
@@ -158,18 +262,8 @@ def add_joint_rows(plant, state):
 
 
 @compiled
-def _is_of_one_dof_joint(plant):
-    """Whether the limit in ``dof_row`` is one that `add_joint_rows` has written already."""
-    dense = _plant(plant, "dof_row")
-    found = False
-    for dof in _plant(plant, "limit_dof"):
-        found = found or dense[dof] != 0.0
-    return found
-
-
-@compiled
 def add_mujoco_rows(plant, state):
-    """Append MuJoCo's rows of equalities, ball-joint limits, tendon limits and tendon friction."""
+    """Append MuJoCo's rows of equalities, tendon limits and tendon friction."""
     rows = _state(state, "rows")
     data = _state(state, "data")
     # MuJoCo makes rows for everything but the contacts that are marked as excluded.
@@ -211,10 +305,7 @@ def add_mujoco_rows(plant, state):
         else:
             for j in range(nv):
                 dense[j] = load_double(jacobian + 8 * (i * nv + j))
-        one_dof_limit = kind == _MJ_LIMIT_JOINT and _is_of_one_dof_joint(plant)
-        if kind in (_MJ_EQUALITY, _MJ_LIMIT_TENDON) or (
-            kind == _MJ_LIMIT_JOINT and not one_dof_limit
-        ):
+        if kind in (_MJ_EQUALITY, _MJ_LIMIT_TENDON):
             row = add_row(plant, state, EQUALITY if kind == _MJ_EQUALITY else LIMIT, i)
         elif kind == _MJ_FRICTION_TENDON:
             row = add_row(plant, state, FRICTION, i)
@@ -229,7 +320,6 @@ def add_mujoco_rows(plant, state):
         if row < 0:
             continue
         position[row] = load_double(positions + 8 * i)
-        lower[row] = 1.0 if kind == _MJ_LIMIT_JOINT else 0.0
         if kind != _MJ_EQUALITY:
             position[row] -= load_double(margins + 8 * i)
         if kind == _MJ_FRICTION_TENDON:

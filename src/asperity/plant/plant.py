@@ -62,6 +62,10 @@ _CONTACT_OFFSETS = {
 
 _EXACT_FILTER = 1
 _NO_LIMIT = 1e300
+# Limits beyond this [m or rad] stand for none.
+_FARTHEST_LIMIT = 1e10
+# Degrees of freedom of joints that have more than one.
+_DOFS = {int(mujoco.mjtJoint.mjJNT_FREE): 6, int(mujoco.mjtJoint.mjJNT_BALL): 3}
 
 
 def _int(array: np.ndarray) -> np.ndarray:
@@ -121,11 +125,8 @@ class Plant:
         table.contact_size = native.struct_size("mjContact")
         table.has_tendons = int(model.ntendon > 0)
         table.has_actuators = int(model.nu > 0)
-        ball_limits = np.any(
-            (model.jnt_type == mujoco.mjtJoint.mjJNT_BALL) & (model.jnt_limited > 0)
-        )
         tendon_rows = np.any(model.tendon_limited > 0) or np.any(model.tendon_frictionloss > 0)
-        table.has_mujoco_rows = int(model.neq > 0 or ball_limits or tendon_rows)
+        table.has_mujoco_rows = int(model.neq > 0 or tendon_rows)
         table.sparse_rows = int(mujoco.mj_isSparse(model))
 
     def _set_trees(self) -> None:
@@ -197,26 +198,36 @@ class Plant:
         table, model = self.table, self.model
         table.dof_damping = np.ascontiguousarray(model.dof_damping, dtype=np.float64)
         stiffness = np.zeros(model.nv)
-        limits: list[int] = []
-        one_dof = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
         for joint in range(model.njnt):
             dof = model.jnt_dofadr[joint]
-            kind = int(model.jnt_type[joint])
-            if kind in one_dof:
-                stiffness[dof] = model.jnt_stiffness[joint]
-                if model.jnt_limited[joint]:
-                    limits.append(joint)
-            else:
-                count = 6 if kind == mujoco.mjtJoint.mjJNT_FREE else 3
-                stiffness[dof : dof + count] = model.jnt_stiffness[joint]
+            count = _DOFS.get(int(model.jnt_type[joint]), 1)
+            stiffness[dof : dof + count] = model.jnt_stiffness[joint]
         table.dof_stiffness = stiffness
-        table.limit_dof = _int(model.jnt_dofadr[limits])
-        table.limit_qpos = _int(model.jnt_qposadr[limits])
-        table.limit_range = np.ascontiguousarray(model.jnt_range[limits], dtype=np.float64)
-        table.limit_margin = np.ascontiguousarray(model.jnt_margin[limits], dtype=np.float64)
+        self._set_limits()
         friction = np.flatnonzero(model.dof_frictionloss > 0)
         table.friction_dof = _int(friction)
         table.friction_force = np.ascontiguousarray(model.dof_frictionloss[friction])
+
+    def _set_limits(self) -> None:
+        table, model = self.table, self.model
+        limited = model.jnt_limited.astype(bool)
+        one_dof = np.flatnonzero(limited & (model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)))
+        joint = np.repeat(one_dof, 2)
+        side = np.tile([0, 1], len(one_dof))
+        value = model.jnt_range[joint, side]
+        real = np.abs(value) <= _FARTHEST_LIMIT
+        joint, side, value = joint[real], side[real], value[real]
+        table.limit_dof = _int(model.jnt_dofadr[joint])
+        table.limit_qpos = _int(model.jnt_qposadr[joint])
+        table.limit_sign = np.where(side == 0, 1.0, -1.0)
+        table.limit_value = np.ascontiguousarray(value, dtype=np.float64)
+        table.limit_margin = np.ascontiguousarray(model.jnt_margin[joint], dtype=np.float64)
+        table.limit_source = _int(-1 - (2 * joint + side))
+        ball = np.flatnonzero(limited & (model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)))
+        table.ball_dof = _int(model.jnt_dofadr[ball])
+        table.ball_qpos = _int(model.jnt_qposadr[ball])
+        table.ball_range = np.max(model.jnt_range[ball], axis=1) - model.jnt_margin[ball]
+        table.ball_source = _int(-1 - 2 * ball)
 
     def _set_actuators(self) -> None:
         table, model = self.table, self.model
@@ -255,8 +266,7 @@ class Plant:
         gravcomp = np.zeros(model.nv, np.int64)
         for joint in range(model.njnt):
             dof = model.jnt_dofadr[joint]
-            kind = int(model.jnt_type[joint])
-            count = {0: 6, 1: 3}.get(int(kind), 1)
+            count = _DOFS.get(int(model.jnt_type[joint]), 1)
             gravcomp[dof : dof + count] = model.jnt_actgravcomp[joint]
             if model.jnt_actfrclimited[joint] and count == 1:
                 dof_range[dof] = model.jnt_actfrcrange[joint]
@@ -358,7 +368,7 @@ class State:
         model = plant.model
         self.plant = plant
         self.data = data
-        rows = max(rows, 2 * model.nv + 2 * model.nu + 16)
+        rows = max(rows, 3 * model.nv + 2 * model.nu + 16)
         self.table = Table(
             STATE,
             data=data._address,

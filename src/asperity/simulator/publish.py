@@ -11,7 +11,7 @@ import numpy as np
 
 from asperity.compiled import compiled
 from asperity.compiled.calls import call_method
-from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, FRICTION, LIMIT
+from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, LIMIT
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.kinematics import add_impulses
 from asperity.convex.potentials.contacts import evaluate_contacts
@@ -159,33 +159,41 @@ def _fill_constraint_forces(world: World, step: float) -> None:
 def _fill_rows(world: World, step: float) -> None:
     """Write forces of limits, dry friction and equalities."""
     data = world.current.data
-    plant = world.plant.table
     rows = world.current.rows
     count = int(rows.counts[0])
     if count == 0:
         return
     problem = world.problem
-    types = data.efc_type
-    ids = data.efc_id
-    limits = {}
-    frictions = {}
-    for i in range(data.nefc):
-        if types[i] == mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT:
-            limits[int(world.plant.model.jnt_dofadr[ids[i]])] = i
-        elif types[i] == mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF:
-            frictions[int(ids[i])] = i
-    limited = len(plant.limit_dof)
+    limits, frictions = _mujoco_rows(world)
     for position in range(count):
         row = int(problem.row[position])
         kind = rows.kind[row]
         if kind == ACTUATOR:
             continue
-        value = problem.row_impulse[position] / step
         target = int(rows.source[row])
         if target < 0:
-            if kind == LIMIT:
-                target = limits.get(int(plant.limit_dof[row]), -1)
-            elif kind == FRICTION:
-                target = frictions.get(int(plant.friction_dof[row - limited]), -1)
+            target = (limits if kind == LIMIT else frictions).get(target, -1)
         if 0 <= target < data.nefc:
-            data.efc_force[target] = value
+            data.efc_force[target] = problem.row_impulse[position] / step
+
+
+def _mujoco_rows(world: World) -> tuple[dict[int, int], dict[int, int]]:
+    """MuJoCo's rows of joint limits and of dry friction of dofs, by the ``source`` of ours."""
+    model = world.plant.model
+    data = world.current.data
+    sparse = mujoco.mj_isSparse(model)
+    limits = {}
+    frictions = {}
+    for i in range(data.nefc):
+        kind = data.efc_type[i]
+        index = int(data.efc_id[i])
+        if kind == mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF:
+            frictions[-1 - index] = i
+        elif kind == mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT:
+            upper = False
+            if model.jnt_type[index] != mujoco.mjtJoint.mjJNT_BALL:
+                dof = int(model.jnt_dofadr[index])
+                entry = data.efc_J_rowadr[i] if sparse else i * model.nv + dof
+                upper = data.efc_J.flat[entry] < 0.0
+            limits[-1 - (2 * index + upper)] = i
+    return limits, frictions
