@@ -93,10 +93,22 @@ class Row:
         if self.kind in (EQUALITY, LIMIT):
             stiff = max(step, 1e-4)
             tau = 0.1 * stiff / np.pi
-            reach = step + tau
-            if self.kind == LIMIT and t.position[r] < 0.0 and t.lower[r] != 1.0:
-                reach = max(reach, 0.02)
-            self.target = -t.position[r] / reach
+            c = t.position[r]
+            self.target = -c / (step + tau)
+            if self.kind == EQUALITY:
+                slow = max(abs(c) / 0.02, 0.1)
+                self.target = float(np.clip(self.target, -slow, slow))
+            else:
+                self.highest = t.upper[r] / (step + tau)
+                self.middle = 0.0  # impulse between the limits
+                period = max(2 * (step + tau), 0.1)
+                pull = 2 * step / (period**2 * t.inverse_mass[r])
+                if c < 0.0:
+                    self.target = -c / period
+                    self.middle += pull * c
+                if t.upper[r] < 0.0:
+                    self.highest = t.upper[r] / period
+                    self.middle -= pull * t.upper[r]
             # Period β δt_e and relaxation time τ, spread over δt and δt + τ.
             stiffness = (2.0 * np.pi / (0.1 * stiff)) ** 2 / t.inverse_mass[r]
             self.gain = stiffness * step * (step + tau)
@@ -104,11 +116,17 @@ class Row:
             self.c = step * t.proportional[r] + t.derivative[r]
             self.b = t.force[r] + (t.derivative[r] * before if self.c > 0 else 0.0)
 
+    def _beyond(self, u: float) -> np.ndarray:
+        """How much slower and how much faster than the limits allow a row moves, shape (2,)."""
+        play = self.middle / self.gain
+        return np.maximum([self.target - play - u, u + play - self.highest], 0.0)
+
     def cost(self, u: float) -> float:
         """ℓ, up to a constant."""
-        if self.kind in (EQUALITY, LIMIT):
-            gap = self.target - u
-            return float(0.5 * self.gain * gap**2 if self.kind == EQUALITY or gap > 0 else 0.0)
+        if self.kind == EQUALITY:
+            return float(0.5 * self.gain * (self.target - u) ** 2)
+        if self.kind == LIMIT:
+            return float(0.5 * self.gain * np.sum(self._beyond(u) ** 2) - self.middle * u)
         if self.kind == FRICTION:
             return float(self.step * self.loss * (np.hypot(u, self.epsilon) - self.epsilon))
         if self.c <= 0:
@@ -119,17 +137,20 @@ class Row:
 
     def impulse(self, u: float) -> float:
         """γ = −dℓ/du."""
-        if self.kind in (EQUALITY, LIMIT):
-            gap = self.target - u
-            return float(self.gain * gap if self.kind == EQUALITY or gap > 0 else 0.0)
+        if self.kind == EQUALITY:
+            return float(self.gain * (self.target - u))
+        if self.kind == LIMIT:
+            return float(self.middle + self.gain * (self._beyond(u) @ [1.0, -1.0]))
         if self.kind == FRICTION:
             return float(-self.step * self.loss * u / np.hypot(u, self.epsilon))
         return float(self.step * np.clip(self.b - max(self.c, 0.0) * u, self.lower, self.upper))
 
     def curvature(self, u: float) -> float:
         """d²ℓ/du²."""
-        if self.kind in (EQUALITY, LIMIT):
-            return float(self.gain if self.kind == EQUALITY or self.target > u else 0.0)
+        if self.kind == EQUALITY:
+            return float(self.gain)
+        if self.kind == LIMIT:
+            return float(self.gain * np.count_nonzero(self._beyond(u)))
         if self.kind == FRICTION:
             return float(self.step * self.loss * self.epsilon**2 / np.hypot(u, self.epsilon) ** 3)
         inside = self.lower < self.b - self.c * u < self.upper

@@ -11,8 +11,10 @@ from convex_reference import Row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT
+from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT, NO_LIMIT
 from asperity.convex.potentials.rows import (
+    DRIFT_SPEED,
+    EQUALITY_RECOVERY,
     LIMIT_RECOVERY,
     NEAR_RIGID_PERIOD,
     along_rows,
@@ -42,7 +44,7 @@ class OneRow:
             "proportional": 0.0,
             "derivative": 0.0,
             "lower": -UNLIMITED,
-            "upper": UNLIMITED,
+            "upper": NO_LIMIT if kind == LIMIT else UNLIMITED,
             "inverse_mass": 1.0,
         }
         for name, value in {**values, **given}.items():
@@ -74,7 +76,13 @@ ACTUATOR_VALUES = {"force": 20.0, "proportional": 300.0, "derivative": 7.0}
 LAWS = {
     "equality": (EQUALITY, {"position": 2e-3, "inverse_mass": 3.0}, [-1.0, -0.2, 0.0, 4.0]),
     "limit": (LIMIT, {"position": 2e-3, "inverse_mass": 3.0}, [-1.0, -0.25, -0.1, 4.0]),
-    "violated limit": (LIMIT, {"position": -2e-3}, [-1.0, 0.05, 0.3]),
+    # Restored at 2e-2 and 2.0; the pull is at its bound from 2e-2 + 1e-9 and 2.0 + 1e-7.
+    "violated limit": (LIMIT, {"position": -2e-3}, [-1.0, -0.05, 0.07, 0.3]),
+    "limit violated by much": (LIMIT, {"position": -0.2}, [-1.0, 1.9, 2.1, 30.0]),
+    "two limits": (LIMIT, {"position": 2e-3, "upper": 4e-3}, [-1.0, -0.25, 0.0, 0.3, 0.45, 4.0]),
+    "violated upper limit": (LIMIT, {"position": 0.5, "upper": -0.2}, [-60.0, -20.0, -1.9, 3.0]),
+    "equality violated by much": (EQUALITY, {"position": 0.3}, [-40.0, -15.0, 0.0, 4.0]),
+    "equality violated by a little more": (EQUALITY, {"position": -1.5e-3}, [-1.0, 0.1, 0.2]),
     "friction": (FRICTION, {"lower": 1e-3, "upper": 6.0}, [-2.0, -1e-3, 0.0, 2e-4, 0.5]),
     "actuator": (ACTUATOR, {**ACTUATOR_VALUES}, [-3.0, 0.0, 2.0]),
     "limited actuator": (
@@ -247,8 +255,11 @@ def test_other_rows_are_convex(kind, position, loss, tolerance, inverse_mass, a,
     assert (row.impulse(a) - row.impulse(b)) * (a - b) <= 1e-15 * size * abs(a - b)
     ends = row.cost(a), row.cost(b)
     assert row.cost(0.5 * (a + b)) <= 0.5 * sum(ends) + 1e-13 * max(np.abs(ends))
-    if kind == LIMIT:
+    if kind == LIMIT and position >= 0.0:
         assert row.impulse(a) >= 0.0
+    elif kind == LIMIT:
+        # The pull never takes more than it can have given.
+        assert row.impulse(a) * inverse_mass >= position / LIMIT_RECOVERY * (1 + 1e-14)
     if kind == FRICTION:
         assert abs(row.impulse(a)) <= step * loss
         assert row.impulse(a) * a <= 0.0
@@ -273,19 +284,69 @@ def test_actuator_without_gain_is_the_limit_of_small_gains() -> None:
 @pytest.mark.parametrize("step", [1e-6, 1e-4, 1e-3, 1e-2])
 @pytest.mark.parametrize("kind", [EQUALITY, LIMIT])
 def test_near_rigid_rows_recover_from_a_violation(kind: int, step: float) -> None:
-    # A unit mass without other forces: A = 1/w, v* = 0. One step takes away nearly the whole
-    # violation at the relaxation rate δt/(δt + τ), up to the compliance; a limit, which cannot hold
-    # back what it has pushed, takes at least 20 ms.
-    row = ROW.prepare(kind, 0.0, step, position=-1e-3, inverse_mass=0.5)
+    # A unit mass without other forces: A = 1/w, v* = 0. One step takes the violation away at the
+    # rate of the recovery, up to the compliance: nearly the whole of an equality's, which is within
+    # what a step leaves behind.
+    violation = 0.5 * DRIFT_SPEED * step
+    row = ROW.prepare(kind, 0.0, step, position=-violation, inverse_mass=0.5)
     stiffness = row.curvature(0.0)
     u = row.impulse(0.0) / (2.0 + stiffness)
     stiff = max(step, 1e-4)
     tau = NEAR_RIGID_PERIOD * stiff / np.pi
     ratio = 4 * np.pi**2 * step * (step + tau) / (NEAR_RIGID_PERIOD * stiff) ** 2
-    reach = max(step + tau, LIMIT_RECOVERY) if kind == LIMIT else step + tau
-    assert u * reach == pytest.approx(1e-3 * ratio / (1.0 + ratio), rel=1e-12)
+    reach = LIMIT_RECOVERY if kind == LIMIT else step + tau
+    assert u * reach == pytest.approx(violation * ratio / (1.0 + ratio), rel=1e-12)
     if step >= 1e-4:
         assert ratio == pytest.approx(4 * np.pi**2 / 0.01 * (1 + 0.1 / np.pi), rel=1e-12)
+
+
+@pytest.mark.parametrize("step", [1e-3, 1e-2, 4e-2])
+def test_a_violated_limit_brakes_what_it_has_pushed(step: float) -> None:
+    # A mass of 2 kg, 0.3 m beyond its limit: it comes back like exp(−t/T) and does not overshoot.
+    position, velocity, peak = -0.3, 0.0, 0.0
+    for _ in range(round(1.0 / step)):
+        row = ROW.prepare(LIMIT, velocity, step, position=position, inverse_mass=0.5)
+        u = velocity
+        for _ in range(6):  # Newton's method, on a piecewise quadratic function
+            u -= (2.0 * (u - velocity) - row.impulse(u)) / (2.0 + row.curvature(u))
+        velocity = u
+        position += step * velocity
+        peak = max(peak, velocity)
+    assert peak == pytest.approx(0.3 / LIMIT_RECOVERY, rel=3e-2)
+    assert position == pytest.approx(-0.3 * math.exp(-1.0 / LIMIT_RECOVERY), abs=5e-4)
+    assert abs(velocity) < 5e-3
+
+
+@pytest.mark.parametrize("step", [1e-6, 1e-3, 1e-2, 0.1])
+def test_speeds_at_which_equalities_are_restored(step: float) -> None:
+    def speed(violation: float) -> float:
+        ROW.prepare(EQUALITY, 0.0, step, position=violation)
+        return float(ROW.case.problem.row_target[0])
+
+    violations = np.geomspace(1e-9, 10.0, 200)
+    speeds = np.array([speed(-c) for c in violations])
+    np.testing.assert_array_equal(speeds, [-speed(c) for c in violations])
+    at_once = violations / (step + NEAR_RIGID_PERIOD * max(step, 1e-4) / np.pi)
+    small = at_once < DRIFT_SPEED
+    np.testing.assert_allclose(speeds[small], at_once[small], rtol=1e-13)
+    assert np.all(speeds <= np.maximum(DRIFT_SPEED, violations / EQUALITY_RECOVERY) * (1 + 1e-14))
+    assert np.all(np.diff(speeds) >= 0.0)
+
+
+def test_a_load_on_a_limit_does_not_make_it_stick() -> None:
+    # Rests under 50 N (100 m/s² on the mass that the row sees), which then turns to 0.05 N outward.
+    for step in (1e-3, 1e-2, 4e-2):
+        position, velocity = 0.0, 0.0
+        for load, duration in ((-50.0, 1.0), (0.05, 5 * step)):
+            for _ in range(round(duration / step)):
+                row = ROW.prepare(LIMIT, velocity, step, position=position, inverse_mass=0.5)
+                u = velocity
+                for _ in range(6):
+                    momentum = 2.0 * (u - velocity) - step * load - row.impulse(u)
+                    u -= momentum / (2.0 + row.curvature(u))
+                velocity = u
+                position += step * velocity
+        assert velocity > 0.0, step
 
 
 def test_dry_friction_saturates() -> None:

@@ -8,7 +8,8 @@ Each constraint is one row with a Jacobian over at most two kinematic trees, in 
 Kinds
 -----
 ``EQUALITY``   c = 0; ``position`` is the present violation [m or rad].
-``LIMIT``      c ≥ 0; ``position`` is the present distance to the limit [m or rad].
+``LIMIT``      0 ≤ c ≤ range; ``position`` is the present distance c to the lower limit [m or rad],
+               ``upper`` that to the upper limit, `NO_LIMIT` if there is none.
 ``FRICTION``   dry friction of a joint or tendon; ``upper`` is the largest force [N or Nm],
                ``lower`` the velocity [m/s or rad/s] that regularises it.
 ``ACTUATOR``   linear feedback ``f = clamp(force − proportional·(c⁺ − c) − derivative·(ċ⁺ − ċ))`` to
@@ -21,12 +22,23 @@ import numpy as np
 
 from asperity.compiled import Layout, Table
 
-__all__ = ["ACTUATOR", "CONSTRAINT_SET", "EQUALITY", "FRICTION", "LIMIT", "new_constraint_set"]
+__all__ = [
+    "ACTUATOR",
+    "CONSTRAINT_SET",
+    "EQUALITY",
+    "FRICTION",
+    "LIMIT",
+    "NO_LIMIT",
+    "new_constraint_set",
+]
 
 EQUALITY = 0
 LIMIT = 1
 FRICTION = 2
 ACTUATOR = 3
+
+NO_LIMIT = 1e20
+"""Distance [m or rad] to a limit that does not exist."""
 
 CONSTRAINT_SET = Layout(
     "constraint set",
@@ -43,8 +55,8 @@ CONSTRAINT_SET = Layout(
     lower="f8[:]",
     upper="f8[:]",
     inverse_mass="f8[:]",  # diagonal estimate of J M⁻¹ Jᵀ
-    # MuJoCo's constraint row, or −1 − an index: the output of an actuator, the dof of dry friction,
-    # 2 · joint + side for a limit (side 1: the upper one)
+    # MuJoCo's constraint row, or −1 − the index of an actuator's output, of a joint with limits, or
+    # of the dof of dry friction
     source="i8[:]",
 )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from asperity.compiled import compiled
 from asperity.compiled.calls import call_pp, load_address, load_double, load_int, store_int
-from asperity.contact.constraint_set import CONSTRAINT_SET, EQUALITY, FRICTION, LIMIT
+from asperity.contact.constraint_set import CONSTRAINT_SET, EQUALITY, FRICTION, LIMIT, NO_LIMIT
 from asperity.plant.layouts import EVALUATED, FAILED, PLANT, ROWS_FULL, STATE, TREES
 
 __all__ = ["add_joint_rows", "add_mujoco_rows", "add_row"]
@@ -164,23 +164,24 @@ def _add_joint_row(plant, state, kind, source, first, count):
 
 @compiled
 def _add_limits(plant, state):
-    """Both limits of hinges and slides, c = ±(q − limit) − margin."""
+    """Limits of hinges and slides, both in one row."""
     rows = _state(state, "rows")
     dense = _plant(plant, "dof_row")
     position = _rows(rows, "position")
+    upper = _rows(rows, "upper")
     qpos = _state(state, "qpos")
     limit_dof = _plant(plant, "limit_dof")
     limit_qpos = _plant(plant, "limit_qpos")
-    limit_sign = _plant(plant, "limit_sign")
-    limit_value = _plant(plant, "limit_value")
-    limit_margin = _plant(plant, "limit_margin")
+    limit_range = _plant(plant, "limit_range")
     limit_source = _plant(plant, "limit_source")
     for k in range(limit_dof.size):
-        dense[limit_dof[k]] = limit_sign[k]
+        dense[limit_dof[k]] = 1.0
         row = _add_joint_row(plant, state, LIMIT, limit_source[k], limit_dof[k], 1)
         if row < 0:
             return ROWS_FULL
-        position[row] = limit_sign[k] * (qpos[limit_qpos[k]] - limit_value[k]) - limit_margin[k]
+        q = qpos[limit_qpos[k]]
+        position[row] = q - limit_range[k, 0]
+        upper[row] = limit_range[k, 1] - q
     return EVALUATED
 
 
@@ -195,6 +196,7 @@ def _add_ball_limits(plant, state):
     rows = _state(state, "rows")
     dense = _plant(plant, "dof_row")
     position = _rows(rows, "position")
+    upper = _rows(rows, "upper")
     qpos = _state(state, "qpos")
     qvel = _state(state, "qvel")
     ball_dof = _plant(plant, "ball_dof")
@@ -228,6 +230,7 @@ def _add_ball_limits(plant, state):
         if row < 0:
             return ROWS_FULL
         position[row] = ball_range[k] - angle
+        upper[row] = NO_LIMIT
     return EVALUATED
 
 
@@ -322,6 +325,7 @@ def add_mujoco_rows(plant, state):
         position[row] = load_double(positions + 8 * i)
         if kind != _MJ_EQUALITY:
             position[row] -= load_double(margins + 8 * i)
+            upper[row] = NO_LIMIT
         if kind == _MJ_FRICTION_TENDON:
             lower[row] = _plant(plant, "joint_stiction_tolerance")
             upper[row] = load_double(losses + 8 * i)

@@ -93,16 +93,14 @@ PLANT = Layout(
     mass_colind="i8[:]",
     dof_damping="f8[:]",
     dof_stiffness="f8[:]",
-    # limits of joints, one of each side of a hinge or slide, and dry friction
+    # limits and dry friction of joints
     limit_dof="i8[:]",
     limit_qpos="i8[:]",
-    limit_sign="f8[:]",  # 1 for lower limits, −1 for upper ones
-    limit_value="f8[:]",
-    limit_margin="f8[:]",
+    limit_range="f8[:,:]",  # within the margins
     limit_source="i8[:]",  # of the constraint set's rows
     ball_dof="i8[:]",
     ball_qpos="i8[:]",
-    ball_range="f8[:]",  # largest angle, without the margin
+    ball_range="f8[:]",  # largest angle, within the margin
     ball_source="i8[:]",
     friction_dof="i8[:]",
     friction_force="f8[:]",

@@ -211,23 +211,17 @@ class Plant:
     def _set_limits(self) -> None:
         table, model = self.table, self.model
         limited = model.jnt_limited.astype(bool)
-        one_dof = np.flatnonzero(limited & (model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)))
-        joint = np.repeat(one_dof, 2)
-        side = np.tile([0, 1], len(one_dof))
-        value = model.jnt_range[joint, side]
-        real = np.abs(value) <= _FARTHEST_LIMIT
-        joint, side, value = joint[real], side[real], value[real]
+        joint = np.flatnonzero(limited & (model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)))
+        joint = joint[np.any(np.abs(model.jnt_range[joint]) <= _FARTHEST_LIMIT, axis=1)]
         table.limit_dof = _int(model.jnt_dofadr[joint])
         table.limit_qpos = _int(model.jnt_qposadr[joint])
-        table.limit_sign = np.where(side == 0, 1.0, -1.0)
-        table.limit_value = np.ascontiguousarray(value, dtype=np.float64)
-        table.limit_margin = np.ascontiguousarray(model.jnt_margin[joint], dtype=np.float64)
-        table.limit_source = _int(-1 - (2 * joint + side))
+        table.limit_range = model.jnt_range[joint] + np.outer(model.jnt_margin[joint], [1.0, -1.0])
+        table.limit_source = _int(-1 - joint)
         ball = np.flatnonzero(limited & (model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)))
         table.ball_dof = _int(model.jnt_dofadr[ball])
         table.ball_qpos = _int(model.jnt_qposadr[ball])
         table.ball_range = np.max(model.jnt_range[ball], axis=1) - model.jnt_margin[ball]
-        table.ball_source = _int(-1 - 2 * ball)
+        table.ball_source = _int(-1 - ball)
 
     def _set_actuators(self) -> None:
         table, model = self.table, self.model

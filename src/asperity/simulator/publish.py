@@ -167,22 +167,32 @@ def _fill_rows(world: World, step: float) -> None:
     limits, frictions = _mujoco_rows(world)
     for position in range(count):
         row = int(problem.row[position])
-        kind = rows.kind[row]
-        if kind == ACTUATOR:
+        if rows.kind[row] == ACTUATOR:
             continue
+        force = problem.row_impulse[position] / step
         target = int(rows.source[row])
-        if target < 0:
-            target = (limits if kind == LIMIT else frictions).get(target, -1)
-        if 0 <= target < data.nefc:
-            data.efc_force[target] = problem.row_impulse[position] / step
+        if target >= 0:
+            data.efc_force[target] = force
+        elif rows.kind[row] == LIMIT:
+            made = limits.get(target, {})
+            # A limit pushes into its own row, and what it pulls is in the only one there is.
+            pushing = 1 if force >= 0.0 else -1
+            for sign in made:
+                if sign == pushing or len(made) == 1:
+                    data.efc_force[made[sign]] = sign * force
+        elif target in frictions:
+            data.efc_force[frictions[target]] = force
 
 
-def _mujoco_rows(world: World) -> tuple[dict[int, int], dict[int, int]]:
-    """MuJoCo's rows of joint limits and of dry friction of dofs, by the ``source`` of ours."""
+def _mujoco_rows(world: World) -> tuple[dict[int, dict[int, int]], dict[int, int]]:
+    """MuJoCo's rows of joint limits and of dry friction of dofs, by the ``source`` of ours.
+
+    Those of limits are again sorted by the sign of their Jacobian relative to our row.
+    """
     model = world.plant.model
     data = world.current.data
     sparse = mujoco.mj_isSparse(model)
-    limits = {}
+    limits: dict[int, dict[int, int]] = {}
     frictions = {}
     for i in range(data.nefc):
         kind = data.efc_type[i]
@@ -190,10 +200,10 @@ def _mujoco_rows(world: World) -> tuple[dict[int, int], dict[int, int]]:
         if kind == mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF:
             frictions[-1 - index] = i
         elif kind == mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT:
-            upper = False
+            sign = 1
             if model.jnt_type[index] != mujoco.mjtJoint.mjJNT_BALL:
                 dof = int(model.jnt_dofadr[index])
                 entry = data.efc_J_rowadr[i] if sparse else i * model.nv + dof
-                upper = data.efc_J.flat[entry] < 0.0
-            limits[-1 - (2 * index + upper)] = i
+                sign = 1 if data.efc_J.flat[entry] > 0.0 else -1
+            limits.setdefault(-1 - index, {})[sign] = i
     return limits, frictions

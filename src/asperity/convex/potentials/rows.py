@@ -3,19 +3,30 @@
 With the step size δt and row velocity u = ċ at the end of the step:
 
 equality, limit (CENIC IV-D, near-rigid regularisation of SAP V-B; w estimates J M⁻¹ Jᵀ)
-    v̂ = −c_0 / (δt + τ),  τ = β δt_e/π,  R = β² δt_e² w / (4π² δt (δt + τ)),  β = 0.1
-    equality ℓ = (u − v̂)²/(2R);  limit ℓ = (v̂ − u)₊²/(2R)
+    τ = β δt_e/π,  R = β² δt_e² w / (4π² δt (δt + τ)),  β = 0.1
+    v̂ = −c_0/(δt + τ)
+    equality ℓ = (u − v̂)²/(2R)
+    limits   ℓ = ((v̂_l − u − R p)₊² + (u − v̂_u + R p)₊²)/(2R) − p u,  p = 0 within the limits
     The paper's equation 18 prints the stiffness with 4π² in the denominator; this is the form whose
-    period is β δt, as the text says. A limit that is violated already is restored in no less than
-    `LIMIT_RECOVERY`, which replaces δt + τ in v̂. δt_e = max(δt, 10⁻⁴ s) bounds the stiffness of
-    tiny steps.
+    period is β δt, as the text says. δt_e = max(δt, 10⁻⁴ s) bounds the stiffness of tiny steps.
+    Violations beyond what a step leaves behind are restored more slowly than within a step:
+    equality |v̂| = min(|c_0|/(δt + τ), max(|c_0|/T_e, v_d)), with T_e = `EQUALITY_RECOVERY` and
+        v_d = `DRIFT_SPEED`: drift is taken back at once, a body that was put elsewhere is pulled
+        home exponentially.
+    lower limit with c_0 < 0: v̂_l = −c_0/T, T = max(2(δt + τ), `LIMIT_RECOVERY`), exponential too,
+        and the upper limit likewise. A limit that can only push would let the joint leave with the
+        speed of the first push, for a robot that starts far beyond a limit an explosion. So where
+        u > v̂_l the row pulls with the impulse p = −2 δt |c_0|/(T² w), or less if that stops the
+        joint at v̂_l: twice what braking along the exponential needs. That is a spring of 200/w N/m
+        at the most: a joint that rests on a limit, some 10⁻⁶ rad beyond it, leaves it freely.
 dry friction  ℓ = δt f (√(u² + v_s²) − v_s), the scalar case of the contacts' friction law
 actuator (CENIC IV-E, equations 19 and 20, written so that the cost is continuous)
     y(u) = b − c u,  c = δt k_p + k_d,  γ = δt clamp(y; e_l, e_u)
     ℓ = δt F(y)/c,  F' = clamp;   for c = 0  ℓ = −δt clamp(b) u
 
 Per row the kernels keep ``target`` (v̂, v_s² or b), ``gain`` (1/R, δt f or c), ``lower`` and
-``upper`` (effort limits [N] times δt).
+``upper`` (effort limits [N] times δt). Limits keep v̂_l in ``target``, v̂_u in ``upper`` and p in
+``lower``.
 """
 
 from __future__ import annotations
@@ -26,16 +37,31 @@ from asperity.compiled import compiled
 from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, EQUALITY, FRICTION, LIMIT
 from asperity.convex.problem import PROBLEM
 
-__all__ = ["NEAR_RIGID_PERIOD", "along_rows", "evaluate_rows", "prepare_rows", "row_cost_along"]
+__all__ = [
+    "DRIFT_SPEED",
+    "EQUALITY_RECOVERY",
+    "LIMIT_RECOVERY",
+    "NEAR_RIGID_PERIOD",
+    "along_rows",
+    "evaluate_rows",
+    "prepare_rows",
+    "row_cost_along",
+]
 
 NEAR_RIGID_PERIOD = 0.1
 """β: period of a near-rigid constraint in steps (CENIC IV-D)."""
 
-LIMIT_RECOVERY = 0.02
-"""Shortest time [s] in which a violated limit is restored.
+EQUALITY_RECOVERY = 0.02
+"""Time constant [s] in which a violated equality is restored, that of MuJoCo's constraints."""
 
-A limit only pushes: restored within one step, a joint that starts beyond its range would leave at
-the speed of that correction. 20 ms is the time constant of MuJoCo's default constraints.
+DRIFT_SPEED = 0.1
+"""Speed [m/s or rad/s] up to which an equality is restored within one step."""
+
+LIMIT_RECOVERY = 0.1
+"""Shortest time constant [s] in which a violated limit is restored.
+
+Five times that of MuJoCo's constraints: nothing needs a robot that starts beyond a limit to be
+quick about it, and the kinetic energy of its return goes with the inverse square.
 """
 
 STIFFEST_STEP = 1e-4
@@ -43,6 +69,14 @@ STIFFEST_STEP = 1e-4
 
 _problem = PROBLEM.get
 _rows = CONSTRAINT_SET.get
+
+
+@compiled
+def _restoring_speed(violation, reach):
+    """v̂ of an equality that could be restored within the time ``reach``."""
+    size = abs(violation)
+    speed = min(size / reach, max(size / EQUALITY_RECOVERY, DRIFT_SPEED))
+    return speed if violation < 0.0 else -speed
 
 
 @compiled
@@ -77,11 +111,18 @@ def prepare_rows(problem, rows, step, nrow, backward):
         what = row_kind[r]
         kind[i] = what
         if what in (EQUALITY, LIMIT):
-            start = position[r] - step * u[i] if backward else position[r]
+            moved = step * u[i] if backward else 0.0
+            start = position[r] - moved
             reach = step + tau
-            if what == LIMIT and start < 0.0 and row_lower[r] != 1.0:
-                reach = max(reach, LIMIT_RECOVERY)
-            target[i] = -start / reach
+            if what == EQUALITY:
+                target[i] = _restoring_speed(start, reach)
+            else:
+                remaining = row_upper[r] + moved
+                recovery = max(2.0 * reach, LIMIT_RECOVERY)
+                pull = 2.0 * step / (recovery * recovery * inverse_mass[r])
+                target[i] = -start / (recovery if start < 0.0 else reach)
+                upper[i] = remaining / (recovery if remaining < 0.0 else reach)
+                lower[i] = pull * (min(start, 0.0) - min(remaining, 0.0))
             compliance = (
                 beta
                 * beta
@@ -122,11 +163,16 @@ def _actuator_cost(y, gain, lower, upper):
 @compiled
 def _row(kind, u, target, gain, lower, upper):
     """Cost, impulse and curvature of one row at velocity u."""
-    if kind in (EQUALITY, LIMIT):
+    if kind == EQUALITY:
         gap = target - u
-        if kind == LIMIT and gap <= 0.0:
-            return 0.0, 0.0, 0.0
         return 0.5 * gain * gap * gap, gain * gap, gain
+    if kind == LIMIT:
+        # ``lower`` is the impulse p between the velocities ``target`` and ``upper``.
+        below = max(gain * (target - u) - lower, 0.0)
+        above = max(gain * (u - upper) + lower, 0.0)
+        curvature = (gain if below > 0.0 else 0.0) + (gain if above > 0.0 else 0.0)
+        cost = 0.5 * (below * below + above * above) / gain - lower * u
+        return cost, lower + below - above, curvature
     if kind == FRICTION:
         norm = np.sqrt(u * u + target)
         return (
