@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Status,
     )
     from asperity.integrators import Cenic, Icf, Sap
-    from asperity.plant.loading import load_model
+    from asperity.plant.loading import load_model, load_spec
     from asperity.plant.materials import ContactParameters, Material
     from asperity.simulator import (
         Contacts,
@@ -53,6 +53,7 @@ __all__ = [
     "Status",
     "Trajectory",
     "load_model",
+    "load_spec",
     "simulate",
     "step",
 ]
@@ -67,7 +68,7 @@ _ROOMS = {
         "Status",
     ),
     "asperity.integrators": ("Cenic", "Icf", "Sap"),
-    "asperity.plant.loading": ("load_model",),
+    "asperity.plant.loading": ("load_model", "load_spec"),
     "asperity.plant.materials": ("ContactParameters", "Material"),
     "asperity.simulator": (
         "Contacts",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asperity.cli.options import FloatingBase, ModelPath, PackagePaths, Traceback
+from asperity.cli.options import FloatingBase, Floor, ModelPath, PackagePaths, Traceback
 
 __all__ = ["info"]
 
@@ -11,6 +11,7 @@ def info(
     model: ModelPath,
     package_path: PackagePaths = None,
     floating_base: FloatingBase = None,
+    floor: Floor = None,
     show_traceback: Traceback = False,
 ) -> int:
     """Show what a model holds and how it will be simulated.
@@ -25,7 +26,7 @@ def info(
     from asperity.plant.plant import Plant
 
     passing, output = transient(), results()
-    loaded, notes = load(model, package_path, floating_base)
+    loaded, notes = load(model, package_path, floating_base, floor)
     with preparing(passing):
         plant = Plant(loaded, ContactParameters())
     for table in inventory(plant):

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import mujoco
 
-from asperity.errors import AsperityWarning
-from asperity.plant.loading import check_supported, load_model
+from asperity.errors import AsperityWarning, ModelError
+from asperity.plant.loading import check_supported, load_model, load_spec
 
 __all__ = ["load"]
 
 
 def load(
-    path: Path, package_paths: Sequence[Path] | None = None, floating_base: bool | None = None
+    path: Path,
+    package_paths: Sequence[Path] | None = None,
+    floating_base: bool | None = None,
+    floor: float | None = None,
 ) -> tuple[mujoco.MjModel, tuple[str, ...]]:
     """Load a model and check that it can be simulated.
+
+    Parameters
+    ----------
+    path : Path
+    package_paths, floating_base
+        As for `load_model`.
+    floor : float, optional
+        Height [m] at which a horizontal plane is added.
 
     Returns
     -------
@@ -32,12 +44,19 @@ def load(
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AsperityWarning)
-        model, report = load_model(
-            path, package_paths=package_paths or (), floating_base=floating_base
-        )
-    notes = list(report.notes)
+        paths = package_paths or ()
+        if floor is None:
+            model, report = load_model(path, package_paths=paths, floating_base=floating_base)
+            notes = list(report.notes)
+        else:
+            spec, report = load_spec(path, package_paths=paths, floating_base=floating_base)
+            _add_floor(spec, floor)
+            model, compiled = load_model(spec)
+            notes = [*report.notes, *compiled.notes]
     for warning in caught:
-        text = str(warning.message).removeprefix(f"{report.source}: ")
+        text = str(warning.message)
+        for source in (report.source, "MjSpec"):
+            text = text.removeprefix(f"{source}: ")
         if not issubclass(warning.category, AsperityWarning):
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
@@ -45,3 +64,15 @@ def load(
         elif text not in notes:
             notes.append(text)
     return model, (*notes, *check_supported(model))
+
+
+def _add_floor(spec: mujoco.MjSpec, height: float) -> None:
+    if not math.isfinite(height):
+        raise ModelError(f"--floor must be finite, got {height}.")
+    taken = any(geom.name == "floor" for geom in spec.geoms)
+    spec.worldbody.add_geom(
+        name="" if taken else "floor",
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        size=[0.0, 0.0, 1.0],
+        pos=[0.0, 0.0, height],
+    )

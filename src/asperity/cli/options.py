@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["FloatingBase", "IntegratorName", "ModelPath", "PackagePaths", "SchemeName", "Traceback"]
+__all__ = [
+    "FloatingBase",
+    "Floor",
+    "IntegratorName",
+    "ModelPath",
+    "PackagePaths",
+    "SchemeName",
+    "Traceback",
+]
 
 traceback_wanted = False
 """Whether ``--traceback`` was given, before or after the command."""
@@ -60,5 +68,13 @@ FloatingBase = Annotated[
         "--floating-base/--fixed-base",
         help="URDF: give the base a free joint, or fix it to the world.",
         show_default="as the file says",
+    ),
+]
+Floor = Annotated[
+    float | None,
+    typer.Option(
+        metavar="HEIGHT",
+        help="Add a horizontal plane at this height, in m.",
+        show_default="none",
     ),
 ]

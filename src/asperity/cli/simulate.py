@@ -10,6 +10,7 @@ import typer
 from asperity.cli.exits import FAILED, INTERRUPTED, SUCCESS
 from asperity.cli.options import (
     FloatingBase,
+    Floor,
     IntegratorName,
     ModelPath,
     PackagePaths,
@@ -139,6 +140,7 @@ def simulate(
     ] = 30.0,
     package_path: PackagePaths = None,
     floating_base: FloatingBase = None,
+    floor: Floor = None,
     show_traceback: Traceback = False,
 ) -> int:
     """Simulate an MJCF or URDF model without control inputs, and tell how well it went.
@@ -164,7 +166,7 @@ def simulate(
         friction=friction,
         stiction_tolerance=stiction_tolerance,
     )
-    loaded, notes = load(model, package_path, floating_base)
+    loaded, notes = load(model, package_path, floating_base, floor)
     if keyframe is not None:
         find_keyframe(loaded, keyframe)
     outputs = Outputs(video, html, save, _camera(camera), fps)

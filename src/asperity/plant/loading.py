@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -19,7 +20,7 @@ from asperity.plant.support import check_supported
 from asperity.plant.urdf import PreparedUrdf, prepare_urdf
 from asperity.plant.xml_reader import root_tag
 
-__all__ = ["LoadReport", "check_supported", "load_model"]
+__all__ = ["LoadReport", "check_supported", "load_model", "load_spec"]
 
 # Penetration [m] at the initial pose of a URDF beyond which it is worth a note.
 _OVERLAP = 1e-3
@@ -91,20 +92,94 @@ def load_model(
     AsperityWarning
         If nothing can collide or move in the model, or collision shapes had to be dropped.
     """
-    choices: dict[str, object] = {"discard_visual": discard_visual, "fuse_static": fuse_static}
+    if isinstance(source, mujoco.MjModel):
+        _refuse(
+            {
+                "package_paths": package_paths or None,
+                "floating_base": floating_base,
+                "discard_visual": discard_visual,
+                "fuse_static": fuse_static,
+                "exclude_overlaps": exclude_overlaps or None,
+            },
+            "a compiled MjModel",
+        )
+        return _finish(source, "MjModel", [])
+    opened = _open(
+        source, package_paths, floating_base, discard_visual, fuse_static, exclude_overlaps
+    )
+    notes = list(opened.notes)
+    model = _compile(opened.spec, opened.name, notes) if opened.model is None else opened.model
+    return _finish(model, opened.name, notes)
+
+
+def load_spec(
+    source: str | os.PathLike[str] | mujoco.MjSpec,
+    *,
+    package_paths: Sequence[str | os.PathLike[str]] = (),
+    floating_base: bool | None = None,
+    discard_visual: bool | None = None,
+    fuse_static: bool | None = None,
+    exclude_overlaps: bool = False,
+) -> tuple[mujoco.MjSpec, LoadReport]:
+    """Load a model that can still be changed, for example to put a floor under a robot.
+
+    Parameters
+    ----------
+    source : path, str or MjSpec
+        A file with MJCF or URDF, a string with either, or what MuJoCo makes of them.
+    package_paths, floating_base, discard_visual, fuse_static, exclude_overlaps
+        As for `load_model`.
+
+    Returns
+    -------
+    spec : mujoco.MjSpec
+        To change and then to give to `Simulator`, `simulate` or `load_model`. A given MjSpec is
+        returned itself, or a copy if an option changes it.
+    report : LoadReport
+
+    Raises
+    ------
+    ModelError
+        If the model cannot be read, or a URDF cannot be compiled.
+
+    Warns
+    -----
+    AsperityWarning
+        If collision shapes of a URDF had to be dropped.
+    """
+    opened = _open(
+        source, package_paths, floating_base, discard_visual, fuse_static, exclude_overlaps
+    )
+    return opened.spec, LoadReport(opened.name, tuple(opened.notes))
+
+
+class _Opened(NamedTuple):
+    """A model that was read: how to call it, what was noted, and the compiled model of a URDF."""
+
+    spec: mujoco.MjSpec
+    name: str
+    notes: list[str]
+    model: mujoco.MjModel | None = None
+
+
+def _open(
+    source: object,
+    package_paths: Sequence[str | os.PathLike[str]],
+    floating_base: bool | None,
+    discard_visual: bool | None,
+    fuse_static: bool | None,
+    exclude_overlaps: bool,
+) -> _Opened:
     urdf_only: dict[str, object] = {
         "floating_base": floating_base,
         "package_paths": package_paths or None,
         "exclude_overlaps": exclude_overlaps or None,
     }
-    if isinstance(source, mujoco.MjModel):
-        _refuse(choices | urdf_only, "a compiled MjModel")
-        return _finish(source, "MjModel", [])
     if isinstance(source, mujoco.MjSpec):
         _refuse(urdf_only, "an MjSpec")
-        changed = any(choice is not None for choice in choices.values())
+        changed = discard_visual is not None or fuse_static is not None
         spec = source.copy() if changed else source
-        return _compile(spec, "MjSpec", discard_visual, fuse_static)
+        return _Opened(_with_choices(spec, discard_visual, fuse_static), "MjSpec", [])
 
     text, path = _read(source)
     name = "XML string" if path is None else str(path)
@@ -119,11 +194,12 @@ def load_model(
             discard_visual=discard_visual,
             fuse_static=fuse_static,
         )
-        return _compile_urdf(prepared, name, exclude_overlaps)
+        return _open_urdf(prepared, name, exclude_overlaps)
     if root != "mujoco":
         raise _unknown_root(root, name)
     _refuse(urdf_only, "MJCF, which states them itself")
-    return _compile(_parse_mjcf(text, path, name), name, discard_visual, fuse_static)
+    spec = _parse_mjcf(text, path, name)
+    return _Opened(_with_choices(spec, discard_visual, fuse_static), name, [])
 
 
 def _refuse(options: dict[str, object], kind: str) -> None:
@@ -197,29 +273,30 @@ def _included(text: str, folder: Path) -> dict[str, bytes]:
     return found
 
 
-def _compile(
-    spec: mujoco.MjSpec, name: str, discard_visual: bool | None, fuse_static: bool | None
-) -> tuple[mujoco.MjModel, LoadReport]:
+def _with_choices(
+    spec: mujoco.MjSpec, discard_visual: bool | None, fuse_static: bool | None
+) -> mujoco.MjSpec:
     if discard_visual is not None:
         spec.compiler.discardvisual = discard_visual
     if fuse_static is not None:
         spec.compiler.fusestatic = fuse_static
+    return spec
+
+
+def _compile(spec: mujoco.MjSpec, name: str, notes: list[str]) -> mujoco.MjModel:
     geoms, bodies = len(spec.geoms), len(spec.bodies)
     try:
         model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
         raise explained(error, name) from None
-    notes = []
     if spec.compiler.discardvisual and geoms > model.ngeom:
         notes.append(f"Discarded {geoms - model.ngeom} visual shapes.")
     if spec.compiler.fusestatic and bodies > model.nbody:
         notes.append(f"Fused {bodies - model.nbody} static bodies into their parents.")
-    return _finish(model, name, notes)
+    return model
 
 
-def _compile_urdf(
-    prepared: PreparedUrdf, name: str, exclude_overlaps: bool
-) -> tuple[mujoco.MjModel, LoadReport]:
+def _open_urdf(prepared: PreparedUrdf, name: str, exclude_overlaps: bool) -> _Opened:
     notes = list(prepared.notes)
     try:
         spec = mujoco.MjSpec.from_string(prepared.xml)
@@ -258,8 +335,8 @@ def _compile_urdf(
             'give them scale="0.001 0.001 0.001".'
         )
     for loss in prepared.losses:
-        warnings.warn(f"{name}: {loss}", AsperityWarning, stacklevel=3)
-    return _finish(model, name, notes)
+        warnings.warn(f"{name}: {loss}", AsperityWarning, stacklevel=4)
+    return _Opened(spec, name, notes, model)
 
 
 def _overlaps(model: mujoco.MjModel) -> dict[tuple[str, str], float]:
@@ -296,7 +373,7 @@ def _finish(
             "conaffinity match (URDF: <collision> elements)."
         )
     for alarm in alarms:
-        warnings.warn(f"{name}: {alarm}", AsperityWarning, stacklevel=4)
+        warnings.warn(f"{name}: {alarm}", AsperityWarning, stacklevel=3)
     return model, LoadReport(name, (*notes, *alarms))
 
 

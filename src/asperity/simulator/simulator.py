@@ -74,7 +74,11 @@ class Contacts(NamedTuple):
     normal_force: np.ndarray
     """Its normal part [N], shape (n,)."""
     slip_speed: np.ndarray
-    """Speed of the surfaces along each other [m/s], shape (n,)."""
+    """Speed of the surfaces along each other [m/s], shape (n,).
+
+    Like the forces it is that of the coming step, at whose end the law of friction holds: not the
+    speed of ``data.qvel``.
+    """
 
 
 class Simulator:
@@ -96,6 +100,10 @@ class Simulator:
         Time between control calls [s]; the model's ``timestep`` by default.
     data : mujoco.MjData, optional
         Where to publish, and the initial state; made from the model by default.
+    joint_stiction_tolerance : float
+        Velocity [m/s or rad/s] below which dry friction of joints and tendons (``frictionloss``)
+        counts as stiction: what a joint under load creeps at most. That of contacts is
+        ``ContactParameters.stiction_tolerance``.
 
     Raises
     ------
@@ -119,6 +127,7 @@ class Simulator:
         control: Control | None = None,
         control_period: float | None = None,
         data: mujoco.MjData | None = None,
+        joint_stiction_tolerance: float = 1e-3,
     ) -> None:
         integrator = Cenic() if integrator is None else integrator
         if not isinstance(integrator, Integrator):
@@ -132,8 +141,16 @@ class Simulator:
             math.isfinite(control_period) and control_period > 0
         ):
             raise ModelError(f"control_period must be positive, got {control_period}.")
+        if not (math.isfinite(joint_stiction_tolerance) and joint_stiction_tolerance > 0):
+            raise ModelError(
+                f"joint_stiction_tolerance must be positive, got {joint_stiction_tolerance}."
+            )
         compile_kernels()
-        self.plant = Plant(self.model, ContactParameters() if contact is None else contact)
+        self.plant = Plant(
+            self.model,
+            ContactParameters() if contact is None else contact,
+            joint_stiction_tolerance,
+        )
         self.data = mujoco.MjData(self.model) if data is None else data
         self.integrator = integrator
         self.control = control

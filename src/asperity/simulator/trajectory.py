@@ -171,13 +171,14 @@ def simulate(
     ctrl: ArrayLike | None = None,
     save_at: Sequence[float] | np.ndarray | None = None,
     contact_forces: bool = False,
+    joint_stiction_tolerance: float = 1e-3,
     progress: Callable[[Simulator], None] | None = None,
 ) -> Trajectory:
     """Simulate a model over a time span.
 
     Parameters
     ----------
-    model, integrator, contact, control, control_period
+    model, integrator, contact, control, control_period, joint_stiction_tolerance
         As for `Simulator`.
     t_span : tuple of float
         Begin and end [s].
@@ -224,6 +225,7 @@ def simulate(
         contact=contact,
         control=control,
         control_period=control_period,
+        joint_stiction_tolerance=joint_stiction_tolerance,
     )
     data = simulator.data
     if keyframe is not None:

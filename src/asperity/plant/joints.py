@@ -1,0 +1,51 @@
+"""Tables of a model's joints: springs, dampers, limits and dry friction."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import Table
+
+__all__ = ["JOINT_DOFS", "integers", "set_joints"]
+
+JOINT_DOFS = {int(mujoco.mjtJoint.mjJNT_FREE): 6, int(mujoco.mjtJoint.mjJNT_BALL): 3}
+"""Degrees of freedom of joints that have more than one, by type."""
+
+# Limits beyond this [m or rad] stand for none.
+_FARTHEST_LIMIT = 1e10
+
+
+def integers(array: np.ndarray) -> np.ndarray:
+    """A contiguous copy for compiled code."""
+    return np.ascontiguousarray(array, dtype=np.int64).reshape(np.shape(array))
+
+
+def set_joints(table: Table, model: mujoco.MjModel) -> None:
+    """Fill the tables of springs, dampers, limits and dry friction of joints."""
+    table.dof_damping = np.ascontiguousarray(model.dof_damping, dtype=np.float64)
+    stiffness = np.zeros(model.nv)
+    for joint in range(model.njnt):
+        dof = model.jnt_dofadr[joint]
+        count = JOINT_DOFS.get(int(model.jnt_type[joint]), 1)
+        stiffness[dof : dof + count] = model.jnt_stiffness[joint]
+    table.dof_stiffness = stiffness
+    _set_limits(table, model)
+    friction = np.flatnonzero(model.dof_frictionloss > 0)
+    table.friction_dof = integers(friction)
+    table.friction_force = np.ascontiguousarray(model.dof_frictionloss[friction])
+
+
+def _set_limits(table: Table, model: mujoco.MjModel) -> None:
+    limited = model.jnt_limited.astype(bool)
+    joint = np.flatnonzero(limited & (model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)))
+    joint = joint[np.any(np.abs(model.jnt_range[joint]) <= _FARTHEST_LIMIT, axis=1)]
+    table.limit_dof = integers(model.jnt_dofadr[joint])
+    table.limit_qpos = integers(model.jnt_qposadr[joint])
+    table.limit_range = model.jnt_range[joint] + np.outer(model.jnt_margin[joint], [1.0, -1.0])
+    table.limit_source = integers(-1 - joint)
+    ball = np.flatnonzero(limited & (model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)))
+    table.ball_dof = integers(model.jnt_dofadr[ball])
+    table.ball_qpos = integers(model.jnt_qposadr[ball])
+    table.ball_range = np.max(model.jnt_range[ball], axis=1) - model.jnt_margin[ball]
+    table.ball_source = integers(-1 - ball)

@@ -1,0 +1,101 @@
+"""A state of the plant and the snapshot of its mechanics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import Table
+from asperity.contact.constraint_set import new_constraint_set
+from asperity.contact.contact_set import new_contact_set
+from asperity.errors import ModelError
+from asperity.plant.layouts import STATE
+
+if TYPE_CHECKING:
+    from asperity.plant.plant import Plant
+
+__all__ = ["State"]
+
+
+class State:
+    """A state of the plant and the snapshot of its mechanics.
+
+    ``table`` holds the arrays; ``contacts`` and ``rows`` are the tables of its contact and
+    constraint sets, which `grow_contacts` and `grow_rows` enlarge.
+    """
+
+    def __init__(self, plant: Plant, data: mujoco.MjData, contacts: int, rows: int) -> None:
+        model = plant.model
+        self.plant = plant
+        self.data = data
+        rows = max(rows, 3 * model.nv + 2 * model.nu + 16)
+        self.table = Table(
+            STATE,
+            data=data._address,
+            reals=np.zeros(2),
+            qpos=np.array(model.qpos0, dtype=np.float64),
+            qvel=np.zeros(model.nv),
+            act=np.zeros(model.na),
+            ints=np.zeros(2, np.int64),
+            mass=np.zeros(int(np.sum(plant.table.tree_size**2))),
+            mass_diagonal=np.ones(model.nv),
+            mass_inverse_diagonal=np.ones(model.nv),
+            # With places for the spatial velocities of links, as in the problem's vectors.
+            velocity=np.zeros(model.nv + 6 * (model.nbody + 1)),
+            force=np.zeros(model.nv),
+            act_dot=np.zeros(model.na),
+            cdof=np.zeros((model.nv, 6)),
+            mj_qpos=data.qpos,
+            mj_qvel=data.qvel,
+            mj_act=data.act,
+            mj_act_dot=data.act_dot,
+            mj_ctrl=data.ctrl,
+            mj_qfrc_applied=data.qfrc_applied,
+            mj_xfrc_applied=data.xfrc_applied,
+            mj_xipos=data.xipos,
+            mj_cdof=data.cdof,
+            mj_cinert=data.cinert,
+            mj_subtree_com=data.subtree_com,
+            mj_geom_xpos=data.geom_xpos,
+            mj_geom_xmat=data.geom_xmat,
+            mj_mass=data.M,
+            mj_qfrc_bias=data.qfrc_bias,
+            mj_qfrc_passive=data.qfrc_passive,
+            mj_qfrc_gravcomp=data.qfrc_gravcomp,
+            mj_qfrc_actuator=data.qfrc_actuator,
+            mj_actuator_force=data.actuator_force,
+            mj_actuator_length=data.actuator_length,
+            mj_actuator_velocity=data.actuator_velocity,
+            mj_actuator_moment=data.actuator_moment.reshape(-1),
+            mj_moment_rownnz=data.moment_rownnz,
+            mj_moment_rowadr=data.moment_rowadr,
+            mj_moment_colind=data.moment_colind,
+        )
+        self.grow_contacts(contacts)
+        self.grow_rows(rows)
+        assert not self.table.missing(), self.table.missing()
+
+    def grow_contacts(self, contacts: int) -> None:
+        """Make room for so many contacts."""
+        model = self.plant.model
+        links = min(model.nbody, 2 * contacts) + 1
+        chain = int(
+            np.sum(np.where(self.plant.table.tree_spatial[self.plant.table.dof_tree], 0, 1))
+        )
+        self.contacts = new_contact_set(contacts, links, max(1, chain) * links)
+        self.table.contacts = self.contacts.address
+        self.table.ints[0] = 0
+
+    def grow_rows(self, rows: int) -> None:
+        """Make room for so many scalar constraints."""
+        self.rows = new_constraint_set(rows, rows * max(8, min(64, self.plant.model.nv)))
+        self.table.rows = self.rows.address
+        self.table.ints[0] = 0
+
+    def require_finite(self, name: str, values: np.ndarray) -> None:
+        """Refuse NaN and inf in an array of the state, naming the entry."""
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            raise ModelError(f"{name}[{bad[0]}] is {values.flat[bad[0]]}; it must be finite.")
