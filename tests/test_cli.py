@@ -271,6 +271,18 @@ def test_info_warns_when_nothing_collides(tmp_path, capsys):
     assert "Nothing can collide" in out
 
 
+def test_info_with_a_floor(tmp_path, capsys):
+    path = tmp_path / "ball.xml"
+    path.write_text(
+        "<mujoco><worldbody><body><freejoint/><geom size='0.1'/></body></worldbody></mujoco>"
+    )
+    assert main(["info", str(path), "--floor", "-0.5"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Geoms that can collide: 2 of 2" in out
+    assert "Nothing can collide" not in out
+    assert main(["info", str(path), "--floor", "nan"]) == 2
+
+
 def test_demo_without_libraries_still_has_its_numbers(tmp_path, monkeypatch, capsys):
     def missing(*_: object) -> None:
         raise MediaError("No OpenGL library was found; install one with 'apt-get install it'.")

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from asperity.errors import AsperityWarning, ModelError
-from asperity.plant.loading import LoadReport, load_model
+from asperity.plant.loading import LoadReport, load_model, load_spec
+from asperity.simulator import Simulator
 
 BALL = "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body name='ball'><freejoint/>"
 BALL += "<geom size='0.1'/></body></worldbody></mujoco>"
@@ -567,3 +568,50 @@ def test_lenient_where_mujoco_is() -> None:
 def test_large_models_are_suspected_of_millimetres() -> None:
     text = urdf(link("a"), link("b"), joint("j", "a", "b")).replace("0.1 0.1 0.1", "300 300 300")
     assert has(load_model(text)[1], "millimetres")
+
+
+FLOATER = """
+<robot name="box">
+  <link name="base">
+    <inertial><mass value="1"/>
+      <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision>
+  </link>
+</robot>
+"""
+
+
+def test_a_spec_is_the_model_before_compilation(tmp_path: Path) -> None:
+    path = tmp_path / "box.urdf"
+    path.write_text(FLOATER)
+    for source in (path, FLOATER):
+        spec, report = load_spec(source, floating_base=True)
+        assert report.source == (str(path) if source is path else "XML string")
+        model = load_model(spec)[0]
+        direct = load_model(source, floating_base=True)[0]
+        assert model.nv == direct.nv == 6
+        np.testing.assert_array_equal(model.body_inertia, direct.body_inertia)
+        np.testing.assert_array_equal(model.geom_size, direct.geom_size)
+
+
+def test_a_floor_can_be_put_under_a_urdf() -> None:
+    spec, _ = load_spec(FLOATER, floating_base=True)
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], pos=[0, 0, -0.2])
+    sim = Simulator(spec)
+    assert sim.advance_to(2.0).success
+    # It stands on four contacts of 1e5 N/m.
+    assert sim.data.qpos[2] == pytest.approx(-0.1, abs=1e-4)
+    assert sim.contacts.normal_force.sum() == pytest.approx(9.81, rel=1e-3)
+
+
+def test_specs_of_other_sources() -> None:
+    given = mujoco.MjSpec.from_string(BALL)
+    assert load_spec(given)[0] is given
+    copy, _ = load_spec(given, fuse_static=True)
+    assert copy is not given
+    assert copy.compiler.fusestatic
+    assert load_spec(BALL)[0].compile().ngeom == load_model(BALL)[0].ngeom
+    with pytest.raises(ModelError, match="floating_base"):
+        load_spec(BALL, floating_base=True)
+    with pytest.raises(ModelError, match="MjModel"):
+        load_spec(given.compile())  # type: ignore[arg-type]

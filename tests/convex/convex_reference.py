@@ -102,7 +102,7 @@ class Row:
                 self.highest = t.upper[r] / (step + tau)
                 self.middle = 0.0  # impulse between the limits
                 period = max(2 * (step + tau), 0.1)
-                pull = 2 * step / (period**2 * t.inverse_mass[r])
+                pull = 4 * step / (period**2 * t.inverse_mass[r])
                 if c < 0.0:
                     self.target = -c / period
                     self.middle += pull * c

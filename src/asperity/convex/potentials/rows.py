@@ -16,9 +16,10 @@ equality, limit (CENIC IV-D, near-rigid regularisation of SAP V-B; w estimates J
     lower limit with c_0 < 0: v̂_l = −c_0/T, T = max(2(δt + τ), `LIMIT_RECOVERY`), exponential too,
         and the upper limit likewise. A limit that can only push would let the joint leave with the
         speed of the first push, for a robot that starts far beyond a limit an explosion. So where
-        u > v̂_l the row pulls with the impulse p = −2 δt |c_0|/(T² w), or less if that stops the
-        joint at v̂_l: twice what braking along the exponential needs. That is a spring of 200/w N/m
-        at the most: a joint that rests on a limit, some 10⁻⁶ rad beyond it, leaves it freely.
+        u > v̂_l the row pulls with the impulse p = −4 δt |c_0|/(T² w), or less if that stops the
+        joint at v̂_l: four times what braking along the exponential needs, because steps grow on
+        the way and T with them. That is a spring of 400/w N/m at the most: a joint that rests on a
+        limit, some 10⁻⁶ rad beyond it, leaves it freely.
 dry friction  ℓ = δt f (√(u² + v_s²) − v_s), the scalar case of the contacts' friction law
 actuator (CENIC IV-E, equations 19 and 20, written so that the cost is continuous)
     y(u) = b − c u,  c = δt k_p + k_d,  γ = δt clamp(y; e_l, e_u)
@@ -119,7 +120,7 @@ def prepare_rows(problem, rows, step, nrow, backward):
             else:
                 remaining = row_upper[r] + moved
                 recovery = max(2.0 * reach, LIMIT_RECOVERY)
-                pull = 2.0 * step / (recovery * recovery * inverse_mass[r])
+                pull = 4.0 * step / (recovery * recovery * inverse_mass[r])
                 target[i] = -start / (recovery if start < 0.0 else reach)
                 upper[i] = remaining / (recovery if remaining < 0.0 else reach)
                 lower[i] = pull * (min(start, 0.0) - min(remaining, 0.0))
