@@ -15,8 +15,9 @@ tree (the reference point of MuJoCo's ``cdof``). With it the contact velocity is
 
 where a side that is fixed to the world has link −1 and no term. With the contact's axes as rows of
 a rotation R and the arm r of a side, its Jacobian is ``R (−[r]×, 1)``. A link belongs to a tree. If
-the tree is *spatial* (one free body), its solver velocity is V itself; otherwise V is the sum over the
-degrees of freedom between the link and the world, ``V = Σ chain_column[i] · v[chain_dof[i]]``.
+the tree is *spatial* (one free body), its solver velocity is V itself; otherwise V is the sum over
+the degrees of freedom between the link and the world,
+``V = Σ chain_column[i] · v[chain_dof[i]]``.
 """
 
 from __future__ import annotations

@@ -238,8 +238,8 @@ class Sap(Integrator):
     """Fixed steps of the semi-analytic primal method with compliant contact (SAP).
 
     Normal forces are linear springs and dampers: ``stiffness`` and ``relaxation_time`` of
-    `ContactParameters` (Hunt–Crossley ``dissipation`` and the stiction tolerance play no part), with
-    one coefficient of friction, the dynamic one.
+    `ContactParameters` (Hunt–Crossley ``dissipation`` and the stiction tolerance play no part),
+    with one coefficient of friction, the dynamic one.
 
     Parameters
     ----------

@@ -31,8 +31,6 @@ from asperity.convex.problem import PROBLEM
 
 __all__ = [
     "STRIBECK_WIDTH",
-    "along_contacts",
-    "evaluate_contacts",
     "friction_coefficient",
     "lagged_cost_along",
     "prepare_lagged",
