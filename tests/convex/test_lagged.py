@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from asperity.convex.potentials.lagged import (
     STRIBECK_WIDTH,
     along_lagged,
-    lagged_cost_along,
     evaluate_lagged,
     friction_coefficient,
+    lagged_cost_along,
     prepare_lagged,
 )
 
