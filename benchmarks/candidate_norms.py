@@ -1,0 +1,306 @@
+"""Error control with norms that Asperity does not offer, to compare them with the one it does.
+
+The convex steps are Asperity's own; around them this module does step doubling and error control in
+Python (`asperity.integrators.step_doubling` and `stepping` are their compiled equals), so that any
+norm can be tried, and so that forces may depend on time: a drive is evaluated at the beginning of
+every step and half step. Work is counted, not timed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+import asperity as asp
+from asperity.compiled import compiled
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.problem import ITERATIONS, PROBLEM
+from asperity.integrators.icf import icf_method, velocities_at
+from asperity.integrators.stepping import next_step_size
+from asperity.integrators.world import HAS_GUESS, NON_FINITE, NOT_CONVERGED, OK, WORLD
+from asperity.plant.layouts import PLANT, STATE, TIME
+from asperity.plant.trees import velocity_to_solver
+
+__all__ = ["NORMS", "Norm", "Outcome", "run"]
+
+_world = WORLD.get
+_plant = PLANT.get
+_state = STATE.get
+_problem = PROBLEM.get
+_contacts = CONTACT_SET.get
+
+_METHOD = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_double
+)
+
+OPEN, STICK, SLIP = 0, 1, 2
+
+Drive = Callable[[float], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Norm:
+    """What counts as the error of a step.
+
+    Attributes
+    ----------
+    velocity_weight
+        w: errors of velocity count as w·δt·|Δv|.
+    slip_weight
+        The same for the slip velocity of contacts that touch, and for nothing else.
+    reference_time
+        T [s]: the error of position counts as e·T/δt (error per unit step); 0: per step.
+    extrapolated
+        Continue with 2·x_half − x_full where the full and the half steps agree about which contacts
+        are open, stick and slip.
+    always
+        The same without asking the contacts.
+    """
+
+    velocity_weight: float = 0.0
+    slip_weight: float = 0.0
+    reference_time: float = 0.0
+    extrapolated: bool = False
+    always: bool = False
+
+
+NORMS = {
+    "position": Norm(),
+    "velocity 0.1": Norm(velocity_weight=0.1),
+    "velocity 0.3": Norm(velocity_weight=0.3),
+    "velocity 1": Norm(velocity_weight=1.0),
+    "velocity 3": Norm(velocity_weight=3.0),
+    "slip 1": Norm(slip_weight=1.0),
+    "unit step 0.1 s": Norm(reference_time=0.1),
+    "unit step 1 s": Norm(reference_time=1.0),
+    "extrapolated": Norm(extrapolated=True),
+    "extrapolated, velocity 1": Norm(extrapolated=True, velocity_weight=1.0),
+    "extrapolated always": Norm(extrapolated=True, always=True),
+}
+
+
+@dataclass
+class Outcome:
+    """Where a run ended and what it cost."""
+
+    model: mujoco.MjModel
+    time: np.ndarray
+    qpos: np.ndarray
+    qvel: np.ndarray
+    steps: int = 0
+    rejections: int = 0
+    iterations: int = 0
+    extrapolations: int = 0
+    status: str = "ok"
+
+
+@compiled
+def _slip_error(world, difference):
+    """Largest error of slip velocity among contacts that touch, at the half state [m/s]."""
+    problem = _world(world, "problem")
+    half = _world(world, "half")
+    velocity = _problem(problem, "velocity")
+    velocity_to_solver(_world(world, "plant"), _state(half, "cdof"), difference, velocity)
+    count, _ = velocities_at(problem, half, velocity)
+    contacts = _state(half, "contacts")
+    order = _problem(problem, "contact")
+    v1 = _problem(problem, "v1")
+    v2 = _problem(problem, "v2")
+    surface = _contacts(contacts, "surface_velocity")
+    distance = _contacts(contacts, "signed_distance")
+    largest = 0.0
+    for i in range(count):
+        c = order[i]
+        if distance[c] < 0.0:
+            x = v1[i] - surface[c, 0]
+            y = v2[i] - surface[c, 1]
+            largest = max(largest, np.sqrt(x * x + y * y))
+    return largest
+
+
+@compiled
+def _modes(world, state, out):
+    """What every contact of a state does at the end of the step that was just solved."""
+    problem = _world(world, "problem")
+    count, _ = velocities_at(problem, state, _problem(problem, "velocity"))
+    order = _problem(problem, "contact")
+    v1 = _problem(problem, "v1")
+    v2 = _problem(problem, "v2")
+    vn = _problem(problem, "vn")
+    cutoff = _problem(problem, "cutoff")
+    softness = _problem(problem, "softness")
+    for i in range(count):
+        if not vn[i] < cutoff[i]:
+            out[order[i]] = OPEN
+        elif v1[i] * v1[i] + v2[i] * v2[i] < softness[i]:
+            out[order[i]] = STICK
+        else:
+            out[order[i]] = SLIP
+
+
+class _Steps:
+    """Steps of one simulation."""
+
+    def __init__(self, model, integrator, contact, qpos, qvel, drive):
+        self.sim = asp.Simulator(model, integrator=integrator, contact=contact)
+        data = self.sim.data
+        if qpos is not None:
+            data.qpos[:] = qpos
+        if qvel is not None:
+            data.qvel[:] = qvel
+        if drive is not None:
+            data.ctrl[:] = drive(0.0)
+        self.sim._sync()
+        self.world = self.sim.world
+        self.world.problem.statistics[:] = 0
+        self.drive = drive
+        self.method = _METHOD(icf_method.address)
+
+    def icf(self, source, target, step, guess=None):
+        world = self.world
+        if self.drive is not None:
+            # Controls live in the MjData in which a state is evaluated.
+            source.data.ctrl[:] = self.drive(source.table.reals[TIME])
+            if source is self.world.current:
+                self.sim._shadow = np.empty(0)
+        while True:
+            if guess is None:
+                world.table.ints[HAS_GUESS] = 0
+            else:
+                world.table.guess[:] = guess
+                world.table.ints[HAS_GUESS] = 1
+            code = self.method(
+                world.table.address, source.table.address, target.table.address, step
+            )
+            if code == OK or not world.grow(code):
+                return code
+
+    def modes(self, state):
+        count = int(state.contacts.counts[0])
+        out = np.zeros(count, np.int64)
+        _modes(self.world.table.address, state.table.address, out)
+        return state.contacts.geom[:count].copy(), out
+
+    def attempt(self, step, norm):
+        """One full and two half steps; returns the error, NaN if a solve failed."""
+        world = self.world
+        source, full, half, target = world.current, world.full, world.half, world.following
+        code = self.icf(source, full, step)
+        if code in (NOT_CONVERGED, NON_FINITE):
+            return np.inf, False
+        whole = full.table.qvel.copy()
+        geoms, first = self.modes(source) if norm.extrapolated else (None, None)
+        mean = 0.5 * (source.table.qvel + whole)
+        code = code or self.icf(source, half, 0.5 * step, mean)
+        if code in (NOT_CONVERGED, NON_FINITE):
+            return np.inf, False
+        agree = norm.extrapolated and np.array_equal(first, self.modes(source)[1])
+        code = code or self.icf(half, target, 0.5 * step, whole)
+        if code in (NOT_CONVERGED, NON_FINITE):
+            return np.inf, False
+        if code != OK:
+            raise RuntimeError(f"a step failed with code {code}")
+        if agree:
+            later, second = self.modes(half)
+            # A contact that appears or vanishes counts only if it carries something.
+            now = sorted((*map(int, g), int(m)) for g, m in zip(geoms, first, strict=True) if m)
+            then = sorted((*map(int, g), int(m)) for g, m in zip(later, second, strict=True) if m)
+            agree = now == then
+        table = target.table
+        if not (np.all(np.isfinite(table.qpos)) and np.all(np.isfinite(table.qvel))):
+            return np.inf, False
+        difference = np.empty(len(whole))
+        mujoco.mj_differentiatePos(self.sim.model, difference, 1.0, full.table.qpos, table.qpos)
+        change = table.qvel - whole
+        error = float(np.max(np.abs(difference)))
+        if norm.reference_time:
+            error *= norm.reference_time / step
+        if norm.velocity_weight:
+            error = max(error, norm.velocity_weight * step * float(np.max(np.abs(change))))
+        if norm.slip_weight:
+            slip = float(_slip_error(world.table.address, change))
+            error = max(error, norm.slip_weight * step * slip)
+        self.correction = difference, change
+        return error, agree or norm.always
+
+    def extrapolate(self):
+        table = self.world.following.table
+        difference, change = self.correction
+        qpos = np.array(table.qpos)
+        mujoco.mj_integratePos(self.sim.model, qpos, difference, 1.0)
+        table.qpos[:] = qpos
+        table.qvel[:] += change
+
+    def accept(self, time):
+        now, new = self.world.current.table, self.world.following.table
+        now.qpos[:] = new.qpos
+        now.qvel[:] = new.qvel
+        now.act[:] = new.act
+        now.reals[TIME] = time
+        now.ints[0] = 0
+
+
+def run(
+    model: str,
+    duration: float,
+    accuracy: float,
+    norm: Norm,
+    *,
+    max_step: float = 0.1,
+    contact: asp.ContactParameters | None = None,
+    qpos: np.ndarray | None = None,
+    qvel: np.ndarray | None = None,
+    drive: Drive | None = None,
+    switches: tuple[float, ...] = (),
+    max_attempts: int = 10**6,
+) -> Outcome:
+    """Simulate a scene under error control; ``switches`` are times [s] that a step must not cross.
+
+    The remaining arguments are those of `asperity.simulate` and of `benchmarks.accuracy_scenes`.
+    """
+    integrator = asp.Cenic(accuracy=accuracy, max_step=max_step)
+    steps = _Steps(model, integrator, contact, qpos, qvel, drive)
+    table = steps.world.current.table
+    times, positions, velocities = [0.0], [table.qpos.copy()], [table.qvel.copy()]
+    outcome = Outcome(steps.sim.model, *(np.empty(0),) * 3)
+    order = 1 if norm.reference_time else 2
+    following = 0.1 * max_step
+    status = "ok"
+    stops = sorted({*(s for s in switches if 0 < s < duration), duration})
+    for end in stops:
+        while table.reals[TIME] < end and status == "ok":
+            ideal = min(following, max_step)
+            remaining = end - table.reals[TIME]
+            h, time = ideal, table.reals[TIME] + ideal
+            if remaining <= 1.001 * ideal:
+                h, time = remaining, end
+            error, agree = steps.attempt(h, norm)
+            new = next_step_size(h, error, accuracy, order)
+            if error <= accuracy:
+                if norm.extrapolated and agree:
+                    steps.extrapolate()
+                    outcome.extrapolations += 1
+                steps.accept(time)
+                outcome.steps += 1
+                times.append(time)
+                positions.append(table.qpos.copy())
+                velocities.append(table.qvel.copy())
+                if not h < 0.95 * ideal or new > ideal:
+                    following = min(new, max_step)
+            else:
+                outcome.rejections += 1
+                following = new
+                if h < 1e-12:
+                    status = "step too small"
+            if outcome.steps + outcome.rejections >= max_attempts:
+                status = "too much work"
+    outcome.status = status
+    outcome.iterations = int(steps.world.problem.statistics[ITERATIONS])
+    outcome.time = np.array(times)
+    outcome.qpos = np.array(positions)
+    outcome.qvel = np.array(velocities)
+    return outcome
