@@ -154,7 +154,8 @@ def test_the_similar_law_glides_and_the_lagged_one_does_not() -> None:
     assert height == pytest.approx(step * 0.3 * speed, rel=0.03)
     height, lagged_speed = sliding(asp.Icf(time_step=step))
     assert -1e-4 < height < 0.0
-    assert lagged_speed == pytest.approx(3.0 - 0.3 * GRAVITY * 0.4, rel=1e-3)
+    # There is no normal force yet that could limit friction in the first step.
+    assert lagged_speed == pytest.approx(3.0 - 0.3 * GRAVITY * (0.4 - step), rel=1e-5)
 
 
 @pytest.mark.parametrize("law", ["lagged", "similar"])
@@ -242,7 +243,7 @@ def test_pile_with_both_line_searches(search: str) -> None:
     sim = asp.Simulator(model, integrator=asp.Sap(line_search=search), contact=RIGID)
     report = sim.advance_to(2.0)
     assert report.success
-    assert report.stats.iterations < 20 * report.stats.solves
+    assert report.stats.iterations < 6 * report.stats.solves
     height = sim.data.qpos.reshape(-1, 7)[:, 2]
     assert np.all(height > 0.095)
 
