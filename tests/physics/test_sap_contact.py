@@ -17,9 +17,7 @@ SCHEMES = ("symplectic-euler", "midpoint", "implicit-euler")
 def point_mass(mass: float = 1.0) -> mujoco.MjModel:
     """A body that cannot turn, above a plane."""
     joints = "".join(f"<joint type='slide' axis='{axis}'/>" for axis in ("1 0 0", "0 1 0", "0 0 1"))
-    return on_plane(
-        f"type='sphere' size='0.1' mass='{mass}'", position="0 0 0.1", joint=joints
-    )
+    return on_plane(f"type='sphere' size='0.1' mass='{mass}'", position="0 0 0.1", joint=joints)
 
 
 @pytest.mark.parametrize("mass", [1e-2, 1e3])
@@ -232,6 +230,35 @@ def test_robot_with_limits_equalities_and_servos(scheme: str) -> None:
     assert report.stats.iterations < 8 * report.stats.solves
 
 
+def test_contact_that_nothing_can_move() -> None:
+    # On the axis of its only hinge: the contact's inverse mass is zero.
+    model = on_plane(
+        "type='sphere' size='0.1' mass='1'",
+        position="0 0 0.0999",
+        joint="<joint type='hinge' axis='0 0 1'/>",
+    )
+    run = states(model, 0.1, asp.Sap(), qvel=[1.0], contact=RIGID)
+    np.testing.assert_allclose(run.qvel, 1.0, rtol=1e-12)
+
+
+def test_scaling_of_the_stopping_criterion() -> None:
+    # Stiff joint springs weigh less where norms are scaled by A; the solution is the same.
+    results = {}
+    for scaling in ("mass", "system"):
+        sim = asp.Simulator(
+            ROBOT.replace("stiffness='2'", "stiffness='2e4'"),
+            integrator=asp.Sap(time_step=5e-3, scheme="implicit-euler", scaling=scaling),
+        )
+        sim.data.ctrl[0] = 0.6
+        assert sim.advance_to(0.5).success
+        problem = sim.world.problem
+        at = problem.block_start[0] + np.arange(3) * 4
+        diagonal = problem.matrix[at] if scaling == "system" else sim.data.M[[0, 2, 5]]
+        np.testing.assert_allclose(problem.mass_diagonal[:3], diagonal, rtol=1e-2)
+        results[scaling] = sim.data.qpos.copy()
+    np.testing.assert_allclose(results["mass"], results["system"], atol=1e-6)
+
+
 @pytest.mark.parametrize("search", ["exact", "armijo"])
 def test_pile_with_both_line_searches(search: str) -> None:
     bodies = "".join(
@@ -253,6 +280,7 @@ def test_pile_with_both_line_searches(search: str) -> None:
     [
         ({"scheme": "trapezoid"}, "scheme 'trapezoid' is unknown; use one of explicit-euler"),
         ({"line_search": "golden"}, "line_search 'golden'"),
+        ({"scaling": "A"}, "scaling 'A' is unknown; use one of mass, system"),
         ({"near_rigid": 0.0}, "near_rigid must be a positive"),
         ({"slip_regularization": -1.0}, "slip_regularization"),
         ({"relaxation_time": -0.1}, "relaxation_time must be non-negative"),

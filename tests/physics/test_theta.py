@@ -88,7 +88,9 @@ DOUBLE_PENDULUM = """
 TUMBLING = free_body("type='box' size='0.1 0.2 0.3' pos='0.1 0.05 0' mass='2'", gravity="0 0 -9.81")
 
 
-def orders(model: mujoco.MjModel, scheme: str, reference: Array, steps: list[float], **start: list) -> Array:
+def orders(
+    model: mujoco.MjModel, scheme: str, reference: Array, steps: list[float], **start: list
+) -> Array:
     errors = [
         np.linalg.norm(
             states(model, 1.0, asp.Sap(time_step=h, scheme=scheme), **start).qpos[-1] - reference

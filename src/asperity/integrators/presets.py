@@ -65,6 +65,8 @@ _THETA = {
 
 _LAWS = {"lagged": LAGGED, "similar": SIMILAR}
 
+_SCALINGS = {"mass": 0.0, "system": 1.0}
+
 _LINE_SEARCHES = {"exact": EXACT, "armijo": ARMIJO}
 
 _FIXED_TOLERANCE = 1e-8
@@ -238,9 +240,9 @@ class Icf(Integrator):
 class Sap(Integrator):
     """Fixed steps of the semi-analytic primal method with compliant contact (SAP).
 
-    Normal forces are linear springs and dampers: ``stiffness`` and ``relaxation_time`` of
-    `ContactParameters` (Hunt–Crossley ``dissipation`` and the stiction tolerance play no part),
-    with one coefficient of friction, the dynamic one.
+    Normal forces are linear springs and dampers, by ``stiffness`` and ``relaxation_time`` of
+    `ContactParameters`; Hunt–Crossley ``dissipation`` and the stiction tolerance play no part.
+    There is one coefficient of friction, the dynamic one.
 
     Parameters
     ----------
@@ -261,6 +263,9 @@ class Sap(Integrator):
         the paper's cases.
     tolerance : float
         ε_r of the stopping criterion, relative to momentum or impulses (section IV-E, equation 26).
+    scaling : {"mass", "system"}
+        Diagonal that gives all components of that criterion the same units: of the mass matrix, as
+        in the paper, or of A, mass with implicit joint springs and dampers, as in Drake.
     line_search : {"exact", "armijo"}
         Section IV-B.
     max_iterations : int
@@ -273,6 +278,7 @@ class Sap(Integrator):
     slip_regularization: float = 1e-3
     relaxation_time: float | None = None
     tolerance: float = 1e-6
+    scaling: str = "mass"
     line_search: str = "exact"
     max_iterations: int = 100
 
@@ -289,6 +295,7 @@ class Sap(Integrator):
         if time is not None and not (math.isfinite(time) and time >= 0):
             raise ModelError(f"relaxation_time must be non-negative, got {time}.")
         _one_of("scheme", self.scheme, _THETA)
+        _one_of("scaling", self.scaling, _SCALINGS)
         _one_of("line_search", self.line_search, _LINE_SEARCHES)
 
     def prepare(self, world: World) -> None:
@@ -307,7 +314,7 @@ class Sap(Integrator):
         time = self.relaxation_time
         problem.regularization[RELAXATION_TIME] = -1.0 if time is None else time
         table = world.table
-        table.theta[:] = _THETA[self.scheme]
+        table.theta[:] = (*_THETA[self.scheme], _SCALINGS[self.scaling])
         table.solve_step = theta_solution.address
         table.base_method = theta_method.address
         table.reals[LAST_STEP] = self.time_step

@@ -200,11 +200,12 @@ def _free_motion(world, source, step, velocity):
 
 @compiled
 def _fill_mass(world, owner, frame, step):
-    """A and diag(M), with the mass of one state in the solver velocities of another."""
+    """A and the diagonal of the norms: mass of one state in the solver velocities of another."""
     plant = _world(world, "plant")
     problem = _world(world, "problem")
     theta = _world(world, "theta")[0]
     theta_vq = _world(world, "theta")[1]
+    by_system = _world(world, "theta")[2]
     matrix = _problem(problem, "matrix")
     diagonal = _problem(problem, "mass_diagonal")
     inverse = _problem(problem, "mass_inverse_diagonal")
@@ -234,12 +235,13 @@ def _fill_mass(world, owner, frame, step):
         n = tree_size[tree]
         for i in range(n):
             at = block_start[tree] + i * n + i
-            diagonal[start + i] = matrix[at]
-            inverse[start + i] = 1.0 / matrix[at]
+            implicit = 0.0
             if not tree_spatial[tree]:
-                matrix[at] += (
-                    theta * step * (damping[start + i] + theta_vq * step * stiffness[start + i])
-                )
+                implicit = damping[start + i] + theta_vq * step * stiffness[start + i]
+                implicit *= theta * step
+            diagonal[start + i] = matrix[at] + by_system * implicit
+            inverse[start + i] = 1.0 / diagonal[start + i]
+            matrix[at] += implicit
 
 
 @compiled

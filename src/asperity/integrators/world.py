@@ -93,7 +93,7 @@ WORLD = Layout(
     scratch="f8[:]",
     geom_position="f8[:,:]",
     geom_rotation="f8[:,:]",
-    theta="f8[:]",  # θ, θ_vq of the θ-method
+    theta="f8[:]",  # θ, θ_vq of the θ-method; 1 to scale norms by diag(A), 0 by diag(M)
     reals="f8[:]",
     ints="i8[:]",
     record_time="f8[:]",
@@ -151,7 +151,7 @@ class World:
             scratch=np.zeros(model.nv),
             geom_position=np.zeros((model.ngeom, 3)),
             geom_rotation=np.zeros((model.ngeom, 9)),
-            theta=np.zeros(2),
+            theta=np.zeros(3),
             reals=np.zeros(8),
             ints=np.zeros(16, np.int64),
             record_time=np.zeros(records),

@@ -31,6 +31,8 @@ from asperity.convex.problem import PROBLEM
 
 __all__ = [
     "STRIBECK_WIDTH",
+    "along_lagged",
+    "evaluate_lagged",
     "friction_coefficient",
     "lagged_cost_along",
     "prepare_lagged",

@@ -46,6 +46,9 @@ __all__ = ["along_sap", "evaluate_sap", "prepare_sap", "sap_cost_along"]
 # Added to the slip before dividing by it; smaller than any slip that matters.
 _TINY = 1e-200
 
+# Least inverse mass [1/kg]: a contact on the axis of its only hinge has none at all.
+_LEAST_INVERSE_MASS = 1e-12
+
 _problem = PROBLEM.get
 _contacts = CONTACT_SET.get
 
@@ -72,7 +75,7 @@ def prepare_sap(problem, contacts, step, ncontact):
     fill_inverse_masses(problem, contacts, ncontact, normal_gain)
     for i in range(ncontact):
         c = order[i]
-        w = normal_gain[i]
+        w = max(normal_gain[i], _LEAST_INVERSE_MASS)
         reach = step + (relaxation_time[c] if relaxation_time[c] >= 0.0 else default)
         friction[i] = dynamic_friction[c]
         target[i] = -signed_distance[c] / reach
