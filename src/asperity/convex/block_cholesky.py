@@ -293,6 +293,53 @@ def _downdate_6(coupling, a, b, target, at):
         target[row + 5] -= t5
 
 
+@compiled
+def _push_6(coupling, at, x, dof, target):
+    """x[target] −= Uᵀ x[dof] for two free bodies."""
+    t0 = x[target]
+    t1 = x[target + 1]
+    t2 = x[target + 2]
+    t3 = x[target + 3]
+    t4 = x[target + 4]
+    t5 = x[target + 5]
+    for k in range(6):
+        value = x[dof + k]
+        row = at + 6 * k
+        t0 -= coupling[row] * value
+        t1 -= coupling[row + 1] * value
+        t2 -= coupling[row + 2] * value
+        t3 -= coupling[row + 3] * value
+        t4 -= coupling[row + 4] * value
+        t5 -= coupling[row + 5] * value
+    x[target] = t0
+    x[target + 1] = t1
+    x[target + 2] = t2
+    x[target + 3] = t3
+    x[target + 4] = t4
+    x[target + 5] = t5
+
+
+@compiled
+def _pull_6(coupling, at, x, dof, source):
+    """x[dof] −= U x[source] for two free bodies."""
+    s0 = x[source]
+    s1 = x[source + 1]
+    s2 = x[source + 2]
+    s3 = x[source + 3]
+    s4 = x[source + 4]
+    s5 = x[source + 5]
+    for k in range(6):
+        row = at + 6 * k
+        x[dof + k] -= (
+            coupling[row] * s0
+            + coupling[row + 1] * s1
+            + coupling[row + 2] * s2
+            + coupling[row + 3] * s3
+            + coupling[row + 4] * s4
+            + coupling[row + 5] * s5
+        )
+
+
 @entry_point(types.int64(types.int64, types.int64))
 def factorize(problem, _unused):
     """Factorize the island's blocks; returns 1, or 0 if they are not positive definite."""
@@ -386,6 +433,9 @@ def solve_factors(problem, _unused):
             m = tree_size[other]
             at = entry_block[entry]
             target = tree_start[other]
+            if n == 6 and m == 6:
+                _push_6(coupling, at, x, dof, target)
+                continue
             for k in range(n):
                 value = x[dof + k]
                 row = at + k * m
@@ -401,6 +451,9 @@ def solve_factors(problem, _unused):
             m = tree_size[other]
             at = entry_block[entry]
             source = tree_start[other]
+            if n == 6 and m == 6:
+                _pull_6(coupling, at, x, dof, source)
+                continue
             for k in range(n):
                 value = 0.0
                 row = at + k * m

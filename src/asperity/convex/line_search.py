@@ -84,19 +84,19 @@ def _backtrack(problem, island, slope_0):
     round_off = 8.0 * _EPSILON * abs(cost)
     if -slope_0 <= round_off:
         search[3] = 1.0
-        return 1
+        return 0
     alpha = _problem(problem, "tolerance")[LARGEST_SEARCH_STEP]
     previous = np.inf
     for k in range(_ARMIJO_REDUCTIONS):
         change = _cost_along(problem, island, alpha) - cost
         # The cost is convex: once it grows, the step before was the best of all.
         if change >= previous:
-            return k + 2
+            return k + 1
         if change <= _ARMIJO_SLOPE * alpha * slope_0 + round_off:
             search[3] = alpha
             previous = change
         alpha *= _ARMIJO_FACTOR
-    return _ARMIJO_REDUCTIONS + 1
+    return _ARMIJO_REDUCTIONS
 
 
 @compiled
@@ -133,9 +133,9 @@ def _root(problem, island, low, high, alpha, target):
 def line_search(problem, _unused):
     """Minimise the cost of the island along the direction.
 
-    Reads from ``search`` the slope at α = 0 and the curvature of the quadratic part and the cost of
-    contacts and rows at α = 0, the options from ``tolerance`` and ``limits``, and ``v*``, ``dv*``,
-    ``row_u`` and ``row_du``.
+    Reads from ``search`` the slope at α = 0 and the curvature of the quadratic part, the cost of
+    contacts and rows at α = 0 and, in the last place, the whole slope there; the options from
+    ``tolerance`` and ``limits``; ``v*``, ``dv*``, ``row_u`` and ``row_du``.
 
     Returns the number of evaluations, and α in ``search[3]``: 0 < α ≤ α_max, or 0 if ℓ does not
     decrease along the direction within round-off.
@@ -146,10 +146,9 @@ def line_search(problem, _unused):
     smooth_slope = search[0]
     smooth_curvature = search[1]
     search[3] = 0.0
-    slope_0, _ = _along(problem, island, 0.0)
-    slope_0 += smooth_slope
+    slope_0 = search[4]
     if not slope_0 < 0.0:
-        return 1
+        return 0
     if _problem(problem, "limits")[LINE_SEARCH] == ARMIJO:
         return _backtrack(problem, island, slope_0)
     slope_1, _ = _along(problem, island, 1.0)
@@ -159,18 +158,18 @@ def line_search(problem, _unused):
     if slope_1 <= target and (slope_1 >= -target or largest <= 1.0):
         # ℓ is flat at α = 1, or still falls but may not be followed: take the whole Newton step.
         search[3] = 1.0
-        return 2
+        return 1
     if slope_1 < 0.0:
         slope, _ = _along(problem, island, largest)
         slope += smooth_slope + largest * smooth_curvature
         if slope <= target:
             search[3] = largest
-            return 3
+            return 2
         alpha = 1.0 + (largest - 1.0) * slope_1 / (slope_1 - slope)
         search[3], evaluations = _root(problem, island, 1.0, largest, alpha, target)
-        return evaluations + 3
+        return evaluations + 2
     alpha = _cubic_minimum(search[2], _cost_along(problem, island, 1.0), slope_0, slope_1)
     if not 0.0 < alpha < 1.0:
         alpha = 0.5
     search[3], evaluations = _root(problem, island, 0.0, 1.0, alpha, target)
-    return evaluations + 3
+    return evaluations + 2

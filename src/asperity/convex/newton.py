@@ -40,6 +40,7 @@ from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import (
     ABSOLUTE_TOLERANCE,
     CRITERION,
+    EXTRAPOLATED,
     FACTORIZATIONS,
     ITERATIONS,
     LINE_SEARCH_EVALUATIONS,
@@ -163,11 +164,11 @@ def _direction(problem, first, last):
 
 
 @compiled
-def _solve_island(problem, contacts, rows, have_factors):
-    """Minimise over the island at hand, from the guess in ``velocity``."""
+def _follow(problem, contacts, rows, cost, slope):
+    """Go along ``direction`` to the least cost of the island; returns the step length."""
     island = _problem(problem, "island")
-    contact_range = (island[2], island[3])
-    row_range = (island[4], island[5])
+    first = island[0]
+    last = island[1]
     search = _problem(problem, "search")
     listed = _problem(problem, "island_tree")
     tree_start = _problem(problem, "tree_start")
@@ -175,7 +176,6 @@ def _solve_island(problem, contacts, rows, have_factors):
     velocity = _problem(problem, "velocity")
     rhs = _problem(problem, "rhs")
     product = _problem(problem, "product")
-    gradient = _problem(problem, "gradient")
     direction = _problem(problem, "direction")
     direction_product = _problem(problem, "direction_product")
     v1 = _problem(problem, "v1")
@@ -186,6 +186,93 @@ def _solve_island(problem, contacts, rows, have_factors):
     dvn = _problem(problem, "dvn")
     u = _problem(problem, "row_u")
     du = _problem(problem, "row_du")
+    if island[3] > island[2]:
+        link_velocities(problem, contacts, direction)
+    contact_velocities(problem, contacts, island[2], island[3], direction, dv1, dv2, dvn)
+    row_velocities(problem, rows, island[4], island[5], direction, du)
+    multiply(problem, first, last, direction, direction_product)
+    smooth_slope = 0.0
+    smooth_curvature = 0.0
+    for index in range(first, last):
+        start = tree_start[listed[index]]
+        for i in range(start, start + tree_size[listed[index]]):
+            smooth_slope += direction[i] * (product[i] - rhs[i])
+            smooth_curvature += direction[i] * direction_product[i]
+    search[0] = smooth_slope
+    search[1] = smooth_curvature
+    search[2] = cost
+    search[4] = slope
+    evaluations = call_pp_status(_problem(problem, "line_search"), problem, 0)
+    alpha = search[3]
+    _problem(problem, "statistics")[LINE_SEARCH_EVALUATIONS] += evaluations
+    if alpha == 0.0:
+        return 0.0
+    for index in range(first, last):
+        start = tree_start[listed[index]]
+        for i in range(start, start + tree_size[listed[index]]):
+            velocity[i] += alpha * direction[i]
+            product[i] += alpha * direction_product[i]
+    for i in range(island[2], island[3]):
+        v1[i] += alpha * dv1[i]
+        v2[i] += alpha * dv2[i]
+        vn[i] += alpha * dvn[i]
+    for i in range(island[4], island[5]):
+        u[i] += alpha * du[i]
+    return alpha
+
+
+@compiled
+def _island_gradient(problem, contacts, rows):
+    """Fill the island's impulses, curvatures and gradient; return the cost of its potentials."""
+    island = _problem(problem, "island")
+    listed = _problem(problem, "island_tree")
+    tree_start = _problem(problem, "tree_start")
+    tree_size = _problem(problem, "tree_size")
+    product = _problem(problem, "product")
+    rhs = _problem(problem, "rhs")
+    gradient = _problem(problem, "gradient")
+    cost = evaluate_contacts(problem, island[2], island[3])
+    cost += evaluate_rows(problem, island[4], island[5])
+    for index in range(island[0], island[1]):
+        start = tree_start[listed[index]]
+        for i in range(start, start + tree_size[listed[index]]):
+            gradient[i] = product[i] - rhs[i]
+    add_impulses(
+        problem, contacts, rows, (island[2], island[3]), (island[4], island[5]), gradient, -1.0
+    )
+    return cost
+
+
+@compiled
+def _extrapolate(problem, contacts, rows, cost):
+    """Improve the guess along ``extrapolation``, as far as the cost falls; True if it does."""
+    island = _problem(problem, "island")
+    listed = _problem(problem, "island_tree")
+    tree_start = _problem(problem, "tree_start")
+    tree_size = _problem(problem, "tree_size")
+    gradient = _problem(problem, "gradient")
+    direction = _problem(problem, "direction")
+    extrapolation = _problem(problem, "extrapolation")
+    slope = 0.0
+    for index in range(island[0], island[1]):
+        start = tree_start[listed[index]]
+        for i in range(start, start + tree_size[listed[index]]):
+            direction[i] = extrapolation[i]
+            slope += gradient[i] * extrapolation[i]
+    return slope < 0.0 and _follow(problem, contacts, rows, cost, slope) > 0.0
+
+
+@compiled
+def _solve_island(problem, contacts, rows, have_factors, extrapolated):
+    """Minimise over the island at hand, from the guess in ``velocity``."""
+    island = _problem(problem, "island")
+    row_range = (island[4], island[5])
+    listed = _problem(problem, "island_tree")
+    velocity = _problem(problem, "velocity")
+    rhs = _problem(problem, "rhs")
+    product = _problem(problem, "product")
+    gradient = _problem(problem, "gradient")
+    u = _problem(problem, "row_u")
     tolerance = _problem(problem, "tolerance")
     limits = _problem(problem, "limits")
     statistics = _problem(problem, "statistics")
@@ -209,13 +296,7 @@ def _solve_island(problem, contacts, rows, have_factors):
     # factorized.
     fresh = have_factors and factor_island[listed[first]] == last - first
     for iteration in range(most + 1):
-        cost = evaluate_contacts(problem, contact_range[0], contact_range[1])
-        cost += evaluate_rows(problem, row_range[0], row_range[1])
-        for index in range(first, last):
-            start = tree_start[listed[index]]
-            for i in range(start, start + tree_size[listed[index]]):
-                gradient[i] = product[i] - rhs[i]
-        add_impulses(problem, contacts, rows, contact_range, row_range, gradient, -1.0)
+        cost = _island_gradient(problem, contacts, rows)
         norm = _scaled_norm(problem, first, last, gradient)
         if by_momentum:
             scale = _momentum_scale(problem, first, last) + tolerance[ABSOLUTE_TOLERANCE] / epsilon
@@ -225,6 +306,11 @@ def _solve_island(problem, contacts, rows, have_factors):
             return NON_FINITE
         if norm <= epsilon * scale:
             return CONVERGED
+        if iteration == 0 and extrapolated and _extrapolate(problem, contacts, rows, cost):
+            cost = _island_gradient(problem, contacts, rows)
+            norm = _scaled_norm(problem, first, last, gradient)
+            if norm <= epsilon * scale:
+                return CONVERGED
         # The gradient is a difference of large numbers; when it has stopped falling at the level of
         # round-off there is nothing left to gain.
         if norm < 0.5 * best:
@@ -259,40 +345,10 @@ def _solve_island(problem, contacts, rows, have_factors):
             # Uphill within round-off, or NaN.
             return CONVERGED if abs(slope) <= _LARGEST else NON_FINITE
 
-        if contact_range[1] > contact_range[0]:
-            link_velocities(problem, contacts, direction)
-        contact_velocities(
-            problem, contacts, contact_range[0], contact_range[1], direction, dv1, dv2, dvn
-        )
-        row_velocities(problem, rows, row_range[0], row_range[1], direction, du)
-        multiply(problem, first, last, direction, direction_product)
-        smooth_slope = 0.0
-        smooth_curvature = 0.0
-        for index in range(first, last):
-            start = tree_start[listed[index]]
-            for i in range(start, start + tree_size[listed[index]]):
-                smooth_slope += direction[i] * (product[i] - rhs[i])
-                smooth_curvature += direction[i] * direction_product[i]
-        search[0] = smooth_slope
-        search[1] = smooth_curvature
-        search[2] = cost
-        evaluations = call_pp_status(_problem(problem, "line_search"), problem, 0)
-        alpha = search[3]
-        statistics[LINE_SEARCH_EVALUATIONS] += evaluations
+        alpha = _follow(problem, contacts, rows, cost, slope)
         if alpha == 0.0:
             return CONVERGED
         statistics[ITERATIONS] += 1
-        for index in range(first, last):
-            start = tree_start[listed[index]]
-            for i in range(start, start + tree_size[listed[index]]):
-                velocity[i] += alpha * direction[i]
-                product[i] += alpha * direction_product[i]
-        for i in range(contact_range[0], contact_range[1]):
-            v1[i] += alpha * dv1[i]
-            v2[i] += alpha * dv2[i]
-            vn[i] += alpha * dvn[i]
-        for i in range(row_range[0], row_range[1]):
-            u[i] += alpha * du[i]
 
         length *= alpha
         if iteration == 0:
@@ -365,6 +421,9 @@ def solve_problem(problem, contacts, rows, have_factors):
     )
     add_surface_velocities(problem, contacts, 0, ncontact)
     worst = CONVERGED
+    limits = _problem(problem, "limits")
+    extrapolated = limits[EXTRAPOLATED] == 1
+    limits[EXTRAPOLATED] = 0
     if have_factors == 0:
         factor_island = _problem(problem, "factor_island")
         for tree in range(factor_island.size):
@@ -380,7 +439,9 @@ def solve_problem(problem, contacts, rows, have_factors):
         if island[2] == island[3] and island[4] == island[5]:
             worst = max(worst, _solve_free(problem))
         else:
-            worst = max(worst, _solve_island(problem, contacts, rows, have_factors == 1))
+            worst = max(
+                worst, _solve_island(problem, contacts, rows, have_factors == 1, extrapolated)
+            )
     return worst
 
 

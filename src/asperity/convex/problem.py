@@ -21,6 +21,7 @@ __all__ = [
     "ARMIJO",
     "CRITERION",
     "EXACT",
+    "EXTRAPOLATED",
     "FACTORIZATIONS",
     "ITERATIONS",
     "LAGGED",
@@ -58,6 +59,7 @@ MAX_ITERATIONS = 0
 REUSED_ITERATIONS = 1  # wished iterations with a reused Hessian (0: never reuse)
 CRITERION = 2
 LINE_SEARCH = 3
+EXTRAPOLATED = 4  # 1 if `extrapolation` is filled; cleared by the solve
 
 # Stopping criteria (see `asperity.convex.newton`) and line searches.
 RESIDUAL_AND_STEP = 0
@@ -133,6 +135,8 @@ PROBLEM = Layout(
     # In: guess; out: solution. This and the work vectors end with six places per link, the spatial
     # velocity (or force) of links of articulated trees; a free body's is its own part.
     velocity="f8[:]",
+    # In: a change of velocity along which the guess may be improved (see `EXTRAPOLATED`).
+    extrapolation="f8[:]",
     # graph of trees
     counts="i8[:]",  # islands, components of the symbolic factorization, its pairs, its entries
     order="i8[:]",
@@ -174,7 +178,7 @@ PROBLEM = Layout(
     projection="f8[:,:]",
     # the island at hand: trees, contacts and rows (first and last of each)
     island="i8[:]",
-    search="f8[:]",  # line search: smooth slope and curvature, cost at 0; step length
+    search="f8[:]",  # line search: smooth slope and curvature, cost at 0; step length; slope at 0
     # compiled entry points
     assemble="i8",
     factorize="i8",
@@ -219,6 +223,7 @@ def new_problem(
         mass_inverse_diagonal=np.ones(nv),
         rhs=np.zeros(nv),
         velocity=np.zeros(nv + 6 * links),
+        extrapolation=np.zeros(nv + 6 * links),
         law=LAGGED,
         counts=np.array([0, -1, 0, 0], np.int64),
         order=np.arange(ntree, dtype=np.int64),
@@ -248,9 +253,9 @@ def new_problem(
         patch=np.zeros((3, 36)),
         projection=np.zeros((6, largest)),
         island=np.zeros(6, np.int64),
-        search=np.zeros(4),
+        search=np.zeros(5),
         tolerance=np.array([1e-8, 1e-2, 1e-3, 1e-14, 1.0]),
-        limits=np.array([max_iterations, reuse_iterations, RESIDUAL_AND_STEP, EXACT], np.int64),
+        limits=np.array([max_iterations, reuse_iterations, RESIDUAL_AND_STEP, EXACT, 0], np.int64),
         regularization=np.array([1.0, -1.0]),
         statistics=np.zeros(8, np.int64),
         residuals=np.zeros(4),

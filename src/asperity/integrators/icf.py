@@ -33,9 +33,10 @@ from asperity.convex.newton import CONVERGED
 from asperity.convex.newton import NOT_CONVERGED as NEWTON_NOT_CONVERGED
 from asperity.convex.potentials.contacts import prepare_contacts
 from asperity.convex.potentials.rows import prepare_rows
-from asperity.convex.problem import PROBLEM
+from asperity.convex.problem import EXTRAPOLATED, PROBLEM
 from asperity.integrators.world import (
     COUPLING_FULL,
+    END_VELOCITY,
     FACTORS_VALID,
     GRAPH_EVALUATION,
     GRAPH_STATE,
@@ -44,6 +45,7 @@ from asperity.integrators.world import (
     NON_FINITE,
     NOT_CONVERGED,
     OK,
+    PREVIOUS_VELOCITY,
     WORLD,
 )
 from asperity.plant.layouts import PLANT, STATE, TIME
@@ -172,20 +174,31 @@ def graph_of(world, state):
 
 @compiled
 def minimise(world, state):
-    """Solve the prepared problem from the guess, or else from the state's own velocity."""
+    """Solve the prepared problem from the guess, or else from the state's own velocity.
+
+    With `PREVIOUS_VELOCITY` the guess is the velocity one step ago, and the state's own velocity is
+    extrapolated as far as that lowers the cost.
+    """
     plant = _world(world, "plant")
     problem = _world(world, "problem")
     ints = _world(world, "ints")
     contacts = _state(state, "contacts")
     rows = _state(state, "rows")
     velocity = _problem(problem, "velocity")
-    if ints[HAS_GUESS] == 1:
+    if ints[HAS_GUESS] == END_VELOCITY:
         ints[HAS_GUESS] = 0
         velocity_to_solver(plant, _state(state, "cdof"), _world(world, "guess"), velocity)
     else:
         start = _state(state, "velocity")
         for i in range(start.size):
             velocity[i] = start[i]
+        if ints[HAS_GUESS] == PREVIOUS_VELOCITY:
+            ints[HAS_GUESS] = 0
+            change = _problem(problem, "extrapolation")
+            velocity_to_solver(plant, _state(state, "cdof"), _world(world, "guess"), change)
+            for i in range(_problem(problem, "nv")):
+                change[i] = velocity[i] - change[i]
+            _problem(problem, "limits")[EXTRAPOLATED] = 1
     status = call_pppn_status(
         _world(world, "solve_problem"), problem, contacts, rows, ints[FACTORS_VALID]
     )

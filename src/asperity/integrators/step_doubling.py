@@ -11,7 +11,7 @@ from __future__ import annotations
 from asperity.compiled import compiled_method
 from asperity.compiled.calls import call_method
 from asperity.integrators.stepping import position_difference
-from asperity.integrators.world import GEOM_SAMPLE, HAS_ERROR, HAS_GUESS, OK, WORLD
+from asperity.integrators.world import END_VELOCITY, GEOM_SAMPLE, HAS_ERROR, HAS_GUESS, OK, WORLD
 from asperity.plant.layouts import STATE
 
 __all__ = ["ERROR_ORDER", "step_doubling_method"]
@@ -39,13 +39,13 @@ def step_doubling_method(world, source, target, step):
         return code
     for i in range(guess.size):
         guess[i] = 0.5 * (before[i] + whole[i])
-    ints[HAS_GUESS] = 1
+    ints[HAS_GUESS] = END_VELOCITY
     code = call_method(method, world, source, half, 0.5 * step)
     if code != OK:
         return code
     for i in range(guess.size):
         guess[i] = whole[i]
-    ints[HAS_GUESS] = 1
+    ints[HAS_GUESS] = END_VELOCITY
     code = call_method(method, world, half, target, 0.5 * step)
     if code != OK:
         return code

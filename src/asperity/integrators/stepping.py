@@ -20,12 +20,15 @@ from asperity.integrators.world import (
     ACCURACY,
     GEOM_SAMPLE,
     HAS_ERROR,
+    HAS_GUESS,
+    HISTORY,
     LARGEST_STEP,
     LAST_STEP,
     NEXT_STEP,
     NON_FINITE,
     NOT_CONVERGED,
     OK,
+    PREVIOUS_VELOCITY,
     RECORDS,
     REJECTIONS,
     SMALLEST_STEP,
@@ -150,6 +153,13 @@ def advance_fixed(world, method, step, end, budget):
         if remaining <= step * (1.0 + 1e-9):
             h = remaining
             time = end
+        if ints[HISTORY] == 1:
+            # `following` still holds the state before the current one.
+            guess = _world(world, "guess")
+            before = _state(following, "qvel")
+            for i in range(guess.size):
+                guess[i] = before[i]
+            ints[HAS_GUESS] = PREVIOUS_VELOCITY
         code = call_method(method, world, current, following, h)
         if code != OK:
             return code
@@ -157,6 +167,7 @@ def advance_fixed(world, method, step, end, budget):
             return NON_FINITE
         _exchange_states(world, time)
         _record(world, h)
+        ints[HISTORY] = 1
         steps += 1
     return OK
 

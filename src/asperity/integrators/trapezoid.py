@@ -33,7 +33,7 @@ from asperity.integrators.icf import (
     velocities_at,
 )
 from asperity.integrators.stepping import position_difference
-from asperity.integrators.world import GEOM_SAMPLE, HAS_ERROR, HAS_GUESS, OK, WORLD
+from asperity.integrators.world import END_VELOCITY, GEOM_SAMPLE, HAS_ERROR, HAS_GUESS, OK, WORLD
 from asperity.plant.layouts import PLANT, STATE
 from asperity.plant.trees import (
     add_mass,
@@ -216,7 +216,7 @@ def trapezoid_method(world, source, target, step):
     estimate = _state(full, "qvel")
     for i in range(guess.size):
         guess[i] = estimate[i]
-    ints[HAS_GUESS] = 1
+    ints[HAS_GUESS] = END_VELOCITY
     code = minimise(world, full)
     if code != OK:
         return code

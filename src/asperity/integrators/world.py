@@ -23,18 +23,21 @@ from asperity.plant.plant import Plant, State
 __all__ = [
     "ACCURACY",
     "COUPLING_FULL",
+    "END_VELOCITY",
     "FACTORS_VALID",
     "GEOM_SAMPLE",
     "GRAPH_EVALUATION",
     "GRAPH_STATE",
     "HAS_ERROR",
     "HAS_GUESS",
+    "HISTORY",
     "LARGEST_STEP",
     "LAST_STEP",
     "NEXT_STEP",
     "NON_FINITE",
     "NOT_CONVERGED",
     "OK",
+    "PREVIOUS_VELOCITY",
     "RECORDS",
     "REJECTIONS",
     "SMALLEST_STEP",
@@ -63,7 +66,12 @@ REJECTIONS = 4
 RECORDS = 5
 GRAPH_STATE = 6
 GRAPH_EVALUATION = 7
+HISTORY = 9  # 1 if `following` holds the state before the current one
 GEOM_SAMPLE = 8  # the last state in which a method has looked for contacts, or 0
+
+# What `ints[HAS_GUESS]` says of `guess`, besides 0 for nothing.
+END_VELOCITY = 1
+PREVIOUS_VELOCITY = 2
 
 # Indices into `reals`.
 ACCURACY = 0

@@ -24,6 +24,7 @@ from asperity.integrators import world as codes
 from asperity.integrators.stepping import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
 from asperity.integrators.world import (
     GRAPH_STATE,
+    HISTORY,
     LAST_STEP,
     NEXT_STEP,
     RECORDS,
@@ -272,6 +273,8 @@ class Simulator:
             raise ModelError(f"time {time} must be finite and not before {self.time}.")
         before = self.stats
         self.world.problem.residuals[WORST_RESIDUAL] = 0.0
+        # What follows depends on the state alone, so that a restored one continues identically.
+        self.world.table.ints[HISTORY] = 0
         self._sync()
         status = Status.SUCCESS
         try:
