@@ -84,6 +84,11 @@ def _one_of(name: str, value: str, known: Iterable[str]) -> None:
         raise ModelError(f"{name} {value!r} is unknown; use one of {', '.join(sorted(known))}.")
 
 
+def _non_negative(name: str, value: float) -> None:
+    if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
+        raise ModelError(f"{name} must be non-negative and finite, got {value!r}.")
+
+
 class Integrator(abc.ABC):
     """What a `Simulator` needs of an integrator."""
 
@@ -99,19 +104,17 @@ class Integrator(abc.ABC):
         """Advance the world's current state to time ``end`` [s]; returns a stepping's reason."""
 
 
-def _prepare_icf(
-    world: World, tolerance: float, max_iterations: int, hessian_reuse: bool, law: int
-) -> None:
+def _prepare_icf(world: World, options: Cenic | Icf, tolerance: float, law: int) -> None:
     """Write the options of CENIC's convex solver, and let it solve ICF's problem."""
     problem = world.problem
     problem.law = law
     problem.tolerance[TOLERANCE] = tolerance
     problem.tolerance[LINE_SEARCH_TOLERANCE] = 1e-2
-    problem.tolerance[SLIP_REGULARIZATION] = 1e-3
+    problem.tolerance[SLIP_REGULARIZATION] = options.slip_regularization
     problem.tolerance[LARGEST_SEARCH_STEP] = 1.0
-    problem.limits[MAX_ITERATIONS] = max_iterations
+    problem.limits[MAX_ITERATIONS] = options.max_iterations
     # CENIC VI-C: the wished number of iterations with one Hessian is 10.
-    problem.limits[REUSED_ITERATIONS] = 10 if hessian_reuse else 0
+    problem.limits[REUSED_ITERATIONS] = 10 if options.hessian_reuse else 0
     problem.limits[CRITERION] = RESIDUAL_AND_STEP
     problem.limits[LINE_SEARCH] = EXACT
     world.table.solve_step = icf_solution.address
@@ -140,6 +143,10 @@ class Cenic(Integrator):
         With w > 0, errors of velocity count as w·δt times their size. 0 by default, as in the
         paper: a weight of 1 made no grasp, walk or pile of ``docs/accuracy.md`` measurably better
         and cost up to a quarter more solver iterations in clutter, two fifths more in a walk.
+    slip_regularization : float
+        σ ≥ 0: contacts stick to within max(v_s, σ μ g δt) instead of the stiction tolerance v_s,
+        which limits how stiff friction gets in long steps. 0 by default, as in the paper: a tenth
+        more solver iterations in clutter, and no creep that depends on the step size.
     tolerance_ratio : float
         κ of equation 34: the convex solver's tolerance relative to the accuracy.
     max_iterations : int
@@ -155,6 +162,7 @@ class Cenic(Integrator):
     min_step: float = _MIN_STEP
     scheme: str = "step-doubling"
     velocity_weight: float = 0.0
+    slip_regularization: float = 0.0
     tolerance_ratio: float = 1e-3
     max_iterations: int = 100
     hessian_reuse: bool = False
@@ -169,13 +177,13 @@ class Cenic(Integrator):
             raise ModelError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
         _positive("tolerance_ratio", self.tolerance_ratio)
         _positive("max_iterations", self.max_iterations)
-        if not (math.isfinite(self.velocity_weight) and self.velocity_weight >= 0):
-            raise ModelError(f"velocity_weight must be non-negative, got {self.velocity_weight}.")
+        _non_negative("velocity_weight", self.velocity_weight)
+        _non_negative("slip_regularization", self.slip_regularization)
         _one_of("scheme", self.scheme, _SCHEMES)
 
     def prepare(self, world: World) -> None:
         tolerance = max(self.tolerance_ratio * self.accuracy, _FIXED_TOLERANCE)
-        _prepare_icf(world, tolerance, self.max_iterations, self.hessian_reuse, LAGGED)
+        _prepare_icf(world, self, tolerance, LAGGED)
         _ = _SCHEMES[self.scheme][0].address  # compile now
         reals = world.table.reals
         reals[ACCURACY] = self.accuracy
@@ -203,6 +211,9 @@ class Icf(Integrator):
     law : {"lagged", "similar"}
         Whether friction is limited by the normal force of the step's beginning (CENIC's law, free
         of artifacts) or by that of its end, which makes sliding bodies glide.
+    slip_regularization : float
+        σ of `Cenic`, here 1e-3 as in SAP: a violent step that is not to be repeated smaller would
+        otherwise need a hundred iterations.
     tolerance : float
         Tolerance of the convex solver, 1e-8 as in the paper (section VI-B).
     max_iterations : int
@@ -214,6 +225,7 @@ class Icf(Integrator):
 
     time_step: float = 1e-3
     law: str = "lagged"
+    slip_regularization: float = 1e-3
     tolerance: float = _FIXED_TOLERANCE
     max_iterations: int = 500
     hessian_reuse: bool = False
@@ -221,13 +233,12 @@ class Icf(Integrator):
     def __post_init__(self) -> None:
         _positive("time_step", self.time_step)
         _one_of("law", self.law, _LAWS)
+        _non_negative("slip_regularization", self.slip_regularization)
         _positive("tolerance", self.tolerance)
         _positive("max_iterations", self.max_iterations)
 
     def prepare(self, world: World) -> None:
-        _prepare_icf(
-            world, self.tolerance, self.max_iterations, self.hessian_reuse, _LAWS[self.law]
-        )
+        _prepare_icf(world, self, self.tolerance, _LAWS[self.law])
         world.table.reals[LAST_STEP] = self.time_step
 
     def advance(self, world: World, end: float, budget: int) -> int:

@@ -13,8 +13,8 @@ that is what makes the law convex and free of gliding. The cost is
     ℓ = μ n_0 (√(‖v_t‖² + v_s²) − v_s) − N(v_n),   N' = γ_n.
 
 For v_s the kernels take max(v_s, σ μ n_0 w) with w the inverse mass at the contact, the bound of
-SAP V-B and of the ICF paper on how stiff friction gets against inertia: at the default σ = 10⁻³ a
-contact sticks to within σ g δt, and the bound disappears as δt → 0.
+SAP V-B and of the ICF paper on how stiff friction gets against inertia: a contact sticks to within
+σ g δt. CENIC has σ = 0.
 
 Per contact the kernels keep ``friction`` = μ n_0, ``softness`` = v_s², ``elastic`` = δt f_e0,
 ``slope`` = δt² k, ``dissipation`` = d and ``cutoff`` = v̂ = min(f_e0/(δt k), 1/d), beyond which
