@@ -117,13 +117,14 @@ class Table:
         self.__dict__["layout"] = layout
         self.__dict__["values"] = {}
         self.__dict__["slots"] = np.zeros(layout.size, dtype=np.int64)
+        self.__dict__["_slots_address"] = int(self.slots.ctypes.data)
         for field, value in values.items():
             setattr(self, field, value)
 
     @property
     def address(self) -> int:
         """Address of the slots, valid as long as this object lives."""
-        return int(self.slots.ctypes.data)
+        return int(self.__dict__["_slots_address"])
 
     def __setattr__(self, field: str, value: Any) -> None:
         code, ndim = self.layout.kinds[field]

@@ -30,6 +30,8 @@ def set_joints(table: Table, model: mujoco.MjModel) -> None:
         count = JOINT_DOFS.get(int(model.jnt_type[joint]), 1)
         stiffness[dof : dof + count] = model.jnt_stiffness[joint]
     table.dof_stiffness = stiffness
+    table.joint_type = integers(model.jnt_type)
+    table.joint_dof = integers(model.jnt_dofadr)
     _set_limits(table, model)
     friction = np.flatnonzero(model.dof_frictionloss > 0)
     table.friction_dof = integers(friction)

@@ -56,6 +56,7 @@ PLANT = Layout(
     efc_rownnz_offset="i8",
     efc_rowadr_offset="i8",
     efc_colind_offset="i8",
+    efc_force_offset="i8",
     contact_size="i8",
     contact_dist="i8",
     contact_pos="i8",
@@ -65,6 +66,8 @@ PLANT = Layout(
     contact_dim="i8",
     contact_geom="i8",
     contact_exclude="i8",
+    contact_efc_address="i8",
+    pyramidal_cones="i8",
     # bodies, trees, dofs
     nq="i8",
     nv="i8",
@@ -93,6 +96,8 @@ PLANT = Layout(
     mass_colind="i8[:]",
     dof_damping="f8[:]",
     dof_stiffness="f8[:]",
+    joint_type="i8[:]",
+    joint_dof="i8[:]",
     # limits and dry friction of joints
     limit_dof="i8[:]",
     limit_qpos="i8[:]",
@@ -129,6 +134,8 @@ PLANT = Layout(
     error_weight="f8[:]",
     # scratch
     body_link="i8[:]",
+    joint_limit_rows="i8[:,:]",
+    dof_friction_rows="i8[:]",
     dof_row="f8[:]",
     dof_force="f8[:]",
     pair_material="f8[:]",

@@ -47,6 +47,7 @@ _DATA_OFFSETS = {
     "efc_rownnz_offset": "efc_J_rownnz",
     "efc_rowadr_offset": "efc_J_rowadr",
     "efc_colind_offset": "efc_J_colind",
+    "efc_force_offset": "efc_force",
 }
 
 _CONTACT_OFFSETS = {
@@ -58,6 +59,7 @@ _CONTACT_OFFSETS = {
     "contact_dim": "dim",
     "contact_geom": "geom",
     "contact_exclude": "exclude",
+    "contact_efc_address": "efc_address",
 }
 
 
@@ -96,6 +98,8 @@ class Plant:
         self.set_contact_parameters(contact)
         self.table.error_weight = np.ones(model.nv)
         self.table.body_link = np.full(model.nbody, -1, np.int64)
+        self.table.joint_limit_rows = np.zeros((model.njnt, 2), np.int64)
+        self.table.dof_friction_rows = np.zeros(model.nv, np.int64)
         self.table.dof_row = np.zeros(model.nv)
         self.table.dof_force = np.zeros(model.nv)
         self.table.pair_material = np.zeros(PARAMETERS)
@@ -113,6 +117,7 @@ class Plant:
         table.read_contacts = read_contacts.address
         table.read_constraints = read_constraints.address
         table.contact_size = native.struct_size("mjContact")
+        table.pyramidal_cones = int(model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL)
         table.has_tendons = int(model.ntendon > 0)
         table.has_actuators = int(model.nu > 0)
         tendon_rows = np.any(model.tendon_limited > 0) or np.any(model.tendon_frictionloss > 0)

@@ -30,6 +30,7 @@ _KERNELS: tuple[tuple[str, str, tuple[Any, ...] | None, float], ...] = (
     ("asperity.convex.newton", "solve_problem", None, 11.0),
     ("asperity.integrators.theta", "theta_solution", None, 11.0),
     ("asperity.simulator.publish", "solve_forces", (_I, _F, _V, _V), 4.0),
+    ("asperity.simulator.constraint_forces", "write_constraint_forces", (_I, _F), 3.0),
     ("asperity.integrators.trapezoid", "trapezoid_method", None, 14.0),
     ("asperity.convex.assembly", "assemble", None, 10.0),
     ("asperity.plant.evaluate", "read_constraints", None, 9.0),

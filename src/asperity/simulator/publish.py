@@ -11,7 +11,7 @@ import numpy as np
 
 from asperity.compiled import compiled
 from asperity.compiled.calls import call_method
-from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, LIMIT
+from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.kinematics import add_impulses
 from asperity.convex.potentials.contacts import evaluate_contacts
@@ -21,6 +21,7 @@ from asperity.integrators.icf import velocities_at
 from asperity.integrators.world import OK, WORLD, World
 from asperity.plant.layouts import PLANT, STATE
 from asperity.plant.trees import force_from_solver, velocity_from_solver
+from asperity.simulator.constraint_forces import write_constraint_forces
 
 __all__ = ["contact_impulses", "publish", "solve_forces"]
 
@@ -107,7 +108,7 @@ def publish(world: World, step: float) -> int:
     data.qacc[:] = acceleration
     data.qacc_warmstart[:] = acceleration
     data.qfrc_constraint[:] = constraint_force
-    _fill_constraint_forces(world, step)
+    write_constraint_forces(world.table.address, step)
     mujoco.mj_sensorPos(model, data)
     mujoco.mj_sensorVel(model, data)
     mujoco.mj_sensorAcc(model, data)
@@ -115,95 +116,3 @@ def publish(world: World, step: float) -> int:
         mujoco.mj_energyPos(model, data)
         mujoco.mj_energyVel(model, data)
     return OK
-
-
-def _fill_constraint_forces(world: World, step: float) -> None:
-    """Write contact and constraint forces where MuJoCo's own functions look for them."""
-    model = world.plant.model
-    data = world.current.data
-    if data.nefc == 0:
-        return
-    force = data.efc_force
-    force[:] = 0.0
-    contacts = world.current.contacts
-    impulses = contact_impulses(world) / step
-    pyramidal = model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
-    addresses = data.contact.efc_address
-    dims = data.contact.dim
-    friction = data.contact.friction
-    source = contacts.source[: len(impulses)]
-    address = addresses[source]
-    made = address >= 0
-    source, address, impulses = source[made], address[made], impulses[made]
-    dim = dims[source]
-    smooth = dim == 1
-    force[address[smooth]] = impulses[smooth, 2]
-    rough = np.flatnonzero(~smooth)
-    address, impulses, dim = address[rough], impulses[rough], dim[rough]
-    if not pyramidal:
-        for offset, column in enumerate((2, 0, 1)):
-            force[address + offset] = impulses[:, column]
-    else:
-        # Opposite edges of the pyramid: their sum is normal, their difference tangential.
-        edges = 2 * (dim - 1)
-        for offset in range(int(edges.max(initial=0))):
-            has = offset < edges
-            force[address[has] + offset] = impulses[has, 2] / edges[has]
-        for axis in (0, 1):
-            half = 0.5 * impulses[:, axis] / np.maximum(friction[source[rough], axis], 1e-15)
-            force[address + 2 * axis] += half
-            force[address + 2 * axis + 1] -= half
-    _fill_rows(world, step)
-
-
-def _fill_rows(world: World, step: float) -> None:
-    """Write forces of limits, dry friction and equalities."""
-    data = world.current.data
-    rows = world.current.rows
-    count = int(rows.counts[0])
-    if count == 0:
-        return
-    problem = world.problem
-    limits, frictions = _mujoco_rows(world)
-    for position in range(count):
-        row = int(problem.row[position])
-        if rows.kind[row] == ACTUATOR:
-            continue
-        force = problem.row_impulse[position] / step
-        target = int(rows.source[row])
-        if target >= 0:
-            data.efc_force[target] = force
-        elif rows.kind[row] == LIMIT:
-            made = limits.get(target, {})
-            # A limit pushes into its own row, and what it pulls is in the only one there is.
-            pushing = 1 if force >= 0.0 else -1
-            for sign in made:
-                if sign == pushing or len(made) == 1:
-                    data.efc_force[made[sign]] = sign * force
-        elif target in frictions:
-            data.efc_force[frictions[target]] = force
-
-
-def _mujoco_rows(world: World) -> tuple[dict[int, dict[int, int]], dict[int, int]]:
-    """MuJoCo's rows of joint limits and of dry friction of dofs, by the ``source`` of ours.
-
-    Those of limits are again sorted by the sign of their Jacobian relative to our row.
-    """
-    model = world.plant.model
-    data = world.current.data
-    sparse = mujoco.mj_isSparse(model)
-    limits: dict[int, dict[int, int]] = {}
-    frictions = {}
-    for i in range(data.nefc):
-        kind = data.efc_type[i]
-        index = int(data.efc_id[i])
-        if kind == mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF:
-            frictions[-1 - index] = i
-        elif kind == mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT:
-            sign = 1
-            if model.jnt_type[index] != mujoco.mjtJoint.mjJNT_BALL:
-                dof = int(model.jnt_dofadr[index])
-                entry = data.efc_J_rowadr[i] if sparse else i * model.nv + dof
-                sign = 1 if data.efc_J.flat[entry] > 0.0 else -1
-            limits.setdefault(-1 - index, {})[sign] = i
-    return limits, frictions

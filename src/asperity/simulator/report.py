@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from asperity.errors import Status
 
@@ -44,7 +44,7 @@ class Statistics:
 
     def __sub__(self, other: Statistics) -> Statistics:
         return Statistics(
-            **{f.name: getattr(self, f.name) - getattr(other, f.name) for f in fields(self)}
+            *(a - b for a, b in zip(vars(self).values(), vars(other).values(), strict=True))
         )
 
 

@@ -167,6 +167,8 @@ class Simulator:
         self._start_control(float(self.data.time))
         self._last_tick = 0.0  # wall time of the last call of a progress callback [s]
         self._shadow = np.empty(0)
+        self._input_views = [values.reshape(-1) for _, values in self._inputs()]
+        self._input_views.append(self.data.eq_active)
         self._sync()
         self._publish()
         self._clear_counters()
@@ -182,10 +184,12 @@ class Simulator:
     def stats(self) -> Statistics:
         """Work done since construction or the last reset."""
         statistics = self.world.problem.statistics
-        ints = self.world.table.ints
-        evaluations = sum(
-            int(state.table.ints[1])
-            for state in (self.world.current, self.world.half, self.world.full)
+        world = self.world
+        ints = world.table.ints
+        evaluations = (
+            int(world.current.table.ints[1])
+            + int(world.half.table.ints[1])
+            + int(world.full.table.ints[1])
         )
         return Statistics(
             steps=int(ints[STEPS]),
@@ -336,18 +340,22 @@ class Simulator:
             ("mocap_quat", data.mocap_quat),
         ]
 
+    def _gather_inputs(self) -> np.ndarray:
+        """Everything in ``data`` that a user may change, in one array."""
+        flat = np.empty(sum(map(len, self._input_views)) + 1)
+        np.concatenate(self._input_views, out=flat[:-1], casting="unsafe")
+        flat[-1] = self.data.time
+        return flat
+
     def _sync(self) -> None:
         """Take over what the user changed in ``data``; refuse what is not finite."""
         data = self.data
-        inputs = self._inputs()
-        flat = np.concatenate(
-            [values.ravel() for _, values in inputs] + [data.eq_active, [data.time]]
-        )
+        flat = self._gather_inputs()
         if len(flat) == len(self._shadow) and np.array_equal(flat, self._shadow):
             return
         # MuJoCo silently replaces controls beyond mjMAXVAL by zero.
         if not np.all(np.isfinite(flat)) or np.any(np.abs(data.ctrl) > mujoco.mjMAXVAL):
-            self._refuse(inputs)
+            self._refuse(self._inputs())
         current = self.world.current.table
         current.qpos[:] = data.qpos
         current.qvel[:] = data.qvel
@@ -462,9 +470,7 @@ class Simulator:
         publish(self.world, self._force_step)
         # What publication solves is not the integrator's work.
         self.world.problem.statistics[:] = counters
-        self._shadow = np.concatenate(
-            [values.ravel() for _, values in self._inputs()] + [data.eq_active, [data.time]]
-        )
+        self._shadow = self._gather_inputs()
 
 
 def find_keyframe(model: mujoco.MjModel, keyframe: int | str) -> int:
