@@ -11,6 +11,8 @@ from typing import Literal
 
 import numpy as np
 
+from asperity.scenes.sap_clutter import clutter_objects
+
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 
@@ -176,38 +178,20 @@ def container(inner: float, height: float, thickness: float) -> tuple[Wall, ...]
     )
 
 
-def _random_quaternion(rng: np.random.Generator) -> Quaternion:
-    w, x, y, z = rng.normal(size=4)
-    norm = float(np.sqrt(w * w + x * x + y * y + z * z))
-    return (w / norm, x / norm, y / norm, z / norm)
-
-
 def _columns(count: int, seed: int, boxes: bool) -> tuple[FreeBody, ...]:
-    """Balls and cubes 10 cm wide in four columns above the corners of a square.
-
-    All columns draw the same random sequence (shape, orientation, a sideways offset of up to
-    1 mm). The offset keeps balls from standing on one another in an unstable balance that
-    round-off, different in every engine, would decide. The lowest centre is at 10 cm and the
-    spacing 17.5 cm, just over the diagonal of a cube, where the papers have 7.5 and 15 cm: there,
-    turned cubes can start inside the ground or one another, which stiff contact answers with a
-    launch.
-    """
+    """The objects of `asperity.scenes.sap_clutter`, or balls in all their places."""
     bodies = []
-    for corner, (x, y) in enumerate([(-0.2, -0.2), (-0.2, 0.2), (0.2, -0.2), (0.2, 0.2)]):
-        rng = np.random.default_rng(seed)
-        for level in range(len(range(corner, count, 4))):
-            is_box = bool(rng.integers(2)) and boxes
-            quaternion = _random_quaternion(rng)
-            dx, dy = rng.uniform(-1e-3, 1e-3, size=2)
-            bodies.append(
-                FreeBody(
-                    Box((0.05, 0.05, 0.05)) if is_box else Sphere(0.05),
-                    density=1000.0,
-                    position=(x + dx, y + dy, 0.1 + 0.175 * level),
-                    quaternion=quaternion,
-                    colour=ORANGE if is_box else BLUE,
-                )
+    for item in clutter_objects(count, seed):
+        is_box = item.is_box and boxes
+        bodies.append(
+            FreeBody(
+                Box((0.05, 0.05, 0.05)) if is_box else Sphere(0.05),
+                density=1000.0,
+                position=item.position,
+                quaternion=item.quaternion,
+                colour=ORANGE if is_box else BLUE,
             )
+        )
     return tuple(bodies)
 
 

@@ -9,6 +9,9 @@ import mujoco
 import numpy as np
 import pytest
 
+import asperity as asp
+from asperity.scenes.sap_clutter import sap_clutter as packaged_clutter
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.engines.base import Setting
@@ -83,6 +86,23 @@ def test_mjcf_matches_description(scene: Scene) -> None:
         np.testing.assert_allclose(model.body_ipos[index], 0.0, atol=1e-15)
         np.testing.assert_allclose(qpos[i, :3], body.position)
         np.testing.assert_allclose(qpos[i, 3:], body.quaternion, atol=1e-12)
+
+
+@pytest.mark.parametrize("walls", [True, False])
+def test_the_packages_clutter_is_the_same_scene(walls: bool) -> None:
+    model, _ = asp.load_model(packaged_clutter(3, walls))
+    other, _ = asp.load_model(build_mjcf(sap_clutter(12, walls)))
+    for name in ("body_mass", "body_inertia", "qpos0", "geom_type", "geom_size", "geom_pos"):
+        np.testing.assert_allclose(
+            getattr(model, name), getattr(other, name), rtol=1e-12, atol=1e-15, err_msg=name
+        )
+    run, reference = (
+        asp.simulate(m, (0.0, 0.4), integrator=asp.Sap(time_step=0.01)) for m in (model, other)
+    )
+    # They have landed, with friction and stiffness, in the same places.
+    assert run.success
+    assert np.abs(run.qvel[-1]).max() > 0.1
+    np.testing.assert_allclose(run.qpos[-1], reference.qpos[-1], atol=1e-9)
 
 
 @scenes
