@@ -14,6 +14,7 @@ from asperity.convex.problem import (
     FACTORIZATIONS,
     ITERATIONS,
     LINE_SEARCH_EVALUATIONS,
+    LONGEST_ITERATIONS,
     REUSES,
     SOLVES,
     WORST_RESIDUAL,
@@ -238,6 +239,9 @@ def test_scenes_far_apart_are_solved_as_if_alone() -> None:
     for index in (ITERATIONS, FACTORIZATIONS, LINE_SEARCH_EVALUATIONS, REUSES):
         assert both.problem.statistics[index] == totals[index]
     assert both.problem.statistics[SOLVES] == 1
+    counts = [case.problem.statistics[ITERATIONS] for case in (first, second)]
+    assert first.problem.counts[0] == second.problem.counts[0] == 1
+    assert both.problem.statistics[LONGEST_ITERATIONS] == max(counts)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

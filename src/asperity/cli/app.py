@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from asperity.cli import demo, info, options, simulate
+from asperity.cli import demo, info, options, reproduce, simulate
 from asperity.cli.console import print_error
 from asperity.cli.exits import BAD_INPUT, FAILED, INTERRUPTED
 from asperity.errors import AsperityError, SimulationError
@@ -27,6 +27,7 @@ app = typer.Typer(
 app.command("simulate")(simulate.simulate)
 app.command("demo")(demo.demo)
 app.command("info")(info.info)
+app.command("reproduce")(reproduce.reproduce)
 
 
 def _print_version(wanted: bool) -> None:

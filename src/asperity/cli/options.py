@@ -32,13 +32,18 @@ class IntegratorName(enum.StrEnum):
 
     CENIC = "cenic"
     ICF = "icf"
+    SAP = "sap"
 
 
 class SchemeName(enum.StrEnum):
-    """Error-controlled schemes of CENIC."""
+    """Error-controlled schemes of CENIC, then those of SAP's θ-method."""
 
     STEP_DOUBLING = "step-doubling"
     TRAPEZOID = "trapezoid"
+    SYMPLECTIC_EULER = "symplectic-euler"
+    MIDPOINT = "midpoint"
+    IMPLICIT_EULER = "implicit-euler"
+    EXPLICIT_EULER = "explicit-euler"
 
 
 Traceback = Annotated[

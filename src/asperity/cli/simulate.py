@@ -20,15 +20,32 @@ from asperity.cli.options import (
 from asperity.errors import ModelError, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from asperity.integrators import Integrator
 
 __all__ = ["exit_code", "simulate"]
 
 _ERROR_CONTROL = "Error control (cenic)"
-_FIXED = "Fixed steps (icf)"
+_FIXED = "Fixed steps (icf, sap)"
 _OUTPUT = "Output"
 _CONTACT = "Contact"
 _URDF = "URDF"
+
+_LAGGED = {"--dissipation", "--stiction-tolerance"}
+_CONTACT_OPTIONS = _LAGGED | {"--relaxation-time"}
+
+# Which options belong to which integrator, of those that do not belong to all.
+_OPTIONS = {
+    IntegratorName.CENIC: {"--accuracy", "--max-step", "--scheme"} | _LAGGED,
+    IntegratorName.ICF: {"--time-step"} | _LAGGED,
+    IntegratorName.SAP: {"--time-step", "--scheme", "--relaxation-time"},
+}
+_SCHEMES = {
+    IntegratorName.CENIC: ("step-doubling", "trapezoid"),
+    IntegratorName.ICF: (),
+    IntegratorName.SAP: ("symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"),
+}
 
 
 def simulate(
@@ -60,14 +77,15 @@ def simulate(
     scheme: Annotated[
         SchemeName | None,
         typer.Option(
-            help="Scheme that estimates the error.",
-            show_default="step-doubling",
-            rich_help_panel=_ERROR_CONTROL,
+            help="How steps are made: the first two belong to cenic, the others to sap.",
+            show_default="step-doubling; symplectic-euler",
         ),
     ] = None,
     time_step: Annotated[
         float | None,
-        typer.Option(help="Step size, in s.", show_default="1e-3", rich_help_panel=_FIXED),
+        typer.Option(
+            help="Step size, in s.", show_default="icf: 1e-3; sap: 1e-2", rich_help_panel=_FIXED
+        ),
     ] = None,
     stiffness: Annotated[
         float | None,
@@ -80,7 +98,7 @@ def simulate(
     dissipation: Annotated[
         float | None,
         typer.Option(
-            help="Hunt-Crossley dissipation, in s/m.",
+            help="Hunt-Crossley dissipation of cenic and icf, in s/m.",
             show_default="the model's, else 10",
             rich_help_panel=_CONTACT,
         ),
@@ -96,8 +114,16 @@ def simulate(
     stiction_tolerance: Annotated[
         float | None,
         typer.Option(
-            help="Slip speed below which contacts stick, in m/s.",
+            help="Slip speed below which contacts of cenic and icf stick, in m/s.",
             show_default="the model's, else 1e-4",
+            rich_help_panel=_CONTACT,
+        ),
+    ] = None,
+    relaxation_time: Annotated[
+        float | None,
+        typer.Option(
+            help="Linear dissipation of sap, in s.",
+            show_default="the model's, else the time step",
             rich_help_panel=_CONTACT,
         ),
     ] = None,
@@ -147,7 +173,18 @@ def simulate(
 
     Ctrl-C ends the simulation early; what was computed is saved all the same.
     """
-    stepping = _integrator(integrator, accuracy, max_step, scheme, time_step)
+    stepping = _integrator(
+        integrator,
+        {
+            "--accuracy": accuracy,
+            "--max-step": max_step,
+            "--scheme": None if scheme is None else scheme.value,
+            "--time-step": time_step,
+            "--dissipation": dissipation,
+            "--stiction-tolerance": stiction_tolerance,
+            "--relaxation-time": relaxation_time,
+        },
+    )
     _require_positive("--duration", duration)
 
     from asperity.cli.console import preparing, print_error, print_notes, results, transient
@@ -165,6 +202,7 @@ def simulate(
         dissipation=dissipation,
         friction=friction,
         stiction_tolerance=stiction_tolerance,
+        relaxation_time=relaxation_time,
     )
     loaded, notes = load(model, package_path, floating_base, floor)
     if keyframe is not None:
@@ -193,42 +231,40 @@ def exit_code(status: Status) -> int:
     return {Status.SUCCESS: SUCCESS, Status.INTERRUPTED: INTERRUPTED}.get(status, FAILED)
 
 
-def _integrator(
-    name: IntegratorName,
-    accuracy: float | None,
-    max_step: float | None,
-    scheme: SchemeName | None,
-    time_step: float | None,
-) -> Integrator:
+def _integrator(name: IntegratorName, given: dict[str, float | str | None]) -> Integrator:
     """Make the integrator from the options that belong to it; the others must be absent."""
-    adaptive = {
-        "--accuracy": accuracy,
-        "--max-step": max_step,
-        "--scheme": None if scheme is None else scheme.value,
-    }
-    fixed = {"--time-step": time_step}
-    foreign = fixed if name == IntegratorName.CENIC else adaptive
-    for option, value in foreign.items():
-        if value is not None:
-            other = IntegratorName.ICF if name == IntegratorName.CENIC else IntegratorName.CENIC
+    for option, value in given.items():
+        if value is not None and option not in _OPTIONS[name]:
+            others = " or ".join(
+                f"--integrator {other.value}"
+                for other in IntegratorName
+                if option in _OPTIONS[other]
+            )
             raise ModelError(
                 f"{option} does not apply to the integrator {name.value}; omit it, or choose "
-                f"--integrator {other.value}."
+                f"{others}."
             )
-    given = adaptive if name == IntegratorName.CENIC else fixed
+    scheme = given["--scheme"]
+    if scheme is not None and scheme not in _SCHEMES[name]:
+        known = ", ".join(_SCHEMES[name])
+        raise ModelError(f"--scheme {scheme} is not one of {name.value}; use one of {known}.")
     for option, value in given.items():
-        if value is not None and not isinstance(value, str):
+        if value is not None and not isinstance(value, str) and option not in _CONTACT_OPTIONS:
             _require_positive(option, value)
 
-    from asperity.integrators import Cenic, Icf
+    from asperity.integrators import Cenic, Icf, Sap
 
     values = {
         option.removeprefix("--").replace("-", "_"): value
         for option, value in given.items()
-        if value is not None
+        if value is not None and option not in _CONTACT_OPTIONS
     }
-    make = Cenic if name == IntegratorName.CENIC else Icf
-    return make(**values)  # type: ignore[arg-type]
+    kinds: dict[IntegratorName, Callable[..., Integrator]] = {
+        IntegratorName.CENIC: Cenic,
+        IntegratorName.ICF: Icf,
+        IntegratorName.SAP: Sap,
+    }
+    return kinds[name](**values)
 
 
 def _require_positive(option: str, value: float) -> None:

@@ -49,6 +49,7 @@ from asperity.convex.problem import (
     EXTRAPOLATED,
     FACTORIZATIONS,
     ITERATIONS,
+    LONGEST_ITERATIONS,
     MAX_ITERATIONS,
     MOMENTUM,
     PROBLEM,
@@ -246,6 +247,7 @@ def solve_problem(problem, contacts, rows, have_factors):
         for tree in range(factor_island.size):
             factor_island[tree] = 0
     island = _problem(problem, "island")
+    longest = 0
     for k in range(counts[0]):
         island[0] = island_start[k]
         island[1] = island_start[k + 1]
@@ -256,9 +258,11 @@ def solve_problem(problem, contacts, rows, have_factors):
         if island[2] == island[3] and island[4] == island[5]:
             worst = max(worst, _solve_free(problem))
         else:
-            worst = max(
-                worst, _solve_island(problem, contacts, rows, have_factors == 1, extrapolated)
-            )
+            before = statistics[ITERATIONS]
+            status = _solve_island(problem, contacts, rows, have_factors == 1, extrapolated)
+            worst = max(worst, status)
+            longest = max(longest, statistics[ITERATIONS] - before)
+    statistics[LONGEST_ITERATIONS] += longest
     return worst
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "LINE_SEARCH",
     "LINE_SEARCH_EVALUATIONS",
     "LINE_SEARCH_TOLERANCE",
+    "LONGEST_ITERATIONS",
     "MAX_ITERATIONS",
     "MOMENTUM",
     "NEAR_RIGID",
@@ -84,6 +85,7 @@ ITERATIONS = 1
 FACTORIZATIONS = 2
 LINE_SEARCH_EVALUATIONS = 3
 REUSES = 4
+LONGEST_ITERATIONS = 5  # of the island that took most, summed over solves
 
 # Index into `residuals`: largest ‖D∇ℓ‖/s at which a solve ended without meeting its tolerance.
 WORST_RESIDUAL = 0

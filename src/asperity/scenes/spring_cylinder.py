@@ -28,7 +28,7 @@ GRAVITY = 9.81  # [m/s²]
 
 
 def static_penetration() -> float:
-    """Penetration [m] of the cylinder at rest, whose contacts share its weight."""
+    """Penetration [m] of the cylinder at rest."""
     return MASS * GRAVITY / STIFFNESS
 
 
@@ -62,19 +62,14 @@ def spring_cylinder(friction: float = 1.0) -> str:
     str
         MJCF with three joints, ``x``, ``z`` and ``turn``; ``qpos`` is zero where the spring is at
         rest and the cylinder just touches the ground; the keyframe ``start`` is where it is let go.
-        Contact has 10⁴ N/m and a relaxation time of 20 ms.
+        Contact has 10⁴ N/m and a relaxation time of 20 ms, in one point: an invisible sphere
+        collides in the cylinder's place, since motion is in the plane.
     """
     inertia = 0.5 * MASS * RADIUS**2
-    # Two spheres touch a plane in one point each, at the ends of the cylinder's line of contact;
-    # stiffnesses in parallel add up.
-    ends = "".join(
-        f"<geom name='{name}' type='sphere' size='{RADIUS}' pos='0 {y} 0' rgba='1 1 1 0'/>"
-        for name, y in (("end_1", -0.05), ("end_2", 0.05))
-    )
     return f"""
 <mujoco model='spring and cylinder'>
   <option timestep='{TIME_STEP}' gravity='0 0 -{GRAVITY}' cone='elliptic'/>
-  <custom><text name='asperity' data='stiffness={0.5 * STIFFNESS:g} friction={friction}
+  <custom><text name='asperity' data='stiffness={STIFFNESS:g} friction={friction}
     relaxation_time={RELAXATION_TIME}'/></custom>
   <worldbody>
     <geom name='ground' type='plane' size='1 1 0.1'/>
@@ -86,7 +81,7 @@ def spring_cylinder(friction: float = 1.0) -> str:
       <inertial pos='0 0 0' mass='{MASS}' diaginertia='{inertia} {inertia} {inertia}'/>
       <geom name='cylinder' type='cylinder' size='{RADIUS} 0.05' zaxis='0 1 0' contype='0'
         conaffinity='0'/>
-      {ends}
+      <geom name='rim' type='sphere' size='{RADIUS}' rgba='1 1 1 0'/>
     </body>
   </worldbody>
   <keyframe><key name='start' qpos='{START} {-static_penetration()!r} 0'/></keyframe>

@@ -23,6 +23,9 @@ class Statistics:
         Convex problems solved.
     iterations : int
         Newton iterations, summed over the islands of every problem.
+    longest_iterations : int
+        Newton iterations of the island that took most, summed over problems: what a solver that
+        treats all islands as one would count.
     factorizations : int
         Factorizations of an island's Hessian.
     line_search_evaluations : int
@@ -37,6 +40,7 @@ class Statistics:
     rejections: int = 0
     solves: int = 0
     iterations: int = 0
+    longest_iterations: int = 0
     factorizations: int = 0
     line_search_evaluations: int = 0
     evaluations: int = 0

@@ -15,6 +15,7 @@ from asperity.convex.problem import (
     FACTORIZATIONS,
     ITERATIONS,
     LINE_SEARCH_EVALUATIONS,
+    LONGEST_ITERATIONS,
     SOLVES,
     WORST_RESIDUAL,
 )
@@ -196,6 +197,7 @@ class Simulator:
             rejections=int(ints[REJECTIONS]),
             solves=int(statistics[SOLVES]),
             iterations=int(statistics[ITERATIONS]),
+            longest_iterations=int(statistics[LONGEST_ITERATIONS]),
             factorizations=int(statistics[FACTORIZATIONS]),
             line_search_evaluations=int(statistics[LINE_SEARCH_EVALUATIONS]),
             evaluations=evaluations,

@@ -1,0 +1,149 @@
+"""``asperity reproduce NAME``."""
+
+from __future__ import annotations
+
+import time as clock
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from asperity.cli.exits import FAILED, INTERRUPTED, SUCCESS
+from asperity.cli.options import Traceback
+from asperity.errors import ModelError, SimulationError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from asperity.experiments import Experiment, Outcome
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME...",
+            help="Experiments, groups such as sap, or patterns such as 'sap-figure-1*'.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", help="Folder for the files.", show_default="the current folder"
+        ),
+    ] = Path(),
+    full: Annotated[
+        bool, typer.Option("--full", help="All sizes and repetitions of what takes long.")
+    ] = False,
+    show_list: Annotated[
+        bool, typer.Option("--list", help="Show the experiments and exit.")
+    ] = False,
+    show_traceback: Traceback = False,
+) -> int:
+    """Compute figures of the papers again, and set our results beside theirs.
+
+    Prints a table for each, and writes NAME.csv and, with the extra 'reproduce', NAME.png.
+    """
+    from asperity.cli.console import print_error, results, transient
+
+    output = results()
+    if not show_list and not names:
+        raise ModelError("name an experiment; 'asperity reproduce --list' shows them.")
+
+    from asperity.experiments import experiments, select
+
+    if show_list:
+        _print_list(output, select(names) if names else experiments())
+        return SUCCESS
+    chosen = select(names or [])
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ModelError(f"--out {out} cannot be made ({error.strerror or error}).") from None
+    failures = []
+    for experiment in chosen:
+        try:
+            outcome, seconds = _run(experiment, out, full, transient())
+        except KeyboardInterrupt:
+            print_error(f"{experiment.name} was interrupted; nothing of it was written.")
+            return INTERRUPTED
+        except (SimulationError, OSError) as error:
+            failures.append(f"{experiment.name} failed: {error}")
+            continue
+        _print_outcome(output, experiment, outcome, seconds)
+        if outcome.plot_failure and outcome.plot_failure not in failures:
+            failures.append(outcome.plot_failure)
+    for failure in failures:
+        print_error(failure)
+    return FAILED if failures else SUCCESS
+
+
+def _run(experiment: Experiment, out: Path, full: bool, console: Console) -> tuple[Outcome, float]:
+    """Do an experiment with a progress bar; Ctrl-C ends it at its next report of progress."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    from asperity.cli.console import preparing
+    from asperity.cli.interrupts import deferred_interrupt
+
+    with preparing(console):
+        from asperity.integrators import Sap
+        from asperity.scenes.spring_cylinder import spring_cylinder
+        from asperity.simulator import Simulator
+
+        # Compiled here, kernels are not taken for slow work of the first experiment.
+        Simulator(spring_cylinder(), integrator=Sap()).step()
+    bar = Progress(
+        TextColumn(experiment.name),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    started = clock.perf_counter()
+    with deferred_interrupt() as interrupt, bar:
+        task = bar.add_task("", total=1.0)
+
+        def progress(share: float) -> None:
+            bar.update(task, completed=share)
+            interrupt.check()
+
+        outcome = experiment.run(out, full=full, progress=progress)
+    return outcome, clock.perf_counter() - started
+
+
+def _print_list(console: Console, chosen: Sequence[Experiment]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for heading in ("name", "source", "what it shows"):
+        table.add_column(heading, no_wrap=heading == "name")
+    for experiment in chosen:
+        table.add_row(experiment.name, experiment.source, experiment.description)
+    console.print(table)
+
+
+def _print_outcome(
+    console: Console, experiment: Experiment, outcome: Outcome, seconds: float
+) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    title = f"{experiment.source}: {experiment.description}"
+    table = Table(box=box.SIMPLE, pad_edge=False, title=Text(title), title_justify="left")
+    for heading in ("", "Asperity", "paper"):
+        table.add_column(heading)
+    for finding in outcome.findings:
+        table.add_row(Text(finding.quantity), Text(finding.ours), Text(finding.paper))
+    console.print(table)
+    for path in outcome.files:
+        console.print(f"Wrote {path}", markup=False, soft_wrap=True)
+    console.print(f"{seconds:.1f} s of wall time", soft_wrap=True)

@@ -1,0 +1,140 @@
+"""What the experiments with the clutter of the SAP paper share (VI-C)."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from asperity.convex.potentials.contacts import evaluate_contacts
+from asperity.convex.problem import MAX_ITERATIONS
+from asperity.integrators import Sap
+from asperity.integrators.world import NOT_CONVERGED, OK, World
+from asperity.scenes.sap_clutter import sap_clutter
+from asperity.simulator import Simulator
+
+__all__ = [
+    "BODIES_PER_COLUMN",
+    "DURATION",
+    "TIME_STEP",
+    "TOLERANCE",
+    "clutter_simulator",
+    "cost_history",
+    "hessian",
+]
+
+TIME_STEP = 0.01  # [s]
+DURATION = 10.0  # [s]
+BODIES_PER_COLUMN = 10
+
+TOLERANCE = 1e-5
+"""Of the stopping criterion, that of the authors' code for these scenes."""
+
+
+def clutter_simulator(
+    *,
+    walls: bool = True,
+    bodies_per_column: int = BODIES_PER_COLUMN,
+    seed: int = 41,
+    slip_regularization: float = 1e-3,
+    tolerance: float = TOLERANCE,
+) -> Simulator:
+    """A simulator of the clutter before it falls.
+
+    Parameters
+    ----------
+    walls, bodies_per_column, seed
+        See `sap_clutter`.
+    slip_regularization, tolerance
+        See `Sap`. The paper's figures range over σ from 10⁻⁶ to 1, at the lower end of which
+        single steps need hundreds of iterations.
+    """
+    integrator = Sap(
+        time_step=TIME_STEP,
+        slip_regularization=slip_regularization,
+        tolerance=tolerance,
+        max_iterations=2000,
+    )
+    return Simulator(sap_clutter(bodies_per_column, walls, seed), integrator=integrator)
+
+
+def _solve(world: World, step: float) -> int:
+    """Solve the next step's convex problem without taking the step."""
+    table = world.table
+    signature = ctypes.CFUNCTYPE(ctypes.c_int64, *3 * [ctypes.c_int64], ctypes.c_double)
+    return int(signature(table.solve_step)(table.address, world.current.table.address, 0, step))
+
+
+def _cost(world: World) -> float:
+    """The cost at the problem's present velocity, without the constant ½ v*ᵀ A v*."""
+    problem = world.problem
+    velocity = problem.velocity[: problem.nv]
+    cost = evaluate_contacts(problem.address, 0, int(world.current.contacts.counts[0]))
+    cost -= problem.rhs @ velocity
+    for tree in range(problem.ntree):
+        n, start, block = problem.tree_size[tree], problem.tree_start[tree], 0
+        block = problem.block_start[tree]
+        part = velocity[start : start + n]
+        cost += 0.5 * part @ problem.matrix[block : block + n * n].reshape(n, n) @ part
+    return float(cost)
+
+
+def cost_history(simulator: Simulator) -> np.ndarray:
+    """Cost of the next step's problem [J] at its initial guess and after every iteration.
+
+    The problem is solved anew with an iteration limit of 0, 1, 2 … until the stopping criterion is
+    met; islands iterate side by side. The simulator's state does not change. The model must have
+    contacts as its only constraints.
+    """
+    world = simulator.world
+    assert simulator.integrator.time_step is not None
+    limits = world.problem.limits
+    before = int(limits[MAX_ITERATIONS])
+    costs: list[float] = []
+    try:
+        for limits[MAX_ITERATIONS] in range(before + 1):
+            code = _solve(world, simulator.integrator.time_step)
+            if code not in (OK, NOT_CONVERGED):
+                raise ArithmeticError(f"the solver returned {code}.")
+            costs.append(_cost(world))
+            if code == OK:
+                break
+    finally:
+        limits[MAX_ITERATIONS] = before
+    return np.array(costs)
+
+
+def hessian(simulator: Simulator) -> np.ndarray:
+    """Hessian at the solution of the next step's problem, as the solver assembles it.
+
+    Returns
+    -------
+    ndarray, shape (nv, nv)
+        In solver velocities: those of a free body's centre of mass in world axes.
+    """
+    world = simulator.world
+    problem, contacts, rows = world.problem, world.current.contacts, world.current.rows.table
+    assert simulator.integrator.time_step is not None
+    _solve(world, simulator.integrator.time_step)
+    evaluate_contacts(problem.address, 0, int(contacts.counts[0]))
+    assemble = ctypes.CFUNCTYPE(ctypes.c_int64, *3 * [ctypes.c_int64])(problem.assemble)
+    for k in range(problem.counts[0]):
+        island = (problem.island_start, problem.island_contact_start, problem.island_row_start)
+        problem.island[:] = [start[k + i] for start in island for i in (0, 1)]
+        assemble(problem.address, contacts.address, rows.address)
+    out = np.zeros((problem.nv, problem.nv))
+    for tree in range(problem.ntree):
+        n, start = problem.tree_size[tree], problem.tree_start[tree]
+        dofs = slice(start, start + n)
+        block = problem.block_start[tree]
+        lower = np.tril(problem.factor[block : block + n * n].reshape(n, n))
+        out[dofs, dofs] = lower + np.tril(lower, -1).T
+        first = problem.column_start[tree]
+        for entry in range(first, first + problem.column_size[tree]):
+            other = problem.entry_tree[entry]
+            m, at = problem.tree_size[other], problem.entry_block[entry]
+            columns = slice(problem.tree_start[other], problem.tree_start[other] + m)
+            cross = problem.coupling[at : at + n * m].reshape(n, m)
+            out[dofs, columns] = cross
+            out[columns, dofs] = cross.T
+    return out

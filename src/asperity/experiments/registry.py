@@ -1,0 +1,111 @@
+"""All experiments, found by name, glob or group."""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from asperity.errors import ModelError
+from asperity.experiments.outcome import Outcome, PlotError, draw, write_csv
+
+__all__ = ["Experiment", "Progress", "experiments", "select"]
+
+Progress = Callable[[float], None]
+"""Called with the share of the work that is done, in [0, 1]; it may raise KeyboardInterrupt."""
+
+# Modules with a tuple ``EXPERIMENTS``.
+_MODULES = ("sap_spring_cylinder", "sap_convergence", "sap_contacts", "sap_slip")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One figure or table of a paper.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``sap-figure-5``; the part before the first hyphen is its group.
+    source : str
+        Paper and figure.
+    description : str
+        One line.
+    compute : callable
+        ``compute(full, progress)`` does the work; ``full`` asks for the whole of what takes long.
+    """
+
+    name: str
+    source: str
+    description: str
+    compute: Callable[[bool, Progress], Outcome]
+
+    @property
+    def group(self) -> str:
+        """The paper, as the names begin."""
+        return self.name.partition("-")[0]
+
+    def run(
+        self, out_dir: Path, *, full: bool = False, progress: Progress | None = None
+    ) -> Outcome:
+        """Do the experiment and write ``<name>.csv`` and ``<name>.png`` into a folder.
+
+        Without Matplotlib there is no plot; the outcome then says why.
+
+        Parameters
+        ----------
+        out_dir : Path
+            An existing folder.
+        full : bool
+            Whether to do all of what takes long.
+        progress : callable, optional
+            See `Progress`.
+
+        Raises
+        ------
+        SimulationError
+            If a simulation failed.
+        OSError
+            If a file cannot be written.
+        """
+        outcome = self.compute(full, progress or (lambda share: None))
+        data, plot = out_dir / f"{self.name}.csv", out_dir / f"{self.name}.png"
+        write_csv(data, outcome.panels)
+        try:
+            draw(plot, outcome.panels, f"{self.source}: {self.description}")
+        except PlotError as error:
+            return dataclasses.replace(outcome, files=(data,), plot_failure=str(error))
+        return dataclasses.replace(outcome, files=(data, plot))
+
+
+def experiments() -> tuple[Experiment, ...]:
+    """Every experiment, in the order of the papers' figures."""
+    found: list[Experiment] = []
+    for name in _MODULES:
+        found.extend(importlib.import_module(f"asperity.experiments.{name}").EXPERIMENTS)
+    return tuple(sorted(found, key=_order))
+
+
+def _order(experiment: Experiment) -> tuple[str, int]:
+    return experiment.group, int("".join(filter(str.isdigit, experiment.name)) or 0)
+
+
+def select(patterns: Sequence[str]) -> tuple[Experiment, ...]:
+    """Experiments by name, by glob (``sap-*``) or by group (``sap``), each once.
+
+    Raises
+    ------
+    ModelError
+        If a pattern finds nothing; the message lists the names.
+    """
+    known = experiments()
+    chosen: list[Experiment] = []
+    for pattern in patterns:
+        found = [e for e in known if e.group == pattern or fnmatch.fnmatchcase(e.name, pattern)]
+        if not found:
+            names = ", ".join(e.name for e in known)
+            raise ModelError(f"no experiment is called {pattern!r}; there are {names}.")
+        chosen.extend(e for e in found if e not in chosen)
+    return tuple(chosen)
