@@ -8,6 +8,7 @@ import numpy as np
 
 from asperity.convex.potentials.contacts import evaluate_contacts
 from asperity.convex.problem import MAX_ITERATIONS
+from asperity.errors import SimulationError
 from asperity.integrators import Sap
 from asperity.integrators.world import NOT_CONVERGED, OK, World
 from asperity.scenes.sap_clutter import sap_clutter
@@ -36,6 +37,7 @@ def clutter_simulator(
     walls: bool = True,
     bodies_per_column: int = BODIES_PER_COLUMN,
     seed: int = 41,
+    face_spheres: bool = True,
     slip_regularization: float = 1e-3,
     tolerance: float = TOLERANCE,
 ) -> Simulator:
@@ -43,8 +45,9 @@ def clutter_simulator(
 
     Parameters
     ----------
-    walls, bodies_per_column, seed
-        See `sap_clutter`.
+    walls, bodies_per_column, seed, face_spheres
+        See `sap_clutter`. Cubes are those of the authors' code by default, on which the numbers
+        of contacts depend.
     slip_regularization, tolerance
         See `Sap`. The paper's figures range over σ from 10⁻⁶ to 1, at the lower end of which
         single steps need hundreds of iterations.
@@ -55,7 +58,8 @@ def clutter_simulator(
         tolerance=tolerance,
         max_iterations=2000,
     )
-    return Simulator(sap_clutter(bodies_per_column, walls, seed), integrator=integrator)
+    scene = sap_clutter(bodies_per_column, walls, seed, face_spheres=face_spheres)
+    return Simulator(scene, integrator=integrator)
 
 
 def _solve(world: World, step: float) -> int:
@@ -72,7 +76,7 @@ def _cost(world: World) -> float:
     cost = evaluate_contacts(problem.address, 0, int(world.current.contacts.counts[0]))
     cost -= problem.rhs @ velocity
     for tree in range(problem.ntree):
-        n, start, block = problem.tree_size[tree], problem.tree_start[tree], 0
+        n, start = problem.tree_size[tree], problem.tree_start[tree]
         block = problem.block_start[tree]
         part = velocity[start : start + n]
         cost += 0.5 * part @ problem.matrix[block : block + n * n].reshape(n, n) @ part
@@ -85,6 +89,11 @@ def cost_history(simulator: Simulator) -> np.ndarray:
     The problem is solved anew with an iteration limit of 0, 1, 2 … until the stopping criterion is
     met; islands iterate side by side. The simulator's state does not change. The model must have
     contacts as its only constraints.
+
+    Raises
+    ------
+    SimulationError
+        If the solver ends without meeting its criterion.
     """
     world = simulator.world
     assert simulator.integrator.time_step is not None
@@ -94,14 +103,14 @@ def cost_history(simulator: Simulator) -> np.ndarray:
     try:
         for limits[MAX_ITERATIONS] in range(before + 1):
             code = _solve(world, simulator.integrator.time_step)
-            if code not in (OK, NOT_CONVERGED):
-                raise ArithmeticError(f"the solver returned {code}.")
             costs.append(_cost(world))
             if code == OK:
+                return np.array(costs)
+            if code != NOT_CONVERGED:
                 break
     finally:
         limits[MAX_ITERATIONS] = before
-    return np.array(costs)
+    raise SimulationError("a convex problem could not be solved to its tolerance.")
 
 
 def hessian(simulator: Simulator) -> np.ndarray:
@@ -113,7 +122,7 @@ def hessian(simulator: Simulator) -> np.ndarray:
         In solver velocities: those of a free body's centre of mass in world axes.
     """
     world = simulator.world
-    problem, contacts, rows = world.problem, world.current.contacts, world.current.rows.table
+    problem, contacts, rows = world.problem, world.current.contacts, world.current.rows
     assert simulator.integrator.time_step is not None
     _solve(world, simulator.integrator.time_step)
     evaluate_contacts(problem.address, 0, int(contacts.counts[0]))

@@ -39,7 +39,7 @@ def advance(simulator: Simulator, time: float, progress: Progress) -> None:
     begin = simulator.time
 
     def report(current: Simulator) -> None:
-        progress((current.time - begin) / (time - begin))
+        progress((current.time - begin) / max(time - begin, 1e-12))
 
     outcome = simulator.advance_to(time, progress=report)
     if not outcome.success:

@@ -17,9 +17,9 @@ __all__ = [
     "EXPERIMENTS",
     "SCHEMES",
     "energies",
+    "order",
     "oscillate",
     "position_error",
-    "slopes",
     "time_to_lose",
 ]
 
@@ -33,7 +33,8 @@ LOST = 0.1
 
 # Divisors of `DURATION`.
 STEPS = (2.5e-2, 2e-2, 1e-2, 5e-3, 2.5e-3, 1e-3, 5e-4, 2.5e-4, 1e-4)
-FITTED = (5e-4, 1e-2)
+LARGEST_FITTED = 0.1 * scene.START
+"""Largest error [m] that slopes are fitted to: beyond it the oscillation is lost."""
 
 
 def oscillate(
@@ -101,9 +102,14 @@ def position_error(trajectory: Trajectory, friction: float) -> float:
     return float(np.sqrt(square / (time[-1] - time[0])))
 
 
-def slopes(steps: Sequence[float], errors: Sequence[float]) -> float:
-    """Slope of the errors over the steps, fitted in logarithms."""
-    return float(np.polyfit(np.log(steps), np.log(errors), 1)[0])
+def order(steps: Sequence[float], errors: Sequence[float]) -> tuple[float, float]:
+    """Slope of the errors over the steps, in logarithms, and the largest step it was fitted to.
+
+    Errors above `LARGEST_FITTED` are left out.
+    """
+    fitted = np.asarray(errors) < LARGEST_FITTED
+    x, y = np.log(np.asarray(steps)[fitted]), np.log(np.asarray(errors)[fitted])
+    return float(np.polyfit(x, y, 1)[0]), float(np.exp(x.max()))
 
 
 def _energy_curves(
@@ -195,11 +201,10 @@ def _figure_7(full: bool, progress: Progress) -> Outcome:
             errors.append(
                 position_error(oscillate(scheme, 1.0, time_step=step, progress=inner), 1.0)
             )
-        chosen = [i for i, h in enumerate(STEPS) if FITTED[0] <= h <= FITTED[1]]
-        slope = slopes([STEPS[i] for i in chosen], [errors[i] for i in chosen])
+        slope, largest = order(STEPS, errors)
         findings.append(
             Finding(
-                f"{scheme}, slope from {FITTED[0]:g} to {FITTED[1]:g} s",
+                f"{scheme}, slope below {1e3 * largest:g} ms",
                 f"{slope:.2f}",
                 "2" if scheme == "midpoint" else "1",
             )

@@ -17,6 +17,13 @@ _THICKNESS = 0.04
 _OBJECT_STIFFNESS = 1e8  # [N/m]
 _WALL_STIFFNESS = 1e10
 
+# Balls and face spheres meet one another, ground, walls and the cubes' boxes; boxes nothing else.
+_BITS = (
+    "contype='1' conaffinity='3'",
+    "contype='2' conaffinity='0'",
+    "contype='0' conaffinity='1'",
+)
+
 
 @dataclass(frozen=True)
 class ClutterObject:
@@ -72,13 +79,14 @@ def clutter_objects(bodies: int, seed: int = 41) -> tuple[ClutterObject, ...]:
     return tuple(objects)
 
 
-def sap_clutter(bodies_per_column: int = 10, walls: bool = True, seed: int = 41) -> str:
+def sap_clutter(
+    bodies_per_column: int = 10, walls: bool = True, seed: int = 41, *, face_spheres: bool = False
+) -> str:
     """Near-rigid balls and cubes that fall in four columns onto the ground, as MJCF.
 
     Objects have a stiffness of 10⁸ N/m, ground and walls one of 10¹⁰ N/m, which combine in series;
     all coefficients of friction are 1. No relaxation time is given: by default it is the time step,
-    as in the paper. Pairs of cubes touch in several points, by MuJoCo's own collision detection;
-    the authors' code fills the faces of cubes with small balls instead.
+    as in the paper.
 
     Parameters
     ----------
@@ -89,6 +97,11 @@ def sap_clutter(bodies_per_column: int = 10, walls: bool = True, seed: int = 41)
         ground.
     seed : int
         See `clutter_objects`.
+    face_spheres : bool
+        How cubes touch. By default in the points that MuJoCo's collision detection finds for two
+        boxes, or a box and a plane: four where a face rests. The authors' code has one point per
+        pair of geometries, and therefore 26 spheres in every cube, 9 along each face, which touch
+        the faces from inside; cubes then meet ground, walls and one another only with these.
 
     Returns
     -------
@@ -103,6 +116,7 @@ def sap_clutter(bodies_per_column: int = 10, walls: bool = True, seed: int = 41)
     """
     if bodies_per_column < 1:
         raise ValueError(f"bodies_per_column must be at least 1, got {bodies_per_column}.")
+    ball_bits, cube_bits, wall_bits = _BITS if face_spheres else ("", "", "")
     lines = [
         "<mujoco model='SAP clutter'>",
         "<option timestep='0.01' gravity='0 0 -9.81' cone='elliptic'/>",
@@ -111,10 +125,14 @@ def sap_clutter(bodies_per_column: int = 10, walls: bool = True, seed: int = 41)
         f"<text name='asperity:geom:object_*' data='stiffness={_OBJECT_STIFFNESS:g}'/>",
         f"<text name='asperity:geom:wall_*' data='stiffness={_WALL_STIFFNESS:g}'/>",
         "</custom>",
-        f"<default><geom friction='{FRICTION} 0 0' density='{DENSITY}'/></default>",
+        "<default>",
+        f"<geom friction='{FRICTION} 0 0' density='{DENSITY}' {ball_bits}/>",
+        f"<default class='cube'><geom {cube_bits}/></default>",
+        f"<default class='wall'><geom {wall_bits}/></default>",
+        "</default>",
         "<worldbody>",
         "<light directional='true' pos='0 0 3' dir='0.3 0.3 -1'/>",
-        "<geom name='wall_0' type='plane' size='2 2 0.1' rgba='0.75 0.75 0.75 0.25'/>",
+        "<geom class='wall' name='wall_0' type='plane' size='2 2 0.1' rgba='0.75 0.75 0.75 0.25'/>",
     ]
     if walls:
         half, middle = 0.5 * _INNER, 0.5 * (_INNER + _THICKNESS)
@@ -128,8 +146,8 @@ def sap_clutter(bodies_per_column: int = 10, walls: bool = True, seed: int = 41)
         ]
         for number, (x, y, size) in enumerate(places, start=1):
             lines.append(
-                f"<geom name='wall_{number}' type='box' pos='{x} {y} {half}' size='{size}'"
-                " rgba='0.75 0.75 0.75 0.25'/>"
+                f"<geom class='wall' name='wall_{number}' type='box' size='{size}'"
+                f" pos='{x} {y} {half}' rgba='0.75 0.75 0.75 0.25'/>"
             )
     for number, item in enumerate(clutter_objects(4 * bodies_per_column, seed)):
         pose = "pos='{!r} {!r} {!r}' quat='{!r} {!r} {!r} {!r}'".format(
@@ -137,9 +155,25 @@ def sap_clutter(bodies_per_column: int = 10, walls: bool = True, seed: int = 41)
         )
         size = " ".join([str(HALF_WIDTH)] * (3 if item.is_box else 1))
         shape = f"type='{'box' if item.is_box else 'sphere'}' size='{size}'"
+        spheres = ""
+        if item.is_box:
+            shape = "class='cube' " + shape
+            spheres = _spheres(number) if face_spheres else ""
         colour = "0.90 0.55 0.20 1" if item.is_box else "0.25 0.47 0.72 1"
         lines.append(
             f"<body name='object_{number}' {pose}><freejoint name='object_{number}'/>"
-            f"<geom name='object_{number}' {shape} rgba='{colour}'/></body>"
+            f"<geom name='object_{number}' {shape} rgba='{colour}'/>{spheres}</body>"
         )
     return "\n".join([*lines, "</worldbody>", "</mujoco>"])
+
+
+def _spheres(number: int) -> str:
+    """26 massless spheres that touch the faces of a cube from inside."""
+    radius = HALF_WIDTH / 3.0
+    places = (HALF_WIDTH - radius) * np.array([-1.0, 0.0, 1.0])
+    centres = [(x, y, z) for x in places for y in places for z in places if (x, y, z) != (0, 0, 0)]
+    return "".join(
+        f"<geom name='object_{number}_{k}' size='{radius!r}' pos='{x} {y} {z}' mass='0'"
+        " rgba='1 1 1 0'/>"
+        for k, (x, y, z) in enumerate(centres)
+    )
