@@ -56,7 +56,13 @@ def ball(tmp_path) -> Path:
 def test_help_and_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.strip() == f"asperity {__version__}"
-    for arguments in (["-h"], ["simulate", "-h"], ["demo", "-h"], ["info", "-h"]):
+    for arguments in (
+        ["-h"],
+        ["simulate", "-h"],
+        ["demo", "-h"],
+        ["info", "-h"],
+        ["reproduce", "-h"],
+    ):
         assert main(arguments) == 0
         assert "Usage: asperity" in capsys.readouterr().out
 
@@ -73,6 +79,9 @@ def test_units_survive_markup(capsys):
         [],
         ["--accuracy", "1e-2", "--max-step", "0.05", "--scheme", "trapezoid"],
         ["--integrator", "icf", "--time-step", "0.002"],
+        ["--integrator", "sap"],
+        ["--integrator", "sap", "--time-step", "0.005", "--scheme", "midpoint"],
+        ["--integrator", "sap", "--scheme", "implicit-euler", "--relaxation-time", "0.02"],
         ["--keyframe", "high", "--stiffness", "1e4", "--friction", "0.3"],
         ["--keyframe", "0", "--dissipation", "1", "--stiction-tolerance", "1e-3"],
     ],
@@ -144,6 +153,13 @@ def test_pictures(ball, tmp_path, capsys):
         (["--duration", "soon"], "--duration"),
         (["--time-step", "0.01"], "--time-step does not apply"),
         (["--integrator", "icf", "--accuracy", "0.01"], "--accuracy does not apply"),
+        (["--integrator", "icf", "--scheme", "midpoint"], "--scheme does not apply"),
+        (["--integrator", "sap", "--dissipation", "1"], "--dissipation does not apply"),
+        (["--relaxation-time", "1"], "choose --integrator sap"),
+        (["--scheme", "midpoint"], "use one of step-doubling, trapezoid"),
+        (["--integrator", "sap", "--scheme", "trapezoid"], "use one of symplectic-euler,"),
+        (["--integrator", "sap", "--time-step", "-1"], "--time-step must be a positive"),
+        (["--integrator", "sap", "--relaxation-time", "-1"], "relaxation_time"),
         (["--keyframe", "low"], "keyframe 'low'"),
         (["--keyframe", "7"], "keyframe 7"),
         (["--camera", "top", "--html", "run.html"], "camera named 'top'"),

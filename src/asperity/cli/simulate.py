@@ -28,6 +28,7 @@ __all__ = ["exit_code", "simulate"]
 
 _ERROR_CONTROL = "Error control (cenic)"
 _FIXED = "Fixed steps (icf, sap)"
+_SCHEME = "Scheme (cenic, sap)"
 _OUTPUT = "Output"
 _CONTACT = "Contact"
 _URDF = "URDF"
@@ -77,8 +78,9 @@ def simulate(
     scheme: Annotated[
         SchemeName | None,
         typer.Option(
-            help="How steps are made: the first two belong to cenic, the others to sap.",
+            help="The first two belong to cenic, the others to sap.",
             show_default="step-doubling; symplectic-euler",
+            rich_help_panel=_SCHEME,
         ),
     ] = None,
     time_step: Annotated[

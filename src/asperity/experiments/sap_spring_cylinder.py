@@ -29,6 +29,8 @@ DURATION = 5.0
 """[s]; "about 10 periods of oscillation" with friction, 9.2."""
 
 LONG = 300.0
+"""[s]; long enough to lose `LOST` of the energy."""
+
 LOST = 0.1
 
 # Divisors of `DURATION`.
@@ -174,7 +176,7 @@ def _figure_6(full: bool, progress: Progress) -> Outcome:
     ]
     long = []
     duration = 2.0 * LONG if full else LONG
-    for scheme, track in tracked(("midpoint", "symplectic-euler"), part(progress, 0.2, 1.0)):
+    for scheme, track in tracked(("symplectic-euler", "midpoint"), part(progress, 0.2, 1.0)):
         run = oscillate(scheme, 1.0, duration=duration, progress=track)
         time = time_to_lose(run, LOST)
         findings.append(

@@ -1,0 +1,120 @@
+"""``asperity reproduce`` and the list of experiments."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import asperity.experiments
+from asperity.cli import main
+from asperity.errors import ModelError, SimulationError
+from asperity.experiments import Curve, Experiment, Finding, Outcome, Panel, experiments, select
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_experiment_is_in_the_readme(capsys) -> None:
+    names = [experiment.name for experiment in experiments()]
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert f"`{name}`" in README
+    assert main(["reproduce", "--list"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f" {name} " in shown for name in names)
+    assert main(["reproduce", "--list", "sap-figure-5"]) == 0
+    shown = capsys.readouterr().out
+    assert "sap-figure-5 " in shown
+    assert "sap-figure-6" not in shown
+
+
+def test_selection() -> None:
+    names = [experiment.name for experiment in select(["sap"])]
+    assert names[:4] == ["sap-figure-5", "sap-figure-6", "sap-figure-7", "sap-figure-10"]
+    assert select(["sap-*"]) == select(["sap"])
+    assert [e.name for e in select(["sap-figure-7", "sap-figure-[57]"])] == [
+        "sap-figure-7",
+        "sap-figure-5",
+    ]
+    with pytest.raises(ModelError, match="'sap-figure-99'; there are sap-figure-5"):
+        select(["sap-figure-5", "sap-figure-99"])
+
+
+def test_smallest_experiment_end_to_end(tmp_path, capsys) -> None:
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "new" / "folder"
+    assert main(["reproduce", "sap-figure-5", "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "28.3%" in shown
+    assert "28 %" in shown
+    with (out / "sap-figure-5.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    midpoint = [float(row["y"]) for row in rows if row["curve"] == "midpoint"]
+    assert len(midpoint) == 251
+    np.testing.assert_allclose(midpoint, 1.0, rtol=1e-12)
+    assert (out / "sap-figure-5.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_the_data_are_written(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert main(["reproduce", "sap-figure-5", "--out", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    assert 'pip install "asperity[reproduce]"' in printed.err
+    assert "symplectic" in printed.out
+    assert [path.name for path in tmp_path.iterdir()] == ["sap-figure-5.csv"]
+
+
+def made(name: str, error: BaseException | None = None) -> Experiment:
+    def compute(full: bool, progress) -> Outcome:
+        progress(0.5)
+        if error is not None:
+            raise error
+        curve = Curve("line", np.arange(3.0), np.arange(3.0))
+        return Outcome((Finding("[m] of fullness", str(full), "[1]"),), (Panel("x", "y", [curve]),))
+
+    return Experiment(name, "no paper", "made for this test", compute)
+
+
+@pytest.fixture
+def fake(monkeypatch) -> dict[str, Experiment]:
+    known: dict[str, Experiment] = {}
+    monkeypatch.setattr(
+        asperity.experiments, "select", lambda names: tuple(known[name] for name in names)
+    )
+    return known
+
+
+def test_failures_do_not_stop_the_others(fake, tmp_path, capsys) -> None:
+    fake.update(a=made("a", SimulationError("it fell over.")), b=made("b"))
+    assert main(["reproduce", "a", "b", "--full", "--out", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    assert "a failed: it fell over." in printed.err
+    assert "[m] of fullness" in printed.out
+    assert "True" in printed.out
+    assert (tmp_path / "b.csv").is_file()
+    assert not (tmp_path / "a.csv").exists()
+
+
+def test_interrupt(fake, tmp_path, capsys) -> None:
+    fake.update(a=made("a", KeyboardInterrupt()), b=made("b"))
+    assert main(["reproduce", "a", "b", "--out", str(tmp_path)]) == 130
+    assert "a was interrupted" in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+def test_bad_input(tmp_path, capsys) -> None:
+    assert main(["reproduce"]) == 2
+    assert "asperity reproduce --list" in capsys.readouterr().err
+    assert main(["reproduce", "bowl"]) == 2
+    assert "no experiment is called 'bowl'" in capsys.readouterr().err
+    (tmp_path / "file").touch()
+    assert main(["reproduce", "sap-figure-5", "--out", str(tmp_path / "file")]) == 2
+    assert "--out" in capsys.readouterr().err
+
+
+def test_curves_must_have_as_many_values_as_places() -> None:
+    with pytest.raises(ValueError, match="'bent'"):
+        Curve("bent", np.zeros(2), np.zeros(3))
