@@ -26,7 +26,7 @@ def reproduce(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="NAME...",
+            metavar="NAME",
             help="Experiments, groups such as sap, or patterns such as 'sap-figure-1*'.",
             show_default=False,
         ),
