@@ -1,0 +1,164 @@
+"""Solvers on the compiled tables: SAP's Newton method and the geodesic interior-point method."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import time
+
+import numpy as np
+
+from asperity.compiled import EntryPoint, Table
+from asperity.contact.constraint_set import EQUALITY
+from asperity.convex.newton import CONVERGED, NOT_CONVERGED, solve_problem
+from asperity.convex.problem import LONGEST
+from asperity.convex.reference.geodesic_kernel import GEODESIC, NO_UPPER_LIMIT, geodesic_kernel
+from asperity.convex.reference.problem import ReferenceProblem, Tables
+from asperity.convex.reference.solution import Solution
+from asperity.errors import Status
+
+__all__ = ["solve_geodesic", "solve_newton"]
+
+_MESSAGES = {
+    Status.SUCCESS: "converged",
+    Status.NOT_CONVERGED: "iteration limit reached",
+    Status.NON_FINITE: "a number was not finite",
+}
+
+
+def _status(code: int) -> Status:
+    if code == CONVERGED:
+        return Status.SUCCESS
+    return Status.NOT_CONVERGED if code == NOT_CONVERGED else Status.NON_FINITE
+
+
+def _call(entry: EntryPoint, *arguments: int) -> tuple[int, float, float]:
+    """Call a compiled function; returns its code, wall time and CPU time [s]."""
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, *([ctypes.c_int64] * len(arguments)))(
+        entry.address
+    )
+    cpu = time.process_time()
+    wall = time.perf_counter()
+    code = int(function(*arguments))
+    elapsed = time.perf_counter() - wall
+    return code, elapsed, time.process_time() - cpu
+
+
+def solve_newton(problem: ReferenceProblem, tables: Tables) -> Solution:
+    """Solve with SAP's own method, from the guess and with the tolerance in the tables.
+
+    Parameters
+    ----------
+    problem : ReferenceProblem
+        What `read_problem` made of the tables.
+    tables : Tables
+        Still as they were then; afterwards they hold the solution, and the guess again.
+
+    Returns
+    -------
+    Solution
+        Impulses are the projection of the velocities, as SAP's always are.
+    """
+    table = tables.problem
+    nv = problem.nv
+    table.velocity[:nv] = problem.guess
+    code, wall, cpu = _call(solve_problem, *(one.address for one in tables), 0)
+    velocity = table.velocity[:nv].copy()
+    table.velocity[:nv] = problem.guess
+    status = _status(code)
+    return Solution(
+        solver="SAP",
+        velocity=velocity,
+        impulse=problem.project(velocity),
+        row_impulse=problem.row_impulses(velocity),
+        iterations=int(table.statistics[LONGEST]),
+        wall_time=wall,
+        cpu_time=cpu,
+        status=status,
+        message=_MESSAGES[status],
+    )
+
+
+def solve_geodesic(
+    problem: ReferenceProblem,
+    tables: Tables,
+    *,
+    complementarity: float = 3e-7,
+    max_iterations: int = 100,
+    warm_start: bool = True,
+) -> Solution:
+    """Solve with the geodesic interior-point method.
+
+    Permenter, arXiv 2008.08047; see `asperity.convex.reference.geodesic_kernel`. Islands are solved
+    one by one, with the factorization that SAP uses.
+
+    Parameters
+    ----------
+    problem : ReferenceProblem
+        What `read_problem` made of the tables.
+    tables : Tables
+        Still as they were then; their guess stays, their impulses and factors do not.
+    complementarity : float
+        Largest mean of γ · g over the contacts of the central path's point [J].
+    max_iterations : int
+        Per island; each has one factorization.
+    warm_start : bool
+        Start at the central path near the guess's impulses if that is near enough.
+
+    Raises
+    ------
+    ValueError
+        If an option is not positive and finite.
+    """
+    if not (math.isfinite(complementarity) and complementarity > 0.0):
+        raise ValueError(f"complementarity must be positive and finite, got {complementarity}.")
+    if max_iterations < 1:
+        raise ValueError(f"max_iterations must be positive, got {max_iterations}.")
+    table, contacts, rows = tables
+    count, nrow = int(contacts.counts[0]), int(rows.counts[0])
+    table.velocity[: problem.nv] = problem.guess
+    work = Table(
+        GEODESIC,
+        point=np.zeros((count, 3)),
+        frame=np.zeros((count, 5)),
+        offset=np.zeros((count, 3)),
+        slope=np.zeros((count, 3)),
+        row_point=np.zeros((nrow, 2)),
+        row_offset=np.zeros((nrow, 2)),
+        row_slope=np.zeros((nrow, 2)),
+        first=np.zeros(len(table.velocity)),
+        second=np.zeros(len(table.velocity)),
+        velocity=np.zeros(len(table.velocity)),
+        impulse=np.zeros((count, 3)),
+        row_impulse=np.zeros((nrow, 2)),
+        complementarity=float(complementarity),
+        max_iterations=max_iterations,
+        warm=int(warm_start),
+        iterations=np.zeros(2, np.int64),
+    )
+    code, wall, cpu = _call(geodesic_kernel, *(one.address for one in tables), work.address)
+    impulse = np.empty((count, 3))
+    impulse[table.contact[:count]] = work.impulse
+    status = _status(code)
+    return Solution(
+        solver="geodesic",
+        velocity=work.velocity[: problem.nv].copy(),
+        impulse=impulse,
+        row_impulse=_row_impulses(tables, work.row_impulse),
+        iterations=int(work.iterations[1]),
+        wall_time=wall,
+        cpu_time=cpu,
+        status=status,
+        message=_MESSAGES[status],
+    )
+
+
+def _row_impulses(tables: Tables, sides: np.ndarray) -> np.ndarray:
+    """Impulses of both sides of every row as those of a `ReferenceProblem`'s rows."""
+    table, _, rows = tables
+    out = []
+    for i, (lower, upper) in enumerate(sides):
+        out.append(lower)
+        if rows.kind[table.row[i]] != EQUALITY and table.row_upper[i] < NO_UPPER_LIMIT:
+            out.append(upper)
+    return np.array(out)

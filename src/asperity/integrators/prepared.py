@@ -1,0 +1,72 @@
+"""The convex problem of the next step, prepared and not solved."""
+
+from __future__ import annotations
+
+import math
+
+from numba import types
+
+from asperity.compiled import compiled, entry_point
+from asperity.compiled.calls import call_method
+from asperity.convex.newton import CONVERGED
+from asperity.convex.reference import Tables
+from asperity.errors import SimulationError
+from asperity.integrators.world import FACTORS_VALID, HAS_GUESS, OK, WORLD, World
+
+__all__ = ["prepare_problem"]
+
+_world = WORLD.get
+
+
+@entry_point(types.int64(types.int64, types.int64, types.int64, types.int64))
+def _keep_the_guess(_problem, _contacts, _rows, _have_factors):
+    """Stand in for a solver: what the solver would have been given stays as it is."""
+    return CONVERGED
+
+
+@compiled
+def _solve_step(world, step):
+    return call_method(_world(world, "solve_step"), world, _world(world, "current"), 0, step)
+
+
+def prepare_problem(world: World, step: float) -> Tables:
+    """Prepare the convex problem of a step from the current state, without solving it.
+
+    Everything is as the solver of that step would find it: A and r, the graph, the numbers of the
+    potentials, and the guess in ``velocity``. The state is not changed, but the impulses and
+    velocities of contacts that a simulator has published are gone until its next step.
+
+    Parameters
+    ----------
+    world : World
+        Prepared by an integrator with convex steps, with a valid current state.
+    step : float
+        Step size [s].
+
+    Raises
+    ------
+    ValueError
+        If the step size is not positive and finite.
+    SimulationError
+        If the problem cannot be set up; the message has the method's code.
+    """
+    if not (math.isfinite(step) and step > 0.0):
+        raise ValueError(f"step must be positive and finite, got {step}.")
+    table = world.table
+    solver = table.solve_problem
+    table.solve_problem = _keep_the_guess.address
+    table.ints[HAS_GUESS] = 0
+    try:
+        while True:
+            code = int(_solve_step(table.address, step))
+            if code == OK or not world.grow(code):
+                break
+    finally:
+        table.solve_problem = solver
+        table.ints[FACTORS_VALID] = 0
+    if code != OK:
+        raise SimulationError(
+            f"the convex problem of a step of {step} s could not be set up (code {code}); "
+            "look at the state for numbers that are not finite."
+        )
+    return Tables(world.problem, world.current.contacts, world.current.rows)
