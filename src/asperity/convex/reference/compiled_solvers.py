@@ -11,7 +11,7 @@ import numpy as np
 from asperity.compiled import EntryPoint, Table
 from asperity.contact.constraint_set import EQUALITY
 from asperity.convex.newton import CONVERGED, NOT_CONVERGED, solve_problem
-from asperity.convex.problem import LONGEST
+from asperity.convex.problem import LONGEST_ITERATIONS
 from asperity.convex.reference.geodesic_kernel import GEODESIC, NO_UPPER_LIMIT, geodesic_kernel
 from asperity.convex.reference.problem import ReferenceProblem, Tables
 from asperity.convex.reference.solution import Solution
@@ -62,6 +62,7 @@ def solve_newton(problem: ReferenceProblem, tables: Tables) -> Solution:
     table = tables.problem
     nv = problem.nv
     table.velocity[:nv] = problem.guess
+    before = int(table.statistics[LONGEST_ITERATIONS])
     code, wall, cpu = _call(solve_problem, *(one.address for one in tables), 0)
     velocity = table.velocity[:nv].copy()
     table.velocity[:nv] = problem.guess
@@ -71,7 +72,7 @@ def solve_newton(problem: ReferenceProblem, tables: Tables) -> Solution:
         velocity=velocity,
         impulse=problem.project(velocity),
         row_impulse=problem.row_impulses(velocity),
-        iterations=int(table.statistics[LONGEST]),
+        iterations=int(table.statistics[LONGEST_ITERATIONS]) - before,
         wall_time=wall,
         cpu_time=cpu,
         status=status,

@@ -50,8 +50,10 @@ NO_UPPER_LIMIT = 1e15
 _LARGEST = 1.7976931348623157e308
 _HALF = np.sqrt(0.5)
 
-# A warm start is given up when no κ brings its first ‖d‖_∞ below this.
-_WARM = 1.05
+# A warm start is given up when its first ‖d‖_∞ is above the first number for every κ, or when it
+# allows less than this part of the wished κ: then it is no nearer to the end than a cold one is.
+_WARM_DISTANCE = 1.05
+_WARM_SHARE = 0.1
 
 # A limit's R is β²/(4π²) of its inverse mass, with β = 0.1, or little less.
 _ROW_MASS = 2.5e-4
@@ -677,7 +679,8 @@ def _solve_island(problem, contacts, rows, work, contact_range, row_range, warm)
             _write_velocity(problem, rows, work, row_range, kappa)
             _finish(problem, work, contact_range, row_range, kappa)
             return (CONVERGED if kappa == wished and norm <= 1.0 else NOT_CONVERGED), iteration
-        if warm and iteration == 1 and norm > _WARM:
+        far = norm > _WARM_DISTANCE or kappa < _WARM_SHARE * wished
+        if warm and iteration == 1 and far:
             _start(problem, work, contact_range, row_range, False)
             continue
         _move(problem, work, contact_range, row_range, kappa, min(1.0, 2.0 / (norm * norm)))
