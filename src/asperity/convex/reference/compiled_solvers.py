@@ -34,9 +34,7 @@ def _status(code: int) -> Status:
 
 def _call(entry: EntryPoint, *arguments: int) -> tuple[int, float, float]:
     """Call a compiled function; returns its code, wall time and CPU time [s]."""
-    function = ctypes.CFUNCTYPE(ctypes.c_int64, *([ctypes.c_int64] * len(arguments)))(
-        entry.address
-    )
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, *([ctypes.c_int64] * len(arguments)))(entry.address)
     cpu = time.process_time()
     wall = time.perf_counter()
     code = int(function(*arguments))

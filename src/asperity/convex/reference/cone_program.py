@@ -53,7 +53,7 @@ class ConeProgram:
 
 def cone_program(problem: ReferenceProblem) -> ConeProgram:
     """Write the problem in standard form (SAP, equation 19)."""
-    nv, n = problem.nv, problem.ncontact
+    n = problem.ncontact
     one_sided = problem.row_one_sided
     limits = int(np.count_nonzero(one_sided))
     equal = problem.row_jacobian[~one_sided]

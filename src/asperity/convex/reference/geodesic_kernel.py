@@ -16,8 +16,8 @@ met by u.
 
 Everything is done in the eigenvectors of Q: (1, t)/√2, (1, −t)/√2 and (0, t⊥), where t is the
 direction of w's tangential part; the eigenvalues are λ_1, λ_2 and √(λ_1 λ_2), those of w. Next to
-the cone's boundary λ_2 is lost in the round-off of w itself. So w is kept as its tangential part and
-its determinant λ_1 λ_2, which grows by exactly e^(2 α d_0) in an iteration.
+the cone's boundary λ_2 is lost in the round-off of w itself. So w is kept as its tangential part
+and its determinant λ_1 λ_2, which grows by exactly e^(2 α d_0) in an iteration.
 
 Contacts without friction and limits are half lines, for which all of this is scalar.
 """
@@ -364,9 +364,7 @@ def _solve(problem, contacts, rows, contact_range, row_range, share, out):
         _problem(problem, "v2"),
         _problem(problem, "vn"),
     )
-    row_velocities(
-        problem, rows, row_range[0], row_range[1], direction, _problem(problem, "row_u")
-    )
+    row_velocities(problem, rows, row_range[0], row_range[1], direction, _problem(problem, "row_u"))
     total = 0.0
     for index in range(island[0], island[1]):
         start = tree_start[listed[index]]
@@ -730,12 +728,8 @@ def geodesic_kernel(problem, contacts, rows, work):
             _problem(problem, "vn"),
         )
         add_surface_velocities(problem, contacts, island[2], island[3])
-        row_velocities(
-            problem, rows, island[4], island[5], velocity, _problem(problem, "row_u")
-        )
-        code, used = _solve_island(
-            problem, contacts, rows, work, contact_range, row_range, warm
-        )
+        row_velocities(problem, rows, island[4], island[5], velocity, _problem(problem, "row_u"))
+        code, used = _solve_island(problem, contacts, rows, work, contact_range, row_range, warm)
         if island[2] < island[3] or island[4] < island[5]:
             iterations[0] += used
             iterations[1] = max(iterations[1], used)

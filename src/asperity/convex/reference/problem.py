@@ -1,8 +1,8 @@
 """SAP's convex problem of one step as sparse matrices (SAP, equation 19).
 
-    min over v, σ, ρ of  ½ vᵀ A v − rᵀ v + ½ σᵀ R σ + ½ Σ_rows ρ²  R_j
-    with  J v − v̂ + R σ  in the dual of the friction cone, for every contact
-          G v − v̂ + R ρ  = 0 (equality)  or ≥ 0 (one-sided), for every row
+min over v, σ, ρ of  ½ vᵀ A v − rᵀ v + ½ σᵀ R σ + ½ Σ_rows ρ²  R_j
+with  J v − v̂ + R σ  in the dual of the friction cone, for every contact
+      G v − v̂ + R ρ  = 0 (equality)  or ≥ 0 (one-sided), for every row
 """
 
 from __future__ import annotations
@@ -193,9 +193,7 @@ def _matrix(problem: Table) -> sp.csc_array:
     return sp.csc_array(sp.block_diag(blocks)) if blocks else sp.csc_array((0, 0))
 
 
-def _contact_numbers(
-    problem: Table, contacts: Table
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _contact_numbers(problem: Table, contacts: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """v̂, R and μ in the order of the contact set."""
     count = int(contacts.counts[0])
     order = problem.contact[:count]

@@ -63,9 +63,7 @@ class Solution:
     message: str = ""
 
 
-def errors_of(
-    problem: ReferenceProblem, solution: Solution, scaling: Scaling = "mass"
-) -> Errors:
+def errors_of(problem: ReferenceProblem, solution: Solution, scaling: Scaling = "mass") -> Errors:
     """Errors of momentum and complementarity of a solution.
 
     With p = A v, the impulses j = Jᵀ γ + Gᵀ γ_rows, g = J v − v̂ + R γ and D = diag(M)^(−½)
