@@ -19,6 +19,12 @@ Progress = Callable[[float], None]
 
 # Modules with a tuple ``EXPERIMENTS``.
 _MODULES = ("sap_spring_cylinder", "sap_convergence", "sap_contacts", "sap_slip")
+_MODULES = (
+    "sap_spring_cylinder",
+    "sap_solver_figures",
+    "sap_convergence",
+    "sap_contacts",
+    "sap_slip",
 
 
 @dataclass(frozen=True)
