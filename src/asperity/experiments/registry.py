@@ -18,13 +18,13 @@ Progress = Callable[[float], None]
 """Called with the share of the work that is done, in [0, 1]; it may raise KeyboardInterrupt."""
 
 # Modules with a tuple ``EXPERIMENTS``.
-_MODULES = ("sap_spring_cylinder", "sap_convergence", "sap_contacts", "sap_slip")
 _MODULES = (
     "sap_spring_cylinder",
     "sap_solver_figures",
     "sap_convergence",
     "sap_contacts",
     "sap_slip",
+)
 
 
 @dataclass(frozen=True)

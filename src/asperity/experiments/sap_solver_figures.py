@@ -1,0 +1,232 @@
+"""Figures 9, 12 and 13 of the SAP paper: the clutter with several solvers (VI-C, VI-C1).
+
+In every step each solver solves the problem of the simulation with SAP, so all of them get the same
+problems. Clarabel takes the place of Gurobi, which is measured as well where it is installed and
+its licence allows the size. Times are CPU times of solving, without setting up; SAP and the
+geodesic method share their block algebra, and both start from the step before.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+
+import numpy as np
+
+from asperity.experiments.clutter_runs import BODIES_PER_COLUMN, DURATION, TIME_STEP, TOLERANCE
+from asperity.experiments.outcome import Curve, Finding, Outcome, Panel
+from asperity.experiments.registry import Experiment, Progress
+from asperity.experiments.runs import tracked
+from asperity.experiments.sap_solvers import available_solvers, compare_solvers
+from asperity.integrators import Sap
+from asperity.scenes.sap_clutter import sap_clutter
+
+__all__ = ["EXPERIMENTS"]
+
+COMPLEMENTARITY = 1e-5
+"""Of the geodesic method [J], that of the authors' code for these scenes."""
+
+CONE_TOLERANCE = 1e-6
+"""Of Clarabel and Gurobi: Gurobi's default for problems with cones."""
+
+_OPTIONS = {
+    "geodesic": {"complementarity": COMPLEMENTARITY},
+    "Clarabel": {"tolerance": CONE_TOLERANCE},
+    "Gurobi": {"tolerance": CONE_TOLERANCE},
+}
+_SIZES = (1, 2, 3, 5, 10)  # bodies per column
+_MORE_SIZES = (15, 20, 25, 30)
+
+
+@functools.cache
+def _run(bodies_per_column: int, walls: bool, every: int) -> dict[str, np.ndarray]:
+    return _compare(bodies_per_column, walls, every, lambda share: None)
+
+
+def _compare(
+    bodies_per_column: int, walls: bool, every: int, progress: Progress
+) -> dict[str, np.ndarray]:
+    return compare_solvers(
+        sap_clutter(bodies_per_column, walls, face_spheres=True),
+        Sap(time_step=TIME_STEP, tolerance=TOLERANCE, max_iterations=2000),
+        DURATION,
+        available_solvers(),
+        every,
+        options=_OPTIONS,
+        progress=progress,
+    )
+
+
+def _mean(values: np.ndarray) -> float:
+    """Mean of the numbers there are; NaN if there are none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return float(np.nanmean(values))
+
+
+def _figure_9(full: bool, progress: Progress) -> Outcome:
+    found = _compare(BODIES_PER_COLUMN, True, 1, progress)
+    solvers = available_solvers()
+    findings = []
+    late = found["time"] >= 0.5 * DURATION
+    panels = []
+    for key, label, scale in (
+        ("iterations", "iterations per step", 1.0),
+        ("cpu_time", "CPU time per step [ms]", 1e3),
+    ):
+        curves = []
+        for i, name in enumerate(solvers):
+            values = scale * found[key][:, i]
+            if np.all(np.isnan(values)):
+                continue
+            curves.append(Curve(name, found["time"], values))
+            first, last = _mean(values[~late]), _mean(values[late])
+            findings.append(
+                Finding(
+                    f"{name}: {label}, first and second half",
+                    f"{first:.2f}, {last:.2f}",
+                    _FIGURE_9.get((name, key), ""),
+                )
+            )
+        panels.append(Panel("time [s]", label, tuple(curves), log_y=key == "cpu_time"))
+    return Outcome(tuple(findings), tuple(panels))
+
+
+_FIGURE_9 = {
+    ("SAP", "iterations"): "many in the transient, few at rest",
+    ("geodesic", "iterations"): "fewer than SAP in the transient",
+    ("Gurobi", "iterations"): "the same in all steps",
+    ("Clarabel", "iterations"): "(Gurobi: the same in all steps)",
+    ("geodesic", "cpu_time"): "much like SAP in the transient",
+}
+
+
+def _sizes(full: bool) -> tuple[int, ...]:
+    return _SIZES + (_MORE_SIZES if full else ())
+
+
+def _speedups(found: dict[str, np.ndarray], over: str) -> dict[str, float]:
+    """Total time of one solver by that of each, over steps with contacts that all could solve."""
+    solvers = available_solvers()
+    base = solvers.index(over)
+    counted = (found["contacts"] > 0) & np.isfinite(found["cpu_time"][:, base])
+    time = found["cpu_time"][counted]
+    total = np.sum(time, axis=0)
+    # Where the licence forbids much of a simulation, what is left is not the same simulation.
+    if np.count_nonzero(counted) < 0.9 * np.count_nonzero(found["contacts"] > 0):
+        total = np.full(len(solvers), np.nan)
+    return {name: float(total[base] / total[i]) for i, name in enumerate(solvers)}
+
+
+def _figure_12(full: bool, progress: Progress) -> Outcome:
+    sizes = _sizes(full)
+    every = 1 if full else 5
+    others = [name for name in ("Clarabel", "Gurobi") if name in available_solvers()]
+    if not others:
+        raise ImportError(
+            "figure 12 compares with Clarabel; install it with: pip install 'asperity[reference]'"
+        )
+    findings: list[Finding] = []
+    panels = []
+    work = [(walls, size) for walls in (True, False) for size in sizes]
+    for (walls, size), _ in tracked(work, progress):
+        _run(size, walls, every)
+    for walls in (True, False):
+        where = "with walls" if walls else "without walls"
+        bodies = 4.0 * np.array(sizes)
+        curves = []
+        for over in others:
+            speedups = [_speedups(_run(size, walls, every), over) for size in sizes]
+            for name in ("SAP", "geodesic"):
+                values = np.array([one[name] for one in speedups])
+                known = np.isfinite(values)
+                if not np.any(known):
+                    continue
+                curves.append(Curve(f"{name} over {over}", bodies[known], values[known], "o-"))
+                paper = "up to 25" if walls else "up to 50"
+                findings.append(
+                    Finding(
+                        f"{where}: {name} over {over}",
+                        ", ".join(
+                            f"{v:.1f} ({b:.0f} bodies)"
+                            for b, v in zip(bodies[known], values[known], strict=True)
+                        ),
+                        f"over Gurobi {paper}, below 40 bodies" if name == "SAP" else "",
+                    )
+                )
+        ratios = []
+        for size in sizes:
+            one = _speedups(_run(size, walls, every), "geodesic")
+            ratios.append(one["SAP"])
+        curves.append(Curve("SAP over geodesic", bodies, np.array(ratios), "s--"))
+        findings.append(
+            Finding(
+                f"{where}: SAP over geodesic",
+                ", ".join(f"{r:.1f} ({b:.0f} bodies)" for b, r in zip(bodies, ratios, strict=True)),
+                "about 2; 5 with 8 bodies or less",
+            )
+        )
+        panels.append(
+            Panel("bodies", "speed-up", tuple(curves), title=where, log_x=True, log_y=True)
+        )
+    return Outcome(tuple(findings), tuple(panels))
+
+
+def _figure_13(full: bool, progress: Progress) -> Outcome:
+    sizes = _sizes(full)
+    every = 1 if full else 5
+    solvers = available_solvers()
+    findings = []
+    panels = []
+    for (walls, size), _ in tracked([(w, s) for w in (True, False) for s in sizes], progress):
+        _run(size, walls, every)
+    bodies = 4.0 * np.array(sizes)
+    for key, label, paper in (
+        ("momentum_error", "mean momentum error (32)", {"SAP": "below its tolerance of 1e-5"}),
+        (
+            "complementarity_error",
+            "mean complementarity error (33)",
+            {"SAP": "round-off", "geodesic": "below its tolerance of 1e-5"},
+        ),
+    ):
+        curves = []
+        for walls in (True, False):
+            where = "with walls" if walls else "without walls"
+            for i, name in enumerate(solvers):
+                values = np.array([_mean(_run(size, walls, every)[key][:, i]) for size in sizes])
+                known = np.isfinite(values)
+                if not np.any(known):
+                    continue
+                style = "o-" if walls else "s--"
+                curves.append(Curve(f"{name}, {where}", bodies[known], values[known], style))
+                findings.append(
+                    Finding(
+                        f"{name}, {where}: {label}",
+                        f"{np.min(values[known]):.1e} to {np.max(values[known]):.1e}",
+                        paper.get(name, ""),
+                    )
+                )
+        panels.append(Panel("bodies", label, tuple(curves), log_x=True, log_y=True))
+    return Outcome(tuple(findings), tuple(panels))
+
+
+EXPERIMENTS = (
+    Experiment(
+        "sap-figure-9",
+        "SAP, figure 9",
+        "iterations and time per step of SAP and other solvers in the clutter of 40 bodies",
+        _figure_9,
+    ),
+    Experiment(
+        "sap-figure-12",
+        "SAP, figure 12",
+        "speed-up of SAP and of the geodesic method with the number of bodies",
+        _figure_12,
+    ),
+    Experiment(
+        "sap-figure-13",
+        "SAP, figure 13",
+        "mean errors of momentum and complementarity of the solvers",
+        _figure_13,
+    ),
+)

@@ -1,0 +1,206 @@
+"""Solvers side by side, on every step's convex problem of one simulation with SAP (VI-A)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from asperity.convex.reference import (
+    ReferenceProblem,
+    SizeLimitError,
+    Solution,
+    Tables,
+    errors_of,
+    read_problem,
+    solve_clarabel,
+    solve_geodesic,
+    solve_gurobi,
+    solve_newton,
+)
+from asperity.errors import SimulationError, Status
+from asperity.integrators import Sap
+from asperity.integrators.prepared import prepare_problem
+from asperity.simulator import Simulator
+
+__all__ = ["SOLVERS", "available_solvers", "compare_solvers"]
+
+Options = Mapping[str, Mapping[str, Any]]
+
+
+def _newton(problem: ReferenceProblem, tables: Tables, **options: Any) -> Solution:
+    return solve_newton(problem, tables, **options)
+
+
+def _geodesic(problem: ReferenceProblem, tables: Tables, **options: Any) -> Solution:
+    return solve_geodesic(problem, tables, **options)
+
+
+def _clarabel(problem: ReferenceProblem, tables: Tables, **options: Any) -> Solution:
+    return solve_clarabel(problem, **options)
+
+
+def _gurobi(problem: ReferenceProblem, tables: Tables, **options: Any) -> Solution:
+    return solve_gurobi(problem, **options)
+
+
+SOLVERS: dict[str, Callable[..., Solution]] = {
+    "SAP": _newton,
+    "geodesic": _geodesic,
+    "Clarabel": _clarabel,
+    "Gurobi": _gurobi,
+}
+"""Solvers by name."""
+
+_PACKAGES = {"Clarabel": "clarabel", "Gurobi": "gurobipy"}
+
+
+def available_solvers() -> tuple[str, ...]:
+    """Names of the solvers whose packages are installed."""
+    import importlib.util
+
+    return tuple(
+        name
+        for name in SOLVERS
+        if name not in _PACKAGES or importlib.util.find_spec(_PACKAGES[name]) is not None
+    )
+
+
+def compare_solvers(
+    model: Any,
+    sap: Sap,
+    duration: float,
+    solvers: Sequence[str] = ("SAP", "geodesic", "Clarabel"),
+    every: int = 1,
+    *,
+    options: Options | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> dict[str, np.ndarray]:
+    """Simulate with SAP, and let other solvers solve the very problems that it solves.
+
+    Parameters
+    ----------
+    model
+        Anything that `Simulator` takes. Its constraints may be contacts, equalities and limits.
+    sap : Sap
+        The integrator, whose solution the simulation follows.
+    duration : float
+        Simulated time [s].
+    solvers : sequence of str
+        Names from `SOLVERS`.
+    every : int
+        Compare at every so many-th step.
+    options : mapping, optional
+        Keyword arguments of a solver's function by the solver's name.
+    progress : callable, optional
+        Called with the share of the work that is done.
+
+    Returns
+    -------
+    dict of ndarray
+        For k compared steps and s solvers: ``time`` (k,), when the step begins [s], and
+        ``contacts`` (k,); ``iterations``, ``wall_time`` and ``cpu_time`` [s], ``momentum_error``
+        and ``complementarity_error`` (SAP, equations 32 and 33), ``distance`` to the solution of
+        SAP's solver in the norm of A, relative to its size, and ``converged`` (0 or 1), all (k, s).
+        NaN where a solver's licence did not allow the problem's size. Times are of solving, without
+        setting up.
+
+    Raises
+    ------
+    ValueError
+        If a solver is unknown, or a number is not positive.
+    ImportError
+        If a solver's package is missing.
+    SimulationError
+        If the simulation fails.
+    """
+    unknown = [name for name in solvers if name not in SOLVERS]
+    if unknown:
+        raise ValueError(f"solver {unknown[0]!r} is unknown; use one of {', '.join(SOLVERS)}.")
+    if not (np.isfinite(duration) and duration > 0.0):
+        raise ValueError(f"duration must be positive and finite, got {duration}.")
+    if every < 1:
+        raise ValueError(f"every must be at least 1, got {every}.")
+    simulator = Simulator(model, integrator=sap)
+    steps = max(1, round(duration / sap.time_step))
+    records: list[list[tuple[float, ...]]] = []
+    times: list[float] = []
+    contacts: list[int] = []
+    refused: dict[str, int] = {}
+    for step in range(steps):
+        if step % every == 0:
+            tables = prepare_problem(simulator.world, sap.time_step)
+            problem = read_problem(tables)
+            times.append(simulator.time)
+            contacts.append(problem.ncontact)
+            records.append(_compare(problem, tables, solvers, options or {}, refused))
+        report = simulator.step()
+        if not report.success:
+            raise SimulationError(f"{report.message} It ended at {report.time:.6g} s.")
+        if progress is not None:
+            progress((step + 1) / steps)
+    table = np.array(records, dtype=float).reshape(len(records), len(solvers), len(_QUANTITIES))
+    found = {"time": np.array(times), "contacts": np.array(contacts)}
+    return found | {name: table[:, :, i].copy() for i, name in enumerate(_QUANTITIES)}
+
+
+_QUANTITIES = (
+    "iterations",
+    "wall_time",
+    "cpu_time",
+    "momentum_error",
+    "complementarity_error",
+    "distance",
+    "converged",
+)
+
+
+def _compare(
+    problem: ReferenceProblem,
+    tables: Tables,
+    solvers: Sequence[str],
+    options: Options,
+    refused: dict[str, int],
+) -> list[tuple[float, ...]]:
+    """One row of numbers per solver; ``refused`` has the least number of contacts beyond a licence.
+
+    The velocities are as many in all steps, so the contacts make the size.
+    """
+    solutions: list[Solution | None] = []
+    for name in solvers:
+        if problem.ncontact >= refused.get(name, problem.ncontact + 1):
+            solutions.append(None)
+            continue
+        try:
+            solutions.append(SOLVERS[name](problem, tables, **options.get(name, {})))
+        except SizeLimitError:
+            refused[name] = problem.ncontact
+            solutions.append(None)
+    best = next((one for one in solutions if one is not None and one.solver == "SAP"), None)
+    if best is None:
+        best = solve_newton(problem, tables)
+    size = _norm(problem, best.velocity)
+    out = []
+    for one in solutions:
+        if one is None:
+            out.append((np.nan,) * len(_QUANTITIES))
+            continue
+        errors = errors_of(problem, one)
+        distance = _norm(problem, one.velocity - best.velocity)
+        out.append(
+            (
+                one.iterations,
+                one.wall_time,
+                one.cpu_time,
+                errors.momentum,
+                errors.complementarity,
+                distance / size if size > 0.0 else distance,
+                float(one.status == Status.SUCCESS),
+            )
+        )
+    return out
+
+
+def _norm(problem: ReferenceProblem, velocity: np.ndarray) -> float:
+    return float(np.sqrt(max(velocity @ (problem.matrix @ velocity), 0.0)))
