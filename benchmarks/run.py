@@ -108,7 +108,7 @@ def fixed(args: argparse.Namespace) -> Path:
 def sap(args: argparse.Namespace) -> Path:
     """SAP with the near-rigid clutter of its paper."""
     scenes = [f"sap-clutter-{n}{end}" for end in ("", "-open") for n in args.sap_bodies]
-    methods = args.methods or ["asperity:icf", "drake:sap", "mujoco:newton"]
+    methods = args.methods or ["asperity:sap", "drake:sap", "mujoco:newton"]
     jobs = _jobs(scenes, [{"time_step": 0.01}], methods, args.duration or 10.0)
     notes = f'{READING} {CHAOS} {MUJOCO_NOTE} "open" is without walls.'
     rows = collect(jobs, *_budget(args))
@@ -151,7 +151,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--accuracies", type=_floats, default=[1e-1, 1e-2, 1e-3, 1e-4, 1e-5])
     parser.add_argument("--kinds", type=_words, default=["soft", "hard"], help="clutter: which")
     parser.add_argument("--bodies", type=_ints, default=[1, 20, 40, 80], help="fixed: sizes")
-    parser.add_argument("--sap-bodies", type=_ints, default=[8, 40, 80], help="sap: sizes")
+    parser.add_argument("--sap-bodies", type=_ints, default=[8, 40, 80, 160], help="sap: sizes")
     parser.add_argument("--time-steps", type=_floats, default=[1e-2, 1e-3], help="fixed [s]")
     parser.add_argument("--duration", type=float, help="simulated time [s]")
     parser.add_argument("--repeat", type=int, default=5, help="rounds")
