@@ -159,6 +159,43 @@ def test_gurobi_is_left_out_where_its_licence_ends() -> None:
     assert np.all(found["distance"][known, 1] <= 0.05)
 
 
+def test_figures_of_the_paper(tmp_path, monkeypatch) -> None:
+    pytest.importorskip("clarabel")
+    from asperity.experiments import sap_solver_figures as figures
+
+    monkeypatch.setattr(figures, "DURATION", 0.3)
+    monkeypatch.setattr(figures, "BODIES_PER_COLUMN", 2)
+    monkeypatch.setattr(figures, "_SIZES", (1, 2))
+    monkeypatch.setattr(figures, "_RUNS", {})
+    names = []
+    for experiment in figures.EXPERIMENTS:
+        shares: list[float] = []
+        outcome = experiment.run(tmp_path, progress=shares.append)
+        names.append(experiment.name)
+        assert shares[-1] == 1.0
+        assert (tmp_path / f"{experiment.name}.csv").exists()
+        for panel in outcome.panels:
+            labels = " ".join(curve.label for curve in panel.curves)
+            assert "SAP" in labels
+            assert "geodesic" in labels
+            for curve in panel.curves:
+                assert not np.any(np.isinf(curve.y))
+        assert all("nan" not in finding.ours for finding in outcome.findings)
+    assert names == ["sap-figure-9", "sap-figure-12", "sap-figure-13"]
+    # The errors of figure 13: momentum below SAP's tolerance, complementarity to round-off.
+    momentum, complementarity = outcome.panels
+    assert np.all(momentum.curves[0].y < figures.TOLERANCE)
+    assert np.all(complementarity.curves[0].y < 1e-14)
+
+
+def test_figure_12_needs_another_solver(tmp_path, monkeypatch) -> None:
+    from asperity.experiments import sap_solver_figures as figures
+
+    monkeypatch.setattr(figures, "available_solvers", lambda: ("SAP", "geodesic"))
+    with pytest.raises(asp.ModelError, match="reference"):
+        figures.EXPERIMENTS[1].run(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
