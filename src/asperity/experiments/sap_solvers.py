@@ -101,8 +101,9 @@ def compare_solvers(
     dict of ndarray
         For k compared steps and s solvers: ``time`` (k,), when the step begins [s], and
         ``contacts`` (k,); ``iterations``, ``wall_time`` and ``cpu_time`` [s], ``momentum_error``
-        and ``complementarity_error`` (SAP, equations 32 and 33), ``distance`` to the solution of
-        SAP's solver in the norm of A, relative to its size, and ``converged`` (0 or 1), all (k, s).
+        and ``complementarity_error`` (SAP, equations 32 and 33), ``distance`` to the velocities
+        of SAP's solver in the norm of A, relative to their size or to the change that the impulses
+        made (things at rest have next to no velocity), and ``converged`` (0 or 1), all (k, s).
         NaN where a solver's licence did not allow the problem's size. Times are of solving, without
         setting up.
 
@@ -180,7 +181,8 @@ def _compare(
     best = next((one for one in solutions if one is not None and one.solver == "SAP"), None)
     if best is None:
         best = solve_newton(problem, tables)
-    size = _norm(problem, best.velocity)
+    change = _norm(problem, best.velocity - problem.free_velocity)
+    size = max(_norm(problem, best.velocity), change)
     out = []
     for one in solutions:
         if one is None:
