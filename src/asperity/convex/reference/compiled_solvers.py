@@ -12,7 +12,8 @@ from asperity.compiled import EntryPoint, Table
 from asperity.contact.constraint_set import EQUALITY
 from asperity.convex.newton import CONVERGED, NOT_CONVERGED, solve_problem
 from asperity.convex.problem import LONGEST_ITERATIONS
-from asperity.convex.reference.geodesic_kernel import GEODESIC, NO_UPPER_LIMIT, geodesic_kernel
+from asperity.convex.reference.geodesic_kernel import geodesic_kernel
+from asperity.convex.reference.geodesic_table import GEODESIC, NO_UPPER_LIMIT
 from asperity.convex.reference.problem import ReferenceProblem, Tables
 from asperity.convex.reference.solution import Solution
 from asperity.errors import Status

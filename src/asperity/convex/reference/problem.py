@@ -17,7 +17,7 @@ from scipy.sparse.linalg import spsolve
 from asperity.compiled import Table
 from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION
 from asperity.convex.problem import SAP
-from asperity.convex.reference.geodesic_kernel import NO_UPPER_LIMIT
+from asperity.convex.reference.geodesic_table import NO_UPPER_LIMIT
 from asperity.errors import AsperityError
 
 __all__ = ["ReferenceProblem", "Tables", "UnsupportedProblemError", "read_problem"]

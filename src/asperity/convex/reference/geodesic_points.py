@@ -1,0 +1,247 @@
+"""Points w of the geodesic interior-point method: start, curvatures, motion, result.
+
+See `asperity.convex.reference.geodesic_kernel`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import compiled
+from asperity.contact.constraint_set import EQUALITY
+from asperity.convex.potentials.sap import evaluate_sap
+from asperity.convex.problem import PROBLEM, SLIP_REGULARIZATION
+from asperity.convex.reference.geodesic_table import GEODESIC, HALF, limits_of_row
+
+__all__ = ["fill_frames", "fill_row_curvatures", "fill_solution", "move_points", "start_points"]
+
+# A limit's R is β²/(4π²) of its inverse mass, with β = 0.1, or little less.
+_ROW_MASS = 2.5e-4
+
+_problem = PROBLEM.get
+_g = GEODESIC.get
+
+
+@compiled
+def _near_path(y, m, c2):
+    """Of a complementary pair y = λ − c² s, the λ/√m that the central path has instead."""
+    root = np.sqrt(y * y + 4.0 * m * c2)
+    value = 0.5 * (y + root) if y > 0.0 else 2.0 * m * c2 / (root - y)
+    return value / np.sqrt(m)
+
+
+@compiled
+def start_points(problem, work, contact_range, row_range, warm):
+    """Fill w: of the guess, whose velocities are filled, or of nothing."""
+    friction = _problem(problem, "friction")
+    target = _problem(problem, "target")
+    kn = _problem(problem, "normal_gain")
+    kt = _problem(problem, "tangential_gain")
+    sigma = _problem(problem, "tolerance")[SLIP_REGULARIZATION]
+    v1 = _problem(problem, "v1")
+    v2 = _problem(problem, "v2")
+    vn = _problem(problem, "vn")
+    g1 = _problem(problem, "g1")
+    g2 = _problem(problem, "g2")
+    gn = _problem(problem, "gn")
+    point = _g(work, "point")
+    m = _g(work, "complementarity")
+    if warm:
+        evaluate_sap(problem, contact_range[0], contact_range[1])
+    for i in range(contact_range[0], contact_range[1]):
+        mu = friction[i]
+        c2 = sigma * kt[i]  # an estimate of the contact's mass
+        point[i, 0] = 0.0
+        point[i, 1] = 0.0
+        point[i, 2] = c2 if mu > 0.0 else np.sqrt(c2)
+        if not warm:
+            continue
+        slack = vn[i] - target[i] + gn[i] / kn[i]
+        if mu <= 0.0:
+            point[i, 2] = _near_path(gn[i] - c2 * slack, m, c2)
+            continue
+        y0 = mu * gn[i] - c2 * slack / mu
+        y1 = g1[i] - c2 * (v1[i] + g1[i] / kt[i])
+        y2 = g2[i] - c2 * (v2[i] + g2[i] / kt[i])
+        norm = np.sqrt(y1 * y1 + y2 * y2)
+        a = _near_path(y0 + norm, m, c2)
+        b = _near_path(y0 - norm, m, c2)
+        scale = 0.5 * (a - b) / norm if norm > 0.0 else 0.0
+        point[i, 0] = scale * y1
+        point[i, 1] = scale * y2
+        point[i, 2] = a * b
+    gain = _problem(problem, "row_gain")
+    u = _problem(problem, "row_u")
+    kind = _problem(problem, "row_kind")
+    row_point = _g(work, "row_point")
+    for i in range(row_range[0], row_range[1]):
+        if kind[i] == EQUALITY:
+            continue
+        c2 = _ROW_MASS * gain[i]
+        lower, upper, _ = limits_of_row(problem, i)
+        for side in range(2):
+            row_point[i, side] = np.sqrt(c2)
+            if warm:
+                gap = lower - u[i] if side == 0 else upper + u[i]
+                row_point[i, side] = _near_path((gain[i] if gap > 0.0 else c2) * gap, m, c2)
+
+
+@compiled
+def _curvature(large, small, mu, kn, kt):
+    """S in the plane of the two idempotents: 11, 22, 12."""
+    normal = 1.0 / (mu * mu * kn)
+    tangential = 1.0 / kt
+    p = 0.5 * (normal + tangential)
+    q = 0.5 * (normal - tangential)
+    a = large * large
+    b = small * small
+    d = 1.0 / (1.0 + p * (a + b) + normal * tangential * a * b)
+    return a * (1.0 + p * b) * d, b * (1.0 + p * a) * d, -q * a * b * d
+
+
+@compiled
+def fill_frames(problem, work, contact_range):
+    """Eigenvalues and axes of Q, and the curvatures S of the contacts."""
+    friction = _problem(problem, "friction")
+    kn = _problem(problem, "normal_gain")
+    kt = _problem(problem, "tangential_gain")
+    h11 = _problem(problem, "h11")
+    h12 = _problem(problem, "h12")
+    h22 = _problem(problem, "h22")
+    h1n = _problem(problem, "h1n")
+    h2n = _problem(problem, "h2n")
+    hnn = _problem(problem, "hnn")
+    point = _g(work, "point")
+    frame = _g(work, "frame")
+    for i in range(contact_range[0], contact_range[1]):
+        mu = friction[i]
+        if mu <= 0.0:
+            w = point[i, 2]
+            h11[i] = 0.0
+            h12[i] = 0.0
+            h22[i] = 0.0
+            h1n[i] = 0.0
+            h2n[i] = 0.0
+            hnn[i] = w * w / (1.0 + w * w / kn[i])
+            continue
+        x = point[i, 0]
+        y = point[i, 1]
+        norm = np.sqrt(x * x + y * y)
+        if norm > 0.0:
+            x /= norm
+            y /= norm
+        else:
+            x = 1.0
+            y = 0.0
+        large = norm + np.sqrt(norm * norm + point[i, 2])
+        small = point[i, 2] / large
+        frame[i, 0] = large
+        frame[i, 1] = small
+        frame[i, 2] = np.sqrt(point[i, 2])
+        frame[i, 3] = x
+        frame[i, 4] = y
+        a, b, c = _curvature(large, small, mu, kn[i], kt[i])
+        along = 0.5 * (a + b) - c
+        across = point[i, 2] / (1.0 + point[i, 2] / kt[i])
+        hnn[i] = (0.5 * (a + b) + c) / (mu * mu)
+        h1n[i] = 0.5 * (a - b) * x / mu
+        h2n[i] = 0.5 * (a - b) * y / mu
+        h11[i] = along * x * x + across * y * y
+        h12[i] = (along - across) * x * y
+        h22[i] = along * y * y + across * x * x
+
+
+@compiled
+def fill_row_curvatures(problem, work, row_range):
+    gain = _problem(problem, "row_gain")
+    kind = _problem(problem, "row_kind")
+    curvature = _problem(problem, "row_curvature")
+    row_point = _g(work, "row_point")
+    for i in range(row_range[0], row_range[1]):
+        if kind[i] == EQUALITY:
+            curvature[i] = gain[i]
+            continue
+        w = row_point[i, 0]
+        curvature[i] = w * w / (1.0 + w * w / gain[i])
+        if limits_of_row(problem, i)[2]:
+            w = row_point[i, 1]
+            curvature[i] += w * w / (1.0 + w * w / gain[i])
+
+
+@compiled
+def move_points(problem, work, contact_range, row_range, kappa, alpha):
+    """w ← Q exp(α d)."""
+    friction = _problem(problem, "friction")
+    kind = _problem(problem, "row_kind")
+    point = _g(work, "point")
+    frame = _g(work, "frame")
+    offset = _g(work, "offset")
+    slope = _g(work, "slope")
+    for i in range(contact_range[0], contact_range[1]):
+        a = alpha * (offset[i, 0] + kappa * slope[i, 0])
+        if friction[i] <= 0.0:
+            point[i, 2] *= np.exp(a)
+            continue
+        b = alpha * (offset[i, 1] + kappa * slope[i, 1])
+        c = alpha * (offset[i, 2] + kappa * slope[i, 2])
+        middle = HALF * (a + b)
+        radial = HALF * (a - b)
+        norm = np.sqrt(radial * radial + c * c)
+        even = np.exp(middle) * np.cosh(norm)
+        odd = np.exp(middle) * (np.sinh(norm) / norm if norm > 1e-9 else 1.0)
+        tangential = 0.5 * (
+            frame[i, 0] * (even + odd * radial) - frame[i, 1] * (even - odd * radial)
+        )
+        across = frame[i, 2] * odd * c
+        point[i, 0] = tangential * frame[i, 3] - across * frame[i, 4]
+        point[i, 1] = tangential * frame[i, 4] + across * frame[i, 3]
+        point[i, 2] *= np.exp(2.0 * middle)
+    row_point = _g(work, "row_point")
+    row_offset = _g(work, "row_offset")
+    row_slope = _g(work, "row_slope")
+    for i in range(row_range[0], row_range[1]):
+        if kind[i] != EQUALITY:
+            for side in range(2):
+                row_point[i, side] *= np.exp(
+                    alpha * (row_offset[i, side] + kappa * row_slope[i, side])
+                )
+
+
+@compiled
+def fill_solution(problem, work, contact_range, row_range, kappa):
+    """λ = Q(e + d)/κ, as impulses."""
+    friction = _problem(problem, "friction")
+    point = _g(work, "point")
+    frame = _g(work, "frame")
+    offset = _g(work, "offset")
+    slope = _g(work, "slope")
+    impulse = _g(work, "impulse")
+    for i in range(contact_range[0], contact_range[1]):
+        a = offset[i, 0] + kappa * slope[i, 0]
+        if friction[i] <= 0.0:
+            impulse[i, 0] = 0.0
+            impulse[i, 1] = 0.0
+            impulse[i, 2] = point[i, 2] * (1.0 + a) / kappa
+            continue
+        a = HALF * frame[i, 0] * (HALF + a) / kappa
+        b = HALF * frame[i, 1] * (HALF + offset[i, 1] + kappa * slope[i, 1]) / kappa
+        c = frame[i, 2] * (offset[i, 2] + kappa * slope[i, 2]) / kappa
+        impulse[i, 0] = (a - b) * frame[i, 3] - c * frame[i, 4]
+        impulse[i, 1] = (a - b) * frame[i, 4] + c * frame[i, 3]
+        impulse[i, 2] = (a + b) / friction[i]
+    gain = _problem(problem, "row_gain")
+    kind = _problem(problem, "row_kind")
+    target = _problem(problem, "row_target")
+    row_point = _g(work, "row_point")
+    row_offset = _g(work, "row_offset")
+    row_slope = _g(work, "row_slope")
+    row_impulse = _g(work, "row_impulse")
+    # An equality's impulse needs the row's velocity: the caller fills it into ``row_u``.
+    u = _problem(problem, "row_u")
+    for i in range(row_range[0], row_range[1]):
+        if kind[i] == EQUALITY:
+            row_impulse[i, 0] = gain[i] * (target[i] - u[i])
+            continue
+        for side in range(2):
+            d = row_offset[i, side] + kappa * row_slope[i, side]
+            row_impulse[i, side] = row_point[i, side] * (1.0 + d) / kappa

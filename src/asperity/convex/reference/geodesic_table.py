@@ -1,0 +1,54 @@
+"""Memory of the geodesic interior-point method; see `asperity.convex.reference.geodesic_kernel`."""
+
+from __future__ import annotations
+
+from asperity.compiled import Layout, compiled
+from asperity.convex.problem import PROBLEM
+
+__all__ = ["GEODESIC", "HALF", "LARGEST", "NO_UPPER_LIMIT", "limits_of_row"]
+
+NO_UPPER_LIMIT = 1e15
+"""Velocity [m/s or rad/s] beyond which a row's upper limit stands for none."""
+
+HALF = 0.7071067811865476
+"""√½."""
+
+LARGEST = 1.7976931348623157e308
+"""Above which a number is not finite."""
+
+GEODESIC = Layout(
+    "geodesic interior-point method",
+    # per contact, sorted by island
+    point="f8[:,:]",  # w: tangential part, determinant (w itself where there is no friction)
+    frame="f8[:,:]",  # λ_1, λ_2, λ_3, t
+    offset="f8[:,:]",  # d at κ = 0, in the frame of w
+    slope="f8[:,:]",  # dd/dκ
+    # per row: lower and upper limit
+    row_point="f8[:,:]",
+    row_offset="f8[:,:]",
+    row_slope="f8[:,:]",
+    # u = first + κ second, as long as the problem's vectors
+    first="f8[:]",
+    second="f8[:]",
+    # out
+    velocity="f8[:]",
+    impulse="f8[:,:]",
+    row_impulse="f8[:,:]",  # of the lower and of the upper limit; of an equality, the first
+    # largest m [J], iterations allowed, 1 for a warm start
+    complementarity="f8",
+    max_iterations="i8",
+    warm="i8",
+    # out: iterations of all islands, of the one that took most
+    iterations="i8[:]",
+)
+
+_problem = PROBLEM.get
+
+
+@compiled
+def limits_of_row(problem, i):
+    """(v̂ of the lower limit in terms of u, v̂ of the upper one in terms of −u, has an upper one)."""
+    target = _problem(problem, "row_target")[i]
+    upper = _problem(problem, "row_upper")[i]
+    shift = _problem(problem, "row_lower")[i] / _problem(problem, "row_gain")[i]
+    return target - shift, shift - upper, upper < NO_UPPER_LIMIT
