@@ -19,9 +19,20 @@ import asperity as asp
 from asperity.compiled import compiled
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import ITERATIONS, PROBLEM
-from asperity.integrators.icf import icf_method, velocities_at
+from asperity.integrators.icf import ensure_evaluated, icf_method, velocities_at
+from asperity.integrators.missed_contacts import (
+    passed_before_sample,
+    step_without_missed_contacts,
+)
 from asperity.integrators.stepping import next_step_size
-from asperity.integrators.world import HAS_GUESS, NON_FINITE, NOT_CONVERGED, OK, WORLD
+from asperity.integrators.world import (
+    GEOM_SAMPLE,
+    HAS_GUESS,
+    NON_FINITE,
+    NOT_CONVERGED,
+    OK,
+    WORLD,
+)
 from asperity.plant.layouts import PLANT, STATE, TIME
 from asperity.plant.trees import velocity_to_solver
 
@@ -235,13 +246,31 @@ class _Steps:
         table.qpos[:] = qpos
         table.qvel[:] += change
 
-    def accept(self, time):
-        now, new = self.world.current.table, self.world.following.table
+    def accept(self, time, step, accuracy):
+        """Make the step final unless it has missed a contact; returns the step to try instead."""
+        world = self.world
+        table = world.table
+        table.ints[GEOM_SAMPLE] = world.half.table.address
+        if passed_before_sample(table.address):
+            return 0.5 * step
+        now, new = world.current.table, world.following.table
+        before = [*(now.values[name].copy() for name in ("qpos", "qvel", "act")), now.reals[TIME]]
         now.qpos[:] = new.qpos
         now.qvel[:] = new.qvel
         now.act[:] = new.act
         now.reals[TIME] = time
         now.ints[0] = 0
+        while True:
+            code = ensure_evaluated(table.address, now.address)
+            if code == OK or not world.grow(code):
+                break
+        if code != OK:
+            raise RuntimeError(f"an evaluation failed with code {code}")
+        shorter = step_without_missed_contacts(table.address, step, accuracy)
+        if shorter != step:
+            now.qpos[:], now.qvel[:], now.act[:], now.reals[TIME] = before
+            now.ints[0] = 0
+        return shorter
 
 
 def run(
@@ -280,11 +309,13 @@ def run(
                 h, time = remaining, end
             error, agree = steps.attempt(h, norm)
             new = next_step_size(h, error, accuracy, order)
+            shorter = 0.0
             if error <= accuracy:
                 if norm.extrapolated and agree:
                     steps.extrapolate()
                     outcome.extrapolations += 1
-                steps.accept(time)
+                shorter = steps.accept(time, h, accuracy)
+            if shorter == h:
                 outcome.steps += 1
                 times.append(time)
                 positions.append(table.qpos.copy())
@@ -293,7 +324,7 @@ def run(
                     following = min(new, max_step)
             else:
                 outcome.rejections += 1
-                following = new
+                following = shorter or new
                 if h < 1e-12:
                     status = "step too small"
             if outcome.steps + outcome.rejections >= max_attempts:

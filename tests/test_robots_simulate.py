@@ -124,8 +124,12 @@ def test_five_seconds_on_the_floor(entry: Robot) -> None:
     # Links that touch each other start apart, and stay so but for impacts.
     assert at_start < 1e-3
     assert deepest < 2e-2 + sunk
-    # Whatever can touch something has come to rest, or nearly.
-    assert np.abs(sim.data.qvel[_touching_dofs(model)]).max() < 2.0
+    # Whatever can touch something has come to rest, or nearly: fingers without damping, of 0.02 g m²
+    # and less, may still swing.
+    inertia = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, sim.data, inertia)
+    moving = 0.5 * np.diag(inertia) * sim.data.qvel**2 > 1e-3
+    assert np.abs(sim.data.qvel[_touching_dofs(model) & moving]).max(initial=0.0) < 2.0
     if model.nu == 0 or np.all(model.actuator_biastype == mujoco.mjtBias.mjBIAS_NONE):
         # Nothing drives the robot: energy goes away, but for what contacts give back at 1/d and
         # the first-order error of swinging limbs, some percent of what gravity has turned over.

@@ -32,7 +32,14 @@ from asperity.integrators.icf import (
     minimise,
     prepare_potentials,
 )
-from asperity.integrators.world import HAS_ERROR, NON_FINITE, NOT_CONVERGED, OK, WORLD
+from asperity.integrators.world import (
+    HAS_ERROR,
+    HAS_GUESS,
+    NON_FINITE,
+    NOT_CONVERGED,
+    OK,
+    WORLD,
+)
 from asperity.plant.layouts import PLANT, STATE
 from asperity.plant.trees import add_mass, velocity_from_solver, velocity_to_solver
 
@@ -294,6 +301,9 @@ def theta_solution(world, state, _target, step):
     if code != OK:
         return code
     prepare_potentials(problem, state, step)
+    # An extrapolated guess may satisfy the criterion at once; from the state's own velocity what is
+    # exact, such as energy without friction, stays exact.
+    _world(world, "ints")[HAS_GUESS] = 0
     return minimise(world, state)
 
 
