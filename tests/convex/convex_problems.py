@@ -200,10 +200,12 @@ class Case:
         c = self.contacts
         out = np.zeros((self.ncontact, 3, self.problem.nv))
         for i in range(self.ncontact):
-            for side, sign, jacobian in ((0, -1.0, c.jacobian_a), (1, 1.0, c.jacobian_b)):
+            frame = c.frame[i].reshape(3, 3)
+            for side, sign, arm in ((0, -1.0, c.arm_a), (1, 1.0, c.arm_b)):
                 link = c.link[i, side]
                 if link >= 0:
-                    out[i] += sign * jacobian[i] @ self.link_columns(link)
+                    jacobian = np.hstack([np.cross(arm[i], frame), frame])
+                    out[i] += sign * jacobian @ self.link_columns(link)
         return out
 
     def link_columns(self, link: int) -> np.ndarray:
@@ -371,11 +373,9 @@ def _random_contact(
     frame = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     c.frame[i] = frame.ravel()
     point = 0.3 * rng.standard_normal(3)
-    for tree, arm, jacobian in ((a, c.arm_a, c.jacobian_a), (b, c.arm_b, c.jacobian_b)):
+    for tree, arm in ((a, c.arm_a), (b, c.arm_b)):
         # Where the tree's centre of mass is: the same for all its contacts.
         arm[i] = point - 0.2 * np.array([np.cos(tree), np.sin(tree), 0.3 * tree])
-        jacobian[i, :, :3] = np.cross(arm[i], frame)
-        jacobian[i, :, 3:] = frame
     c.signed_distance[i] = rng.uniform(-3e-3, 1e-3)
     c.stiffness[i] = 10.0 ** rng.uniform(3, 5)
     c.dissipation[i] = rng.uniform(0.0, 1.0)

@@ -13,7 +13,8 @@ from asperity.convex.problem import new_problem
 from asperity.plant.evaluate import evaluate
 from asperity.plant.layouts import EVALUATED
 from asperity.plant.materials import ContactParameters
-from asperity.plant.plant import Plant, State
+from asperity.plant.plant import Plant
+from asperity.plant.state import State
 from asperity.plant.trees import velocity_from_solver
 
 _LEG = """

@@ -177,8 +177,6 @@ def copy_into(target: Case, source: Case, tree: int, contact: int, row: int) -> 
         "frame",
         "arm_a",
         "arm_b",
-        "jacobian_a",
-        "jacobian_b",
         "signed_distance",
         "stiffness",
         "dissipation",

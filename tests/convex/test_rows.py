@@ -238,7 +238,8 @@ def test_actuator_keeps_its_limits_and_is_convex(
 @given(
     kind=st.sampled_from([EQUALITY, LIMIT, FRICTION]),
     position=st.floats(-0.1, 0.1),
-    loss=st.floats(0.0, 100.0),
+    # No friction, or one whose costs keep all their digits: subnormal numbers do not.
+    loss=st.just(0.0) | st.floats(1e-200, 100.0),
     tolerance=st.floats(-6, -1).map(lambda x: 10.0**x),
     inverse_mass=st.floats(-3, 3).map(lambda x: 10.0**x),
     a=finite,

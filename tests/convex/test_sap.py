@@ -324,8 +324,6 @@ def duplicate_contacts(case: Case) -> None:
         "frame",
         "arm_a",
         "arm_b",
-        "jacobian_a",
-        "jacobian_b",
         "signed_distance",
         "stiffness",
         "dynamic_friction",

@@ -11,12 +11,12 @@ Bodies appear as *links*: a moving body that touches something. A link's spatial
 (angular, linear) in world axes, the linear part taken at the centre of mass of the link's kinematic
 tree (the reference point of MuJoCo's ``cdof``). With it the contact velocity is
 
-    v_c = jacobian_b · V_b − jacobian_a · V_a + surface_velocity,
+    v_c = R ((v_b + ω_b × arm_b) − (v_a + ω_a × arm_a)) + surface_velocity,
 
-where a side that is fixed to the world has link −1 and no term. With the contact's axes as rows of
-a rotation R and the arm r of a side, its Jacobian is ``R (−[r]×, 1)``. A link belongs to a tree. If
-the tree is *spatial* (one free body), its solver velocity is V itself; otherwise V is the sum over
-the degrees of freedom between the link and the world,
+with the contact's axes as the rows of R, so that a side's Jacobian is ``R (−[arm]×, 1)``. A side
+that is fixed to the world has link −1 and no term. A link belongs to a tree. If the tree is
+*spatial* (one free body), its solver velocity is V itself; otherwise V is the sum over the degrees
+of freedom between the link and the world,
 ``V = Σ chain_column[i] · v[chain_dof[i]]``.
 """
 
@@ -42,8 +42,6 @@ CONTACT_SET = Layout(
     chain_column="f8[:,:]",  # (angular, linear)
     # one row per contact
     link="i8[:,:]",  # A, B; −1 for a body fixed to the world
-    jacobian_a="f8[:,:,:]",  # rows t1, t2, n against (angular, linear) of A
-    jacobian_b="f8[:,:,:]",
     arm_a="f8[:,:]",  # from the centre of mass of A's tree to the contact point, world axes [m]
     arm_b="f8[:,:]",
     signed_distance="f8[:]",  # [m]
@@ -79,8 +77,6 @@ def new_contact_set(contacts: int, links: int, chain: int) -> Table:
         chain_dof=np.zeros(chain, np.int64),
         chain_column=np.zeros((chain, 6)),
         link=np.zeros((contacts, 2), np.int64),
-        jacobian_a=np.zeros((contacts, 3, 6)),
-        jacobian_b=np.zeros((contacts, 3, 6)),
         arm_a=np.zeros((contacts, 3)),
         arm_b=np.zeros((contacts, 3)),
         signed_distance=np.zeros(contacts),

@@ -117,28 +117,43 @@ def _link_mobility(problem, contacts, link, other, mobility, which):
 
 
 @compiled
-def _add_block(left, right, c, mobility, which, sign, out):
-    """out += sign · left Λ rightᵀ for the 3 × 6 Jacobians of one contact."""
+def _fill_jacobian(frame, arm, c, out, side):
+    """out[side] = R (−[r]×, 1), the 3 × 6 Jacobian of one side of a contact."""
+    for i in range(3):
+        x = frame[c, 3 * i]
+        y = frame[c, 3 * i + 1]
+        z = frame[c, 3 * i + 2]
+        out[side, i, 0] = arm[c, 1] * z - arm[c, 2] * y
+        out[side, i, 1] = arm[c, 2] * x - arm[c, 0] * z
+        out[side, i, 2] = arm[c, 0] * y - arm[c, 1] * x
+        out[side, i, 3] = x
+        out[side, i, 4] = y
+        out[side, i, 5] = z
+
+
+@compiled
+def _add_block(jacobian, left, right, mobility, which, sign, out):
+    """out += sign · J_left Λ J_rightᵀ for the sides of one contact."""
     for i in range(3):
         for k in range(6):
             value = 0.0
             for m in range(6):
-                value += left[c, i, m] * mobility[which, 6 * m + k]
+                value += jacobian[left, i, m] * mobility[which, 6 * m + k]
             value *= sign
             for j in range(3):
-                out[i, j] += value * right[c, j, k]
+                out[i, j] += value * jacobian[right, j, k]
 
 
 @compiled
-def _add_decoupled(jacobian, c, factor, block, out):
+def _add_decoupled(jacobian, side, factor, block, out):
     """The same for a free body with a diagonal of blocks; the contact's axes are orthonormal."""
     for i in range(3):
         for k in range(3):
             value = 0.0
             for m in range(3):
-                value += jacobian[c, i, m] * factor[block + 6 * m + k]
+                value += jacobian[side, i, m] * factor[block + 6 * m + k]
             for j in range(3):
-                out[i, j] += value * jacobian[c, j, k]
+                out[i, j] += value * jacobian[side, j, k]
         out[i, i] += factor[block + 21]
 
 
@@ -168,8 +183,10 @@ def fill_inverse_masses(problem, contacts, ncontact, out):
     block_start = _problem(problem, "block_start")
     link = _contacts(contacts, "link")
     link_tree = _contacts(contacts, "link_tree")
-    jacobian_a = _contacts(contacts, "jacobian_a")
-    jacobian_b = _contacts(contacts, "jacobian_b")
+    frame = _contacts(contacts, "frame")
+    arm_a = _contacts(contacts, "arm_a")
+    arm_b = _contacts(contacts, "arm_b")
+    jacobian = _problem(problem, "jacobian")
     factor_island = _problem(problem, "factor_island")
     for tree in range(_problem(problem, "ntree")):
         mark[tree] = _UNTOUCHED
@@ -200,17 +217,19 @@ def fill_inverse_masses(problem, contacts, ncontact, out):
             for k in range(3):
                 w[j, k] = 0.0
         if a >= 0:
+            _fill_jacobian(frame, arm_a, c, jacobian, 0)
             if mark[tree_a] == _DECOUPLED:
-                _add_decoupled(jacobian_a, c, factor, block_start[tree_a], w)
+                _add_decoupled(jacobian, 0, factor, block_start[tree_a], w)
             else:
-                _add_block(jacobian_a, jacobian_a, c, mobility, 0, 1.0, w)
+                _add_block(jacobian, 0, 0, mobility, 0, 1.0, w)
         if b >= 0:
+            _fill_jacobian(frame, arm_b, c, jacobian, 1)
             if mark[tree_b] == _DECOUPLED:
-                _add_decoupled(jacobian_b, c, factor, block_start[tree_b], w)
+                _add_decoupled(jacobian, 1, factor, block_start[tree_b], w)
             else:
-                _add_block(jacobian_b, jacobian_b, c, mobility, 1, 1.0, w)
+                _add_block(jacobian, 1, 1, mobility, 1, 1.0, w)
         if same and mark[tree_a] == _FACTORIZED:
-            _add_block(jacobian_a, jacobian_b, c, mobility, 2, -2.0, w)
+            _add_block(jacobian, 0, 1, mobility, 2, -2.0, w)
         total = 0.0
         for j in range(3):
             for k in range(3):

@@ -178,6 +178,7 @@ PROBLEM = Layout(
     direction_product="f8[:]",  # A p
     patch="f8[:,:]",
     projection="f8[:,:]",
+    jacobian="f8[:,:,:]",  # of both sides of one contact
     # the island at hand: trees, contacts and rows (first and last of each)
     island="i8[:]",
     search="f8[:]",  # line search: smooth slope and curvature, cost at 0; step length; slope at 0
@@ -254,6 +255,7 @@ def new_problem(
         direction_product=np.zeros(nv),
         patch=np.zeros((3, 36)),
         projection=np.zeros((6, largest)),
+        jacobian=np.zeros((2, 3, 6)),
         island=np.zeros(6, np.int64),
         search=np.zeros(5),
         tolerance=np.array([1e-8, 1e-2, 1e-3, 1e-14, 1.0]),

@@ -18,7 +18,8 @@ from asperity.convex.newton import install_solver, solve_problem
 from asperity.convex.problem import grow_contacts, grow_factor, grow_rows, new_problem
 from asperity.plant import layouts
 from asperity.plant.evaluate import evaluate, evaluate_smooth
-from asperity.plant.plant import Plant, State
+from asperity.plant.plant import Plant
+from asperity.plant.state import State
 
 __all__ = [
     "ACCURACY",

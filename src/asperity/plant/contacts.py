@@ -68,51 +68,39 @@ def _link_of(plant, state, contacts, body):
 
 
 @compiled
-def _jacobian(com, root, point, frame, c, arm, out):
-    """The arm r, and rows (r × e, e) for the axes t1, t2, n."""
-    rx = point[c, 0] - com[root, 0]
-    ry = point[c, 1] - com[root, 1]
-    rz = point[c, 2] - com[root, 2]
-    arm[c, 0] = rx
-    arm[c, 1] = ry
-    arm[c, 2] = rz
-    for i in range(3):
-        ex = frame[c, 3 * i]
-        ey = frame[c, 3 * i + 1]
-        ez = frame[c, 3 * i + 2]
-        out[c, i, 0] = ry * ez - rz * ey
-        out[c, i, 1] = rz * ex - rx * ez
-        out[c, i, 2] = rx * ey - ry * ex
-        out[c, i, 3] = ex
-        out[c, i, 4] = ey
-        out[c, i, 5] = ez
+def _set_arm(com, root, point, c, arm):
+    for a in range(3):
+        arm[c, a] = point[c, a] - com[root, a]
 
 
 @compiled
-def _inverse_mass(plant, state, contacts, link, jacobian, c):
-    """One side's part of the mean diagonal of J diag(M)⁻¹ Jᵀ."""
+def _inverse_mass(plant, state, contacts, link, arm, c):
+    """One side's part of the mean diagonal of J diag(M)⁻¹ Jᵀ.
+
+    The contact's axes are orthonormal, so the squares of a column of J add up to that of the
+    velocity v + ω × r of the contact point.
+    """
     inverse = _state(state, "mass_inverse_diagonal")
     tree = _contacts(contacts, "link_tree")[link]
+    x = arm[c, 0]
+    y = arm[c, 1]
+    z = arm[c, 2]
     total = 0.0
     if _plant(plant, "tree_spatial")[tree]:
         start = _plant(plant, "tree_start")[tree]
-        for k in range(6):
-            square = 0.0
-            for i in range(3):
-                square += jacobian[c, i, k] * jacobian[c, i, k]
-            total += square * inverse[start + k]
+        total += (y * y + z * z) * inverse[start]
+        total += (x * x + z * z) * inverse[start + 1]
+        total += (x * x + y * y) * inverse[start + 2]
+        total += inverse[start + 3] + inverse[start + 4] + inverse[start + 5]
     else:
         dof = _contacts(contacts, "chain_dof")
         column = _contacts(contacts, "chain_column")
         start = _contacts(contacts, "link_start")[link]
         for e in range(start, start + _contacts(contacts, "link_size")[link]):
-            square = 0.0
-            for i in range(3):
-                value = 0.0
-                for k in range(6):
-                    value += jacobian[c, i, k] * column[e, k]
-                square += value * value
-            total += square * inverse[dof[e]]
+            u = column[e, 3] + column[e, 1] * z - column[e, 2] * y
+            v = column[e, 4] + column[e, 2] * x - column[e, 0] * z
+            w = column[e, 5] + column[e, 0] * y - column[e, 1] * x
+            total += (u * u + v * v + w * w) * inverse[dof[e]]
     return total / 3.0
 
 
@@ -135,8 +123,6 @@ def read_contacts(plant, state):
     relaxation_time = _contacts(contacts, "relaxation_time")
     inverse_mass = _contacts(contacts, "inverse_mass")
     surface_velocity = _contacts(contacts, "surface_velocity")
-    jacobian_a = _contacts(contacts, "jacobian_a")
-    jacobian_b = _contacts(contacts, "jacobian_b")
     arm_a = _contacts(contacts, "arm_a")
     arm_b = _contacts(contacts, "arm_b")
     geom_body = _plant(plant, "geom_body")
@@ -231,11 +217,11 @@ def read_contacts(plant, state):
         surface_velocity[c, 1] = load_double(surface + 8)
         inverse_mass[c] = 0.0
         if link_a >= 0:
-            _jacobian(com, body_root[body_a], point, frame, c, arm_a, jacobian_a)
-            inverse_mass[c] += _inverse_mass(plant, state, contacts, link_a, jacobian_a, c)
+            _set_arm(com, body_root[body_a], point, c, arm_a)
+            inverse_mass[c] += _inverse_mass(plant, state, contacts, link_a, arm_a, c)
         if link_b >= 0:
-            _jacobian(com, body_root[body_b], point, frame, c, arm_b, jacobian_b)
-            inverse_mass[c] += _inverse_mass(plant, state, contacts, link_b, jacobian_b, c)
+            _set_arm(com, body_root[body_b], point, c, arm_b)
+            inverse_mass[c] += _inverse_mass(plant, state, contacts, link_b, arm_b, c)
         c += 1
     counts[COUNT_CONTACTS] = c
     return EVALUATED

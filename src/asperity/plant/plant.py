@@ -17,7 +17,7 @@ from asperity.plant.servos import set_activations, set_servos
 from asperity.plant.state import State
 from asperity.plant.sweep import colliding_geoms, inner_radii
 
-__all__ = ["Plant", "State"]
+__all__ = ["Plant"]
 
 _FUNCTIONS = {
     "kinematics": "mj_kinematics",

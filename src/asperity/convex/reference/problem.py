@@ -214,7 +214,9 @@ def _contact_jacobian(problem: Table, contacts: Table) -> sp.csr_array:
     row_index: list[np.ndarray] = []
     column_index: list[np.ndarray] = []
     six = np.arange(6)
-    for side, sign, jacobian in ((0, -1.0, contacts.jacobian_a), (1, 1.0, contacts.jacobian_b)):
+    frame = contacts.frame[:count].reshape(count, 3, 3)
+    for side, sign, arm in ((0, -1.0, contacts.arm_a), (1, 1.0, contacts.arm_b)):
+        jacobian = np.concatenate([np.cross(arm[:count, None], frame), frame], axis=2)
         for link in np.unique(contacts.link[:count, side]):
             if link < 0:
                 continue
