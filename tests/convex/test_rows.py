@@ -262,7 +262,7 @@ def test_other_rows_are_convex(kind, position, loss, tolerance, inverse_mass, a,
         # The pull never takes more than twice what it can have given.
         assert row.impulse(a) * inverse_mass >= 2 * position / LIMIT_RECOVERY * (1 + 1e-14)
     if kind == FRICTION:
-        assert abs(row.impulse(a)) <= step * loss
+        assert abs(row.impulse(a)) <= step * loss * (1 + 1e-15)  # a few roundings
         assert row.impulse(a) * a <= 0.0
 
 
