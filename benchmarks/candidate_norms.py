@@ -20,19 +20,12 @@ from asperity.compiled import compiled
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import ITERATIONS, PROBLEM
 from asperity.integrators.icf import ensure_evaluated, icf_method, velocities_at
+from asperity.integrators.layout import GEOM_SAMPLE, HAS_GUESS, NON_FINITE, NOT_CONVERGED, OK, WORLD
 from asperity.integrators.missed_contacts import (
     passed_before_sample,
     step_without_missed_contacts,
 )
 from asperity.integrators.stepping import next_step_size
-from asperity.integrators.world import (
-    GEOM_SAMPLE,
-    HAS_GUESS,
-    NON_FINITE,
-    NOT_CONVERGED,
-    OK,
-    WORLD,
-)
 from asperity.plant.layouts import PLANT, STATE, TIME
 from asperity.plant.trees import velocity_to_solver
 

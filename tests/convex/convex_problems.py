@@ -33,6 +33,7 @@ from asperity.convex.kinematics import (
 )
 from asperity.convex.newton import install_solver, solve_problem
 from asperity.convex.potentials.contacts import evaluate_contacts, prepare_contacts
+from asperity.convex.potentials.laws import LAGGED_LAW, install_law
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
 from asperity.convex.problem import LAGGED, grow_factor, new_problem
 
@@ -277,6 +278,7 @@ def empty_case(
         max_iterations=max_iterations,
     )
     install_solver(problem)
+    install_law(problem, LAGGED_LAW)
     return Case(
         problem, new_contact_set(contacts, links, max(chain, 1)), new_constraint_set(rows, entries)
     )

@@ -9,6 +9,7 @@ import numpy as np
 from convex_problems import Case, call
 
 from asperity.convex.newton import install_solver
+from asperity.convex.potentials.laws import LAGGED_LAW, install_law
 from asperity.convex.problem import new_problem
 from asperity.plant.evaluate import evaluate
 from asperity.plant.layouts import EVALUATED
@@ -166,6 +167,7 @@ def load(text: str = MODEL, *, seed: int | None = 0, **contact: float) -> Mujoco
         rows=len(state.rows.kind),
     )
     install_solver(problem)
+    install_law(problem, LAGGED_LAW)
     case = MujocoCase(problem, state.contacts, state.rows, plant, state)
     reevaluate(case)
     return case

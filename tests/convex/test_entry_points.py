@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import importlib.util
+import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,17 +16,22 @@ import numpy as np
 import pytest
 from numba import types
 
-from asperity.compiled import EntryPoint, decorators, entry_point
+from asperity.compiled import EntryPoint, decorators, entry_point, sources
+from asperity.compiled.compilation import compile_kernels
 from asperity.errors import AsperityError
 from asperity.plant import native
 
 SOURCE = """
 from numba import types
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import compiled, compiled_loop, entry_point
 
 @compiled
 def twice(x):
     return 2.0 * x
+
+@compiled_loop(types.float64(types.float64))
+def thrice(x):
+    return 3.0 * x
 
 @entry_point(types.int64(types.int64, types.int64))
 def add(a, b):
@@ -93,46 +99,112 @@ def test_decorator_does_not_compile() -> None:
 def test_cache_serves_as_long_as_the_stamp_is_the_same(
     monkeypatch: pytest.MonkeyPatch, private_cache: Path
 ) -> None:
-    def hits() -> tuple[bool, bool]:
+    def hits() -> tuple[bool, bool, bool]:
         module = load_module(private_cache)
+        loaded = module.thrice.load()
         _ = module.add.address
         assert module.twice(1.5) == 3.0
-        return module.add.was_cached, sum(module.twice.stats.cache_hits.values()) > 0
+        assert module.thrice(1.5) == 4.5
+        return module.add.was_cached, sum(module.twice.stats.cache_hits.values()) > 0, loaded
 
-    assert hits() == (False, False)
-    assert hits() == (True, True)
-    monkeypatch.setattr(decorators, "_STAMP", "another source somewhere in the package")
-    assert hits() == (False, False)
-    assert hits() == (True, True)
+    assert hits() == (False, False, False)
+    assert hits() == (True, True, True)
+    monkeypatch.setattr(decorators, "source_stamp", lambda file: "another source")
+    assert hits() == (False, False, False)
+    assert hits() == (True, True, True)
 
 
-def test_stamp_follows_every_compiled_source(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_kernels_are_compiled_by_other_processes(
+    monkeypatch: pytest.MonkeyPatch, private_cache: Path
 ) -> None:
-    package = tmp_path / "package"
-    (package / "compiled").mkdir(parents=True)
-    (package / "plant").mkdir()
-    monkeypatch.setattr(decorators, "__file__", str(package / "compiled" / "decorators.py"))
-    kernel = package / "plant" / "kernel.py"
-    other = package / "plant" / "command_line.py"
-    kernel.write_text("from asperity.compiled import compiled\n")
-    other.write_text("import argparse\n")
-    stamps = [decorators._package_stamp()]
+    (private_cache / "kernels_of_a_test.py").write_text(SOURCE)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(private_cache / "cache"))
+    monkeypatch.syspath_prepend(str(private_cache))
+    module = importlib.import_module("kernels_of_a_test")
+    assert not module.add.load()
+    compile_kernels((module.add, module.thrice))
+    assert module.add.was_cached
+    assert module.thrice(1.5) == 4.5
+    # Numba counts what it found on disk.
+    assert sum(module.thrice._dispatcher.stats.cache_hits.values()) > 0
 
-    def stamp_changes(change: Callable[[], object]) -> bool:
-        change()
-        stamps.append(decorators._package_stamp())
-        return stamps[-1] not in stamps[:-1]
 
-    assert not stamp_changes(lambda: None)
-    assert stamp_changes(lambda: kernel.write_text(kernel.read_text() + "x = 1\n"))
-    assert stamp_changes(lambda: kernel.rename(package / "plant" / "renamed.py"))
-    assert stamp_changes(
-        lambda: (package / "new.py").write_text("from asperity.compiled import Layout\n")
-    )
-    # What compiles nothing costs nobody a recompilation.
-    assert not stamp_changes(lambda: other.write_text("import sys\n"))
-    assert stamp_changes(lambda: monkeypatch.setattr(decorators, "_mujoco_version", lambda: "9.9"))
+def test_kernels_are_compiled_without_other_processes(
+    monkeypatch: pytest.MonkeyPatch, private_cache: Path
+) -> None:
+    def refuse(*_args: Any, **_kwargs: Any) -> None:
+        raise OSError("no processes here")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    module = load_module(private_cache)
+    compile_kernels((module.add, module.thrice))
+    assert not module.add.was_cached
+    assert module.thrice(1.5) == 4.5
+
+
+@pytest.fixture
+def package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A small package in the place of Asperity's."""
+    root = tmp_path / "package"
+    files = {
+        "compiled/decorators.py": "",
+        "plant/__init__.py": "",
+        "plant/layouts.py": "from asperity.compiled.decorators import x\n",
+        "plant/kernel.py": "from asperity.plant import (\n    layouts,\n    other,\n)\n",
+        "plant/trees.py": "import asperity.plant.kernel\n",
+        "plant/unrelated.py": "from asperity.plant.layouts import x\n",
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    monkeypatch.setattr(sources, "_ROOT", str(root))
+    return root
+
+
+def stamp(file: Path) -> str:
+    for cached in (sources.source_stamp, sources._imports, sources._content, sources._file_of):
+        cached.cache_clear()
+    return sources.source_stamp(str(file))
+
+
+def test_stamp_follows_what_a_kernel_can_contain(package: Path) -> None:
+    def changes(file: str, of: str) -> bool:
+        before = stamp(package / of)
+        with (package / file).open("a") as text:
+            text.write("changed = True\n")
+        return stamp(package / of) != before
+
+    assert stamp(package / "plant/trees.py") == stamp(package / "plant/trees.py")
+    assert changes("plant/trees.py", of="plant/trees.py")
+    assert changes("plant/kernel.py", of="plant/trees.py")
+    assert changes("plant/layouts.py", of="plant/trees.py")  # through the kernel
+    assert changes("plant/__init__.py", of="plant/trees.py")
+    # Nothing that it does not import, and none of its users.
+    assert not changes("plant/unrelated.py", of="plant/trees.py")
+    assert not changes("plant/trees.py", of="plant/kernel.py")
+    # The code that reads tables and calls C is in every kernel.
+    assert changes("compiled/decorators.py", of="plant/__init__.py")
+
+
+def test_stamp_tells_files_and_versions_apart(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = stamp(package / "plant/kernel.py")
+    (package / "plant/kernel.py").rename(package / "plant/renamed.py")
+    assert stamp(package / "plant/renamed.py") != before
+    before = stamp(package / "plant/renamed.py")
+    monkeypatch.setattr(sources, "_mujoco_version", lambda: "9.9")
+    assert stamp(package / "plant/renamed.py") != before
+
+
+def test_stamp_of_a_file_elsewhere_follows_the_package(package: Path, tmp_path: Path) -> None:
+    force = tmp_path / "force.py"
+    force.write_text("from asperity.plant.layouts import x\n")
+    before = stamp(force)
+    (package / "plant/unrelated.py").write_text("")
+    assert stamp(force) == before
+    (package / "plant/layouts.py").write_text("")
+    assert stamp(force) != before
 
 
 @pytest.fixture(scope="module")
@@ -185,20 +257,3 @@ def test_unknown_c_type_is_refused() -> None:
     node = native.ast_nodes.ValueType(name="quadruple")
     with pytest.raises(AsperityError, match="quadruple"):
         native._ctype(node)
-
-
-def test_sources_that_every_kernel_contains_are_stamped(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    # The code that reads tables and calls C is inlined everywhere.
-    package = tmp_path / "package"
-    source = Path(decorators.__file__).parent
-    (package / "compiled").mkdir(parents=True)
-    for file in source.glob("*.py"):
-        (package / "compiled" / file.name).write_text(file.read_text())
-    monkeypatch.setattr(decorators, "__file__", str(package / "compiled" / "decorators.py"))
-    for name in ("tables.py", "calls.py", "decorators.py"):
-        before = decorators._package_stamp()
-        with (package / "compiled" / name).open("a") as file:
-            file.write("changed = True\n")
-        assert decorators._package_stamp() != before, name

@@ -9,12 +9,14 @@ from convex_reference import reference_objective
 from mujoco_scenes import MujocoCase, load
 from scipy.optimize import minimize
 
-from asperity.convex.newton import CONVERGED, NON_FINITE, NOT_CONVERGED
 from asperity.convex.problem import (
+    CONVERGED,
     FACTORIZATIONS,
     ITERATIONS,
     LINE_SEARCH_EVALUATIONS,
     LONGEST_ITERATIONS,
+    NON_FINITE,
+    NOT_CONVERGED,
     REUSES,
     SOLVES,
     WORST_RESIDUAL,

@@ -12,7 +12,8 @@ from mujoco_scenes import load
 from test_sap import KINDS, PILE, STEP, duplicate_contacts, sap_case
 
 from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT, NO_LIMIT
-from asperity.convex.problem import LAGGED, MAX_ITERATIONS, SAP
+from asperity.convex.potentials.laws import LAGGED_LAW, SAP_LAW, install_law
+from asperity.convex.problem import MAX_ITERATIONS
 from asperity.convex.reference import (
     Errors,
     ReferenceProblem,
@@ -119,7 +120,7 @@ def test_copy_of_a_problem(kind: str) -> None:
 
 def test_copy_of_a_problem_with_arms() -> None:
     case = load()
-    case.problem.law = SAP
+    install_law(case.problem, SAP_LAW)
     case.rows.counts[:] = 0
     case.build()
     case.prepare(case.start_velocity, 1e-3)
@@ -375,6 +376,6 @@ def test_what_is_no_cone_program_is_refused(kind: int, what: str) -> None:
     case.rows.kind[1] = kind
     with pytest.raises(UnsupportedProblemError, match=f"constraint 1 is .*{what}"):
         read_problem(tables)
-    case.problem.law = LAGGED
+    install_law(case.problem, LAGGED_LAW)
     with pytest.raises(UnsupportedProblemError, match=r"Sap\(\)"):
         read_problem(tables)

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from mujoco_scenes import load
 from sap_reference import SapContact, contact_bias, inverse_mass, sap_contacts, solve_socp
 
-from asperity.convex.newton import CONVERGED
+from asperity.convex.potentials.laws import SAP_LAW, install_law
 from asperity.convex.potentials.sap import along_sap, evaluate_sap, prepare_sap, sap_cost_along
 from asperity.convex.problem import (
     ARMIJO,
+    CONVERGED,
     CRITERION,
     LARGEST_SEARCH_STEP,
     LINE_SEARCH,
@@ -22,7 +23,6 @@ from asperity.convex.problem import (
     MOMENTUM,
     NEAR_RIGID,
     RELAXATION_TIME,
-    SAP,
     TOLERANCE,
 )
 
@@ -42,7 +42,7 @@ class OneContact:
         self.case.contacts.link[0] = -1, 0
         self.case.contacts.counts[:] = 1, 1
         assert self.case.build() >= 0
-        self.case.problem.law = SAP
+        install_law(self.case.problem, SAP_LAW)
 
     def use(self, contact: SapContact) -> OneContact:
         p = self.case.problem
@@ -234,7 +234,7 @@ def sap_case(
     rng = np.random.default_rng(seed)
     case = random_case(rng, scene)
     p = case.problem
-    p.law = SAP
+    install_law(p, SAP_LAW)
     p.limits[CRITERION] = MOMENTUM
     p.limits[MAX_ITERATIONS] = 500
     p.tolerance[TOLERANCE] = tolerance
@@ -274,7 +274,7 @@ def test_parameters(relaxation: float | None) -> None:
 def test_inverse_masses_of_a_real_scene() -> None:
     # Free bodies with decoupled blocks of inertia, arms, links of one tree that touch.
     case = load()
-    case.problem.law = SAP
+    install_law(case.problem, SAP_LAW)
     case.build()
     prepare_sap(*case.addresses[:2], 1e-3, case.ncontact)
     same_tree = 0

@@ -8,15 +8,15 @@ from convex_problems import Case, Scene, curvature, empty_case, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asperity.convex.newton import CONVERGED
 from asperity.convex.potentials.lagged import evaluate_lagged, prepare_lagged
+from asperity.convex.potentials.laws import LAGGED_LAW, SIMILAR_LAW, install_law
 from asperity.convex.potentials.similar import (
     along_similar,
     evaluate_similar,
     prepare_similar,
     similar_cost_along,
 )
-from asperity.convex.problem import LAGGED, SIMILAR
+from asperity.convex.problem import CONVERGED
 
 STEP = 0.01
 DEFAULTS = {
@@ -38,7 +38,7 @@ class Contact:
         self.case.contacts.link[0] = -1, 0
         self.case.contacts.counts[:] = 1, 1
         assert self.case.build() >= 0
-        self.case.problem.law = SIMILAR
+        install_law(self.case.problem, SIMILAR_LAW)
 
     def prepare(self, before: np.ndarray, step: float = STEP, **given: float) -> Contact:
         for name, value in {**DEFAULTS, **given}.items():
@@ -179,11 +179,11 @@ def test_is_the_lagged_law_without_slip_and_change() -> None:
         contact = SHARED.prepare(v, dissipation=0.0)
         similar = contact.impulse(v)
         case = contact.case
-        case.problem.law = LAGGED
+        install_law(case.problem, LAGGED_LAW)
         prepare_lagged(*case.addresses[:2], STEP, 1, 0.0)
         evaluate_lagged(case.problem.address, 0, 1)
         assert similar[2] == pytest.approx(case.problem.gn[0], rel=1e-14)
-        case.problem.law = SIMILAR
+        install_law(case.problem, SIMILAR_LAW)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -196,7 +196,7 @@ def test_solutions_are_optimal(seed: int) -> None:
     )
     rng = np.random.default_rng(seed)
     case = random_case(rng, scene)
-    case.problem.law = SIMILAR
+    install_law(case.problem, SIMILAR_LAW)
     case.problem.tolerance[0] = 1e-11
     before = rng.standard_normal(case.problem.nv)
     case.prepare(before, STEP)

@@ -10,7 +10,7 @@ import pytest
 from physics_models import GRAVITY, compile_mjcf, on_plane
 
 import asperity as asp
-from asperity.integrators.world import LAST_STEP
+from asperity.integrators.layout import LAST_STEP
 
 ICF = asp.Icf(time_step=2e-3)
 CENIC = asp.Cenic(accuracy=1e-4)

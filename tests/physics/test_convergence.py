@@ -7,7 +7,7 @@ import pytest
 from physics_models import Array, compile_mjcf, states
 
 import asperity as asp
-from asperity.integrators.world import HAS_GUESS
+from asperity.integrators.layout import HAS_GUESS
 
 FLOOR = "<geom type='plane' size='0 0 1'/>"
 SOFT = asp.ContactParameters(stiffness=2e4, dissipation=2.0)

@@ -2,19 +2,23 @@
 
 from asperity.compiled.decorators import (
     EntryPoint,
+    Kernel,
+    Loop,
     compiled,
+    compiled_loop,
     compiled_method,
     entry_point,
-    load_loop,
 )
 from asperity.compiled.tables import Layout, Table
 
 __all__ = [
     "EntryPoint",
+    "Kernel",
     "Layout",
+    "Loop",
     "Table",
     "compiled",
+    "compiled_loop",
     "compiled_method",
     "entry_point",
-    "load_loop",
 ]

@@ -17,10 +17,13 @@ __all__ = [
     "call_p",
     "call_pp",
     "call_pp_status",
+    "call_ppdp_status",
     "call_ppdpp",
     "call_ppip",
+    "call_ppp_double",
     "call_ppp_status",
     "call_pppd",
+    "call_pppd_double",
     "call_pppn_status",
     "load_address",
     "load_double",
@@ -76,6 +79,9 @@ call_ppdpp = _call("call_ppdpp", [_P, _P, _D, _P, _P], None)
 call_pp_status = _call("call_pp_status", [_P, _P], (types.int64, _I64))
 call_ppp_status = _call("call_ppp_status", [_P, _P, _P], (types.int64, _I64))
 call_pppn_status = _call("call_pppn_status", [_P, _P, _P, _P], (types.int64, _I64))
+call_ppdp_status = _call("call_ppdp_status", [_P, _P, _D, _P], (types.int64, _I64))
+call_ppp_double = _call("call_ppp_double", [_P, _P, _P], (types.float64, _F64))
+call_pppd_double = _call("call_pppd_double", [_P, _P, _P, _D], (types.float64, _F64))
 call_method = _call("call_method", [_P, _P, _P, _D], (types.int64, _I64))
 
 

@@ -1,19 +1,16 @@
-"""The two Numba decorators that everything compiled in Asperity uses.
+"""The Numba decorators that everything compiled in Asperity uses.
 
-Numba's disk cache notices a change in the file of the cached function only. A kernel that inlines a
-function, a table layout or a struct offset from another file would be loaded stale after that file
-changes. Every cache entry is therefore stamped with all sources of the package and the version of
-MuJoCo, so that any change anywhere recompiles.
+Three kinds of functions: kernels, which their callers contain; entry points, C functions that
+compiled code calls through their address; and loops, which Python calls. Entry points and loops are
+compiled ahead of use and kept on disk (`asperity.compiled.compilation`). Every cache entry is
+stamped with the sources that it may contain (`asperity.compiled.sources`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Callable, Iterator
-from importlib import metadata
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numba
 from numba import types
@@ -22,13 +19,17 @@ from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
+from asperity.compiled.sources import source_stamp
+
 __all__ = [
     "METHOD_SIGNATURE",
     "EntryPoint",
+    "Kernel",
+    "Loop",
     "compiled",
+    "compiled_loop",
     "compiled_method",
     "entry_point",
-    "load_loop",
 ]
 
 # NaN and inf must stay visible, so the flags that assume their absence (nnan, ninf) are left out.
@@ -38,46 +39,33 @@ METHOD_SIGNATURE = types.int64(types.int64, types.int64, types.int64, types.floa
 """``status = method(world, source, target, h)``: addresses of three tables, and a step size [s]."""
 
 
-def _mujoco_version() -> str:
-    for name in ("mujoco-core", "mujoco"):
-        try:
-            return metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return "unknown"
+class Kernel(Protocol):
+    """What can be compiled ahead of its use."""
+
+    name: str
+    """Module and function, as ``package.module:function``."""
+
+    def load(self) -> bool:
+        """Load the code from the disk cache if it is there; False if it must be compiled."""
+        ...
+
+    def compile(self) -> None:
+        """Make the code ready, from the disk cache or by compiling."""
+        ...
 
 
-def _package_stamp() -> str:
-    digest = hashlib.sha256(_mujoco_version().encode())
-    root = Path(__file__).resolve().parents[1]
-    for path in sorted(root.rglob("*.py")):
-        text = path.read_bytes()
-        # Only files that compile something, or lay out what is compiled, can make code stale.
-        if b"asperity.compiled" in text or path.parent.name == "compiled":
-            digest.update(path.relative_to(root).as_posix().encode())
-            digest.update(text)
-    return digest.hexdigest()
+def _stamp_cache(cached: Any, function: Callable[..., Any]) -> None:
+    """Add the stamp of everything that the code may contain to that of its own file."""
+    cache_file = getattr(cached._cache, "_cache_file", None)
+    if cache_file is not None and hasattr(cache_file, "_source_stamp"):
+        cache_file._source_stamp = (
+            source_stamp(function.__code__.co_filename),
+            cache_file._source_stamp,
+        )
 
 
-_STAMP = _package_stamp()
-
-
-def _stamp_cache(function: Any) -> None:
-    """Replace the one-file source stamp of a dispatcher's disk cache by that of the package."""
-    cache = function._cache
-    file = getattr(cache, "_cache_file", None)
-    if file is not None and hasattr(file, "_source_stamp"):
-        file._source_stamp = (_STAMP, file._source_stamp)
-
-
-def load_loop(loop: Any, arguments: tuple[Any, ...]) -> bool:
-    """Load a `compiled` function for these argument types from the disk cache, if it is there."""
-    if arguments in loop.overloads:
-        return True
-    if loop._cache.load_overload(arguments, loop.targetctx) is None:
-        return False
-    loop.compile(arguments)
-    return True
+def _name_of(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}:{function.__qualname__}"
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -85,8 +73,34 @@ def compiled(function: Callable[..., Any]) -> Any:
     dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_FASTMATH)(
         function
     )
-    _stamp_cache(dispatcher)
+    _stamp_cache(dispatcher, function)
     return dispatcher
+
+
+class Loop:
+    """A compiled function that Python calls, with argument types of its own choice."""
+
+    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+        self.name = _name_of(function)
+        self._dispatcher = compiled(function)
+        self._arguments = signature.args
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._dispatcher(*arguments)
+
+    def load(self) -> bool:
+        """See `Kernel`."""
+        dispatcher = self._dispatcher
+        if self._arguments in dispatcher.overloads:
+            return True
+        if dispatcher._cache.load_overload(self._arguments, dispatcher.targetctx) is None:
+            return False
+        dispatcher.compile(self._arguments)
+        return True
+
+    def compile(self) -> None:
+        """See `Kernel`."""
+        self._dispatcher.compile(self._arguments)
 
 
 _VECTORIZERS = {"LOOP_VECTORIZE": 0, "SLP_VECTORIZE": 1}
@@ -127,6 +141,7 @@ class EntryPoint:
     """
 
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+        self.name = _name_of(function)
         self._function = function
         self._signature = signature
         self._compiled: CFunc | None = None
@@ -141,11 +156,11 @@ class EntryPoint:
             options={"nopython": True, "error_model": "numpy", "fastmath": _FASTMATH},
         )
         entry.enable_caching()
-        _stamp_cache(entry)
+        _stamp_cache(entry, self._function)
         return entry
 
     def load(self) -> bool:
-        """Load the code from the disk cache if it is there; False if it must be compiled."""
+        """See `Kernel`."""
         if self._compiled is None:
             entry = self._make(_CachedOnly)
             try:
@@ -154,6 +169,10 @@ class EntryPoint:
                 return False
             self._compiled = entry
         return True
+
+    def compile(self) -> None:
+        """See `Kernel`."""
+        _ = self.address
 
     @property
     def address(self) -> int:
@@ -181,3 +200,8 @@ def entry_point(signature: Any) -> Callable[[Callable[..., Any]], EntryPoint]:
 def compiled_method(function: Callable[..., Any]) -> EntryPoint:
     """Decorate a method (see `METHOD_SIGNATURE`)."""
     return EntryPoint(function, METHOD_SIGNATURE)
+
+
+def compiled_loop(signature: Any) -> Callable[[Callable[..., Any]], Loop]:
+    """Decorate a function that Python calls with arguments of these types."""
+    return lambda function: Loop(function, signature)

@@ -45,6 +45,7 @@ from asperity.convex.kinematics import (
 from asperity.convex.line_search import line_search
 from asperity.convex.problem import (
     ABSOLUTE_TOLERANCE,
+    CONVERGED,
     CRITERION,
     EXTRAPOLATED,
     FACTORIZATIONS,
@@ -52,6 +53,8 @@ from asperity.convex.problem import (
     LONGEST_ITERATIONS,
     MAX_ITERATIONS,
     MOMENTUM,
+    NON_FINITE,
+    NOT_CONVERGED,
     PROBLEM,
     REUSED_ITERATIONS,
     REUSES,
@@ -60,17 +63,7 @@ from asperity.convex.problem import (
     WORST_RESIDUAL,
 )
 
-__all__ = [
-    "CONVERGED",
-    "NON_FINITE",
-    "NOT_CONVERGED",
-    "install_solver",
-    "solve_problem",
-]
-
-CONVERGED = 0
-NOT_CONVERGED = 1
-NON_FINITE = 2
+__all__ = ["install_solver", "solve_problem"]
 
 _ROUND_OFF = 1e-14
 

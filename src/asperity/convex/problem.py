@@ -19,6 +19,7 @@ from asperity.compiled import Layout, Table
 __all__ = [
     "ABSOLUTE_TOLERANCE",
     "ARMIJO",
+    "CONVERGED",
     "CRITERION",
     "EXACT",
     "EXTRAPOLATED",
@@ -33,6 +34,8 @@ __all__ = [
     "MAX_ITERATIONS",
     "MOMENTUM",
     "NEAR_RIGID",
+    "NON_FINITE",
+    "NOT_CONVERGED",
     "PROBLEM",
     "RELAXATION_TIME",
     "RESIDUAL_AND_STEP",
@@ -49,6 +52,11 @@ __all__ = [
     "grow_rows",
     "new_problem",
 ]
+
+# What solvers return.
+CONVERGED = 0
+NOT_CONVERGED = 1
+NON_FINITE = 2
 
 # Contact laws (`law`).
 LAGGED = 0
@@ -181,12 +189,18 @@ PROBLEM = Layout(
     jacobian="f8[:,:,:]",  # of both sides of one contact
     # the island at hand: trees, contacts and rows (first and last of each)
     island="i8[:]",
-    search="f8[:]",  # line search: smooth slope and curvature, cost at 0; step length; slope at 0
+    # line search: smooth slope and curvature, cost at 0; step length; slope at 0; the contacts'
+    # second derivative where they were last evaluated
+    search="f8[:]",
     # compiled entry points
     assemble="i8",
     factorize="i8",
     solve_factors="i8",
     line_search="i8",
+    prepare_contacts="i8",  # the contact law
+    evaluate_contacts="i8",
+    along_contacts="i8",
+    contact_cost_along="i8",
     # options, statistics
     tolerance="f8[:]",
     limits="i8[:]",
@@ -257,7 +271,7 @@ def new_problem(
         projection=np.zeros((6, largest)),
         jacobian=np.zeros((2, 3, 6)),
         island=np.zeros(6, np.int64),
-        search=np.zeros(5),
+        search=np.zeros(6),
         tolerance=np.array([1e-8, 1e-2, 1e-3, 1e-14, 1.0]),
         limits=np.array([max_iterations, reuse_iterations, RESIDUAL_AND_STEP, EXACT, 0], np.int64),
         regularization=np.array([1.0, -1.0]),

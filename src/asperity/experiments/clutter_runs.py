@@ -10,7 +10,8 @@ from asperity.convex.potentials.contacts import evaluate_contacts
 from asperity.convex.problem import MAX_ITERATIONS
 from asperity.errors import SimulationError
 from asperity.integrators import Sap
-from asperity.integrators.world import NOT_CONVERGED, OK, World
+from asperity.integrators.layout import NOT_CONVERGED, OK
+from asperity.integrators.world import World
 from asperity.scenes.sap_clutter import sap_clutter
 from asperity.simulator import Simulator
 

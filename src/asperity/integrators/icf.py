@@ -29,12 +29,11 @@ from asperity.convex.kinematics import (
     link_velocities,
     row_velocities,
 )
-from asperity.convex.newton import CONVERGED
-from asperity.convex.newton import NOT_CONVERGED as NEWTON_NOT_CONVERGED
 from asperity.convex.potentials.contacts import prepare_contacts
 from asperity.convex.potentials.rows import prepare_rows
-from asperity.convex.problem import EXTRAPOLATED, PROBLEM
-from asperity.integrators.world import (
+from asperity.convex.problem import CONVERGED, EXTRAPOLATED, PROBLEM
+from asperity.convex.problem import NOT_CONVERGED as NEWTON_NOT_CONVERGED
+from asperity.integrators.layout import (
     COUPLING_FULL,
     END_VELOCITY,
     FACTORS_VALID,

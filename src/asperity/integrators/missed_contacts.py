@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from asperity.compiled import compiled
 from asperity.contact.contact_set import CONTACT_SET, COUNT_CONTACTS
-from asperity.integrators.world import GEOM_SAMPLE, WORLD
+from asperity.integrators.layout import GEOM_SAMPLE, WORLD
 from asperity.plant.layouts import STATE
 from asperity.plant.sweep import closing_distance, passed, save_poses
 

@@ -8,10 +8,11 @@ from numba import types
 
 from asperity.compiled import compiled, entry_point
 from asperity.compiled.calls import call_method
-from asperity.convex.newton import CONVERGED
+from asperity.convex.problem import CONVERGED
 from asperity.convex.reference import Tables
 from asperity.errors import SimulationError
-from asperity.integrators.world import FACTORS_VALID, HAS_GUESS, OK, WORLD, World
+from asperity.integrators.layout import FACTORS_VALID, HAS_GUESS, OK, WORLD
+from asperity.integrators.world import World
 
 __all__ = ["prepare_problem"]
 

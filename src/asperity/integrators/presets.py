@@ -7,12 +7,19 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from asperity.compiled import Kernel
+from asperity.convex.potentials.laws import (
+    LAGGED_LAW,
+    SAP_LAW,
+    SIMILAR_LAW,
+    ContactLaw,
+    install_law,
+)
 from asperity.convex.problem import (
     ABSOLUTE_TOLERANCE,
     ARMIJO,
     CRITERION,
     EXACT,
-    LAGGED,
     LARGEST_SEARCH_STEP,
     LINE_SEARCH,
     LINE_SEARCH_TOLERANCE,
@@ -22,13 +29,19 @@ from asperity.convex.problem import (
     RELAXATION_TIME,
     RESIDUAL_AND_STEP,
     REUSED_ITERATIONS,
-    SAP,
-    SIMILAR,
     SLIP_REGULARIZATION,
     TOLERANCE,
 )
 from asperity.errors import ModelError
 from asperity.integrators.icf import icf_method, icf_solution
+from asperity.integrators.layout import (
+    ACCURACY,
+    LARGEST_STEP,
+    LAST_STEP,
+    NEXT_STEP,
+    SMALLEST_STEP,
+    VELOCITY_WEIGHT,
+)
 from asperity.integrators.step_doubling import ERROR_ORDER as DOUBLING_ORDER
 from asperity.integrators.step_doubling import step_doubling_method
 from asperity.integrators.stepping import (
@@ -38,15 +51,8 @@ from asperity.integrators.stepping import (
 from asperity.integrators.theta import theta_method, theta_solution
 from asperity.integrators.trapezoid import ERROR_ORDER as TRAPEZOID_ORDER
 from asperity.integrators.trapezoid import trapezoid_method
-from asperity.integrators.world import (
-    ACCURACY,
-    LARGEST_STEP,
-    LAST_STEP,
-    NEXT_STEP,
-    SMALLEST_STEP,
-    VELOCITY_WEIGHT,
-    World,
-)
+from asperity.integrators.world import CONVEX_KERNELS, World
+from asperity.plant.evaluate import evaluate_smooth
 
 __all__ = ["Cenic", "Icf", "Integrator", "Sap"]
 
@@ -63,7 +69,7 @@ _THETA = {
     "explicit-euler": (0.0, 0.0),
 }
 
-_LAWS = {"lagged": LAGGED, "similar": SIMILAR}
+_LAWS = {"lagged": LAGGED_LAW, "similar": SIMILAR_LAW}
 
 _SCALINGS = {"mass": 0.0, "system": 1.0}
 
@@ -95,19 +101,24 @@ class Integrator(abc.ABC):
     time_step: float | None
     """The fixed step [s], or None under error control."""
 
+    @property
+    @abc.abstractmethod
+    def kernels(self) -> tuple[Kernel, ...]:
+        """What the integrator needs compiled; what takes longest to compile comes first."""
+
     @abc.abstractmethod
     def prepare(self, world: World) -> None:
-        """Compile what is needed and write the options into a world."""
+        """Write the options into a world."""
 
     @abc.abstractmethod
     def advance(self, world: World, end: float, budget: int) -> int:
         """Advance the world's current state to time ``end`` [s]; returns a stepping's reason."""
 
 
-def _prepare_icf(world: World, options: Cenic | Icf, tolerance: float, law: int) -> None:
+def _prepare_icf(world: World, options: Cenic | Icf, tolerance: float, law: ContactLaw) -> None:
     """Write the options of CENIC's convex solver, and let it solve ICF's problem."""
     problem = world.problem
-    problem.law = law
+    install_law(problem, law)
     problem.tolerance[TOLERANCE] = tolerance
     problem.tolerance[LINE_SEARCH_TOLERANCE] = 1e-2
     problem.tolerance[SLIP_REGULARIZATION] = options.slip_regularization
@@ -181,10 +192,21 @@ class Cenic(Integrator):
         _non_negative("slip_regularization", self.slip_regularization)
         _one_of("scheme", self.scheme, _SCHEMES)
 
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        method, _ = _SCHEMES[self.scheme]
+        return (
+            *CONVEX_KERNELS,
+            advance_error_controlled,
+            icf_solution,
+            *LAGGED_LAW.kernels,
+            method,
+            icf_method,
+        )
+
     def prepare(self, world: World) -> None:
         tolerance = max(self.tolerance_ratio * self.accuracy, _FIXED_TOLERANCE)
-        _prepare_icf(world, self, tolerance, LAGGED)
-        _ = _SCHEMES[self.scheme][0].address  # compile now
+        _prepare_icf(world, self, tolerance, LAGGED_LAW)
         reals = world.table.reals
         reals[ACCURACY] = self.accuracy
         reals[LARGEST_STEP] = self.max_step
@@ -236,6 +258,11 @@ class Icf(Integrator):
         _non_negative("slip_regularization", self.slip_regularization)
         _positive("tolerance", self.tolerance)
         _positive("max_iterations", self.max_iterations)
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        law = _LAWS[self.law]
+        return (*CONVEX_KERNELS, icf_solution, *law.kernels, advance_fixed, icf_method)
 
     def prepare(self, world: World) -> None:
         _prepare_icf(world, self, self.tolerance, _LAWS[self.law])
@@ -311,9 +338,20 @@ class Sap(Integrator):
         _one_of("scaling", self.scaling, _SCALINGS)
         _one_of("line_search", self.line_search, _LINE_SEARCHES)
 
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return (
+            *CONVEX_KERNELS,
+            theta_solution,
+            *SAP_LAW.kernels,
+            evaluate_smooth,
+            advance_fixed,
+            theta_method,
+        )
+
     def prepare(self, world: World) -> None:
         problem = world.problem
-        problem.law = SAP
+        install_law(problem, SAP_LAW)
         problem.tolerance[TOLERANCE] = self.tolerance
         problem.tolerance[ABSOLUTE_TOLERANCE] = 1e-14
         problem.tolerance[LINE_SEARCH_TOLERANCE] = 1e-8
@@ -328,6 +366,7 @@ class Sap(Integrator):
         problem.regularization[RELAXATION_TIME] = -1.0 if time is None else time
         table = world.table
         table.theta[:] = (*_THETA[self.scheme], _SCALINGS[self.scaling])
+        table.evaluate_smooth = evaluate_smooth.address
         table.solve_step = theta_solution.address
         table.base_method = theta_method.address
         table.reals[LAST_STEP] = self.time_step

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from asperity.compiled import compiled_method
 from asperity.compiled.calls import call_method
+from asperity.integrators.layout import END_VELOCITY, GEOM_SAMPLE, HAS_ERROR, HAS_GUESS, OK, WORLD
 from asperity.integrators.stepping import position_difference
-from asperity.integrators.world import END_VELOCITY, GEOM_SAMPLE, HAS_ERROR, HAS_GUESS, OK, WORLD
 from asperity.plant.layouts import STATE
 
 __all__ = ["ERROR_ORDER", "step_doubling_method"]

@@ -9,14 +9,11 @@ accepted one.
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
-from asperity.compiled import compiled
+from asperity.compiled import compiled, compiled_loop
 from asperity.compiled.calls import call_method, call_pp_status, call_ppdpp
-from asperity.integrators.missed_contacts import (
-    passed_before_sample,
-    step_without_missed_contacts,
-)
-from asperity.integrators.world import (
+from asperity.integrators.layout import (
     ACCURACY,
     GEOM_SAMPLE,
     HAS_ERROR,
@@ -35,6 +32,10 @@ from asperity.integrators.world import (
     STEPS,
     VELOCITY_WEIGHT,
     WORLD,
+)
+from asperity.integrators.missed_contacts import (
+    passed_before_sample,
+    step_without_missed_contacts,
 )
 from asperity.plant.layouts import PLANT, STATE, TIME
 
@@ -133,7 +134,7 @@ def _record(world, step):
         ints[RECORDS] = n + 1
 
 
-@compiled
+@compiled_loop(types.int64(types.int64, types.int64, types.float64, types.float64, types.int64))
 def advance_fixed(world, method, step, end, budget):
     """Advance the current state to time ``end`` in steps of ``step``; the last may be shorter."""
     current = _world(world, "current")
@@ -214,7 +215,7 @@ def next_step_size(step, error, accuracy, order):
     return min(max(new, _MIN_SHRINK * step), _MAX_GROW * step)
 
 
-@compiled
+@compiled_loop(types.int64(types.int64, types.int64, types.int64, types.float64, types.int64))
 def advance_error_controlled(world, method, order, end, budget):
     """Advance the current state to time ``end`` under error control.
 

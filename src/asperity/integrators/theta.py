@@ -32,14 +32,7 @@ from asperity.integrators.icf import (
     minimise,
     prepare_potentials,
 )
-from asperity.integrators.world import (
-    HAS_ERROR,
-    HAS_GUESS,
-    NON_FINITE,
-    NOT_CONVERGED,
-    OK,
-    WORLD,
-)
+from asperity.integrators.layout import HAS_ERROR, HAS_GUESS, NON_FINITE, NOT_CONVERGED, OK, WORLD
 from asperity.plant.layouts import PLANT, STATE
 from asperity.plant.trees import add_mass, velocity_from_solver, velocity_to_solver
 

@@ -32,8 +32,8 @@ from asperity.integrators.icf import (
     minimise,
     velocities_at,
 )
+from asperity.integrators.layout import END_VELOCITY, GEOM_SAMPLE, HAS_ERROR, HAS_GUESS, OK, WORLD
 from asperity.integrators.stepping import position_difference
-from asperity.integrators.world import END_VELOCITY, GEOM_SAMPLE, HAS_ERROR, HAS_GUESS, OK, WORLD
 from asperity.plant.layouts import PLANT, STATE
 from asperity.plant.trees import (
     add_mass,

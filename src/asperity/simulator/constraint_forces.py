@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
+from numba import types
+
+from asperity.compiled import compiled, compiled_loop
 from asperity.compiled.calls import load_address, load_double, load_int, store_double
 from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, LIMIT
 from asperity.contact.contact_set import CONTACT_SET, COUNT_CONTACTS
 from asperity.convex.problem import PROBLEM
-from asperity.integrators.world import WORLD
+from asperity.integrators.layout import WORLD
 from asperity.plant.layouts import PLANT, STATE
 
 __all__ = ["write_constraint_forces"]
@@ -137,7 +139,7 @@ def _write_rows(plant, problem, state, force, count, step):
                 store_double(force + 8 * row, value if side == 1 else -value)
 
 
-@compiled
+@compiled_loop(types.void(types.int64, types.float64))
 def write_constraint_forces(world, step):
     """Write the forces of the last solve [N, Nm] into ``efc_force`` of the current state's data."""
     plant = _world(world, "plant")

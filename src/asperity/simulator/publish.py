@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+from numba import types
 
-from asperity.compiled import compiled
+from asperity.compiled import compiled_loop
 from asperity.compiled.calls import call_method
 from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
@@ -18,12 +19,13 @@ from asperity.convex.potentials.contacts import evaluate_contacts
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import PROBLEM
 from asperity.integrators.icf import velocities_at
-from asperity.integrators.world import OK, WORLD, World
+from asperity.integrators.layout import OK, WORLD
+from asperity.integrators.world import World
 from asperity.plant.layouts import PLANT, STATE
 from asperity.plant.trees import force_from_solver, velocity_from_solver
 from asperity.simulator.constraint_forces import write_constraint_forces
 
-__all__ = ["contact_impulses", "publish", "solve_forces"]
+__all__ = ["PUBLICATION_KERNELS", "contact_impulses", "publish", "solve_forces"]
 
 _world = WORLD.get
 _plant = PLANT.get
@@ -33,7 +35,10 @@ _contacts = CONTACT_SET.get
 _rows = CONSTRAINT_SET.get
 
 
-@compiled
+_VECTOR = types.Array(types.float64, 1, "C")
+
+
+@compiled_loop(types.int64(types.int64, types.float64, _VECTOR, _VECTOR))
 def solve_forces(world, step, acceleration, constraint_force):
     """Solve the current state's next step without taking it.
 
@@ -69,6 +74,10 @@ def solve_forces(world, step, acceleration, constraint_force):
     )
     force_from_solver(plant, _state(state, "cdof"), total, constraint_force)
     return OK
+
+
+PUBLICATION_KERNELS = (solve_forces, write_constraint_forces)
+"""What `publish` needs compiled."""
 
 
 def contact_impulses(world: World) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
+from asperity.compiled.compilation import compile_kernels
 from asperity.convex.problem import (
     FACTORIZATIONS,
     ITERATIONS,
@@ -21,9 +22,8 @@ from asperity.convex.problem import (
 )
 from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import Cenic, Integrator
-from asperity.integrators import world as codes
-from asperity.integrators.stepping import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
-from asperity.integrators.world import (
+from asperity.integrators import layout as codes
+from asperity.integrators.layout import (
     GRAPH_STATE,
     HISTORY,
     LAST_STEP,
@@ -31,14 +31,14 @@ from asperity.integrators.world import (
     RECORDS,
     REJECTIONS,
     STEPS,
-    World,
 )
+from asperity.integrators.stepping import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
+from asperity.integrators.world import World
 from asperity.plant.layouts import TIME
 from asperity.plant.loading import LoadReport, check_supported, load_model
 from asperity.plant.materials import ContactParameters
 from asperity.plant.plant import Plant
-from asperity.simulator.compilation import compile_kernels
-from asperity.simulator.publish import contact_impulses, publish
+from asperity.simulator.publish import PUBLICATION_KERNELS, contact_impulses, publish
 from asperity.simulator.report import Report, Statistics
 
 __all__ = ["Contacts", "Control", "Simulator"]
@@ -147,7 +147,7 @@ class Simulator:
             raise ModelError(
                 f"joint_stiction_tolerance must be positive, got {joint_stiction_tolerance}."
             )
-        compile_kernels()
+        compile_kernels((*integrator.kernels, *PUBLICATION_KERNELS))
         self.plant = Plant(
             self.model,
             ContactParameters() if contact is None else contact,

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from asperity.errors import ModelError, Status
 from asperity.integrators import Integrator
-from asperity.integrators.world import RECORDS
+from asperity.integrators.layout import RECORDS
 from asperity.plant.materials import ContactParameters
 from asperity.simulator.report import Statistics
 from asperity.simulator.simulator import Contacts, Control, Simulator, find_keyframe

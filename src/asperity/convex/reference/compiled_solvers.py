@@ -10,8 +10,8 @@ import numpy as np
 
 from asperity.compiled import EntryPoint, Table
 from asperity.contact.constraint_set import EQUALITY
-from asperity.convex.newton import CONVERGED, NOT_CONVERGED, solve_problem
-from asperity.convex.problem import LONGEST_ITERATIONS
+from asperity.convex.newton import solve_problem
+from asperity.convex.problem import CONVERGED, LONGEST_ITERATIONS, NOT_CONVERGED
 from asperity.convex.reference.geodesic_kernel import geodesic_kernel
 from asperity.convex.reference.geodesic_table import GEODESIC, NO_UPPER_LIMIT
 from asperity.convex.reference.problem import ReferenceProblem, Tables

@@ -37,8 +37,7 @@ from asperity.convex.kinematics import (
     link_velocities,
     row_velocities,
 )
-from asperity.convex.newton import CONVERGED, NON_FINITE, NOT_CONVERGED
-from asperity.convex.problem import PROBLEM
+from asperity.convex.problem import CONVERGED, NON_FINITE, NOT_CONVERGED, PROBLEM
 from asperity.convex.reference.geodesic_distance import (
     choose_kappa,
     fill_distance,

@@ -1,0 +1,108 @@
+"""Compilation of all that a simulation needs, ahead of its first step.
+
+Kernels are compiled once and then loaded from Numba's disk cache. The compiling is done by worker
+processes, because Numba compiles one function at a time in a process, and because every process
+then runs the very same machine code: results are the same bits in the first run and all later ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from asperity.compiled.decorators import Kernel
+
+__all__ = ["compile_kernels"]
+
+_LOCK = threading.Lock()
+_WORKERS = 2
+
+
+def compile_kernels(kernels: Sequence[Kernel]) -> None:
+    """Make kernels ready: load them, or compile them on up to two cores and load them.
+
+    Those that take longest should come first.
+    """
+    with _LOCK:
+        missing = [kernel for kernel in kernels if not kernel.load()]
+        if not missing:
+            return
+        # Without a cache folder, or where no process can be started, all is compiled here.
+        with contextlib.suppress(OSError):
+            _compile_in_workers([kernel.name for kernel in missing])
+        for kernel in missing:
+            if not kernel.load():
+                kernel.compile()
+
+
+def _compile_in_workers(names: Iterable[str]) -> None:
+    if not sys.executable:
+        return
+    # The workers must find the same package, however this process found it.
+    folders = [folder for folder in sys.path if folder]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    # An iterator shared between threads is a queue.
+    queue = iter(list(names))
+    lock = threading.Lock()
+    workers = []
+    try:
+        for _ in range(min(_WORKERS, os.cpu_count() or 1)):
+            workers.append(
+                subprocess.Popen(
+                    [sys.executable, "-m", "asperity.compiled.compilation"],
+                    env=environment,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    text=True,
+                )
+            )
+        with ThreadPoolExecutor(len(workers)) as threads:
+            try:
+                list(threads.map(lambda worker: _feed(worker, queue, lock), workers))
+            except BaseException:
+                for worker in workers:
+                    worker.kill()
+                raise
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.communicate()
+
+
+def _feed(worker: subprocess.Popen[str], queue: Iterator[str], lock: threading.Lock) -> None:
+    """Give a worker one kernel after another until there are none, or until it has died."""
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    while True:
+        with lock:
+            name = next(queue, None)
+        if name is None:
+            return
+        try:
+            worker.stdin.write(name + "\n")
+            worker.stdin.flush()
+        except BrokenPipeError:
+            return
+        if not worker.stdout.readline():
+            return
+
+
+def _work() -> None:
+    """Compile the kernels whose names arrive on standard input; answer each with a line."""
+    for line in sys.stdin:
+        module, _, function = line.strip().partition(":")
+        # What cannot be compiled here is compiled, and complained about, by the parent.
+        with contextlib.suppress(Exception):
+            getattr(importlib.import_module(module), function).compile()
+        print(flush=True)
+
+
+if __name__ == "__main__":
+    _work()
