@@ -43,6 +43,7 @@ from asperity.convex.kinematics import (
     row_velocities,
 )
 from asperity.convex.line_search import line_search
+from asperity.convex.potentials.lagged import note_stopping
 from asperity.convex.problem import (
     ABSOLUTE_TOLERANCE,
     CONVERGED,
@@ -50,6 +51,7 @@ from asperity.convex.problem import (
     EXTRAPOLATED,
     FACTORIZATIONS,
     ITERATIONS,
+    LAGGED,
     LONGEST_ITERATIONS,
     MAX_ITERATIONS,
     MOMENTUM,
@@ -93,6 +95,7 @@ def _solve_island(problem, contacts, rows, have_factors, extrapolated):
     wished = limits[REUSED_ITERATIONS]
     most = limits[MAX_ITERATIONS]
     by_momentum = limits[CRITERION] == MOMENTUM
+    lagged = _problem(problem, "law") == LAGGED
     epsilon = tolerance[TOLERANCE]
 
     multiply(problem, first, last, velocity, product)
@@ -160,6 +163,8 @@ def _solve_island(problem, contacts, rows, have_factors, extrapolated):
         if alpha == 0.0:
             return CONVERGED
         statistics[ITERATIONS] += 1
+        if lagged:
+            note_stopping(problem, island[2], island[3], alpha)
 
         length *= alpha
         if iteration == 0:

@@ -125,6 +125,7 @@ _CONTACT_FIELDS = [
     "target",
     "normal_gain",
     "tangential_gain",
+    "stopping",
 ]
 _ROW_FIELDS = ["u", "du", "impulse", "curvature", "target", "gain", "lower", "upper"]
 

@@ -19,6 +19,17 @@ SAP V-B and of the ICF paper on how stiff friction gets against inertia: a conta
 Per contact the kernels keep ``friction`` = μ n_0, ``softness`` = v_s², ``elastic`` = δt f_e0,
 ``slope`` = δt² k, ``dissipation`` = d and ``cutoff`` = v̂ = min(f_e0/(δt k), 1/d), beyond which
 the normal impulse vanishes.
+
+Friction that stops a slip is what makes the problem hard: it resists sliding with a nearly constant
+force, which has no curvature along the slip, until within v_s it turns around. Newton's step then
+passes far beyond, the line search cuts it to a few percent, and all contacts wait for one. TAMSI
+stops such steps at the transition, contact by contact; a convex line search cannot. Instead
+the Hessian is changed: where the slip is taken to stop (``stopping``) the curvature is
+f = μ n_0/√(‖v_t‖² + v_s²) in both directions, the secant of the friction from this slip to none.
+That is a majorant, as in iteratively reweighted least squares, and its step ends where the slip
+does. A slip is taken to stop at first if friction alone would stop it within the step, and then if
+the last Newton step left less than 30 % of it or reversed it. Close to the solution no step changes
+a slip by so much, and Newton's method is itself again.
 """
 
 from __future__ import annotations
@@ -35,11 +46,15 @@ __all__ = [
     "evaluate_lagged",
     "friction_coefficient",
     "lagged_cost_along",
+    "note_stopping",
     "prepare_lagged",
 ]
 
 STRIBECK_WIDTH = 10.0
 """Δ of equation 8: slip, in stiction tolerances, where μ is midway between static and dynamic."""
+
+# A Newton step that leaves less of a slip than this is taken to stop it.
+_REMAINING_SLIP = 0.3
 
 _problem = PROBLEM.get
 _contacts = CONTACT_SET.get
@@ -82,6 +97,7 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
     stiction_tolerance = _contacts(contacts, "stiction_tolerance")
     inverse_mass = _contacts(contacts, "inverse_mass")
     slip_regularization = _problem(problem, "tolerance")[2]
+    stopping = _problem(problem, "stopping")
     for i in range(ncontact):
         c = order[i]
         k = stiffness[c]
@@ -96,6 +112,7 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
         )
         tolerance = max(tolerance, slip_regularization * friction[i] * inverse_mass[c])
         softness[i] = tolerance * tolerance
+        stopping[i] = 1.0 if slip < friction[i] * inverse_mass[c] else 0.0
         elastic[i] = step * force
         slope[i] = step * step * k
         dissipation[i] = d
@@ -105,7 +122,11 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
 
 @compiled
 def evaluate_lagged(problem, first, last):
-    """Fill impulses and curvatures of contacts ``first .. last``; return their cost."""
+    """Fill impulses and curvatures of contacts ``first .. last``; return their cost.
+
+    With f = μ n_0/√(‖v_t‖² + v_s²) the curvature along the slip is f v_s²/(‖v_t‖² + v_s²), or f
+    itself where the slip is taken to stop (`asperity.convex.newton`).
+    """
     v1 = _problem(problem, "v1")
     v2 = _problem(problem, "v2")
     vn = _problem(problem, "vn")
@@ -122,6 +143,7 @@ def evaluate_lagged(problem, first, last):
     slope = _problem(problem, "slope")
     dissipation = _problem(problem, "dissipation")
     cutoff = _problem(problem, "cutoff")
+    stopping = _problem(problem, "stopping")
     cost = 0.0
     for i in range(first, last):
         x = v1[i]
@@ -132,9 +154,10 @@ def evaluate_lagged(problem, first, last):
         y *= inverse
         g1[i] = -friction[i] * x
         g2[i] = -friction[i] * y
-        h11[i] = f * (1.0 - x * x)
-        h12[i] = -f * x * y
-        h22[i] = f * (1.0 - y * y)
+        slides = 1.0 - stopping[i]
+        h11[i] = f * (1.0 - slides * x * x)
+        h12[i] = -f * slides * x * y
+        h22[i] = f * (1.0 - slides * y * y)
         a0 = elastic[i]
         a1 = slope[i]
         d = dissipation[i]
@@ -153,6 +176,22 @@ def evaluate_lagged(problem, first, last):
             a0 - (a1 + d * a0) * mid + a1 * d * (limit * limit + limit * v + v * v) / 3.0
         )
     return cost
+
+
+@compiled
+def note_stopping(problem, first, last, alpha):
+    """Note which slips the Newton step along Δv, of which α has been taken, would stop."""
+    v1 = _problem(problem, "v1")
+    v2 = _problem(problem, "v2")
+    dv1 = _problem(problem, "dv1")
+    dv2 = _problem(problem, "dv2")
+    stopping = _problem(problem, "stopping")
+    for i in range(first, last):
+        x = v1[i] - alpha * dv1[i]
+        y = v2[i] - alpha * dv2[i]
+        slip = x * x + y * y
+        left = slip + x * dv1[i] + y * dv2[i]
+        stopping[i] = 1.0 if left < _REMAINING_SLIP * slip else 0.0
 
 
 @compiled
