@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from asperity.convex.potentials.lagged import (
     STRIBECK_WIDTH,
     along_lagged,
+    begin_directions,
     evaluate_lagged,
     friction_coefficient,
     lagged_cost_along,
     prepare_lagged,
+    update_directions,
 )
 
 STEP = 0.01
@@ -62,12 +64,24 @@ class Contact:
         p = self.case.problem
         return np.array([p.g1[0], p.g2[0], p.gn[0]])
 
-    def curvature(self, v: np.ndarray) -> np.ndarray:
-        self.cost(v)
+    def curvature(self, v: np.ndarray, direction: np.ndarray | None = None) -> np.ndarray:
+        """The Hessian, or what a direction of friction makes of it."""
+        if direction is None:
+            direction = self.direction(v, np.zeros(3))
         p = self.case.problem
+        p.dual1[0], p.dual2[0] = direction
+        self.cost(v)
         return np.array(
             [[p.h11[0], p.h12[0], 0.0], [p.h12[0], p.h22[0], 0.0], [0.0, 0.0, p.hnn[0]]]
         )
+
+    def direction(self, v: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """The direction of friction after a step to v."""
+        p = self.case.problem
+        self._set(v)
+        self._set(step, "dv")
+        update_directions(p.address, 0, 1, 1.0)
+        return np.array([p.dual1[0], p.dual2[0]])
 
     def along(self, v: np.ndarray, dv: np.ndarray, alpha: float) -> tuple[float, float, float]:
         self._set(v)
@@ -343,3 +357,54 @@ def test_friction_coefficient_falls_with_slip() -> None:
     values = np.array([friction_coefficient(1.0, 0.4, s, 1e-4) for s in slips])
     assert np.all(np.diff(values) <= 1e-15)
     assert friction_coefficient(0.7, 0.7, 0.123, 1e-4) == 0.7
+
+
+velocities = st.tuples(*(3 * [st.floats(-1.0, 1.0)])).map(np.array)
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(v=velocities, angle=st.floats(0.0, 6.3), size=st.floats(0.0, 1.0))
+def test_any_direction_of_friction_gives_descent(
+    contact: Contact, v: np.ndarray, angle: float, size: float
+) -> None:
+    contact.prepare(np.zeros(3))
+    direction = size * np.array([np.cos(angle), np.sin(angle)])
+    block = contact.curvature(v, direction)[:2, :2]
+    f = contact.reference.friction / np.hypot(contact.reference.epsilon, np.hypot(*v[:2]))
+    eigenvalues = np.linalg.eigvalsh(block)
+    # f (1 − ½ (w tᵀ + t wᵀ)) with ‖t‖ < 1 and ‖w‖ ≤ 1.
+    cosine = np.hypot(*v[:2]) / np.hypot(contact.reference.epsilon, np.hypot(*v[:2]))
+    assert eigenvalues[0] >= f * (1.0 - size * cosine) - 1e-12 * f
+    assert eigenvalues[1] <= f * (1.0 + size * cosine) + 1e-12 * f
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(v=velocities, step=velocities)
+def test_direction_of_friction_follows_a_step(
+    contact: Contact, v: np.ndarray, step: np.ndarray
+) -> None:
+    contact.prepare(np.zeros(3))
+    p = contact.case.problem
+    epsilon = contact.reference.epsilon
+    before = v[:2] - step[:2]
+    eta = np.hypot(epsilon, np.hypot(*before))
+    p.dual1[0], p.dual2[0] = w = np.array([0.3, -0.5])
+    after = contact.direction(v, step)
+    # w η = v linearised at the beginning of the step, and shortened to the unit disc.
+    linear = (v[:2] - w * (before @ step[:2]) / eta) / eta
+    np.testing.assert_allclose(after, linear / max(np.hypot(*linear), 1.0), rtol=1e-9, atol=1e-12)
+    # Without a step it is the direction of friction itself.
+    at_rest = contact.direction(v, np.zeros(3))
+    np.testing.assert_allclose(
+        at_rest, v[:2] / np.hypot(epsilon, np.hypot(*v[:2])), rtol=1e-12, atol=1e-300
+    )
+
+
+def test_slip_that_friction_can_stop_is_taken_to_stop(contact: Contact) -> None:
+    # μ n_0 w with n_0 = δt k |φ_0|, for a contact at rest along its normal.
+    limit = DEFAULTS["static_friction"] * STEP * 1e5 * 1e-3 * DEFAULTS["inverse_mass"]
+    for slip, stops in ((0.99 * limit, True), (1.01 * limit, False)):
+        contact.prepare(np.zeros(3))
+        contact.impulse(np.array([slip, 0.0, 0.0]))
+        begin_directions(contact.case.problem.address, 0, 1)
+        assert (contact.case.problem.dual1[0] == 0.0) == stops

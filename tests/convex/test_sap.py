@@ -176,7 +176,8 @@ def test_projection_by_its_definition(c, v) -> None:
     scale = np.linalg.norm((v - [0.0, 0.0, c.target]) / np.sqrt(c.r))
     assert np.hypot(*g[:2]) <= c.mu * g[2] * (1 + 1e-14)
     size = np.linalg.norm(v) + abs(c.target)
-    assert c.mu * np.hypot(*slack[:2]) <= slack[2] + 1e-14 * (1 + c.mu) * size
+    # Slips below 1e-200 have no direction.
+    assert c.mu * np.hypot(*slack[:2]) <= slack[2] + 1e-14 * (1 + c.mu) * size + 1e-190
     assert abs(g @ slack) <= 1e-14 * max(scale**2, 1e-300)
 
 

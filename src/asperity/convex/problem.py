@@ -125,7 +125,9 @@ _CONTACT_FIELDS = [
     "target",
     "normal_gain",
     "tangential_gain",
-    "stopping",
+    "dual1",  # the lagged law's estimate of the direction of friction
+    "dual2",
+    "stoppable",  # slip speed that friction could stop within the step
 ]
 _ROW_FIELDS = ["u", "du", "impulse", "curvature", "target", "gain", "lower", "upper"]
 

@@ -20,16 +20,21 @@ Per contact the kernels keep ``friction`` = μ n_0, ``softness`` = v_s², ``elas
 ``slope`` = δt² k, ``dissipation`` = d and ``cutoff`` = v̂ = min(f_e0/(δt k), 1/d), beyond which
 the normal impulse vanishes.
 
-Friction that stops a slip is what makes the problem hard: it resists sliding with a nearly constant
-force, which has no curvature along the slip, until within v_s it turns around. Newton's step then
-passes far beyond, the line search cuts it to a few percent, and all contacts wait for one. TAMSI
-stops such steps at the transition, contact by contact; a convex line search cannot. Instead
-the Hessian is changed: where the slip is taken to stop (``stopping``) the curvature is
-f = μ n_0/√(‖v_t‖² + v_s²) in both directions, the secant of the friction from this slip to none.
-That is a majorant, as in iteratively reweighted least squares, and its step ends where the slip
-does. A slip is taken to stop at first if friction alone would stop it within the step, and then if
-the last Newton step left less than 30 % of it or reversed it. Close to the solution no step changes
-a slip by so much, and Newton's method is itself again.
+Friction that stops a slip is what makes the problem hard for Newton's method: it resists with a
+nearly constant force, which has no curvature along the slip, until within v_s it turns around. The
+step then passes far beyond, the line search cuts it to a few percent, and all contacts wait for
+one. TAMSI stops such steps at the transition, contact by contact; a convex line search cannot. The
+norm ‖v_t‖ of total-variation problems has the same trouble, and its cure (T. F. Chan, G. H. Golub
+and P. Mulet, A nonlinear primal-dual method for total variation-based image restoration, SIAM J.
+Sci. Comput. 20, 1999) serves here: with η = √(‖v_t‖² + v_s²) the direction of friction becomes a
+variable w of its own, Newton's method linearises w η = v_t, and without w the curvature is left as
+
+    f (1 − ½ (w v_tᵀ + v_t wᵀ)/η),   f = μ n_0/η,   w ← (v_t + Δv_t − w (v_t·Δv_t)/η)/η, ‖w‖ ≤ 1.
+
+It is positive definite for every such w, so the direction is one of descent. With w = v_t/η, which
+it tends to, it is the Hessian; with w = 0 the secant from this slip to none, whose step ends where
+the slip does. That is where w begins if friction could stop the slip within the step, being below
+μ n_0 times the contact's inverse mass (``stoppable``).
 """
 
 from __future__ import annotations
@@ -43,18 +48,16 @@ from asperity.convex.problem import PROBLEM
 __all__ = [
     "STRIBECK_WIDTH",
     "along_lagged",
+    "begin_directions",
     "evaluate_lagged",
     "friction_coefficient",
     "lagged_cost_along",
-    "note_stopping",
     "prepare_lagged",
+    "update_directions",
 ]
 
 STRIBECK_WIDTH = 10.0
 """Δ of equation 8: slip, in stiction tolerances, where μ is midway between static and dynamic."""
-
-# A Newton step that leaves less of a slip than this is taken to stop it.
-_REMAINING_SLIP = 0.3
 
 _problem = PROBLEM.get
 _contacts = CONTACT_SET.get
@@ -97,7 +100,7 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
     stiction_tolerance = _contacts(contacts, "stiction_tolerance")
     inverse_mass = _contacts(contacts, "inverse_mass")
     slip_regularization = _problem(problem, "tolerance")[2]
-    stopping = _problem(problem, "stopping")
+    stoppable = _problem(problem, "stoppable")
     for i in range(ncontact):
         c = order[i]
         k = stiffness[c]
@@ -112,7 +115,7 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
         )
         tolerance = max(tolerance, slip_regularization * friction[i] * inverse_mass[c])
         softness[i] = tolerance * tolerance
-        stopping[i] = 1.0 if slip < friction[i] * inverse_mass[c] else 0.0
+        stoppable[i] = friction[i] * inverse_mass[c]
         elastic[i] = step * force
         slope[i] = step * step * k
         dissipation[i] = d
@@ -124,8 +127,7 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
 def evaluate_lagged(problem, first, last):
     """Fill impulses and curvatures of contacts ``first .. last``; return their cost.
 
-    With f = μ n_0/√(‖v_t‖² + v_s²) the curvature along the slip is f v_s²/(‖v_t‖² + v_s²), or f
-    itself where the slip is taken to stop (`asperity.convex.newton`).
+    The tangential curvatures are those of the directions w in ``dual1``, ``dual2``.
     """
     v1 = _problem(problem, "v1")
     v2 = _problem(problem, "v2")
@@ -143,7 +145,8 @@ def evaluate_lagged(problem, first, last):
     slope = _problem(problem, "slope")
     dissipation = _problem(problem, "dissipation")
     cutoff = _problem(problem, "cutoff")
-    stopping = _problem(problem, "stopping")
+    dual1 = _problem(problem, "dual1")
+    dual2 = _problem(problem, "dual2")
     cost = 0.0
     for i in range(first, last):
         x = v1[i]
@@ -154,10 +157,9 @@ def evaluate_lagged(problem, first, last):
         y *= inverse
         g1[i] = -friction[i] * x
         g2[i] = -friction[i] * y
-        slides = 1.0 - stopping[i]
-        h11[i] = f * (1.0 - slides * x * x)
-        h12[i] = -f * slides * x * y
-        h22[i] = f * (1.0 - slides * y * y)
+        h11[i] = f * (1.0 - dual1[i] * x)
+        h12[i] = -0.5 * f * (dual1[i] * y + dual2[i] * x)
+        h22[i] = f * (1.0 - dual2[i] * y)
         a0 = elastic[i]
         a1 = slope[i]
         d = dissipation[i]
@@ -179,19 +181,44 @@ def evaluate_lagged(problem, first, last):
 
 
 @compiled
-def note_stopping(problem, first, last, alpha):
-    """Note which slips the Newton step along Δv, of which α has been taken, would stop."""
+def begin_directions(problem, first, last):
+    """Fill the directions of friction w for the first Newton step from the present velocities."""
+    v1 = _problem(problem, "v1")
+    v2 = _problem(problem, "v2")
+    softness = _problem(problem, "softness")
+    stoppable = _problem(problem, "stoppable")
+    dual1 = _problem(problem, "dual1")
+    dual2 = _problem(problem, "dual2")
+    for i in range(first, last):
+        x = v1[i]
+        y = v2[i]
+        square = x * x + y * y
+        stops = square < stoppable[i] * stoppable[i]
+        inverse = 0.0 if stops else 1.0 / np.sqrt(square + softness[i])
+        dual1[i] = inverse * x
+        dual2[i] = inverse * y
+
+
+@compiled
+def update_directions(problem, first, last, alpha):
+    """Let the directions of friction w follow a Newton step Δv, of which α has been taken."""
     v1 = _problem(problem, "v1")
     v2 = _problem(problem, "v2")
     dv1 = _problem(problem, "dv1")
     dv2 = _problem(problem, "dv2")
-    stopping = _problem(problem, "stopping")
+    softness = _problem(problem, "softness")
+    dual1 = _problem(problem, "dual1")
+    dual2 = _problem(problem, "dual2")
     for i in range(first, last):
         x = v1[i] - alpha * dv1[i]
         y = v2[i] - alpha * dv2[i]
-        slip = x * x + y * y
-        left = slip + x * dv1[i] + y * dv2[i]
-        stopping[i] = 1.0 if left < _REMAINING_SLIP * slip else 0.0
+        inverse = 1.0 / np.sqrt(x * x + y * y + softness[i])
+        along = (x * dv1[i] + y * dv2[i]) * inverse
+        x = inverse * (x + dv1[i] - dual1[i] * along)
+        y = inverse * (y + dv2[i] - dual2[i] * along)
+        shorter = 1.0 / max(np.sqrt(x * x + y * y), 1.0)
+        dual1[i] = shorter * x
+        dual2[i] = shorter * y
 
 
 @compiled
