@@ -148,65 +148,95 @@ def _times_cross_transposed(q, x, y, z):
 
 
 @compiled
-def _write_patch(patch, which, corner, right, low, g):
-    """patch[which] = (corner, right; lowᵀ, G)."""
-    full = (g[0], g[1], g[2], g[1], g[3], g[4], g[2], g[4], g[5])
-    for i in range(3):
-        for j in range(3):
-            patch[which, 6 * i + j] = corner[3 * i + j]
-            patch[which, 6 * i + 3 + j] = right[3 * i + j]
-            patch[which, 18 + 6 * i + j] = low[3 * j + i]
-            patch[which, 21 + 6 * i + j] = full[3 * i + j]
+def _full(g):
+    """All nine numbers of a symmetric 3 × 3 matrix."""
+    return (g[0], g[1], g[2], g[1], g[3], g[4], g[2], g[4], g[5])
 
 
 @compiled
-def _write_patches(patch, a, b, d, g, q, p):
-    """Blocks of both sides and their coupling from (P, Q, G) about the end of A's (or B's) arm.
+def _write_patch(patch, corner, right, low, g):
+    """patch = (corner, right; lowᵀ, G), row by row."""
+    full = _full(g)
+    for i in range(3):
+        for j in range(3):
+            patch[6 * i + j] = corner[3 * i + j]
+            patch[6 * i + 3 + j] = right[3 * i + j]
+            patch[18 + 6 * i + j] = low[3 * j + i]
+            patch[21 + 6 * i + j] = full[3 * i + j]
+
+
+@compiled
+def _other_side(d, g, q, p):
+    """Q_b, the corner of the coupling, and P_b, from (P, Q, G) about the end of A's arm.
 
     With r_b = r_a + d:  Q_b = Q_a + [d]× G,  coupling = (P + Q_a [d]×ᵀ, Q_a; Q_bᵀ, G) and
     P_b = P + Q_a [d]×ᵀ + [d]× Q_bᵀ.
     """
-    corner = (p[0], p[1], p[2], p[1], p[3], p[4], p[2], p[4], p[5])
-    if a < 0 or b < 0:
-        _write_patch(patch, 0 if b < 0 else 1, corner, q, q, g)
-        return
     x, y, z = d
     q_b = _add9(q, _cross_symmetric(x, y, z, g))
-    between = _add9(corner, _times_cross_transposed(q, x, y, z))
+    between = _add9(_full(p), _times_cross_transposed(q, x, y, z))
     turned = _times_cross_transposed(q_b, x, y, z)
-    corner_b = _add9(
-        between,
-        (
-            turned[0],
-            turned[3],
-            turned[6],
-            turned[1],
-            turned[4],
-            turned[7],
-            turned[2],
-            turned[5],
-            turned[8],
-        ),
+    p_b = (
+        between[0] + turned[0],
+        between[1] + turned[3],
+        between[2] + turned[6],
+        between[4] + turned[4],
+        between[5] + turned[7],
+        between[8] + turned[8],
     )
-    _write_patch(patch, 0, corner, q, q, g)
-    _write_patch(patch, 1, corner_b, q_b, q_b, g)
-    _write_patch(patch, 2, between, q, q_b, g)
+    return q_b, between, p_b
 
 
 @compiled
-def _project(patch, which, column, start, size, projection):
+def _project(patch, column, start, size, projection):
     """projection(6 × size) = patch · columns."""
     for e in range(size):
         for i in range(6):
             value = 0.0
             for j in range(6):
-                value += patch[which, 6 * i + j] * column[start + e, j]
+                value += patch[6 * i + j] * column[start + e, j]
             projection[i, e] = value
 
 
 @compiled
-def _add_own(problem, contacts, link, patch, which):
-    """Add a patch's Hessian to the diagonal block of one link's tree."""
+def _add_lower(factor, at, p, q, g):
+    """Add the lower triangle of (P, Q; Qᵀ, G) to a 6 × 6 block."""
+    factor[at] += p[0]
+    factor[at + 6] += p[1]
+    factor[at + 7] += p[3]
+    factor[at + 12] += p[2]
+    factor[at + 13] += p[4]
+    factor[at + 14] += p[5]
+    for i in range(3):
+        row = at + 18 + 6 * i
+        factor[row] += q[i]
+        factor[row + 1] += q[3 + i]
+        factor[row + 2] += q[6 + i]
+    factor[at + 21] += g[0]
+    factor[at + 27] += g[1]
+    factor[at + 28] += g[3]
+    factor[at + 33] += g[2]
+    factor[at + 34] += g[4]
+    factor[at + 35] += g[5]
+
+
+@compiled
+def _subtract_block(coupling, at, rows, columns, corner, right, low, g):
+    """Subtract (corner, right; lowᵀ, G) from a 6 × 6 block with these strides."""
+    full = _full(g)
+    for i in range(3):
+        for j in range(3):
+            upper = at + i * rows + j * columns
+            lower = upper + 3 * rows
+            coupling[upper] -= corner[3 * i + j]
+            coupling[upper + 3 * columns] -= right[3 * i + j]
+            coupling[lower] -= low[3 * j + i]
+            coupling[lower + 3 * columns] -= full[3 * i + j]
+
+
+@compiled
+def _add_own(problem, contacts, link, p, q, g):
+    """Add a Hessian (P, Q; Qᵀ, G) to the diagonal block of one link's tree."""
     factor = _problem(problem, "factor")
     tree_start = _problem(problem, "tree_start")
     tree_size = _problem(problem, "tree_size")
@@ -215,13 +245,10 @@ def _add_own(problem, contacts, link, patch, which):
     tree = _contacts(contacts, "link_tree")[link]
     block = block_start[tree]
     if tree_spatial[tree]:
-        for i in range(6):
-            for j in range(i + 1):
-                factor[block + 6 * i + j] += patch[which, 6 * i + j]
+        _add_lower(factor, block, p, q, g)
         return
-    for i in range(6):
-        for j in range(i):
-            patch[which, 6 * j + i] = patch[which, 6 * i + j]
+    patch = _problem(problem, "patch")[0]
+    _write_patch(patch, _full(p), q, q, g)
     dof = _contacts(contacts, "chain_dof")
     column = _contacts(contacts, "chain_column")
     projection = _problem(problem, "projection")
@@ -229,7 +256,7 @@ def _add_own(problem, contacts, link, patch, which):
     size = _contacts(contacts, "link_size")[link]
     n = tree_size[tree]
     first = tree_start[tree]
-    _project(patch, which, column, start, size, projection)
+    _project(patch, column, start, size, projection)
     for i in range(size):
         row = block + (dof[start + i] - first) * n - first
         for j in range(size):
@@ -240,8 +267,8 @@ def _add_own(problem, contacts, link, patch, which):
 
 
 @compiled
-def _add_cross(problem, contacts, a, b, patch, which):
-    """Subtract a patch's coupling J_aᵀ S J_b where trees a and b meet."""
+def _add_cross(problem, contacts, a, b, corner, right, low, g):
+    """Subtract J_aᵀ S J_b with S = (corner, right; lowᵀ, G) where the links' trees meet."""
     tree_start = _problem(problem, "tree_start")
     tree_size = _problem(problem, "tree_size")
     tree_spatial = _problem(problem, "tree_spatial")
@@ -259,9 +286,8 @@ def _add_cross(problem, contacts, a, b, patch, which):
     tree_b = link_tree[b]
     if tree_a == tree_b and tree_spatial[tree_a]:
         block = block_start[tree_a]
-        for i in range(6):
-            for j in range(6):
-                factor[block + 6 * i + j] -= patch[which, 6 * i + j] + patch[which, 6 * j + i]
+        _subtract_block(factor, block, 6, 1, corner, right, low, g)
+        _subtract_block(factor, block, 1, 6, corner, right, low, g)
         return
     first_a = tree_start[tree_a]
     first_b = tree_start[tree_b]
@@ -276,26 +302,25 @@ def _add_cross(problem, contacts, a, b, patch, which):
     spatial_a = tree_spatial[tree_a]
     spatial_b = tree_spatial[tree_b]
     if spatial_a and spatial_b:
-        for i in range(6):
-            for j in range(6):
-                value = patch[which, 6 * i + j]
-                if a_first:
-                    coupling[at + 6 * i + j] -= value
-                else:
-                    coupling[at + 6 * j + i] -= value
+        if a_first:
+            _subtract_block(coupling, at, 6, 1, corner, right, low, g)
+        else:
+            _subtract_block(coupling, at, 1, 6, corner, right, low, g)
         return
+    patch = _problem(problem, "patch")[0]
+    _write_patch(patch, corner, right, low, g)
     size_a = 6 if spatial_a else link_size[a]
     size_b = 6 if spatial_b else link_size[b]
     start_a = link_start[a]
     start_b = link_start[b]
     if not spatial_b:
-        _project(patch, which, column, start_b, size_b, projection)
+        _project(patch, column, start_b, size_b, projection)
     for i in range(size_a):
         row = i if spatial_a else dof[start_a + i] - first_a
         for j in range(size_b):
             value = 0.0
             for k in range(6):
-                right = patch[which, 6 * k + j] if spatial_b else projection[k, j]
+                right = patch[6 * k + j] if spatial_b else projection[k, j]
                 if spatial_a:
                     if k == i:
                         value = right
@@ -312,20 +337,21 @@ def _add_cross(problem, contacts, a, b, patch, which):
 
 
 @compiled
-def _add_patch(problem, contacts, a, b, patch):
-    if a >= 0:
-        _add_own(problem, contacts, a, patch, 0)
-    if b >= 0:
-        _add_own(problem, contacts, b, patch, 1)
-    if a >= 0 and b >= 0:
-        _add_cross(problem, contacts, a, b, patch, 2)
+def _add_pair(problem, contacts, a, b, d, p, q, g):
+    """Add the Hessian (P, Q; Qᵀ, G) of two bodies' contacts, about the end of A's (or B's) arm."""
+    if a < 0 or b < 0:
+        _add_own(problem, contacts, max(a, b), p, q, g)
+        return
+    q_b, between, p_b = _other_side(d, g, q, p)
+    _add_own(problem, contacts, a, p, q, g)
+    _add_own(problem, contacts, b, p_b, q_b, g)
+    _add_cross(problem, contacts, a, b, between, q, q_b, g)
 
 
 @compiled
 def _add_contacts(problem, contacts, first, last):
     coupled = _problem(problem, "law") != LAGGED
     order = _problem(problem, "contact")
-    patch = _problem(problem, "patch")
     h11 = _problem(problem, "h11")
     h12 = _problem(problem, "h12")
     h22 = _problem(problem, "h22")
@@ -364,8 +390,7 @@ def _add_contacts(problem, contacts, first, last):
                 p = _add6(p, one[2])
             i += 1
         if active:
-            _write_patches(patch, a, b, d, g, q, p)
-            _add_patch(problem, contacts, a, b, patch)
+            _add_pair(problem, contacts, a, b, d, p, q, g)
 
 
 @compiled

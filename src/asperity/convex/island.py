@@ -43,11 +43,19 @@ def multiply(problem, first, last, x, out):
         start = tree_start[tree]
         block = block_start[tree]
         if n == 6:
+            a = x[start]
+            b = x[start + 1]
+            c = x[start + 2]
+            d = x[start + 3]
+            e = x[start + 4]
+            f = x[start + 5]
             for i in range(6):
-                value = 0.0
-                for j in range(6):
-                    value += matrix[block + 6 * i + j] * x[start + j]
-                out[start + i] = value
+                k = block + 6 * i
+                out[start + i] = (
+                    (matrix[k] * a + matrix[k + 1] * b)
+                    + (matrix[k + 2] * c + matrix[k + 3] * d)
+                    + (matrix[k + 4] * e + matrix[k + 5] * f)
+                )
             continue
         for i in range(n):
             value = 0.0
