@@ -12,7 +12,7 @@ from asperity.experiments.runs import advance, tracked
 __all__ = ["EXPERIMENTS", "count_contacts"]
 
 SHORT = (1, 2, 3, 5, 10)
-FULL = (1, 2, 3, 5, 10, 15, 20, 25, 30)
+FULL = (*SHORT, 15, 20, 25, 30, 40, 55)
 
 
 def count_contacts(
