@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         SimulationError,
         Status,
     )
-    from asperity.integrators import Cenic, Icf, Sap
+    from asperity.integrators import Cenic, Icf, RungeKutta3, Sap
     from asperity.plant.loading import load_model, load_spec
     from asperity.plant.materials import ContactParameters, Material
     from asperity.simulator import (
@@ -46,6 +46,7 @@ __all__ = [
     "Material",
     "ModelError",
     "Report",
+    "RungeKutta3",
     "Sap",
     "SimulationError",
     "Simulator",
@@ -67,7 +68,7 @@ _ROOMS = {
         "SimulationError",
         "Status",
     ),
-    "asperity.integrators": ("Cenic", "Icf", "Sap"),
+    "asperity.integrators": ("Cenic", "Icf", "RungeKutta3", "Sap"),
     "asperity.plant.loading": ("load_model", "load_spec"),
     "asperity.plant.materials": ("ContactParameters", "Material"),
     "asperity.simulator": (

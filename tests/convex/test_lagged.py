@@ -11,12 +11,11 @@ from convex_reference import LaggedContact
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asperity.contact.laws import STRIBECK_WIDTH, friction_coefficient
 from asperity.convex.potentials.lagged import (
-    STRIBECK_WIDTH,
     along_lagged,
     begin_directions,
     evaluate_lagged,
-    friction_coefficient,
     lagged_cost_along,
     prepare_lagged,
     update_directions,

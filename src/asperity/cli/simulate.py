@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
 __all__ = ["exit_code", "simulate"]
 
-_ERROR_CONTROL = "Error control (cenic)"
-_FIXED = "Fixed steps (icf, sap)"
+_ERROR_CONTROL = "Error control (cenic, classical)"
+_FIXED = "Fixed steps (icf, sap, classical)"
 _SCHEME = "Scheme (cenic, sap)"
 _OUTPUT = "Output"
 _CONTACT = "Contact"
 _URDF = "URDF"
 
 _LAGGED = {"--dissipation", "--stiction-tolerance"}
+_CLASSICAL = {"--accuracy", "--max-step", "--time-step"} | _LAGGED
 _CONTACT_OPTIONS = _LAGGED | {"--relaxation-time"}
 
 # Which options belong to which integrator, of those that do not belong to all.
@@ -41,18 +42,25 @@ _OPTIONS = {
     IntegratorName.CENIC: {"--accuracy", "--max-step", "--scheme"} | _LAGGED,
     IntegratorName.ICF: {"--time-step"} | _LAGGED,
     IntegratorName.SAP: {"--time-step", "--scheme", "--relaxation-time"},
+    IntegratorName.RUNGE_KUTTA_3: _CLASSICAL,
 }
 _SCHEMES = {
     IntegratorName.CENIC: ("step-doubling", "trapezoid"),
     IntegratorName.ICF: (),
     IntegratorName.SAP: ("symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"),
+    IntegratorName.RUNGE_KUTTA_3: (),
 }
 
 
 def simulate(
     model: ModelPath,
     integrator: Annotated[
-        IntegratorName, typer.Option(help="Error control, or fixed steps.")
+        IntegratorName,
+        # The list of names in this place would leave no room for the help of all options.
+        typer.Option(
+            metavar="NAME",
+            help="Error control: cenic. Fixed steps: icf, sap. Either: runge-kutta-3.",
+        ),
     ] = IntegratorName.CENIC,
     duration: Annotated[float, typer.Option(help="Simulated time, in s.")] = 5.0,
     keyframe: Annotated[
@@ -86,7 +94,9 @@ def simulate(
     time_step: Annotated[
         float | None,
         typer.Option(
-            help="Step size, in s.", show_default="icf: 1e-3; sap: 1e-2", rich_help_panel=_FIXED
+            help="Step size, in s.",
+            show_default="icf: 1e-3; sap: 1e-2; else none",
+            rich_help_panel=_FIXED,
         ),
     ] = None,
     stiffness: Annotated[
@@ -100,7 +110,7 @@ def simulate(
     dissipation: Annotated[
         float | None,
         typer.Option(
-            help="Hunt-Crossley dissipation of cenic and icf, in s/m.",
+            help="Hunt-Crossley dissipation, not of sap, in s/m.",
             show_default="the model's, else 10",
             rich_help_panel=_CONTACT,
         ),
@@ -116,7 +126,7 @@ def simulate(
     stiction_tolerance: Annotated[
         float | None,
         typer.Option(
-            help="Slip speed below which contacts of cenic and icf stick, in m/s.",
+            help="Slip speed below which contacts stick, not of sap, in m/s.",
             show_default="the model's, else 1e-4",
             rich_help_panel=_CONTACT,
         ),
@@ -254,7 +264,7 @@ def _integrator(name: IntegratorName, given: dict[str, float | str | None]) -> I
         if value is not None and not isinstance(value, str) and option not in _CONTACT_OPTIONS:
             _require_positive(option, value)
 
-    from asperity.integrators import Cenic, Icf, Sap
+    from asperity.integrators import Cenic, Icf, RungeKutta3, Sap
 
     values = {
         option.removeprefix("--").replace("-", "_"): value
@@ -265,6 +275,7 @@ def _integrator(name: IntegratorName, given: dict[str, float | str | None]) -> I
         IntegratorName.CENIC: Cenic,
         IntegratorName.ICF: Icf,
         IntegratorName.SAP: Sap,
+        IntegratorName.RUNGE_KUTTA_3: RungeKutta3,
     }
     return kinds[name](**values)
 

@@ -1,5 +1,7 @@
 """Methods (maps from state to state), steppings (who chooses the step), and their presets."""
 
-from asperity.integrators.presets import Cenic, Icf, Integrator, Sap
+from asperity.integrators.base import Integrator
+from asperity.integrators.classical.presets import RungeKutta3
+from asperity.integrators.presets import Cenic, Icf, Sap
 
-__all__ = ["Cenic", "Icf", "Integrator", "Sap"]
+__all__ = ["Cenic", "Icf", "Integrator", "RungeKutta3", "Sap"]

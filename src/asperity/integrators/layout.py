@@ -19,6 +19,7 @@ __all__ = [
     "END_VELOCITY",
     "FACTORS_VALID",
     "FAILED",
+    "FORCES_AT_HAND",
     "GEOM_SAMPLE",
     "GRAPH_EVALUATION",
     "GRAPH_STATE",
@@ -38,6 +39,7 @@ __all__ = [
     "SMALLEST_STEP",
     "STEPS",
     "TREES",
+    "VELOCITY_TIME",
     "VELOCITY_WEIGHT",
     "WORLD",
 ]
@@ -62,6 +64,7 @@ RECORDS = 5
 GRAPH_STATE = 6
 GRAPH_EVALUATION = 7
 HISTORY = 9  # 1 if `following` holds the state before the current one
+FORCES_AT_HAND = 10  # 1 if `solve_step` leaves impulses, not only a velocity
 GEOM_SAMPLE = 8  # the last state in which a method has looked for contacts, or 0
 
 # What `ints[HAS_GUESS]` says of `guess`, besides 0 for nothing.
@@ -75,6 +78,7 @@ LARGEST_STEP = 2
 SMALLEST_STEP = 3
 VELOCITY_WEIGHT = 4
 LAST_STEP = 5
+VELOCITY_TIME = 6  # [s]
 
 WORLD = Layout(
     "world",
@@ -89,6 +93,7 @@ WORLD = Layout(
     base_method="i8",  # the method that step doubling repeats
     current="i8",  # states
     following="i8",
+    classical="i8",  # the table of a classical integrator, or 0
     half="i8",
     full="i8",
     guess="f8[:]",

@@ -20,7 +20,7 @@ from __future__ import annotations
 from asperity.compiled import compiled
 from asperity.contact.contact_set import CONTACT_SET, COUNT_CONTACTS
 from asperity.integrators.layout import GEOM_SAMPLE, WORLD
-from asperity.plant.layouts import STATE
+from asperity.plant.layouts import STATE, TIME
 from asperity.plant.sweep import closing_distance, passed, save_poses
 
 __all__ = ["passed_before_sample", "step_without_missed_contacts"]
@@ -74,6 +74,9 @@ def step_without_missed_contacts(world, step, accuracy):
     known = _state(sample, "contacts")
     if passed(_world(world, "plant"), known, position, rotation, current):
         return 0.5 * step
+    if _state(sample, "reals")[TIME] >= _state(current, "reals")[TIME]:
+        # The method has seen the contacts of its step's end.
+        return step
     contacts = _state(current, "contacts")
     distance = _contacts(contacts, "signed_distance")
     stiffness = _contacts(contacts, "stiffness")

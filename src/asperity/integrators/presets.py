@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import abc
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from asperity.compiled import Kernel
@@ -33,6 +31,12 @@ from asperity.convex.problem import (
     TOLERANCE,
 )
 from asperity.errors import ModelError
+from asperity.integrators.base import (
+    Integrator,
+    require_non_negative,
+    require_one_of,
+    require_positive,
+)
 from asperity.integrators.icf import icf_method, icf_solution
 from asperity.integrators.layout import (
     ACCURACY,
@@ -54,7 +58,7 @@ from asperity.integrators.trapezoid import trapezoid_method
 from asperity.integrators.world import CONVEX_KERNELS, World
 from asperity.plant.evaluate import evaluate_smooth
 
-__all__ = ["Cenic", "Icf", "Integrator", "Sap"]
+__all__ = ["Cenic", "Icf", "Sap"]
 
 _SCHEMES = {
     "step-doubling": (step_doubling_method, DOUBLING_ORDER),
@@ -78,41 +82,6 @@ _LINE_SEARCHES = {"exact": EXACT, "armijo": ARMIJO}
 _FIXED_TOLERANCE = 1e-8
 _FIRST_STEP = 0.1
 _MIN_STEP = 1e-9
-
-
-def _positive(name: str, value: float) -> None:
-    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-        raise ModelError(f"{name} must be a positive, finite number, got {value!r}.")
-
-
-def _one_of(name: str, value: str, known: Iterable[str]) -> None:
-    if value not in known:
-        raise ModelError(f"{name} {value!r} is unknown; use one of {', '.join(sorted(known))}.")
-
-
-def _non_negative(name: str, value: float) -> None:
-    if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
-        raise ModelError(f"{name} must be non-negative and finite, got {value!r}.")
-
-
-class Integrator(abc.ABC):
-    """What a `Simulator` needs of an integrator."""
-
-    time_step: float | None
-    """The fixed step [s], or None under error control."""
-
-    @property
-    @abc.abstractmethod
-    def kernels(self) -> tuple[Kernel, ...]:
-        """What the integrator needs compiled; what takes longest to compile comes first."""
-
-    @abc.abstractmethod
-    def prepare(self, world: World) -> None:
-        """Write the options into a world."""
-
-    @abc.abstractmethod
-    def advance(self, world: World, end: float, budget: int) -> int:
-        """Advance the world's current state to time ``end`` [s]; returns a stepping's reason."""
 
 
 def _prepare_icf(world: World, options: Cenic | Icf, tolerance: float, law: ContactLaw) -> None:
@@ -181,16 +150,16 @@ class Cenic(Integrator):
     time_step = None
 
     def __post_init__(self) -> None:
-        _positive("accuracy", self.accuracy)
-        _positive("max_step", self.max_step)
-        _positive("min_step", self.min_step)
+        require_positive("accuracy", self.accuracy)
+        require_positive("max_step", self.max_step)
+        require_positive("min_step", self.min_step)
         if self.min_step >= self.max_step:
             raise ModelError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
-        _positive("tolerance_ratio", self.tolerance_ratio)
-        _positive("max_iterations", self.max_iterations)
-        _non_negative("velocity_weight", self.velocity_weight)
-        _non_negative("slip_regularization", self.slip_regularization)
-        _one_of("scheme", self.scheme, _SCHEMES)
+        require_positive("tolerance_ratio", self.tolerance_ratio)
+        require_positive("max_iterations", self.max_iterations)
+        require_non_negative("velocity_weight", self.velocity_weight)
+        require_non_negative("slip_regularization", self.slip_regularization)
+        require_one_of("scheme", self.scheme, _SCHEMES)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -253,11 +222,11 @@ class Icf(Integrator):
     hessian_reuse: bool = False
 
     def __post_init__(self) -> None:
-        _positive("time_step", self.time_step)
-        _one_of("law", self.law, _LAWS)
-        _non_negative("slip_regularization", self.slip_regularization)
-        _positive("tolerance", self.tolerance)
-        _positive("max_iterations", self.max_iterations)
+        require_positive("time_step", self.time_step)
+        require_one_of("law", self.law, _LAWS)
+        require_non_negative("slip_regularization", self.slip_regularization)
+        require_positive("tolerance", self.tolerance)
+        require_positive("max_iterations", self.max_iterations)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -330,13 +299,13 @@ class Sap(Integrator):
             "tolerance",
             "max_iterations",
         ):
-            _positive(name, getattr(self, name))
+            require_positive(name, getattr(self, name))
         time = self.relaxation_time
         if time is not None and not (math.isfinite(time) and time >= 0):
             raise ModelError(f"relaxation_time must be non-negative, got {time}.")
-        _one_of("scheme", self.scheme, _THETA)
-        _one_of("scaling", self.scaling, _SCALINGS)
-        _one_of("line_search", self.line_search, _LINE_SEARCHES)
+        require_one_of("scheme", self.scheme, _THETA)
+        require_one_of("scaling", self.scaling, _SCALINGS)
+        require_one_of("line_search", self.line_search, _LINE_SEARCHES)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

@@ -30,6 +30,7 @@ from asperity.integrators.layout import (
     REJECTIONS,
     SMALLEST_STEP,
     STEPS,
+    VELOCITY_TIME,
     VELOCITY_WEIGHT,
     WORLD,
 )
@@ -177,7 +178,8 @@ def advance_fixed(world, method, step, end, budget):
 def error_norm(world, step):
     """Largest scaled position error, max |S (q ⊖ q̂)|, of the last attempted step.
 
-    With a velocity weight w, errors of velocity count as w·δt·|v − v̂| as well.
+    With a velocity weight w and a velocity time T, errors of velocity count as (w·δt + T)·|v − v̂|
+    as well.
     """
     plant = _world(world, "plant")
     weight = _plant(plant, "error_weight")
@@ -188,12 +190,13 @@ def error_norm(world, step):
         # Written so that NaN is not lost.
         if not value <= norm:
             norm = value
-    share = _world(world, "reals")[VELOCITY_WEIGHT]
+    options = _world(world, "reals")
+    share = options[VELOCITY_WEIGHT] * step + options[VELOCITY_TIME]
     if share > 0.0:
         a = _state(_world(world, "following"), "qvel")
         b = _state(_world(world, "full"), "qvel")
         for i in range(a.size):
-            value = share * step * abs(a[i] - b[i]) * weight[i]
+            value = share * abs(a[i] - b[i]) * weight[i]
             if not value <= norm:
                 norm = value
     return norm

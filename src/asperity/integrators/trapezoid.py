@@ -20,8 +20,9 @@ from asperity.compiled import compiled, compiled_method
 from asperity.compiled.calls import call_method
 from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, FRICTION
 from asperity.contact.contact_set import CONTACT_SET
+from asperity.contact.laws import friction_coefficient
 from asperity.convex.kinematics import add_impulses, row_velocities
-from asperity.convex.potentials.lagged import friction_coefficient, prepare_lagged
+from asperity.convex.potentials.lagged import prepare_lagged
 from asperity.convex.potentials.rows import prepare_rows
 from asperity.convex.problem import PROBLEM
 from asperity.integrators.icf import (

@@ -58,6 +58,7 @@ class World:
         self.following: State = plant.new_state(scratch, contacts=1)
         self.half: State = plant.new_state(scratch)
         self.full: State = plant.new_state(scratch)
+        self.classical: Table | None = None
         self.contact_capacity = 256
         self.row_capacity = len(self.current.rows.kind)
         self.problem: Table = new_problem(
@@ -80,6 +81,7 @@ class World:
             solve_problem=solve_problem.address,
             solve_step=0,
             base_method=0,
+            classical=0,
             current=self.current.table.address,
             following=self.following.table.address,
             half=self.half.table.address,
@@ -98,17 +100,21 @@ class World:
             record_act=np.zeros((records, model.na)),
         )
 
+    @property
+    def evaluated_states(self) -> tuple[State, ...]:
+        """States in which methods evaluate the plant; only these have room for contacts."""
+        return self.current, self.half, self.full
+
     def grow(self, code: int) -> bool:
         """Enlarge what a method found too small; False if ``code`` is about something else."""
-        states = (self.current, self.half, self.full)
         if code == CONTACTS_FULL:
             self.contact_capacity *= 2
-            for state in states:
+            for state in self.evaluated_states:
                 state.grow_contacts(self.contact_capacity)
             grow_contacts(self.problem, self.contact_capacity)
         elif code == ROWS_FULL:
             self.row_capacity *= 2
-            for state in states:
+            for state in self.evaluated_states:
                 state.grow_rows(self.row_capacity)
             grow_rows(self.problem, self.row_capacity)
         elif code == COUPLING_FULL:

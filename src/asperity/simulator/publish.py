@@ -1,7 +1,8 @@
 """Publication of a state into MjData: derived quantities, contact forces, sensors.
 
 After a publication MjData is what ``mj_forward`` would leave at the present state, with the
-accelerations and constraint forces of Asperity's contact model: those that act over the next step.
+accelerations and constraint forces of Asperity's contact model: those that act over the next step,
+or, of classical integrators, those of the state.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from asperity.convex.potentials.contacts import evaluate_contacts
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import PROBLEM
 from asperity.integrators.icf import velocities_at
-from asperity.integrators.layout import OK, WORLD
+from asperity.integrators.layout import FORCES_AT_HAND, OK, WORLD
 from asperity.integrators.world import World
 from asperity.plant.layouts import PLANT, STATE
 from asperity.plant.trees import force_from_solver, velocity_from_solver
@@ -51,9 +52,13 @@ def solve_forces(world, step, acceleration, constraint_force):
     if code != OK:
         return code
     velocity = _problem(problem, "velocity")
-    ncontact, nrow = velocities_at(problem, state, velocity)
-    evaluate_contacts(problem, 0, ncontact)
-    evaluate_rows(problem, 0, nrow)
+    rows = _state(state, "rows")
+    ncontact = _contacts(_state(state, "contacts"), "counts")[0]
+    nrow = _rows(rows, "counts")[0]
+    if _world(world, "ints")[FORCES_AT_HAND] == 0:
+        velocities_at(problem, state, velocity)
+        evaluate_contacts(problem, 0, ncontact)
+        evaluate_rows(problem, 0, nrow)
     velocity_from_solver(plant, _state(state, "cdof"), velocity, acceleration)
     qvel = _state(state, "qvel")
     for i in range(qvel.size):
@@ -62,7 +67,6 @@ def solve_forces(world, step, acceleration, constraint_force):
     for i in range(qvel.size):
         total[i] = 0.0
     # Actuators are forces of their own, not constraints.
-    rows = _state(state, "rows")
     kind = _rows(rows, "kind")
     order = _problem(problem, "row")
     impulse = _problem(problem, "row_impulse")

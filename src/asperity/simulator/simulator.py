@@ -79,7 +79,8 @@ class Contacts(NamedTuple):
     """Speed of the surfaces along each other [m/s], shape (n,).
 
     Like the forces it is that of the coming step, at whose end the law of friction holds: not the
-    speed of ``data.qvel``.
+    speed of ``data.qvel``. Classical integrators know forces at an instant only: theirs, and the
+    speeds, are those of the state.
     """
 
 
@@ -187,11 +188,7 @@ class Simulator:
         statistics = self.world.problem.statistics
         world = self.world
         ints = world.table.ints
-        evaluations = (
-            int(world.current.table.ints[1])
-            + int(world.half.table.ints[1])
-            + int(world.full.table.ints[1])
-        )
+        evaluations = sum(int(state.table.ints[1]) for state in world.evaluated_states)
         return Statistics(
             steps=int(ints[STEPS]),
             rejections=int(ints[REJECTIONS]),
@@ -323,7 +320,7 @@ class Simulator:
             world.table.ints[counter] = 0
         # The graph at hand is known by its state's number of evaluations, which starts anew.
         world.table.ints[GRAPH_STATE] = 0
-        for state in (world.current, world.half, world.full):
+        for state in world.evaluated_states:
             state.table.ints[1] = 0
         self._wall_time = 0.0
 
@@ -371,8 +368,8 @@ class Simulator:
         scratch.mocap_pos[:] = data.mocap_pos
         scratch.mocap_quat[:] = data.mocap_quat
         scratch.eq_active[:] = data.eq_active
-        self.world.half.table.ints[0] = 0
-        self.world.full.table.ints[0] = 0
+        for state in self.world.evaluated_states[1:]:
+            state.table.ints[0] = 0
         self._shadow = flat
 
     def _refuse(self, inputs: list[tuple[str, np.ndarray]]) -> None:

@@ -43,36 +43,20 @@ import numpy as np
 
 from asperity.compiled import compiled
 from asperity.contact.contact_set import CONTACT_SET
+from asperity.contact.laws import friction_coefficient
 from asperity.convex.problem import PROBLEM
 
 __all__ = [
-    "STRIBECK_WIDTH",
     "along_lagged",
     "begin_directions",
     "evaluate_lagged",
-    "friction_coefficient",
     "lagged_cost_along",
     "prepare_lagged",
     "update_directions",
 ]
 
-STRIBECK_WIDTH = 10.0
-"""Δ of equation 8: slip, in stiction tolerances, where μ is midway between static and dynamic."""
-
 _problem = PROBLEM.get
 _contacts = CONTACT_SET.get
-
-
-@compiled
-def friction_coefficient(static, dynamic, slip, stiction_tolerance):
-    """Coefficient of friction at a slip speed [m/s] (CENIC, equation 8)."""
-    if static == dynamic:
-        return static
-    width = STRIBECK_WIDTH
-    s = slip / stiction_tolerance - width
-    ratio = (s / np.sqrt(s * s + 1.0)) / (width / np.sqrt(width * width + 1.0))
-    # σ ends 0.25 % below zero; that must not make friction negative where μ_d is (nearly) zero.
-    return max((static - dynamic) * 0.5 * (1.0 - ratio) + dynamic, 0.0)
 
 
 @compiled

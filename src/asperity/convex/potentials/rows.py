@@ -35,6 +35,14 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import compiled
+from asperity.contact.constraint_laws import (
+    DRIFT_SPEED,
+    EQUALITY_RECOVERY,
+    LIMIT_RECOVERY,
+    NEAR_RIGID_PERIOD,
+    STIFFEST_STEP,
+    restoring_speed,
+)
 from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, EQUALITY, FRICTION, LIMIT
 from asperity.convex.problem import PROBLEM
 
@@ -49,35 +57,8 @@ __all__ = [
     "row_cost_along",
 ]
 
-NEAR_RIGID_PERIOD = 0.1
-"""β: period of a near-rigid constraint in steps (CENIC IV-D)."""
-
-EQUALITY_RECOVERY = 0.02
-"""Time constant [s] in which a violated equality is restored, that of MuJoCo's constraints."""
-
-DRIFT_SPEED = 0.1
-"""Speed [m/s or rad/s] up to which an equality is restored within one step."""
-
-LIMIT_RECOVERY = 0.1
-"""Shortest time constant [s] in which a violated limit is restored.
-
-Five times that of MuJoCo's constraints: nothing needs a robot that starts beyond a limit to be
-quick about it, and the kinetic energy of its return goes with the inverse square.
-"""
-
-STIFFEST_STEP = 1e-4
-"""Step size [s] below which limits and equalities do not get stiffer."""
-
 _problem = PROBLEM.get
 _rows = CONSTRAINT_SET.get
-
-
-@compiled
-def _restoring_speed(violation, reach):
-    """v̂ of an equality that could be restored within the time ``reach``."""
-    size = abs(violation)
-    speed = min(size / reach, max(size / EQUALITY_RECOVERY, DRIFT_SPEED))
-    return speed if violation < 0.0 else -speed
 
 
 @compiled
@@ -116,7 +97,7 @@ def prepare_rows(problem, rows, step, nrow, backward):
             start = position[r] - moved
             reach = step + tau
             if what == EQUALITY:
-                target[i] = _restoring_speed(start, reach)
+                target[i] = restoring_speed(start, reach)
             else:
                 remaining = row_upper[r] + moved
                 recovery = max(2.0 * reach, LIMIT_RECOVERY)

@@ -19,7 +19,8 @@ import numpy as np
 
 from asperity.compiled import compiled
 from asperity.contact.contact_set import CONTACT_SET
-from asperity.convex.potentials.lagged import friction_coefficient, prepare_lagged
+from asperity.contact.laws import friction_coefficient
+from asperity.convex.potentials.lagged import prepare_lagged
 from asperity.convex.problem import PROBLEM
 
 __all__ = ["along_similar", "evaluate_similar", "prepare_similar", "similar_cost_along"]

@@ -1,0 +1,51 @@
+"""What a simulator needs of an integrator, and the checks of its options."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Iterable
+
+from asperity.compiled import Kernel
+from asperity.errors import ModelError
+from asperity.integrators.world import World
+
+__all__ = ["Integrator", "require_non_negative", "require_one_of", "require_positive"]
+
+
+def require_positive(name: str, value: float) -> None:
+    """Refuse an option that is not a positive number."""
+    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+        raise ModelError(f"{name} must be a positive, finite number, got {value!r}.")
+
+
+def require_one_of(name: str, value: str, known: Iterable[str]) -> None:
+    """Refuse an option that is not among the known ones."""
+    if value not in known:
+        raise ModelError(f"{name} {value!r} is unknown; use one of {', '.join(sorted(known))}.")
+
+
+def require_non_negative(name: str, value: float) -> None:
+    """Refuse an option that is negative or not finite."""
+    if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
+        raise ModelError(f"{name} must be non-negative and finite, got {value!r}.")
+
+
+class Integrator(abc.ABC):
+    """What a `Simulator` needs of an integrator."""
+
+    time_step: float | None
+    """The fixed step [s], or None under error control."""
+
+    @property
+    @abc.abstractmethod
+    def kernels(self) -> tuple[Kernel, ...]:
+        """What the integrator needs compiled; what takes longest to compile comes first."""
+
+    @abc.abstractmethod
+    def prepare(self, world: World) -> None:
+        """Write the options into a world."""
+
+    @abc.abstractmethod
+    def advance(self, world: World, end: float, budget: int) -> int:
+        """Advance the world's current state to time ``end`` [s]; returns a stepping's reason."""

@@ -1,0 +1,1 @@
+"""Classical integrators of the continuous dynamics: the baselines that convex methods are for."""

@@ -1,0 +1,78 @@
+"""The explicit Runge–Kutta method of order three with an embedded one of order two.
+
+    k_1 = f(x_0),   k_2 = f(x_0 + ½ h k_1),   k_3 = f(x_0 − h k_1 + 2 h k_2)
+    x = x_0 + h (k_1 + 4 k_2 + k_3)/6,        x̂ = x_0 + h k_2
+
+Kutta's third-order rule, and the midpoint rule as its reference: the pair of Drake's RungeKutta3.
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import compiled, compiled_method
+from asperity.integrators.classical.layout import CLASSICAL
+from asperity.integrators.classical.stages import evaluate_stage, place
+from asperity.integrators.layout import GEOM_SAMPLE, HAS_ERROR, OK, WORLD
+from asperity.integrators.stepping import position_difference
+from asperity.plant.layouts import STATE
+
+__all__ = ["ERROR_ORDER", "runge_kutta_3_method"]
+
+ERROR_ORDER = 3
+"""Order in h of the estimate."""
+
+_world = WORLD.get
+_state = STATE.get
+_classical = CLASSICAL.get
+
+
+@compiled
+def _combine(classical, source, a, b, c):
+    """``x_0 + a k_1 + b k_2 + c k_3`` into displacement, velocity and activation."""
+    rate = _classical(classical, "rate")
+    out = _classical(classical, "displacement")
+    for i in range(out.size):
+        out[i] = a * rate[0, i] + b * rate[1, i] + c * rate[2, i]
+    rate = _classical(classical, "acceleration_of")
+    out = _classical(classical, "velocity")
+    start = _state(source, "qvel")
+    for i in range(out.size):
+        out[i] = start[i] + a * rate[0, i] + b * rate[1, i] + c * rate[2, i]
+    rate = _classical(classical, "activation_rate")
+    out = _classical(classical, "activation")
+    start = _state(source, "act")
+    for i in range(out.size):
+        out[i] = start[i] + a * rate[0, i] + b * rate[1, i] + c * rate[2, i]
+
+
+@compiled_method
+def runge_kutta_3_method(world, source, target, step):
+    """One step, with the midpoint rule's result in the state ``full``."""
+    classical = _world(world, "classical")
+    half = _world(world, "half")
+    full = _world(world, "full")
+    displacement = _classical(classical, "displacement")
+    for i in range(displacement.size):
+        displacement[i] = 0.0
+    code = evaluate_stage(world, source, 0)
+    if code != OK:
+        return code
+    _combine(classical, source, 0.5 * step, 0.0, 0.0)
+    place(world, source, half, 0.5 * step)
+    code = evaluate_stage(world, half, 1)
+    if code != OK:
+        return code
+    _combine(classical, source, -step, 2.0 * step, 0.0)
+    place(world, source, full, step)
+    code = evaluate_stage(world, full, 2)
+    if code != OK:
+        return code
+    _combine(classical, source, step / 6.0, step * (4.0 / 6.0), step / 6.0)
+    place(world, source, target, step)
+    _combine(classical, source, 0.0, step, 0.0)
+    place(world, source, full, step)
+    position_difference(_world(world, "plant"), full, target, _world(world, "error"))
+    ints = _world(world, "ints")
+    ints[HAS_ERROR] = 1
+    # The contacts and poses there are still those of the third stage.
+    ints[GEOM_SAMPLE] = full
+    return OK
