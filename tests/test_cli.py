@@ -80,6 +80,7 @@ def test_units_survive_markup(capsys):
         ["--accuracy", "1e-2", "--max-step", "0.05", "--scheme", "trapezoid"],
         ["--integrator", "icf", "--time-step", "0.002"],
         ["--integrator", "sap"],
+        ["--integrator", "tamsi", "--time-step", "0.002"],
         ["--integrator", "runge-kutta-3", "--accuracy", "1e-3"],
         ["--integrator", "sap", "--time-step", "0.005", "--scheme", "midpoint"],
         ["--integrator", "sap", "--scheme", "implicit-euler", "--relaxation-time", "0.02"],

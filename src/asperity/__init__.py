@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         SimulationError,
         Status,
     )
-    from asperity.integrators import Cenic, Icf, RungeKutta3, Sap
+    from asperity.integrators import Cenic, Icf, RungeKutta3, Sap, Tamsi
     from asperity.plant.loading import load_model, load_spec
     from asperity.plant.materials import ContactParameters, Material
     from asperity.simulator import (
@@ -52,6 +52,7 @@ __all__ = [
     "Simulator",
     "Statistics",
     "Status",
+    "Tamsi",
     "Trajectory",
     "load_model",
     "load_spec",
@@ -68,7 +69,7 @@ _ROOMS = {
         "SimulationError",
         "Status",
     ),
-    "asperity.integrators": ("Cenic", "Icf", "RungeKutta3", "Sap"),
+    "asperity.integrators": ("Cenic", "Icf", "RungeKutta3", "Sap", "Tamsi"),
     "asperity.plant.loading": ("load_model", "load_spec"),
     "asperity.plant.materials": ("ContactParameters", "Material"),
     "asperity.simulator": (

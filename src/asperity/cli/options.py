@@ -33,6 +33,7 @@ class IntegratorName(enum.StrEnum):
     CENIC = "cenic"
     ICF = "icf"
     SAP = "sap"
+    TAMSI = "tamsi"
     RUNGE_KUTTA_3 = "runge-kutta-3"
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["exit_code", "simulate"]
 
 _ERROR_CONTROL = "Error control (cenic, classical)"
-_FIXED = "Fixed steps (icf, sap, classical)"
+_FIXED = "Fixed steps (icf, sap, tamsi, classical)"
 _SCHEME = "Scheme (cenic, sap)"
 _OUTPUT = "Output"
 _CONTACT = "Contact"
@@ -42,12 +42,14 @@ _OPTIONS = {
     IntegratorName.CENIC: {"--accuracy", "--max-step", "--scheme"} | _LAGGED,
     IntegratorName.ICF: {"--time-step"} | _LAGGED,
     IntegratorName.SAP: {"--time-step", "--scheme", "--relaxation-time"},
+    IntegratorName.TAMSI: {"--time-step"} | _LAGGED,
     IntegratorName.RUNGE_KUTTA_3: _CLASSICAL,
 }
 _SCHEMES = {
     IntegratorName.CENIC: ("step-doubling", "trapezoid"),
     IntegratorName.ICF: (),
     IntegratorName.SAP: ("symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"),
+    IntegratorName.TAMSI: (),
     IntegratorName.RUNGE_KUTTA_3: (),
 }
 
@@ -59,7 +61,7 @@ def simulate(
         # The list of names in this place would leave no room for the help of all options.
         typer.Option(
             metavar="NAME",
-            help="Error control: cenic. Fixed steps: icf, sap. Either: runge-kutta-3.",
+            help="Error control: cenic. Fixed steps: icf, sap, tamsi. Either: runge-kutta-3.",
         ),
     ] = IntegratorName.CENIC,
     duration: Annotated[float, typer.Option(help="Simulated time, in s.")] = 5.0,
@@ -95,7 +97,7 @@ def simulate(
         float | None,
         typer.Option(
             help="Step size, in s.",
-            show_default="icf: 1e-3; sap: 1e-2; else none",
+            show_default="icf, tamsi: 1e-3; sap: 1e-2",
             rich_help_panel=_FIXED,
         ),
     ] = None,
@@ -264,7 +266,7 @@ def _integrator(name: IntegratorName, given: dict[str, float | str | None]) -> I
         if value is not None and not isinstance(value, str) and option not in _CONTACT_OPTIONS:
             _require_positive(option, value)
 
-    from asperity.integrators import Cenic, Icf, RungeKutta3, Sap
+    from asperity.integrators import Cenic, Icf, RungeKutta3, Sap, Tamsi
 
     values = {
         option.removeprefix("--").replace("-", "_"): value
@@ -275,6 +277,7 @@ def _integrator(name: IntegratorName, given: dict[str, float | str | None]) -> I
         IntegratorName.CENIC: Cenic,
         IntegratorName.ICF: Icf,
         IntegratorName.SAP: Sap,
+        IntegratorName.TAMSI: Tamsi,
         IntegratorName.RUNGE_KUTTA_3: RungeKutta3,
     }
     return kinds[name](**values)

@@ -204,6 +204,7 @@ PROBLEM = Layout(
     evaluate_contacts="i8",
     along_contacts="i8",
     contact_cost_along="i8",
+    extension="i8",  # the table of a solver that needs one of its own, or 0
     # options, statistics
     tolerance="f8[:]",
     limits="i8[:]",
@@ -245,6 +246,7 @@ def new_problem(
         velocity=np.zeros(nv + 6 * links),
         extrapolation=np.zeros(nv + 6 * links),
         law=LAGGED,
+        extension=0,
         counts=np.array([0, -1, 0, 0], np.int64),
         order=np.arange(ntree, dtype=np.int64),
         position=np.arange(ntree, dtype=np.int64),

@@ -3,5 +3,6 @@
 from asperity.integrators.base import Integrator
 from asperity.integrators.classical.presets import RungeKutta3
 from asperity.integrators.presets import Cenic, Icf, Sap
+from asperity.integrators.tamsi.preset import Tamsi
 
-__all__ = ["Cenic", "Icf", "Integrator", "RungeKutta3", "Sap"]
+__all__ = ["Cenic", "Icf", "Integrator", "RungeKutta3", "Sap", "Tamsi"]

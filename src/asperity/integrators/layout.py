@@ -38,6 +38,7 @@ __all__ = [
     "ROWS_FULL",
     "SMALLEST_STEP",
     "STEPS",
+    "SUBSTEPS",
     "TREES",
     "VELOCITY_TIME",
     "VELOCITY_WEIGHT",
@@ -64,6 +65,7 @@ RECORDS = 5
 GRAPH_STATE = 6
 GRAPH_EVALUATION = 7
 HISTORY = 9  # 1 if `following` holds the state before the current one
+SUBSTEPS = 11  # parts of steps that did not converge at once
 FORCES_AT_HAND = 10  # 1 if `solve_step` leaves impulses, not only a velocity
 GEOM_SAMPLE = 8  # the last state in which a method has looked for contacts, or 0
 

@@ -20,6 +20,7 @@ from asperity.integrators.layout import (
     ROWS_FULL,
     WORLD,
 )
+from asperity.integrators.tamsi.layout import grow_lower
 from asperity.plant.contacts import read_contacts
 from asperity.plant.evaluate import evaluate, read_constraints
 from asperity.plant.plant import Plant
@@ -59,6 +60,7 @@ class World:
         self.half: State = plant.new_state(scratch)
         self.full: State = plant.new_state(scratch)
         self.classical: Table | None = None
+        self.tamsi: Table | None = None
         self.contact_capacity = 256
         self.row_capacity = len(self.current.rows.kind)
         self.problem: Table = new_problem(
@@ -119,6 +121,8 @@ class World:
             grow_rows(self.problem, self.row_capacity)
         elif code == COUPLING_FULL:
             grow_factor(self.problem, 2 * int(self.problem.counts[2]))
+            if self.tamsi is not None:
+                grow_lower(self.tamsi, self.problem)
         else:
             return False
         self.table.ints[FACTORS_VALID] = 0

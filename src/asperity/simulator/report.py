@@ -32,6 +32,8 @@ class Statistics:
         Evaluations of the cost's derivative along a direction.
     evaluations : int
         Evaluations of kinematics, collisions and forces by MuJoCo.
+    substeps : int
+        Parts of steps whose solver did not converge at once (`Tamsi`).
     wall_time : float
         Wall time inside the stepping loops [s].
     """
@@ -44,6 +46,7 @@ class Statistics:
     factorizations: int = 0
     line_search_evaluations: int = 0
     evaluations: int = 0
+    substeps: int = 0
     wall_time: float = 0.0
 
     def __sub__(self, other: Statistics) -> Statistics:

@@ -31,6 +31,7 @@ from asperity.integrators.layout import (
     RECORDS,
     REJECTIONS,
     STEPS,
+    SUBSTEPS,
 )
 from asperity.integrators.stepping import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
 from asperity.integrators.world import World
@@ -198,6 +199,7 @@ class Simulator:
             factorizations=int(statistics[FACTORIZATIONS]),
             line_search_evaluations=int(statistics[LINE_SEARCH_EVALUATIONS]),
             evaluations=evaluations,
+            substeps=int(ints[SUBSTEPS]),
             wall_time=self._wall_time,
         )
 
@@ -316,7 +318,7 @@ class Simulator:
         world = self.world
         world.problem.statistics[:] = 0
         world.problem.residuals[:] = 0.0
-        for counter in (STEPS, REJECTIONS):
+        for counter in (STEPS, REJECTIONS, SUBSTEPS):
             world.table.ints[counter] = 0
         # The graph at hand is known by its state's number of evaluations, which starts anew.
         world.table.ints[GRAPH_STATE] = 0

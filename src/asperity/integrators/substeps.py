@@ -1,0 +1,91 @@
+"""Retries with smaller steps, for methods whose solver may not converge.
+
+A step that does not converge is done in two halves, each of them in halves again if need be, down
+to h/2ⁿ; the size grows back as soon as a part has succeeded that ends where a longer one may begin.
+Unlike the sub-steps of Drake's TAMSI every part evaluates the model anew.
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import compiled, compiled_method
+from asperity.compiled.calls import call_method
+from asperity.integrators.layout import (
+    GEOM_SAMPLE,
+    HAS_ERROR,
+    HAS_GUESS,
+    NON_FINITE,
+    NOT_CONVERGED,
+    OK,
+    SUBSTEPS,
+    WORLD,
+)
+from asperity.plant.layouts import STATE, TIME
+
+__all__ = ["HALVINGS", "substep_method"]
+
+HALVINGS = 10
+"""n: a step is divided into at most 2ⁿ parts."""
+
+_world = WORLD.get
+_state = STATE.get
+
+
+@compiled
+def _copy(source, target):
+    a = _state(source, "qpos")
+    b = _state(target, "qpos")
+    for i in range(a.size):
+        b[i] = a[i]
+    a = _state(source, "qvel")
+    b = _state(target, "qvel")
+    for i in range(a.size):
+        b[i] = a[i]
+    a = _state(source, "act")
+    b = _state(target, "act")
+    for i in range(a.size):
+        b[i] = a[i]
+    _state(target, "reals")[TIME] = _state(source, "reals")[TIME]
+    _state(target, "ints")[0] = 0
+
+
+@compiled_method
+def substep_method(world, source, target, step):
+    """One step of ``base_method``, in parts if it does not converge.
+
+    Parts alternate between the states ``half`` and ``full``.
+    """
+    method = _world(world, "base_method")
+    ints = _world(world, "ints")
+    code = call_method(method, world, source, target, step)
+    if code not in (NOT_CONVERGED, NON_FINITE):
+        return code
+    begin = source
+    end = _world(world, "half")
+    other = _world(world, "full")
+    # In units of the smallest part, so that all of them add up to the step.
+    whole = 1 << HALVINGS
+    smallest = step / whole
+    done = 0
+    size = whole // 2
+    while done < whole:
+        ints[HAS_GUESS] = 0
+        code = call_method(method, world, begin, end, size * smallest)
+        if code in (NOT_CONVERGED, NON_FINITE):
+            size //= 2
+            if size == 0:
+                return code
+            continue
+        if code != OK:
+            return code
+        ints[SUBSTEPS] += 1
+        done += size
+        begin = end
+        end = other
+        other = begin
+        if size < whole // 2 and done % (2 * size) == 0:
+            size *= 2
+    _copy(begin, target)
+    _state(target, "reals")[TIME] = _state(source, "reals")[TIME] + step
+    ints[HAS_ERROR] = 0
+    ints[GEOM_SAMPLE] = 0
+    return OK

@@ -1,0 +1,1 @@
+"""TAMSI: semi-implicit steps with two-way coupled contact, by Newton's method with TALS."""
