@@ -21,7 +21,16 @@ if TYPE_CHECKING:
         SimulationError,
         Status,
     )
-    from asperity.integrators import Cenic, Icf, RungeKutta3, Sap, Tamsi
+    from asperity.integrators import (
+        Cenic,
+        Icf,
+        ImplicitEuler,
+        Rosenbrock2,
+        RungeKutta3,
+        Sap,
+        Sdirk2,
+        Tamsi,
+    )
     from asperity.plant.loading import load_model, load_spec
     from asperity.plant.materials import ContactParameters, Material
     from asperity.simulator import (
@@ -43,11 +52,14 @@ __all__ = [
     "ContactParameters",
     "Contacts",
     "Icf",
+    "ImplicitEuler",
     "Material",
     "ModelError",
     "Report",
+    "Rosenbrock2",
     "RungeKutta3",
     "Sap",
+    "Sdirk2",
     "SimulationError",
     "Simulator",
     "Statistics",
@@ -69,7 +81,16 @@ _ROOMS = {
         "SimulationError",
         "Status",
     ),
-    "asperity.integrators": ("Cenic", "Icf", "RungeKutta3", "Sap", "Tamsi"),
+    "asperity.integrators": (
+        "Cenic",
+        "Icf",
+        "ImplicitEuler",
+        "Rosenbrock2",
+        "RungeKutta3",
+        "Sap",
+        "Sdirk2",
+        "Tamsi",
+    ),
     "asperity.plant.loading": ("load_model", "load_spec"),
     "asperity.plant.materials": ("ContactParameters", "Material"),
     "asperity.simulator": (

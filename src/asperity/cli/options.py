@@ -35,6 +35,9 @@ class IntegratorName(enum.StrEnum):
     SAP = "sap"
     TAMSI = "tamsi"
     RUNGE_KUTTA_3 = "runge-kutta-3"
+    IMPLICIT_EULER = "implicit-euler"
+    SDIRK2 = "sdirk2"
+    ROSENBROCK2 = "rosenbrock2"
 
 
 class SchemeName(enum.StrEnum):

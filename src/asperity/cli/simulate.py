@@ -34,6 +34,12 @@ _CONTACT = "Contact"
 _URDF = "URDF"
 
 _LAGGED = {"--dissipation", "--stiction-tolerance"}
+_CLASSICAL_NAMES = (
+    IntegratorName.RUNGE_KUTTA_3,
+    IntegratorName.IMPLICIT_EULER,
+    IntegratorName.SDIRK2,
+    IntegratorName.ROSENBROCK2,
+)
 _CLASSICAL = {"--accuracy", "--max-step", "--time-step"} | _LAGGED
 _CONTACT_OPTIONS = _LAGGED | {"--relaxation-time"}
 
@@ -43,14 +49,14 @@ _OPTIONS = {
     IntegratorName.ICF: {"--time-step"} | _LAGGED,
     IntegratorName.SAP: {"--time-step", "--scheme", "--relaxation-time"},
     IntegratorName.TAMSI: {"--time-step"} | _LAGGED,
-    IntegratorName.RUNGE_KUTTA_3: _CLASSICAL,
+    **dict.fromkeys(_CLASSICAL_NAMES, _CLASSICAL),
 }
 _SCHEMES = {
     IntegratorName.CENIC: ("step-doubling", "trapezoid"),
     IntegratorName.ICF: (),
     IntegratorName.SAP: ("symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"),
     IntegratorName.TAMSI: (),
-    IntegratorName.RUNGE_KUTTA_3: (),
+    **dict.fromkeys(_CLASSICAL_NAMES, ()),
 }
 
 
@@ -61,7 +67,8 @@ def simulate(
         # The list of names in this place would leave no room for the help of all options.
         typer.Option(
             metavar="NAME",
-            help="Error control: cenic. Fixed steps: icf, sap, tamsi. Either: runge-kutta-3.",
+            help="Error control: cenic. Fixed steps: icf, sap, tamsi. Either, "
+            "classical: runge-kutta-3, implicit-euler, sdirk2, rosenbrock2.",
         ),
     ] = IntegratorName.CENIC,
     duration: Annotated[float, typer.Option(help="Simulated time, in s.")] = 5.0,
@@ -266,7 +273,16 @@ def _integrator(name: IntegratorName, given: dict[str, float | str | None]) -> I
         if value is not None and not isinstance(value, str) and option not in _CONTACT_OPTIONS:
             _require_positive(option, value)
 
-    from asperity.integrators import Cenic, Icf, RungeKutta3, Sap, Tamsi
+    from asperity.integrators import (
+        Cenic,
+        Icf,
+        ImplicitEuler,
+        Rosenbrock2,
+        RungeKutta3,
+        Sap,
+        Sdirk2,
+        Tamsi,
+    )
 
     values = {
         option.removeprefix("--").replace("-", "_"): value
@@ -279,6 +295,9 @@ def _integrator(name: IntegratorName, given: dict[str, float | str | None]) -> I
         IntegratorName.SAP: Sap,
         IntegratorName.TAMSI: Tamsi,
         IntegratorName.RUNGE_KUTTA_3: RungeKutta3,
+        IntegratorName.IMPLICIT_EULER: ImplicitEuler,
+        IntegratorName.SDIRK2: Sdirk2,
+        IntegratorName.ROSENBROCK2: Rosenbrock2,
     }
     return kinds[name](**values)
 

@@ -17,6 +17,7 @@ __all__ = [
     "call_p",
     "call_pp",
     "call_pp_status",
+    "call_ppdd_status",
     "call_ppdp_status",
     "call_ppdpp",
     "call_ppip",
@@ -79,6 +80,7 @@ call_ppdpp = _call("call_ppdpp", [_P, _P, _D, _P, _P], None)
 call_pp_status = _call("call_pp_status", [_P, _P], (types.int64, _I64))
 call_ppp_status = _call("call_ppp_status", [_P, _P, _P], (types.int64, _I64))
 call_pppn_status = _call("call_pppn_status", [_P, _P, _P, _P], (types.int64, _I64))
+call_ppdd_status = _call("call_ppdd_status", [_P, _P, _D, _D], (types.int64, _I64))
 call_ppdp_status = _call("call_ppdp_status", [_P, _P, _D, _P], (types.int64, _I64))
 call_ppp_double = _call("call_ppp_double", [_P, _P, _P], (types.float64, _F64))
 call_pppd_double = _call("call_pppd_double", [_P, _P, _P, _D], (types.float64, _F64))

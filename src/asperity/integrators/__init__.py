@@ -1,8 +1,23 @@
 """Methods (maps from state to state), steppings (who chooses the step), and their presets."""
 
 from asperity.integrators.base import Integrator
-from asperity.integrators.classical.presets import RungeKutta3
+from asperity.integrators.classical.presets import (
+    ImplicitEuler,
+    Rosenbrock2,
+    RungeKutta3,
+    Sdirk2,
+)
 from asperity.integrators.presets import Cenic, Icf, Sap
 from asperity.integrators.tamsi.preset import Tamsi
 
-__all__ = ["Cenic", "Icf", "Integrator", "RungeKutta3", "Sap", "Tamsi"]
+__all__ = [
+    "Cenic",
+    "Icf",
+    "ImplicitEuler",
+    "Integrator",
+    "Rosenbrock2",
+    "RungeKutta3",
+    "Sap",
+    "Sdirk2",
+    "Tamsi",
+]

@@ -96,6 +96,7 @@ WORLD = Layout(
     current="i8",  # states
     following="i8",
     classical="i8",  # the table of a classical integrator, or 0
+    work="i8",  # a state of the classical integrators' own, or 0
     half="i8",
     full="i8",
     guess="f8[:]",

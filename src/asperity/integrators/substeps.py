@@ -23,7 +23,7 @@ from asperity.plant.layouts import STATE, TIME
 
 __all__ = ["HALVINGS", "substep_method"]
 
-HALVINGS = 10
+HALVINGS = 20
 """n: a step is divided into at most 2ⁿ parts."""
 
 _world = WORLD.get

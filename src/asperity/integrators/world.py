@@ -12,6 +12,7 @@ from asperity.convex.graph import build_graph
 from asperity.convex.line_search import line_search
 from asperity.convex.newton import install_solver, solve_problem
 from asperity.convex.problem import grow_contacts, grow_factor, grow_rows, new_problem
+from asperity.integrators.classical.layout import grow_classical
 from asperity.integrators.layout import (
     CONTACTS_FULL,
     COUPLING_FULL,
@@ -61,6 +62,8 @@ class World:
         self.full: State = plant.new_state(scratch)
         self.classical: Table | None = None
         self.tamsi: Table | None = None
+        self.work: State | None = None
+        self._scratch = scratch
         self.contact_capacity = 256
         self.row_capacity = len(self.current.rows.kind)
         self.problem: Table = new_problem(
@@ -84,6 +87,7 @@ class World:
             solve_step=0,
             base_method=0,
             classical=0,
+            work=0,
             current=self.current.table.address,
             following=self.following.table.address,
             half=self.half.table.address,
@@ -105,7 +109,16 @@ class World:
     @property
     def evaluated_states(self) -> tuple[State, ...]:
         """States in which methods evaluate the plant; only these have room for contacts."""
-        return self.current, self.half, self.full
+        states = (self.current, self.half, self.full)
+        return states if self.work is None else (*states, self.work)
+
+    def add_work_state(self) -> None:
+        """Make the state ``work``, in which methods iterate that step doubling may repeat."""
+        if self.work is None:
+            self.work = self.plant.new_state(
+                self._scratch, self.contact_capacity, self.row_capacity
+            )
+            self.table.work = self.work.table.address
 
     def grow(self, code: int) -> bool:
         """Enlarge what a method found too small; False if ``code`` is about something else."""
@@ -114,6 +127,8 @@ class World:
             for state in self.evaluated_states:
                 state.grow_contacts(self.contact_capacity)
             grow_contacts(self.problem, self.contact_capacity)
+            if self.classical is not None:
+                grow_classical(self.classical, self.contact_capacity)
         elif code == ROWS_FULL:
             self.row_capacity *= 2
             for state in self.evaluated_states:

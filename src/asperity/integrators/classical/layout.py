@@ -1,4 +1,4 @@
-"""Memory of the classical integrators: the dynamics' options and results, and stages of a step."""
+"""Memory of the classical integrators: options, stages of a step, Newton's method."""
 
 from __future__ import annotations
 
@@ -11,18 +11,43 @@ from asperity.compiled import Layout, Table
 if TYPE_CHECKING:
     from asperity.integrators.world import World
 
-__all__ = ["CLASSICAL", "STAGES", "STIFF_STEP", "classical_table"]
+__all__ = [
+    "CLASSICAL",
+    "FACTOR_STEP",
+    "FULL_NEWTON",
+    "HAS_JACOBIAN",
+    "KNOWN_CONTACTS",
+    "LIMITED",
+    "NEWTON_TOLERANCE",
+    "STAGES",
+    "STIFF_STEP",
+    "TRANSITION_AWARE",
+    "classical_table",
+    "grow_classical",
+]
 
 STAGES = 3
 
-STIFF_STEP = 0
-"""Index into ``CLASSICAL.reals``: limits and equalities are as stiff as in such steps [s]."""
+# Indices into ``CLASSICAL.reals``.
+STIFF_STEP = 0  # limits and equalities are as stiff as in such steps [s]
+NEWTON_TOLERANCE = 1  # of the state, in m, m/s, rad, rad/s
+FACTOR_STEP = 2  # the c of the factors at hand [s], or 0
+
+# Indices into ``CLASSICAL.ints``.
+FULL_NEWTON = 0
+TRANSITION_AWARE = 1
+HAS_JACOBIAN = 2
+KNOWN_CONTACTS = 3  # how many contacts of the last iterate are kept
+LIMITED = 4  # updates that the transition-aware line search has cut
 
 CLASSICAL = Layout(
     "classical",
     dynamics="i8",  # compiled entry point, `asperity.integrators.classical.dynamics`
+    solve_stage="i8",  # compiled entry point, `asperity.integrators.classical.newton`
+    differentiate="i8",  # compiled entry point, `asperity.integrators.classical.jacobian`
     friction_law="i8",  # of `asperity.contact.laws`
     reals="f8[:]",
+    ints="i8[:]",
     acceleration="f8[:]",  # the result of the last evaluation of the dynamics
     # stages of a step: rates of the displacement in the tangent space, of velocities, activations
     rate="f8[:,:]",
@@ -32,6 +57,20 @@ CLASSICAL = Layout(
     displacement="f8[:]",
     velocity="f8[:]",
     activation="f8[:]",
+    # implicit stages: what is known of the stage, and the iterate
+    base_displacement="f8[:]",
+    base_velocity="f8[:]",
+    iterate="f8[:]",
+    guess="f8[:]",
+    update="f8[:]",
+    # derivatives of the acceleration, row by row, and the factors of I − c J_v − c² J_q
+    position_jacobian="f8[:]",
+    velocity_jacobian="f8[:]",
+    factor="f8[:]",
+    pivot="i8[:]",
+    # contacts of the last iterate
+    known_geom="i8[:,:]",
+    known_slip="f8[:,:]",  # tangential velocities, world axes [m/s]
 )
 
 
@@ -39,18 +78,41 @@ def classical_table(world: World) -> Table:
     """The table of a world's classical integrator, made when it is first asked for."""
     if world.classical is None:
         model = world.plant.model
+        nv = model.nv
+        vectors = (
+            "acceleration",
+            "displacement",
+            "velocity",
+            "base_displacement",
+            "base_velocity",
+            "iterate",
+            "guess",
+            "update",
+        )
+        matrices = ("position_jacobian", "velocity_jacobian", "factor")
         world.classical = Table(
             CLASSICAL,
             dynamics=0,
+            solve_stage=0,
+            differentiate=0,
             friction_law=0,
             reals=np.zeros(4),
-            acceleration=np.zeros(model.nv),
-            rate=np.zeros((STAGES, model.nv)),
-            acceleration_of=np.zeros((STAGES, model.nv)),
+            ints=np.zeros(8, np.int64),
+            rate=np.zeros((STAGES, nv)),
+            acceleration_of=np.zeros((STAGES, nv)),
             activation_rate=np.zeros((STAGES, model.na)),
-            displacement=np.zeros(model.nv),
-            velocity=np.zeros(model.nv),
             activation=np.zeros(model.na),
+            pivot=np.zeros(nv, np.int64),
+            **{name: np.zeros(nv) for name in vectors},
+            **{name: np.zeros(nv * nv) for name in matrices},
         )
+        grow_classical(world.classical, world.contact_capacity)
         world.table.classical = world.classical.address
     return world.classical
+
+
+def grow_classical(table: Table, contacts: int) -> None:
+    """Make room for so many contacts; those of the last iterate are forgotten."""
+    table.known_geom = np.zeros((contacts, 2), np.int64)
+    table.known_slip = np.zeros((contacts, 3))
+    table.ints[KNOWN_CONTACTS] = 0

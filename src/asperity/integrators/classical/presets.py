@@ -11,7 +11,23 @@ from asperity.contact.laws import LINEAR, PARABOLIC, SMOOTH
 from asperity.errors import ModelError
 from asperity.integrators.base import Integrator, require_one_of, require_positive
 from asperity.integrators.classical.dynamics import dynamics, dynamics_solution
-from asperity.integrators.classical.layout import STIFF_STEP, classical_table
+from asperity.integrators.classical.implicit import (
+    implicit_euler_method,
+    rosenbrock_2_method,
+    sdirk_2_method,
+)
+from asperity.integrators.classical.jacobian import differentiate
+from asperity.integrators.classical.layout import (
+    FACTOR_STEP,
+    FULL_NEWTON,
+    HAS_JACOBIAN,
+    LIMITED,
+    NEWTON_TOLERANCE,
+    STIFF_STEP,
+    TRANSITION_AWARE,
+    classical_table,
+)
+from asperity.integrators.classical.newton import solve_stage
 from asperity.integrators.classical.runge_kutta import ERROR_ORDER as RUNGE_KUTTA_ORDER
 from asperity.integrators.classical.runge_kutta import runge_kutta_3_method
 from asperity.integrators.layout import (
@@ -24,10 +40,13 @@ from asperity.integrators.layout import (
     VELOCITY_TIME,
     VELOCITY_WEIGHT,
 )
+from asperity.integrators.step_doubling import ERROR_ORDER as DOUBLING_ORDER
+from asperity.integrators.step_doubling import step_doubling_method
 from asperity.integrators.stepping import advance_error_controlled, advance_fixed
+from asperity.integrators.substeps import substep_method
 from asperity.integrators.world import CONVEX_KERNELS, World
 
-__all__ = ["Classical", "RungeKutta3"]
+__all__ = ["Classical", "ImplicitEuler", "Rosenbrock2", "RungeKutta3", "Sdirk2"]
 
 _FRICTION_LAWS = {"smooth": SMOOTH, "linear": LINEAR, "parabolic": PARABOLIC}
 
@@ -74,7 +93,12 @@ class Classical(Integrator):
     friction_law: str = "smooth"
     constraint_step: float = STIFFEST_STEP
 
-    method: ClassVar[EntryPoint]
+    base_method: ClassVar[EntryPoint]
+    """One step."""
+    fixed_method: ClassVar[EntryPoint]
+    """What fixed steps call: the same, or something that repeats it."""
+    controlled_method: ClassVar[EntryPoint]
+    """What error control calls."""
     error_order: ClassVar[int]
 
     def __post_init__(self) -> None:
@@ -95,8 +119,13 @@ class Classical(Integrator):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
+        methods = dict.fromkeys((self.base_method, self._method))
         loop = advance_error_controlled if self.time_step is None else advance_fixed
-        return (*CONVEX_KERNELS, loop, dynamics, dynamics_solution, self.method)
+        return (*CONVEX_KERNELS, loop, dynamics, dynamics_solution, *methods)
+
+    @property
+    def _method(self) -> EntryPoint:
+        return self.controlled_method if self.time_step is None else self.fixed_method
 
     def prepare(self, world: World) -> None:
         classical = classical_table(world)
@@ -105,6 +134,7 @@ class Classical(Integrator):
         classical.reals[STIFF_STEP] = self.constraint_step
         table = world.table
         table.solve_step = dynamics_solution.address
+        table.base_method = self.base_method.address
         table.ints[FORCES_AT_HAND] = 1
         reals = table.reals
         reals[ACCURACY] = 1e-3 if self.accuracy is None else self.accuracy
@@ -116,7 +146,7 @@ class Classical(Integrator):
         reals[VELOCITY_TIME] = _ERROR_NORMS[self.error_norm]
 
     def advance(self, world: World, end: float, budget: int) -> int:
-        address, method = world.table.address, self.method.address
+        address, method = world.table.address, self._method.address
         if self.time_step is None:
             return int(advance_error_controlled(address, method, self.error_order, end, budget))
         return int(advance_fixed(address, method, self.time_step, end, budget))
@@ -131,5 +161,98 @@ class RungeKutta3(Classical):
     of `Classical`.
     """
 
-    method = runge_kutta_3_method
+    base_method = fixed_method = controlled_method = runge_kutta_3_method
     error_order = RUNGE_KUTTA_ORDER
+
+
+_NEWTON = ("full", "quasi")
+
+# Equations 2.7 of the design: errors of Newton's method are a twentieth of the accuracy at most.
+_NEWTON_SHARE = 0.05
+_FIXED_NEWTON_TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Implicit(Classical):
+    def _newton(self) -> tuple[bool, bool]:
+        """Whether Newton's method is full, and whether it is transition-aware."""
+        return False, False
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return (*super().kernels, solve_stage, differentiate)
+
+    def prepare(self, world: World) -> None:
+        super().prepare(world)
+        world.add_work_state()
+        classical = classical_table(world)
+        classical.solve_stage = solve_stage.address
+        classical.differentiate = differentiate.address
+        ints, reals = classical.ints, classical.reals
+        ints[FULL_NEWTON], ints[TRANSITION_AWARE] = map(int, self._newton())
+        ints[HAS_JACOBIAN] = ints[LIMITED] = 0
+        reals[FACTOR_STEP] = 0.0
+        if self.time_step is None:
+            reals[NEWTON_TOLERANCE] = _NEWTON_SHARE * world.table.reals[ACCURACY]
+        else:
+            reals[NEWTON_TOLERANCE] = _FIXED_NEWTON_TOLERANCE
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImplicitEuler(_Implicit):
+    """Implicit Euler with Newton's method, the baseline of the TAMSI paper (sections III, IV).
+
+    First order and L-stable. Error control doubles steps. Fixed steps whose iteration does not
+    converge are done in parts (convergence control). The Jacobian of the dynamics is had by finite
+    differences, two evaluations per degree of freedom, which makes large models slow. Further
+    options are those of `Classical`.
+
+    Parameters
+    ----------
+    newton : {"quasi", "full"}
+        Keep the Jacobian and its factors as long as they serve, or make new ones in every
+        iteration.
+    transition_aware : bool
+        Cut updates that jump a stiction region (TALS). It helps while contacts keep their
+        orientation, and little else: that is the paper's finding, and what `Tamsi` is for.
+    """
+
+    newton: str = "quasi"
+    transition_aware: bool = False
+
+    base_method = implicit_euler_method
+    fixed_method = substep_method
+    controlled_method = step_doubling_method
+    error_order = DOUBLING_ORDER
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_one_of("newton", self.newton, _NEWTON)
+
+    def _newton(self) -> tuple[bool, bool]:
+        return self.newton == "full", self.transition_aware
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sdirk2(_Implicit):
+    """The two-stage, singly diagonally implicit Runge–Kutta method of order two.
+
+    L-stable, with an embedded error estimate and quasi-Newton iterations. Fixed steps that do not
+    converge are done in parts. Options are those of `Classical`.
+    """
+
+    base_method = controlled_method = sdirk_2_method
+    fixed_method = substep_method
+    error_order = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rosenbrock2(_Implicit):
+    """The two-stage Rosenbrock method of order two.
+
+    L-stable, with an embedded error estimate and a new Jacobian, but no iteration, in every step.
+    Options are those of `Classical`.
+    """
+
+    base_method = fixed_method = controlled_method = rosenbrock_2_method
+    error_order = 2

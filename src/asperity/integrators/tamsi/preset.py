@@ -61,7 +61,7 @@ class Tamsi(Integrator):
     max_iterations : int
         Newton iterations after which a solve counts as failed.
     substeps : bool
-        Do a step that fails in parts, of a 1024th of it at the least, instead of stopping the
+        Do a step that fails in parts, of a millionth of it at the least, instead of stopping the
         simulation with ``Status.NOT_CONVERGED``.
     """
 

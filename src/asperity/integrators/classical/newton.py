@@ -1,0 +1,201 @@
+"""Newton's method for implicit stages, with the control of Hairer & Wanner, volume II, IV.8.
+
+For the updates Δ_i of the state x = (u, v) in the largest norm, with seconds and metres as units,
+θ = ‖Δ_i‖/‖Δ_{i−1}‖ and η = θ/(1 − θ): the iteration has converged when η ‖Δ_i‖ is below the
+tolerance or Δ_i is round-off, and diverged when θ > 1. Full Newton has a new Jacobian in every
+iteration. Quasi Newton tries in turn, each time from the initial guess,
+
+1. the factors at hand, whatever step they were made for,
+2. the Jacobian at hand, factorized for this step,
+3. a new Jacobian at the beginning of the stage;
+
+a Jacobian that is new and fails ends the attempt. With TALS an update that makes a contact jump its
+stiction region is cut, which costs one more evaluation, and says nothing of convergence. Quasi
+Newton then gets a new Jacobian too: that of the steep region is the point of stopping there.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from asperity.compiled import compiled, entry_point
+from asperity.compiled.calls import call_ppdp_status
+from asperity.convex.problem import ITERATIONS, PROBLEM, SOLVES
+from asperity.integrators.classical.jacobian import evaluate_at, factorize_stage
+from asperity.integrators.classical.layout import (
+    CLASSICAL,
+    FACTOR_STEP,
+    FULL_NEWTON,
+    HAS_JACOBIAN,
+    LIMITED,
+    NEWTON_TOLERANCE,
+    TRANSITION_AWARE,
+)
+from asperity.integrators.classical.slip import keep_slips, share_of_update
+from asperity.integrators.layout import NON_FINITE, NOT_CONVERGED, OK, WORLD
+from asperity.integrators.tamsi.block_lu import lu_solve
+from asperity.plant.layouts import STATE
+
+__all__ = ["solve_stage"]
+
+_MAX_ITERATIONS = 10
+# Cut updates do not count as iterations; there are as many as contacts change their mind.
+_MAX_CUTS = 20
+_ROUND_OFF = 2.2e-15
+_LARGEST = 1.7976931348623157e308
+
+_world = WORLD.get
+_state = STATE.get
+_problem = PROBLEM.get
+_classical = CLASSICAL.get
+
+
+@compiled
+def _go_to(classical, c, start, share, update):
+    """Displacement and velocity of the stage at ``start + share · update``."""
+    iterate = _classical(classical, "iterate")
+    displacement = _classical(classical, "displacement")
+    velocity = _classical(classical, "velocity")
+    base = _classical(classical, "base_displacement")
+    for i in range(iterate.size):
+        iterate[i] = start[i] + share * update[i]
+        velocity[i] = iterate[i]
+        displacement[i] = base[i] + c * iterate[i]
+
+
+@compiled
+def _residual(classical, c, out):
+    """``out = −g(v)`` from the acceleration that was evaluated last."""
+    iterate = _classical(classical, "iterate")
+    base = _classical(classical, "base_velocity")
+    acceleration = _classical(classical, "acceleration")
+    for i in range(iterate.size):
+        out[i] = base[i] + c * acceleration[i] - iterate[i]
+
+
+@compiled
+def _new_jacobian(world, source, time):
+    """Differentiate at the iterate, where the dynamics have been evaluated."""
+    classical = _world(world, "classical")
+    return call_ppdp_status(_classical(classical, "differentiate"), world, source, time, 0)
+
+
+@compiled
+def _iterate(world, source, c, time, full):
+    """Newton's iteration from the guess with the factors at hand, or new ones each time."""
+    classical = _world(world, "classical")
+    problem = _world(world, "problem")
+    contacts = _state(_world(world, "work"), "contacts")
+    ints = _classical(classical, "ints")
+    aware = ints[TRANSITION_AWARE] == 1
+    tolerance = _classical(classical, "reals")[NEWTON_TOLERANCE]
+    iterate = _classical(classical, "iterate")
+    guess = _classical(classical, "guess")
+    update = _classical(classical, "update")
+    start = _classical(classical, "acceleration_of")[2]
+    factor = _classical(classical, "factor")
+    pivot = _classical(classical, "pivot")
+    n = iterate.size
+    for i in range(n):
+        update[i] = 0.0
+    _go_to(classical, c, guess, 0.0, update)
+    previous = 0.0
+    cuts = 0
+    iteration = 0
+    code = evaluate_at(world, source, time)
+    while code == OK and iteration < _MAX_ITERATIONS:
+        if aware:
+            keep_slips(classical, problem, contacts)
+        if full:
+            code = _new_jacobian(world, source, time)
+            if code == OK:
+                code = factorize_stage(world, c)
+            if code != OK:
+                return code
+        _residual(classical, c, update)
+        lu_solve(factor, 0, n, pivot, 0, update, 0, 1)
+        _problem(problem, "statistics")[ITERATIONS] += 1
+        # In seconds and metres the state changes most where its velocity does, but in long steps.
+        size = 0.0
+        round_off = True
+        for i in range(n):
+            change = max(abs(update[i]), c * abs(update[i]))
+            if not change <= size:
+                size = change
+            if abs(update[i]) > _ROUND_OFF * max(1.0, abs(iterate[i])):
+                round_off = False
+            start[i] = iterate[i]
+        if not size <= _LARGEST:
+            return NON_FINITE
+        _go_to(classical, c, start, 1.0, update)
+        if round_off:
+            return OK
+        if iteration > 0 and previous > 0.0:
+            rate = size / previous
+            if rate < 1.0 and rate / (1.0 - rate) * size < tolerance:
+                return OK
+            if rate > 1.0 and iteration > 1:
+                return NOT_CONVERGED
+        previous = size
+        iteration += 1
+        code = evaluate_at(world, source, time)
+        if aware and code == OK and cuts < _MAX_CUTS:
+            alpha = share_of_update(classical, problem, contacts)
+            if alpha < 1.0:
+                cuts += 1
+                ints[LIMITED] += 1
+                iteration = 0
+                previous = 0.0
+                _go_to(classical, c, start, alpha, update)
+                code = evaluate_at(world, source, time)
+                if code == OK and not full:
+                    # The steep region is one that the Jacobian at hand has not seen.
+                    code = _new_jacobian(world, source, time)
+                    if code == OK:
+                        code = factorize_stage(world, c)
+    return NOT_CONVERGED if code == OK else code
+
+
+@entry_point(types.int64(types.int64, types.int64, types.float64, types.float64))
+def solve_stage(world, source, c, time):
+    """Solve a stage from the table's ``guess``; the result is in its ``iterate``.
+
+    ``time`` [s] is that of the stage, counted from the source's. The table's displacement and
+    velocity are those of the stage, and ``work`` is at or next to it.
+    """
+    classical = _world(world, "classical")
+    ints = _classical(classical, "ints")
+    reals = _classical(classical, "reals")
+    _problem(_world(world, "problem"), "statistics")[SOLVES] += 1
+    if ints[FULL_NEWTON] == 1:
+        return _iterate(world, source, c, time, True)
+    fresh = False
+    first = 1
+    if ints[HAS_JACOBIAN] == 0:
+        first = 3
+    elif reals[FACTOR_STEP] == 0.0:
+        first = 2
+    code = NOT_CONVERGED
+    for trial in range(first, 4):
+        if trial == 2 and reals[FACTOR_STEP] == c:
+            continue
+        if trial == 3:
+            guess = _classical(classical, "guess")
+            _go_to(classical, c, guess, 0.0, guess)
+            code = evaluate_at(world, source, time)
+            if code == OK:
+                code = _new_jacobian(world, source, time)
+            if code != OK:
+                return code
+            fresh = True
+        if trial > 1:
+            code = factorize_stage(world, c)
+            if code != OK:
+                continue
+        code = _iterate(world, source, c, time, False)
+        if code not in (NOT_CONVERGED, NON_FINITE):
+            return code
+    if fresh:
+        # Next time, at another step, the Jacobian of this failure is not worth a trial.
+        ints[HAS_JACOBIAN] = 0
+    return code
