@@ -24,6 +24,8 @@ _MODULES = (
     "sap_convergence",
     "sap_contacts",
     "sap_slip",
+    "tamsi_box",
+    "tamsi_gripper",
 )
 
 
