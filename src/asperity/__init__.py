@@ -42,6 +42,14 @@ if TYPE_CHECKING:
         simulate,
         step,
     )
+    from asperity.systems import (
+        ExternalSystem,
+        FunctionSystem,
+        InverseDynamicsController,
+        PdController,
+        PidController,
+        SystemInput,
+    )
 
 __version__ = "0.1.0"
 
@@ -51,10 +59,15 @@ __all__ = [
     "Cenic",
     "ContactParameters",
     "Contacts",
+    "ExternalSystem",
+    "FunctionSystem",
     "Icf",
     "ImplicitEuler",
+    "InverseDynamicsController",
     "Material",
     "ModelError",
+    "PdController",
+    "PidController",
     "Report",
     "Rosenbrock2",
     "RungeKutta3",
@@ -64,6 +77,7 @@ __all__ = [
     "Simulator",
     "Statistics",
     "Status",
+    "SystemInput",
     "Tamsi",
     "Trajectory",
     "load_model",
@@ -101,6 +115,14 @@ _ROOMS = {
         "Trajectory",
         "simulate",
         "step",
+    ),
+    "asperity.systems": (
+        "ExternalSystem",
+        "FunctionSystem",
+        "InverseDynamicsController",
+        "PdController",
+        "PidController",
+        "SystemInput",
     ),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}

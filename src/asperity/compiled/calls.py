@@ -15,6 +15,7 @@ from numba.extending import intrinsic
 __all__ = [
     "call_method",
     "call_p",
+    "call_p_status",
     "call_pp",
     "call_pp_status",
     "call_ppdd_status",
@@ -77,6 +78,7 @@ call_pp = _call("call_pp", [_P, _P], None)
 call_pppd = _call("call_pppd", [_P, _P, _P, _D], None)
 call_ppip = _call("call_ppip", [_P, _P, _N, _P], None)
 call_ppdpp = _call("call_ppdpp", [_P, _P, _D, _P, _P], None)
+call_p_status = _call("call_p_status", [_P], (types.int64, _I64))
 call_pp_status = _call("call_pp_status", [_P, _P], (types.int64, _I64))
 call_ppp_status = _call("call_ppp_status", [_P, _P, _P], (types.int64, _I64))
 call_pppn_status = _call("call_pppn_status", [_P, _P, _P, _P], (types.int64, _I64))

@@ -38,6 +38,11 @@ class Integrator(abc.ABC):
     """The fixed step [s], or None under error control."""
 
     @property
+    def takes_systems(self) -> bool:
+        """Whether steps are coupled with external systems (`asperity.integrators.external`)."""
+        return False
+
+    @property
     @abc.abstractmethod
     def kernels(self) -> tuple[Kernel, ...]:
         """What the integrator needs compiled; what takes longest to compile comes first."""

@@ -5,7 +5,8 @@
 
 D and K are the damping and stiffness of joints, which makes linear springs and dampers implicit;
 f_0 are all other smooth forces, with the springs' at q_0. Linear servos, limits and constraints
-enter as potentials (`asperity.convex.potentials`).
+enter as potentials (`asperity.convex.potentials`), and so do external systems
+(`asperity.integrators.external`).
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from asperity.integrators.layout import (
     GRAPH_STATE,
     HAS_ERROR,
     HAS_GUESS,
+    LIMITED,
     NON_FINITE,
     NOT_CONVERGED,
     OK,
@@ -219,8 +221,24 @@ def icf_solution(world, state, _target, step):
     code = graph_of(world, state)
     if code != OK:
         return code
+    if _world(world, "systems").size > 0:
+        code = call_method(_world(world, "prepare_systems"), world, state, 0, step)
+        if code != OK:
+            return code
     prepare_potentials(problem, state, step)
-    return minimise(world, state)
+    code = minimise(world, state)
+    while code == OK and _world(world, "systems").size > 0:
+        # Ends, because every round limits an effort that was not.
+        code = call_method(_world(world, "limit_systems"), world, state, 0, step)
+        if code != LIMITED:
+            return code
+        guess = _world(world, "guess")
+        velocity = _problem(problem, "velocity")
+        velocity_from_solver(plant, _state(state, "cdof"), velocity, guess)
+        _world(world, "ints")[HAS_GUESS] = END_VELOCITY
+        prepare_potentials(problem, state, step)
+        code = minimise(world, state)
+    return code
 
 
 @compiled
@@ -271,4 +289,6 @@ def icf_method(world, source, target, step):
     integrate_positions(plant, source, target, qvel, step)
     advance_activations(plant, source, target, step)
     _world(world, "ints")[HAS_ERROR] = 0
+    if _world(world, "systems").size > 0:
+        return call_method(_world(world, "advance_systems"), world, source, target, step)
     return OK

@@ -28,6 +28,7 @@ __all__ = [
     "HISTORY",
     "LARGEST_STEP",
     "LAST_STEP",
+    "LIMITED",
     "NEXT_STEP",
     "NON_FINITE",
     "NOT_CONVERGED",
@@ -39,6 +40,7 @@ __all__ = [
     "SMALLEST_STEP",
     "STEPS",
     "SUBSTEPS",
+    "SYSTEM_FAILED",
     "TREES",
     "VELOCITY_TIME",
     "VELOCITY_WEIGHT",
@@ -54,6 +56,8 @@ FAILED = layouts.FAILED
 COUPLING_FULL = 5
 NOT_CONVERGED = 6
 NON_FINITE = 7
+LIMITED = 9  # efforts were limited: solve the step again
+SYSTEM_FAILED = 8  # an external system raised; who called it knows what
 
 # Indices into `ints`.
 HAS_GUESS = 0
@@ -107,6 +111,12 @@ WORLD = Layout(
     theta="f8[:]",  # θ, θ_vq of the θ-method; 1 to scale norms by diag(A), 0 by diag(M)
     reals="f8[:]",
     ints="i8[:]",
+    # external systems: their tables, entry points, and weights of their state in the error norm
+    systems="i8[:]",
+    prepare_systems="i8",
+    limit_systems="i8",
+    advance_systems="i8",
+    system_weight="f8[:]",
     record_time="f8[:]",
     record_qpos="f8[:,:]",
     record_qvel="f8[:,:]",

@@ -173,6 +173,10 @@ class Cenic(Integrator):
             icf_method,
         )
 
+    @property
+    def takes_systems(self) -> bool:
+        return self.scheme == "step-doubling"
+
     def prepare(self, world: World) -> None:
         tolerance = max(self.tolerance_ratio * self.accuracy, _FIXED_TOLERANCE)
         _prepare_icf(world, self, tolerance, LAGGED_LAW)
@@ -232,6 +236,10 @@ class Icf(Integrator):
     def kernels(self) -> tuple[Kernel, ...]:
         law = _LAWS[self.law]
         return (*CONVEX_KERNELS, icf_solution, *law.kernels, advance_fixed, icf_method)
+
+    @property
+    def takes_systems(self) -> bool:
+        return True
 
     def prepare(self, world: World) -> None:
         _prepare_icf(world, self, self.tolerance, _LAWS[self.law])

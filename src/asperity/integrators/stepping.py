@@ -84,6 +84,7 @@ def _is_finite(state):
         _all_finite(_state(state, "qpos"))
         and _all_finite(_state(state, "qvel"))
         and _all_finite(_state(state, "act"))
+        and _all_finite(_state(state, "system_state"))
     )
 
 
@@ -103,6 +104,7 @@ def _exchange_states(world, time):
     _exchange(_state(current, "qpos"), _state(following, "qpos"))
     _exchange(_state(current, "qvel"), _state(following, "qvel"))
     _exchange(_state(current, "act"), _state(following, "act"))
+    _exchange(_state(current, "system_state"), _state(following, "system_state"))
     _state(current, "reals")[TIME] = time
     _state(current, "ints")[0] = 0
 
@@ -179,7 +181,7 @@ def error_norm(world, step):
     """Largest scaled position error, max |S (q ⊖ q̂)|, of the last attempted step.
 
     With a velocity weight w and a velocity time T, errors of velocity count as (w·δt + T)·|v − v̂|
-    as well.
+    as well, and errors of the states of external systems by weights of their own.
     """
     plant = _world(world, "plant")
     weight = _plant(plant, "error_weight")
@@ -197,6 +199,14 @@ def error_norm(world, step):
         b = _state(_world(world, "full"), "qvel")
         for i in range(a.size):
             value = share * abs(a[i] - b[i]) * weight[i]
+            if not value <= norm:
+                norm = value
+    system_weight = _world(world, "system_weight")
+    if system_weight.size > 0:
+        a = _state(_world(world, "following"), "system_state")
+        b = _state(_world(world, "full"), "system_state")
+        for i in range(system_weight.size):
+            value = system_weight[i] * abs(a[i] - b[i])
             if not value <= norm:
                 norm = value
     return norm

@@ -27,7 +27,7 @@ _rows = CONSTRAINT_SET.get
 @compiled
 def actuator_forces(plant, state, out):
     """Add the explicit actuators' generalized forces."""
-    if _plant(plant, "servo_output").size == 0:
+    if _plant(plant, "all_explicit"):
         total = _state(state, "mj_qfrc_actuator")
         for i in range(out.size):
             out[i] += total[i]

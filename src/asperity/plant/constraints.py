@@ -14,7 +14,7 @@ from asperity.compiled.calls import call_pp, load_address, load_double, load_int
 from asperity.contact.constraint_set import CONSTRAINT_SET, EQUALITY, FRICTION, LIMIT, NO_LIMIT
 from asperity.plant.layouts import EVALUATED, FAILED, PLANT, ROWS_FULL, STATE, TREES
 
-__all__ = ["add_joint_rows", "add_mujoco_rows", "add_row"]
+__all__ = ["add_joint_rows", "add_mujoco_rows", "add_row", "to_solver_row"]
 
 # MuJoCo's mjtConstraint.
 _MJ_EQUALITY = 0
@@ -33,7 +33,7 @@ _rows = CONSTRAINT_SET.get
 
 
 @compiled
-def _to_solver_row(plant, state, tree):
+def to_solver_row(plant, state, tree):
     """Change the part of ``dof_row`` that belongs to a spatial tree to solver velocities."""
     dense = _plant(plant, "dof_row")
     cdof = _state(state, "cdof")
@@ -100,7 +100,7 @@ def add_row(plant, state, kind, source):
         tree[row, trees] = t
         trees += 1
         if tree_spatial[t]:
-            _to_solver_row(plant, state, t)
+            to_solver_row(plant, state, t)
         end = tree_start[t] + tree_size[t]
         for j in range(tree_start[t], end):
             value = dense[j]

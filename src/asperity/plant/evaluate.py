@@ -13,6 +13,7 @@ from asperity.compiled import compiled, entry_point
 from asperity.compiled.calls import call_pp, call_pp_status, store_double, store_int
 from asperity.plant.actuation import actuator_forces, add_servo_rows
 from asperity.plant.constraints import add_joint_rows, add_mujoco_rows
+from asperity.plant.efforts import add_effort_rows
 from asperity.plant.layouts import EVALUATED, PLANT, STATE, TIME
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 
@@ -224,6 +225,8 @@ def read_constraints(plant, state):
         status = add_servo_rows(plant, state)
     if status == EVALUATED and _plant(plant, "has_mujoco_rows"):
         status = add_mujoco_rows(plant, state)
+    if status == EVALUATED and _plant(plant, "effort_dof").size > 0:
+        status = add_effort_rows(plant, state)
     return status
 
 

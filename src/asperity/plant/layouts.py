@@ -119,6 +119,13 @@ PLANT = Layout(
     servo_bias="f8[:,:]",
     servo_range="f8[:,:]",
     output_explicit="i8[:]",  # 1 for actuator outputs that act explicitly
+    all_explicit="i8",  # 1 if MuJoCo's own sum of actuator forces is right
+    # efforts of external systems: generalized forces, or forces of actuators that they command
+    effort_dof="i8[:]",  # −1 for an actuator's
+    effort_output="i8[:]",  # −1 for a generalized force
+    effort_range="f8[:,:]",
+    effort_start="i8[:]",  # of the dofs that an effort's row spans; none if it spans its own
+    effort_span="i8[:]",
     dof_actuator_range="f8[:,:]",
     dof_actuator_gravcomp="i8[:]",
     # activation dynamics
@@ -146,11 +153,13 @@ STATE = Layout(
     data="i8",  # address of the MjData in which this state is evaluated
     contacts="i8",  # address of the contact set
     rows="i8",  # address of the constraint set
+    effort_row="i8[:]",  # where the efforts of external systems are in the constraint set
     # the state
     reals="f8[:]",
     qpos="f8[:]",
     qvel="f8[:]",
     act="f8[:]",
+    system_state="f8[:]",  # of external systems; the plant only carries it
     ints="i8[:]",  # valid snapshot?, the number of evaluations
     # the snapshot, in solver velocities
     mass="f8[:]",

@@ -9,6 +9,7 @@ from asperity.compiled import Table
 from asperity.contact.materials import PARAMETERS
 from asperity.plant import native
 from asperity.plant.contacts import read_contacts
+from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
 from asperity.plant.evaluate import read_constraints
 from asperity.plant.joints import integers, set_joints
 from asperity.plant.layouts import PLANT
@@ -76,6 +77,8 @@ class Plant:
         Velocity [m/s or rad/s] below which dry friction of joints and tendons counts as stiction.
         1e-3: a thousandth of a usual joint speed, and an order above what contacts use, because a
         joint's friction loss is itself a fitted number.
+    efforts : Efforts
+        What external systems exert.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class Plant:
         model: mujoco.MjModel,
         contact: ContactParameters,
         joint_stiction_tolerance: float = 1e-3,
+        efforts: Efforts = NO_EFFORTS,
     ) -> None:
         self.model = model
         self.contact = contact
@@ -93,7 +97,8 @@ class Plant:
         self._set_functions()
         self._set_trees()
         set_joints(self.table, model)
-        set_servos(self.table, model)
+        set_servos(self.table, model, efforts.commanded)
+        set_efforts(self.table, model, efforts)
         set_activations(self.table, model)
         self.set_contact_parameters(contact)
         self.table.error_weight = np.ones(model.nv)

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import mujoco
 import numpy as np
 
 from asperity.compiled import Table
 from asperity.plant.joints import JOINT_DOFS, integers
 
-__all__ = ["set_activations", "set_servos"]
+__all__ = ["force_limits", "joint_of", "set_activations", "set_servos"]
 
 _EXACT_FILTER = 1
 _NO_LIMIT = 1e300
 
 
-def set_servos(table: Table, model: mujoco.MjModel) -> None:
-    """Fill the tables of servos and of the forces that joints let actuators exert."""
+def set_servos(table: Table, model: mujoco.MjModel, commanded: Collection[int] = ()) -> None:
+    """Fill the tables of servos and of the forces that joints let actuators exert.
+
+    Actuators that external systems command exert no force of their own.
+    """
     outputs = int(model.actuator_outnum.sum()) if model.nu > 0 else 0
-    servos = [i for i in range(len(model.actuator_gaintype)) if _is_servo(model, i)]
+    free = [i for i in range(len(model.actuator_gaintype)) if i not in commanded]
+    servos = [i for i in free if _is_servo(model, i)]
     explicit = np.ones(outputs, np.int64)
+    for i in commanded:
+        explicit[model.actuator_outadr[i]] = 0
     ctrl_range = np.full((len(servos), 2), [-_NO_LIMIT, _NO_LIMIT])
     limits = np.full((len(servos), 2), [-_NO_LIMIT, _NO_LIMIT])
     activation = np.full(len(servos), -1, np.int64)
@@ -27,15 +35,9 @@ def set_servos(table: Table, model: mujoco.MjModel) -> None:
         control = model.actuator_ctrladr[i]
         if model.actuator_ctrllimited[control] and not _clamp_disabled(model):
             ctrl_range[k] = model.actuator_ctrlrange[control]
-        if model.actuator_forcelimited[i]:
-            limits[k] = model.actuator_forcerange[i]
+        limits[k] = force_limits(model, i)
         if model.actuator_actnum[i] > 0:
             activation[k] = model.actuator_actadr[i]
-        joint = _limited_joint(model, i)
-        if joint >= 0:
-            gear = model.actuator_gear[model.actuator_outadr[i], 0]
-            bounds = np.sort(model.jnt_actfrcrange[joint] / gear)
-            limits[k] = max(limits[k, 0], bounds[0]), min(limits[k, 1], bounds[1])
     table.servo_output = integers(model.actuator_outadr[servos])
     table.servo_ctrl = integers(model.actuator_ctrladr[servos])
     table.servo_ctrl_range = ctrl_range
@@ -47,6 +49,7 @@ def set_servos(table: Table, model: mujoco.MjModel) -> None:
     table.servo_bias = np.ascontiguousarray(model.actuator_biasprm[servos, :3])
     table.servo_range = limits
     table.output_explicit = explicit
+    table.all_explicit = int(np.all(explicit))
     dof_range = np.full((model.nv, 2), [-_NO_LIMIT, _NO_LIMIT])
     gravcomp = np.zeros(model.nv, np.int64)
     for joint in range(model.njnt):
@@ -57,6 +60,19 @@ def set_servos(table: Table, model: mujoco.MjModel) -> None:
             dof_range[dof] = model.jnt_actfrcrange[joint]
     table.dof_actuator_range = dof_range
     table.dof_actuator_gravcomp = gravcomp
+
+
+def force_limits(model: mujoco.MjModel, i: int) -> tuple[float, float]:
+    """Least and largest force of an actuator [N, Nm], by its own range and by its joint's."""
+    low, high = -_NO_LIMIT, _NO_LIMIT
+    if model.actuator_forcelimited[i]:
+        low, high = model.actuator_forcerange[i]
+    joint = _limited_joint(model, i)
+    gear = model.actuator_gear[model.actuator_outadr[i], 0]
+    if joint >= 0 and gear != 0:
+        bounds = np.sort(model.jnt_actfrcrange[joint] / gear)
+        low, high = max(low, bounds[0]), min(high, bounds[1])
+    return float(low), float(high)
 
 
 def set_activations(table: Table, model: mujoco.MjModel) -> None:
@@ -104,18 +120,18 @@ def _is_servo(model: mujoco.MjModel, i: int) -> bool:
     affine = model.actuator_gainprm[i, 1:3] if gain else np.zeros(2)
     if not (np.any(feedback) or np.any(affine)):
         return False
-    joint = _joint_of(model, i)
+    joint = joint_of(model, i)
     # Transmissions with three outputs measure setpoints on the circle; sites have no length.
     if joint < 0 and model.actuator_trntype[i] != mujoco.mjtTrn.mjTRN_TENDON:
         return False
     if joint >= 0 and model.jnt_actfrclimited[joint]:
         # The joint's limit moves into the row, which must then be the joint's only actuator.
-        others = [j for j in range(len(model.actuator_gaintype)) if _joint_of(model, j) == joint]
+        others = [j for j in range(len(model.actuator_gaintype)) if joint_of(model, j) == joint]
         return len(others) == 1 and model.actuator_gear[model.actuator_outadr[i], 0] != 0
     return True
 
 
-def _joint_of(model: mujoco.MjModel, i: int) -> int:
+def joint_of(model: mujoco.MjModel, i: int) -> int:
     """The one-dof joint on which an actuator acts, or −1."""
     joint_kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
     if int(model.actuator_trntype[i]) not in joint_kinds:
@@ -126,5 +142,5 @@ def _joint_of(model: mujoco.MjModel, i: int) -> int:
 
 
 def _limited_joint(model: mujoco.MjModel, i: int) -> int:
-    joint = _joint_of(model, i)
+    joint = joint_of(model, i)
     return joint if joint >= 0 and model.jnt_actfrclimited[joint] else -1

@@ -30,7 +30,7 @@ class State:
         model = plant.model
         self.plant = plant
         self.data = data
-        rows = max(rows, 3 * model.nv + 2 * model.nu + 16)
+        rows = max(rows, 3 * model.nv + 2 * model.nu + 16) + len(plant.table.effort_dof)
         self.table = Table(
             STATE,
             data=data._address,
@@ -38,6 +38,8 @@ class State:
             qpos=np.array(model.qpos0, dtype=np.float64),
             qvel=np.zeros(model.nv),
             act=np.zeros(model.na),
+            system_state=np.zeros(0),
+            effort_row=np.zeros(len(plant.table.effort_dof), np.int64),
             ints=np.zeros(2, np.int64),
             mass=np.zeros(int(np.sum(plant.table.tree_size**2))),
             mass_diagonal=np.ones(model.nv),

@@ -7,6 +7,8 @@ or, of classical integrators, those of the state.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import mujoco
 import numpy as np
 from numba import types
@@ -96,8 +98,13 @@ def contact_impulses(world: World) -> np.ndarray:
     return out
 
 
-def publish(world: World, step: float) -> int:
-    """Bring the MjData of the current state up to date; returns a method's code."""
+def publish(
+    world: World, step: float, add_efforts: Callable[[mujoco.MjData], None] | None = None
+) -> int:
+    """Bring the MjData of the current state up to date; returns a method's code.
+
+    ``add_efforts`` adds to the actuators' forces what MuJoCo does not know of.
+    """
     model = world.plant.model
     data = world.current.data
     acceleration = np.zeros(model.nv)
@@ -117,6 +124,8 @@ def publish(world: World, step: float) -> int:
     mujoco.mj_factorM(model, data)
     mujoco.mj_makeConstraint(model, data)
     mujoco.mj_fwdVelocity(model, data)
+    if add_efforts is not None:
+        add_efforts(data)
     mujoco.mj_fwdAcceleration(model, data)
     data.qacc[:] = acceleration
     data.qacc_warmstart[:] = acceleration

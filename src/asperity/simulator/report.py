@@ -68,12 +68,15 @@ class Report:
         Work of this advance alone.
     residual : float
         Largest relative residual ‖D∇ℓ‖/s of a convex solve that did not converge; 0 if all did.
+    detail : str
+        A sentence on what was not finite, where that is known.
     """
 
     status: Status
     time: float
     stats: Statistics
     residual: float = 0.0
+    detail: str = ""
 
     @property
     def success(self) -> bool:
@@ -86,4 +89,6 @@ class Report:
         message = self.status.message
         if self.residual > 0:
             message += f" Largest relative residual: {self.residual:.1e}."
+        if self.detail:
+            message += f" {self.detail}"
         return message

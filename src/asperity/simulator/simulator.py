@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import mujoco
@@ -41,6 +41,7 @@ from asperity.plant.materials import ContactParameters
 from asperity.plant.plant import Plant
 from asperity.simulator.publish import PUBLICATION_KERNELS, contact_impulses, publish
 from asperity.simulator.report import Report, Statistics
+from asperity.systems import Coupling, ExternalSystem
 
 __all__ = ["Contacts", "Control", "Simulator"]
 
@@ -108,6 +109,9 @@ class Simulator:
         Velocity [m/s or rad/s] below which dry friction of joints and tendons (``frictionloss``)
         counts as stiction: what a joint under load creeps at most. That of contacts is
         ``ContactParameters.stiction_tolerance``.
+    systems : sequence of ExternalSystem
+        Controllers and force elements that are integrated with the simulation; their states are
+        those of `system_state`.
 
     Raises
     ------
@@ -132,6 +136,7 @@ class Simulator:
         control_period: float | None = None,
         data: mujoco.MjData | None = None,
         joint_stiction_tolerance: float = 1e-3,
+        systems: Sequence[ExternalSystem] = (),
     ) -> None:
         integrator = Cenic() if integrator is None else integrator
         if not isinstance(integrator, Integrator):
@@ -149,11 +154,20 @@ class Simulator:
             raise ModelError(
                 f"joint_stiction_tolerance must be positive, got {joint_stiction_tolerance}."
             )
-        compile_kernels((*integrator.kernels, *PUBLICATION_KERNELS))
+        if systems and not integrator.takes_systems:
+            raise ModelError(
+                f"{integrator!r} does not take external systems; use Cenic with step doubling or "
+                "Icf, or a control callback."
+            )
+        self.coupling = Coupling(self.model, systems)
+        compile_kernels(
+            (*integrator.kernels, *self.coupling.kernels, *PUBLICATION_KERNELS),
+        )
         self.plant = Plant(
             self.model,
             ContactParameters() if contact is None else contact,
             joint_stiction_tolerance,
+            self.coupling.efforts,
         )
         self.data = mujoco.MjData(self.model) if data is None else data
         self.integrator = integrator
@@ -165,6 +179,7 @@ class Simulator:
         self.world = World(self.plant, self.data, self._scratch)
         self.world.table.ints[RECORDS] = -1
         integrator.prepare(self.world)
+        self.coupling.attach(self.world)
         self._wall_time = 0.0
         self._pace = 100  # attempted steps per return to Python
         self._start_control(float(self.data.time))
@@ -231,6 +246,14 @@ class Simulator:
             slip_speed=slip,
         )
 
+    def system_state(self, system: ExternalSystem) -> np.ndarray:
+        """State z of an external system; a view that may be written between advances."""
+        return self.coupling.state(system)
+
+    def system_output(self, system: ExternalSystem) -> np.ndarray:
+        """What an external system exerts at the published state [N, Nm], within its limits."""
+        return self.coupling.output(system)
+
     def energy(self) -> tuple[float, float]:
         """Kinetic and potential energy of the published state [J].
 
@@ -281,11 +304,16 @@ class Simulator:
         # What follows depends on the state alone, so that a restored one continues identically.
         self.world.table.ints[HISTORY] = 0
         self._sync()
-        status = Status.SUCCESS
+        self.coupling.check()
+        self.coupling.invalidate()
         try:
             status = self._advance(float(time), progress)
-        finally:
-            self._publish()
+            complaint = self.coupling.complaint()
+        except BaseException:
+            # What went wrong is told; that a system fails again in the publication is not.
+            self._publish(quietly=True)
+            raise
+        self._publish()
         return Report(
             status=status,
             time=self.time,
@@ -293,6 +321,7 @@ class Simulator:
             residual=float(self.world.problem.residuals[WORST_RESIDUAL])
             if status == Status.NOT_CONVERGED
             else 0.0,
+            detail=complaint if status == Status.NON_FINITE else "",
         )
 
     def reset(self, keyframe: int | str | None = None) -> None:
@@ -309,6 +338,7 @@ class Simulator:
             mujoco.mj_resetDataKeyframe(self.model, self.data, find_keyframe(self.model, keyframe))
         self._start_control(float(self.data.time))
         self.integrator.prepare(self.world)
+        self.coupling.reset()
         self._shadow = np.empty(0)
         self._sync()
         self._publish()
@@ -394,6 +424,7 @@ class Simulator:
         """Let the control's sampling times begin at ``time`` [s]."""
         self._control_start = time
         self._control_calls = 0
+        self.coupling.start_clock(time)
 
     @property
     def _next_control(self) -> float:
@@ -404,6 +435,7 @@ class Simulator:
         assert self.control is not None
         self.control(self.model, self.data)
         self._sync()
+        self.coupling.invalidate()
         elapsed = (self.data.time - self._control_start) / self.control_period
         self._control_calls = max(self._control_calls, int(elapsed + 0.5)) + 1
 
@@ -414,6 +446,8 @@ class Simulator:
                 if self.data.time >= self._next_control - 1e-9 * self.control_period:
                     self._call_control()
                 stop = min(end, max(self._next_control, self.data.time))
+            self.coupling.sample()
+            stop = min(stop, max(self.coupling.next_sample(), self.data.time))
             status = self._run_to(stop, progress)
             if status is not None:
                 return status
@@ -446,6 +480,8 @@ class Simulator:
                         "a constraint of the model couples more than two kinematic trees, which is "
                         "not supported; remove it or split it."
                     )
+                if code == codes.SYSTEM_FAILED:
+                    self.coupling.raise_failure()
                 return _STATUS[code]
 
     def _tick(self, progress: Callable[[Simulator], None] | None) -> None:
@@ -459,7 +495,7 @@ class Simulator:
         """Empty the record of accepted steps (recording simulations replace this)."""
         self.world.table.ints[RECORDS] = 0
 
-    def _publish(self) -> None:
+    def _publish(self, *, quietly: bool = False) -> None:
         current = self.world.current.table
         data = self.data
         data.qpos[:] = current.qpos
@@ -468,10 +504,12 @@ class Simulator:
         data.time = current.reals[TIME]
         self._force_step = float(self.world.table.reals[LAST_STEP])
         counters = self.world.problem.statistics.copy()
-        publish(self.world, self._force_step)
+        code = publish(self.world, self._force_step, self.coupling.publish)
         # What publication solves is not the integrator's work.
         self.world.problem.statistics[:] = counters
         self._shadow = self._gather_inputs()
+        if code == codes.SYSTEM_FAILED and not quietly:
+            self.coupling.raise_failure()
 
 
 def find_keyframe(model: mujoco.MjModel, keyframe: int | str) -> int:

@@ -18,6 +18,7 @@ from asperity.integrators.layout import RECORDS
 from asperity.plant.materials import ContactParameters
 from asperity.simulator.report import Statistics
 from asperity.simulator.simulator import Contacts, Control, Simulator, find_keyframe
+from asperity.systems import ExternalSystem
 
 __all__ = ["Recorder", "Trajectory", "simulate"]
 
@@ -172,13 +173,14 @@ def simulate(
     save_at: Sequence[float] | np.ndarray | None = None,
     contact_forces: bool = False,
     joint_stiction_tolerance: float = 1e-3,
+    systems: Sequence[ExternalSystem] = (),
     progress: Callable[[Simulator], None] | None = None,
 ) -> Trajectory:
     """Simulate a model over a time span.
 
     Parameters
     ----------
-    model, integrator, contact, control, control_period, joint_stiction_tolerance
+    model, integrator, contact, control, control_period, joint_stiction_tolerance, systems
         As for `Simulator`.
     t_span : tuple of float
         Begin and end [s].
@@ -226,6 +228,7 @@ def simulate(
         control=control,
         control_period=control_period,
         joint_stiction_tolerance=joint_stiction_tolerance,
+        systems=systems,
     )
     data = simulator.data
     if keyframe is not None:

@@ -1,0 +1,176 @@
+"""Efforts of external systems as rows of the constraint set.
+
+An effort is a generalized force of one dof, or the force of an actuator that an external system
+commands in place of MuJoCo's own law for it. Each has an ``ACTUATOR`` row. Who integrates the
+systems writes the rows' feedback for every step; where gains couple several efforts it writes their
+Jacobians too, so that such a row spans the dofs of all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET
+from asperity.plant.constraints import add_row
+from asperity.plant.joints import integers
+from asperity.plant.layouts import EVALUATED, PLANT, ROWS_FULL, STATE, TREES
+
+__all__ = ["NO_EFFORTS", "Efforts", "add_effort_rows", "effort_jacobian", "set_efforts"]
+
+_plant = PLANT.get
+_state = STATE.get
+_rows = CONSTRAINT_SET.get
+
+_SPATIAL_DOFS = 6
+
+
+@dataclass(frozen=True)
+class Efforts:
+    """What external systems exert, one entry per effort.
+
+    Parameters
+    ----------
+    dofs : tuple of int
+        The dof of a generalized force, −1 for an actuator's.
+    actuators : tuple of int
+        The commanded actuator, −1 for a generalized force.
+    limits : tuple of (float, float)
+        Least and largest effort [N, Nm].
+    groups : tuple of int
+        Efforts of one group may be coupled by their gains; −1 for those that never are. A group
+        acts on at most two kinematic trees.
+    """
+
+    dofs: tuple[int, ...] = ()
+    actuators: tuple[int, ...] = ()
+    limits: tuple[tuple[float, float], ...] = ()
+    groups: tuple[int, ...] = ()
+
+    @property
+    def commanded(self) -> frozenset[int]:
+        """Actuators that exert no force of their own."""
+        return frozenset(i for i in self.actuators if i >= 0)
+
+
+NO_EFFORTS = Efforts()
+
+
+def set_efforts(table: Table, model: mujoco.MjModel, efforts: Efforts) -> None:
+    """Fill the tables of efforts."""
+    count = len(efforts.dofs)
+    outputs = [int(model.actuator_outadr[i]) if i >= 0 else -1 for i in efforts.actuators]
+    table.effort_dof = integers(np.array(efforts.dofs, np.int64))
+    table.effort_output = integers(np.array(outputs, np.int64))
+    table.effort_range = np.array(efforts.limits, dtype=np.float64).reshape(count, 2)
+    start = [0]
+    span: list[int] = []
+    for group in efforts.groups:
+        if group >= 0:
+            members = [k for k in range(count) if efforts.groups[k] == group]
+            span.extend(_span(table, model, efforts, members))
+        start.append(len(span))
+    table.effort_start = np.array(start, np.int64)
+    table.effort_span = np.array(span, np.int64)
+
+
+def _span(table: Table, model: mujoco.MjModel, efforts: Efforts, members: list[int]) -> list[int]:
+    """Dofs on which a group's efforts act, in order; all six of a free body."""
+    dofs: set[int] = set()
+    for k in members:
+        dof = efforts.dofs[k]
+        if dof < 0:
+            dof = int(model.jnt_dofadr[model.actuator_trnid[efforts.actuators[k], 0]])
+        tree = table.dof_tree[dof]
+        if table.tree_spatial[tree]:
+            first = int(table.tree_start[tree])
+            dofs.update(range(first, first + _SPATIAL_DOFS))
+        else:
+            dofs.add(dof)
+    return sorted(dofs)
+
+
+@compiled
+def effort_jacobian(plant, state, effort, out):
+    """Add an effort's generalized Jacobian, its force per dof, to ``out``."""
+    dof = _plant(plant, "effort_dof")[effort]
+    if dof >= 0:
+        out[dof] += 1.0
+        return
+    output = _plant(plant, "effort_output")[effort]
+    moment = _state(state, "mj_actuator_moment")
+    first = _state(state, "mj_moment_rowadr")[output]
+    colind = _state(state, "mj_moment_colind")
+    for e in range(first, first + _state(state, "mj_moment_rownnz")[output]):
+        out[colind[e]] += moment[e]
+
+
+@compiled
+def _add_spanning_row(plant, state, effort):
+    """As `add_row`, of a row over the dofs that the effort's group spans."""
+    rows = _state(state, "rows")
+    counts = _rows(rows, "counts")
+    tree = _rows(rows, "tree")
+    start = _rows(rows, "start")
+    dof = _rows(rows, "dof")
+    jacobian = _rows(rows, "jacobian")
+    dof_tree = _plant(plant, "dof_tree")
+    span = _plant(plant, "effort_span")
+    first = _plant(plant, "effort_start")[effort]
+    last = _plant(plant, "effort_start")[effort + 1]
+    row = counts[0]
+    entry = counts[1]
+    if row >= tree.shape[0] or entry + last - first > jacobian.size:
+        return -1
+    start[row, 0] = entry
+    tree[row, 0] = dof_tree[span[first]]
+    tree[row, 1] = -1
+    for k in range(first, last):
+        t = dof_tree[span[k]]
+        if tree[row, 1] < 0 and t != tree[row, 0]:
+            tree[row, 1] = t
+            start[row, 1] = entry
+        dof[entry] = span[k]
+        jacobian[entry] = 0.0
+        entry += 1
+    if tree[row, 1] < 0:
+        start[row, 1] = entry
+    start[row, 2] = entry
+    counts[0] = row + 1
+    counts[1] = entry
+    _rows(rows, "inverse_mass")[row] = 1.0
+    _rows(rows, "kind")[row] = ACTUATOR
+    _rows(rows, "source")[row] = -1
+    return row
+
+
+@compiled
+def add_effort_rows(plant, state):
+    """Append a row for every effort, without any force yet."""
+    rows = _state(state, "rows")
+    where = _state(state, "effort_row")
+    limits = _plant(plant, "effort_range")
+    start = _plant(plant, "effort_start")
+    for k in range(where.size):
+        if start[k + 1] > start[k]:
+            row = _add_spanning_row(plant, state, k)
+        else:
+            effort_jacobian(plant, state, k, _plant(plant, "dof_row"))
+            row = add_row(plant, state, ACTUATOR, -1)
+        if row == -1:
+            return ROWS_FULL
+        if row == -2:
+            return TREES
+        # An actuator without a moment arm has no row.
+        where[k] = max(row, -1)
+        if row < 0:
+            continue
+        _rows(rows, "force")[row] = 0.0
+        _rows(rows, "proportional")[row] = 0.0
+        _rows(rows, "derivative")[row] = 0.0
+        _rows(rows, "lower")[row] = limits[k, 0]
+        _rows(rows, "upper")[row] = limits[k, 1]
+    return EVALUATED

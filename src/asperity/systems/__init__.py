@@ -1,0 +1,19 @@
+"""External systems: controllers and force elements that are integrated with the simulation."""
+
+from asperity.systems.base import ExternalSystem, FunctionSystem, SystemInput
+from asperity.systems.coupling import Coupling
+from asperity.systems.joint_control import (
+    InverseDynamicsController,
+    PdController,
+    PidController,
+)
+
+__all__ = [
+    "Coupling",
+    "ExternalSystem",
+    "FunctionSystem",
+    "InverseDynamicsController",
+    "PdController",
+    "PidController",
+    "SystemInput",
+]
