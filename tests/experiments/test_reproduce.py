@@ -39,7 +39,9 @@ def test_selection() -> None:
         "sap-figure-7",
         "sap-figure-5",
     ]
-    with pytest.raises(ModelError, match="'sap-figure-99'; there are sap-figure-5"):
+    with pytest.raises(
+        ModelError, match="'sap-figure-99'; there are cenic-figure-12, sap-figure-5"
+    ):
         select(["sap-figure-5", "sap-figure-99"])
 
 

@@ -19,6 +19,7 @@ Progress = Callable[[float], None]
 
 # Modules with a tuple ``EXPERIMENTS``.
 _MODULES = (
+    "cenic_controller_gain",
     "sap_spring_cylinder",
     "sap_solver_figures",
     "sap_convergence",
