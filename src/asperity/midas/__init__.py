@@ -1,0 +1,1 @@
+"""The intersection-free engine: affine bodies, incremental potential contact, joints and motors."""

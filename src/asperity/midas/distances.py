@@ -1,0 +1,199 @@
+"""Distances between the primitives of triangle meshes.
+
+A *stencil* is a pair of primitives on two bodies: a vertex and a triangle, two edges, or a vertex
+and a fixed half-space. Its closest points are y = Σ c_i x_i over its vertices, so that the vector
+between them is t = Σ c_i x_i with coefficients c of opposite signs on the two sides (c is 1 and
+minus barycentric coordinates for a vertex and a triangle). The derivative of the squared distance
+with respect to x_i is exactly 2 c_i t: closest points are stationary.
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import compiled
+
+__all__ = ["EDGE_EDGE", "VERTEX_FACE", "VERTEX_PLANE", "mollifier", "separation"]
+
+# Kinds of stencils; the first side has 1, 2 and 1 vertices.
+VERTEX_FACE = 0
+EDGE_EDGE = 1
+VERTEX_PLANE = 2
+
+# Relative square of the sine of an angle below which two edges count as parallel, and the closest
+# points are put amid the overlap.
+_PARALLEL = 1e-14
+
+
+@compiled
+def _vertex_face(x, i0, i1, i2, i3, c):
+    """Regions of a triangle's plane (Ericson, Real-Time Collision Detection, 5.1.5)."""
+    ux = x[i2, 0] - x[i1, 0]
+    uy = x[i2, 1] - x[i1, 1]
+    uz = x[i2, 2] - x[i1, 2]
+    vx = x[i3, 0] - x[i1, 0]
+    vy = x[i3, 1] - x[i1, 1]
+    vz = x[i3, 2] - x[i1, 2]
+    wx = x[i0, 0] - x[i1, 0]
+    wy = x[i0, 1] - x[i1, 1]
+    wz = x[i0, 2] - x[i1, 2]
+    uu = ux * ux + uy * uy + uz * uz
+    uv = ux * vx + uy * vy + uz * vz
+    vv = vx * vx + vy * vy + vz * vz
+    d1 = ux * wx + uy * wy + uz * wz
+    d2 = vx * wx + vy * wy + vz * wz
+    d3 = d1 - uu
+    d4 = d2 - uv
+    d5 = d1 - uv
+    d6 = d2 - vv
+    va = d3 * d6 - d5 * d4
+    vb = d5 * d2 - d1 * d6
+    vc = d1 * d4 - d3 * d2
+    if d1 <= 0.0 and d2 <= 0.0:
+        b1 = 0.0
+        b2 = 0.0
+    elif d3 >= 0.0 and d4 <= d3:
+        b1 = 1.0
+        b2 = 0.0
+    elif vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
+        b1 = d1 / (d1 - d3)
+        b2 = 0.0
+    elif d6 >= 0.0 and d5 <= d6:
+        b1 = 0.0
+        b2 = 1.0
+    elif vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
+        b1 = 0.0
+        b2 = d2 / (d2 - d6)
+    elif va <= 0.0 and d4 >= d3 and d5 >= d6:
+        b2 = (d4 - d3) / ((d4 - d3) + (d5 - d6))
+        b1 = 1.0 - b2
+    else:
+        scale = 1.0 / (va + vb + vc)
+        b1 = vb * scale
+        b2 = vc * scale
+    c[0] = 1.0
+    c[1] = b1 + b2 - 1.0
+    c[2] = -b1
+    c[3] = -b2
+
+
+@compiled
+def _edge_edge(x, i0, i1, i2, i3, c):
+    """Closest points of two segments (Ericson, 5.1.9)."""
+    ux = x[i1, 0] - x[i0, 0]
+    uy = x[i1, 1] - x[i0, 1]
+    uz = x[i1, 2] - x[i0, 2]
+    vx = x[i3, 0] - x[i2, 0]
+    vy = x[i3, 1] - x[i2, 1]
+    vz = x[i3, 2] - x[i2, 2]
+    rx = x[i0, 0] - x[i2, 0]
+    ry = x[i0, 1] - x[i2, 1]
+    rz = x[i0, 2] - x[i2, 2]
+    uu = ux * ux + uy * uy + uz * uz
+    vv = vx * vx + vy * vy + vz * vz
+    uv = ux * vx + uy * vy + uz * vz
+    ur = ux * rx + uy * ry + uz * rz
+    vr = vx * rx + vy * ry + vz * rz
+    determinant = uu * vv - uv * uv
+    if determinant > _PARALLEL * uu * vv:
+        s = min(max((uv * vr - ur * vv) / determinant, 0.0), 1.0)
+    else:
+        # Amid the stretch of the first edge that faces the second.
+        s = 0.5 * (min(max(-ur / uu, 0.0), 1.0) + min(max((uv - ur) / uu, 0.0), 1.0))
+    w = (uv * s + vr) / vv
+    if w < 0.0:
+        w = 0.0
+        s = min(max(-ur / uu, 0.0), 1.0)
+    elif w > 1.0:
+        w = 1.0
+        s = min(max((uv - ur) / uu, 0.0), 1.0)
+    c[0] = 1.0 - s
+    c[1] = s
+    c[2] = w - 1.0
+    c[3] = -w
+
+
+@compiled
+def separation(kind, i0, i1, i2, i3, x, planes, c, t):
+    """Fill the coefficients of a stencil's closest points and the vector between them.
+
+    Parameters
+    ----------
+    kind : int
+    i0, i1, i2, i3 : int
+        Vertices; for a half-space, ``i3`` is its number.
+    x : array, shape (n, 3)
+        Positions of vertices [m].
+    planes : array, shape (m, 4)
+        Outward normals of half-spaces, and their offsets n·x [m].
+    c, t : arrays, shapes (4,) and (3,)
+        Outputs; t points from the second side to the first.
+
+    Returns
+    -------
+    float
+        The distance's square [m²]; the *signed* square for a half-space.
+    """
+    if kind == VERTEX_PLANE:
+        c[0] = 1.0
+        c[1] = 0.0
+        c[2] = 0.0
+        c[3] = 0.0
+        d = (
+            planes[i3, 0] * x[i0, 0]
+            + planes[i3, 1] * x[i0, 1]
+            + planes[i3, 2] * x[i0, 2]
+            - planes[i3, 3]
+        )
+        for k in range(3):
+            t[k] = d * planes[i3, k]
+        return d * abs(d)
+    if kind == VERTEX_FACE:
+        _vertex_face(x, i0, i1, i2, i3, c)
+    else:
+        _edge_edge(x, i0, i1, i2, i3, c)
+    square = 0.0
+    for k in range(3):
+        # Differences first: far from the origin the four terms would cancel.
+        t[k] = (
+            c[1] * (x[i1, k] - x[i0, k])
+            + c[2] * (x[i2, k] - x[i0, k])
+            + c[3] * (x[i3, k] - x[i0, k])
+        )
+        square += t[k] * t[k]
+    return square
+
+
+@compiled
+def mollifier(i0, i1, i2, i3, x, threshold, slope):
+    """Fade-out of edge–edge contact as the edges become parallel (IPC, section 5.2 and supplement).
+
+    m = z (2 − z) with z = ‖u × v‖²/ε for z < 1, else 1, where u and v are the edges and ε is
+    ``threshold``, 10⁻³ times the product of their squared lengths at rest: the closest points jump
+    along parallel edges, and m keeps the energy smooth there.
+
+    Parameters
+    ----------
+    slope : array, shape (2, 3)
+        Output: ∂m/∂u and ∂m/∂v.
+    """
+    uu = 0.0
+    vv = 0.0
+    uv = 0.0
+    for k in range(3):
+        u = x[i1, k] - x[i0, k]
+        v = x[i3, k] - x[i2, k]
+        uu += u * u
+        vv += v * v
+        uv += u * v
+    z = max(uu * vv - uv * uv, 0.0) / threshold
+    if z >= 1.0:
+        for k in range(3):
+            slope[0, k] = 0.0
+            slope[1, k] = 0.0
+        return 1.0
+    factor = 2.0 * (2.0 - 2.0 * z) / threshold
+    for k in range(3):
+        u = x[i1, k] - x[i0, k]
+        v = x[i3, k] - x[i2, k]
+        slope[0, k] = factor * (vv * u - uv * v)
+        slope[1, k] = factor * (uu * v - uv * u)
+    return z * (2.0 - z)

@@ -1,0 +1,65 @@
+"""The scalar functions of contact: barrier and smoothed friction, with derivatives.
+
+The barrier is that of IPC (Li et al. 2020, equation 6) of the squared distance, scaled so that with
+area weights its stiffness is a pressure [Pa]:
+
+    b(D) = −κ w d̂ (z − 1)² ln z,   z = (D/d̂)² < 1,
+
+for distance D, activation distance d̂ and contact area w. Friction is IPC's f₀ (section 5.5), whose
+derivative rises from 0 to 1 while the slip grows to ε = ε_v h.
+"""
+
+from __future__ import annotations
+
+import math
+
+from asperity.compiled import compiled
+
+__all__ = ["barrier", "barrier_slopes", "friction", "friction_slope"]
+
+
+@compiled
+def barrier(square, activation):
+    """−d̂ (z − 1)² ln z for a squared distance [m²]; infinite where surfaces touch."""
+    z = square / (activation * activation)
+    if z >= 1.0:
+        return 0.0
+    if z <= 0.0:
+        return math.inf
+    return -activation * (z - 1.0) * (z - 1.0) * math.log(z)
+
+
+@compiled
+def barrier_slopes(square, activation):
+    """First and second derivatives of `barrier` with respect to the distance D itself."""
+    scale = activation * activation
+    z = square / scale
+    if z >= 1.0:
+        return 0.0, 0.0
+    logarithm = math.log(z)
+    first = -2.0 * (z - 1.0) * logarithm - (z - 1.0) * (z - 1.0) / z
+    second = -2.0 * logarithm - 4.0 * (z - 1.0) / z + (z - 1.0) * (z - 1.0) / (z * z)
+    slope = activation * first * 2.0 * math.sqrt(square) / scale
+    curvature = activation * (second * 4.0 * square / (scale * scale) + first * 2.0 / scale)
+    return slope, curvature
+
+
+@compiled
+def friction(slip, width):
+    """f₀: the slip y [m] beyond ε, smooth with f₀(0) = ε/3 below."""
+    if slip >= width:
+        return slip
+    return slip * slip / width * (1.0 - slip / (3.0 * width)) + width / 3.0
+
+
+@compiled
+def friction_slope(slip, width):
+    """f₁(y)/y and (f₁′(y) y − f₁(y))/y³, where f₁ = f₀′.
+
+    The force is μλ f₁/y u, and its derivative μλ (f₁/y 1 + (f₁′y − f₁)/y³ u uᵀ).
+    """
+    if slip >= width:
+        return 1.0 / slip, -1.0 / (slip * slip * slip)
+    if slip == 0.0:
+        return 2.0 / width, 0.0
+    return (2.0 - slip / width) / width, -1.0 / (width * width * slip)
