@@ -87,6 +87,8 @@ def test_units_survive_markup(capsys):
         ["--integrator", "rosenbrock2", "--accuracy", "1e-3"],
         ["--integrator", "sap", "--time-step", "0.005", "--scheme", "midpoint"],
         ["--integrator", "sap", "--scheme", "implicit-euler", "--relaxation-time", "0.02"],
+        ["--integrator", "midas", "--time-step", "0.005"],
+        ["--integrator", "midas", "--scheme", "bdf2", "--separate"],
         ["--keyframe", "high", "--stiffness", "1e4", "--friction", "0.3"],
         ["--keyframe", "0", "--dissipation", "1", "--stiction-tolerance", "1e-3"],
     ],
@@ -96,8 +98,10 @@ def test_simulate_prints_a_summary_and_saves_every_step(ball, tmp_path, capsys, 
     code = main(["simulate", str(ball), "--duration", "0.5", "--save", str(target), *options])
     out, err = capsys.readouterr()
     assert code == 0, err
-    for label in ("SUCCESS", "Steps", "Step sizes", "Evaluations", "Wall time", "Energy"):
+    for label in ("SUCCESS", "Steps", "Step sizes", "Newton iterations", "Wall time", "Energy"):
         assert label in out
+    assert ("Smallest clearance" in out) == ("midas" in options)
+    assert ("Evaluations" in out) != ("midas" in options)
     assert f"Wrote {target}" in out
     saved = np.load(target)
     assert saved["status"] == "SUCCESS"
@@ -161,6 +165,9 @@ def test_pictures(ball, tmp_path, capsys):
         (["--integrator", "icf", "--scheme", "midpoint"], "--scheme does not apply"),
         (["--integrator", "sap", "--dissipation", "1"], "--dissipation does not apply"),
         (["--relaxation-time", "1"], "choose --integrator sap"),
+        (["--separate"], "choose --integrator midas"),
+        (["--integrator", "midas", "--stiffness", "1e5"], "--stiffness does not apply"),
+        (["--integrator", "midas", "--scheme", "midpoint"], "use one of implicit-euler, bdf2"),
         (["--scheme", "midpoint"], "use one of step-doubling, trapezoid"),
         (["--integrator", "sap", "--scheme", "trapezoid"], "use one of symplectic-euler,"),
         (["--integrator", "sap", "--time-step", "-1"], "--time-step must be a positive"),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Sdirk2,
         Tamsi,
     )
+    from asperity.midas import Midas
     from asperity.plant.loading import load_model, load_spec
     from asperity.plant.materials import ContactParameters, Material
     from asperity.simulator import (
@@ -65,6 +66,7 @@ __all__ = [
     "ImplicitEuler",
     "InverseDynamicsController",
     "Material",
+    "Midas",
     "ModelError",
     "PdController",
     "PidController",
@@ -105,6 +107,7 @@ _ROOMS = {
         "Sdirk2",
         "Tamsi",
     ),
+    "asperity.midas": ("Midas",),
     "asperity.plant.loading": ("load_model", "load_spec"),
     "asperity.plant.materials": ("ContactParameters", "Material"),
     "asperity.simulator": (

@@ -41,6 +41,9 @@ class ContactQuality:
         Number of contacts that stick.
     median_slip, largest_slip : float
         Slip speeds of contacts that stick [m/s].
+    clearance : float, optional
+        Smallest distance of surfaces [m], from an integrator that keeps them apart; the other
+        fields are then empty.
     """
 
     states: int
@@ -50,6 +53,7 @@ class ContactQuality:
     sticking: int
     median_slip: float
     largest_slip: float
+    clearance: float | None = None
 
 
 def measure_contacts(simulator: Simulator, trajectory: Trajectory) -> ContactQuality:
@@ -61,6 +65,9 @@ def measure_contacts(simulator: Simulator, trajectory: Trajectory) -> ContactQua
         The one that made the trajectory; it is left at the trajectory's last state.
     trajectory : Trajectory
     """
+    clearance = simulator.integrator.clearance(simulator.world)
+    if clearance is not None:
+        return ContactQuality(0, 0, 0.0, 0.0, 0, 0.0, 0.0, clearance)
     chosen = _choose(trajectory.time, simulator.integrator.time_step)
     data = simulator.data
     penetration, when, count = 0.0, float(trajectory.time[0]), 0

@@ -38,10 +38,11 @@ class IntegratorName(enum.StrEnum):
     IMPLICIT_EULER = "implicit-euler"
     SDIRK2 = "sdirk2"
     ROSENBROCK2 = "rosenbrock2"
+    MIDAS = "midas"
 
 
 class SchemeName(enum.StrEnum):
-    """Error-controlled schemes of CENIC, then those of SAP's θ-method."""
+    """Error-controlled schemes of CENIC, those of SAP's θ-method, then those of Midas."""
 
     STEP_DOUBLING = "step-doubling"
     TRAPEZOID = "trapezoid"
@@ -49,6 +50,7 @@ class SchemeName(enum.StrEnum):
     MIDPOINT = "midpoint"
     IMPLICIT_EULER = "implicit-euler"
     EXPLICIT_EULER = "explicit-euler"
+    BDF2 = "bdf2"
 
 
 Traceback = Annotated[

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["exit_code", "simulate"]
 
 _ERROR_CONTROL = "Error control (cenic, classical)"
-_FIXED = "Fixed steps (icf, sap, tamsi, classical)"
-_SCHEME = "Scheme (cenic, sap)"
+_FIXED = "Fixed steps (icf, sap, tamsi, midas, classical)"
+_SCHEME = "Scheme (cenic, sap, midas)"
 _OUTPUT = "Output"
 _CONTACT = "Contact"
 _URDF = "URDF"
 
-_LAGGED = {"--dissipation", "--stiction-tolerance"}
+_LAGGED = {"--stiffness", "--dissipation", "--stiction-tolerance"}
 _CLASSICAL_NAMES = (
     IntegratorName.RUNGE_KUTTA_3,
     IntegratorName.IMPLICIT_EULER,
@@ -47,9 +47,10 @@ _CONTACT_OPTIONS = _LAGGED | {"--relaxation-time"}
 _OPTIONS = {
     IntegratorName.CENIC: {"--accuracy", "--max-step", "--scheme"} | _LAGGED,
     IntegratorName.ICF: {"--time-step"} | _LAGGED,
-    IntegratorName.SAP: {"--time-step", "--scheme", "--relaxation-time"},
+    IntegratorName.SAP: {"--time-step", "--scheme", "--stiffness", "--relaxation-time"},
     IntegratorName.TAMSI: {"--time-step"} | _LAGGED,
     **dict.fromkeys(_CLASSICAL_NAMES, _CLASSICAL),
+    IntegratorName.MIDAS: {"--time-step", "--scheme", "--separate"},
 }
 _SCHEMES = {
     IntegratorName.CENIC: ("step-doubling", "trapezoid"),
@@ -57,6 +58,7 @@ _SCHEMES = {
     IntegratorName.SAP: ("symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"),
     IntegratorName.TAMSI: (),
     **dict.fromkeys(_CLASSICAL_NAMES, ()),
+    IntegratorName.MIDAS: ("implicit-euler", "bdf2"),
 }
 
 
@@ -95,8 +97,9 @@ def simulate(
     scheme: Annotated[
         SchemeName | None,
         typer.Option(
-            help="The first two belong to cenic, the others to sap.",
-            show_default="step-doubling; symplectic-euler",
+            help="The first two belong to cenic, the next four to sap, implicit-euler and bdf2 to "
+            "midas.",
+            show_default="step-doubling; symplectic-euler; implicit-euler",
             rich_help_panel=_SCHEME,
         ),
     ] = None,
@@ -104,14 +107,22 @@ def simulate(
         float | None,
         typer.Option(
             help="Step size, in s.",
-            show_default="icf, tamsi: 1e-3; sap: 1e-2",
+            show_default="icf, tamsi: 1e-3; sap, midas: 1e-2",
             rich_help_panel=_FIXED,
         ),
     ] = None,
+    separate: Annotated[
+        bool,
+        typer.Option(
+            "--separate",
+            help="Move free bodies apart that touch or overlap at the start (midas).",
+            rich_help_panel=_FIXED,
+        ),
+    ] = False,
     stiffness: Annotated[
         float | None,
         typer.Option(
-            help="Of every pair of geoms without values of its own, in N/m.",
+            help="Of every pair of geoms without values of its own, in N/m (not midas).",
             show_default="the model's, else 1e5",
             rich_help_panel=_CONTACT,
         ),
@@ -201,6 +212,8 @@ def simulate(
             "--max-step": max_step,
             "--scheme": None if scheme is None else scheme.value,
             "--time-step": time_step,
+            "--separate": separate or None,
+            "--stiffness": stiffness,
             "--dissipation": dissipation,
             "--stiction-tolerance": stiction_tolerance,
             "--relaxation-time": relaxation_time,
@@ -252,7 +265,7 @@ def exit_code(status: Status) -> int:
     return {Status.SUCCESS: SUCCESS, Status.INTERRUPTED: INTERRUPTED}.get(status, FAILED)
 
 
-def _integrator(name: IntegratorName, given: dict[str, float | str | None]) -> Integrator:
+def _integrator(name: IntegratorName, given: dict[str, float | str | bool | None]) -> Integrator:
     """Make the integrator from the options that belong to it; the others must be absent."""
     for option, value in given.items():
         if value is not None and option not in _OPTIONS[name]:
@@ -270,8 +283,9 @@ def _integrator(name: IntegratorName, given: dict[str, float | str | None]) -> I
         known = ", ".join(_SCHEMES[name])
         raise ModelError(f"--scheme {scheme} is not one of {name.value}; use one of {known}.")
     for option, value in given.items():
-        if value is not None and not isinstance(value, str) and option not in _CONTACT_OPTIONS:
-            _require_positive(option, value)
+        if value is None or isinstance(value, str | bool) or option in _CONTACT_OPTIONS:
+            continue
+        _require_positive(option, value)
 
     from asperity.integrators import (
         Cenic,
@@ -283,6 +297,7 @@ def _integrator(name: IntegratorName, given: dict[str, float | str | None]) -> I
         Sdirk2,
         Tamsi,
     )
+    from asperity.midas import Midas
 
     values = {
         option.removeprefix("--").replace("-", "_"): value
@@ -298,6 +313,7 @@ def _integrator(name: IntegratorName, given: dict[str, float | str | None]) -> I
         IntegratorName.IMPLICIT_EULER: ImplicitEuler,
         IntegratorName.SDIRK2: Sdirk2,
         IntegratorName.ROSENBROCK2: Rosenbrock2,
+        IntegratorName.MIDAS: Midas,
     }
     return kinds[name](**values)
 

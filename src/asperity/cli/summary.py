@@ -35,10 +35,13 @@ def print_summary(console: Console, run: Run) -> None:
         largest = format_step(float(sizes.max()))
         median = format_step(float(sorted(sizes)[sizes.size // 2]))
         row("Step sizes", f"smallest {smallest}, median {median}, largest {largest}")
-    row("Newton iterations", f"{stats.iterations} in {stats.solves} convex problems")
+    row("Newton iterations", f"{stats.iterations} in {stats.solves} solves")
     row("Factorizations", str(stats.factorizations))
-    row("Evaluations", f"{stats.evaluations} of kinematics, collisions and forces")
+    if stats.evaluations:
+        row("Evaluations", f"{stats.evaluations} of kinematics, collisions and forces")
     row("Wall time", f"{stats.wall_time:.3g} s ({run.rate:.3g} × real time)")
+    if contacts.clearance is not None:
+        row("Smallest clearance", f"{1e3 * contacts.clearance:.3g} mm: nothing intersected")
     if contacts.count:
         row(
             "Largest penetration",
@@ -49,7 +52,7 @@ def print_summary(console: Console, run: Run) -> None:
             "Slip while sticking",
             f"median {contacts.median_slip:.2g} m/s, largest {contacts.largest_slip:.2g} m/s",
         )
-    if not contacts.count:
+    if not contacts.count and contacts.clearance is None:
         row("Contacts", f"none in the {contacts.states} states looked at")
     row("Energy", f"{run.energy_begin:.6g} J at the beginning, {run.energy_end:.6g} J at the end")
     console.print(table)

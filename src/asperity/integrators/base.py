@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from asperity.compiled import Kernel
 from asperity.errors import ModelError
@@ -54,3 +56,18 @@ class Integrator(abc.ABC):
     @abc.abstractmethod
     def advance(self, world: World, end: float, budget: int) -> int:
         """Advance the world's current state to time ``end`` [s]; returns a stepping's reason."""
+
+    def publish(self, world: World) -> bool:
+        """Bring the MjData of the current state up to date, by forces of the integrator's own.
+
+        False, the default, has the simulator do it with the convex problem of the next step.
+        """
+        return False
+
+    def contacts(self, world: World) -> Sequence[np.ndarray] | None:
+        """Fields of `asperity.simulator.Contacts`, if the integrator has its own contacts."""
+        return None
+
+    def clearance(self, world: World) -> float | None:
+        """Smallest distance of surfaces over all steps [m], if the integrator keeps them apart."""
+        return None

@@ -97,6 +97,7 @@ WORLD = Layout(
     # A method whose result is not a state but the solution of a step's convex problem.
     solve_step="i8",
     base_method="i8",  # the method that step doubling repeats
+    engine="i8",  # table of an integrator that keeps more state than the world does, or 0
     current="i8",  # states
     following="i8",
     classical="i8",  # the table of a classical integrator, or 0

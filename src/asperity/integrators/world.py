@@ -51,6 +51,11 @@ class World:
     plant : Plant
     data, scratch : mujoco.MjData
         Where the current state, and the intermediate states of a step, are evaluated.
+
+    Attributes
+    ----------
+    engine : object
+        What an integrator keeps that has more state than ``qpos`` and ``qvel``.
     """
 
     def __init__(self, plant: Plant, data: mujoco.MjData, scratch: mujoco.MjData) -> None:
@@ -64,6 +69,7 @@ class World:
         self.tamsi: Table | None = None
         self.work: State | None = None
         self._scratch = scratch
+        self.engine: object = None
         self.contact_capacity = 256
         self.row_capacity = len(self.current.rows.kind)
         self.problem: Table = new_problem(
@@ -88,6 +94,7 @@ class World:
             base_method=0,
             classical=0,
             work=0,
+            engine=0,
             current=self.current.table.address,
             following=self.following.table.address,
             half=self.half.table.address,

@@ -1,8 +1,8 @@
 """Continuous collision detection by conservative advancement.
 
 The vertices of an affine body whose coordinates move along a straight line move along straight
-lines too, so the time of impact of two primitives is that of linear paths. Additive CCD (Li, Kaufman
-and Jiang 2021, section 6) needs nothing but distances: in a relative motion of length ℓ per unit of
+lines too, so the time of impact of two primitives is that of linear paths. Additive CCD (Li et al.
+2021, section 6) needs nothing but distances: in a relative motion of length ℓ per unit of
 time the distance cannot fall by more than ℓ Δt in a time Δt. It never misses a collision, whatever
 the round-off of root finders, and parallel edges are no special case.
 """

@@ -119,7 +119,9 @@ def vertex_areas(surface: Surface) -> Floats:
     a, b, c = (surface.vertices[surface.faces[:, k]] for k in range(3))
     area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
     count = len(surface.vertices)
-    return np.bincount(surface.faces.ravel(), np.repeat(area / 3.0, 3), minlength=count)
+    out = np.zeros(count)
+    np.add.at(out, surface.faces, area[:, None] / 3.0)
+    return out
 
 
 def sharp_edges(surface: Surface) -> tuple[Ints, Floats]:

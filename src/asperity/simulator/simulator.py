@@ -228,6 +228,9 @@ class Simulator:
     @property
     def contacts(self) -> Contacts:
         """Contacts of the published state with their forces."""
+        own = self.integrator.contacts(self.world)
+        if own is not None:
+            return Contacts(*own)
         table = self.world.current.contacts
         count = int(table.counts[0])
         frame = table.frame[:count].reshape(count, 3, 3).copy()
@@ -504,7 +507,9 @@ class Simulator:
         data.time = current.reals[TIME]
         self._force_step = float(self.world.table.reals[LAST_STEP])
         counters = self.world.problem.statistics.copy()
-        code = publish(self.world, self._force_step, self.coupling.publish)
+        code = codes.OK
+        if not self.integrator.publish(self.world):
+            code = publish(self.world, self._force_step, self.coupling.publish)
         # What publication solves is not the integrator's work.
         self.world.problem.statistics[:] = counters
         self._shadow = self._gather_inputs()

@@ -1,0 +1,154 @@
+"""Gradient and Hessian of a step's incremental potential in the variables."""
+
+from __future__ import annotations
+
+from numba import types
+
+from asperity.compiled import compiled, entry_point
+from asperity.midas.contact_terms import add_contact_terms
+from asperity.midas.friction_terms import add_friction_terms
+from asperity.midas.joint_terms import add_motor_terms, joint_gradients, joint_slopes
+from asperity.midas.kinematics import link_jacobians, reduce_gradient
+from asperity.midas.layouts import FREE, MIDAS, SLOTS
+from asperity.midas.link_terms import add_link_terms
+
+__all__ = ["assemble"]
+
+_midas = MIDAS.get
+
+
+@compiled
+def _add(engine, row, column, value):
+    """Add to the lower triangle; both places of a symmetric pair are the same one."""
+    i = max(row, column)
+    j = min(row, column)
+    at = _midas(engine, "row_start")[i] + j - _midas(engine, "row_first")[i]
+    _midas(engine, "factor")[at] += value
+
+
+@compiled
+def _columns(engine, link):
+    return _midas(engine, "chain_start")[link + 1] - _midas(engine, "chain_start")[link]
+
+
+@compiled
+def _times_jacobian(engine, block, link, out):
+    """``out = block · J`` for the link's Jacobian, shape (12, columns)."""
+    start = _midas(engine, "chain_start")[link]
+    count = _columns(engine, link)
+    if _midas(engine, "link_kind")[link] == FREE:
+        for i in range(12):
+            for c in range(12):
+                out[i, c] = block[i, c]
+        return
+    jacobian = _midas(engine, "jacobian")
+    for i in range(12):
+        for c in range(count):
+            value = 0.0
+            for j in range(4):
+                for k in range(3):
+                    value += block[i, 3 * j + k] * jacobian[start + c, j, k]
+            out[i, c] = value
+
+
+@compiled
+def _entry(engine, link, c, product, d):
+    """Entry of Jᵀ · product, in column c of the link's Jacobian and column d of the product."""
+    if _midas(engine, "link_kind")[link] == FREE:
+        return product[c, d]
+    jacobian = _midas(engine, "jacobian")
+    at = _midas(engine, "chain_start")[link] + c
+    value = 0.0
+    for j in range(4):
+        for k in range(3):
+            value += jacobian[at, j, k] * product[3 * j + k, d]
+    return value
+
+
+@compiled
+def _add_link(engine, link, product):
+    variable = _midas(engine, "chain_variable")
+    row = _midas(engine, "variable_row")
+    start = _midas(engine, "chain_start")[link]
+    _times_jacobian(engine, _midas(engine, "link_block")[link], link, product)
+    for c in range(_columns(engine, link)):
+        i = row[variable[start + c]]
+        for d in range(c + 1):
+            j = row[variable[start + d]]
+            _add(engine, i, j, _entry(engine, link, c, product, d))
+
+
+@compiled
+def _add_slot(engine, slot, product):
+    variable = _midas(engine, "chain_variable")
+    row = _midas(engine, "variable_row")
+    chain = _midas(engine, "chain_start")
+    a = _midas(engine, "slot_link")[slot, 0]
+    b = _midas(engine, "slot_link")[slot, 1]
+    _times_jacobian(engine, _midas(engine, "slot_block")[slot], b, product)
+    for c in range(_columns(engine, a)):
+        i = row[variable[chain[a] + c]]
+        for d in range(_columns(engine, b)):
+            j = row[variable[chain[b] + d]]
+            value = _entry(engine, a, c, product, d)
+            # A variable that moves both links gets the block and its transpose.
+            _add(engine, i, j, 2.0 * value if i == j else value)
+
+
+@compiled
+def _add_joint(engine, joint, slope, curvature):
+    gradient = _midas(engine, "gradient")
+    by_z = _midas(engine, "joint_gradient")[joint]
+    variable = _midas(engine, "chain_variable")
+    row = _midas(engine, "variable_row")
+    link = _midas(engine, "joint_link")[joint]
+    start = _midas(engine, "chain_start")[link]
+    for c in range(_columns(engine, link)):
+        gradient[variable[start + c]] += slope * by_z[c]
+        if curvature == 0.0 or by_z[c] == 0.0:
+            continue
+        i = row[variable[start + c]]
+        for d in range(c + 1):
+            _add(engine, i, row[variable[start + d]], curvature * by_z[c] * by_z[d])
+
+
+@entry_point(types.int64(types.int64, types.int64))
+def assemble(engine, _unused):
+    """Fill gradient and Hessian at the iterate, for candidates measured there."""
+    z = _midas(engine, "z_now")
+    q = _midas(engine, "q_now")
+    x = _midas(engine, "vertex_now")
+    angle = _midas(engine, "joint_now")
+    ints = _midas(engine, "ints")
+    gradient = _midas(engine, "gradient")
+    values = _midas(engine, "factor")
+    slots = _midas(engine, "slot_block")
+    product = _midas(engine, "product")
+    row_start = _midas(engine, "row_start")
+    link_jacobians(engine, z, q)
+    add_link_terms(engine, q)
+    for slot in range(ints[SLOTS]):
+        for i in range(12):
+            for j in range(12):
+                slots[slot, i, j] = 0.0
+    add_contact_terms(engine, x)
+    add_friction_terms(engine, q)
+    for i in range(gradient.size):
+        gradient[i] = 0.0
+    for i in range(row_start[gradient.size]):
+        values[i] = 0.0
+    reduce_gradient(engine, gradient)
+    for link in range(_midas(engine, "link_kind").size):
+        _add_link(engine, link, product)
+    for slot in range(ints[SLOTS]):
+        _add_slot(engine, slot, product)
+    joint_gradients(engine, q)
+    for joint in range(angle.size):
+        _, slope, curvature = joint_slopes(engine, joint, angle[joint])
+        _add_joint(engine, joint, slope, curvature)
+    motor_joint = _midas(engine, "motor_joint")
+    for motor in range(motor_joint.size):
+        joint = motor_joint[motor]
+        slope, curvature = add_motor_terms(engine, motor, angle[joint])
+        _add_joint(engine, joint, slope, curvature)
+    return 0

@@ -1,0 +1,285 @@
+"""Broad phase: the pairs of primitives that may touch while vertices stay in given boxes.
+
+Every vertex gets a box that holds its expected path. As long as no vertex leaves its box, only
+primitives whose boxes come within the activation distance of each other can touch; the solver cuts
+its steps at the boxes and asks for new ones when it must. Resting bodies thus get small boxes and
+short lists, and a fast body a long, thin one along its path.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from asperity.compiled import compiled
+from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
+from asperity.midas.layouts import ACTIVATION, CANDIDATES, CANDIDATES_FULL, MIDAS, SLOTS
+
+__all__ = ["SLACK", "box_vertices", "find_candidates", "time_in_boxes"]
+
+_midas = MIDAS.get
+
+SLACK = 0.5
+"""How far boxes reach beyond the expected path, in activation distances."""
+
+
+@compiled
+def box_vertices(engine, x, p, longest):
+    """Box the paths from ``x`` along ``p``, of each no more than a length ``longest`` [m]."""
+    low = _midas(engine, "vertex_low")
+    high = _midas(engine, "vertex_high")
+    reach = _midas(engine, "vertex_reach")
+    slack = SLACK * _midas(engine, "reals")[ACTIVATION]
+    for vertex in range(_midas(engine, "moving_vertices")):
+        length = math.sqrt(p[vertex, 0] ** 2 + p[vertex, 1] ** 2 + p[vertex, 2] ** 2)
+        share = longest / length if length > longest else 1.0
+        for k in range(3):
+            move = share * p[vertex, k]
+            low[vertex, k] = x[vertex, k] + min(move, 0.0) - slack
+            high[vertex, k] = x[vertex, k] + max(move, 0.0) + slack
+        reach[vertex] = min(length, longest) + 1.7320508075688772 * slack
+
+
+@compiled
+def time_in_boxes(engine, x, p):
+    """Largest time τ ≤ 1 for which x + τ p stays in the boxes."""
+    low = _midas(engine, "vertex_low")
+    high = _midas(engine, "vertex_high")
+    time = 1.0
+    for vertex in range(_midas(engine, "moving_vertices")):
+        for k in range(3):
+            end = x[vertex, k] + time * p[vertex, k]
+            if end > high[vertex, k]:
+                time = max((high[vertex, k] - x[vertex, k]) / p[vertex, k], 0.0)
+            elif end < low[vertex, k]:
+                time = max((low[vertex, k] - x[vertex, k]) / p[vertex, k], 0.0)
+    return time
+
+
+@compiled
+def _primitive_box(low, high, primitive, box):
+    """Fill the box of an edge or a face, shape (2, 3)."""
+    for k in range(3):
+        box[0, k] = low[primitive[0], k]
+        box[1, k] = high[primitive[0], k]
+        for corner in range(1, primitive.size):
+            box[0, k] = min(box[0, k], low[primitive[corner], k])
+            box[1, k] = max(box[1, k], high[primitive[corner], k])
+
+
+@compiled
+def _select(low, high, primitives, start, end, region, chosen, boxes):
+    """List the primitives whose boxes meet a region; returns how many."""
+    count = 0
+    for i in range(start, end):
+        _primitive_box(low, high, primitives[i], boxes[count])
+        apart = False
+        for k in range(3):
+            if boxes[count, 0, k] > region[1, k] or boxes[count, 1, k] < region[0, k]:
+                apart = True
+        if not apart:
+            chosen[count] = i
+            count += 1
+    return count
+
+
+@compiled
+def _apart(one, other, margin):
+    for k in range(3):
+        if one[0, k] > other[1, k] + margin or other[0, k] > one[1, k] + margin:
+            return True
+    return False
+
+
+@compiled
+def _add(engine, x, count, pair, kind, i0, i1, i2, i3, margin):
+    """Add a stencil if its distance allows; returns the new count, or −1 if the list is full."""
+    planes = _midas(engine, "plane")
+    reach = _midas(engine, "vertex_reach")
+    vertices = _midas(engine, "candidate_vertex")
+    if count >= vertices.shape[0]:
+        return -1
+    square = separation(
+        kind,
+        i0,
+        i1,
+        i2,
+        i3,
+        x,
+        planes,
+        _midas(engine, "candidate_coefficient")[count],
+        _midas(engine, "candidate_arm")[count],
+    )
+    if kind == VERTEX_PLANE:
+        margin += reach[i0]
+    elif kind == VERTEX_FACE:
+        margin += reach[i0] + max(reach[i1], reach[i2], reach[i3])
+    else:
+        margin += max(reach[i0], reach[i1]) + max(reach[i2], reach[i3])
+    if square > margin * margin:
+        return count
+    _midas(engine, "candidate_square")[count] = square
+    _midas(engine, "candidate_kind")[count] = kind
+    _midas(engine, "candidate_pair")[count] = pair
+    vertices[count, 0] = i0
+    vertices[count, 1] = i1
+    vertices[count, 2] = i2
+    vertices[count, 3] = i3
+    area = _midas(engine, "vertex_area")
+    _midas(engine, "candidate_threshold")[count] = 0.0
+    # Each of a surface's area counts once: over vertices and edges of both sides (IPC with area
+    # weights as in ipctk), or over the vertices alone against a half-space.
+    if kind == EDGE_EDGE:
+        return count + 1
+    _midas(engine, "candidate_weight")[count] = (
+        area[i0] if kind == VERTEX_PLANE else 0.25 * area[i0]
+    )
+    return count + 1
+
+
+@compiled
+def _add_faces(engine, x, count, pair, vertices, faces, region, margin, work):
+    """Add the vertices of one shape against the faces of another."""
+    low = _midas(engine, "vertex_low")
+    high = _midas(engine, "vertex_high")
+    face = _midas(engine, "face")
+    starts = _midas(engine, "shape_vertex")
+    ends = _midas(engine, "shape_face")
+    chosen, boxes, box = work
+    some = _select(low, high, face, ends[faces], ends[faces + 1], region, chosen, boxes)
+    for v in range(starts[vertices], starts[vertices + 1]):
+        outside = False
+        for k in range(3):
+            box[0, k] = low[v, k]
+            box[1, k] = high[v, k]
+            if low[v, k] > region[1, k] or high[v, k] < region[0, k]:
+                outside = True
+        if outside:
+            continue
+        for i in range(some):
+            if not _apart(box, boxes[i], margin):
+                f = face[chosen[i]]
+                count = _add(engine, x, count, pair, VERTEX_FACE, v, f[0], f[1], f[2], margin)
+                if count < 0:
+                    return count
+    return count
+
+
+@compiled
+def _add_edges(engine, x, count, pair, one, other, region, margin, work, work_too):
+    low = _midas(engine, "vertex_low")
+    high = _midas(engine, "vertex_high")
+    edge = _midas(engine, "edge")
+    starts = _midas(engine, "shape_edge")
+    area = _midas(engine, "edge_area")
+    square = _midas(engine, "edge_square")
+    chosen, boxes, _ = work
+    chosen_too, boxes_too, _ = work_too
+    some = _select(low, high, edge, starts[one], starts[one + 1], region, chosen, boxes)
+    more = _select(low, high, edge, starts[other], starts[other + 1], region, chosen_too, boxes_too)
+    for i in range(some):
+        a = edge[chosen[i]]
+        for j in range(more):
+            if _apart(boxes[i], boxes_too[j], margin):
+                continue
+            b = edge[chosen_too[j]]
+            before = count
+            count = _add(engine, x, count, pair, EDGE_EDGE, a[0], a[1], b[0], b[1], margin)
+            if count < 0:
+                return count
+            if count > before:
+                _midas(engine, "candidate_weight")[before] = 0.25 * (
+                    area[chosen[i]] + area[chosen_too[j]]
+                )
+                _midas(engine, "candidate_threshold")[before] = (
+                    1e-3 * square[chosen[i]] * square[chosen_too[j]]
+                )
+    return count
+
+
+@compiled
+def _use_slot(engine, pair):
+    """Give the links of a pair a Hessian block; returns False if there is no room."""
+    block = _midas(engine, "pair_block")[pair]
+    if block < 0:
+        return True
+    slot_of = _midas(engine, "block_slot")
+    if slot_of[block] >= 0:
+        return True
+    ints = _midas(engine, "ints")
+    slot_link = _midas(engine, "slot_link")
+    slot = ints[SLOTS]
+    if slot >= slot_link.shape[0]:
+        return False
+    block_link = _midas(engine, "block_link")
+    slot_link[slot, 0] = block_link[block, 0]
+    slot_link[slot, 1] = block_link[block, 1]
+    slot_of[block] = slot
+    ints[SLOTS] = slot + 1
+    return True
+
+
+@compiled
+def find_candidates(engine, x, keep_slots):
+    """List all stencils that may touch in the vertices' boxes; returns 0 or `CANDIDATES_FULL`.
+
+    Parameters
+    ----------
+    engine : int
+    x : array, shape (p, 3)
+        Positions [m], inside the boxes.
+    keep_slots : bool
+        Whether Hessian blocks in use stay in use (those of friction outlive a list).
+    """
+    low = _midas(engine, "vertex_low")
+    high = _midas(engine, "vertex_high")
+    starts = _midas(engine, "shape_vertex")
+    pairs = _midas(engine, "pair_shape")
+    ints = _midas(engine, "ints")
+    slot_of = _midas(engine, "block_slot")
+    margin = _midas(engine, "reals")[ACTIVATION]
+    shapes = starts.size - 1
+    if not keep_slots:
+        ints[SLOTS] = 0
+        for i in range(slot_of.size):
+            slot_of[i] = -1
+    hull = np.empty((shapes, 2, 3))
+    for shape in range(shapes):
+        for k in range(3):
+            hull[shape, 0, k] = math.inf
+            hull[shape, 1, k] = -math.inf
+            for v in range(starts[shape], starts[shape + 1]):
+                hull[shape, 0, k] = min(hull[shape, 0, k], low[v, k])
+                hull[shape, 1, k] = max(hull[shape, 1, k], high[v, k])
+    most = max(_midas(engine, "edge").shape[0], _midas(engine, "face").shape[0])
+    work = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
+    work_too = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
+    region = np.empty((2, 3))
+    count = 0
+    for pair in range(pairs.shape[0]):
+        a = pairs[pair, 0]
+        b = pairs[pair, 1]
+        before = count
+        if b < 0:
+            for v in range(starts[a], starts[a + 1]):
+                count = _add(engine, x, count, pair, VERTEX_PLANE, v, v, v, -1 - b, margin)
+                if count < 0:
+                    return CANDIDATES_FULL
+            continue
+        if _apart(hull[a], hull[b], margin):
+            continue
+        for k in range(3):
+            region[0, k] = max(hull[a, 0, k], hull[b, 0, k]) - margin
+            region[1, k] = min(hull[a, 1, k], hull[b, 1, k]) + margin
+        count = _add_faces(engine, x, count, pair, a, b, region, margin, work)
+        if count >= 0:
+            count = _add_faces(engine, x, count, pair, b, a, region, margin, work)
+        if count >= 0:
+            count = _add_edges(engine, x, count, pair, a, b, region, margin, work, work_too)
+        if count < 0:
+            return CANDIDATES_FULL
+        if count > before and not _use_slot(engine, pair):
+            return CANDIDATES_FULL
+    ints[CANDIDATES] = count
+    return 0

@@ -1,0 +1,198 @@
+"""Barrier contact of the candidates: energy, gradients, Hessian blocks.
+
+A stencil with closest-point coefficients c acts on its two links through y = Σ c_i [1, x̄_i] of each
+side, because the vector between the closest points is Σ y Q. The gradient of the distance D with
+respect to Q is y ⊗ n, so that the barrier's is b′ y ⊗ n. Its Hessian is taken as
+b″ (y ⊗ n)(y ⊗ n)ᵀ, of rank one and positive: as many Newton iterations as with the projected full
+Hessian, which has twelve times the terms.
+"""
+
+from __future__ import annotations
+
+import math
+
+from asperity.compiled import compiled
+from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier, separation
+from asperity.midas.layouts import ACTIVATION, BARRIER_STIFFNESS, CANDIDATES, MIDAS, STEP
+from asperity.midas.potentials import barrier, barrier_slopes
+
+__all__ = [
+    "add_contact_terms",
+    "add_outer",
+    "contact_energy",
+    "contact_sides",
+    "measure_candidates",
+]
+
+_midas = MIDAS.get
+
+
+@compiled
+def measure_candidates(engine, x):
+    """Measure all candidates at vertex positions ``x``; returns the smallest squared distance."""
+    kind = _midas(engine, "candidate_kind")
+    vertex = _midas(engine, "candidate_vertex")
+    coefficient = _midas(engine, "candidate_coefficient")
+    arm = _midas(engine, "candidate_arm")
+    square = _midas(engine, "candidate_square")
+    planes = _midas(engine, "plane")
+    smallest = math.inf
+    for i in range(_midas(engine, "ints")[CANDIDATES]):
+        square[i] = separation(
+            kind[i],
+            vertex[i, 0],
+            vertex[i, 1],
+            vertex[i, 2],
+            vertex[i, 3],
+            x,
+            planes,
+            coefficient[i],
+            arm[i],
+        )
+        smallest = min(smallest, square[i])
+    return smallest
+
+
+@compiled
+def contact_energy(engine, x):
+    """Energy [J s²] of candidates measured at ``x``; infinite where surfaces touch."""
+    kind = _midas(engine, "candidate_kind")
+    vertex = _midas(engine, "candidate_vertex")
+    square = _midas(engine, "candidate_square")
+    weight = _midas(engine, "candidate_weight")
+    threshold = _midas(engine, "candidate_threshold")
+    slope = _midas(engine, "mollifier_slope")
+    reals = _midas(engine, "reals")
+    activation = reals[ACTIVATION]
+    limit = activation * activation
+    total = 0.0
+    for i in range(_midas(engine, "ints")[CANDIDATES]):
+        if square[i] >= limit:
+            continue
+        value = weight[i] * barrier(square[i], activation)
+        if kind[i] == EDGE_EDGE:
+            v = vertex[i]
+            value *= mollifier(v[0], v[1], v[2], v[3], x, threshold[i], slope)
+        total += value
+    return total * reals[BARRIER_STIFFNESS] * reals[STEP] * reals[STEP]
+
+
+@compiled
+def contact_sides(engine, kind, vertex, coefficient, weight):
+    """Fill y of both sides, shape (2, 4)."""
+    rest = _midas(engine, "vertex_rest")
+    first = 2 if kind == EDGE_EDGE else 1
+    for side in range(2):
+        for i in range(4):
+            weight[side, i] = 0.0
+    if kind == VERTEX_PLANE:
+        for i in range(4):
+            weight[0, i] = rest[vertex[0], i]
+        return
+    for k in range(4):
+        side = 0 if k < first else 1
+        for i in range(4):
+            weight[side, i] += coefficient[k] * rest[vertex[k], i]
+
+
+@compiled
+def add_outer(block, ya, yb, h00, h01, h02, h11, h12, h22):
+    """Add (y_a y_bᵀ) ⊗ H for a symmetric 3 × 3 matrix H to a 12 × 12 block."""
+    for i in range(4):
+        for j in range(4):
+            s = ya[i] * yb[j]
+            r = 3 * i
+            c = 3 * j
+            block[r, c] += s * h00
+            block[r, c + 1] += s * h01
+            block[r, c + 2] += s * h02
+            block[r + 1, c] += s * h01
+            block[r + 1, c + 1] += s * h11
+            block[r + 1, c + 2] += s * h12
+            block[r + 2, c] += s * h02
+            block[r + 2, c + 1] += s * h12
+            block[r + 2, c + 2] += s * h22
+
+
+@compiled
+def _add_mollified(engine, i, x, value, gradient):
+    """Add the part of the gradient that the mollifier's change gives; returns the mollifier."""
+    vertex = _midas(engine, "candidate_vertex")[i]
+    owner = _midas(engine, "vertex_link")
+    rest = _midas(engine, "vertex_rest")
+    slope = _midas(engine, "mollifier_slope")
+    threshold = _midas(engine, "candidate_threshold")[i]
+    factor = mollifier(vertex[0], vertex[1], vertex[2], vertex[3], x, threshold, slope)
+    if factor < 1.0:
+        for corner in range(4):
+            link = owner[vertex[corner]]
+            if link < gradient.shape[0]:
+                sign = -value if corner % 2 == 0 else value
+                for j in range(4):
+                    for k in range(3):
+                        gradient[link, j, k] += (
+                            sign * slope[corner // 2, k] * rest[vertex[corner], j]
+                        )
+    return factor
+
+
+@compiled
+def add_contact_terms(engine, x):
+    """Add gradients and Hessian blocks of candidates measured at ``x``; returns how many touch."""
+    kind = _midas(engine, "candidate_kind")
+    vertex = _midas(engine, "candidate_vertex")
+    coefficient = _midas(engine, "candidate_coefficient")
+    arm = _midas(engine, "candidate_arm")
+    square = _midas(engine, "candidate_square")
+    weight = _midas(engine, "candidate_weight")
+    pair = _midas(engine, "candidate_pair")
+    pair_block = _midas(engine, "pair_block")
+    block_slot = _midas(engine, "block_slot")
+    owner = _midas(engine, "vertex_link")
+    gradient = _midas(engine, "link_gradient")
+    block = _midas(engine, "link_block")
+    slot_block = _midas(engine, "slot_block")
+    y = _midas(engine, "side_weight")
+    reals = _midas(engine, "reals")
+    activation = reals[ACTIVATION]
+    limit = activation * activation
+    scale = reals[BARRIER_STIFFNESS] * reals[STEP] * reals[STEP]
+    links = gradient.shape[0]
+    active = 0
+    for i in range(_midas(engine, "ints")[CANDIDATES]):
+        if square[i] >= limit:
+            continue
+        active += 1
+        s = scale * weight[i]
+        if kind[i] == EDGE_EDGE:
+            s *= _add_mollified(engine, i, x, s * barrier(square[i], activation), gradient)
+        slope, curvature = barrier_slopes(square[i], activation)
+        slope *= s
+        curvature *= s
+        distance = math.sqrt(square[i])
+        n0 = arm[i, 0] / distance
+        n1 = arm[i, 1] / distance
+        n2 = arm[i, 2] / distance
+        contact_sides(engine, kind[i], vertex[i], coefficient[i], y)
+        h00 = curvature * n0 * n0
+        h01 = curvature * n0 * n1
+        h02 = curvature * n0 * n2
+        h11 = curvature * n1 * n1
+        h12 = curvature * n1 * n2
+        h22 = curvature * n2 * n2
+        a = owner[vertex[i, 0]]
+        b = links if kind[i] == VERTEX_PLANE else owner[vertex[i, 3]]
+        for side in range(2):
+            link = a if side == 0 else b
+            if link >= links:
+                continue
+            for j in range(4):
+                gradient[link, j, 0] += slope * y[side, j] * n0
+                gradient[link, j, 1] += slope * y[side, j] * n1
+                gradient[link, j, 2] += slope * y[side, j] * n2
+            add_outer(block[link], y[side], y[side], h00, h01, h02, h11, h12, h22)
+        if a < links and b < links:
+            target = slot_block[block_slot[pair_block[pair[i]]]]
+            one = 0 if a < b else 1
+            add_outer(target, y[one], y[1 - one], h00, h01, h02, h11, h12, h22)
+    return active

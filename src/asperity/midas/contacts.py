@@ -1,0 +1,146 @@
+"""Contacts of the engine's present state, with the forces at the end of the last step."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from asperity.compiled import compiled
+from asperity.compiled.calls import call_pp_status
+from asperity.midas.contact_terms import contact_sides, measure_candidates
+from asperity.midas.distances import VERTEX_PLANE
+from asperity.midas.engine import Engine
+from asperity.midas.friction_terms import normal_force, tangents
+from asperity.midas.kinematics import move_vertices
+from asperity.midas.layouts import CANDIDATES, LONGEST_MOVE, MIDAS, STEP, STICTION
+from asperity.midas.potentials import friction_slope
+
+__all__ = ["EngineContacts", "read_contacts"]
+
+_midas = MIDAS.get
+
+# Columns of the kernel's output: point, arm, force on the second side, slip, squared distance,
+# pair and whether the first side is the pair's second shape.
+_COLUMNS = 14
+
+
+class EngineContacts(NamedTuple):
+    """Contacts; see `asperity.simulator.Contacts`."""
+
+    geom: NDArray[np.int64]
+    point: NDArray[np.float64]
+    normal: NDArray[np.float64]
+    signed_distance: NDArray[np.float64]
+    force: NDArray[np.float64]
+    normal_force: NDArray[np.float64]
+    slip_speed: NDArray[np.float64]
+
+
+@compiled
+def survey(engine):
+    """List and measure the candidates of the present state; returns a code."""
+    x = _midas(engine, "vertex_now")
+    move = _midas(engine, "vertex_move")
+    move_vertices(engine, _midas(engine, "q"), x)
+    for vertex in range(_midas(engine, "moving_vertices")):
+        for k in range(3):
+            move[vertex, k] = 0.0
+    _midas(engine, "reals")[LONGEST_MOVE] = 0.0
+    code = call_pp_status(_midas(engine, "rebuild"), engine, 0)
+    if code == 0:
+        measure_candidates(engine, x)
+    return code
+
+
+@compiled
+def _measure(engine, out):
+    """Fill one row for every candidate that pushes; returns how many."""
+    kind = _midas(engine, "candidate_kind")
+    vertex = _midas(engine, "candidate_vertex")
+    coefficient = _midas(engine, "candidate_coefficient")
+    arm = _midas(engine, "candidate_arm")
+    pair = _midas(engine, "candidate_pair")
+    owner = _midas(engine, "vertex_link")
+    square = _midas(engine, "candidate_square")
+    mu = _midas(engine, "pair_friction")
+    x = _midas(engine, "vertex_now")
+    q = _midas(engine, "q")
+    start = _midas(engine, "q_slip")
+    y = _midas(engine, "side_weight")
+    reals = _midas(engine, "reals")
+    h = reals[STEP]
+    frame = np.empty((2, 3))
+    world = q.shape[0] - 1
+    count = 0
+    for i in range(_midas(engine, "ints")[CANDIDATES]):
+        push = normal_force(engine, i, x)
+        if push <= 0.0:
+            continue
+        distance = math.sqrt(square[i])
+        tangents(arm[i], frame)
+        contact_sides(engine, kind[i], vertex[i], coefficient[i], y)
+        slip = np.zeros(2)
+        for side in range(2):
+            if kind[i] == VERTEX_PLANE and side == 1:
+                continue
+            link = owner[vertex[i, 0]] if side == 0 else owner[vertex[i, 3]]
+            if link == world:
+                continue
+            for j in range(4):
+                for k in range(3):
+                    move = y[side, j] * (q[link, j, k] - start[link, j, k])
+                    slip[0] += move * frame[0, k]
+                    slip[1] += move * frame[1, k]
+        size = math.sqrt(slip[0] * slip[0] + slip[1] * slip[1])
+        drag = 0.0
+        if h > 0.0:
+            per_slip, _ = friction_slope(size, reals[STICTION] * h)
+            drag = mu[pair[i]] * push * per_slip
+            out[count, 9] = size / h
+        for k in range(3):
+            on_first = 0.0
+            for j in range(4):
+                if coefficient[i, j] > 0.0:
+                    on_first += coefficient[i, j] * x[vertex[i, j], k]
+            out[count, k] = on_first - 0.5 * arm[i, k]
+            out[count, 3 + k] = -arm[i, k] / distance
+            out[count, 6 + k] = -push * arm[i, k] / distance + drag * (
+                slip[0] * frame[0, k] + slip[1] * frame[1, k]
+            )
+        out[count, 10] = distance
+        out[count, 11] = pair[i]
+        out[count, 12] = vertex[i, 0]
+        out[count, 13] = push
+        count += 1
+    return count
+
+
+def read_contacts(engine: Engine) -> EngineContacts:
+    """Contacts of the engine's state: all pairs of primitives within the activation distance."""
+    table, shapes = engine.table, engine.shapes
+    while engine.grow(int(survey(table.address))):
+        pass
+    rows = np.zeros((int(table.ints[CANDIDATES]), _COLUMNS))
+    rows = rows[: int(_measure(table.address, rows))]
+    pair = rows[:, 11].astype(np.int64)
+    ends = table.pair_shape[pair].reshape(-1, 2)
+    # The first side's vertex says which of the pair's shapes it is.
+    first_shape = (
+        np.searchsorted(table.shape_vertex, rows[:, 12].astype(np.int64), side="right") - 1
+    )
+    other = np.where(first_shape == ends[:, 0], ends[:, 1], ends[:, 0])
+    geoms = np.append(shapes.geom, 0)
+    planes = np.append(shapes.plane_geom, 0)
+    second = np.where(other >= 0, geoms[other], planes[np.clip(-1 - other, 0, len(planes) - 1)])
+    return EngineContacts(
+        geom=np.column_stack([geoms[first_shape], second]).astype(np.int64),
+        point=rows[:, :3].copy(),
+        normal=rows[:, 3:6].copy(),
+        signed_distance=rows[:, 10].copy(),
+        force=rows[:, 6:9].copy(),
+        normal_force=rows[:, 13].copy(),
+        slip_speed=rows[:, 9].copy(),
+    )

@@ -1,0 +1,143 @@
+"""Whether two surfaces intersect: edges through faces, and one solid inside another.
+
+Only given states need this test; between states the solver never lets surfaces cross.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from asperity.compiled import compiled
+from asperity.midas.layouts import MIDAS
+
+__all__ = ["crossing_pairs"]
+
+_midas = MIDAS.get
+
+# A direction along which no edge of a modelled part will lie.
+_RAY = (0.5377, 0.3188, 0.7805)
+
+
+@compiled
+def _determinant(a0, a1, a2, b0, b1, b2, c0, c1, c2):
+    return a0 * (b1 * c2 - b2 * c1) - a1 * (b0 * c2 - b2 * c0) + a2 * (b0 * c1 - b1 * c0)
+
+
+@compiled
+def _meets(x, face, p0, p1, p2, d0, d1, d2):
+    """Parameter s at which p + s d meets a triangle's plane inside the triangle, or inf."""
+    i = face[0]
+    e0 = x[face[1], 0] - x[i, 0]
+    e1 = x[face[1], 1] - x[i, 1]
+    e2 = x[face[1], 2] - x[i, 2]
+    f0 = x[face[2], 0] - x[i, 0]
+    f1 = x[face[2], 1] - x[i, 1]
+    f2 = x[face[2], 2] - x[i, 2]
+    t0 = p0 - x[i, 0]
+    t1 = p1 - x[i, 1]
+    t2 = p2 - x[i, 2]
+    whole = _determinant(-d0, -d1, -d2, e0, e1, e2, f0, f1, f2)
+    if whole == 0.0:
+        return math.inf
+    u = _determinant(-d0, -d1, -d2, t0, t1, t2, f0, f1, f2) / whole
+    v = _determinant(-d0, -d1, -d2, e0, e1, e2, t0, t1, t2) / whole
+    if u < 0.0 or v < 0.0 or u + v > 1.0:
+        return math.inf
+    return _determinant(t0, t1, t2, e0, e1, e2, f0, f1, f2) / whole
+
+
+@compiled
+def _edges_cross(engine, x, edges, faces):
+    """Whether an edge of one shape goes through a face of another."""
+    edge = _midas(engine, "edge")
+    face = _midas(engine, "face")
+    edge_start = _midas(engine, "shape_edge")
+    face_start = _midas(engine, "shape_face")
+    for j in range(face_start[faces], face_start[faces + 1]):
+        f = face[j]
+        low = np.empty(3)
+        high = np.empty(3)
+        for k in range(3):
+            low[k] = min(x[f[0], k], x[f[1], k], x[f[2], k])
+            high[k] = max(x[f[0], k], x[f[1], k], x[f[2], k])
+        for i in range(edge_start[edges], edge_start[edges + 1]):
+            a = edge[i, 0]
+            b = edge[i, 1]
+            apart = False
+            for k in range(3):
+                if max(x[a, k], x[b, k]) < low[k] or min(x[a, k], x[b, k]) > high[k]:
+                    apart = True
+            if apart:
+                continue
+            s = _meets(
+                x, f, x[a, 0], x[a, 1], x[a, 2], x[b, 0] - x[a, 0], x[b, 1] - x[a, 1],
+                x[b, 2] - x[a, 2],
+            )  # fmt: skip
+            if 0.0 <= s <= 1.0:
+                return True
+    return False
+
+
+@compiled
+def _is_inside(engine, x, vertex, shape):
+    """Whether a vertex is inside a closed shape: a ray from it leaves an odd number of times."""
+    face = _midas(engine, "face")
+    face_start = _midas(engine, "shape_face")
+    count = 0
+    for j in range(face_start[shape], face_start[shape + 1]):
+        s = _meets(x, face[j], x[vertex, 0], x[vertex, 1], x[vertex, 2], _RAY[0], _RAY[1], _RAY[2])
+        if 0.0 <= s < math.inf:
+            count += 1
+    return count % 2 == 1
+
+
+@compiled
+def crossing_pairs(engine, x, closed, out):
+    """Mark the pairs of shapes that intersect at vertex positions ``x``.
+
+    Parameters
+    ----------
+    closed : array of int64
+        1 for shapes whose surface is closed.
+    out : array of int64
+        One number for every pair of the engine's table.
+    """
+    pairs = _midas(engine, "pair_shape")
+    start = _midas(engine, "shape_vertex")
+    planes = _midas(engine, "plane")
+    for pair in range(pairs.shape[0]):
+        a = pairs[pair, 0]
+        b = pairs[pair, 1]
+        out[pair] = 0
+        if b < 0:
+            plane = planes[-1 - b]
+            for v in range(start[a], start[a + 1]):
+                height = plane[0] * x[v, 0] + plane[1] * x[v, 1] + plane[2] * x[v, 2] - plane[3]
+                if height <= 0.0:
+                    out[pair] = 1
+            continue
+        apart = False
+        for k in range(3):
+            low_a = math.inf
+            high_a = -math.inf
+            low_b = math.inf
+            high_b = -math.inf
+            for v in range(start[a], start[a + 1]):
+                low_a = min(low_a, x[v, k])
+                high_a = max(high_a, x[v, k])
+            for v in range(start[b], start[b + 1]):
+                low_b = min(low_b, x[v, k])
+                high_b = max(high_b, x[v, k])
+            if low_a > high_b or low_b > high_a:
+                apart = True
+        if apart:
+            continue
+        if (
+            _edges_cross(engine, x, a, b)
+            or _edges_cross(engine, x, b, a)
+            or (closed[b] == 1 and _is_inside(engine, x, start[a], b))
+            or (closed[a] == 1 and _is_inside(engine, x, start[b], a))
+        ):
+            out[pair] = 1

@@ -1,0 +1,272 @@
+"""The engine of one simulation: a model's links, joints and shapes in one table, and its state."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from asperity.compiled import Table
+from asperity.midas.assembly import assemble
+from asperity.midas.joints import joint_tables, motor_feed, motor_tables
+from asperity.midas.kinematics import move_vertices
+from asperity.midas.layouts import (
+    ACTIVATION,
+    BARRIER_STIFFNESS,
+    CANDIDATES_FULL,
+    CLEARANCE,
+    FACTOR_FULL,
+    FREE,
+    HAS_HISTORY,
+    HINGE,
+    JOINT_STICTION,
+    LAST_STEP,
+    LINEAR,
+    MAX_ITERATIONS,
+    MAX_LAGS,
+    MIDAS,
+    SECOND_ORDER,
+    SLIDE,
+    STICTION,
+    TOLERANCE,
+)
+from asperity.midas.links import Link, read_links
+from asperity.midas.newton import find_direction, minimize, rebuild
+from asperity.midas.placement import place
+from asperity.midas.poses import write_qpos
+from asperity.midas.shapes import read_shapes
+from asperity.midas.tables import (
+    is_linear,
+    link_fields,
+    shape_fields,
+    state_fields,
+    work_fields,
+)
+from asperity.plant.materials import ResolvedMaterials
+
+__all__ = ["ENGINE_KERNELS", "Engine", "EngineOptions"]
+
+ENGINE_KERNELS = (minimize, assemble, rebuild, find_direction)
+"""What the engine's steps need compiled."""
+
+Floats = NDArray[np.float64]
+
+
+class EngineOptions(NamedTuple):
+    """Options of `asperity.midas.integrator.Midas`, resolved for a model."""
+
+    activation_distance: float
+    barrier_stiffness: float
+    rigidity: float
+    stiction_tolerance: float
+    joint_stiction_tolerance: float
+    tolerance: float
+    max_iterations: int
+    friction_solves: int
+    second_order: bool
+    segments: int
+    subdivisions: int
+    hulls: bool
+
+
+class Engine:
+    """Affine bodies in contact.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    data : mujoco.MjData
+        Where controls, applied forces and the poses of mocap bodies are read.
+    materials : ResolvedMaterials
+        For coefficients of friction.
+    options : EngineOptions
+
+    Raises
+    ------
+    ModelError
+        If the model has an element that the engine does not know.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        materials: ResolvedMaterials,
+        options: EngineOptions,
+    ) -> None:
+        self.model = model
+        self.data = data
+        self.options = options
+        self.adapted = False
+        self.checked = False
+        self.test: object = None
+        self.links = read_links(model, data)
+        self.shapes = read_shapes(
+            model,
+            self.links,
+            materials,
+            segments=options.segments,
+            subdivisions=options.subdivisions,
+            hulls=options.hulls,
+        )
+        self.table = Table(
+            MIDAS,
+            **{kernel.name.partition(":")[2]: kernel.address for kernel in ENGINE_KERNELS},
+        )
+        links = self.links.links
+        for fields in (
+            link_fields(model, links, self.shapes, options.rigidity),
+            state_fields(model, links),
+            shape_fields(self.shapes, links),
+            joint_tables(model, links),
+            motor_tables(model, links),
+            work_fields(),
+        ):
+            for name, values in fields.items():
+                setattr(self.table, name, values)
+        self._set_candidates(1024)
+        self._set_slots(4 * len(self.links.links) + 64)
+        self._set_factor(64 * len(self.table.z))
+        self._set_numbers()
+        missing = self.table.missing()
+        assert not missing, missing
+
+    # -- construction ------------------------------------------------------------------------
+
+    def _set_numbers(self) -> None:
+        table, options = self.table, self.options
+        table.reals = np.zeros(16)
+        table.reals[CLEARANCE] = np.inf
+        table.reals[ACTIVATION] = options.activation_distance
+        table.reals[BARRIER_STIFFNESS] = options.barrier_stiffness
+        table.reals[STICTION] = options.stiction_tolerance
+        table.reals[JOINT_STICTION] = options.joint_stiction_tolerance
+        table.reals[TOLERANCE] = options.tolerance
+        table.ints = np.zeros(32, np.int64)
+        table.ints[LINEAR] = int(is_linear(self.links.links))
+        table.ints[MAX_ITERATIONS] = options.max_iterations
+        table.ints[MAX_LAGS] = options.friction_solves
+        table.ints[SECOND_ORDER] = int(options.second_order)
+
+    def _set_candidates(self, size: int) -> None:
+        table = self.table
+        for name in ("candidate_kind", "candidate_pair", "friction_pair"):
+            setattr(table, name, np.zeros(size, np.int64))
+        for name in (
+            "candidate_weight", "candidate_threshold", "candidate_square", "now_square",
+            "friction_force",
+        ):  # fmt: skip
+            setattr(table, name, np.zeros(size))
+        table.candidate_vertex = np.zeros((size, 4), np.int64)
+        table.candidate_coefficient = np.zeros((size, 4))
+        table.candidate_arm = np.zeros((size, 3))
+        table.friction_link = np.zeros((size, 2), np.int64)
+        table.friction_weight = np.zeros((size, 2, 4))
+        table.friction_frame = np.zeros((size, 2, 3))
+
+    def _set_slots(self, size: int) -> None:
+        self.table.slot_link = np.zeros((size, 2), np.int64)
+        self.table.slot_block = np.zeros((size, 12, 12))
+
+    def _set_factor(self, size: int) -> None:
+        self.table.factor = np.zeros(size)
+
+    def grow(self, code: int) -> bool:
+        """Enlarge what a step found too small; False if ``code`` is about something else."""
+        table = self.table
+        if code == CANDIDATES_FULL:
+            self._set_candidates(2 * len(table.candidate_kind))
+            self._set_slots(2 * len(table.slot_link))
+        elif code == FACTOR_FULL:
+            self._set_factor(max(2 * len(table.factor), int(table.row_start[-1])))
+        else:
+            return False
+        return True
+
+    # -- state -------------------------------------------------------------------------------
+
+    def holds(self, qpos: Floats, qvel: Floats) -> bool:
+        """Whether a state is the one that the engine is in."""
+        return np.array_equal(qpos, self.table.qpos) and np.array_equal(qvel, self.table.qvel)
+
+    def set_state(self, qpos: Floats, qvel: Floats) -> None:
+        """Put rigid links at ``qpos`` and let them move with ``qvel``."""
+        table = self.table
+        z, q, v, joint, rate = place(self.model, self.links, qpos, qvel)
+        table.z[:], table.q[:], table.v[:] = z, q, v
+        table.joint[:], table.joint_rate[:] = joint, rate
+        table.qpos[:], table.qvel[:] = qpos, qvel
+        table.ints[HAS_HISTORY] = 0
+        self.checked = False
+        move_vertices(table.address, table.q, table.vertex_now)
+
+    def write_state(self, qpos: Floats) -> None:
+        """Write the coordinates that the engine's state has, after it was corrected."""
+        write_qpos(self.table.address, qpos)
+        self.table.qpos[:] = qpos
+
+    @property
+    def acceleration(self) -> Floats | None:
+        """Generalized acceleration of the last step, shape (nv,), or None before the first."""
+        table = self.table
+        if not table.ints[HAS_HISTORY]:
+            return None
+        return np.asarray(table.qvel - table.qvel_before) / table.reals[LAST_STEP]
+
+    def read_inputs(self) -> None:
+        """Take over controls and applied forces from ``data``."""
+        motor_feed(self.model, self.data, self.table)
+        self._read_applied_forces()
+
+    def _read_applied_forces(self) -> None:
+        model, data, table = self.model, self.data, self.table
+        table.wrench[:] = 0.0
+        table.joint_applied[:] = 0.0
+        for body in np.flatnonzero(np.any(data.xfrc_applied != 0.0, axis=1)):
+            link = int(self.links.body_link[body])
+            if link >= 0:
+                offset = self.links.body_offset[body] - self.links.links[link].centre
+                offset = offset + self.links.body_turn[body] @ model.body_ipos[body]
+                arm = offset @ table.q[link, 1:]
+                force, torque = data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:]
+                table.wrench[link, :3] += force
+                table.wrench[link, 3:] += torque + np.cross(arm, force)
+        if not np.any(data.qfrc_applied):
+            return
+        scalar = 0
+        for i, link_ in enumerate(self.links.links):
+            dof = int(model.jnt_dofadr[link_.joint])
+            if link_.kind in (HINGE, SLIDE):
+                table.joint_applied[scalar] = data.qfrc_applied[dof]
+                scalar += 1
+            else:
+                self._apply_to_link(i, link_, data.qfrc_applied[dof:])
+
+    def _apply_to_link(self, index: int, link: Link, force: Floats) -> None:
+        """Applied force of a free or ball joint: in world axes at its origin, torque in its own."""
+        table = self.table
+        if link.kind == FREE:
+            arm = -link.centre @ table.q[index, 1:]
+            table.wrench[index, :3] += force[:3]
+            table.wrench[index, 3:] += np.cross(arm, force[:3]) + force[3:6] @ table.q[index, 1:]
+            return
+        torque = force[:3] @ table.q[index, 1:]
+        table.wrench[index, 3:] += torque
+        if link.parent >= 0:
+            table.wrench[link.parent, 3:] -= torque
+
+    def pair_geoms(self, pair: int) -> tuple[int, int]:
+        """Geoms of a pair of shapes."""
+        a, b = (int(i) for i in self.table.pair_shape[pair])
+        other = self.shapes.geom[b] if b >= 0 else self.shapes.plane_geom[-1 - b]
+        return int(self.shapes.geom[a]), int(other)
+
+    @property
+    def positions(self) -> Floats:
+        """Positions of all surface vertices [m], shape (n, 3)."""
+        table = self.table
+        out = table.vertex_trial.copy()
+        move_vertices(table.address, table.q, out)
+        return out

@@ -1,0 +1,149 @@
+"""Springs, dampers, limits and motors of hinges and slides from a MuJoCo model."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import Table
+from asperity.errors import ModelError
+from asperity.midas.layouts import HINGE, SLIDE
+from asperity.midas.links import Link, joint_axes
+from asperity.plant.names import element
+
+__all__ = ["joint_tables", "motor_feed", "motor_tables", "scalar_links"]
+
+_OBJ = mujoco.mjtObj
+
+# Distance from a limit at which its barrier begins, in rad and in m, and as a part of the range.
+_ACTIVATION = {HINGE: 1e-2, SLIDE: 1e-3}
+_RANGE_SHARE = 1e-2
+# Force or torque [N or N m] that halves that distance, at least.
+_LEAST_FORCE = 1.0
+
+
+def scalar_links(links: list[Link]) -> list[int]:
+    """Links whose joint has one coordinate, in the order of the joint tables."""
+    return [i for i, link in enumerate(links) if link.kind in (HINGE, SLIDE)]
+
+
+def joint_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarray]:
+    """Joint fields of the engine's table."""
+    own = scalar_links(links)
+    count = len(own)
+    joints = [links[i].joint for i in own]
+    kinds = [links[i].kind for i in own]
+    qpos = np.array([model.jnt_qposadr[j] for j in joints], dtype=np.int64)
+    dof = [int(model.jnt_dofadr[j]) for j in joints]
+    reference = np.array([model.qpos0[a] for a in qpos], dtype=np.float64)
+    limit = np.tile([-np.inf, np.inf], (count, 1))
+    activation = np.ones(count)
+    barrier = np.zeros(count)
+    off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_LIMIT
+    weight = 9.81 * float(model.body_subtreemass[0])
+    for k, joint in enumerate(joints):
+        if not model.jnt_limited[joint] or off:
+            continue
+        limit[k] = model.jnt_range[joint] - reference[k]
+        activation[k] = min(_ACTIVATION[kinds[k]], _RANGE_SHARE * float(np.ptp(limit[k])))
+        # A slide may have to carry the weight of everything, a hinge that at a metre's distance.
+        barrier[k] = activation[k] * max(weight, _LEAST_FORCE)
+    frames = np.zeros((count, 3, 3))
+    for k, i in enumerate(own):
+        one, other = joint_axes(links[i])
+        frames[k] = [one, links[i].turn @ one, links[i].turn @ other]
+    springs_off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_SPRING
+    dampers_off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_DAMPER
+    friction_off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FRICTIONLOSS
+    spring = np.array([model.qpos_spring[a] for a in qpos], dtype=np.float64) - reference
+
+    def per_joint(values: np.ndarray, of: list[int], off: int = 0) -> np.ndarray:
+        return np.array([0.0 if off else np.ravel(values[i])[0] for i in of], dtype=np.float64)
+
+    return {
+        "joint_link": np.array(own, dtype=np.int64),
+        "joint_qpos": qpos,
+        "joint_reference": reference,
+        "joint_frame": frames,
+        "joint_stiffness": per_joint(model.jnt_stiffness, joints, springs_off),
+        "joint_spring": spring,
+        "joint_damping": per_joint(model.dof_damping, dof, dampers_off),
+        "joint_armature": per_joint(model.dof_armature, dof),
+        "joint_friction": per_joint(model.dof_frictionloss, dof, friction_off),
+        "joint_limit": limit,
+        "joint_activation": activation,
+        "joint_barrier": barrier,
+    }
+
+
+def motor_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarray]:
+    """Motor fields of the engine's table.
+
+    An actuator of MuJoCo pulls its joint with ``gear · clamp(gain · ctrl + bias)``, the bias affine
+    in length and velocity.
+    """
+    own = scalar_links(links)
+    number = {links[i].joint: k for k, i in enumerate(own)}
+    count = model.nu
+    joint = np.zeros(count, np.int64)
+    position, velocity, limit = (
+        np.zeros(count),
+        np.zeros(count),
+        np.tile([-np.inf, np.inf], (count, 1)),
+    )
+    for i in range(count):
+        joint[i] = number[int(model.actuator_trnid[i, 0])]
+        gear = float(model.actuator_gear[i, 0])
+        if model.actuator_biastype[i] == mujoco.mjtBias.mjBIAS_AFFINE:
+            position[i] = gear**2 * model.actuator_biasprm[i, 1]
+            velocity[i] = gear**2 * model.actuator_biasprm[i, 2]
+        if model.actuator_gaintype[i] == mujoco.mjtGain.mjGAIN_AFFINE:
+            _refuse_state_gain(model, i)
+        ends = [-np.inf, np.inf]
+        if model.actuator_forcelimited[i]:
+            ends = sorted(gear * model.actuator_forcerange[i])
+        target = int(model.actuator_trnid[i, 0])
+        if model.jnt_actfrclimited[target]:
+            ends = [
+                max(ends[0], model.jnt_actfrcrange[target, 0]),
+                min(ends[1], model.jnt_actfrcrange[target, 1]),
+            ]
+        limit[i] = ends
+    zero = np.zeros(count)
+    return {
+        "motor_joint": joint,
+        "motor_feed": zero.copy(),
+        "motor_position": position,
+        "motor_velocity": velocity,
+        "motor_limit": np.ascontiguousarray(limit),
+        "motor_constant": zero.copy(),
+        "motor_stiffness": zero.copy(),
+        "motor_force": zero.copy(),
+    }
+
+
+def _refuse_state_gain(model: mujoco.MjModel, actuator: int) -> None:
+    if np.any(model.actuator_gainprm[actuator, 1:3] != 0.0):
+        name = element(model, _OBJ.mjOBJ_ACTUATOR, actuator)
+        raise ModelError(
+            f"{name} has a gain that depends on its length or velocity, which the Midas integrator "
+            "does not support; use a fixed gain."
+        )
+
+
+def motor_feed(model: mujoco.MjModel, data: mujoco.MjData, table: Table) -> None:
+    """Bring the part of the motors' forces that controls set up to date."""
+    if not model.nu:
+        return
+    control = np.array(data.ctrl)
+    if not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL:
+        limited = model.actuator_ctrllimited.astype(bool)
+        clamped = np.clip(control, model.actuator_ctrlrange[:, 0], model.actuator_ctrlrange[:, 1])
+        control = np.where(limited, clamped, control)
+    gear = model.actuator_gear[:, 0]
+    bias = np.where(
+        model.actuator_biastype == mujoco.mjtBias.mjBIAS_AFFINE, model.actuator_biasprm[:, 0], 0.0
+    )
+    table.motor_feed[:] = gear * (model.actuator_gainprm[:, 0] * control + bias)
+    # The length that MuJoCo's bias sees is that of qpos, not of the angle from the reference.
+    table.motor_feed[:] += table.motor_position * table.joint_reference[table.motor_joint]

@@ -1,0 +1,234 @@
+"""The engine's table: everything that its kernels share.
+
+*Links* are affine bodies: bodies of the model that move as one, and massless ones between the
+joints of a body with several joints. A link's coordinates are Q = [p; Aᵀ], shape (4, 3): a point
+with rest coordinates x̄, measured from the link's centre of mass, is at x = [1, x̄] Q. The last row
+of every link array is the world, which does not move. Links are sorted by kinematic tree, parents
+before children.
+
+Links obey their joints exactly, by a change of variables along the tree:
+
+    Q = T Q_parent + E Z,
+
+with constant 4 × 4 matrices T (for a slide joint affine in the joint's position s) and E, and with
+the link's own variables Z, shape (k, 3): 4 points of a free body, 3 of a ball joint, 2 of a hinge;
+a slide joint has the single variable s. ``variables`` lists all of them.
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import Layout
+
+__all__ = [
+    "ACTIVATION",
+    "BALL",
+    "BARRIER_STIFFNESS",
+    "CANDIDATES",
+    "CANDIDATES_FULL",
+    "CLEARANCE",
+    "FACTORIZATIONS",
+    "FACTOR_FULL",
+    "FREE",
+    "FRICTION_PAIRS",
+    "HAS_HISTORY",
+    "HINGE",
+    "ITERATIONS",
+    "ITERATIONS_LEFT",
+    "JOINT_STICTION",
+    "LAST_STEP",
+    "LINEAR",
+    "LINE_SEARCHES",
+    "MAX_ITERATIONS",
+    "MAX_LAGS",
+    "MIDAS",
+    "REBUILDS",
+    "SECOND_ORDER",
+    "SLIDE",
+    "SLOTS",
+    "SOLVES",
+    "STEP",
+    "STICTION",
+    "TOLERANCE",
+]
+
+# Kinds of links, by the joint to their parent.
+FREE = 0
+BALL = 1
+HINGE = 2
+SLIDE = 3
+
+# Codes of methods, besides those of `asperity.integrators.world`: what must grow.
+CANDIDATES_FULL = 32
+FACTOR_FULL = 33
+
+# Indices into `reals`.
+STEP = 0  # step of the scheme that forces act over, h or 2h/3 [s]
+ACTIVATION = 1  # d̂ [m]
+BARRIER_STIFFNESS = 2  # κ [Pa]
+STICTION = 3  # ε_v [m/s]
+TOLERANCE = 4  # largest step of a converged iteration, per time step [m/s]
+JOINT_STICTION = 5  # like STICTION, of dry friction in joints [m/s or rad/s]
+CLEARANCE = 6  # smallest distance of surfaces at the end of any step so far [m]
+LAST_STEP = 7  # [s], of BDF2's history
+LONGEST_MOVE = 8  # length of paths that vertices are given boxes for [m]
+
+# Indices into `ints`.
+CANDIDATES = 0  # stencils that may touch in this step
+FRICTION_PAIRS = 1
+SLOTS = 2  # pairs of moving links with a Hessian block
+LINEAR = 3  # 1 if Q is a linear function of the variables
+MAX_ITERATIONS = 4
+MAX_LAGS = 5  # solutions of a step, each with friction's normal forces from the one before
+SECOND_ORDER = 6  # 1 for BDF2
+HAS_HISTORY = 7  # 1 if the state before the present one is known
+ITERATIONS_LEFT = 8
+REBUILDS = 9  # counters from here on
+FACTORIZATIONS = 10
+LINE_SEARCHES = 11
+ITERATIONS = 12
+SOLVES = 13
+
+MIDAS = Layout(
+    "midas",
+    reals="f8[:]",
+    ints="i8[:]",
+    assemble="i8",  # compiled entry points
+    rebuild="i8",
+    find_direction="i8",
+    minimize="i8",
+    # Links, n of them; in arrays of shape (n + 1, ...) the last row is the world.
+    link_parent="i8[:]",  # the world is n
+    link_kind="i8[:]",
+    link_tree="i8[:]",
+    link_variable="i8[:]",  # first variable, shape (n + 1,)
+    transfer="f8[:,:,:]",  # T, shape (n, 4, 4)
+    slide_direction="f8[:,:]",  # what s multiplies in T's first row, shape (n, 3)
+    embedding="f8[:,:,:]",  # E, shape (n, 4, 4)
+    mass="f8[:,:,:]",  # ∫ρ[1, x̄]ᵀ[1, x̄]dV, shape (n, 4, 4)
+    rigidity="f8[:]",  # κV of the orthogonality energy [J]
+    radius="f8[:]",  # of the link about its centre of mass [m]
+    gravity="f8[:,:]",  # acceleration [m/s²], shape (n, 3)
+    link_qpos="i8[:]",  # address in qpos of free and ball joints, or −1
+    link_centre="f8[:,:]",  # centre of mass in the body frame [m]
+    link_turn="f8[:,:,:]",  # axes in the parent's, at the reference pose
+    # Trees, m of them: variables tree_variable[t] to tree_variable[t + 1].
+    tree_variable="i8[:]",
+    # Variables that move a link, its ancestors' first: chain_start[l] to chain_start[l + 1].
+    chain_start="i8[:]",
+    chain_variable="i8[:]",
+    jacobian="f8[:,:,:]",  # ∂Q/∂z, one (4, 3) for every entry of chain_variable
+    # State at the end of the last step, and before it.
+    z="f8[:]",
+    q="f8[:,:,:]",  # shape (n + 1, 4, 3)
+    v="f8[:,:,:]",
+    q_before="f8[:,:,:]",
+    v_before="f8[:,:,:]",
+    qpos="f8[:]",  # of the state, as published
+    qvel="f8[:]",
+    qvel_before="f8[:]",
+    # During a step: from where displacements count, where inertia leads, iterate and trial.
+    q_slip="f8[:,:,:]",
+    q_target="f8[:,:,:]",
+    z_now="f8[:]",
+    q_now="f8[:,:,:]",
+    z_trial="f8[:]",
+    q_trial="f8[:,:,:]",
+    wrench="f8[:,:]",  # applied force at the centre of mass and torque, shape (n, 6)
+    force="f8[:,:,:]",  # what it is on Q, shape (n, 4, 3)
+    link_gradient="f8[:,:,:]",  # shape (n, 4, 3)
+    gradient="f8[:]",
+    direction="f8[:]",
+    # Hinges and slides, j of them; coordinates are relative to the reference pose.
+    joint_link="i8[:]",
+    joint_qpos="i8[:]",
+    joint_reference="f8[:]",  # qpos of the reference pose
+    joint_frame="f8[:,:,:]",  # u on the child, n and b on the parent, shape (j, 3, 3)
+    joint_stiffness="f8[:]",
+    joint_spring="f8[:]",  # coordinate of the unstretched spring
+    joint_damping="f8[:]",
+    joint_armature="f8[:]",
+    joint_friction="f8[:]",
+    joint_limit="f8[:,:]",  # lower and upper, infinite where there is none, shape (j, 2)
+    joint_activation="f8[:]",  # distance from a limit at which it begins to push
+    joint_barrier="f8[:]",  # stiffness of that barrier [J]
+    joint_applied="f8[:]",  # applied force [N or N m]
+    joint="f8[:]",
+    joint_rate="f8[:]",
+    joint_before="f8[:]",
+    joint_rate_before="f8[:]",
+    joint_start="f8[:]",  # during a step, like q_slip
+    joint_target="f8[:]",
+    joint_now="f8[:]",
+    joint_trial="f8[:]",
+    joint_gradient="f8[:,:]",  # ∂θ/∂z over the chain of the joint's link
+    # Motors: force clamp(feed + position θ + velocity θ̇) on one joint.
+    motor_joint="i8[:]",
+    motor_feed="f8[:]",
+    motor_position="f8[:]",
+    motor_velocity="f8[:]",
+    motor_limit="f8[:,:]",
+    motor_constant="f8[:]",  # during a step, clamp(constant − stiffness θ)
+    motor_stiffness="f8[:]",
+    motor_force="f8[:]",  # at the end of the last step [N or N m]
+    # Surfaces; shape s has vertices shape_vertex[s] to shape_vertex[s + 1], and so on.
+    vertex_rest="f8[:,:]",  # [1, x̄]
+    vertex_link="i8[:]",
+    vertex_area="f8[:]",
+    moving_vertices="i8",  # those of moving links, which come first
+    edge="i8[:,:]",
+    edge_area="f8[:]",
+    edge_square="f8[:]",  # squared rest length [m²]
+    face="i8[:,:]",
+    shape_vertex="i8[:]",
+    shape_edge="i8[:]",
+    shape_face="i8[:]",
+    plane="f8[:,:]",  # half-spaces: outward normal and offset
+    pair_shape="i8[:,:]",  # what may touch; a second of −1 − i is half-space i
+    pair_friction="f8[:]",
+    pair_block="i8[:]",  # number of its two links' pair, or −1 if one is the world
+    block_link="i8[:,:]",  # pairs of links, the smaller first
+    block_slot="i8[:]",  # Hessian block in use, or −1
+    vertex_now="f8[:,:]",
+    vertex_trial="f8[:,:]",
+    vertex_move="f8[:,:]",
+    # Boxes that vertices stay in while the candidates hold.
+    vertex_low="f8[:,:]",
+    vertex_high="f8[:,:]",
+    vertex_reach="f8[:]",
+    # Candidates: stencils that may come closer than the activation distance.
+    candidate_kind="i8[:]",
+    candidate_vertex="i8[:,:]",
+    candidate_pair="i8[:]",
+    candidate_weight="f8[:]",  # contact area [m²]
+    candidate_threshold="f8[:]",  # of the mollifier
+    candidate_square="f8[:]",  # as last measured
+    candidate_coefficient="f8[:,:]",
+    candidate_arm="f8[:,:]",
+    now_square="f8[:]",  # of the iterate
+    # Friction's stencils, frozen over a solve.
+    friction_pair="i8[:]",
+    friction_link="i8[:,:]",
+    friction_weight="f8[:,:,:]",  # Σ c_i [1, x̄_i] of both sides, shape (., 2, 4)
+    friction_frame="f8[:,:,:]",  # tangents, shape (., 2, 3)
+    friction_force="f8[:]",  # μ λ [N]
+    # Hessian: blocks of links and of pairs of links, then the reduced one in envelope form.
+    link_block="f8[:,:,:]",  # shape (n, 12, 12)
+    slot_link="i8[:,:]",
+    slot_block="f8[:,:,:]",
+    product="f8[:,:]",
+    tree_order="i8[:]",
+    tree_place="i8[:]",
+    tree_near="u1[:,:]",
+    row_first="i8[:]",
+    row_start="i8[:]",
+    variable_row="i8[:]",
+    factor="f8[:]",
+    right="f8[:]",
+    # Space to work in.
+    side_weight="f8[:,:]",
+    mollifier_slope="f8[:,:]",
+    slip="f8[:]",
+    corner="f8[:,:]",
+    angle_child="f8[:,:]",
+    angle_parent="f8[:,:]",
+)

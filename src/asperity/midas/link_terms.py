@@ -1,0 +1,89 @@
+"""Inertia, orthogonality and constant forces of links.
+
+    E = ½ tr((Q − Q̃)ᵀ M (Q − Q̃)) + h² (κV ‖AAᵀ − 1‖² − ⟨F, Q⟩)
+
+with the 4 × 4 mass M = ∫ρ[1, x̄]ᵀ[1, x̄]dV (ABD, Lan et al. 2022, section 3.1) and their
+orthogonality energy (equation 7). Its Hessian, with C = AAᵀ − 1 and rows aᵢ of Aᵀ,
+
+    ∂²V/∂aᵢ∂aⱼ = 4κV (C_ij 1 + aⱼaᵢᵀ + δ_ij Σ aₘaₘᵀ),
+
+is used without its first term, which alone can make it indefinite, and vanishes for rigid links.
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import compiled
+from asperity.midas.layouts import MIDAS, STEP
+
+__all__ = ["add_link_terms", "link_energy"]
+
+_midas = MIDAS.get
+
+
+@compiled
+def link_energy(engine, q):
+    """Energy of all links [J s²]."""
+    mass = _midas(engine, "mass")
+    rigidity = _midas(engine, "rigidity")
+    target = _midas(engine, "q_target")
+    force = _midas(engine, "force")
+    h = _midas(engine, "reals")[STEP]
+    total = 0.0
+    for link in range(rigidity.size):
+        strain = 0.0
+        for i in range(3):
+            for j in range(3):
+                c = -1.0 if i == j else 0.0
+                for k in range(3):
+                    c += q[link, 1 + i, k] * q[link, 1 + j, k]
+                strain += c * c
+        work = 0.0
+        for k in range(3):
+            for i in range(4):
+                work += force[link, i, k] * q[link, i, k]
+        total += h * h * (rigidity[link] * strain - work)
+        for k in range(3):
+            for i in range(4):
+                a = q[link, i, k] - target[link, i, k]
+                for j in range(4):
+                    total += 0.5 * mass[link, i, j] * a * (q[link, j, k] - target[link, j, k])
+    return total
+
+
+@compiled
+def add_link_terms(engine, q):
+    """Set the links' gradients and Hessian blocks to those of `link_energy`."""
+    mass = _midas(engine, "mass")
+    rigidity = _midas(engine, "rigidity")
+    target = _midas(engine, "q_target")
+    force = _midas(engine, "force")
+    gradient = _midas(engine, "link_gradient")
+    block = _midas(engine, "link_block")
+    h = _midas(engine, "reals")[STEP]
+    for link in range(rigidity.size):
+        for i in range(12):
+            for j in range(12):
+                block[link, i, j] = 0.0
+        for i in range(4):
+            for k in range(3):
+                value = -h * h * force[link, i, k]
+                for j in range(4):
+                    value += mass[link, i, j] * (q[link, j, k] - target[link, j, k])
+                    block[link, 3 * i + k, 3 * j + k] += mass[link, i, j]
+                gradient[link, i, k] = value
+        scale = 4.0 * h * h * rigidity[link]
+        if scale == 0.0:
+            continue
+        for i in range(1, 4):
+            for j in range(1, 4):
+                c = -1.0 if i == j else 0.0
+                for k in range(3):
+                    c += q[link, i, k] * q[link, j, k]
+                for k in range(3):
+                    gradient[link, i, k] += scale * c * q[link, j, k]
+                    for m in range(3):
+                        value = q[link, j, k] * q[link, i, m]
+                        if i == j:
+                            for n in range(1, 4):
+                                value += q[link, n, k] * q[link, n, m]
+                        block[link, 3 * i + k, 3 * j + m] += scale * value

@@ -1,0 +1,140 @@
+"""MuJoCo's coordinates of the links: nearest rotations of free and ball joints, angles, lengths."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from asperity.compiled import compiled
+from asperity.midas.layouts import BALL, FREE, MIDAS
+
+__all__ = ["nearest_rotation", "write_qpos"]
+
+_midas = MIDAS.get
+
+# Newton's iteration converges quadratically; from any link that the engine leaves, in four.
+_ITERATIONS = 12
+
+
+@compiled
+def nearest_rotation(q, out):
+    """Fill the orthogonal polar factor of A, Q = [p; Aᵀ], by Newton's iteration (Higham 1986)."""
+    for i in range(3):
+        for k in range(3):
+            out[i, k] = q[1 + k, i]
+    cofactor = np.empty((3, 3))
+    for _ in range(_ITERATIONS):
+        for i in range(3):
+            i1 = (i + 1) % 3
+            i2 = (i + 2) % 3
+            for k in range(3):
+                k1 = (k + 1) % 3
+                k2 = (k + 2) % 3
+                cofactor[i, k] = out[i1, k1] * out[i2, k2] - out[i1, k2] * out[i2, k1]
+        determinant = 0.0
+        for k in range(3):
+            determinant += out[0, k] * cofactor[0, k]
+        change = 0.0
+        for i in range(3):
+            for k in range(3):
+                value = 0.5 * (out[i, k] + cofactor[i, k] / determinant)
+                change = max(change, abs(value - out[i, k]))
+                out[i, k] = value
+        if change <= 1e-15:
+            break
+
+
+@compiled
+def _write_quaternion(r, qpos, at):
+    """Write a rotation's unit quaternion, on the side of the one that is there."""
+    w = 1.0 + r[0, 0] + r[1, 1] + r[2, 2]
+    x = 1.0 + r[0, 0] - r[1, 1] - r[2, 2]
+    y = 1.0 - r[0, 0] + r[1, 1] - r[2, 2]
+    z = 1.0 - r[0, 0] - r[1, 1] + r[2, 2]
+    # Four times the squares of the components; the largest one is the safe divisor.
+    if w >= x and w >= y and w >= z:
+        s = 2.0 * math.sqrt(w)
+        a, b, c, d = (
+            0.25 * s,
+            (r[2, 1] - r[1, 2]) / s,
+            (r[0, 2] - r[2, 0]) / s,
+            (r[1, 0] - r[0, 1]) / s,
+        )
+    elif x >= y and x >= z:
+        s = 2.0 * math.sqrt(x)
+        a, b, c, d = (
+            (r[2, 1] - r[1, 2]) / s,
+            0.25 * s,
+            (r[0, 1] + r[1, 0]) / s,
+            (r[0, 2] + r[2, 0]) / s,
+        )
+    elif y >= z:
+        s = 2.0 * math.sqrt(y)
+        a, b, c, d = (
+            (r[0, 2] - r[2, 0]) / s,
+            (r[0, 1] + r[1, 0]) / s,
+            0.25 * s,
+            (r[1, 2] + r[2, 1]) / s,
+        )
+    else:
+        s = 2.0 * math.sqrt(z)
+        a, b, c, d = (
+            (r[1, 0] - r[0, 1]) / s,
+            (r[0, 2] + r[2, 0]) / s,
+            (r[1, 2] + r[2, 1]) / s,
+            0.25 * s,
+        )
+    sign = a * qpos[at] + b * qpos[at + 1] + c * qpos[at + 2] + d * qpos[at + 3]
+    size = math.sqrt(a * a + b * b + c * c + d * d)
+    if sign < 0.0:
+        size = -size
+    qpos[at] = a / size
+    qpos[at + 1] = b / size
+    qpos[at + 2] = c / size
+    qpos[at + 3] = d / size
+
+
+@compiled
+def write_qpos(engine, qpos):
+    """Fill the coordinates of all joints, near those that are there.
+
+    A free body's centre of mass is where it is; its orientation is the rotation nearest to A.
+    """
+    kind = _midas(engine, "link_kind")
+    parent = _midas(engine, "link_parent")
+    address = _midas(engine, "link_qpos")
+    centre = _midas(engine, "link_centre")
+    turn = _midas(engine, "link_turn")
+    q = _midas(engine, "q")
+    rotation = np.empty((3, 3))
+    above = np.empty((3, 3))
+    relative = np.empty((3, 3))
+    for link in range(kind.size):
+        at = address[link]
+        if kind[link] == FREE:
+            nearest_rotation(q[link], rotation)
+            for k in range(3):
+                value = q[link, 0, k]
+                for i in range(3):
+                    value -= rotation[k, i] * centre[link, i]
+                qpos[at + k] = value
+            _write_quaternion(rotation, qpos, at + 3)
+        elif kind[link] == BALL:
+            nearest_rotation(q[link], rotation)
+            nearest_rotation(q[parent[link]], above)
+            for i in range(3):
+                for k in range(3):
+                    value = 0.0
+                    for m in range(3):
+                        base = 0.0
+                        for n in range(3):
+                            base += above[m, n] * turn[link, n, i]
+                        value += base * rotation[m, k]
+                    relative[i, k] = value
+            _write_quaternion(relative, qpos, at)
+    joint_qpos = _midas(engine, "joint_qpos")
+    reference = _midas(engine, "joint_reference")
+    joint = _midas(engine, "joint")
+    for i in range(joint.size):
+        qpos[joint_qpos[i]] = reference[i] + joint[i]

@@ -1,0 +1,84 @@
+"""Publication of the engine's state into MjData.
+
+MuJoCo derives everything from ``qpos``, ``qvel`` and the accelerations of the last step. Its own
+contacts and constraints stay out: ``ncon`` and ``nefc`` are zero, constraint forces are what the
+equations of motion leave, and contact forces reach force and torque sensors as applied ones.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.midas.contacts import read_contacts
+from asperity.midas.engine import Engine
+
+__all__ = ["publish"]
+
+_OFF = int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+
+
+def publish(engine: Engine, data: mujoco.MjData, acceleration: np.ndarray | None) -> None:
+    """Bring ``data`` up to date with its ``qpos`` and ``qvel``.
+
+    Parameters
+    ----------
+    engine : Engine
+    data : mujoco.MjData
+    acceleration : ndarray, optional
+        Generalized acceleration of the last step, shape (nv,); that of the smooth forces if there
+        has been none.
+    """
+    model = engine.model
+    data.flg_energypos = data.flg_energyvel = False
+    data.flg_subtreevel = data.flg_rnepost = False
+    flags = int(model.opt.disableflags)
+    model.opt.disableflags = flags | _OFF
+    try:
+        mujoco.mj_fwdPosition(model, data)
+        mujoco.mj_sensorPos(model, data)
+        mujoco.mj_fwdVelocity(model, data)
+        mujoco.mj_sensorVel(model, data)
+        mujoco.mj_fwdActuation(model, data)
+        if acceleration is not None and model.nu:
+            _write_motor_forces(engine, data)
+        mujoco.mj_fwdAcceleration(model, data)
+    finally:
+        model.opt.disableflags = flags
+    data.qacc[:] = data.qacc_smooth if acceleration is None else acceleration
+    data.qacc_warmstart[:] = data.qacc
+    inertial = np.zeros(model.nv)
+    mujoco.mj_mulM(model, data, inertial, data.qacc)
+    data.qfrc_constraint[:] = inertial - data.qfrc_smooth
+    _sense_contacts(engine, data)
+    if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_ENERGY:
+        mujoco.mj_energyPos(model, data)
+        mujoco.mj_energyVel(model, data)
+
+
+def _write_motor_forces(engine: Engine, data: mujoco.MjData) -> None:
+    """Replace the forces of MuJoCo's actuators by those that motors had at the end of the step."""
+    model, table = engine.model, engine.table
+    data.actuator_force[:] = table.motor_force / model.actuator_gear[:, 0]
+    data.qfrc_actuator[:] = 0.0
+    dofs = model.jnt_dofadr[model.actuator_trnid[:, 0]]
+    np.add.at(data.qfrc_actuator, dofs, table.motor_force)
+
+
+def _sense_contacts(engine: Engine, data: mujoco.MjData) -> None:
+    """Accelerations and internal forces of all bodies, contact forces among what acts on them."""
+    model = engine.model
+    applied = np.array(data.xfrc_applied)
+    if model.nsensor:
+        contacts = read_contacts(engine)
+        for side, sign in ((0, -1.0), (1, 1.0)):
+            body = model.geom_bodyid[contacts.geom[:, side]]
+            force = sign * contacts.force
+            torque = np.cross(contacts.point - data.xipos[body], force)
+            np.add.at(data.xfrc_applied, body, np.column_stack([force, torque]))
+    try:
+        mujoco.mj_rnePostConstraint(model, data)
+    finally:
+        data.xfrc_applied[:] = applied
+    data.flg_rnepost = True
+    mujoco.mj_sensorAcc(model, data)

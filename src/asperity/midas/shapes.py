@@ -1,0 +1,240 @@
+"""Collision shapes of a model on its links, and which of them may touch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from asperity.contact.materials import PARAMETERS, STATIC_FRICTION, combine
+from asperity.errors import ModelError
+from asperity.midas.links import Links, rotation_matrix
+from asperity.midas.surfaces import (
+    Surface,
+    geom_surface,
+    sharp_edges,
+    vertex_areas,
+    volume_integrals,
+)
+from asperity.plant.materials import ResolvedMaterials
+from asperity.plant.names import element
+
+__all__ = ["Shapes", "read_shapes", "surface_tables"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass
+class Shapes:
+    """Surfaces in their links' rest coordinates, those of moving links first."""
+
+    geom: Ints
+    link: Ints
+    """Link of every shape, the number of links for the world's."""
+    surface: list[Surface]
+    planes: Floats
+    """Half-spaces: outward normal and offset n·x [m], shape (m, 4)."""
+    plane_geom: Ints
+    pair_shape: Ints
+    """Shapes that may touch; the second is −1 − i for half-space i, shape (n, 2)."""
+    pair_friction: Floats
+    volume: Floats
+    """Volume of the shapes of every link [m³]."""
+
+
+def read_shapes(
+    model: mujoco.MjModel,
+    links: Links,
+    materials: ResolvedMaterials,
+    *,
+    segments: int,
+    subdivisions: int,
+    hulls: bool,
+) -> Shapes:
+    """Make the shapes of a model's colliding geoms.
+
+    Raises
+    ------
+    ModelError
+        If a geom has no surface.
+    """
+    world = len(links.links)
+    paired = set(map(int, model.pair_geom1)) | set(map(int, model.pair_geom2))
+    solid: list[tuple[int, int]] = []
+    planes: list[int] = []
+    for geom in range(model.ngeom):
+        if not (model.geom_contype[geom] or model.geom_conaffinity[geom] or geom in paired):
+            continue
+        link = int(links.body_link[model.geom_bodyid[geom]])
+        if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE:
+            if link >= 0:
+                name = element(model, mujoco.mjtObj.mjOBJ_GEOM, geom)
+                raise ModelError(
+                    f"{name} is a plane on a moving body, which the Midas integrator does not "
+                    "support; use a box."
+                )
+            planes.append(geom)
+        else:
+            solid.append((world if link < 0 else link, geom))
+    solid.sort()
+    surfaces = [
+        _on_link(
+            model,
+            links,
+            geom,
+            geom_surface(model, geom, segments=segments, subdivisions=subdivisions, hulls=hulls),
+        )
+        for _, geom in solid
+    ]
+    volume = np.zeros(world)
+    for (link, _), surface in zip(solid, surfaces, strict=True):
+        if link < world:
+            # An open mesh has no volume to speak of; its sign is not known.
+            volume[link] += abs(volume_integrals(surface)[0])
+    half_spaces = np.zeros((len(planes), 4))
+    for i, geom in enumerate(planes):
+        turn, point = _geom_pose(model, links, geom)
+        half_spaces[i, :3] = turn[:, 2]
+        half_spaces[i, 3] = turn[:, 2] @ point
+    geoms = np.array([geom for _, geom in solid], dtype=np.int64)
+    owners = np.array([link for link, _ in solid], dtype=np.int64)
+    pairs, friction = _pairs(model, geoms, owners, planes, world, materials)
+    return Shapes(
+        geom=geoms,
+        link=owners,
+        surface=surfaces,
+        planes=half_spaces,
+        plane_geom=np.array(planes, dtype=np.int64),
+        pair_shape=pairs,
+        pair_friction=friction,
+        volume=volume,
+    )
+
+
+def _geom_pose(model: mujoco.MjModel, links: Links, geom: int) -> tuple[Floats, Floats]:
+    """Axes and origin of a geom in its link's body frame, or in the world."""
+    body = int(model.geom_bodyid[geom])
+    turn = links.body_turn[body] @ rotation_matrix(model.geom_quat[geom])
+    return turn, links.body_offset[body] + links.body_turn[body] @ model.geom_pos[geom]
+
+
+def _on_link(model: mujoco.MjModel, links: Links, geom: int, surface: Surface) -> Surface:
+    turn, point = _geom_pose(model, links, geom)
+    link = int(links.body_link[model.geom_bodyid[geom]])
+    centre = links.links[link].centre if link >= 0 else np.zeros(3)
+    return surface._replace(vertices=surface.vertices @ turn.T + point - centre)
+
+
+def _pairs(
+    model: mujoco.MjModel,
+    geoms: Ints,
+    owners: Ints,
+    planes: list[int],
+    world: int,
+    materials: ResolvedMaterials,
+) -> tuple[Ints, Floats]:
+    excluded = {int(signature) for signature in model.exclude_signature}
+    explicit = {
+        (min(int(a), int(b)), max(int(a), int(b))): i
+        for i, (a, b) in enumerate(zip(model.pair_geom1, model.pair_geom2, strict=True))
+    }
+    pairs, friction = [], []
+    for i in range(len(geoms)):
+        if owners[i] == world:
+            continue
+        others = [(int(geoms[j]), j) for j in range(len(geoms)) if j > i and owners[j] != owners[i]]
+        others += [(geom, -1 - k) for k, geom in enumerate(planes)]
+        for geom, number in others:
+            a, b = min(int(geoms[i]), geom), max(int(geoms[i]), geom)
+            pair = explicit.get((a, b), -1)
+            if pair < 0 and not _may_touch(model, a, b, excluded):
+                continue
+            pairs.append((i, number))
+            friction.append(_friction(model, a, b, pair, materials))
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2), np.array(friction, dtype=np.float64)
+
+
+def _may_touch(model: mujoco.MjModel, a: int, b: int, excluded: set[int]) -> bool:
+    """MuJoCo's filter: affinities, excluded bodies, parents and children."""
+    if not (
+        model.geom_contype[a] & model.geom_conaffinity[b]
+        or model.geom_contype[b] & model.geom_conaffinity[a]
+    ):
+        return False
+    one, other = int(model.geom_bodyid[a]), int(model.geom_bodyid[b])
+    if {(one << 16) + other, (other << 16) + one} & excluded:
+        return False
+    weld, weld_too = int(model.body_weldid[one]), int(model.body_weldid[other])
+    if weld == weld_too:
+        return False
+    if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT:
+        return True
+    above = int(model.body_weldid[model.body_parentid[weld]])
+    above_too = int(model.body_weldid[model.body_parentid[weld_too]])
+    return not (weld and weld_too and (weld == above_too or weld_too == above))
+
+
+def _friction(
+    model: mujoco.MjModel, a: int, b: int, pair: int, materials: ResolvedMaterials
+) -> float:
+    """Coefficient of friction of two geoms."""
+    if pair >= 0:
+        sliding = float(model.pair_friction[pair, 0])
+    elif model.geom_priority[a] != model.geom_priority[b]:
+        chosen = a if model.geom_priority[a] > model.geom_priority[b] else b
+        sliding = float(model.geom_friction[chosen, 0])
+    else:
+        sliding = float(max(model.geom_friction[a, 0], model.geom_friction[b, 0]))
+    frictionless = (
+        model.pair_dim[pair] if pair >= 0 else max(model.geom_condim[a], model.geom_condim[b])
+    ) == 1
+    out = np.empty(PARAMETERS)
+    combine(
+        materials.geoms,
+        materials.pairs,
+        materials.pair_keys,
+        materials.default,
+        a,
+        b,
+        0.0 if frictionless else sliding,
+        out,
+    )
+    return float(out[STATIC_FRICTION])
+
+
+def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
+    """Vertices, edges and faces of all shapes in one numbering, for the engine's table."""
+    rest, owner, area, edges, edge_areas, faces = [], [], [], [], [], []
+    starts = {"vertex": [0], "edge": [0], "face": [0]}
+    for link, surface in zip(shapes.link, shapes.surface, strict=True):
+        count = len(surface.vertices)
+        edge, edge_area = sharp_edges(surface)
+        first = starts["vertex"][-1]
+        rest.append(np.column_stack([np.ones(count), surface.vertices]))
+        owner.append(np.full(count, link))
+        area.append(vertex_areas(surface))
+        edges.append(edge + first)
+        edge_areas.append(edge_area)
+        faces.append(surface.faces + first)
+        for name, size in (("vertex", count), ("edge", len(edge)), ("face", len(surface.faces))):
+            starts[name].append(starts[name][-1] + size)
+
+    def joined(parts: list[np.ndarray], width: int, dtype: type) -> np.ndarray:
+        shape = (0, width) if width else (0,)
+        return np.ascontiguousarray(np.concatenate([np.zeros(shape, dtype), *parts]), dtype=dtype)
+
+    tables = {
+        "vertex_rest": joined(rest, 4, np.float64),
+        "vertex_link": joined(owner, 0, np.int64),
+        "vertex_area": joined(area, 0, np.float64),
+        "edge": joined(edges, 2, np.int64),
+        "edge_area": joined(edge_areas, 0, np.float64),
+        "face": joined(faces, 3, np.int64),
+        **{f"shape_{name}": np.array(start, np.int64) for name, start in starts.items()},
+    }
+    ends = tables["vertex_rest"][tables["edge"], 1:]
+    tables["edge_square"] = np.sum((ends[:, 0] - ends[:, 1]) ** 2, axis=1)
+    return tables

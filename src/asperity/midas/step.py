@@ -1,0 +1,302 @@
+"""One time step of the engine, as a method for the fixed-step loop.
+
+Implicit Euler minimizes ½‖Q − Q̃‖²_M + h² Σ V with Q̃ = Q_n + h Q̇_n + h² M⁻¹f (Midas III, IPC 3).
+BDF2 is the same problem with the step 2h/3, Q* = (4Q_n − Q_{n−1})/3 in place of Q_n and
+Q̇* = (4Q̇_n − Q̇_{n−1})/3 in place of Q̇_n.
+"""
+
+from __future__ import annotations
+
+import math
+
+from asperity.compiled import compiled, compiled_method
+from asperity.compiled.calls import call_pp_status, call_ppdpp
+from asperity.convex.problem import FACTORIZATIONS as SOLVER_FACTORIZATIONS
+from asperity.convex.problem import ITERATIONS as SOLVER_ITERATIONS
+from asperity.convex.problem import (
+    LINE_SEARCH_EVALUATIONS,
+    LONGEST_ITERATIONS,
+    PROBLEM,
+)
+from asperity.convex.problem import SOLVES as SOLVER_SOLVES
+from asperity.integrators.layout import OK, WORLD
+from asperity.midas.candidates import SLACK
+from asperity.midas.friction_terms import collect_friction, friction_scale
+from asperity.midas.joint_terms import motor_forces
+from asperity.midas.kinematics import move_vertices
+from asperity.midas.layouts import (
+    ACTIVATION,
+    CANDIDATES,
+    CLEARANCE,
+    FACTORIZATIONS,
+    HAS_HISTORY,
+    ITERATIONS,
+    ITERATIONS_LEFT,
+    LAST_STEP,
+    LINE_SEARCHES,
+    LONGEST_MOVE,
+    MAX_ITERATIONS,
+    MAX_LAGS,
+    MIDAS,
+    SECOND_ORDER,
+    SOLVES,
+    STEP,
+)
+from asperity.midas.poses import write_qpos
+from asperity.plant.layouts import PLANT, STATE
+
+__all__ = ["midas_method", "prepare_step", "solve_step"]
+
+_midas = MIDAS.get
+_world = WORLD.get
+_plant = PLANT.get
+_state = STATE.get
+_problem = PROBLEM.get
+
+# Change of friction's normal forces, relative to themselves, that calls for another solution.
+_LAG_TOLERANCE = 0.1
+
+
+@compiled
+def _apply_forces(engine):
+    """Turn wrenches into forces on Q: a torque τ does ½ τ × aᵢ on the rows of a rigid link."""
+    wrench = _midas(engine, "wrench")
+    force = _midas(engine, "force")
+    q = _midas(engine, "q")
+    for link in range(wrench.shape[0]):
+        for k in range(3):
+            i = (k + 1) % 3
+            j = (k + 2) % 3
+            force[link, 0, k] = wrench[link, k]
+            for row in range(1, 4):
+                force[link, row, k] = 0.5 * (
+                    wrench[link, 3 + i] * q[link, row, j] - wrench[link, 3 + j] * q[link, row, i]
+                )
+
+
+@compiled
+def _predict(engine, h):
+    """Fill where displacements count from and where inertia leads; returns the step of forces."""
+    ints = _midas(engine, "ints")
+    reals = _midas(engine, "reals")
+    q = _midas(engine, "q")
+    v = _midas(engine, "v")
+    q_before = _midas(engine, "q_before")
+    v_before = _midas(engine, "v_before")
+    slip = _midas(engine, "q_slip")
+    target = _midas(engine, "q_target")
+    gravity = _midas(engine, "gravity")
+    second = (
+        ints[SECOND_ORDER] == 1 and ints[HAS_HISTORY] == 1 and abs(reals[LAST_STEP] - h) <= 1e-9 * h
+    )
+    new = 4.0 / 3.0 if second else 1.0
+    old = 1.0 / 3.0 if second else 0.0
+    step = 2.0 / 3.0 * h if second else h
+    reals[STEP] = step
+    for link in range(q.shape[0] - 1):
+        for i in range(4):
+            for k in range(3):
+                slip[link, i, k] = new * q[link, i, k] - old * q_before[link, i, k]
+                rate = new * v[link, i, k] - old * v_before[link, i, k]
+                target[link, i, k] = slip[link, i, k] + step * rate
+        for k in range(3):
+            target[link, 0, k] += step * step * gravity[link, k]
+    joint = _midas(engine, "joint")
+    start = _midas(engine, "joint_start")
+    aim = _midas(engine, "joint_target")
+    before = _midas(engine, "joint_before")
+    rate = _midas(engine, "joint_rate")
+    rate_before = _midas(engine, "joint_rate_before")
+    for i in range(joint.size):
+        start[i] = new * joint[i] - old * before[i]
+        aim[i] = start[i] + step * (new * rate[i] - old * rate_before[i])
+    return step
+
+
+@compiled
+def _set_motors(engine, step):
+    """Bring motors into the form clamp(c − k θ), with the velocity (θ − θ*)/h."""
+    joint = _midas(engine, "motor_joint")
+    feed = _midas(engine, "motor_feed")
+    position = _midas(engine, "motor_position")
+    velocity = _midas(engine, "motor_velocity")
+    constant = _midas(engine, "motor_constant")
+    stiffness = _midas(engine, "motor_stiffness")
+    start = _midas(engine, "joint_start")
+    now = _midas(engine, "joint")
+    for i in range(joint.size):
+        k = -position[i] - velocity[i] / step
+        c = feed[i] - velocity[i] * start[joint[i]] / step
+        if k < 0.0:
+            # Positive feedback has no minimum: it acts by the state at hand.
+            c -= k * now[joint[i]]
+            k = 0.0
+        constant[i] = c
+        stiffness[i] = k
+
+
+@compiled
+def _begin(engine):
+    """Set the iterate to the present state, and its expected moves to those of inertia."""
+    z = _midas(engine, "z")
+    z_now = _midas(engine, "z_now")
+    for i in range(z.size):
+        z_now[i] = z[i]
+    q = _midas(engine, "q")
+    q_now = _midas(engine, "q_now")
+    for link in range(q.shape[0] - 1):
+        for i in range(4):
+            for k in range(3):
+                q_now[link, i, k] = q[link, i, k]
+    joint = _midas(engine, "joint")
+    now = _midas(engine, "joint_now")
+    for i in range(joint.size):
+        now[i] = joint[i]
+    x = _midas(engine, "vertex_now")
+    x_target = _midas(engine, "vertex_trial")
+    move = _midas(engine, "vertex_move")
+    move_vertices(engine, q, x)
+    move_vertices(engine, _midas(engine, "q_target"), x_target)
+    for vertex in range(_midas(engine, "moving_vertices")):
+        for k in range(3):
+            move[vertex, k] = x_target[vertex, k] - x[vertex, k]
+
+
+@compiled
+def _finish(engine, h):
+    """Make the iterate the present state."""
+    step = _midas(engine, "reals")[STEP]
+    z = _midas(engine, "z")
+    z_now = _midas(engine, "z_now")
+    for i in range(z.size):
+        z[i] = z_now[i]
+    q = _midas(engine, "q")
+    v = _midas(engine, "v")
+    q_before = _midas(engine, "q_before")
+    v_before = _midas(engine, "v_before")
+    q_now = _midas(engine, "q_now")
+    slip = _midas(engine, "q_slip")
+    for link in range(q.shape[0] - 1):
+        for i in range(4):
+            for k in range(3):
+                q_before[link, i, k] = q[link, i, k]
+                v_before[link, i, k] = v[link, i, k]
+                q[link, i, k] = q_now[link, i, k]
+                v[link, i, k] = (q_now[link, i, k] - slip[link, i, k]) / step
+    joint = _midas(engine, "joint")
+    before = _midas(engine, "joint_before")
+    now = _midas(engine, "joint_now")
+    start = _midas(engine, "joint_start")
+    rate = _midas(engine, "joint_rate")
+    rate_before = _midas(engine, "joint_rate_before")
+    for i in range(joint.size):
+        before[i] = joint[i]
+        rate_before[i] = rate[i]
+        joint[i] = now[i]
+        rate[i] = (now[i] - start[i]) / step
+    reals = _midas(engine, "reals")
+    reals[LAST_STEP] = h
+    _midas(engine, "ints")[HAS_HISTORY] = 1
+    motor_forces(engine, now)
+    smallest = math.inf
+    square = _midas(engine, "now_square")
+    for i in range(_midas(engine, "ints")[CANDIDATES]):
+        smallest = min(smallest, square[i])
+    # Beyond the boxes' slack there may be others that were never looked at.
+    smallest = min(math.sqrt(smallest), (1.0 + SLACK) * reals[ACTIVATION])
+    reals[CLEARANCE] = min(reals[CLEARANCE], smallest)
+
+
+@compiled
+def prepare_step(engine, h):
+    """Set up a step's potential, with the iterate at the present state; returns a code."""
+    _apply_forces(engine)
+    step = _predict(engine, h)
+    _set_motors(engine, step)
+    _begin(engine)
+    _midas(engine, "reals")[LONGEST_MOVE] = math.inf
+    code = call_pp_status(_midas(engine, "rebuild"), engine, 0)
+    if code == OK:
+        collect_friction(engine, _midas(engine, "vertex_now"))
+    return code
+
+
+@compiled
+def solve_step(engine, h):
+    """Advance the engine's state by h [s]; returns a code, and unless it is OK changes nothing."""
+    ints = _midas(engine, "ints")
+    x = _midas(engine, "vertex_now")
+    code = prepare_step(engine, h)
+    if code != OK:
+        return code
+    ints[ITERATIONS_LEFT] = ints[MAX_ITERATIONS]
+    for lag in range(ints[MAX_LAGS]):
+        before = friction_scale(engine)
+        ints[SOLVES] += 1
+        code = call_pp_status(_midas(engine, "minimize"), engine, 0)
+        if code != OK:
+            break
+        if lag + 1 == ints[MAX_LAGS]:
+            break
+        collect_friction(engine, x)
+        after = friction_scale(engine)
+        if abs(after - before) <= _LAG_TOLERANCE * max(after, before):
+            break
+    ints[ITERATIONS] += ints[MAX_ITERATIONS] - ints[ITERATIONS_LEFT]
+    if code == OK:
+        _finish(engine, h)
+    return code
+
+
+@compiled
+def _count(engine, problem):
+    """Move the engine's counters into the statistics that every integrator keeps."""
+    ints = _midas(engine, "ints")
+    statistics = _problem(problem, "statistics")
+    statistics[SOLVER_SOLVES] += ints[SOLVES]
+    statistics[SOLVER_ITERATIONS] += ints[ITERATIONS]
+    statistics[LONGEST_ITERATIONS] += ints[ITERATIONS]
+    statistics[SOLVER_FACTORIZATIONS] += ints[FACTORIZATIONS]
+    statistics[LINE_SEARCH_EVALUATIONS] += ints[LINE_SEARCHES]
+    ints[SOLVES] = 0
+    ints[ITERATIONS] = 0
+    ints[FACTORIZATIONS] = 0
+    ints[LINE_SEARCHES] = 0
+
+
+@compiled_method
+def midas_method(world, source, target, h):
+    """Advance the engine's state, which must be that of ``source``, by h [s] into ``target``."""
+    engine = _world(world, "engine")
+    plant = _world(world, "plant")
+    code = solve_step(engine, h)
+    _count(engine, _world(world, "problem"))
+    if code != OK:
+        return code
+    before = _state(source, "qpos")
+    qpos = _state(target, "qpos")
+    qvel = _state(target, "qvel")
+    for i in range(qpos.size):
+        qpos[i] = before[i]
+    write_qpos(engine, qpos)
+    call_ppdpp(
+        _plant(plant, "differentiate_positions"),
+        _plant(plant, "model"),
+        qvel.ctypes.data,
+        h,
+        before.ctypes.data,
+        qpos.ctypes.data,
+    )
+    act = _state(source, "act")
+    new_act = _state(target, "act")
+    for i in range(act.size):
+        new_act[i] = act[i]
+    mine = _midas(engine, "qpos")
+    for i in range(qpos.size):
+        mine[i] = qpos[i]
+    rate = _midas(engine, "qvel")
+    rate_before = _midas(engine, "qvel_before")
+    for i in range(qvel.size):
+        rate_before[i] = rate[i]
+        rate[i] = qvel[i]
+    return OK

@@ -1,0 +1,137 @@
+"""What the engine does not know and would simulate wrongly."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.errors import ModelError
+from asperity.plant.names import element
+
+__all__ = ["check_supported"]
+
+_OBJ = mujoco.mjtObj
+_JOINT = mujoco.mjtJoint
+
+
+def check_supported(model: mujoco.MjModel) -> None:
+    """Refuse a model with an element that the engine does not know.
+
+    Raises
+    ------
+    ModelError
+        Naming the element and what to do.
+    """
+    for check in (_equalities, _tendons, _joints, _actuators, _surroundings):
+        check(model)
+
+
+def _refuse(model: mujoco.MjModel, kind: mujoco.mjtObj, index: int, what: str) -> None:
+    raise ModelError(f"{element(model, kind, index)} {what}")
+
+
+def _equalities(model: mujoco.MjModel) -> None:
+    for i in np.flatnonzero(model.eq_active0):
+        _refuse(
+            model,
+            _OBJ.mjOBJ_EQUALITY,
+            int(i),
+            "is an equality constraint, which the Midas integrator does not support; model the "
+            "joint by the kinematic tree, or use another integrator.",
+        )
+
+
+def _tendons(model: mujoco.MjModel) -> None:
+    for i in range(model.ntendon):
+        if (
+            model.tendon_limited[i]
+            or np.any(model.tendon_stiffness[i])
+            or np.any(model.tendon_damping[i])
+            or model.tendon_frictionloss[i]
+            or model.tendon_armature[i]
+        ):
+            _refuse(
+                model,
+                _OBJ.mjOBJ_TENDON,
+                i,
+                "exerts forces, which the Midas integrator does not support; remove its limits, "
+                "spring, damping, friction and armature.",
+            )
+
+
+def _joints(model: mujoco.MjModel) -> None:
+    for joint in range(model.njnt):
+        kind = int(model.jnt_type[joint])
+        if kind in (int(_JOINT.mjJNT_HINGE), int(_JOINT.mjJNT_SLIDE)):
+            continue
+        dof = int(model.jnt_dofadr[joint])
+        dofs = slice(dof, dof + (6 if kind == int(_JOINT.mjJNT_FREE) else 3))
+        for what, present in (
+            ("a limit", bool(model.jnt_limited[joint])),
+            ("a spring", bool(np.any(model.jnt_stiffness[joint]))),
+            ("damping", bool(np.any(model.dof_damping[dofs]))),
+            ("armature", bool(np.any(model.dof_armature[dofs]))),
+            ("dry friction", bool(np.any(model.dof_frictionloss[dofs]))),
+        ):
+            if present:
+                _refuse(
+                    model,
+                    _OBJ.mjOBJ_JOINT,
+                    joint,
+                    f"is a {_JOINT(kind).name.removeprefix('mjJNT_').lower()} joint with {what}, "
+                    "which the Midas integrator supports for hinges and slides only; remove it.",
+                )
+
+
+def _actuators(model: mujoco.MjModel) -> None:
+    transmissions = (
+        int(mujoco.mjtTrn.mjTRN_JOINT),
+        int(mujoco.mjtTrn.mjTRN_JOINTINPARENT),
+    )
+    for i in range(model.nu):
+        if int(model.actuator_trntype[i]) not in transmissions:
+            _refuse(
+                model,
+                _OBJ.mjOBJ_ACTUATOR,
+                i,
+                "does not act on a joint, and the Midas integrator supports no other "
+                "transmission; use one that does.",
+            )
+        kind = int(model.jnt_type[model.actuator_trnid[i, 0]])
+        if kind not in (int(_JOINT.mjJNT_HINGE), int(_JOINT.mjJNT_SLIDE)):
+            _refuse(
+                model,
+                _OBJ.mjOBJ_ACTUATOR,
+                i,
+                "acts on a free or ball joint, and the Midas integrator drives hinges and slides "
+                "only; apply forces by data.xfrc_applied.",
+            )
+        if int(model.actuator_dyntype[i]) != int(mujoco.mjtDyn.mjDYN_NONE):
+            _refuse(
+                model,
+                _OBJ.mjOBJ_ACTUATOR,
+                i,
+                "has activation dynamics, which the Midas integrator does not support; remove "
+                "dyntype and filter the control in a `control=` callback.",
+            )
+        if int(model.actuator_biastype[i]) not in (
+            int(mujoco.mjtBias.mjBIAS_NONE),
+            int(mujoco.mjtBias.mjBIAS_AFFINE),
+        ) or int(model.actuator_gaintype[i]) not in (
+            int(mujoco.mjtGain.mjGAIN_FIXED),
+            int(mujoco.mjtGain.mjGAIN_AFFINE),
+        ):
+            _refuse(
+                model,
+                _OBJ.mjOBJ_ACTUATOR,
+                i,
+                "is a muscle, which the Midas integrator does not support; use a motor or a servo.",
+            )
+
+
+def _surroundings(model: mujoco.MjModel) -> None:
+    if model.opt.density > 0.0 or model.opt.viscosity > 0.0:
+        raise ModelError(
+            "The model has a fluid (option density or viscosity), which the Midas integrator does "
+            "not support; set both to zero."
+        )

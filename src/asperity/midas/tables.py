@@ -1,0 +1,188 @@
+"""Fields of the engine's table from links and shapes; `asperity.midas.layouts` says which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from asperity.midas.layouts import HINGE, SLIDE
+from asperity.midas.links import Link, change_of_variables, variable_count
+from asperity.midas.shapes import Shapes, surface_tables
+
+__all__ = ["is_linear", "link_fields", "shape_fields", "state_fields", "work_fields"]
+
+# Density [kg/m³] that gives a link without shapes its volume, and the largest believed of one with.
+_DENSITY = 1e3
+_LARGEST_DENSITY = 2e4
+
+
+def is_linear(links: list[Link]) -> bool:
+    """Whether all coordinates are linear in the variables: no slide is on a link that can turn."""
+    turning = [False] * len(links)
+    for i, link in enumerate(links):
+        above = link.parent >= 0 and turning[link.parent]
+        if link.kind == SLIDE and above:
+            return False
+        turning[i] = above or link.kind != SLIDE
+    return True
+
+
+def link_fields(
+    model: mujoco.MjModel, links: list[Link], shapes: Shapes, rigidity: float
+) -> dict[str, Any]:
+    """Links, their change of variables and mass."""
+    count = len(links)
+    sizes = [variable_count(link.kind) for link in links]
+    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    parts = [change_of_variables(links, link) for link in links]
+    trees = sorted({link.tree for link in links})
+    tree = np.array([trees.index(link.tree) for link in links], dtype=np.int64)
+    chains: list[list[int]] = []
+    for k, link in enumerate(links):
+        above = chains[link.parent] if link.parent >= 0 else []
+        chains.append([*above, *range(int(first[k]), int(first[k + 1]))])
+    lengths = [len(chain) for chain in chains]
+
+    volumes = [_volume(model, link, shapes, k) for k, link in enumerate(links)]
+
+    def stacked(values: list[Any], *shape: int) -> np.ndarray:
+        return np.ascontiguousarray(np.array(values, dtype=np.float64).reshape(count, *shape))
+
+    return {
+        "link_parent": np.array(
+            [link.parent if link.parent >= 0 else count for link in links], dtype=np.int64
+        ),
+        "link_kind": np.array([link.kind for link in links], dtype=np.int64),
+        "link_tree": tree,
+        "link_variable": first,
+        "tree_variable": first[np.searchsorted(tree, np.arange(len(trees) + 1))],
+        "transfer": stacked([part[0] for part in parts], 4, 4),
+        "slide_direction": stacked([part[1] for part in parts], 3),
+        "embedding": stacked([part[2] for part in parts], 4, 4),
+        "mass": stacked([link.inertia for link in links], 4, 4),
+        "rigidity": rigidity * stacked(volumes),
+        "gravity": stacked([_gravity(model, link) for link in links], 3),
+        "link_qpos": np.array(
+            [
+                -1 if link.kind in (HINGE, SLIDE) else model.jnt_qposadr[link.joint]
+                for link in links
+            ],
+            dtype=np.int64,
+        ),
+        "link_centre": stacked([link.centre for link in links], 3),
+        "link_turn": stacked([link.turn for link in links], 3, 3),
+        "chain_start": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        "chain_variable": np.concatenate([np.zeros(0, np.int64), *chains]).astype(np.int64),
+        "jacobian": np.zeros((sum(lengths), 4, 3)),
+        "product": np.zeros((12, max([12, *lengths]))),
+    }
+
+
+def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int) -> float:
+    """Volume that a link resists deformation with [m³]."""
+    if link.kind == SLIDE:
+        # It follows its parent's deformation exactly.
+        return 0.0
+    # A massless link between the joints of one body is as stiff as that body.
+    mass = link.mass or float(model.body_mass[model.jnt_bodyid[link.joint]])
+    volume = float(shapes.volume[index])
+    return max(volume, mass / (_LARGEST_DENSITY if volume > 0.0 else _DENSITY), 1e-9)
+
+
+def _gravity(model: mujoco.MjModel, link: Link) -> np.ndarray:
+    """Acceleration of gravity, less what gravity compensation holds [m/s²]."""
+    if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY or link.mass == 0.0:
+        return np.zeros(3)
+    held = sum(model.body_mass[body] * model.body_gravcomp[body] for body in link.bodies)
+    return np.asarray(model.opt.gravity * (1.0 - held / link.mass))
+
+
+def state_fields(model: mujoco.MjModel, links: list[Link]) -> dict[str, Any]:
+    """State and iterates, still without values."""
+    count, size = len(links), sum(variable_count(link.kind) for link in links)
+    joints = sum(link.kind in (HINGE, SLIDE) for link in links)
+    trees = len({link.tree for link in links})
+    fields: dict[str, Any] = {
+        name: np.zeros(size) for name in ("z", "z_now", "z_trial", "gradient", "direction", "right")
+    }
+    for name in ("q", "v", "q_before", "v_before", "q_slip", "q_target", "q_now", "q_trial"):
+        fields[name] = np.zeros((count + 1, 4, 3))
+        if not name.startswith("v"):
+            fields[name][count, 1:] = np.eye(3)
+    for name in (
+        "joint",
+        "joint_rate",
+        "joint_before",
+        "joint_rate_before",
+        "joint_start",
+        "joint_target",
+        "joint_now",
+        "joint_trial",
+        "joint_applied",
+    ):
+        fields[name] = np.zeros(joints)
+    return {
+        **fields,
+        "wrench": np.zeros((count, 6)),
+        "force": np.zeros((count, 4, 3)),
+        "link_gradient": np.zeros((count, 4, 3)),
+        "link_block": np.zeros((count, 12, 12)),
+        "qpos": np.full(model.nq, np.nan),
+        "qvel": np.full(model.nv, np.nan),
+        "qvel_before": np.zeros(model.nv),
+        "tree_order": np.zeros(trees, np.int64),
+        "tree_place": np.zeros(trees, np.int64),
+        "tree_near": np.zeros((trees, trees), np.uint8),
+        "row_first": np.zeros(size, np.int64),
+        "row_start": np.zeros(size + 1, np.int64),
+        "variable_row": np.zeros(size, np.int64),
+        "joint_gradient": np.zeros((joints, max(size, 1))),
+    }
+
+
+def work_fields() -> dict[str, Any]:
+    """Small arrays that kernels work in."""
+    return {
+        "side_weight": np.zeros((2, 4)),
+        "mollifier_slope": np.zeros((2, 3)),
+        "slip": np.zeros(3),
+        "corner": np.zeros((4, 3)),
+        "angle_child": np.zeros((3, 3)),
+        "angle_parent": np.zeros((3, 3)),
+    }
+
+
+def shape_fields(shapes: Shapes, links: list[Link]) -> dict[str, Any]:
+    """Surfaces, and the pairs of shapes and of links that may touch."""
+    world = len(links)
+    fields: dict[str, Any] = surface_tables(shapes)
+    owner, rest = fields["vertex_link"], fields["vertex_rest"]
+    moving = int(np.searchsorted(owner, world))
+    ends = np.array(
+        [[shapes.link[a], shapes.link[b] if b >= 0 else world] for a, b in shapes.pair_shape],
+        dtype=np.int64,
+    ).reshape(-1, 2)
+    both = np.all(ends < world, axis=1)
+    blocks, label = np.unique(np.sort(ends[both], axis=1), axis=0, return_inverse=True)
+    pair_block = np.full(len(ends), -1, np.int64)
+    pair_block[both] = label.reshape(-1)
+    radius = np.array([link.size for link in links], dtype=np.float64)
+    np.maximum.at(radius, owner[:moving], np.linalg.norm(rest[:moving, 1:], axis=1))
+    for name in ("vertex_now", "vertex_trial", "vertex_move", "vertex_low", "vertex_high"):
+        fields[name] = np.zeros((len(owner), 3))
+        if name != "vertex_move":
+            fields[name][moving:] = rest[moving:, 1:]
+    return {
+        **fields,
+        "moving_vertices": moving,
+        "radius": radius,
+        "plane": shapes.planes,
+        "pair_shape": shapes.pair_shape,
+        "pair_friction": shapes.pair_friction,
+        "pair_block": pair_block,
+        "block_link": np.ascontiguousarray(blocks.reshape(-1, 2)),
+        "block_slot": np.full(len(blocks), -1, np.int64),
+        "vertex_reach": np.zeros(len(owner)),
+    }

@@ -1,0 +1,99 @@
+"""An independent check of the guarantee, by ``ipctk``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from asperity.errors import ModelError, SimulationError
+from asperity.midas.engine import Engine
+
+__all__ = ["IntersectionTest", "verify_no_intersections"]
+
+
+class IntersectionTest:
+    """Intersection test of all shapes of an engine that may touch.
+
+    Raises
+    ------
+    ModelError
+        If ``ipctk`` is not installed.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        try:
+            import ipctk
+        except ImportError:
+            raise ModelError(
+                "verify=True needs ipctk, which is not installed; pip install 'asperity[midas]'."
+            ) from None
+        self._ipctk = ipctk
+        self._engine = engine
+        self._meshes: dict[tuple[int, int], Any] = {}
+
+    def _mesh(self, a: int, b: int) -> Any:
+        """Two shapes as one mesh of ``ipctk``, in which each may touch the other only."""
+        if (a, b) not in self._meshes:
+            table, ipctk = self._engine.table, self._ipctk
+            vertices = [_range(table.shape_vertex, shape) for shape in (a, b)]
+            shift = (-vertices[0].start, len(table.vertex_rest[vertices[0]]) - vertices[1].start)
+            faces = np.concatenate(
+                [
+                    table.face[_range(table.shape_face, shape)] + move
+                    for shape, move in zip((a, b), shift, strict=True)
+                ]
+            )
+            faces = np.asfortranarray(faces.astype(np.int32))
+            rest = np.concatenate([table.vertex_rest[part, 1:] for part in vertices])
+            mesh = ipctk.CollisionMesh(np.asfortranarray(rest), ipctk.edges(faces), faces)
+            sides = np.repeat([0, 1], [part.stop - part.start for part in vertices])
+            mesh.can_collide = ipctk.make_vertex_patches_filter(sides.astype(np.int32))
+            self._meshes[a, b] = mesh
+        return self._meshes[a, b]
+
+    def __call__(self) -> bool:
+        """Whether any two surfaces that may touch intersect in the engine's state."""
+        table = self._engine.table
+        x = self._engine.positions
+        low = np.minimum.reduceat(x, table.shape_vertex[:-1]) if len(x) else x
+        high = np.maximum.reduceat(x, table.shape_vertex[:-1]) if len(x) else x
+        for a, b in table.pair_shape[table.pair_shape[:, 1] >= 0]:
+            if np.any(low[a] > high[b]) or np.any(low[b] > high[a]):
+                continue
+            both = [x[_range(table.shape_vertex, shape)] for shape in (a, b)]
+            positions = np.asfortranarray(np.concatenate(both))
+            if self._ipctk.has_intersections(self._mesh(int(a), int(b)), positions):
+                return True
+        return self._below_planes(x)
+
+    def _below_planes(self, x: np.ndarray) -> bool:
+        table = self._engine.table
+        for a, b in table.pair_shape[table.pair_shape[:, 1] < 0]:
+            plane = table.plane[-1 - b]
+            vertices = x[table.shape_vertex[a] : table.shape_vertex[a + 1]]
+            if np.min(vertices @ plane[:3]) <= plane[3]:
+                return True
+        return False
+
+
+def _range(starts: np.ndarray, shape: int) -> slice:
+    return slice(int(starts[shape]), int(starts[shape + 1]))
+
+
+def verify_no_intersections(engine: Engine) -> None:
+    """Raise if the engine's surfaces intersect.
+
+    Raises
+    ------
+    SimulationError
+        If they do, which would be an error of the engine.
+    """
+    if engine.test is None:
+        engine.test = IntersectionTest(engine)
+    assert isinstance(engine.test, IntersectionTest)
+    if engine.test():
+        raise SimulationError(
+            "ipctk finds an intersection of surfaces, which the Midas integrator must never leave; "
+            "please report the model."
+        )

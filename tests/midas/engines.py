@@ -1,0 +1,87 @@
+"""Engines of small models, and their potential as a function of the variables."""
+
+from __future__ import annotations
+
+import ctypes
+
+import mujoco
+import numpy as np
+
+from asperity.midas.assembly import assemble as assemble_kernel
+from asperity.midas.contact_terms import measure_candidates
+from asperity.midas.engine import Engine, EngineOptions
+from asperity.midas.joint_terms import joint_coordinates
+from asperity.midas.kinematics import move_vertices, place_links
+from asperity.midas.layouts import CANDIDATES, FRICTION_PAIRS
+from asperity.midas.newton import find_direction, incremental_potential
+from asperity.plant.materials import ContactParameters, resolve_materials
+
+__all__ = ["CANDIDATES", "FRICTION_PAIRS"]
+
+_call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
+OPTIONS = EngineOptions(
+    activation_distance=1e-3,
+    barrier_stiffness=1e7,
+    rigidity=1e8,
+    stiction_tolerance=1e-3,
+    joint_stiction_tolerance=1e-3,
+    tolerance=1e-6,
+    max_iterations=200,
+    friction_solves=3,
+    second_order=False,
+    segments=16,
+    subdivisions=1,
+    hulls=False,
+)
+
+
+def engine_of(xml: str, **options) -> Engine:
+    """An engine at the model's initial state."""
+    model = mujoco.MjModel.from_xml_string(xml)
+    data = mujoco.MjData(model)
+    materials = resolve_materials(model, ContactParameters())
+    engine = Engine(model, data, materials, OPTIONS._replace(**options))
+    engine.set_state(data.qpos, data.qvel)
+    engine.read_inputs()
+    return engine
+
+
+def move_to(engine: Engine, z: np.ndarray) -> None:
+    """Put the iterate at given variables, with its candidates measured."""
+    table, address = engine.table, engine.table.address
+    table.z_now[:] = z
+    place_links(address, table.z_now, table.q_now)
+    move_vertices(address, table.q_now, table.vertex_now)
+    joint_coordinates(address, table.q_now, table.z_now, table.joint, table.joint_now)
+    measure_candidates(address, table.vertex_now)
+
+
+def potential(engine: Engine, z: np.ndarray) -> float:
+    """Incremental potential at given variables [J s²]."""
+    move_to(engine, z)
+    table = engine.table
+    return incremental_potential(table.address, table.q_now, table.vertex_now, table.joint_now)
+
+
+def hessian(engine: Engine) -> np.ndarray:
+    """The assembled Hessian as a full matrix over the variables."""
+    table = engine.table
+    count = len(table.z)
+    lower = np.zeros((count, count))
+    for i in range(count):
+        first, start = table.row_first[i], table.row_start[i]
+        lower[i, first : i + 1] = table.factor[start : start + i + 1 - first]
+    full = lower + np.tril(lower, -1).T
+    return full[np.ix_(table.variable_row, table.variable_row)]
+
+
+def assemble(engine: Engine) -> None:
+    """Fill gradient and Hessian at the iterate."""
+    _call(assemble_kernel.address)(engine.table.address, 0)
+
+
+def newton_direction(engine: Engine) -> np.ndarray:
+    """Solve for the direction; the Hessian is lost."""
+    assert _call(find_direction.address)(engine.table.address, 0) == 0
+    return engine.table.direction.copy()

@@ -1,0 +1,127 @@
+"""Gradient and Hessian of the incremental potential against finite differences; the linear solver."""
+
+from __future__ import annotations
+
+import engines
+import numpy as np
+import pytest
+from engines import engine_of, hessian, move_to, potential
+
+from asperity.midas.step import prepare_step
+
+BOXES = """
+<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+<body pos="0 0 .0487" euler="3 2 20"><freejoint/><geom type="box" size=".06 .04 .045" mass="1"/></body>
+<body pos=".02 .01 .1435" euler="-2 3 50"><freejoint/><geom type="box" size=".05 .04 .045" mass="1"/></body>
+<body pos=".02 .01 .2191"><freejoint/><geom type="sphere" size=".03" mass="1"/></body>
+</worldbody></mujoco>"""
+
+ARM = """
+<mujoco><compiler autolimits="true"/><worldbody><geom type="plane" size="1 1 1"/>
+<body name="base" pos="0 0 .12"><freejoint/><geom type="box" size=".05 .05 .03" mass="2"/>
+ <body pos="0 0 .06"><joint name="shoulder" axis="0 1 .2" stiffness="2" springref="10" damping=".3"
+    frictionloss=".1" armature=".01" range="-1.2 1.2"/><geom type="capsule" fromto="0 0 .02 .2 0 .02" size=".015" mass=".5"/>
+  <body pos=".24 0 .02"><joint name="reach" type="slide" axis="1 0 .3" range="-.05 .05"/>
+    <geom type="sphere" size=".02" mass=".3" pos=".01 0 0"/>
+   <body pos=".05 0 0"><joint type="ball"/><geom type="box" size=".02 .01 .015" pos=".03 0 0" mass=".2"/>
+    <body pos=".06 0 0"><joint name="x" axis="1 0 0"/><joint name="y" axis="0 1 0" pos=".01 0 0"/>
+      <geom type="cylinder" size=".01 .02" pos=".03 0 0" mass=".1"/></body>
+   </body></body></body>
+</body></worldbody>
+<actuator><position joint="shoulder" kp="30" kv="2" forcerange="-3 3"/><motor joint="reach" gear="2"/>
+<velocity joint="x" kv=".5"/></actuator></mujoco>"""
+
+
+def disturbed(xml: str, seed: int, size: float):
+    """An engine within a step, some way from its beginning, and the variables it is at."""
+    engine = engine_of(xml)
+    rng = np.random.default_rng(seed)
+    table, data = engine.table, engine.data
+    data.ctrl[:] = rng.normal(size=engine.model.nu)
+    data.qfrc_applied[:] = rng.normal(size=engine.model.nv)
+    data.xfrc_applied[1:] = rng.normal(size=(engine.model.nbody - 1, 6))
+    engine.read_inputs()
+    engine.table.v[:-1] = 0.1 * rng.normal(size=engine.table.v[:-1].shape)
+    assert prepare_step(table.address, 0.01) == 0
+    return engine, table.z + size * rng.normal(size=table.z.shape), rng
+
+
+def gradient(engine, z):
+    move_to(engine, z)
+    engines.assemble(engine)
+    return engine.table.gradient.copy()
+
+
+@pytest.mark.parametrize(("xml", "size"), [(BOXES, 1e-5), (BOXES, 1e-4), (ARM, 1e-5), (ARM, 1e-3)])
+def test_gradient_is_the_slope_of_the_potential(xml, size):
+    engine, z, rng = disturbed(xml, 1, size)
+    slope = gradient(engine, z)
+    if xml is BOXES:
+        assert engine.table.ints[engines.FRICTION_PAIRS] > 0
+        square = engine.table.candidate_square[: engine.table.ints[engines.CANDIDATES]]
+        assert {0, 1, 2} <= set(engine.table.candidate_kind[: len(square)][square < 1e-6])
+    for _ in range(30):
+        direction = rng.normal(size=z.shape)
+        step = 1e-7
+        ends = [potential(engine, z + s * direction) for s in (-2 * step, -step, step, 2 * step)]
+        expected = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * step)
+        assert slope @ direction == pytest.approx(
+            expected, rel=1e-5, abs=1e-6 * np.linalg.norm(slope)
+        )
+
+
+def test_hessian_of_linear_contact_friction_and_rigid_links_is_exact():
+    """A box on a half-space: the only terms that the Hessian leaves out vanish at a rigid pose."""
+    apart = BOXES.replace('pos=".02 .01 .1', 'pos=".5 .01 .1').replace(
+        'pos=".02 .01 .2', 'pos="1 .01 .2'
+    )
+    engine, _, rng = disturbed(apart, 2, 0.0)
+    z = engine.table.z.copy()
+    z[:3] += (3e-6, -2e-6, 1e-5)
+    gradient(engine, z)
+    matrix = hessian(engine)
+    assert engine.table.ints[engines.FRICTION_PAIRS] > 0
+    for _ in range(10):
+        direction = rng.normal(size=z.shape)
+        step = 1e-8
+        change = gradient(engine, z + step * direction) - gradient(engine, z - step * direction)
+        expected = change / (2 * step)
+        np.testing.assert_allclose(
+            matrix @ direction, expected, atol=1e-5 * np.linalg.norm(expected)
+        )
+
+
+@pytest.mark.parametrize("xml", [BOXES, ARM])
+@pytest.mark.parametrize("size", [0.0, 1e-4])
+def test_hessian_is_positive_definite_and_the_direction_solves_its_system(xml, size):
+    engine, z, _ = disturbed(xml, 3, size)
+    slope = gradient(engine, z)
+    matrix = hessian(engine)
+    assert np.linalg.eigvalsh(matrix).min() > 0
+    direction = engines.newton_direction(engine)
+    residual = matrix @ direction + slope
+    assert np.linalg.norm(residual) < 1e-12 * np.linalg.norm(matrix) * np.linalg.norm(direction)
+
+
+def test_constrained_hessian_is_exact_for_hinges_at_a_rigid_pose():
+    """Hinges and ball joints are linear, so the reduced Hessian misses nothing either."""
+    chain = """
+    <mujoco><option gravity="0 0 0"/><worldbody>
+    <body pos="0 0 1"><joint axis="0 1 .2" damping=".3" armature=".01"/>
+      <geom type="capsule" fromto="0 0 .02 .2 0 .02" size=".015" mass=".5"/>
+     <body pos=".24 0 .02"><joint type="ball"/><geom type="box" size=".02 .01 .015" pos=".03 0 0" mass=".2"/>
+      <body pos=".06 0 0"><joint axis="1 0 0"/><joint axis="0 1 0" pos=".01 0 0"/>
+      <geom type="cylinder" size=".01 .02" pos=".03 0 0" mass=".1"/></body></body></body></worldbody></mujoco>"""
+    engine = engine_of(chain)
+    assert prepare_step(engine.table.address, 0.01) == 0
+    rng = np.random.default_rng(0)
+    z = engine.table.z.copy()
+    gradient(engine, z)
+    matrix = hessian(engine)
+    for _ in range(10):
+        direction = rng.normal(size=z.shape)
+        step = 1e-7
+        change = gradient(engine, z + step * direction) - gradient(engine, z - step * direction)
+        np.testing.assert_allclose(
+            matrix @ direction, change / (2 * step), atol=1e-6 * np.abs(matrix).max()
+        )
