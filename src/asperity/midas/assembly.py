@@ -9,7 +9,7 @@ from asperity.midas.contact_terms import add_contact_terms
 from asperity.midas.friction_terms import add_friction_terms
 from asperity.midas.joint_terms import add_motor_terms, joint_gradients, joint_slopes
 from asperity.midas.kinematics import link_jacobians, reduce_gradient
-from asperity.midas.layouts import FREE, MIDAS, SLOTS
+from asperity.midas.layouts import FREE, LINEAR, MIDAS, SLIDE, SLOTS
 from asperity.midas.link_terms import add_link_terms
 
 __all__ = ["assemble"]
@@ -112,9 +112,62 @@ def _add_joint(engine, joint, slope, curvature):
             _add(engine, i, row[variable[start + d]], curvature * by_z[c] * by_z[d])
 
 
+@compiled
+def _add_slides(engine, z):
+    """Add second derivatives of the links that slides on turning links carry.
+
+    A slide's child has Q = (T + s e d) Q_parent in its first row, so that the gradient g of that
+    row, over all that the child carries, adds g · (d ∂Q_parent/∂z) between s and z.
+    """
+    kind = _midas(engine, "link_kind")
+    parent = _midas(engine, "link_parent")
+    first = _midas(engine, "link_variable")
+    transfer = _midas(engine, "transfer")
+    direction = _midas(engine, "slide_direction")
+    gradient = _midas(engine, "link_gradient")
+    carried = _midas(engine, "carried_gradient")
+    chain = _midas(engine, "chain_start")
+    variable = _midas(engine, "chain_variable")
+    jacobian = _midas(engine, "jacobian")
+    row = _midas(engine, "variable_row")
+    count = kind.size
+    for link in range(count):
+        for i in range(4):
+            for k in range(3):
+                carried[link, i, k] = gradient[link, i, k]
+    for back in range(count):
+        link = count - 1 - back
+        p = parent[link]
+        if p == count:
+            continue
+        for k in range(3):
+            for j in range(4):
+                for i in range(4):
+                    carried[p, j, k] += transfer[link, i, j] * carried[link, i, k]
+            if kind[link] == SLIDE:
+                for j in range(3):
+                    carried[p, 1 + j, k] += (
+                        z[first[link]] * direction[link, j] * carried[link, 0, k]
+                    )
+        if kind[link] != SLIDE:
+            continue
+        for c in range(chain[p], chain[p + 1]):
+            value = 0.0
+            for j in range(3):
+                for k in range(3):
+                    by_z = jacobian[c, 1 + j, k]
+                    if kind[p] == FREE:
+                        by_z = 1.0 if c - chain[p] == 3 * (1 + j) + k else 0.0
+                    value += direction[link, j] * carried[link, 0, k] * by_z
+            _add(engine, row[first[link]], row[variable[c]], value)
+
+
 @entry_point(types.int64(types.int64, types.int64))
-def assemble(engine, _unused):
-    """Fill gradient and Hessian at the iterate, for candidates measured there."""
+def assemble(engine, curved):
+    """Fill gradient and Hessian at the iterate, for candidates measured there.
+
+    With ``curved`` the Hessian has the second derivatives of slides, which may make it indefinite.
+    """
     z = _midas(engine, "z_now")
     q = _midas(engine, "q_now")
     x = _midas(engine, "vertex_now")
@@ -142,6 +195,8 @@ def assemble(engine, _unused):
         _add_link(engine, link, product)
     for slot in range(ints[SLOTS]):
         _add_slot(engine, slot, product)
+    if curved == 1 and ints[LINEAR] == 0:
+        _add_slides(engine, z)
     joint_gradients(engine, q)
     for joint in range(angle.size):
         _, slope, curvature = joint_slopes(engine, joint, angle[joint])

@@ -136,6 +136,7 @@ MIDAS = Layout(
     wrench="f8[:,:]",  # applied force at the centre of mass and torque, shape (n, 6)
     force="f8[:,:,:]",  # what it is on Q, shape (n, 4, 3)
     link_gradient="f8[:,:,:]",  # shape (n, 4, 3)
+    carried_gradient="f8[:,:,:]",  # with that of all links that a link carries
     gradient="f8[:]",
     direction="f8[:]",
     # Hinges and slides, j of them; coordinates are relative to the reference pose.

@@ -45,7 +45,7 @@ _LARGEST = 1.7976931348623157e308
 _LARGEST_TURN = 1.0
 _HALVINGS = 60
 # Relative round-off of an energy, in which growth says nothing.
-_ROUNDING = 1e-14
+_ROUNDING = 1e-13
 
 
 @compiled
@@ -160,7 +160,7 @@ def _safe_share(engine):
     p = _midas(engine, "vertex_move")
     share = 1.0
     cut = False
-    for _ in range(_HALVINGS):
+    for attempt in range(_HALVINGS):
         time = _time_to_limits(engine)
         turn = _largest_turn(engine)
         if turn * time > _LARGEST_TURN:
@@ -170,7 +170,8 @@ def _safe_share(engine):
         time = _time_to_collision(engine, min(time, boxed))
         if time == 1.0:
             return share, cut
-        share *= time
+        # Where paths bend, an end on a bound may be a little beyond it when looked at again.
+        share *= time if attempt == 0 else 0.9 * time
         if not share > 0.0:
             return 0.0, cut
         _try(engine, share)
@@ -310,9 +311,11 @@ def minimize(engine, _unused):
     _remember_squares(engine)
     energy = incremental_potential(engine, q, x, angle)
     while True:
-        call_pp_status(_midas(engine, "assemble"), engine, 0)
+        call_pp_status(_midas(engine, "assemble"), engine, 1)
         if call_pp_status(_midas(engine, "find_direction"), engine, 0) != 0:
-            return NON_FINITE
+            call_pp_status(_midas(engine, "assemble"), engine, 0)
+            if call_pp_status(_midas(engine, "find_direction"), engine, 0) != 0:
+                return NON_FINITE
         _try(engine, 1.0)
         size = _largest_move(engine)
         if not size <= _LARGEST:

@@ -102,6 +102,13 @@ def read_shapes(
     geoms = np.array([geom for _, geom in solid], dtype=np.int64)
     owners = np.array([link for link, _ in solid], dtype=np.int64)
     pairs, friction = _pairs(model, geoms, owners, planes, world, materials)
+    # Shapes that nothing can touch are of no further use.
+    used = np.unique(np.concatenate([pairs[:, 0], pairs[pairs[:, 1] >= 0, 1]]))
+    number = np.full(len(geoms), -1, np.int64)
+    number[used] = np.arange(len(used))
+    pairs[:, 0] = number[pairs[:, 0]]
+    pairs[:, 1] = np.where(pairs[:, 1] >= 0, number[pairs[:, 1]], pairs[:, 1])
+    geoms, owners, surfaces = geoms[used], owners[used], [surfaces[i] for i in used]
     return Shapes(
         geom=geoms,
         link=owners,
@@ -141,7 +148,10 @@ def _pairs(
         (min(int(a), int(b)), max(int(a), int(b))): i
         for i, (a, b) in enumerate(zip(model.pair_geom1, model.pair_geom2, strict=True))
     }
-    pairs, friction = [], []
+    pairs: list[tuple[int, int]] = []
+    friction: list[float] = []
+    if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT:
+        geoms = geoms[:0]
     for i in range(len(geoms)):
         if owners[i] == world:
             continue

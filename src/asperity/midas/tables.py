@@ -128,6 +128,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link]) -> dict[str, Any]:
         "wrench": np.zeros((count, 6)),
         "force": np.zeros((count, 4, 3)),
         "link_gradient": np.zeros((count, 4, 3)),
+        "carried_gradient": np.zeros((count, 4, 3)),
         "link_block": np.zeros((count, 12, 12)),
         "qpos": np.full(model.nq, np.nan),
         "qvel": np.full(model.nv, np.nan),

@@ -1,0 +1,239 @@
+"""Joints: motion against ODE solutions, exactness, limits, springs, dampers and motors."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import asperity as asp
+
+ROD = '<geom type="capsule" fromto="0 0 0 .5 0 0" size=".02" mass="1"/>'
+MECHANISMS = {
+    "double pendulum": f'<body pos="0 0 1"><joint axis="0 1 0"/>{ROD}<body pos=".5 0 0">'
+    f'<joint axis="0 1 0"/>{ROD}</body></body>',
+    "slide on a turning arm": f'<body pos="0 0 1"><joint axis="0 .2 1"/>{ROD}<body pos=".1 0 .1">'
+    '<joint type="slide" axis="1 0 .1"/><geom type="sphere" size=".02" mass="1"/></body></body>',
+    "ball and universal joint": f'<body pos="0 0 1"><joint type="ball"/>{ROD}<body pos=".5 0 0">'
+    f'<joint axis="0 1 0"/><joint axis="1 0 0"/>{ROD.replace(".5 0 0", ".5 .1 0")}</body></body>',
+    "planar joint": f'<body pos="0 0 1"><joint type="slide" axis="1 0 0"/><joint type="slide" '
+    f'axis="0 1 0"/><joint axis="0 0 1"/>{ROD}</body>',
+    "arm on a free base": '<body pos="0 0 1"><freejoint/><geom type="box" size=".1 .1 .1" mass="3"/>'
+    f'<body pos="0 0 .2"><joint axis="0 1 0" ref="20"/>{ROD}<body pos=".6 0 0"><joint type="slide" '
+    'axis="0 0 1"/><geom type="sphere" size=".03" mass=".5"/></body></body></body>',
+}
+
+
+def scene(bodies: str, more: str = "", option: str = "") -> str:
+    return (
+        f'<mujoco><compiler autolimits="true"/><option {option}><flag contact="disable"/></option>'
+        f"<worldbody>{bodies}</worldbody>{more}</mujoco>"
+    )
+
+
+def midas(xml: str, **options) -> asp.Simulator:
+    return asp.Simulator(xml, integrator=asp.Midas(**options))
+
+
+def reference(xml: str, qvel: np.ndarray, time: float) -> np.ndarray:
+    """The end of MuJoCo's own motion, with fourth-order Runge–Kutta steps of 0.1 ms."""
+    model = mujoco.MjModel.from_xml_string(xml)
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    model.opt.timestep = 1e-4
+    data = mujoco.MjData(model)
+    data.qvel[:] = qvel
+    mujoco.mj_step(model, data, nstep=round(time / 1e-4))
+    return data.qpos
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize(
+    ("scheme", "order", "largest"), [("implicit-euler", 1, 0.1), ("bdf2", 2, 0.01)]
+)
+def test_mechanisms_converge_to_the_exact_motion(name, scheme, order, largest):
+    xml = scene(MECHANISMS[name])
+    qvel = np.cos(np.arange(mujoco.MjModel.from_xml_string(xml).nv))
+    times = (0.1, 0.2, 0.3)
+    exact = [reference(xml, qvel, time) for time in times]
+    errors = []
+    for step in (0.01, 0.005, 0.0025):
+        sim = midas(xml, time_step=step, scheme=scheme, tolerance=1e-8)
+        sim.data.qvel[:] = qvel
+        errors.append(0.0)
+        for time, qpos in zip(times, exact, strict=True):
+            assert sim.advance_to(time).success
+            errors[-1] += np.abs(sim.data.qpos - qpos).max()
+    assert errors[0] < largest
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    np.testing.assert_allclose(orders, order, atol=0.3)
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+def test_pendulum_swings_as_its_differential_equation_says():
+    xml = scene(f'<body pos="0 0 1"><joint axis="0 1 0"/>{ROD}</body>')
+    sim = midas(xml, time_step=1e-3, scheme="bdf2", tolerance=1e-8)
+    model = sim.model
+    arm = model.body_ipos[1, 0]
+    inertia = model.body_inertia[1].max() + arm**2
+    solution = solve_ivp(
+        lambda t, y: [y[1], 9.81 * arm / inertia * np.cos(y[0])],
+        (0, 3),
+        [0, 0],
+        rtol=1e-10,
+        atol=1e-12,
+        t_eval=np.arange(0, 3.01, 0.5),
+    )
+    for time, angle in zip(solution.t, solution.y[0], strict=True):
+        assert sim.advance_to(time).success
+        assert sim.data.qpos[0] == pytest.approx(angle, abs=2e-3)
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_joints_do_not_drift(name):
+    """Both bodies of a joint see its anchor at one place; MuJoCo's poses see all links where they are."""
+    sim = midas(scene(MECHANISMS[name]), time_step=0.01)
+    sim.data.qvel[:] = 5 * np.sin(1 + np.arange(sim.model.nv))
+    engine = sim.world.engine
+    for _ in range(200):
+        assert sim.step().success
+        for index, link in enumerate(engine.links.links):
+            if link.kind == 0:
+                continue
+            q = engine.table.q
+            parent = link.parent if link.parent >= 0 else len(engine.links.links)
+            above = engine.links.links[link.parent].centre if link.parent >= 0 else np.zeros(3)
+            here = q[index, 0] + (link.anchor - link.centre) @ q[index, 1:]
+            there = q[parent, 0] + (link.offset + link.turn @ link.anchor - above) @ q[parent, 1:]
+            gap = here - there
+            if link.kind == 3:
+                axis = (link.turn @ link.axis) @ q[parent, 1:]
+                gap = gap - (gap @ axis) / (axis @ axis) * axis
+            elif link.kind == 2:
+                turned = link.axis @ q[index, 1:] - (link.turn @ link.axis) @ q[parent, 1:]
+                assert np.abs(turned).max() < 1e-10
+            assert np.abs(gap).max() < 1e-10
+
+
+LIMITED = '<body pos="0 0 1"><joint name="j" axis="0 1 0" range="-30 60" {more}/>' + ROD + "</body>"
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+@pytest.mark.parametrize("speed", [0.0, 10.0, -300.0, 3000.0])
+def test_limits_are_never_passed(speed):
+    sim = midas(scene(LIMITED.format(more="")))
+    low, high = sim.model.jnt_range[0]
+    sim.data.qvel[0] = speed
+    for _ in range(200):
+        assert sim.step().success
+        assert low < sim.data.qpos[0] < high
+    # The rod falls on its upper limit and rests there, a hair away, carried by it.
+    assert high - sim.data.qpos[0] < 0.01
+    assert abs(sim.data.qvel[0]) < 1e-6
+    arm = sim.model.body_ipos[1, 0] * np.cos(sim.data.qpos[0])
+    assert sim.data.qfrc_constraint[0] == pytest.approx(-9.81 * arm, rel=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+def test_a_strong_motor_does_not_break_a_limit():
+    more = '<actuator><motor joint="j" gear="1e4"/></actuator>'
+    sim = midas(scene(LIMITED.format(more=""), more))
+    low, high = sim.model.jnt_range[0]
+    for torque in (1.0, -1.0, 1.0):
+        sim.data.ctrl[0] = torque
+        for _ in range(50):
+            assert sim.step().success
+            assert low < sim.data.qpos[0] < high
+        assert sim.data.qfrc_actuator[0] == pytest.approx(1e4 * torque)
+
+
+def test_states_beyond_a_limit_are_refused_and_states_at_it_are_not():
+    sim = midas(scene(LIMITED.format(more="")).replace('range="-30 60"', 'range="0 60"'))
+    assert sim.step().success
+    sim.data.qpos[0] = -0.1
+    with pytest.raises(asp.ModelError, match=r"'j' is at -0.1, outside its range 0 to 1.04"):
+        sim.step()
+
+
+DRIVEN = '<body><joint name="j" type="{kind}" axis="0 0 1" {joint}/><geom type="box" size=".1 .1 .1" mass="2"/></body>'
+
+
+def steady(joint: str, more: str, kind: str = "slide", ctrl: float = 0.0, time: float = 3.0):
+    sim = midas(scene(DRIVEN.format(kind=kind, joint=joint), more))
+    if sim.model.nu:
+        sim.data.ctrl[0] = ctrl
+    assert sim.advance_to(time).success
+    return sim
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+def test_springs_dampers_and_servos_settle_where_their_forces_balance():
+    weight = 2 * 9.81
+    sim = steady('stiffness="500" damping="40" springref=".1"', "")
+    assert sim.data.qpos[0] == pytest.approx(0.1 - weight / 500, abs=1e-6)
+    sim = steady("", '<actuator><position joint="j" kp="1000" kv="100"/></actuator>', ctrl=0.2)
+    assert sim.data.qpos[0] == pytest.approx(0.2 - weight / 1000, abs=1e-6)
+    assert sim.data.actuator_force[0] == pytest.approx(weight, rel=1e-4)
+    sim = steady("", '<actuator><velocity joint="j" kv="1000"/></actuator>', ctrl=0.2)
+    assert sim.data.qvel[0] == pytest.approx(0.2 - weight / 1000, rel=1e-5)
+    sim = steady('damping="10"', "", time=5.0)
+    assert sim.data.qvel[0] == pytest.approx(-weight / 10, rel=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+def test_effort_limits_bound_a_servo():
+    more = '<actuator><position joint="j" kp="1e4" forcerange="-25 25"/></actuator>'
+    sim = midas(scene(DRIVEN.format(kind="slide", joint=""), more))
+    sim.data.ctrl[0] = 10.0
+    sim.advance_to(0.5)
+    assert sim.data.actuator_force[0] == pytest.approx(25.0)
+    assert sim.data.qacc[0] == pytest.approx(25 / 2 - 9.81, rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+def test_armature_and_applied_forces():
+    xml = scene(DRIVEN.format(kind="hinge", joint='armature=".5"'), option='gravity="0 0 0"')
+    sim = midas(xml)
+    inertia = sim.model.body_inertia[1, 2]
+    sim.data.qfrc_applied[0] = 0.3
+    sim.step()
+    assert sim.data.qvel[0] == pytest.approx(0.01 * 0.3 / (0.5 + inertia), rel=1e-6)
+    sim.data.qfrc_applied[0] = 0.0
+    sim.data.xfrc_applied[1] = (0, 0, 0, 0.7, 0, 0.3)
+    sim.step()
+    assert sim.data.qvel[0] == pytest.approx(0.02 * 0.3 / (0.5 + inertia), rel=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+def test_dry_friction_holds_up_to_its_bound():
+    for ctrl, slides in ((0.99, False), (1.01, True)):
+        xml = scene(
+            DRIVEN.format(kind="hinge", joint='frictionloss="2"'),
+            '<actuator><motor joint="j" gear="2"/></actuator>',
+            'gravity="0 0 0"',
+        )
+        sim = midas(xml)
+        sim.data.ctrl[0] = ctrl
+        assert sim.advance_to(5.0).success
+        assert (sim.data.qvel[0] > 1e-3) == slides
+
+
+def test_pairs_of_joined_bodies_do_not_touch_but_grandchildren_do():
+    ball = '<geom name="{0}" type="sphere" size=".1"/>'
+    xml = f"""<mujoco><worldbody><body>{ball.format("a")}<freejoint/>
+      <body pos=".15 0 0"><joint axis="0 0 1"/>{ball.format("b")}
+       <body pos=".15 0 0"><joint axis="0 0 1"/>{ball.format("c")}</body></body></body>
+      <body pos="0 0 1">{ball.format("d")}<freejoint/></body></worldbody>
+      <contact><exclude body1="body0" body2="body3"/></contact></mujoco>"""
+    xml = xml.replace("<body>", '<body name="body0">', 1).replace(
+        '<body pos="0 0 1">', '<body name="body3" pos="0 0 1">'
+    )
+    sim = midas(xml)
+    engine = sim.world.engine
+    names = {
+        tuple(sorted(sim.model.geom(g).name for g in engine.pair_geoms(p)))
+        for p in range(len(engine.table.pair_shape))
+    }
+    assert names == {("a", "c"), ("b", "d"), ("c", "d")}
