@@ -5,7 +5,7 @@ from __future__ import annotations
 from numba import types
 
 from asperity.compiled import compiled, entry_point
-from asperity.midas.contact_terms import add_contact_terms
+from asperity.midas.contact_terms import add_contact_terms, expand
 from asperity.midas.friction_terms import add_friction_terms
 from asperity.midas.joint_terms import add_motor_terms, joint_gradients, joint_slopes
 from asperity.midas.kinematics import link_jacobians, reduce_gradient
@@ -70,7 +70,9 @@ def _add_link(engine, link, product):
     variable = _midas(engine, "chain_variable")
     row = _midas(engine, "variable_row")
     start = _midas(engine, "chain_start")[link]
-    _times_jacobian(engine, _midas(engine, "link_block")[link], link, product)
+    block = _midas(engine, "link_block")[link]
+    expand(_midas(engine, "link_sums")[link], block)
+    _times_jacobian(engine, block, link, product)
     for c in range(_columns(engine, link)):
         i = row[variable[start + c]]
         for d in range(c + 1):
@@ -85,7 +87,12 @@ def _add_slot(engine, slot, product):
     chain = _midas(engine, "chain_start")
     a = _midas(engine, "slot_link")[slot, 0]
     b = _midas(engine, "slot_link")[slot, 1]
-    _times_jacobian(engine, _midas(engine, "slot_block")[slot], b, product)
+    block = _midas(engine, "slot_block")
+    for i in range(12):
+        for j in range(12):
+            block[i, j] = 0.0
+    expand(_midas(engine, "slot_sums")[slot], block)
+    _times_jacobian(engine, block, b, product)
     for c in range(_columns(engine, a)):
         i = row[variable[chain[a] + c]]
         for d in range(_columns(engine, b)):
@@ -175,15 +182,20 @@ def assemble(engine, curved):
     ints = _midas(engine, "ints")
     gradient = _midas(engine, "gradient")
     values = _midas(engine, "factor")
-    slots = _midas(engine, "slot_block")
+    link_sums = _midas(engine, "link_sums")
+    slot_sums = _midas(engine, "slot_sums")
     product = _midas(engine, "product")
     row_start = _midas(engine, "row_start")
     link_jacobians(engine, z, q)
     add_link_terms(engine, q)
+    for link in range(link_sums.shape[0]):
+        for i in range(6):
+            for j in range(16):
+                link_sums[link, i, j] = 0.0
     for slot in range(ints[SLOTS]):
-        for i in range(12):
-            for j in range(12):
-                slots[slot, i, j] = 0.0
+        for i in range(6):
+            for j in range(16):
+                slot_sums[slot, i, j] = 0.0
     add_contact_terms(engine, x)
     add_friction_terms(engine, q)
     for i in range(gradient.size):

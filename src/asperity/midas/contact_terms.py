@@ -96,22 +96,41 @@ def contact_sides(engine, kind, vertex, coefficient, weight):
 
 
 @compiled
-def add_outer(block, ya, yb, h00, h01, h02, h11, h12, h22):
-    """Add (y_a y_bᵀ) ⊗ H for a symmetric 3 × 3 matrix H to a 12 × 12 block."""
+def add_outer(sums, ya, yb, h00, h01, h02, h11, h12, h22):
+    """Add (y_a y_bᵀ) ⊗ H for a symmetric 3 × 3 matrix H to sums of shape (6, 16).
+
+    One row for every entry of H, so that the innermost loop runs over contiguous numbers;
+    `expand` makes a 12 × 12 block of them.
+    """
     for i in range(4):
         for j in range(4):
-            s = ya[i] * yb[j]
+            y = ya[i] * yb[j]
+            k = 4 * i + j
+            sums[0, k] += h00 * y
+            sums[1, k] += h01 * y
+            sums[2, k] += h02 * y
+            sums[3, k] += h11 * y
+            sums[4, k] += h12 * y
+            sums[5, k] += h22 * y
+
+
+@compiled
+def expand(sums, block):
+    """Add what `add_outer` has summed to a 12 × 12 block."""
+    for i in range(4):
+        for j in range(4):
+            k = 4 * i + j
             r = 3 * i
             c = 3 * j
-            block[r, c] += s * h00
-            block[r, c + 1] += s * h01
-            block[r, c + 2] += s * h02
-            block[r + 1, c] += s * h01
-            block[r + 1, c + 1] += s * h11
-            block[r + 1, c + 2] += s * h12
-            block[r + 2, c] += s * h02
-            block[r + 2, c + 1] += s * h12
-            block[r + 2, c + 2] += s * h22
+            block[r, c] += sums[0, k]
+            block[r, c + 1] += sums[1, k]
+            block[r, c + 2] += sums[2, k]
+            block[r + 1, c] += sums[1, k]
+            block[r + 1, c + 1] += sums[3, k]
+            block[r + 1, c + 2] += sums[4, k]
+            block[r + 2, c] += sums[2, k]
+            block[r + 2, c + 1] += sums[4, k]
+            block[r + 2, c + 2] += sums[5, k]
 
 
 @compiled
@@ -150,8 +169,8 @@ def add_contact_terms(engine, x):
     block_slot = _midas(engine, "block_slot")
     owner = _midas(engine, "vertex_link")
     gradient = _midas(engine, "link_gradient")
-    block = _midas(engine, "link_block")
-    slot_block = _midas(engine, "slot_block")
+    sums = _midas(engine, "link_sums")
+    slot_sums = _midas(engine, "slot_sums")
     y = _midas(engine, "side_weight")
     reals = _midas(engine, "reals")
     activation = reals[ACTIVATION]
@@ -190,9 +209,9 @@ def add_contact_terms(engine, x):
                 gradient[link, j, 0] += slope * y[side, j] * n0
                 gradient[link, j, 1] += slope * y[side, j] * n1
                 gradient[link, j, 2] += slope * y[side, j] * n2
-            add_outer(block[link], y[side], y[side], h00, h01, h02, h11, h12, h22)
+            add_outer(sums[link], y[side], y[side], h00, h01, h02, h11, h12, h22)
         if a < links and b < links:
-            target = slot_block[block_slot[pair_block[pair[i]]]]
+            target = slot_sums[block_slot[pair_block[pair[i]]]]
             one = 0 if a < b else 1
             add_outer(target, y[one], y[1 - one], h00, h01, h02, h11, h12, h22)
     return active

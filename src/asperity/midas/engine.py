@@ -168,7 +168,7 @@ class Engine:
 
     def _set_slots(self, size: int) -> None:
         self.table.slot_link = np.zeros((size, 2), np.int64)
-        self.table.slot_block = np.zeros((size, 12, 12))
+        self.table.slot_sums = np.zeros((size, 6, 16))
 
     def _set_factor(self, size: int) -> None:
         self.table.factor = np.zeros(size)

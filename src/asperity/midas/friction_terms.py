@@ -163,8 +163,8 @@ def add_friction_terms(engine, q):
     pair_block = _midas(engine, "pair_block")
     block_slot = _midas(engine, "block_slot")
     gradient = _midas(engine, "link_gradient")
-    block = _midas(engine, "link_block")
-    slot_block = _midas(engine, "slot_block")
+    sums = _midas(engine, "link_sums")
+    slot_sums = _midas(engine, "slot_sums")
     u = _midas(engine, "slip")
     reals = _midas(engine, "reals")
     h = reals[STEP]
@@ -193,10 +193,10 @@ def add_friction_terms(engine, q):
             for j in range(4):
                 for k in range(3):
                     gradient[body, j, k] += s * per_slip * y[j] * (u[0] * p[k] + u[1] * o[k])
-            add_outer(block[body], y, y, h00, h01, h02, h11, h12, h22)
+            add_outer(sums[body], y, y, h00, h01, h02, h11, h12, h22)
         a = link[i, 0]
         b = link[i, 1]
         if a < links and b < links:
-            target = slot_block[block_slot[pair_block[pair[i]]]]
+            target = slot_sums[block_slot[pair_block[pair[i]]]]
             one = 0 if a < b else 1
             add_outer(target, weight[i, one], weight[i, 1 - one], h00, h01, h02, h11, h12, h22)

@@ -214,8 +214,10 @@ MIDAS = Layout(
     friction_force="f8[:]",  # μ λ [N]
     # Hessian: blocks of links and of pairs of links, then the reduced one in envelope form.
     link_block="f8[:,:,:]",  # shape (n, 12, 12)
+    link_sums="f8[:,:,:]",  # those of contacts and friction, as `add_outer` sums them
     slot_link="i8[:,:]",
-    slot_block="f8[:,:,:]",
+    slot_sums="f8[:,:,:]",
+    slot_block="f8[:,:]",
     product="f8[:,:]",
     tree_order="i8[:]",
     tree_place="i8[:]",

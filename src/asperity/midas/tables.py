@@ -130,6 +130,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link]) -> dict[str, Any]:
         "link_gradient": np.zeros((count, 4, 3)),
         "carried_gradient": np.zeros((count, 4, 3)),
         "link_block": np.zeros((count, 12, 12)),
+        "link_sums": np.zeros((count, 6, 16)),
+        "slot_block": np.zeros((12, 12)),
         "qpos": np.full(model.nq, np.nan),
         "qvel": np.full(model.nv, np.nan),
         "qvel_before": np.zeros(model.nv),
