@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from asperity.compiled import Kernel
 from asperity.errors import ModelError
-from asperity.integrators.layout import LAST_STEP
 from asperity.integrators.base import Integrator
+from asperity.integrators.layout import LAST_STEP
 from asperity.integrators.stepping import advance_fixed
 from asperity.integrators.world import CONVEX_KERNELS, World
 from asperity.midas.clearance import check_clearance
