@@ -196,6 +196,19 @@ def test_quasi_newton_keeps_its_jacobian() -> None:
     assert counts["quasi"].factorizations < 0.1 * counts["full"].factorizations
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_a_restored_state_continues_identically(name: str) -> None:
+    """No Jacobian of an earlier trajectory is left."""
+    make, _ = METHODS[name]
+    _, sim = run(TUMBLE, make(time_step=5e-3), 0.05, SPINNING)
+    qpos, qvel = sim.data.qpos.copy(), sim.data.qvel.copy()
+    assert sim.advance_to(0.1).success
+    first = sim.data.qpos.copy()
+    sim.data.qpos[:], sim.data.qvel[:], sim.data.time = qpos, qvel, 0.05
+    assert sim.advance_to(0.1).success
+    np.testing.assert_array_equal(sim.data.qpos, first)
+
+
 def test_failure_is_a_status() -> None:
     """A control that is finite and far too large."""
     text = (

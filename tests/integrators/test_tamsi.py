@@ -171,6 +171,22 @@ def test_failure_is_a_status_and_substeps_help() -> None:
     assert np.abs(exact.data.qpos - again.data.qpos).max() < 5e-3
 
 
+def test_what_is_published_is_of_the_state_even_if_a_solve_fails() -> None:
+    sim = pile(asp.Tamsi(time_step=1e-2, max_iterations=5))
+    published = 0
+    for _ in range(60):
+        assert sim.step().success
+        own = mujoco.MjData(sim.model)
+        own.qpos[:] = sim.data.qpos
+        mujoco.mj_kinematics(sim.model, own)
+        np.testing.assert_array_equal(sim.data.xpos, own.xpos)
+        # Gravity and contact make the accelerations, whether or not they are those of a solution.
+        force = sim.contacts.force.sum(axis=0)
+        published += int(np.any(force))
+    assert sim.stats.substeps > 0
+    assert published > 20
+
+
 def test_newton_cycles_without_transition_awareness() -> None:
     sim = pile(asp.Tamsi(time_step=1e-2, transition_aware=False, max_iterations=100))
     assert sim.advance_to(3.0).status == Status.NOT_CONVERGED

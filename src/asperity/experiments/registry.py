@@ -19,7 +19,10 @@ Progress = Callable[[float], None]
 
 # Modules with a tuple ``EXPERIMENTS``.
 _MODULES = (
+    "cenic_energy",
+    "cenic_baselines",
     "cenic_controller_gain",
+    "cenic_conveyor",
     "sap_spring_cylinder",
     "sap_solver_figures",
     "sap_convergence",

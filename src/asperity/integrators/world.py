@@ -12,12 +12,13 @@ from asperity.convex.graph import build_graph
 from asperity.convex.line_search import line_search
 from asperity.convex.newton import install_solver, solve_problem
 from asperity.convex.problem import grow_contacts, grow_factor, grow_rows, new_problem
-from asperity.integrators.classical.layout import grow_classical
+from asperity.integrators.classical.layout import FACTOR_STEP, HAS_JACOBIAN, grow_classical
 from asperity.integrators.layout import (
     CONTACTS_FULL,
     COUPLING_FULL,
     FACTORS_VALID,
     GRAPH_STATE,
+    HISTORY,
     ROWS_FULL,
     WORLD,
 )
@@ -131,6 +132,13 @@ class World:
                 self._scratch, self.contact_capacity, self.row_capacity
             )
             self.table.work = self.work.table.address
+
+    def forget_history(self) -> None:
+        """Let what follows depend on the current state alone."""
+        self.table.ints[HISTORY] = 0
+        if self.classical is not None:
+            self.classical.ints[HAS_JACOBIAN] = 0
+            self.classical.reals[FACTOR_STEP] = 0.0
 
     def grow(self, code: int) -> bool:
         """Enlarge what a method found too small; False if ``code`` is about something else."""

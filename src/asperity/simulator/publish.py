@@ -22,7 +22,7 @@ from asperity.convex.potentials.contacts import evaluate_contacts
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import PROBLEM
 from asperity.integrators.icf import velocities_at
-from asperity.integrators.layout import FORCES_AT_HAND, OK, WORLD
+from asperity.integrators.layout import FORCES_AT_HAND, NOT_CONVERGED, OK, WORLD
 from asperity.integrators.world import World
 from asperity.plant.layouts import PLANT, STATE
 from asperity.plant.trees import force_from_solver, velocity_from_solver
@@ -51,7 +51,8 @@ def solve_forces(world, step, acceleration, constraint_force):
     problem = _world(world, "problem")
     state = _world(world, "current")
     code = call_method(_world(world, "solve_step"), world, state, 0, step)
-    if code != OK:
+    # Forces of the last iterate are better than those of an earlier state.
+    if code not in (OK, NOT_CONVERGED):
         return code
     velocity = _problem(problem, "velocity")
     rows = _state(state, "rows")

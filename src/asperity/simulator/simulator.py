@@ -25,7 +25,6 @@ from asperity.integrators import Cenic, Integrator
 from asperity.integrators import layout as codes
 from asperity.integrators.layout import (
     GRAPH_STATE,
-    HISTORY,
     LAST_STEP,
     NEXT_STEP,
     RECORDS,
@@ -305,7 +304,7 @@ class Simulator:
         before = self.stats
         self.world.problem.residuals[WORST_RESIDUAL] = 0.0
         # What follows depends on the state alone, so that a restored one continues identically.
-        self.world.table.ints[HISTORY] = 0
+        self.world.forget_history()
         self._sync()
         self.coupling.check()
         self.coupling.invalidate()

@@ -1,0 +1,87 @@
+"""Figures of the CENIC paper."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from asperity.experiments.cenic_baselines import cost_of
+from asperity.experiments.cenic_conveyor import (
+    FORCE,
+    GRAVITY,
+    MASS,
+    STATIC_FRICTION,
+    STICTION_TOLERANCE,
+    ride,
+)
+from asperity.experiments.cenic_energy import DURATION, energy_error, fixed_steps
+from asperity.integrators import Cenic, RungeKutta3
+from asperity.scenes.cenic_clutter import KINDS, OBJECTS, cenic_clutter
+from asperity.simulator import Simulator
+
+WEIGHT = MASS * GRAVITY
+
+
+def test_energy_of_the_bouncing_ball_is_that_of_the_start() -> None:
+    """A third-order method conserves it, so the account of the energies is right."""
+    assert energy_error(RungeKutta3(time_step=1e-4), 2.0) < 5e-6
+
+
+def test_step_doubling_loses_energy_in_proportion_to_the_step() -> None:
+    steps = np.array([2e-4, 1e-4, 5e-5])
+    errors = [energy_error(fixed_steps("step-doubling", h), 2.0) for h in steps]
+    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(1.0, abs=0.15)
+
+
+def test_trapezoid_conserves_what_step_doubling_loses() -> None:
+    assert DURATION == 10.0
+    trapezoid = energy_error(fixed_steps("trapezoid", 1e-3), 2.0)
+    doubling = energy_error(fixed_steps("step-doubling", 1e-3), 2.0)
+    assert trapezoid < 0.02 * doubling
+    assert energy_error(fixed_steps("icf", 1e-3), 2.0) > 1.3 * doubling
+
+
+def test_box_on_a_belt_breaks_loose_at_the_peak_of_friction() -> None:
+    found = ride(Cenic(accuracy=1e-6), 1.2)
+    slides = np.abs(found.velocity) > 100 * STICTION_TOLERANCE
+    loose = float(found.time[np.argmax(slides)])
+    # μ(s) f(s) of a ratio of one half has its peak at 0.98 of static friction.
+    peak = 0.98 * STATIC_FRICTION * WEIGHT
+    assert loose == pytest.approx(np.arcsin(peak / FORCE) / np.pi, abs=0.02)
+    before = np.abs(found.friction[found.time < loose - 0.01])
+    assert before.max() == pytest.approx(peak, rel=0.02)
+    sliding = np.abs(found.friction[slides])
+    # σ ends a quarter of a per cent below zero.
+    assert np.median(sliding) == pytest.approx(0.5 * (1 - 0.0025) * WEIGHT, rel=1e-3)
+    # What it gained while it slid, by momentum: ∫ f dt of force and friction.
+    total = np.sum(FORCE * np.sin(np.pi * (found.time - 0.5e-3)) + found.friction) * 1e-3
+    assert found.velocity[-1] == pytest.approx(total, abs=1e-9)
+
+
+def test_cost_of_a_run_and_its_timeout() -> None:
+    cost = cost_of("soft", "CENIC", 1e-1, "position", duration=0.3, timeout=60.0)
+    assert cost.end == "finished"
+    assert cost.time == pytest.approx(0.3)
+    assert cost.steps > 3
+    late = cost_of("hard", "implicit Euler", 1e-4, "state", duration=5.0, timeout=0.2)
+    assert late.end == "timeout"
+    assert 0.0 < late.time < 5.0
+    # An accuracy of positions alone lets an explicit method explode.
+    wrong = cost_of("hard", "RK3", 1e-1, "position", duration=1.5, timeout=60.0)
+    assert wrong.end == "gained energy"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_clutter_settles_at_its_stiffness(kind: str) -> None:
+    sim = Simulator(cenic_clutter(kind), integrator=Cenic(accuracy=1e-2))
+    assert sim.model.nbody == OBJECTS + 1
+    assert sim.advance_to(3.0).success
+    heights = sim.data.qpos.reshape(-1, 7)[:, 2]
+    depth = 0.05 - heights
+    load = sim.contacts.normal_force.sum()
+    assert load >= sim.model.body_mass.sum() * 9.81 * 0.9
+    lone = sim.model.body_mass[1:] * 9.81 / (1e3 if kind == "soft" else 1e5)
+    # Those that carry nothing and touch only the ground.
+    assert np.median(depth / lone) == pytest.approx(1.0 if kind == "soft" else 0.5, abs=0.5)
+    with pytest.raises(ValueError, match="kind"):
+        cenic_clutter("medium")
