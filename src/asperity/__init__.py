@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         InverseDynamicsController,
         PdController,
         PidController,
+        Suction,
         SystemInput,
     )
 
@@ -79,6 +80,7 @@ __all__ = [
     "Simulator",
     "Statistics",
     "Status",
+    "Suction",
     "SystemInput",
     "Tamsi",
     "Trajectory",
@@ -125,6 +127,7 @@ _ROOMS = {
         "InverseDynamicsController",
         "PdController",
         "PidController",
+        "Suction",
         "SystemInput",
     ),
 }

@@ -7,6 +7,7 @@ from asperity.systems.joint_control import (
     PdController,
     PidController,
 )
+from asperity.systems.suction import Suction
 
 __all__ = [
     "Coupling",
@@ -15,5 +16,6 @@ __all__ = [
     "InverseDynamicsController",
     "PdController",
     "PidController",
+    "Suction",
     "SystemInput",
 ]
