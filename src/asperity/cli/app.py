@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from asperity.cli import demo, info, options, reproduce, simulate
+from asperity.cli import demo, info, options, reproduce, simulate, study
 from asperity.cli.console import print_error
 from asperity.cli.exits import BAD_INPUT, FAILED, INTERRUPTED
 from asperity.errors import AsperityError, SimulationError
@@ -28,6 +28,7 @@ app.command("simulate")(simulate.simulate)
 app.command("demo")(demo.demo)
 app.command("info")(info.info)
 app.command("reproduce")(reproduce.reproduce)
+app.command("study")(study.study)
 
 
 def _print_version(wanted: bool) -> None:

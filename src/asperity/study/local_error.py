@@ -1,0 +1,155 @@
+"""The localised global error of a simulation (TAMSI IV; equation 2.8 of the design).
+
+Chaos makes the error at the end of a contact-rich simulation a matter of luck. The localised error
+asks instead how far a simulation goes astray within windows of time: a reference starts from the
+simulation's own state at the beginning of a window, and both are compared at its end,
+
+    e_v² = mean over windows m of ‖v^m − Φ(x^{m−1})_v‖²,
+
+and likewise with positions, as differences in the tangent space. Windows begin and end with
+accepted steps, so that looking at them changes no step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from asperity.errors import SimulationError
+from asperity.integrators.layout import RECORDS
+from asperity.simulator import Simulator
+from asperity.simulator.trajectory import Recorder
+
+__all__ = ["History", "LocalErrors", "StateRecorder", "local_errors", "windows_of"]
+
+
+@dataclass(frozen=True)
+class History:
+    """Every accepted step of a simulation.
+
+    Parameters
+    ----------
+    time : ndarray, shape (n,)
+    qpos, qvel, act : ndarray, shapes (n, nq), (n, nv) and (n, na)
+    """
+
+    time: np.ndarray
+    qpos: np.ndarray
+    qvel: np.ndarray
+    act: np.ndarray
+
+
+@dataclass(frozen=True)
+class LocalErrors:
+    """Errors within windows.
+
+    Parameters
+    ----------
+    position : float
+        Root mean square over windows of the norm of the position error [m, rad].
+    velocity : float
+        The same of velocities [m/s, rad/s].
+    windows : int
+        Number of windows looked at.
+    """
+
+    position: float
+    velocity: float
+    windows: int
+
+
+class StateRecorder(Recorder):
+    """A recorder that keeps activations too."""
+
+    def start_record(self) -> None:
+        """See `Recorder`."""
+        super().start_record()
+        self._activations: list[np.ndarray] = []
+        self.world.table.record_act[0] = self.data.act
+
+    def _flush(self) -> None:
+        table = self.world.table
+        self._activations.append(table.record_act[: int(table.ints[RECORDS])].copy())
+        super()._flush()
+
+    def history(self) -> History:
+        """All states so far."""
+        time, qpos, qvel = self.record()
+        return History(time, qpos, qvel, np.concatenate(self._activations))
+
+
+def windows_of(time: np.ndarray, length: float, most: int) -> list[tuple[int, int]]:
+    """Windows of at least a length [s] that begin and end at given times, no more than so many.
+
+    Returns
+    -------
+    list of (int, int)
+        Indices of beginnings and ends; the windows that are chosen are spread evenly.
+    """
+    found = []
+    begin = 0
+    while begin < len(time) - 1:
+        end = int(np.searchsorted(time, time[begin] + length * (1 - 1e-9)))
+        if end >= len(time):
+            break
+        found.append((begin, end))
+        begin = end
+    if len(found) > most:
+        chosen = np.linspace(0, len(found) - 1, most).round().astype(int)
+        found = [found[k] for k in chosen]
+    return found
+
+
+def local_errors(
+    history: History,
+    reference: Simulator,
+    *,
+    window: float = 0.025,
+    most: int = 40,
+    progress: Callable[[float], None] | None = None,
+) -> LocalErrors:
+    """Localised errors of a simulation.
+
+    Parameters
+    ----------
+    history : History
+    reference : Simulator
+        Of the same model, with an integrator whose own error is far below.
+    window : float
+        Least length of a window [s]; 25 ms as in the paper.
+    most : int
+        Number of windows beyond which only some are looked at.
+    progress : callable, optional
+        Called with the share that is done.
+
+    Raises
+    ------
+    SimulationError
+        If the reference fails, or the simulation has no window.
+    """
+    windows = windows_of(history.time, window, most)
+    if not windows:
+        raise SimulationError(
+            f"the simulation is shorter than a window of {window:g} s; simulate longer."
+        )
+    model, data = reference.model, reference.data
+    positions, velocities = [], []
+    difference = np.zeros(model.nv)
+    for number, (begin, end) in enumerate(windows):
+        data.time = history.time[begin]
+        data.qpos[:] = history.qpos[begin]
+        data.qvel[:] = history.qvel[begin]
+        data.act[:] = history.act[begin]
+        report = reference.advance_to(float(history.time[end]))
+        if not report.success:
+            raise SimulationError(f"the reference failed: {report.message}")
+        mujoco.mj_differentiatePos(model, difference, 1.0, data.qpos, history.qpos[end])
+        positions.append(float(difference @ difference))
+        velocities.append(float(np.sum((data.qvel - history.qvel[end]) ** 2)))
+        if progress is not None:
+            progress((number + 1) / len(windows))
+    return LocalErrors(math.sqrt(np.mean(positions)), math.sqrt(np.mean(velocities)), len(windows))
