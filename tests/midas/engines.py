@@ -10,7 +10,7 @@ import numpy as np
 from asperity.midas.assembly import assemble as assemble_kernel
 from asperity.midas.contact_terms import measure_candidates
 from asperity.midas.engine import Engine, EngineOptions
-from asperity.midas.joint_terms import joint_coordinates
+from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.kinematics import move_vertices, place_links
 from asperity.midas.layouts import CANDIDATES, FRICTION_PAIRS
 from asperity.midas.newton import find_direction, incremental_potential
@@ -76,9 +76,9 @@ def hessian(engine: Engine) -> np.ndarray:
     return full[np.ix_(table.variable_row, table.variable_row)]
 
 
-def assemble(engine: Engine) -> None:
+def assemble(engine: Engine, *, curved: bool = False) -> None:
     """Fill gradient and Hessian at the iterate."""
-    _call(assemble_kernel.address)(engine.table.address, 0)
+    _call(assemble_kernel.address)(engine.table.address, int(curved))
 
 
 def newton_direction(engine: Engine) -> np.ndarray:

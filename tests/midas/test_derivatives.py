@@ -46,9 +46,9 @@ def disturbed(xml: str, seed: int, size: float):
     return engine, table.z + size * rng.normal(size=table.z.shape), rng
 
 
-def gradient(engine, z):
+def gradient(engine, z, *, curved=False):
     move_to(engine, z)
-    engines.assemble(engine)
+    engines.assemble(engine, curved=curved)
     return engine.table.gradient.copy()
 
 
@@ -124,4 +124,20 @@ def test_constrained_hessian_is_exact_for_hinges_at_a_rigid_pose():
         change = gradient(engine, z + step * direction) - gradient(engine, z - step * direction)
         np.testing.assert_allclose(
             matrix @ direction, change / (2 * step), atol=1e-6 * np.abs(matrix).max()
+        )
+
+
+def test_curved_hessian_has_all_that_joints_do_to_rigid_links():
+    """Motors, slides on turning links and hinge angles: the whole Hessian of an arm without contact."""
+    engine, _, rng = disturbed(ARM.replace('frictionloss=".1"', ""), 4, 0.0)
+    z = engine.table.z.copy()
+    gradient(engine, z, curved=True)
+    matrix = hessian(engine)
+    for _ in range(20):
+        direction = rng.normal(size=z.shape)
+        step = 2e-7
+        ends = [gradient(engine, z + s * step * direction) for s in (-2, -1, 1, 2)]
+        expected = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * step)
+        np.testing.assert_allclose(
+            matrix @ direction, expected, atol=1e-8 * np.linalg.norm(expected)
         )

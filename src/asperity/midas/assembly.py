@@ -7,7 +7,12 @@ from numba import types
 from asperity.compiled import compiled, entry_point
 from asperity.midas.contact_terms import add_contact_terms, expand
 from asperity.midas.friction_terms import add_friction_terms
-from asperity.midas.joint_terms import add_motor_terms, joint_gradients, joint_slopes
+from asperity.midas.joint_coordinates import (
+    add_angle_gradient,
+    joint_curvature,
+    joint_gradients,
+)
+from asperity.midas.joint_terms import joint_slopes, motor_slopes
 from asperity.midas.kinematics import link_jacobians, reduce_gradient
 from asperity.midas.layouts import FREE, LINEAR, MIDAS, SLIDE, SLOTS
 from asperity.midas.link_terms import add_link_terms
@@ -103,24 +108,47 @@ def _add_slot(engine, slot, product):
 
 
 @compiled
-def _add_joint(engine, joint, slope, curvature):
+def _sum_joint_slopes(engine, angle):
+    """Fill ψ′ and ψ″ of every joint, motors included."""
+    slopes = _midas(engine, "joint_slope")
+    curvatures = _midas(engine, "joint_stiffening")
+    for joint in range(angle.size):
+        _, slopes[joint], curvatures[joint] = joint_slopes(engine, joint, angle[joint])
+    motor_joint = _midas(engine, "motor_joint")
+    for motor in range(motor_joint.size):
+        joint = motor_joint[motor]
+        slope, curvature = motor_slopes(engine, motor, angle[joint])
+        slopes[joint] += slope
+        curvatures[joint] += curvature
+
+
+@compiled
+def _add_joint(engine, joint, curved):
+    slope = _midas(engine, "joint_slope")[joint]
+    curvature = _midas(engine, "joint_stiffening")[joint]
+    hinged = (
+        curved == 1 and _midas(engine, "link_kind")[_midas(engine, "joint_link")[joint]] != SLIDE
+    )
     gradient = _midas(engine, "gradient")
     by_z = _midas(engine, "joint_gradient")[joint]
     variable = _midas(engine, "chain_variable")
     row = _midas(engine, "variable_row")
     link = _midas(engine, "joint_link")[joint]
     start = _midas(engine, "chain_start")[link]
+    hinged = curved == 1 and _midas(engine, "link_kind")[link] != SLIDE
     for c in range(_columns(engine, link)):
         gradient[variable[start + c]] += slope * by_z[c]
-        if curvature == 0.0 or by_z[c] == 0.0:
-            continue
         i = row[variable[start + c]]
         for d in range(c + 1):
-            _add(engine, i, row[variable[start + d]], curvature * by_z[c] * by_z[d])
+            value = curvature * by_z[c] * by_z[d]
+            if hinged:
+                value += slope * joint_curvature(engine, joint, c, d)
+            if value != 0.0:
+                _add(engine, i, row[variable[start + d]], value)
 
 
 @compiled
-def _add_slides(engine, z):
+def _add_slides(engine, z, q):
     """Add second derivatives of the links that slides on turning links carry.
 
     A slide's child has Q = (T + s e d) Q_parent in its first row, so that the gradient g of that
@@ -142,6 +170,9 @@ def _add_slides(engine, z):
         for i in range(4):
             for k in range(3):
                 carried[link, i, k] = gradient[link, i, k]
+    slopes = _midas(engine, "joint_slope")
+    for joint in range(slopes.size):
+        add_angle_gradient(engine, joint, q, slopes[joint], carried)
     for back in range(count):
         link = count - 1 - back
         p = parent[link]
@@ -173,7 +204,8 @@ def _add_slides(engine, z):
 def assemble(engine, curved):
     """Fill gradient and Hessian at the iterate, for candidates measured there.
 
-    With ``curved`` the Hessian has the second derivatives of slides, which may make it indefinite.
+    With ``curved`` the Hessian has the second derivatives of slides and of hinge angles, which may
+    make it indefinite.
     """
     z = _midas(engine, "z_now")
     q = _midas(engine, "q_now")
@@ -207,15 +239,10 @@ def assemble(engine, curved):
         _add_link(engine, link, product)
     for slot in range(ints[SLOTS]):
         _add_slot(engine, slot, product)
-    if curved == 1 and ints[LINEAR] == 0:
-        _add_slides(engine, z)
     joint_gradients(engine, q)
+    _sum_joint_slopes(engine, angle)
     for joint in range(angle.size):
-        _, slope, curvature = joint_slopes(engine, joint, angle[joint])
-        _add_joint(engine, joint, slope, curvature)
-    motor_joint = _midas(engine, "motor_joint")
-    for motor in range(motor_joint.size):
-        joint = motor_joint[motor]
-        slope, curvature = add_motor_terms(engine, motor, angle[joint])
-        _add_joint(engine, joint, slope, curvature)
+        _add_joint(engine, joint, curved)
+    if curved == 1 and ints[LINEAR] == 0:
+        _add_slides(engine, z, q)
     return 0

@@ -14,7 +14,7 @@ import numpy as np
 
 from asperity.compiled import compiled
 from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
-from asperity.midas.layouts import ACTIVATION, CANDIDATES, CANDIDATES_FULL, MIDAS, SLOTS
+from asperity.midas.layouts import ACTIVATION, CANDIDATES, CANDIDATES_FULL, MIDAS, SLOTS, WIDENING
 
 __all__ = ["SLACK", "box_vertices", "find_candidates", "time_in_boxes"]
 
@@ -30,10 +30,12 @@ def box_vertices(engine, x, p, longest):
     low = _midas(engine, "vertex_low")
     high = _midas(engine, "vertex_high")
     reach = _midas(engine, "vertex_reach")
-    slack = SLACK * _midas(engine, "reals")[ACTIVATION]
+    least = SLACK * _midas(engine, "reals")[ACTIVATION]
+    widening = _midas(engine, "reals")[WIDENING]
     for vertex in range(_midas(engine, "moving_vertices")):
         length = math.sqrt(p[vertex, 0] ** 2 + p[vertex, 1] ** 2 + p[vertex, 2] ** 2)
         share = longest / length if length > longest else 1.0
+        slack = least + widening * share * length
         for k in range(3):
             move = share * p[vertex, k]
             low[vertex, k] = x[vertex, k] + min(move, 0.0) - slack

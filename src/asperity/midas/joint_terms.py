@@ -1,10 +1,7 @@
-"""Hinge and slide joints: their coordinates, and every potential that is a function of one of them.
+"""Every potential that is a function ψ(θ) of one joint coordinate.
 
-A slide's coordinate is a variable. A hinge's is the signed angle between a direction u of the child
-and a direction n of the parent across the axis, θ = atan2(u·b, u·n) with b the axis × n
-(design 8.5), unwrapped from step to step. All terms of a joint, its armature's inertia, spring,
-damper, dry friction, limits, motors and applied force, are functions ψ(θ), whose Hessian is taken
-as ψ″ ∇θ ∇θᵀ.
+The armature's inertia, spring, damper, dry friction, limits, motors and applied force of a hinge or
+slide.
 """
 
 from __future__ import annotations
@@ -12,118 +9,17 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import compiled
-from asperity.midas.layouts import JOINT_STICTION, MIDAS, SLIDE, STEP
+from asperity.midas.layouts import JOINT_STICTION, MIDAS, STEP
 from asperity.midas.potentials import friction, friction_slope
 
 __all__ = [
-    "add_motor_terms",
-    "joint_coordinates",
     "joint_energy",
-    "joint_gradients",
     "joint_slopes",
     "motor_forces",
+    "motor_slopes",
 ]
 
 _midas = MIDAS.get
-
-
-@compiled
-def joint_coordinates(engine, q, z, near, out):
-    """Fill coordinates relative to the reference pose, angles within π of those in ``near``."""
-    link = _midas(engine, "joint_link")
-    kind = _midas(engine, "link_kind")
-    parent = _midas(engine, "link_parent")
-    first = _midas(engine, "link_variable")
-    frame = _midas(engine, "joint_frame")
-    for joint in range(link.size):
-        child = link[joint]
-        if kind[child] == SLIDE:
-            out[joint] = z[first[child]]
-            continue
-        p = parent[child]
-        cosine = 0.0
-        sine = 0.0
-        for k in range(3):
-            u = 0.0
-            n = 0.0
-            b = 0.0
-            for i in range(3):
-                u += frame[joint, 0, i] * q[child, 1 + i, k]
-                n += frame[joint, 1, i] * q[p, 1 + i, k]
-                b += frame[joint, 2, i] * q[p, 1 + i, k]
-            cosine += u * n
-            sine += u * b
-        angle = math.atan2(sine, cosine)
-        turns = math.floor((near[joint] - angle) / (2.0 * math.pi) + 0.5)
-        out[joint] = angle + 2.0 * math.pi * turns
-
-
-@compiled
-def joint_gradients(engine, q):
-    """Fill ∂θ/∂z of every joint over the variables that move its link."""
-    link = _midas(engine, "joint_link")
-    kind = _midas(engine, "link_kind")
-    parent = _midas(engine, "link_parent")
-    chain = _midas(engine, "chain_start")
-    jacobian = _midas(engine, "jacobian")
-    frame = _midas(engine, "joint_frame")
-    out = _midas(engine, "joint_gradient")
-    on_child = _midas(engine, "angle_child")
-    on_parent = _midas(engine, "angle_parent")
-    for joint in range(link.size):
-        child = link[joint]
-        size = chain[child + 1] - chain[child]
-        if kind[child] == SLIDE:
-            for i in range(size - 1):
-                out[joint, i] = 0.0
-            out[joint, size - 1] = 1.0
-            continue
-        p = parent[child]
-        cosine = 0.0
-        sine = 0.0
-        for k in range(3):
-            u = 0.0
-            n = 0.0
-            b = 0.0
-            for i in range(3):
-                u += frame[joint, 0, i] * q[child, 1 + i, k]
-                n += frame[joint, 1, i] * q[p, 1 + i, k]
-                b += frame[joint, 2, i] * q[p, 1 + i, k]
-            cosine += u * n
-            sine += u * b
-        square = cosine * cosine + sine * sine
-        for k in range(3):
-            u = 0.0
-            n = 0.0
-            b = 0.0
-            for i in range(3):
-                u += frame[joint, 0, i] * q[child, 1 + i, k]
-                n += frame[joint, 1, i] * q[p, 1 + i, k]
-                b += frame[joint, 2, i] * q[p, 1 + i, k]
-            by_u = (cosine * b - sine * n) / square
-            by_n = -sine * u / square
-            by_b = cosine * u / square
-            for i in range(3):
-                on_child[i, k] = by_u * frame[joint, 0, i]
-                on_parent[i, k] = by_n * frame[joint, 1, i] + by_b * frame[joint, 2, i]
-        ancestors = 0
-        if p < parent.size:
-            ancestors = chain[p + 1] - chain[p]
-        for column in range(size):
-            value = 0.0
-            at = chain[child] + column
-            for i in range(3):
-                for k in range(3):
-                    value += on_child[i, k] * jacobian[at, 1 + i, k]
-            if column < ancestors:
-                if kind[p] == 0:  # a free parent's coordinates are its variables
-                    if column >= 3:
-                        value += on_parent[column // 3 - 1, column % 3]
-                else:
-                    for i in range(3):
-                        for k in range(3):
-                            value += on_parent[i, k] * jacobian[chain[p] + column, 1 + i, k]
-            out[joint, column] = value
 
 
 @compiled
@@ -225,7 +121,7 @@ def joint_energy(engine, angle):
 
 
 @compiled
-def add_motor_terms(engine, motor, angle):
+def motor_slopes(engine, motor, angle):
     """First and second derivative of a motor's energy by its joint's coordinate."""
     h = _midas(engine, "reals")[STEP]
     _, force, stiffness = _motor(engine, motor, angle)

@@ -49,6 +49,7 @@ __all__ = [
     "STEP",
     "STICTION",
     "TOLERANCE",
+    "WIDENING",
 ]
 
 # Kinds of links, by the joint to their parent.
@@ -71,6 +72,7 @@ JOINT_STICTION = 5  # like STICTION, of dry friction in joints [m/s or rad/s]
 CLEARANCE = 6  # smallest distance of surfaces at the end of any step so far [m]
 LAST_STEP = 7  # [s], of BDF2's history
 LONGEST_MOVE = 8  # length of paths that vertices are given boxes for [m]
+WIDENING = 9  # how much wider than a path its box is, as a share of the path's length
 
 # Indices into `ints`.
 CANDIDATES = 0  # stencils that may touch in this step
@@ -132,6 +134,7 @@ MIDAS = Layout(
     z_now="f8[:]",
     q_now="f8[:,:,:]",
     z_trial="f8[:]",
+    z_solution="f8[:]",  # of the last converged solve
     q_trial="f8[:,:,:]",
     wrench="f8[:,:]",  # applied force at the centre of mass and torque, shape (n, 6)
     force="f8[:,:,:]",  # what it is on Q, shape (n, 4, 3)
@@ -162,6 +165,12 @@ MIDAS = Layout(
     joint_now="f8[:]",
     joint_trial="f8[:]",
     joint_gradient="f8[:,:]",  # ∂θ/∂z over the chain of the joint's link
+    joint_sine="f8[:,:]",  # likewise ∂s/∂z and ∂c/∂z of hinges
+    joint_cosine="f8[:,:]",
+    joint_parts="f8[:,:,:]",  # ∂u/∂z, ∂n/∂z and ∂b/∂z, shape (j, 9, .)
+    joint_values="f8[:,:]",  # s and c
+    joint_slope="f8[:]",  # ψ′ and ψ″, motors included
+    joint_stiffening="f8[:]",
     # Motors: force clamp(feed + position θ + velocity θ̇) on one joint.
     motor_joint="i8[:]",
     motor_feed="f8[:]",
@@ -232,6 +241,5 @@ MIDAS = Layout(
     mollifier_slope="f8[:,:]",
     slip="f8[:]",
     corner="f8[:,:]",
-    angle_child="f8[:,:]",
-    angle_parent="f8[:,:]",
+    directions="f8[:,:]",
 )

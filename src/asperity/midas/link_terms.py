@@ -15,7 +15,7 @@ from __future__ import annotations
 from asperity.compiled import compiled
 from asperity.midas.layouts import MIDAS, STEP
 
-__all__ = ["add_link_terms", "link_energy"]
+__all__ = ["add_link_terms", "link_energy", "link_rounding"]
 
 _midas = MIDAS.get
 
@@ -47,6 +47,34 @@ def link_energy(engine, q):
                 a = q[link, i, k] - target[link, i, k]
                 for j in range(4):
                     total += 0.5 * mass[link, i, j] * a * (q[link, j, k] - target[link, j, k])
+    return total
+
+
+@compiled
+def link_rounding(engine, q):
+    """What round-off of coordinates does to `link_energy` [J s²], in units of the relative one.
+
+    Displacements of a step are small differences of coordinates, so that the energy is known far
+    less well than to its last digit.
+    """
+    mass = _midas(engine, "mass")
+    rigidity = _midas(engine, "rigidity")
+    target = _midas(engine, "q_target")
+    h = _midas(engine, "reals")[STEP]
+    total = 0.0
+    for link in range(rigidity.size):
+        strain = 0.0
+        for i in range(4):
+            for k in range(3):
+                total += mass[link, i, i] * abs(
+                    (q[link, i, k] - target[link, i, k]) * q[link, i, k]
+                )
+        for i in range(3):
+            c = -1.0
+            for k in range(3):
+                c += q[link, 1 + i, k] * q[link, 1 + i, k]
+            strain += abs(c)
+        total += 4.0 * h * h * rigidity[link] * strain
     return total
 
 

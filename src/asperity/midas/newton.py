@@ -14,13 +14,11 @@ from numba import types
 from asperity.compiled import compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.layout import NON_FINITE, NOT_CONVERGED, OK
-from asperity.midas.candidates import box_vertices, find_candidates, time_in_boxes
-from asperity.midas.collision_time import collision_free_time
+from asperity.midas.candidates import box_vertices, find_candidates
 from asperity.midas.contact_terms import contact_energy, measure_candidates
 from asperity.midas.envelope import arrange, factorize, solve
 from asperity.midas.friction_terms import friction_energy
-from asperity.midas.joint_terms import joint_coordinates, joint_energy
-from asperity.midas.kinematics import move_vertices, place_links
+from asperity.midas.joint_terms import joint_energy
 from asperity.midas.layouts import (
     ACTIVATION,
     CANDIDATES,
@@ -33,19 +31,22 @@ from asperity.midas.layouts import (
     REBUILDS,
     STEP,
     TOLERANCE,
+    WIDENING,
 )
-from asperity.midas.link_terms import link_energy
+from asperity.midas.link_terms import link_energy, link_rounding
+from asperity.midas.trial import is_free, largest_move, safe_share, try_share
 
 __all__ = ["find_direction", "minimize", "rebuild"]
 
 _midas = MIDAS.get
 
 _LARGEST = 1.7976931348623157e308
-# A hinge may turn by so much in one iteration [rad], so that it cannot get past a limit's far side.
-_LARGEST_TURN = 1.0
 _HALVINGS = 60
-# Relative round-off of an energy, in which growth says nothing.
-_ROUNDING = 1e-13
+# Boxes of paths longer than so many activation distances hold more candidates than they save
+# rebuilds.
+_LONGEST = 64.0
+# Relative round-off of a coordinate, in which growth of the energy says nothing.
+_ROUNDING = 1e-15
 
 
 @compiled
@@ -57,127 +58,6 @@ def incremental_potential(engine, q, x, angle):
     return (
         link_energy(engine, q) + contact + friction_energy(engine, q) + joint_energy(engine, angle)
     )
-
-
-@compiled
-def _try(engine, share):
-    """Place the trial state at z + share · direction."""
-    z = _midas(engine, "z_now")
-    direction = _midas(engine, "direction")
-    trial = _midas(engine, "z_trial")
-    for i in range(z.size):
-        trial[i] = z[i] + share * direction[i]
-    q = _midas(engine, "q_trial")
-    x = _midas(engine, "vertex_trial")
-    place_links(engine, trial, q)
-    move_vertices(engine, q, x)
-    joint_coordinates(engine, q, trial, _midas(engine, "joint_now"), _midas(engine, "joint_trial"))
-    now = _midas(engine, "vertex_now")
-    move = _midas(engine, "vertex_move")
-    for vertex in range(_midas(engine, "moving_vertices")):
-        for k in range(3):
-            move[vertex, k] = x[vertex, k] - now[vertex, k]
-
-
-@compiled
-def _largest_move(engine):
-    """Bound of how far any point of a link is from now to the trial state [m]."""
-    now = _midas(engine, "q_now")
-    trial = _midas(engine, "q_trial")
-    radius = _midas(engine, "radius")
-    largest = 0.0
-    for link in range(radius.size):
-        size = 0.0
-        for i in range(4):
-            square = 0.0
-            for k in range(3):
-                square += (trial[link, i, k] - now[link, i, k]) ** 2
-            size += (1.0 if i == 0 else radius[link]) * math.sqrt(square)
-        # Written so that NaN is not lost.
-        if not size <= largest:
-            largest = size
-    return largest
-
-
-@compiled
-def _largest_turn(engine):
-    now = _midas(engine, "joint_now")
-    trial = _midas(engine, "joint_trial")
-    largest = 0.0
-    for joint in range(now.size):
-        largest = max(largest, abs(trial[joint] - now[joint]))
-    return largest
-
-
-@compiled
-def _time_to_limits(engine):
-    """Share of the trial step that keeps a tenth of the way to every joint limit."""
-    now = _midas(engine, "joint_now")
-    trial = _midas(engine, "joint_trial")
-    limit = _midas(engine, "joint_limit")
-    time = 1.0
-    for joint in range(now.size):
-        move = trial[joint] - now[joint]
-        room = 0.9 * (limit[joint, 1] - now[joint])
-        if move > room:
-            time = min(time, room / move)
-        room = 0.9 * (limit[joint, 0] - now[joint])
-        if move < room:
-            time = min(time, room / move)
-    return time
-
-
-@compiled
-def _time_to_collision(engine, time):
-    """Share of the trial step, at most ``time``, that keeps a tenth of every distance."""
-    kind = _midas(engine, "candidate_kind")
-    vertex = _midas(engine, "candidate_vertex")
-    square = _midas(engine, "now_square")
-    planes = _midas(engine, "plane")
-    x = _midas(engine, "vertex_now")
-    p = _midas(engine, "vertex_move")
-    c = _midas(engine, "side_weight")[0]
-    t = _midas(engine, "slip")
-    corner = _midas(engine, "corner")
-    for i in range(_midas(engine, "ints")[CANDIDATES]):
-        v = vertex[i]
-        time = collision_free_time(
-            kind[i], v[0], v[1], v[2], v[3], x, p, planes, square[i], time, c, t, corner
-        )
-    return time
-
-
-@compiled
-def _safe_share(engine):
-    """Bring the trial state to the largest safe share of the direction; returns share and cut.
-
-    ``cut`` tells whether the vertices' boxes were what stopped it. Where joints make the links'
-    coordinates a non-linear function of the variables, the straight way to the end of a shorter
-    step is another one, and is looked at again.
-    """
-    linear = _midas(engine, "ints")[LINEAR] == 1
-    x = _midas(engine, "vertex_now")
-    p = _midas(engine, "vertex_move")
-    share = 1.0
-    cut = False
-    for attempt in range(_HALVINGS):
-        time = _time_to_limits(engine)
-        turn = _largest_turn(engine)
-        if turn * time > _LARGEST_TURN:
-            time = _LARGEST_TURN / turn
-        boxed = time_in_boxes(engine, x, p)
-        cut = boxed < time
-        time = _time_to_collision(engine, min(time, boxed))
-        if time == 1.0:
-            return share, cut
-        # Where paths bend, an end on a bound may be a little beyond it when looked at again.
-        share *= time if attempt == 0 else 0.9 * time
-        if not share > 0.0:
-            return 0.0, cut
-        _try(engine, share)
-        if linear:
-            return share, cut
-    return 0.0, cut
 
 
 @compiled
@@ -255,22 +135,20 @@ def find_direction(engine, _unused):
 
 
 @compiled
-def _is_free(engine):
-    """Whether the straight paths to the trial state stay in the boxes and free of collisions."""
-    x = _midas(engine, "vertex_now")
-    p = _midas(engine, "vertex_move")
-    return time_in_boxes(engine, x, p) == 1.0 and _time_to_collision(engine, 1.0) == 1.0
+def _slope(engine):
+    """Derivative of the energy along the direction."""
+    gradient = _midas(engine, "gradient")
+    direction = _midas(engine, "direction")
+    total = 0.0
+    for i in range(gradient.size):
+        total += gradient[i] * direction[i]
+    return total
 
 
 @compiled
-def _descend(engine, before, share, linear):
+def _descend(engine, before, rounding, slope, share, linear):
     """Halve the trial step until the energy does not grow; returns the energy, or NaN."""
     ints = _midas(engine, "ints")
-    gradient = _midas(engine, "gradient")
-    direction = _midas(engine, "direction")
-    slope = 0.0
-    for i in range(gradient.size):
-        slope += gradient[i] * direction[i]
     q = _midas(engine, "q_trial")
     x = _midas(engine, "vertex_trial")
     angle = _midas(engine, "joint_trial")
@@ -278,17 +156,17 @@ def _descend(engine, before, share, linear):
         ints[LINE_SEARCHES] += 1
         measure_candidates(engine, x)
         energy = incremental_potential(engine, q, x, angle)
-        if energy <= before + _ROUNDING * abs(before):
+        if energy <= before + rounding:
             return energy
         # Too small a change to be seen in the energy: the direction is downhill.
-        if abs(share * slope) <= _ROUNDING * abs(before) and energy < math.inf:
+        if abs(share * slope) <= rounding and energy < math.inf:
             return energy
         share *= 0.5
-        _try(engine, share)
+        try_share(engine, share)
         # The straight way to a nearer end is another one if the model is not linear.
-        while not linear and not _is_free(engine) and share > 0.0:
+        while not linear and not is_free(engine) and share > 0.0:
             share *= 0.5
-            _try(engine, share)
+            try_share(engine, share)
     return math.nan
 
 
@@ -316,12 +194,14 @@ def minimize(engine, _unused):
             call_pp_status(_midas(engine, "assemble"), engine, 0)
             if call_pp_status(_midas(engine, "find_direction"), engine, 0) != 0:
                 return NON_FINITE
-        _try(engine, 1.0)
-        size = _largest_move(engine)
+        try_share(engine, 1.0)
+        size = largest_move(engine)
         if not size <= _LARGEST:
             return NON_FINITE
-        share, cut = _safe_share(engine)
-        if size <= tolerance:
+        share, cut = safe_share(engine)
+        slope = _slope(engine)
+        rounding = _ROUNDING * (abs(energy) + link_rounding(engine, q))
+        if size <= tolerance or (size <= 100.0 * tolerance and -slope <= rounding):
             # The last step costs no more iterations and squares what is left of the error: forces
             # of a stiff barrier need it.
             if share == 1.0:
@@ -333,7 +213,7 @@ def minimize(engine, _unused):
             return NOT_CONVERGED
         ints[ITERATIONS_LEFT] -= 1
         if share > 0.0:
-            lower = _descend(engine, energy, share, linear)
+            lower = _descend(engine, energy, rounding, slope, share, linear)
             if not abs(lower) <= _LARGEST:
                 # No shorter step is better: this is as near as round-off lets us.
                 return OK if size <= 100.0 * tolerance else NOT_CONVERGED
@@ -343,9 +223,11 @@ def minimize(engine, _unused):
         elif not cut:
             return NOT_CONVERGED
         if cut:
-            reals[LONGEST_MOVE] *= 2.0
+            reals[LONGEST_MOVE] = min(2.0 * reals[LONGEST_MOVE], _LONGEST * reals[ACTIVATION])
+            # The next direction will be another one.
+            reals[WIDENING] = 0.3
             # Boxes along the last direction, whose end is not reached yet.
-            _try(engine, 1.0)
+            try_share(engine, 1.0)
             code = call_pp_status(_midas(engine, "rebuild"), engine, 1)
             if code != 0:
                 return code

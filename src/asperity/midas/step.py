@@ -19,16 +19,18 @@ from asperity.convex.problem import (
     PROBLEM,
 )
 from asperity.convex.problem import SOLVES as SOLVER_SOLVES
-from asperity.integrators.layout import OK, WORLD
+from asperity.integrators.layout import NOT_CONVERGED, OK, WORLD
 from asperity.midas.candidates import SLACK
 from asperity.midas.friction_terms import collect_friction, friction_scale
+from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.joint_terms import motor_forces
-from asperity.midas.kinematics import move_vertices
+from asperity.midas.kinematics import move_vertices, place_links
 from asperity.midas.layouts import (
     ACTIVATION,
     CANDIDATES,
     CLEARANCE,
     FACTORIZATIONS,
+    FRICTION_PAIRS,
     HAS_HISTORY,
     ITERATIONS,
     ITERATIONS_LEFT,
@@ -41,6 +43,7 @@ from asperity.midas.layouts import (
     SECOND_ORDER,
     SOLVES,
     STEP,
+    WIDENING,
 )
 from asperity.midas.poses import write_qpos
 from asperity.plant.layouts import PLANT, STATE
@@ -55,6 +58,7 @@ _problem = PROBLEM.get
 
 # Change of friction's normal forces, relative to themselves, that calls for another solution.
 _LAG_TOLERANCE = 0.1
+_LAG_ITERATIONS = 60
 
 
 @compiled
@@ -215,6 +219,7 @@ def prepare_step(engine, h):
     _set_motors(engine, step)
     _begin(engine)
     _midas(engine, "reals")[LONGEST_MOVE] = math.inf
+    _midas(engine, "reals")[WIDENING] = 0.0
     code = call_pp_status(_midas(engine, "rebuild"), engine, 0)
     if code == OK:
         collect_friction(engine, _midas(engine, "vertex_now"))
@@ -222,27 +227,72 @@ def prepare_step(engine, h):
 
 
 @compiled
-def solve_step(engine, h):
-    """Advance the engine's state by h [s]; returns a code, and unless it is OK changes nothing."""
+def _solve(engine, limit):
+    """Minimize from the iterate in at most ``limit`` iterations; returns a code."""
     ints = _midas(engine, "ints")
-    x = _midas(engine, "vertex_now")
+    ints[SOLVES] += 1
+    ints[ITERATIONS_LEFT] = limit
+    code = call_pp_status(_midas(engine, "minimize"), engine, 0)
+    ints[ITERATIONS] += limit - ints[ITERATIONS_LEFT]
+    if code == OK:
+        z = _midas(engine, "z_now")
+        solution = _midas(engine, "z_solution")
+        for i in range(z.size):
+            solution[i] = z[i]
+    return code
+
+
+@compiled
+def _return_to_solution(engine):
+    """Set the iterate to the last solution; returns a code."""
+    z = _midas(engine, "z_now")
+    solution = _midas(engine, "z_solution")
+    for i in range(z.size):
+        z[i] = solution[i]
+    q = _midas(engine, "q_now")
+    place_links(engine, z, q)
+    move_vertices(engine, q, _midas(engine, "vertex_now"))
+    joint = _midas(engine, "joint_now")
+    joint_coordinates(engine, q, z, _midas(engine, "joint"), joint)
+    move = _midas(engine, "vertex_move")
+    for vertex in range(_midas(engine, "moving_vertices")):
+        for k in range(3):
+            move[vertex, k] = 0.0
+    _midas(engine, "reals")[LONGEST_MOVE] = 0.0
+    return call_pp_status(_midas(engine, "rebuild"), engine, 1)
+
+
+@compiled
+def solve_step(engine, h):
+    """Advance the engine's state by h [s]; returns a code, and unless it is OK changes nothing.
+
+    Friction's normal forces are those of the step's beginning, then those of the solution. Where
+    friction of an impact would turn a body by radians within the step, Newton's method may not get
+    there: then the solution before stands, or, if it was the first, one without friction.
+    """
+    ints = _midas(engine, "ints")
     code = prepare_step(engine, h)
     if code != OK:
         return code
-    ints[ITERATIONS_LEFT] = ints[MAX_ITERATIONS]
     for lag in range(ints[MAX_LAGS]):
         before = friction_scale(engine)
-        ints[SOLVES] += 1
-        code = call_pp_status(_midas(engine, "minimize"), engine, 0)
-        if code != OK:
+        limit = ints[MAX_ITERATIONS]
+        code = _solve(engine, limit if lag == 0 else min(limit, _LAG_ITERATIONS))
+        if code == NOT_CONVERGED and lag > 0:
+            code = _return_to_solution(engine)
             break
-        if lag + 1 == ints[MAX_LAGS]:
+        if code == NOT_CONVERGED and before > 0.0:
+            code = prepare_step(engine, h)
+            if code == OK:
+                ints[FRICTION_PAIRS] = 0
+                before = 0.0
+                code = _solve(engine, limit)
+        if code != OK or lag + 1 == ints[MAX_LAGS]:
             break
-        collect_friction(engine, x)
+        collect_friction(engine, _midas(engine, "vertex_now"))
         after = friction_scale(engine)
         if abs(after - before) <= _LAG_TOLERANCE * max(after, before):
             break
-    ints[ITERATIONS] += ints[MAX_ITERATIONS] - ints[ITERATIONS_LEFT]
     if code == OK:
         _finish(engine, h)
     return code

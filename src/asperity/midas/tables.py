@@ -104,8 +104,22 @@ def state_fields(model: mujoco.MjModel, links: list[Link]) -> dict[str, Any]:
     count, size = len(links), sum(variable_count(link.kind) for link in links)
     joints = sum(link.kind in (HINGE, SLIDE) for link in links)
     trees = len({link.tree for link in links})
+    # No chain of variables is longer than its tree's.
+    in_tree = np.bincount(
+        [link.tree for link in links], [variable_count(link.kind) for link in links], minlength=1
+    )
+    longest = int(in_tree.max())
     fields: dict[str, Any] = {
-        name: np.zeros(size) for name in ("z", "z_now", "z_trial", "gradient", "direction", "right")
+        name: np.zeros(size)
+        for name in (
+            "z",
+            "z_now",
+            "z_trial",
+            "z_solution",
+            "gradient",
+            "direction",
+            "right",
+        )
     }
     for name in ("q", "v", "q_before", "v_before", "q_slip", "q_target", "q_now", "q_trial"):
         fields[name] = np.zeros((count + 1, 4, 3))
@@ -141,7 +155,13 @@ def state_fields(model: mujoco.MjModel, links: list[Link]) -> dict[str, Any]:
         "row_first": np.zeros(size, np.int64),
         "row_start": np.zeros(size + 1, np.int64),
         "variable_row": np.zeros(size, np.int64),
-        "joint_gradient": np.zeros((joints, max(size, 1))),
+        "joint_gradient": np.zeros((joints, longest)),
+        "joint_sine": np.zeros((joints, longest)),
+        "joint_cosine": np.zeros((joints, longest)),
+        "joint_parts": np.zeros((joints, 9, longest)),
+        "joint_values": np.zeros((joints, 2)),
+        "joint_slope": np.zeros(joints),
+        "joint_stiffening": np.zeros(joints),
     }
 
 
@@ -152,8 +172,7 @@ def work_fields() -> dict[str, Any]:
         "mollifier_slope": np.zeros((2, 3)),
         "slip": np.zeros(3),
         "corner": np.zeros((4, 3)),
-        "angle_child": np.zeros((3, 3)),
-        "angle_parent": np.zeros((3, 3)),
+        "directions": np.zeros((3, 3)),
     }
 
 

@@ -1,0 +1,176 @@
+"""Coordinates of hinge and slide joints, with their derivatives by the variables.
+
+A slide's coordinate is a variable. A hinge's is the signed angle between a direction u of the child
+and a direction n of the parent across the axis, θ = atan2(s, c) with s = u·b, c = u·n and b the
+axis × n (design 8.5), unwrapped from step to step.
+"""
+
+from __future__ import annotations
+
+import math
+
+from asperity.compiled import compiled
+from asperity.midas.layouts import FREE, MIDAS, SLIDE
+
+__all__ = [
+    "add_angle_gradient",
+    "joint_coordinates",
+    "joint_curvature",
+    "joint_gradients",
+]
+
+_midas = MIDAS.get
+
+
+@compiled
+def _directions(engine, joint, q, out):
+    """Fill u, n and b of a hinge, shape (3, 3)."""
+    child = _midas(engine, "joint_link")[joint]
+    p = _midas(engine, "link_parent")[child]
+    frame = _midas(engine, "joint_frame")
+    for row in range(3):
+        link = child if row == 0 else p
+        for k in range(3):
+            out[row, k] = 0.0
+            for i in range(3):
+                out[row, k] += frame[joint, row, i] * q[link, 1 + i, k]
+
+
+@compiled
+def _sine_cosine(d):
+    sine = d[0, 0] * d[2, 0] + d[0, 1] * d[2, 1] + d[0, 2] * d[2, 2]
+    cosine = d[0, 0] * d[1, 0] + d[0, 1] * d[1, 1] + d[0, 2] * d[1, 2]
+    return sine, cosine
+
+
+@compiled
+def joint_coordinates(engine, q, z, near, out):
+    """Fill coordinates relative to the reference pose, angles within π of those in ``near``."""
+    link = _midas(engine, "joint_link")
+    kind = _midas(engine, "link_kind")
+    first = _midas(engine, "link_variable")
+    d = _midas(engine, "directions")
+    for joint in range(link.size):
+        if kind[link[joint]] == SLIDE:
+            out[joint] = z[first[link[joint]]]
+            continue
+        _directions(engine, joint, q, d)
+        sine, cosine = _sine_cosine(d)
+        angle = math.atan2(sine, cosine)
+        turns = math.floor((near[joint] - angle) / (2.0 * math.pi) + 0.5)
+        out[joint] = angle + 2.0 * math.pi * turns
+
+
+@compiled
+def _by_variables(engine, joint, parts):
+    """Fill ∂u/∂z, ∂n/∂z and ∂b/∂z over the variables that move the joint's link, shape (9, ·)."""
+    child = _midas(engine, "joint_link")[joint]
+    p = _midas(engine, "link_parent")[child]
+    kind = _midas(engine, "link_kind")
+    chain = _midas(engine, "chain_start")
+    jacobian = _midas(engine, "jacobian")
+    frame = _midas(engine, "joint_frame")
+    ancestors = 0
+    if p < kind.size:
+        ancestors = chain[p + 1] - chain[p]
+    for column in range(chain[child + 1] - chain[child]):
+        at = chain[child] + column
+        for k in range(3):
+            u = 0.0
+            n = 0.0
+            b = 0.0
+            for i in range(3):
+                u += frame[joint, 0, i] * jacobian[at, 1 + i, k]
+                if column < ancestors:
+                    if kind[p] == FREE:  # its coordinates are its variables
+                        turned = 1.0 if column == 3 * (1 + i) + k else 0.0
+                    else:
+                        turned = jacobian[chain[p] + column, 1 + i, k]
+                    n += frame[joint, 1, i] * turned
+                    b += frame[joint, 2, i] * turned
+            parts[k, column] = u
+            parts[3 + k, column] = n
+            parts[6 + k, column] = b
+
+
+@compiled
+def joint_gradients(engine, q):
+    """Fill ∂θ/∂z of every joint over the variables that move its link, and what it is made of."""
+    link = _midas(engine, "joint_link")
+    kind = _midas(engine, "link_kind")
+    chain = _midas(engine, "chain_start")
+    out = _midas(engine, "joint_gradient")
+    parts = _midas(engine, "joint_parts")
+    sine_by_z = _midas(engine, "joint_sine")
+    cosine_by_z = _midas(engine, "joint_cosine")
+    values = _midas(engine, "joint_values")
+    d = _midas(engine, "directions")
+    for joint in range(link.size):
+        child = link[joint]
+        size = chain[child + 1] - chain[child]
+        if kind[child] == SLIDE:
+            for column in range(size - 1):
+                out[joint, column] = 0.0
+            out[joint, size - 1] = 1.0
+            continue
+        _directions(engine, joint, q, d)
+        sine, cosine = _sine_cosine(d)
+        values[joint, 0] = sine
+        values[joint, 1] = cosine
+        _by_variables(engine, joint, parts[joint])
+        part = parts[joint]
+        square = sine * sine + cosine * cosine
+        for column in range(size):
+            by_s = 0.0
+            by_c = 0.0
+            for k in range(3):
+                by_s += d[2, k] * part[k, column] + d[0, k] * part[6 + k, column]
+                by_c += d[1, k] * part[k, column] + d[0, k] * part[3 + k, column]
+            sine_by_z[joint, column] = by_s
+            cosine_by_z[joint, column] = by_c
+            out[joint, column] = (cosine * by_s - sine * by_c) / square
+
+
+@compiled
+def add_angle_gradient(engine, joint, q, slope, out):
+    """Add ψ′ ∂θ/∂Q of a hinge to gradients of its two links; nothing for a slide."""
+    child = _midas(engine, "joint_link")[joint]
+    if _midas(engine, "link_kind")[child] == SLIDE:
+        return
+    p = _midas(engine, "link_parent")[child]
+    frame = _midas(engine, "joint_frame")
+    d = _midas(engine, "directions")
+    _directions(engine, joint, q, d)
+    sine, cosine = _sine_cosine(d)
+    square = sine * sine + cosine * cosine
+    for k in range(3):
+        by_u = slope * (cosine * d[2, k] - sine * d[1, k]) / square
+        by_n = -slope * sine * d[0, k] / square
+        by_b = slope * cosine * d[0, k] / square
+        for i in range(3):
+            out[child, 1 + i, k] += by_u * frame[joint, 0, i]
+            if p < out.shape[0]:
+                out[p, 1 + i, k] += by_n * frame[joint, 1, i] + by_b * frame[joint, 2, i]
+
+
+@compiled
+def joint_curvature(engine, joint, a, b):
+    """∂²θ/∂z_a∂z_b for two columns of a hinge's chain, after `joint_gradients`."""
+    values = _midas(engine, "joint_values")
+    part = _midas(engine, "joint_parts")[joint]
+    s_z = _midas(engine, "joint_sine")[joint]
+    c_z = _midas(engine, "joint_cosine")[joint]
+    sine = values[joint, 0]
+    cosine = values[joint, 1]
+    square = sine * sine + cosine * cosine
+    by_ss = -2.0 * sine * cosine / (square * square)
+    by_sc = (sine * sine - cosine * cosine) / (square * square)
+    total = by_ss * (s_z[a] * s_z[b] - c_z[a] * c_z[b]) + by_sc * (
+        s_z[a] * c_z[b] + c_z[a] * s_z[b]
+    )
+    bilinear_s = 0.0
+    bilinear_c = 0.0
+    for k in range(3):
+        bilinear_s += part[k, a] * part[6 + k, b] + part[6 + k, a] * part[k, b]
+        bilinear_c += part[k, a] * part[3 + k, b] + part[3 + k, a] * part[k, b]
+    return total + (cosine * bilinear_s - sine * bilinear_c) / square
