@@ -29,7 +29,7 @@ def _free(rng: np.random.Generator, number: int, spread: float) -> str:
         x, y = rng.uniform(-spread, spread, 2)
         turn = " ".join(f"{a:.3f}" for a in rng.normal(size=4))
         out += (
-            f'<body pos="{x:.4f} {y:.4f} {0.1 + 0.12 * i:.4f}" quat="{turn}"><freejoint/>'
+            f'<body pos="{x:.4f} {y:.4f} {0.1 + 0.16 * i:.4f}" quat="{turn}"><freejoint/>'
             f'<geom {GEOMS[i % len(GEOMS)]} mass="{rng.uniform(0.05, 2):.3f}" friction=".5"/></body>'
         )
     return out
@@ -67,9 +67,9 @@ def random_scene(name: str, seed: int) -> tuple[str, float]:
         )
         wall = wall.replace(".04 .05", ".01 .05")
         bodies = wall + (
-            '<body pos="0 0 .14"><joint name="x" type="slide" axis="1 0 0" damping="1"/>'
+            '<body pos="0 0 .09"><joint name="x" type="slide" axis="1 0 0" damping="1"/>'
             '<joint name="y" type="slide" axis="0 1 0" damping="1"/>'
-            '<joint name="z" type="slide" axis="0 0 1" range="-.13 .1" damping="1"/>'
+            '<joint name="z" type="slide" axis="0 0 1" range="-.055 .1" damping="1"/>'
             '<joint name="roll" axis="0 0 1" damping=".01"/>'
             '<geom type="cylinder" size=".0095 .03" mass=".2"/></body>'
         )

@@ -69,7 +69,7 @@ def simulate(
         # The list of names in this place would leave no room for the help of all options.
         typer.Option(
             metavar="NAME",
-            help="Error control: cenic. Fixed steps: icf, sap, tamsi. Either, "
+            help="Error control: cenic. Fixed steps: icf, sap, tamsi, midas. Either, "
             "classical: runge-kutta-3, implicit-euler, sdirk2, rosenbrock2.",
         ),
     ] = IntegratorName.CENIC,
