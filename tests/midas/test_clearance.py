@@ -88,6 +88,29 @@ def test_unsupported_elements_are_named():
             simulator(base.format(ball=ball, more=more))
 
 
+def test_moved_mocap_bodies_are_refused():
+    sim = simulator("""<mujoco><worldbody><body name="m" mocap="true"><geom type="sphere" size=".1"/></body>
+      <body pos="0 0 1"><freejoint/><geom type="sphere" size=".1"/></body></worldbody></mujoco>""")
+    assert sim.step().success
+    sim.data.mocap_pos[0, 0] = 0.1
+    with pytest.raises(asp.ModelError, match="mocap"):
+        sim.step()
+
+
+def test_a_failed_start_leaves_everything_as_it_was():
+    sim = simulator(TWO.format(kind="box", z=0.06, x=0.0, z2=0.2))
+    assert sim.step().success
+    before = sim.data.qpos.copy(), sim.time
+    sim.data.qpos[2] = 0.15
+    moved = sim.data.qpos.copy()
+    with pytest.raises(asp.ModelError, match="intersect"):
+        sim.step()
+    np.testing.assert_array_equal(sim.data.qpos, moved)
+    assert sim.time == before[1]
+    sim.data.qpos[:] = before[0]
+    assert sim.step().success
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [("time_step", 0.0), ("scheme", "rk4"), ("segments", 10), ("activation_distance", -1.0)],

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.compiled import Table
+from asperity.errors import ModelError
 from asperity.midas.assembly import assemble
 from asperity.midas.joints import joint_tables, motor_feed, motor_tables
 from asperity.midas.kinematics import move_vertices
@@ -101,6 +102,7 @@ class Engine:
         self.options = options
         self.adapted = False
         self.checked = False
+        self._mocap = np.concatenate([data.mocap_pos.ravel(), data.mocap_quat.ravel()])
         self.test: object = None
         self.links = read_links(model, data)
         self.shapes = read_shapes(
@@ -216,7 +218,20 @@ class Engine:
         return np.asarray(table.qvel - table.qvel_before) / table.reals[LAST_STEP]
 
     def read_inputs(self) -> None:
-        """Take over controls and applied forces from ``data``."""
+        """Take over controls and applied forces from ``data``.
+
+        Raises
+        ------
+        ModelError
+            If a mocap body was moved.
+        """
+        pose = np.concatenate([self.data.mocap_pos.ravel(), self.data.mocap_quat.ravel()])
+        if not np.array_equal(pose, self._mocap):
+            raise ModelError(
+                "A mocap body was moved, and the Midas integrator knows no bodies that move by "
+                "themselves: they could push others into a wall. Drive a body with joints and "
+                "position actuators instead."
+            )
         motor_feed(self.model, self.data, self.table)
         self._read_applied_forces()
 

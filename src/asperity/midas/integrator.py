@@ -59,7 +59,8 @@ class Midas(Integrator):
         Stiffness against deformation [Pa]: links are affine bodies, held close to rigid. 1e8 lets
         lengths change by about 1e-5.
     max_iterations : int
-        Newton iterations after which a step fails with ``Status.NOT_CONVERGED``.
+        Newton iterations after which a solve has failed. If nothing else helps, the step ends with
+        ``Status.NOT_CONVERGED``.
     friction_solves : int
         Friction acts by the normal forces of a known state: first of the step's beginning, then,
         while they change by more than a tenth, of the solution found with the last ones, in so many
@@ -77,6 +78,23 @@ class Midas(Integrator):
     verify : bool
         Check every state with the independent intersection test of ``ipctk`` (extra ``midas``), and
         raise if there is one.
+
+    Raises
+    ------
+    ModelError
+        From the simulator's constructor, for elements that are not supported; when it advances, if
+        surfaces of a given state intersect or touch, or a joint is beyond a limit.
+
+    Notes
+    -----
+    The state is that of affine bodies, of which ``qpos`` has the nearest rotations: positions that
+    are written into ``data`` start a new motion of rigid bodies. MuJoCo's own contacts and
+    constraints stay out of ``data`` (``ncon`` is 0, touch sensors read nothing); contact forces are
+    in ``Simulator.contacts`` and ``qfrc_constraint``, and force and torque sensors feel them.
+
+    Where friction of a violent impact would turn a body by radians within a step, Newton's method
+    may not get there. The step then keeps the last solution that it has, with friction by the
+    normal forces of the step's beginning, or, if there is none, without friction.
     """
 
     time_step: float = 0.01
