@@ -38,7 +38,7 @@ _CSV_FIELDS = (
 def study(
     model: ModelPath,
     methods: Annotated[
-        str, typer.Option(help="Comma-separated, such as cenic, icf and sap; all for every one.")
+        str, typer.Option(help="Comma-separated, such as cenic,icf,tamsi; all for every one.")
     ] = "cenic,icf",
     accuracies: Annotated[
         str, typer.Option(help="Comma-separated, for methods with error control.")

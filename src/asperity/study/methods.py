@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from asperity.integrators import Cenic, Icf, Integrator, Sap
+from asperity.integrators import (
+    Cenic,
+    Icf,
+    ImplicitEuler,
+    Integrator,
+    Rosenbrock2,
+    RungeKutta3,
+    Sap,
+    Sdirk2,
+    Tamsi,
+)
 
 __all__ = ["METHODS", "Method"]
 
@@ -41,6 +51,11 @@ def _linear(step: float) -> Integrator:
     return Sap(time_step=step, slip_regularization=1e-3, tolerance=1e-8, relaxation_time=0.01)
 
 
+def _ramp(step: float) -> Integrator:
+    # TAMSI's friction has another form below the stiction tolerance, and one coefficient.
+    return Tamsi(time_step=step, tolerance=1e-4)
+
+
 METHODS: dict[str, Method] = {
     "cenic": Method(
         lambda accuracy: Cenic(accuracy=accuracy),
@@ -71,6 +86,36 @@ METHODS: dict[str, Method] = {
         'Sap(time_step={:g}, scheme="midpoint", relaxation_time=0.01)',
         False,
         _linear,
+    ),
+    "tamsi": Method(
+        lambda step: Tamsi(time_step=step),
+        "Tamsi(time_step={:g})",
+        False,
+        _ramp,
+    ),
+    "runge-kutta-3": Method(
+        lambda accuracy: RungeKutta3(accuracy=accuracy),
+        "RungeKutta3(accuracy={:g})",
+        True,
+        _hunt_crossley,
+    ),
+    "implicit-euler": Method(
+        lambda accuracy: ImplicitEuler(accuracy=accuracy),
+        "ImplicitEuler(accuracy={:g})",
+        True,
+        _hunt_crossley,
+    ),
+    "sdirk2": Method(
+        lambda accuracy: Sdirk2(accuracy=accuracy),
+        "Sdirk2(accuracy={:g})",
+        True,
+        _hunt_crossley,
+    ),
+    "rosenbrock2": Method(
+        lambda accuracy: Rosenbrock2(accuracy=accuracy),
+        "Rosenbrock2(accuracy={:g})",
+        True,
+        _hunt_crossley,
     ),
 }
 """Methods by name. The relaxation time of SAP's stands in where the model's materials have none."""
