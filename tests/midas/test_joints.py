@@ -157,6 +157,16 @@ def test_states_beyond_a_limit_are_refused_and_states_at_it_are_not():
         sim.step()
 
 
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+def test_joints_beyond_a_limit_are_brought_back_on_request():
+    xml = scene(LIMITED.format(more="").replace('range="-30 60"', 'range="10 60"'))
+    with pytest.raises(asp.ModelError, match=r"'j' is at 0, outside its range 0.17"):
+        midas(xml).step()
+    sim = midas(xml, separate=True)
+    assert sim.step().success
+    assert sim.data.qpos[0] > np.deg2rad(10)
+
+
 DRIVEN = '<body><joint name="j" type="{kind}" axis="0 0 1" {joint}/><geom type="box" size=".1 .1 .1" mass="2"/></body>'
 
 

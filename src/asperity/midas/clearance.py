@@ -39,7 +39,8 @@ def check_clearance(engine: Engine, *, separate: bool, adapt_activation: bool) -
     ----------
     engine : Engine
     separate : bool
-        Whether free bodies that touch or overlap are moved apart.
+        Whether free bodies that touch or overlap are moved apart, and joints brought back to their
+        limits.
     adapt_activation : bool
         Whether the activation distance is lowered to the smallest clearance, on the first state.
 
@@ -53,7 +54,7 @@ def check_clearance(engine: Engine, *, separate: bool, adapt_activation: bool) -
     ModelError
         If geoms intersect or touch, or a joint is beyond a limit.
     """
-    changed = _enter_limits(engine)
+    changed = _enter_limits(engine, separate)
     flagged = _touching(engine)
     if flagged and separate:
         _separate(engine, flagged)
@@ -67,20 +68,20 @@ def check_clearance(engine: Engine, *, separate: bool, adapt_activation: bool) -
     return changed
 
 
-def _enter_limits(engine: Engine) -> bool:
-    """Bring joints at a limit a little inside it; refuse those beyond."""
+def _enter_limits(engine: Engine, separate: bool) -> bool:
+    """Bring joints at a limit a little inside it; refuse those beyond, or bring them back too."""
     table, model = engine.table, engine.model
     limit, joint = table.joint_limit, table.joint
     room = np.minimum(1e-3 * table.joint_activation, 1e-5)
     low, high = limit[:, 0] + room, limit[:, 1] - room
     beyond = (joint < limit[:, 0] - _AT_LIMIT) | (joint > limit[:, 1] + _AT_LIMIT)
-    for k in np.flatnonzero(beyond):
+    for k in np.flatnonzero(beyond & (not separate)):
         name = element(model, _OBJ.mjOBJ_JOINT, engine.links.links[table.joint_link[k]].joint)
         ends = limit[k] + table.joint_reference[k]
         raise ModelError(
             f"{name} is at {joint[k] + table.joint_reference[k]:g}, outside its range "
             f"{ends[0]:g} to {ends[1]:g}; the Midas integrator never passes a limit, so that a "
-            "state must be within them."
+            "state must be within them. Midas(separate=True) brings joints back."
         )
     inside = np.clip(joint, low, high)
     if np.array_equal(inside, joint):

@@ -73,8 +73,8 @@ class Midas(Integrator):
     convex_meshes : bool
         Replace meshes by their convex hulls, as MuJoCo's collision detection does.
     separate : bool
-        Move free bodies apart that touch or overlap in a state that is given, instead of refusing
-        it.
+        Move free bodies apart that touch or overlap in a state that is given, and joints back to
+        their limits, instead of refusing it.
     verify : bool
         Check every state with the independent intersection test of ``ipctk`` (extra ``midas``), and
         raise if there is one.
