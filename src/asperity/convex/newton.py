@@ -13,9 +13,10 @@ With D = diag(M)^(−1/2), or whatever diagonal the problem holds as its mass, a
 
 so a good guess needs neither a Hessian nor a factorization. With Hessian reuse the last factors
 serve until the predicted error after the wished number of iterations is too large (35); convexity
-makes any positive definite matrix a descent direction. Near convergence round-off can turn the
-direction uphill or stop the progress of the gradient: the solve then ends at the attainable
-accuracy, as converged.
+makes any positive definite matrix a descent direction. Without it they serve for the last iteration
+alone, where the progress of the one before says that they will do. Near convergence round-off can
+turn the direction uphill or stop the progress of the gradient: the solve then ends at the
+attainable accuracy, as converged.
 """
 
 from __future__ import annotations
@@ -103,6 +104,7 @@ def _solve_island(problem, contacts, rows, have_factors, extrapolated):
     scale = 1.0
     previous = 0.0
     rate = 0.0
+    before = 0.0
     best = np.inf
     stalled = 0
     factor_island = _problem(problem, "factor_island")
@@ -147,7 +149,9 @@ def _solve_island(problem, contacts, rows, have_factors, extrapolated):
             ahead = max(wished - iteration, 0)
             refresh = rate**ahead / (1.0 - rate) * previous >= epsilon * scale
         elif wished == 0:
-            refresh = True
+            # Old factors gain once more what the last iteration has gained: enough to end with?
+            refresh = not (iteration > 0 and norm * norm <= 0.1 * epsilon * scale * before)
+        before = norm
         if refresh:
             call_ppp_status(_problem(problem, "assemble"), problem, contacts, rows)
             if call_pp_status(_problem(problem, "factorize"), problem, 0) == 0:
