@@ -11,12 +11,14 @@ from convex_reference import Row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT, NO_LIMIT
-from asperity.convex.potentials.rows import (
+from asperity.contact.constraint_laws import (
     DRIFT_SPEED,
     EQUALITY_RECOVERY,
     LIMIT_RECOVERY,
     NEAR_RIGID_PERIOD,
+)
+from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT, NO_LIMIT
+from asperity.convex.potentials.rows import (
     along_rows,
     evaluate_rows,
     prepare_rows,

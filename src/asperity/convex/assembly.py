@@ -13,7 +13,7 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import LAGGED, PROBLEM
 
-__all__ = ["assemble"]
+__all__ = ["assemble", "begin_blocks", "clear_couplings"]
 
 _problem = PROBLEM.get
 _contacts = CONTACT_SET.get
@@ -442,30 +442,47 @@ def _add_rows(problem, rows, first, last):
                     coupling[at + q * tree_size[t] + p] += value
 
 
-@entry_point(types.int64(types.int64, types.int64, types.int64))
-def assemble(problem, contacts, rows):
-    """Fill the blocks of the island's Hessian from the present curvatures."""
+@compiled
+def clear_couplings(problem, coupling):
+    """Set the couplings of the island to 0, in an array of the problem's structure."""
     island = _problem(problem, "island")
     listed = _problem(problem, "island_tree")
     tree_size = _problem(problem, "tree_size")
-    block_start = _problem(problem, "block_start")
     column_start = _problem(problem, "column_start")
     column_size = _problem(problem, "column_size")
     entry_tree = _problem(problem, "entry_tree")
     entry_block = _problem(problem, "entry_block")
-    matrix = _problem(problem, "matrix")
-    factor = _problem(problem, "factor")
-    coupling = _problem(problem, "coupling")
     for index in range(island[0], island[1]):
         tree = listed[index]
         n = tree_size[tree]
-        block = block_start[tree]
-        for k in range(block, block + n * n):
-            factor[k] = matrix[k]
         for entry in range(column_start[tree], column_start[tree] + column_size[tree]):
             at = entry_block[entry]
             for k in range(at, at + n * tree_size[entry_tree[entry]]):
                 coupling[k] = 0.0
+
+
+@compiled
+def begin_blocks(problem):
+    """Fill the island's diagonal blocks with A, and its couplings with 0."""
+    island = _problem(problem, "island")
+    listed = _problem(problem, "island_tree")
+    tree_size = _problem(problem, "tree_size")
+    block_start = _problem(problem, "block_start")
+    matrix = _problem(problem, "matrix")
+    factor = _problem(problem, "factor")
+    for index in range(island[0], island[1]):
+        tree = listed[index]
+        block = block_start[tree]
+        for k in range(block, block + tree_size[tree] * tree_size[tree]):
+            factor[k] = matrix[k]
+    clear_couplings(problem, _problem(problem, "coupling"))
+
+
+@entry_point(types.int64(types.int64, types.int64, types.int64))
+def assemble(problem, contacts, rows):
+    """Fill the blocks of the island's Hessian from the present curvatures."""
+    island = _problem(problem, "island")
+    begin_blocks(problem)
     _add_contacts(problem, contacts, island[2], island[3])
     _add_rows(problem, rows, island[4], island[5])
     return 0

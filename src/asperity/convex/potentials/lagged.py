@@ -44,7 +44,8 @@ import numpy as np
 from asperity.compiled import compiled
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.laws import friction_coefficient
-from asperity.convex.problem import PROBLEM
+from asperity.convex.potentials.normal import normal_numbers
+from asperity.convex.problem import PROBLEM, SLIP_REGULARIZATION
 
 __all__ = [
     "along_lagged",
@@ -83,7 +84,7 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
     dynamic_friction = _contacts(contacts, "dynamic_friction")
     stiction_tolerance = _contacts(contacts, "stiction_tolerance")
     inverse_mass = _contacts(contacts, "inverse_mass")
-    slip_regularization = _problem(problem, "tolerance")[2]
+    slip_regularization = _problem(problem, "tolerance")[SLIP_REGULARIZATION]
     stoppable = _problem(problem, "stoppable")
     for i in range(ncontact):
         c = order[i]
@@ -100,11 +101,8 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
         tolerance = max(tolerance, slip_regularization * friction[i] * inverse_mass[c])
         softness[i] = tolerance * tolerance
         stoppable[i] = friction[i] * inverse_mass[c]
-        elastic[i] = step * force
-        slope[i] = step * step * k
+        elastic[i], slope[i], cutoff[i] = normal_numbers(force, k, d, step)
         dissipation[i] = d
-        # The tiny terms keep k = 0 and d = 0 finite.
-        cutoff[i] = min(force / (step * k + 1e-300), 1.0 / (d + 1e-20))
 
 
 @compiled

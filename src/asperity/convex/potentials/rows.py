@@ -36,8 +36,6 @@ import numpy as np
 
 from asperity.compiled import compiled
 from asperity.contact.constraint_laws import (
-    DRIFT_SPEED,
-    EQUALITY_RECOVERY,
     LIMIT_RECOVERY,
     NEAR_RIGID_PERIOD,
     STIFFEST_STEP,
@@ -47,10 +45,6 @@ from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, EQUALITY, 
 from asperity.convex.problem import PROBLEM
 
 __all__ = [
-    "DRIFT_SPEED",
-    "EQUALITY_RECOVERY",
-    "LIMIT_RECOVERY",
-    "NEAR_RIGID_PERIOD",
     "along_rows",
     "evaluate_rows",
     "prepare_rows",

@@ -21,6 +21,7 @@ from asperity.compiled import compiled
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.laws import friction_coefficient
 from asperity.convex.potentials.lagged import prepare_lagged
+from asperity.convex.potentials.normal import normal_impulse
 from asperity.convex.problem import PROBLEM
 
 __all__ = ["along_similar", "evaluate_similar", "prepare_similar", "similar_cost_along"]
@@ -46,20 +47,6 @@ def prepare_similar(problem, contacts, step, ncontact):
         friction[i] = friction_coefficient(
             static_friction[c], dynamic_friction[c], slip, stiction_tolerance[c]
         )
-
-
-@compiled
-def _normal(z, a0, a1, d, limit):
-    """Impulse n(z), −n'(z), and the cost −N(z), shifted to vanish without contact."""
-    if z >= limit:
-        return 0.0, 0.0, 0.0
-    elastic_part = a0 - a1 * z
-    damping_part = 1.0 - d * z
-    mid = 0.5 * (limit + z)
-    cost = (limit - z) * (
-        a0 - (a1 + d * a0) * mid + a1 * d * (limit * limit + limit * z + z * z) / 3.0
-    )
-    return elastic_part * damping_part, a1 * damping_part + d * elastic_part, cost
 
 
 @compiled
@@ -92,7 +79,7 @@ def evaluate_similar(problem, first, last):
         x /= norm
         y /= norm
         z = vn[i] - mu * (norm - np.sqrt(softness[i]))
-        n, h, one = _normal(z, elastic[i], slope[i], dissipation[i], cutoff[i])
+        n, h, one = normal_impulse(z, elastic[i], slope[i], dissipation[i], cutoff[i])
         cost += one
         f = mu * n / norm
         curvature = mu * mu * h - f
@@ -131,7 +118,7 @@ def along_similar(problem, first, last, alpha):
         mu = friction[i]
         norm = np.sqrt(x * x + y * y + softness[i])
         z = vn[i] + alpha * dvn[i] - mu * (norm - np.sqrt(softness[i]))
-        n, h, _ = _normal(z, elastic[i], slope[i], dissipation[i], cutoff[i])
+        n, h, _ = normal_impulse(z, elastic[i], slope[i], dissipation[i], cutoff[i])
         w = (x * dv1[i] + y * dv2[i]) / norm
         dz = dvn[i] - mu * w
         first_derivative -= n * dz
@@ -162,6 +149,6 @@ def similar_cost_along(problem, first, last, alpha):
         y = v2[i] + alpha * dv2[i]
         slip = np.sqrt(x * x + y * y + softness[i]) - np.sqrt(softness[i])
         z = vn[i] + alpha * dvn[i] - friction[i] * slip
-        _, _, one = _normal(z, elastic[i], slope[i], dissipation[i], cutoff[i])
+        _, _, one = normal_impulse(z, elastic[i], slope[i], dissipation[i], cutoff[i])
         cost += one
     return cost

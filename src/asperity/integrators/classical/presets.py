@@ -158,7 +158,8 @@ class RungeKutta3(Classical):
 
     Accurate for smooth motion; stiff contact and stiction need steps of some v_s/(μ g), 10 µs with
     usual parameters, or the method is unstable. For studies and as a reference. Options are those
-    of `Classical`.
+    of `Classical`. With contact use ``error_norm="state"``: positions alone notice an instability
+    when bodies have already been launched.
     """
 
     base_method = fixed_method = controlled_method = runge_kutta_3_method

@@ -11,6 +11,7 @@ from numba import types
 from asperity.compiled import compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.assembly import begin_blocks, clear_couplings
 from asperity.convex.problem import PROBLEM
 from asperity.integrators.tamsi.layout import TAMSI
 
@@ -255,28 +256,8 @@ def assemble_jacobian(problem, contacts, rows):
     """Fill the blocks of the island's Jacobian from the present derivatives."""
     tamsi = _problem(problem, "extension")
     island = _problem(problem, "island")
-    listed = _problem(problem, "island_tree")
-    tree_size = _problem(problem, "tree_size")
-    block_start = _problem(problem, "block_start")
-    column_start = _problem(problem, "column_start")
-    column_size = _problem(problem, "column_size")
-    entry_tree = _problem(problem, "entry_tree")
-    entry_block = _problem(problem, "entry_block")
-    matrix = _problem(problem, "matrix")
-    factor = _problem(problem, "factor")
-    upper = _problem(problem, "coupling")
-    lower = _tamsi(tamsi, "lower")
-    for index in range(island[0], island[1]):
-        tree = listed[index]
-        n = tree_size[tree]
-        block = block_start[tree]
-        for k in range(block, block + n * n):
-            factor[k] = matrix[k]
-        for entry in range(column_start[tree], column_start[tree] + column_size[tree]):
-            at = entry_block[entry]
-            for k in range(at, at + n * tree_size[entry_tree[entry]]):
-                upper[k] = 0.0
-                lower[k] = 0.0
+    begin_blocks(problem)
+    clear_couplings(problem, _tamsi(tamsi, "lower"))
     _add_contacts(problem, tamsi, contacts, island[2], island[3])
     _add_rows(problem, tamsi, rows, island[4], island[5])
     return 0

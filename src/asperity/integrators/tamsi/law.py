@@ -26,6 +26,7 @@ from asperity.compiled import compiled, entry_point
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.laws import normal_force
 from asperity.convex.potentials.laws import ContactLaw
+from asperity.convex.potentials.normal import normal_impulse, normal_numbers
 from asperity.convex.problem import PROBLEM
 from asperity.integrators.tamsi.layout import TAMSI
 
@@ -65,11 +66,8 @@ def _prepare(problem, contacts, step, ncontact, two_way):
         softness[i] = stiction_tolerance[c]
         if two_way:
             force = -k * signed_distance[c]
-            elastic[i] = step * force
-            slope[i] = step * step * k
+            elastic[i], slope[i], cutoff[i] = normal_numbers(force, k, d, step)
             dissipation[i] = d
-            # The tiny terms keep k = 0 and d = 0 finite.
-            cutoff[i] = min(force / (step * k + 1e-300), 1.0 / (d + 1e-20))
         else:
             elastic[i] = step * normal_force(k, d, signed_distance[c], vn[i])
             slope[i] = 0.0
@@ -114,13 +112,10 @@ def _evaluate(problem, first, last):
     dissipation = _problem(problem, "dissipation")
     cutoff = _problem(problem, "cutoff")
     for i in range(first, last):
-        normal = 0.0
-        normal_slope = 0.0
-        if vn[i] < cutoff[i]:
-            spring = elastic[i] - slope[i] * vn[i]
-            damper = 1.0 - dissipation[i] * vn[i]
-            normal = spring * damper
-            normal_slope = slope[i] * damper + dissipation[i] * spring
+        # The cost, unused, is not a number where one-way coupling has no cutoff.
+        normal, normal_slope, _ = normal_impulse(
+            vn[i], elastic[i], slope[i], dissipation[i], cutoff[i]
+        )
         gn[i] = normal
         hnn[i] = normal_slope
         x = v1[i]

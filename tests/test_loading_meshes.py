@@ -1,0 +1,119 @@
+"""Meshes of URDF files: where they are found, and what happens without them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from loading_texts import (
+    BOX,
+    has,
+    joint,
+    link,
+    refused,
+    urdf,
+    with_mesh,
+    write_stl,
+)
+
+from asperity.errors import AsperityWarning
+from asperity.plant.loading import load_model
+
+
+@pytest.mark.parametrize(
+    ("mesh", "uri"),
+    [
+        ("robot/urdf/part.stl", "part.stl"),
+        ("robot/meshes/part.stl", "../meshes/part.stl"),
+        ("robot/meshes/part.STL", "package://robot/meshes/part.stl"),
+        ("meshes/part.stl", "package://manifest/meshes/part.stl"),
+        ("other/part.stl", "package://other/part.stl"),
+        ("other/part.stl", "package:///other/part.stl"),
+        ("robot/my parts/part.stl", "package://robot/my%20parts/part.stl"),
+    ],
+)
+def test_finds_meshes_near_the_file(tmp_path: Path, mesh: str, uri: str) -> None:
+    (tmp_path / "package.xml").write_text("<package><name> manifest </name></package>")
+    write_stl(tmp_path / mesh)
+    model, report = load_model(with_mesh(tmp_path / "robot" / "urdf", uri))
+    assert model.nmesh == 1
+    assert not has(report, "Meshes")
+
+
+def test_finds_meshes_by_absolute_uri(tmp_path: Path) -> None:
+    mesh = write_stl(tmp_path / "far" / "part.stl")
+    assert load_model(with_mesh(tmp_path / "near", f"file://{mesh}"))[0].nmesh == 1
+
+
+def test_finds_packages_where_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_stl(tmp_path / "far" / "parts" / "part.stl")
+    file = with_mesh(tmp_path / "near", "package://parts/part.stl")
+    refused(file, "package://parts/part.stl", "'b'", "package_paths")
+    for folder in (tmp_path / "far", tmp_path / "far" / "parts"):
+        assert load_model(file, package_paths=[folder])[0].nmesh == 1
+    monkeypatch.setenv("ROS_PACKAGE_PATH", f"{tmp_path / 'nothing'}:{tmp_path / 'far'}")
+    assert load_model(file)[0].nmesh == 1
+
+
+def test_takes_a_renamed_folder_for_the_package_and_says_so(tmp_path: Path) -> None:
+    write_stl(tmp_path / "renamed" / "meshes" / "part.stl")
+    file = with_mesh(tmp_path / "renamed" / "urdf", "package://original/meshes/part.stl")
+    model, report = load_model(file)
+    assert model.nmesh == 1
+    assert has(report, "original", "renamed")
+
+
+@pytest.mark.parametrize("place", ["visual/part.stl", "collision/part.stl"])
+def test_unreadable_mesh_is_replaced_by_a_readable_one(tmp_path: Path, place: str) -> None:
+    (tmp_path / "visual").mkdir()
+    (tmp_path / "visual" / "part.dae").write_text("<COLLADA/>")
+    write_stl(tmp_path / place)
+    model, report = load_model(with_mesh(tmp_path, "visual/part.dae"))
+    assert model.nmesh == 1
+    assert has(report, "part.dae", "part.stl")
+
+
+def test_unreadable_collision_mesh_is_dropped_with_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "part.dae").write_text("<COLLADA/>")
+    with pytest.warns(AsperityWarning, match=r"'b' \(part.dae\)"):
+        model, report = load_model(with_mesh(tmp_path, "part.dae"))
+    assert model.ngeom == 1
+    assert has(report, "Dropped collision", "'b'", "part.dae")
+
+
+def test_missing_visual_mesh_is_only_a_note(tmp_path: Path) -> None:
+    visual = "<visual><geometry><mesh filename='gone.stl'/></geometry></visual>"
+    text = urdf(link("a"), link("b", visual=visual), joint("j", "a", "b"))
+    model, report = load_model(text, discard_visual=False)
+    assert model.ngeom == 2
+    assert has(report, "Dropped visual", "gone.stl")
+    assert has(load_model(text)[1], "Discarded 1 visual")
+
+
+def test_meshes_with_the_same_file_name_stay_apart(tmp_path: Path) -> None:
+    write_stl(tmp_path / "one" / "part.stl", 0.1)
+    write_stl(tmp_path / "two" / "part.stl", 0.3)
+    text = urdf(
+        link("a", mesh="one/part.stl"), link("b", mesh="two/part.stl"), joint("j", "a", "b")
+    )
+    (tmp_path / "robot.urdf").write_text(text)
+    model, _ = load_model(tmp_path / "robot.urdf")
+    assert model.geom_rbound[1] == pytest.approx(3 * model.geom_rbound[0], rel=1e-5)
+
+
+def test_respects_what_the_file_says_to_mujoco(tmp_path: Path) -> None:
+    write_stl(tmp_path / "assets" / "part.stl")
+    visual = f"<visual>{BOX}</visual>"
+    text = urdf(
+        "<mujoco><compiler meshdir='assets' strippath='true' discardvisual='false' "
+        "fusestatic='false'/></mujoco>",
+        link("a"),
+        link("b", mesh="package://nowhere/deep/part.stl", visual=visual),
+        link("tool"),
+        joint("j", "a", "b"),
+        joint("f", "b", "tool", "fixed"),
+    )
+    (tmp_path / "robot.urdf").write_text(text)
+    model, _ = load_model(tmp_path / "robot.urdf")
+    assert (model.nmesh, model.ngeom, model.nbody) == (1, 4, 4)
+    assert load_model(tmp_path / "robot.urdf", fuse_static=True)[0].nbody == 3

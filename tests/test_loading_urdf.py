@@ -1,0 +1,278 @@
+"""Loading URDF: what is repaired, dropped, refused, and how it is said."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+from loading_texts import (
+    INERTIA,
+    arm,
+    has,
+    joint,
+    link,
+    refused,
+    urdf,
+)
+
+from asperity.errors import AsperityWarning
+from asperity.plant.loading import load_model
+
+# --- URDF: base ------------------------------------------------------------------------------
+
+
+def test_base_is_fixed_by_default_and_says_how_to_free_it() -> None:
+    model, report = arm()
+    assert model.nv == 1
+    assert has(report, "'base'", "floating_base=True")
+    model, report = arm(floating_base=False)
+    assert model.nv == 1
+    assert not has(report, "floating_base")
+
+
+def test_floating_base() -> None:
+    model, report = arm(floating_base=True)
+    assert model.nv == 7
+    assert model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE
+    assert model.joint("base_free").bodyid[0] == model.body("base").id
+    assert not has(report, "floating_base")
+
+
+def test_world_link() -> None:
+    parts = (link("base"), link("upper"), joint("shoulder", "base", "upper"))
+    welded = urdf("<link name='world'/>", *parts, joint("w", "world", "base", "fixed"))
+    assert load_model(welded)[0].nv == 1
+    assert load_model(welded, floating_base=True)[0].nv == 7
+    # A parent "world" need not be declared.
+    floating = urdf(*parts, joint("w", "world", "base", "floating"))
+    assert load_model(floating)[0].nv == 7
+    assert load_model(floating, floating_base=False)[0].nv == 1
+    sliding = urdf("<link name='world'/>", *parts, joint("w", "world", "base", "prismatic"))
+    assert load_model(sliding)[0].nv == 2
+    refused(sliding, "'w'", "prismatic", "floating_base", floating_base=True)
+
+
+def test_single_object_warns_that_it_cannot_move() -> None:
+    with pytest.warns(AsperityWarning, match="floating_base=True"):
+        load_model(urdf(link("object")))
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_fixed_base_does_not_collide_with_what_it_carries(fuse: bool) -> None:
+    # All boxes overlap: only the neighbours may pass through each other.
+    near = "<origin xyz='0.01 0 0'/>"
+    text = urdf(
+        *(link(name) for name in ("base", "foot", "upper", "cuff", "lower")),
+        joint("f", "base", "foot", "fixed").replace("<origin xyz='0.5 0 0'/>", near),
+        joint("s", "foot", "upper").replace("<origin xyz='0.5 0 0'/>", near),
+        joint("c", "upper", "cuff", "fixed").replace("<origin xyz='0.5 0 0'/>", near),
+        joint("e", "cuff", "lower").replace("<origin xyz='0.5 0 0'/>", near),
+    )
+    model, report = load_model(text, fuse_static=fuse)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    names = {"base", "foot"}
+    touching = {
+        tuple(sorted(model.body(model.geom_bodyid[geom]).name for geom in geoms))
+        for geoms in data.contact.geom
+    }
+    assert touching
+    assert all("lower" in pair and names & set(pair) for pair in touching)
+    assert has(report, "overlap", "'lower'", "exclude_overlaps=True")
+    model, report = load_model(text, fuse_static=fuse, exclude_overlaps=True)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    assert data.ncon == 0
+    assert has(report, "do not collide")
+    # A floor still does.
+    assert model.geom_contype.all()
+
+
+def test_overlaps_are_sought_within_the_joint_limits() -> None:
+    limit = "<limit lower='1.5' upper='2' effort='1' velocity='1'/>"
+    text = urdf(
+        *(link(name) for name in "abc"),
+        joint("ab", "a", "b"),
+        joint("bc", "b", "c", "revolute", limit).replace("0.5 0 0", "-0.5 0 0"),
+    )
+    assert has(load_model(text)[1], "overlap", "'a'", "'c'")
+    slide = "<limit lower='0.5' upper='2' effort='1' velocity='1'/>"
+    text = urdf(
+        *(link(name) for name in "abc"),
+        joint("ab", "a", "b"),
+        joint("bc", "b", "c", "prismatic", slide).replace("0.5 0 0", "-0.5 0 0"),
+    )
+    assert not has(load_model(text)[1], "overlap")
+
+
+def test_fusing_is_counted() -> None:
+    text = urdf(
+        link("a"), link("b"), link("tool"), joint("j", "a", "b"), joint("f", "b", "tool", "fixed")
+    )
+    model, report = load_model(text)
+    assert model.nbody == 3
+    assert has(report, "Fused 1")
+    model, report = load_model(text, fuse_static=False)
+    assert model.nbody == 4
+    assert not has(report, "Fused")
+
+
+def test_several_roots_are_named() -> None:
+    _, report = load_model(urdf(link("a"), link("b"), link("c"), joint("j", "a", "b")))
+    assert has(report, "'a'", "'c'", "no parent")
+
+
+# --- URDF: joints ----------------------------------------------------------------------------
+
+
+def test_mimic_becomes_an_equality() -> None:
+    text = urdf(
+        *(link(name) for name in "abc"),
+        joint("ab", "a", "b"),
+        joint("bc", "b", "c", more="<mimic joint='ab' multiplier='-2' offset='0.5'/>"),
+    )
+    model, report = load_model(text)
+    assert model.neq == 1
+    assert model.eq_type[0] == mujoco.mjtEq.mjEQ_JOINT
+    np.testing.assert_allclose(model.eq_data[0, :2], [0.5, -2])
+    assert (model.eq_obj1id[0], model.eq_obj2id[0]) == (model.joint("bc").id, model.joint("ab").id)
+    assert has(report, "Mimic", "'bc'")
+
+
+def test_damping_friction_and_effort_are_kept() -> None:
+    more = "<limit lower='-1' upper='1' effort='3' velocity='2'/>"
+    more += "<dynamics damping='0.3' friction='0.2'/>"
+    model, report = load_model(urdf(link("a"), link("b"), joint("j", "a", "b", "revolute", more)))
+    assert model.dof_damping[0] == 0.3
+    assert model.dof_frictionloss[0] == 0.2
+    np.testing.assert_allclose(model.jnt_actfrcrange[0], [-3, 3])
+    assert has(report, "Velocity limits")
+
+
+def test_equal_limits_are_noted() -> None:
+    more = "<limit lower='0' upper='0' effort='3' velocity='2'/>"
+    text = urdf(link("a"), link("b"), joint("stuck", "a", "b", "revolute", more))
+    model, report = load_model(text)
+    assert not model.jnt_limited[0]
+    assert has(report, "'stuck'", "without limits")
+
+
+def test_ignored_elements_are_counted() -> None:
+    text = urdf(
+        link("a"), link("b"), joint("j", "a", "b"), "<transmission/><gazebo/><transmission/>"
+    )
+    assert has(load_model(text)[1], "2 <transmission>", "1 <gazebo>")
+
+
+# --- URDF: inertia ---------------------------------------------------------------------------
+
+
+def test_links_without_inertia() -> None:
+    model, report = load_model(urdf(link("a"), link("b", inertial=None), joint("j", "a", "b")))
+    assert model.body("b").mass[0] == pytest.approx(1.0)  # 0.1 m cubed at 1000 kg/m³
+    assert has(report, "without inertia", "'b'")
+
+
+def test_massless_links_on_the_way_get_a_little() -> None:
+    text = urdf(
+        link("a"),
+        "<link name='x'/><link name='y'><inertial><mass value='0'/></inertial></link>",
+        link("b"),
+        joint("ax", "a", "x"),
+        joint("xy", "x", "y"),
+        joint("yb", "y", "b"),
+    )
+    model, report = load_model(text)
+    assert model.nv == 3
+    assert model.body("x").mass[0] == pytest.approx(1e-6)
+    assert has(report, "'x'", "'y'", "1e-06 kg")
+
+
+def test_massless_moving_leaf_is_refused() -> None:
+    refused(
+        urdf(link("a"), "<link name='tip'/>", joint("j", "a", "tip")), "'tip'", "'j'", "<inertial>"
+    )
+    # A frame that does not move is fine.
+    load_model(
+        urdf(
+            link("a"),
+            link("b"),
+            "<link name='tip'/>",
+            joint("j", "a", "b"),
+            joint("f", "b", "tip", "fixed"),
+        )
+    )
+
+
+def test_impossible_inertia_is_replaced_by_its_mean() -> None:
+    bad = INERTIA.format(mass=1, i=0.1).replace("izz='0.1'", "izz='0.4'")
+    singular = INERTIA.format(mass=1, i=0.1).replace("='0'", "='0.1'")
+    for inertial in (bad, singular):
+        text = urdf(link("a"), link("b", inertial=inertial), joint("j", "a", "b"))
+        model, report = load_model(text)
+        mean = 0.2 if inertial is bad else 0.1
+        np.testing.assert_allclose(model.body("b").inertia, mean)
+        assert has(report, "no body can have", "'b'")
+        stern = text.replace(
+            "<link name='a'>",
+            "<mujoco><compiler balanceinertia='false'/></mujoco><link name='a'>",
+        )
+        refused(stern, "'b'", "inertia")
+
+
+def test_mass_without_moments_is_taken_for_a_ball() -> None:
+    point = INERTIA.format(mass=4.18879, i=0)  # 4/3 π (0.1 m)³ of water
+    model, report = load_model(urdf(link("a"), link("b", inertial=point), joint("j", "a", "b")))
+    np.testing.assert_allclose(model.body("b").inertia, 0.4 * 4.18879 * 0.01, rtol=1e-5)
+    assert has(report, "ball", "'b'")
+
+
+def test_bad_numbers_are_refused() -> None:
+    for mass, word in (("-1", "-1"), ("nan", "nan"), ("heavy", "heavy")):
+        inertial = INERTIA.format(mass=mass, i=0.1)
+        refused(urdf(link("a"), link("b", inertial=inertial), joint("j", "a", "b")), word)
+    refused(urdf(link("a", inertial="<mass value='1'/>")), "'a'", "<inertia>")
+
+
+# --- URDF: structure -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ([], ["no <link>"]),
+        ([link("a"), link("a")], ["'a'", "twice"]),
+        ([link("a"), link("b"), joint("j", "a", "c")], ["'j'", "'c'", "does not exist"]),
+        ([link("a"), link("b"), joint("j", "a", "b", "elastic")], ["'j'", "elastic", "revolute"]),
+        (
+            [link("a"), link("b"), link("c"), *[joint(n, p, "c") for n, p in ("ja", "kb")]],
+            ["'c'", "'j'", "'k'", "equality"],
+        ),
+        ([link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")], ["loop"]),
+        ([link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("j", "b", "c")], ["'j'"]),
+        ([link("a"), link("b"), "<joint name='j' type='fixed'/>"], ["'j'", "<parent"]),
+        (
+            [link("a"), link("b"), joint("j", "a", "b", more="<mimic joint='ghost'/>")],
+            ["'j'", "'ghost'"],
+        ),
+        ([link("a"), "<xacro:include filename='x'/>"], ["xacro:include", "line 1"]),
+    ],
+)
+def test_broken_structure_is_refused(parts: list[str], words: list[str]) -> None:
+    refused(urdf(*parts), "XML string", *words)
+
+
+def test_broken_xml_is_refused_with_its_line() -> None:
+    refused("<robot name='r'>\n<link name='a'>\n</robot>", "line 3", "mismatched")
+
+
+def test_lenient_where_mujoco_is() -> None:
+    text = "<?xml version='1.0'?>\n<!-- one -- two -->\n" + urdf(
+        link("a"), link("b"), joint("j", "a", "b", more="<vendor:gain vendor:value='3'/>")
+    )
+    assert load_model(text)[0].nv == 1
+
+
+def test_large_models_are_suspected_of_millimetres() -> None:
+    text = urdf(link("a"), link("b"), joint("j", "a", "b")).replace("0.1 0.1 0.1", "300 300 300")
+    assert has(load_model(text)[1], "millimetres")
