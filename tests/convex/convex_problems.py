@@ -33,7 +33,7 @@ from asperity.convex.kinematics import (
 )
 from asperity.convex.newton import install_solver, solve_problem
 from asperity.convex.potentials.contacts import evaluate_contacts, prepare_contacts
-from asperity.convex.potentials.lagged import update_directions
+from asperity.convex.potentials.lagged import update_estimates
 from asperity.convex.potentials.laws import LAGGED_LAW, install_law
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
 from asperity.convex.problem import LAGGED, grow_factor, new_problem
@@ -128,7 +128,8 @@ class Case:
         if self.problem.law == LAGGED:
             # So that the curvatures are the Hessian's.
             self.problem.dv1[:] = self.problem.dv2[:] = 0.0
-            update_directions(self.problem.address, 0, self.ncontact, 0.0)
+            update_estimates(self.problem.address, 0, self.ncontact, 0.0)
+            self.problem.dual_n[:] = np.maximum(self.problem.cutoff - self.problem.vn, 0.0)
         cost = evaluate_contacts(self.problem.address, 0, self.ncontact)
         cost += evaluate_rows(self.problem.address, 0, self.nrow)
         matrix = self.dense_matrix()

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from asperity.contact.laws import STRIBECK_WIDTH, friction_coefficient
 from asperity.convex.potentials.lagged import (
     along_lagged,
-    begin_directions,
+    begin_estimates,
     evaluate_lagged,
     lagged_cost_along,
     prepare_lagged,
-    update_directions,
+    update_estimates,
 )
 
 STEP = 0.01
@@ -63,12 +63,15 @@ class Contact:
         p = self.case.problem
         return np.array([p.g1[0], p.g2[0], p.gn[0]])
 
-    def curvature(self, v: np.ndarray, direction: np.ndarray | None = None) -> np.ndarray:
-        """The Hessian, or what a direction of friction makes of it."""
+    def curvature(
+        self, v: np.ndarray, direction: np.ndarray | None = None, final_speed: float | None = None
+    ) -> np.ndarray:
+        """The Hessian, or what the estimates make of it."""
         if direction is None:
             direction = self.direction(v, np.zeros(3))
         p = self.case.problem
         p.dual1[0], p.dual2[0] = direction
+        p.dual_n[0] = max(p.cutoff[0] - v[2], 0.0) if final_speed is None else final_speed
         self.cost(v)
         return np.array(
             [[p.h11[0], p.h12[0], 0.0], [p.h12[0], p.h22[0], 0.0], [0.0, 0.0, p.hnn[0]]]
@@ -79,7 +82,7 @@ class Contact:
         p = self.case.problem
         self._set(v)
         self._set(step, "dv")
-        update_directions(p.address, 0, 1, 1.0)
+        update_estimates(p.address, 0, 1, 1.0)
         return np.array([p.dual1[0], p.dual2[0]])
 
     def along(self, v: np.ndarray, dv: np.ndarray, alpha: float) -> tuple[float, float, float]:
@@ -399,11 +402,48 @@ def test_direction_of_friction_follows_a_step(
     )
 
 
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(
+    v=velocities, final=st.floats(0.0, 2.0), dissipation=st.one_of(st.just(0.0), exponents(-2, 2))
+)
+def test_curvature_along_the_normal_is_a_secant(
+    contact: Contact, v: np.ndarray, final: float, dissipation: float
+) -> None:
+    contact.prepare(np.zeros(3), dissipation=dissipation)
+    cutoff = contact.case.problem.cutoff[0]
+    here = contact.impulse(v)[2]
+    there = contact.impulse(np.array([v[0], v[1], cutoff - final]))[2]
+    curvature = contact.curvature(v, final_speed=final)[2, 2]
+    if v[2] < cutoff:
+        change = cutoff - v[2] - final
+        scale = 1e-12 * (here + there)
+        assert curvature * change == pytest.approx(here - there, rel=1e-9, abs=scale)
+        assert curvature > 0.0
+    else:
+        assert here == curvature == 0.0
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(v=velocities, change=st.floats(-1.0, 1.0), estimate=st.floats(0.0, 2.0))
+def test_estimate_of_the_normal_follows_a_step(
+    contact: Contact, v: np.ndarray, change: float, estimate: float
+) -> None:
+    contact.prepare(np.zeros(3))
+    p = contact.case.problem
+    curvature = contact.curvature(v, final_speed=estimate)[2, 2]
+    asked = max(p.gn[0] - curvature * change, 0.0)
+    # Half of the step is taken; the momentum balance that was asked for is that of the whole.
+    contact.direction(v + np.array([0.0, 0.0, 0.5 * change]), np.array([0.0, 0.0, change]))
+    found = contact.impulse(np.array([0.0, 0.0, p.cutoff[0] - p.dual_n[0]]))[2]
+    assert p.dual_n[0] >= 0.0
+    assert found == pytest.approx(asked, rel=1e-9, abs=1e-12)
+
+
 def test_slip_that_friction_can_stop_is_taken_to_stop(contact: Contact) -> None:
     # μ n_0 w with n_0 = δt k |φ_0|, for a contact at rest along its normal.
     limit = DEFAULTS["static_friction"] * STEP * 1e5 * 1e-3 * DEFAULTS["inverse_mass"]
     for slip, stops in ((0.99 * limit, True), (1.01 * limit, False)):
         contact.prepare(np.zeros(3))
         contact.impulse(np.array([slip, 0.0, 0.0]))
-        begin_directions(contact.case.problem.address, 0, 1)
+        begin_estimates(contact.case.problem.address, 0, 1)
         assert (contact.case.problem.dual1[0] == 0.0) == stops

@@ -338,3 +338,30 @@ def test_box_pushed_along_the_floor() -> None:
     v = solved(case, np.zeros(6))
     rise = step * (elastic - weight) / (mass + 4 * stiffness * step**2)
     np.testing.assert_allclose(v, [0.0, 0.0, 0.0, slip, 0.0, rise], rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("speed", [0.3, 3.0, 30.0])
+def test_impact_takes_few_iterations(speed: float) -> None:
+    # The damper makes the impulse grow with the square of the speed: Newton's method alone would
+    # halve the error in every iteration, and need more of them the faster the ball.
+    mass, depth, step, stiffness, dissipation = 2.0, 1e-4, 1e-2, 1e5, 10.0
+    case: MujocoCase = load(
+        f"""<mujoco><worldbody><geom type='plane' size='1 1 1'/>
+        <body pos='0 0 {0.1 - depth}'><freejoint/><geom size='0.1' mass='{mass}'/></body>
+        </worldbody></mujoco>""",
+        seed=None,
+        friction=0.0,
+        stiffness=stiffness,
+        dissipation=dissipation,
+    )
+    case.problem.tolerance[0] = TIGHT
+    before = np.array([0.0, 0.0, 0.0, 0.0, 0.0, -speed])
+    case.problem.rhs[:] = case.dense_matrix() @ before
+    case.prepare(before, step)
+    v = solved(case, before)[5]
+    # m (v − v_0) = δt (f_e0 − δt k v) (1 − d v), both factors positive.
+    spring = step * np.array([-step * stiffness, stiffness * depth])
+    roots = np.roots(np.polysub(np.polymul(spring, [-dissipation, 1.0]), [mass, mass * speed]))
+    assert v == pytest.approx(min(roots), rel=1e-9)
+    assert -speed < v < depth / step
+    assert case.problem.statistics[ITERATIONS] <= 5

@@ -3,8 +3,9 @@
 The exact one is Newton's method with bisection on ℓ'(α) = 0 (CENIC VI-D, SAP IV-B and IV-C). The
 cost along the direction is smooth and convex, so ℓ' is monotone and the root is unique. Newton's
 own step, α = 1, is tried first. If the cost still falls there, the search goes on to α_max (1 in
-CENIC, 1.5 in SAP's code); else it starts at the minimum of the cubic through ℓ(0), ℓ'(0), ℓ(1),
-ℓ'(1).
+CENIC, 1.5 in SAP's code). If it is little past the minimum, the search goes back from α = 1 by
+Newton's method; else it starts at the minimum of the cubic through ℓ(0), ℓ'(0), ℓ(1), ℓ'(1), which
+takes one more evaluation, that of the cost.
 
 Backtracking scans α_max, 0.8 α_max, ... for the least cost with Armijo's criterion, ℓ(α) ≤ ℓ(0) +
 c α ℓ'(0) (SAP IV-B). Ending with the criterion alone, as the text says, would accept 1.25 times
@@ -33,6 +34,7 @@ _problem = PROBLEM.get
 
 _EPSILON = 2.220446049250313e-16
 _MAX_EVALUATIONS = 60
+_CLOSE = 0.3  # slope at α = 1 over that at 0, up to which Newton's method starts from α = 1
 _ARMIJO_SLOPE = 1e-4
 _ARMIJO_FACTOR = 0.8
 _ARMIJO_REDUCTIONS = 60
@@ -151,8 +153,9 @@ def line_search(problem, _unused):
         return 0
     if _problem(problem, "limits")[LINE_SEARCH] == ARMIJO:
         return _backtrack(problem, island, slope_0)
-    slope_1, _ = _along(problem, island, 1.0)
+    slope_1, curvature_1 = _along(problem, island, 1.0)
     slope_1 += smooth_slope + smooth_curvature
+    curvature_1 += smooth_curvature
     target = tolerance[LINE_SEARCH_TOLERANCE] * -slope_0
     largest = tolerance[LARGEST_SEARCH_STEP]
     if slope_1 <= target and (slope_1 >= -target or largest <= 1.0):
@@ -168,8 +171,12 @@ def line_search(problem, _unused):
         alpha = 1.0 + (largest - 1.0) * slope_1 / (slope_1 - slope)
         search[3], evaluations = _root(problem, island, 1.0, largest, alpha, target)
         return evaluations + 2
-    alpha = _cubic_minimum(search[2], _cost_along(problem, island, 1.0), slope_0, slope_1)
+    alpha = 1.0 - slope_1 / curvature_1
+    first = 1
+    if not (alpha > 0.0 and slope_1 <= _CLOSE * -slope_0):
+        alpha = _cubic_minimum(search[2], _cost_along(problem, island, 1.0), slope_0, slope_1)
+        first = 2
     if not 0.0 < alpha < 1.0:
         alpha = 0.5
     search[3], evaluations = _root(problem, island, 0.0, 1.0, alpha, target)
-    return evaluations + 2
+    return evaluations + first

@@ -44,7 +44,7 @@ from asperity.convex.kinematics import (
     row_velocities,
 )
 from asperity.convex.line_search import line_search
-from asperity.convex.potentials.lagged import begin_directions, update_directions
+from asperity.convex.potentials.lagged import begin_estimates, update_estimates
 from asperity.convex.problem import (
     ABSOLUTE_TOLERANCE,
     CONVERGED,
@@ -109,7 +109,7 @@ def _solve_island(problem, contacts, rows, have_factors, extrapolated):
     stalled = 0
     factor_island = _problem(problem, "factor_island")
     if lagged:
-        begin_directions(problem, island[2], island[3])
+        begin_estimates(problem, island[2], island[3])
     # Factors of an earlier solve serve if the graph is the same one and this island had been
     # factorized.
     fresh = have_factors and factor_island[listed[first]] == last - first
@@ -126,7 +126,7 @@ def _solve_island(problem, contacts, rows, have_factors, extrapolated):
             return CONVERGED
         if iteration == 0 and extrapolated and extrapolate_guess(problem, contacts, rows, cost):
             if lagged:
-                begin_directions(problem, island[2], island[3])
+                begin_estimates(problem, island[2], island[3])
             cost = island_gradient(problem, contacts, rows)
             norm = scaled_norm(problem, first, last, gradient)
             if norm <= epsilon * scale:
@@ -172,7 +172,7 @@ def _solve_island(problem, contacts, rows, have_factors, extrapolated):
             return CONVERGED
         statistics[ITERATIONS] += 1
         if lagged:
-            update_directions(problem, island[2], island[3], alpha)
+            update_estimates(problem, island[2], island[3], alpha)
 
         length *= alpha
         if iteration == 0:

@@ -118,15 +118,16 @@ _CONTACT_FIELDS = [
     # numbers of the laws; each law says which it uses
     "friction",
     "softness",
-    "elastic",
-    "slope",
-    "dissipation",
     "cutoff",
+    "normal_slope",
+    "normal_bend",
+    "lagged_normal",
     "target",
     "normal_gain",
     "tangential_gain",
-    "dual1",  # the lagged law's estimate of the direction of friction
+    "dual1",  # the lagged law's estimates: of the direction of friction,
     "dual2",
+    "dual_n",  # and of the final speed below the cutoff
     "stoppable",  # slip speed that friction could stop within the step
 ]
 _ROW_FIELDS = ["u", "du", "impulse", "curvature", "target", "gain", "lower", "upper"]

@@ -16,9 +16,8 @@ For v_s the kernels take max(v_s, σ μ n_0 w) with w the inverse mass at the co
 SAP V-B and of the ICF paper on how stiff friction gets against inertia: a contact sticks to within
 σ g δt. CENIC has σ = 0.
 
-Per contact the kernels keep ``friction`` = μ n_0, ``softness`` = v_s², ``elastic`` = δt f_e0,
-``slope`` = δt² k, ``dissipation`` = d and ``cutoff`` = v̂ = min(f_e0/(δt k), 1/d), beyond which
-the normal impulse vanishes.
+Per contact the kernels keep ``friction`` = μ n_0, ``softness`` = v_s², and the numbers of
+`potentials.normal`: ``cutoff`` v̂, ``normal_slope`` G and ``normal_bend`` C.
 
 Friction that stops a slip is what makes the problem hard for Newton's method: it resists with a
 nearly constant force, which has no curvature along the slip, until within v_s it turns around. The
@@ -35,6 +34,15 @@ It is positive definite for every such w, so the direction is one of descent. Wi
 it tends to, it is the Hessian; with w = 0 the secant from this slip to none, whose step ends where
 the slip does. That is where w begins if friction could stop the slip within the step, being below
 μ n_0 times the contact's inverse mass (``stoppable``).
+
+The damper makes the normal impulse a quadratic function, whose tangent at the speed of an impact is
+twice as steep as its secant to the end: every step of Newton's method goes half the way. So this
+curvature is a secant, too, from the present speed p below the cutoff to an estimate q of the final
+one (``dual_n``), positive for every q ≥ 0 and the tangent for q = p, with which it begins:
+
+    G + C (p + q),   n(q) ← (n(p) − (G + C (p + q)) Δv_n)₊.
+
+The new q is where the law gives the impulse that the momentum balance of the step has asked for.
 """
 
 from __future__ import annotations
@@ -44,16 +52,20 @@ import numpy as np
 from asperity.compiled import compiled
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.laws import friction_coefficient
-from asperity.convex.potentials.normal import normal_numbers
+from asperity.convex.potentials.normal import (
+    normal_impulse,
+    normal_numbers,
+    speed_of_impulse,
+)
 from asperity.convex.problem import PROBLEM, SLIP_REGULARIZATION
 
 __all__ = [
     "along_lagged",
-    "begin_directions",
+    "begin_estimates",
     "evaluate_lagged",
     "lagged_cost_along",
     "prepare_lagged",
-    "update_directions",
+    "update_estimates",
 ]
 
 _problem = PROBLEM.get
@@ -73,10 +85,9 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
     vn = _problem(problem, "vn")
     friction = _problem(problem, "friction")
     softness = _problem(problem, "softness")
-    elastic = _problem(problem, "elastic")
-    slope = _problem(problem, "slope")
-    dissipation = _problem(problem, "dissipation")
     cutoff = _problem(problem, "cutoff")
+    normal_slope = _problem(problem, "normal_slope")
+    normal_bend = _problem(problem, "normal_bend")
     signed_distance = _contacts(contacts, "signed_distance")
     stiffness = _contacts(contacts, "stiffness")
     material_dissipation = _contacts(contacts, "dissipation")
@@ -101,15 +112,14 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
         tolerance = max(tolerance, slip_regularization * friction[i] * inverse_mass[c])
         softness[i] = tolerance * tolerance
         stoppable[i] = friction[i] * inverse_mass[c]
-        elastic[i], slope[i], cutoff[i] = normal_numbers(force, k, d, step)
-        dissipation[i] = d
+        cutoff[i], normal_slope[i], normal_bend[i] = normal_numbers(force, k, d, step)
 
 
 @compiled
 def evaluate_lagged(problem, first, last):
     """Fill impulses and curvatures of contacts ``first .. last``; return their cost.
 
-    The tangential curvatures are those of the directions w in ``dual1``, ``dual2``.
+    The curvatures are those of the estimates w in ``dual1``, ``dual2`` and q in ``dual_n``.
     """
     v1 = _problem(problem, "v1")
     v2 = _problem(problem, "v2")
@@ -123,12 +133,12 @@ def evaluate_lagged(problem, first, last):
     hnn = _problem(problem, "hnn")
     friction = _problem(problem, "friction")
     softness = _problem(problem, "softness")
-    elastic = _problem(problem, "elastic")
-    slope = _problem(problem, "slope")
-    dissipation = _problem(problem, "dissipation")
     cutoff = _problem(problem, "cutoff")
+    normal_slope = _problem(problem, "normal_slope")
+    normal_bend = _problem(problem, "normal_bend")
     dual1 = _problem(problem, "dual1")
     dual2 = _problem(problem, "dual2")
+    dual_n = _problem(problem, "dual_n")
     cost = 0.0
     for i in range(first, last):
         x = v1[i]
@@ -142,35 +152,27 @@ def evaluate_lagged(problem, first, last):
         h11[i] = f * (1.0 - dual1[i] * x)
         h12[i] = -0.5 * f * (dual1[i] * y + dual2[i] * x)
         h22[i] = f * (1.0 - dual2[i] * y)
-        a0 = elastic[i]
-        a1 = slope[i]
-        d = dissipation[i]
-        limit = cutoff[i]
-        v = min(vn[i], limit)
-        elastic_part = a0 - a1 * v
-        damping_part = 1.0 - d * v
-        active = 1.0 if vn[i] < limit else 0.0
-        gn[i] = active * elastic_part * damping_part
-        hnn[i] = active * (a1 * damping_part + d * elastic_part)
-        # N(v) is shifted so that the cost vanishes without contact.
-        cost += friction[i] * (1.0 / inverse - np.sqrt(softness[i]))
-        gap = limit - v
-        mid = 0.5 * (limit + v)
-        cost += gap * (
-            a0 - (a1 + d * a0) * mid + a1 * d * (limit * limit + limit * v + v * v) / 3.0
-        )
+        speed = max(cutoff[i] - vn[i], 0.0)
+        active = 1.0 if speed > 0.0 else 0.0
+        gn[i], _, normal_cost = normal_impulse(speed, normal_slope[i], normal_bend[i])
+        hnn[i] = active * (normal_slope[i] + normal_bend[i] * (speed + dual_n[i]))
+        # Both parts of the cost vanish without contact.
+        cost += normal_cost + friction[i] * (1.0 / inverse - np.sqrt(softness[i]))
     return cost
 
 
 @compiled
-def begin_directions(problem, first, last):
-    """Fill the directions of friction w for the first Newton step from the present velocities."""
+def begin_estimates(problem, first, last):
+    """Fill the estimates w and q for the first Newton step from the present velocities."""
     v1 = _problem(problem, "v1")
     v2 = _problem(problem, "v2")
     softness = _problem(problem, "softness")
+    vn = _problem(problem, "vn")
+    cutoff = _problem(problem, "cutoff")
     stoppable = _problem(problem, "stoppable")
     dual1 = _problem(problem, "dual1")
     dual2 = _problem(problem, "dual2")
+    dual_n = _problem(problem, "dual_n")
     for i in range(first, last):
         x = v1[i]
         y = v2[i]
@@ -179,11 +181,12 @@ def begin_directions(problem, first, last):
         inverse = 0.0 if stops else 1.0 / np.sqrt(square + softness[i])
         dual1[i] = inverse * x
         dual2[i] = inverse * y
+        dual_n[i] = max(cutoff[i] - vn[i], 0.0)
 
 
 @compiled
-def update_directions(problem, first, last, alpha):
-    """Let the directions of friction w follow a Newton step Δv, of which α has been taken."""
+def update_estimates(problem, first, last, alpha):
+    """Let the estimates w and q follow a Newton step Δv, of which α has been taken."""
     v1 = _problem(problem, "v1")
     v2 = _problem(problem, "v2")
     dv1 = _problem(problem, "dv1")
@@ -191,6 +194,12 @@ def update_directions(problem, first, last, alpha):
     softness = _problem(problem, "softness")
     dual1 = _problem(problem, "dual1")
     dual2 = _problem(problem, "dual2")
+    dual_n = _problem(problem, "dual_n")
+    gn = _problem(problem, "gn")
+    hnn = _problem(problem, "hnn")
+    dvn = _problem(problem, "dvn")
+    normal_slope = _problem(problem, "normal_slope")
+    normal_bend = _problem(problem, "normal_bend")
     for i in range(first, last):
         x = v1[i] - alpha * dv1[i]
         y = v2[i] - alpha * dv2[i]
@@ -201,6 +210,8 @@ def update_directions(problem, first, last, alpha):
         shorter = 1.0 / max(np.sqrt(x * x + y * y), 1.0)
         dual1[i] = shorter * x
         dual2[i] = shorter * y
+        impulse = max(gn[i] - hnn[i] * dvn[i], 0.0)
+        dual_n[i] = speed_of_impulse(impulse, normal_slope[i], normal_bend[i])
 
 
 @compiled
@@ -214,28 +225,23 @@ def along_lagged(problem, first, last, alpha):
     dvn = _problem(problem, "dvn")
     friction = _problem(problem, "friction")
     softness = _problem(problem, "softness")
-    elastic = _problem(problem, "elastic")
-    slope = _problem(problem, "slope")
-    dissipation = _problem(problem, "dissipation")
     cutoff = _problem(problem, "cutoff")
+    normal_slope = _problem(problem, "normal_slope")
+    normal_bend = _problem(problem, "normal_bend")
     first_derivative = 0.0
     second_derivative = 0.0
     for i in range(first, last):
         x = v1[i] + alpha * dv1[i]
         y = v2[i] + alpha * dv2[i]
-        v = vn[i] + alpha * dvn[i]
+        speed = max(cutoff[i] - (vn[i] + alpha * dvn[i]), 0.0)
         inverse_square = 1.0 / (x * x + y * y + softness[i])
         f = friction[i] * np.sqrt(inverse_square)
         w = x * dv1[i] + y * dv2[i]
-        first_derivative += f * w
+        active = dvn[i] if speed > 0.0 else 0.0
+        normal, curvature, _ = normal_impulse(speed, normal_slope[i], normal_bend[i])
+        first_derivative += f * w - active * normal
         second_derivative += f * (dv1[i] * dv1[i] + dv2[i] * dv2[i] - w * w * inverse_square)
-        elastic_part = elastic[i] - slope[i] * v
-        damping_part = 1.0 - dissipation[i] * v
-        active = dvn[i] if v < cutoff[i] else 0.0
-        first_derivative -= active * elastic_part * damping_part
-        second_derivative += (
-            active * dvn[i] * (slope[i] * damping_part + dissipation[i] * elastic_part)
-        )
+        second_derivative += active * active * curvature
     return first_derivative, second_derivative
 
 
@@ -250,23 +256,15 @@ def lagged_cost_along(problem, first, last, alpha):
     dvn = _problem(problem, "dvn")
     friction = _problem(problem, "friction")
     softness = _problem(problem, "softness")
-    elastic = _problem(problem, "elastic")
-    slope = _problem(problem, "slope")
-    dissipation = _problem(problem, "dissipation")
     cutoff = _problem(problem, "cutoff")
+    normal_slope = _problem(problem, "normal_slope")
+    normal_bend = _problem(problem, "normal_bend")
     cost = 0.0
     for i in range(first, last):
         x = v1[i] + alpha * dv1[i]
         y = v2[i] + alpha * dv2[i]
-        cost += friction[i] * (np.sqrt(x * x + y * y + softness[i]) - np.sqrt(softness[i]))
-        a0 = elastic[i]
-        a1 = slope[i]
-        d = dissipation[i]
-        limit = cutoff[i]
-        v = min(vn[i] + alpha * dvn[i], limit)
-        gap = limit - v
-        mid = 0.5 * (limit + v)
-        cost += gap * (
-            a0 - (a1 + d * a0) * mid + a1 * d * (limit * limit + limit * v + v * v) / 3.0
-        )
+        speed = max(cutoff[i] - (vn[i] + alpha * dvn[i]), 0.0)
+        _, _, normal_cost = normal_impulse(speed, normal_slope[i], normal_bend[i])
+        slip = np.sqrt(x * x + y * y + softness[i]) - np.sqrt(softness[i])
+        cost += normal_cost + friction[i] * slip
     return cost

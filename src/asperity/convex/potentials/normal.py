@@ -4,36 +4,45 @@ With the elastic force f_e0 [N] before the step, without its positive part:
 
     n(v_n) = δt (f_e0 − δt k v_n)₊ (1 − d v_n)₊
 
-In numbers per contact: ``elastic`` = δt f_e0, ``slope`` = δt² k, ``dissipation`` = d, and
-``cutoff`` = min(f_e0/(δt k), 1/d), the velocity at and above which n vanishes.
+It vanishes at and above the smaller root v̂ = min(f_e0/(δt k), 1/d), the ``cutoff``, and is a
+polynomial of the speed p = (v̂ − v_n)₊ below it:
+
+    n = p (G + C p),   −n' = G + 2 C p,   −∫ n = p² (G/2 + C p/3)
+    G = δt |δt k − d f_e0|,   C = δt² k d
+
+In numbers per contact: ``normal_slope`` = G and ``normal_bend`` = C.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from asperity.compiled import compiled
 
-__all__ = ["normal_impulse", "normal_numbers"]
+__all__ = ["normal_impulse", "normal_numbers", "speed_of_impulse"]
 
 
 @compiled
 def normal_numbers(force, stiffness, dissipation, step):
-    """``elastic``, ``slope`` and ``cutoff`` of a contact with this elastic force [N]."""
+    """``cutoff``, ``normal_slope`` and ``normal_bend`` of a contact with this elastic force [N]."""
     # The tiny terms keep k = 0 and d = 0 finite.
     cutoff = min(force / (step * stiffness + 1e-300), 1.0 / (dissipation + 1e-20))
-    return step * force, step * step * stiffness, cutoff
+    slope = step * abs(step * stiffness - dissipation * force)
+    return cutoff, slope, step * step * stiffness * dissipation
 
 
 @compiled
-def normal_impulse(z, elastic, slope, dissipation, cutoff):
-    """n(z), −n'(z), and the cost −∫ n, shifted to vanish without contact."""
-    if z >= cutoff:
-        return 0.0, 0.0, 0.0
-    elastic_part = elastic - slope * z
-    damping_part = 1.0 - dissipation * z
-    mid = 0.5 * (cutoff + z)
-    cost = (cutoff - z) * (
-        elastic
-        - (slope + dissipation * elastic) * mid
-        + slope * dissipation * (cutoff * cutoff + cutoff * z + z * z) / 3.0
+def normal_impulse(speed, slope, bend):
+    """n, −n' and −∫ n at a speed p ≥ 0 below the cutoff; −n' is that of contact at p = 0, too."""
+    return (
+        speed * (slope + bend * speed),
+        slope + 2.0 * bend * speed,
+        speed * speed * (0.5 * slope + bend * speed / 3.0),
     )
-    return elastic_part * damping_part, slope * damping_part + dissipation * elastic_part, cost
+
+
+@compiled
+def speed_of_impulse(impulse, slope, bend):
+    """Speed p below the cutoff at which the normal impulse is this one, ≥ 0."""
+    # The tiny term is for contacts without stiffness.
+    return 2.0 * impulse / (slope + np.sqrt(slope * slope + 4.0 * bend * impulse) + 1e-300)

@@ -9,8 +9,8 @@ Friction follows the normal impulse of the step's end, at the price of gliding: 
 the bodies apart by about δt μ ‖v_t‖. The coefficient is that at the slip of the step's beginning,
 ε = max(v_s, σ w μ n_0) as in the lagged law.
 
-Per contact the kernels keep ``friction`` = μ, ``softness`` = ε², and the lagged law's ``elastic``,
-``slope``, ``dissipation`` and ``cutoff``.
+Per contact the kernels keep ``friction`` = μ, ``softness`` = ε², and the lagged law's ``cutoff``,
+``normal_slope`` and ``normal_bend``.
 """
 
 from __future__ import annotations
@@ -50,6 +50,14 @@ def prepare_similar(problem, contacts, step, ncontact):
 
 
 @compiled
+def _normal(speed, slope, bend):
+    """n, −n' and cost at any speed below the cutoff."""
+    if speed <= 0.0:
+        return 0.0, 0.0, 0.0
+    return normal_impulse(speed, slope, bend)
+
+
+@compiled
 def evaluate_similar(problem, first, last):
     """Fill impulses and curvatures of contacts ``first .. last``; return their cost."""
     v1 = _problem(problem, "v1")
@@ -66,10 +74,9 @@ def evaluate_similar(problem, first, last):
     h2n = _problem(problem, "h2n")
     friction = _problem(problem, "friction")
     softness = _problem(problem, "softness")
-    elastic = _problem(problem, "elastic")
-    slope = _problem(problem, "slope")
-    dissipation = _problem(problem, "dissipation")
     cutoff = _problem(problem, "cutoff")
+    normal_slope = _problem(problem, "normal_slope")
+    normal_bend = _problem(problem, "normal_bend")
     cost = 0.0
     for i in range(first, last):
         x = v1[i]
@@ -79,7 +86,7 @@ def evaluate_similar(problem, first, last):
         x /= norm
         y /= norm
         z = vn[i] - mu * (norm - np.sqrt(softness[i]))
-        n, h, one = normal_impulse(z, elastic[i], slope[i], dissipation[i], cutoff[i])
+        n, h, one = _normal(cutoff[i] - z, normal_slope[i], normal_bend[i])
         cost += one
         f = mu * n / norm
         curvature = mu * mu * h - f
@@ -106,10 +113,9 @@ def along_similar(problem, first, last, alpha):
     dvn = _problem(problem, "dvn")
     friction = _problem(problem, "friction")
     softness = _problem(problem, "softness")
-    elastic = _problem(problem, "elastic")
-    slope = _problem(problem, "slope")
-    dissipation = _problem(problem, "dissipation")
     cutoff = _problem(problem, "cutoff")
+    normal_slope = _problem(problem, "normal_slope")
+    normal_bend = _problem(problem, "normal_bend")
     first_derivative = 0.0
     second_derivative = 0.0
     for i in range(first, last):
@@ -118,7 +124,7 @@ def along_similar(problem, first, last, alpha):
         mu = friction[i]
         norm = np.sqrt(x * x + y * y + softness[i])
         z = vn[i] + alpha * dvn[i] - mu * (norm - np.sqrt(softness[i]))
-        n, h, _ = normal_impulse(z, elastic[i], slope[i], dissipation[i], cutoff[i])
+        n, h, _ = _normal(cutoff[i] - z, normal_slope[i], normal_bend[i])
         w = (x * dv1[i] + y * dv2[i]) / norm
         dz = dvn[i] - mu * w
         first_derivative -= n * dz
@@ -139,16 +145,15 @@ def similar_cost_along(problem, first, last, alpha):
     dvn = _problem(problem, "dvn")
     friction = _problem(problem, "friction")
     softness = _problem(problem, "softness")
-    elastic = _problem(problem, "elastic")
-    slope = _problem(problem, "slope")
-    dissipation = _problem(problem, "dissipation")
     cutoff = _problem(problem, "cutoff")
+    normal_slope = _problem(problem, "normal_slope")
+    normal_bend = _problem(problem, "normal_bend")
     cost = 0.0
     for i in range(first, last):
         x = v1[i] + alpha * dv1[i]
         y = v2[i] + alpha * dv2[i]
         slip = np.sqrt(x * x + y * y + softness[i]) - np.sqrt(softness[i])
         z = vn[i] + alpha * dvn[i] - friction[i] * slip
-        _, _, one = normal_impulse(z, elastic[i], slope[i], dissipation[i], cutoff[i])
+        _, _, one = _normal(cutoff[i] - z, normal_slope[i], normal_bend[i])
         cost += one
     return cost

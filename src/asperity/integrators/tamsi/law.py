@@ -49,10 +49,10 @@ def _prepare(problem, contacts, step, ncontact, two_way):
     vn = _problem(problem, "vn")
     friction = _problem(problem, "friction")
     softness = _problem(problem, "softness")
-    elastic = _problem(problem, "elastic")
-    slope = _problem(problem, "slope")
-    dissipation = _problem(problem, "dissipation")
     cutoff = _problem(problem, "cutoff")
+    normal_slope = _problem(problem, "normal_slope")
+    normal_bend = _problem(problem, "normal_bend")
+    lagged_normal = _problem(problem, "lagged_normal")
     signed_distance = _contacts(contacts, "signed_distance")
     stiffness = _contacts(contacts, "stiffness")
     material_dissipation = _contacts(contacts, "dissipation")
@@ -66,13 +66,11 @@ def _prepare(problem, contacts, step, ncontact, two_way):
         softness[i] = stiction_tolerance[c]
         if two_way:
             force = -k * signed_distance[c]
-            elastic[i], slope[i], cutoff[i] = normal_numbers(force, k, d, step)
-            dissipation[i] = d
+            cutoff[i], normal_slope[i], normal_bend[i] = normal_numbers(force, k, d, step)
+            lagged_normal[i] = 0.0
         else:
-            elastic[i] = step * normal_force(k, d, signed_distance[c], vn[i])
-            slope[i] = 0.0
-            dissipation[i] = 0.0
-            cutoff[i] = np.inf
+            cutoff[i] = normal_slope[i] = normal_bend[i] = 0.0
+            lagged_normal[i] = step * normal_force(k, d, signed_distance[c], vn[i])
 
 
 @entry_point(_I(_I, _I, _F, _I))
@@ -107,17 +105,17 @@ def _evaluate(problem, first, last):
     h2n = _problem(problem, "h2n")
     friction = _problem(problem, "friction")
     softness = _problem(problem, "softness")
-    elastic = _problem(problem, "elastic")
-    slope = _problem(problem, "slope")
-    dissipation = _problem(problem, "dissipation")
     cutoff = _problem(problem, "cutoff")
+    normal_slope = _problem(problem, "normal_slope")
+    normal_bend = _problem(problem, "normal_bend")
+    lagged_normal = _problem(problem, "lagged_normal")
     for i in range(first, last):
-        # The cost, unused, is not a number where one-way coupling has no cutoff.
-        normal, normal_slope, _ = normal_impulse(
-            vn[i], elastic[i], slope[i], dissipation[i], cutoff[i]
-        )
+        speed = max(cutoff[i] - vn[i], 0.0)
+        normal, curvature, _ = normal_impulse(speed, normal_slope[i], normal_bend[i])
+        normal += lagged_normal[i]
+        steepness = curvature if speed > 0.0 else 0.0
         gn[i] = normal
-        hnn[i] = normal_slope
+        hnn[i] = steepness
         x = v1[i]
         y = v2[i]
         tolerance = softness[i]
@@ -143,8 +141,8 @@ def _evaluate(problem, first, last):
         h11[i] = share * normal - bend * x * x
         h12[i] = -bend * x * y
         h22[i] = share * normal - bend * y * y
-        h1n[i] = -share * x * normal_slope
-        h2n[i] = -share * y * normal_slope
+        h1n[i] = -share * x * steepness
+        h2n[i] = -share * y * steepness
     return 0.0
 
 
