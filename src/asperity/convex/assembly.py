@@ -12,179 +12,20 @@ from asperity.compiled import compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import LAGGED, PROBLEM
+from asperity.convex.spatial_hessian import (
+    add_full,
+    add_symmetric,
+    full,
+    other_side,
+    spatial_hessian,
+    write_patch,
+)
 
 __all__ = ["assemble", "begin_blocks", "clear_couplings"]
 
 _problem = PROBLEM.get
 _contacts = CONTACT_SET.get
 _rows = CONSTRAINT_SET.get
-
-
-@compiled
-def _spatial_hessian(c, i, frame, arm, curvature, coupled):
-    """Hessian of one contact in world axes, about the end of an arm r.
-
-    Returns G (xx, xy, xz, yy, yz, zz), Q = [r]× G row by row and the upper triangle of
-    P = [r]× G [r]×ᵀ, so that a body's block is (P, Q; Qᵀ, G).
-    """
-    h11, h12, h22, h1n, h2n, hnn = curvature
-    ax = frame[c, 0]
-    ay = frame[c, 1]
-    az = frame[c, 2]
-    bx = frame[c, 3]
-    by = frame[c, 4]
-    bz = frame[c, 5]
-    nx = frame[c, 6]
-    ny = frame[c, 7]
-    nz = frame[c, 8]
-    a = h11[i]
-    b = h12[i]
-    d = h22[i]
-    n = hnn[i]
-    # Rows of G in the contact's axes times the axes.
-    px = a * ax + b * bx
-    py = a * ay + b * by
-    pz = a * az + b * bz
-    qx = b * ax + d * bx
-    qy = b * ay + d * by
-    qz = b * az + d * bz
-    mx = n * nx
-    my = n * ny
-    mz = n * nz
-    if coupled:
-        e = h1n[i]
-        f = h2n[i]
-        px += e * nx
-        py += e * ny
-        pz += e * nz
-        qx += f * nx
-        qy += f * ny
-        qz += f * nz
-        mx += e * ax + f * bx
-        my += e * ay + f * by
-        mz += e * az + f * bz
-    gxx = ax * px + bx * qx + nx * mx
-    gxy = ax * py + bx * qy + nx * my
-    gxz = ax * pz + bx * qz + nx * mz
-    gyy = ay * py + by * qy + ny * my
-    gyz = ay * pz + by * qz + ny * mz
-    gzz = az * pz + bz * qz + nz * mz
-    x = arm[c, 0]
-    y = arm[c, 1]
-    z = arm[c, 2]
-    qxx = y * gxz - z * gxy
-    qxy = y * gyz - z * gyy
-    qxz = y * gzz - z * gyz
-    qyx = z * gxx - x * gxz
-    qyy = z * gxy - x * gyz
-    qyz = z * gxz - x * gzz
-    qzx = x * gxy - y * gxx
-    qzy = x * gyy - y * gxy
-    qzz = x * gyz - y * gxz
-    return (
-        (gxx, gxy, gxz, gyy, gyz, gzz),
-        (qxx, qxy, qxz, qyx, qyy, qyz, qzx, qzy, qzz),
-        (
-            y * qxz - z * qxy,
-            z * qxx - x * qxz,
-            x * qxy - y * qxx,
-            z * qyx - x * qyz,
-            x * qyy - y * qyx,
-            x * qzy - y * qzx,
-        ),
-    )
-
-
-@compiled
-def _add6(a, b):
-    return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
-
-
-@compiled
-def _add9(a, b):
-    return (
-        a[0] + b[0],
-        a[1] + b[1],
-        a[2] + b[2],
-        a[3] + b[3],
-        a[4] + b[4],
-        a[5] + b[5],
-        a[6] + b[6],
-        a[7] + b[7],
-        a[8] + b[8],
-    )
-
-
-@compiled
-def _cross_symmetric(x, y, z, g):
-    """[d]× G for a symmetric G."""
-    return (
-        y * g[2] - z * g[1],
-        y * g[4] - z * g[3],
-        y * g[5] - z * g[4],
-        z * g[0] - x * g[2],
-        z * g[1] - x * g[4],
-        z * g[2] - x * g[5],
-        x * g[1] - y * g[0],
-        x * g[3] - y * g[1],
-        x * g[4] - y * g[2],
-    )
-
-
-@compiled
-def _times_cross_transposed(q, x, y, z):
-    """Q [d]×ᵀ, whose rows are d × (rows of Q)."""
-    return (
-        y * q[2] - z * q[1],
-        z * q[0] - x * q[2],
-        x * q[1] - y * q[0],
-        y * q[5] - z * q[4],
-        z * q[3] - x * q[5],
-        x * q[4] - y * q[3],
-        y * q[8] - z * q[7],
-        z * q[6] - x * q[8],
-        x * q[7] - y * q[6],
-    )
-
-
-@compiled
-def _full(g):
-    """All nine numbers of a symmetric 3 × 3 matrix."""
-    return (g[0], g[1], g[2], g[1], g[3], g[4], g[2], g[4], g[5])
-
-
-@compiled
-def _write_patch(patch, corner, right, low, g):
-    """patch = (corner, right; lowᵀ, G), row by row."""
-    full = _full(g)
-    for i in range(3):
-        for j in range(3):
-            patch[6 * i + j] = corner[3 * i + j]
-            patch[6 * i + 3 + j] = right[3 * i + j]
-            patch[18 + 6 * i + j] = low[3 * j + i]
-            patch[21 + 6 * i + j] = full[3 * i + j]
-
-
-@compiled
-def _other_side(d, g, q, p):
-    """Q_b, the corner of the coupling, and P_b, from (P, Q, G) about the end of A's arm.
-
-    With r_b = r_a + d:  Q_b = Q_a + [d]× G,  coupling = (P + Q_a [d]×ᵀ, Q_a; Q_bᵀ, G) and
-    P_b = P + Q_a [d]×ᵀ + [d]× Q_bᵀ.
-    """
-    x, y, z = d
-    q_b = _add9(q, _cross_symmetric(x, y, z, g))
-    between = _add9(_full(p), _times_cross_transposed(q, x, y, z))
-    turned = _times_cross_transposed(q_b, x, y, z)
-    p_b = (
-        between[0] + turned[0],
-        between[1] + turned[3],
-        between[2] + turned[6],
-        between[4] + turned[4],
-        between[5] + turned[7],
-        between[8] + turned[8],
-    )
-    return q_b, between, p_b
 
 
 @compiled
@@ -223,7 +64,7 @@ def _add_lower(factor, at, p, q, g):
 @compiled
 def _subtract_block(coupling, at, rows, columns, corner, right, low, g):
     """Subtract (corner, right; lowᵀ, G) from a 6 × 6 block with these strides."""
-    full = _full(g)
+    numbers = full(g)
     for i in range(3):
         for j in range(3):
             upper = at + i * rows + j * columns
@@ -231,7 +72,7 @@ def _subtract_block(coupling, at, rows, columns, corner, right, low, g):
             coupling[upper] -= corner[3 * i + j]
             coupling[upper + 3 * columns] -= right[3 * i + j]
             coupling[lower] -= low[3 * j + i]
-            coupling[lower + 3 * columns] -= full[3 * i + j]
+            coupling[lower + 3 * columns] -= numbers[3 * i + j]
 
 
 @compiled
@@ -248,7 +89,7 @@ def _add_own(problem, contacts, link, p, q, g):
         _add_lower(factor, block, p, q, g)
         return
     patch = _problem(problem, "patch")[0]
-    _write_patch(patch, _full(p), q, q, g)
+    write_patch(patch, full(p), q, q, g)
     dof = _contacts(contacts, "chain_dof")
     column = _contacts(contacts, "chain_column")
     projection = _problem(problem, "projection")
@@ -308,7 +149,7 @@ def _add_cross(problem, contacts, a, b, corner, right, low, g):
             _subtract_block(coupling, at, 1, 6, corner, right, low, g)
         return
     patch = _problem(problem, "patch")[0]
-    _write_patch(patch, corner, right, low, g)
+    write_patch(patch, corner, right, low, g)
     size_a = 6 if spatial_a else link_size[a]
     size_b = 6 if spatial_b else link_size[b]
     start_a = link_start[a]
@@ -342,7 +183,7 @@ def _add_pair(problem, contacts, a, b, d, p, q, g):
     if a < 0 or b < 0:
         _add_own(problem, contacts, max(a, b), p, q, g)
         return
-    q_b, between, p_b = _other_side(d, g, q, p)
+    q_b, between, p_b = other_side(d, g, q, p)
     _add_own(problem, contacts, a, p, q, g)
     _add_own(problem, contacts, b, p_b, q_b, g)
     _add_cross(problem, contacts, a, b, between, q, q_b, g)
@@ -384,10 +225,10 @@ def _add_contacts(problem, contacts, first, last):
                 break
             if hnn[i] != 0.0 or h11[i] != 0.0 or h22[i] != 0.0:
                 active = True
-                one = _spatial_hessian(c, i, frame, arm_a if a >= 0 else arm_b, curvature, coupled)
-                g = _add6(g, one[0])
-                q = _add9(q, one[1])
-                p = _add6(p, one[2])
+                one = spatial_hessian(c, i, frame, arm_a if a >= 0 else arm_b, curvature, coupled)
+                g = add_symmetric(g, one[0])
+                q = add_full(q, one[1])
+                p = add_symmetric(p, one[2])
             i += 1
         if active:
             _add_pair(problem, contacts, a, b, d, p, q, g)
