@@ -225,7 +225,7 @@ def test_a_solve_that_does_not_converge_is_a_status() -> None:
 
 
 def test_under_error_control_a_solve_that_does_not_converge_is_tried_smaller() -> None:
-    sim = asp.Simulator(PILE, integrator=asp.Cenic(accuracy=1e-3, max_iterations=3))
+    sim = asp.Simulator(PILE, integrator=asp.Cenic(accuracy=1e-3, max_iterations=2))
     report = sim.advance_to(0.02)
     plain = asp.Simulator(PILE, integrator=asp.Cenic(accuracy=1e-3))
     assert plain.advance_to(0.02).success
