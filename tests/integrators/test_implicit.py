@@ -74,6 +74,29 @@ def test_order_in_free_motion(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
+def test_order_with_an_activation(name: str) -> None:
+    """A filtered motor: activations are advanced with the rates of the step's beginning."""
+    make, _ = METHODS[name]
+    text = """
+      <mujoco><worldbody><body><joint name='j' axis='0 1 0' damping='2'/>
+        <geom type='capsule' fromto='0 0 0 0 0 -.5' size='.03' mass='1'/></body></worldbody>
+      <actuator><general joint='j' dyntype='filter' dynprm='0.05' gainprm='8'/></actuator></mujoco>"""
+    errors = []
+    for step in (None, 4e-3, 2e-3, 1e-3):
+        integrator = asp.RungeKutta3(time_step=2e-4) if step is None else make(time_step=step)
+        sim = asp.Simulator(text, integrator=integrator)
+        sim.data.ctrl[0] = 1.0
+        assert sim.advance_to(0.2).success
+        found = np.array([*sim.data.qpos, *sim.data.qvel, *sim.data.act])
+        if step is None:
+            exact = found
+        else:
+            errors.append(np.abs(found - exact).max())
+    orders = np.diff(np.log(errors)) / np.log(0.5)
+    np.testing.assert_allclose(orders, 1.0, atol=0.2)
+
+
+@pytest.mark.parametrize("name", METHODS)
 def test_order_in_contact(name: str) -> None:
     """A sphere slips on a soft floor; the law of friction is smooth and not too steep."""
     make, order = METHODS[name]

@@ -12,7 +12,12 @@ from asperity.compiled import Kernel
 from asperity.errors import ModelError
 from asperity.integrators.world import World
 
-__all__ = ["Integrator", "require_non_negative", "require_one_of", "require_positive"]
+__all__ = [
+    "Integrator",
+    "require_non_negative",
+    "require_one_of",
+    "require_positive",
+]
 
 
 def require_positive(name: str, value: float) -> None:
@@ -42,6 +47,14 @@ class Integrator(abc.ABC):
     @property
     def takes_systems(self) -> bool:
         """Whether steps are coupled with external systems (`asperity.integrators.external`)."""
+        return False
+
+    @property
+    def evaluates_systems(self) -> bool:
+        """Whether external systems are evaluated with the dynamics, and not linearised in a step.
+
+        Their forces and rates are then functions of the state like all others.
+        """
         return False
 
     @property

@@ -61,6 +61,7 @@ __all__ = [
     "integrate_positions",
     "minimise",
     "prepare_potentials",
+    "solve_potentials",
     "velocities_at",
 ]
 
@@ -209,18 +210,14 @@ def minimise(world, state):
     return NOT_CONVERGED if status == NEWTON_NOT_CONVERGED else NON_FINITE
 
 
-@compiled_method
-def icf_solution(world, state, _target, step):
-    """Solve the convex problem of an ICF step; the result is in the problem's ``velocity``."""
-    code = ensure_evaluated(world, state)
-    if code != OK:
-        return code
+@compiled
+def solve_potentials(world, state, step):
+    """Prepare all potentials and solve, with the feedback of external systems in its limits.
+
+    Needs A, r and the graph, and takes the guess that there is.
+    """
     plant = _world(world, "plant")
     problem = _world(world, "problem")
-    smooth_terms(plant, problem, state, step)
-    code = graph_of(world, state)
-    if code != OK:
-        return code
     if _world(world, "systems").size > 0:
         code = call_method(_world(world, "prepare_systems"), world, state, 0, step)
         if code != OK:
@@ -239,6 +236,21 @@ def icf_solution(world, state, _target, step):
         prepare_potentials(problem, state, step)
         code = minimise(world, state)
     return code
+
+
+@compiled_method
+def icf_solution(world, state, _target, step):
+    """Solve the convex problem of an ICF step; the result is in the problem's ``velocity``."""
+    code = ensure_evaluated(world, state)
+    if code != OK:
+        return code
+    plant = _world(world, "plant")
+    problem = _world(world, "problem")
+    smooth_terms(plant, problem, state, step)
+    code = graph_of(world, state)
+    if code != OK:
+        return code
+    return solve_potentials(world, state, step)
 
 
 @compiled

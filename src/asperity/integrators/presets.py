@@ -257,7 +257,8 @@ class Sap(Integrator):
 
     Normal forces are linear springs and dampers, by ``stiffness`` and ``relaxation_time`` of
     `ContactParameters`; Hunt–Crossley ``dissipation`` and the stiction tolerance play no part.
-    There is one coefficient of friction, the dynamic one.
+    There is one coefficient of friction, the dynamic one. Linear servos and external systems are
+    implicit, as in `Icf`, with any scheme.
 
     Parameters
     ----------
@@ -314,6 +315,10 @@ class Sap(Integrator):
         require_one_of("scheme", self.scheme, _THETA)
         require_one_of("scaling", self.scaling, _SCALINGS)
         require_one_of("line_search", self.line_search, _LINE_SEARCHES)
+
+    @property
+    def takes_systems(self) -> bool:
+        return True
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

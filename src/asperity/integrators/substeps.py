@@ -44,6 +44,10 @@ def _copy(source, target):
     b = _state(target, "act")
     for i in range(a.size):
         b[i] = a[i]
+    a = _state(source, "system_state")
+    b = _state(target, "system_state")
+    for i in range(a.size):
+        b[i] = a[i]
     _state(target, "reals")[TIME] = _state(source, "reals")[TIME]
     _state(target, "ints")[0] = 0
 

@@ -7,6 +7,8 @@ and dampers k_1, and k_2 for all other smooth forces:
     stage 2, contact        A (v − v*) = J(q_0)ᵀ γ,   A = M(q^θ) + δt² θ θ_vq K + δt θ D
     positions               q = q_0 ⊕ δt v^θvq
 
+Linear servos and external systems are feedback in stage 2, of implicit Euler whatever the scheme.
+
 (θ, θ_vq) are (0, 0) for explicit Euler, (0, 1) symplectic Euler, (1, 1) implicit Euler and (½, ½)
 the midpoint rule. Stage 1 is explicit for θ = 0; else Newton's method solves it, with the matrix A
 for articulated trees (k_2 changes little within a step) and the exact gyroscopic term for free
@@ -29,8 +31,7 @@ from asperity.integrators.icf import (
     ensure_evaluated,
     graph_of,
     integrate_positions,
-    minimise,
-    prepare_potentials,
+    solve_potentials,
 )
 from asperity.integrators.layout import HAS_ERROR, HAS_GUESS, NON_FINITE, NOT_CONVERGED, OK, WORLD
 from asperity.plant.layouts import PLANT, STATE
@@ -293,11 +294,10 @@ def theta_solution(world, state, _target, step):
     code = graph_of(world, state)
     if code != OK:
         return code
-    prepare_potentials(problem, state, step)
     # An extrapolated guess may satisfy the criterion at once; from the state's own velocity what is
     # exact, such as energy without friction, stays exact.
     _world(world, "ints")[HAS_GUESS] = 0
-    return minimise(world, state)
+    return solve_potentials(world, state, step)
 
 
 @compiled_method
@@ -318,4 +318,6 @@ def theta_method(world, source, target, step):
     integrate_positions(plant, source, target, mean, step)
     advance_activations(plant, source, target, step)
     _world(world, "ints")[HAS_ERROR] = 0
+    if _world(world, "systems").size > 0:
+        return call_method(_world(world, "advance_systems"), world, source, target, step)
     return OK

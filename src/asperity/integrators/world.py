@@ -12,7 +12,12 @@ from asperity.convex.graph import build_graph
 from asperity.convex.line_search import line_search
 from asperity.convex.newton import install_solver, solve_problem
 from asperity.convex.problem import grow_contacts, grow_factor, grow_rows, new_problem
-from asperity.integrators.classical.layout import FACTOR_STEP, HAS_JACOBIAN, grow_classical
+from asperity.integrators.classical.layout import (
+    FACTOR_STEP,
+    HAS_JACOBIAN,
+    grow_classical,
+    set_system_states,
+)
 from asperity.integrators.layout import (
     CONTACTS_FULL,
     COUPLING_FULL,
@@ -132,6 +137,13 @@ class World:
                 self._scratch, self.contact_capacity, self.row_capacity
             )
             self.table.work = self.work.table.address
+
+    def set_system_states(self, count: int) -> None:
+        """Give all states so many states of external systems, zero."""
+        for state in (*self.evaluated_states, self.following):
+            state.table.system_state = np.zeros(count)
+        if self.classical is not None:
+            set_system_states(self.classical, count)
 
     def forget_history(self) -> None:
         """Let what follows depend on the current state alone."""

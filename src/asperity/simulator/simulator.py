@@ -155,10 +155,10 @@ class Simulator:
             )
         if systems and not integrator.takes_systems:
             raise ModelError(
-                f"{integrator!r} does not take external systems; use Cenic with step doubling or "
-                "Icf, or a control callback."
+                f"{integrator!r} does not take external systems; use any other integrator, such as "
+                "Cenic with scheme='step-doubling', or a control callback."
             )
-        self.coupling = Coupling(self.model, systems)
+        self.coupling = Coupling(self.model, systems, evaluated=integrator.evaluates_systems)
         compile_kernels(
             (*integrator.kernels, *self.coupling.kernels, *PUBLICATION_KERNELS),
         )

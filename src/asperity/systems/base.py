@@ -50,9 +50,10 @@ class ExternalSystem:
     """A controller or force element beside the multibody system (CENIC III-C, V-C).
 
     With a state z it evolves as ``ż = derivative(z, x)`` and exerts ``output(z, x)``. Integrators
-    with a convex step (`Cenic` by step doubling, `Icf`) linearise both by forward differences once
-    at the beginning of a step and integrate them implicitly with the multibody system: a stiff
-    controller makes no step shorter than accuracy demands.
+    that solve for the velocities of a step's end (`Cenic` by step doubling, `Icf`, `Sap`, `Tamsi`)
+    linearise both by forward differences once at the beginning of a step and integrate them
+    implicitly with the multibody system: a stiff controller makes no step shorter than accuracy
+    demands. Classical integrators evaluate both with the rest of the dynamics.
 
     Subclasses define ``output``, ``derivative`` if there is a state, and the attributes that are
     not as below. Both functions must depend on nothing but their arguments and attributes that

@@ -28,7 +28,6 @@ from asperity.integrators.system_table import (
 )
 from asperity.integrators.world import World
 from asperity.plant.layouts import TIME
-from asperity.plant.state import State
 from asperity.systems.base import ExternalSystem
 from asperity.systems.callbacks import SystemFunction
 from asperity.systems.efforts import resolve_efforts
@@ -43,6 +42,8 @@ class Coupling:
     ----------
     model : mujoco.MjModel
     systems : sequence of ExternalSystem
+    evaluated : bool
+        Whether the integrator evaluates systems at will, as `Integrator.evaluates_systems` says.
 
     Raises
     ------
@@ -50,8 +51,15 @@ class Coupling:
         If a system cannot be used with the model.
     """
 
-    def __init__(self, model: mujoco.MjModel, systems: Sequence[ExternalSystem]) -> None:
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        systems: Sequence[ExternalSystem],
+        *,
+        evaluated: bool = False,
+    ) -> None:
         self.model = model
+        self._evaluated = evaluated
         self.systems = tuple(systems)
         for number, system in enumerate(self.systems):
             if not isinstance(system, ExternalSystem):
@@ -62,7 +70,9 @@ class Coupling:
                 raise ModelError(f"{system.label} is listed twice; make another one.")
             system.bind(model)
             _check(system)
-        self.efforts, self._effort_start = resolve_efforts(model, self.systems)
+        self.efforts, self._effort_start = resolve_efforts(
+            model, self.systems, coupled=not evaluated
+        )
         sizes = [len(system.initial_state) for system in self.systems]
         self._state_start = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
         self._functions: list[SystemFunction] = []
@@ -96,8 +106,7 @@ class Coupling:
         table.system_weight = np.zeros(total)
         for number, system in enumerate(self.systems):
             table.system_weight[self._slice(number)] = system.error_weight
-        for state in self._states():
-            state.table.system_state = np.zeros(total)
+        world.set_system_states(total)
         self.reset()
 
     def reset(self) -> None:
@@ -231,11 +240,6 @@ class Coupling:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _states(self) -> tuple[State, ...]:
-        world = self._world
-        assert world is not None
-        return world.current, world.following, world.half, world.full
-
     def _number(self, system: ExternalSystem) -> int:
         for number, own in enumerate(self.systems):
             if own is system:
@@ -255,7 +259,8 @@ class Coupling:
         first = self._effort_start[number]
         groups = self.efforts.groups[first : first + n]
         coupled = sum(group >= 0 for group in groups)
-        treatment = HELD if system.sample_time else (IMPLICIT if system.implicit else EXPLICIT)
+        implicit = system.implicit and not self._evaluated
+        treatment = HELD if system.sample_time else (IMPLICIT if implicit else EXPLICIT)
         parameters = system.parameters
         if not (isinstance(parameters, np.ndarray) and parameters.dtype == np.float64):
             raise ModelError(f"{system.label}: parameters must be a float64 array.")

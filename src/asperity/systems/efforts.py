@@ -18,9 +18,11 @@ _NO_LIMIT = 1e300
 
 
 def resolve_efforts(
-    model: mujoco.MjModel, systems: Sequence[ExternalSystem]
+    model: mujoco.MjModel, systems: Sequence[ExternalSystem], *, coupled: bool = True
 ) -> tuple[Efforts, list[int]]:
     """Efforts of all systems in their order, and where each system's begin (one more than systems).
+
+    Without ``coupled`` every effort stays by itself, whatever its system says.
 
     Raises
     ------
@@ -48,7 +50,7 @@ def resolve_efforts(
         own_limits = [_joint_limits(model, dof) for dof in own_dofs]
         own_limits += [force_limits(model, i) for i in own_actuators]
         own_limits = _narrowed(system, own_limits)
-        members = _coupled(model, system, own_dofs, own_actuators)
+        members = _coupled(model, system, own_dofs, own_actuators) if coupled else set()
         count = len(own_limits)
         dofs += own_dofs + [-1] * len(own_actuators)
         actuators += [-1] * len(own_dofs) + own_actuators

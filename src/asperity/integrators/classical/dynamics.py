@@ -4,8 +4,9 @@
 
 with the forces of contacts and of scalar constraints as functions of the state
 (`asperity.contact.laws`, `asperity.contact.constraint_laws`), D the damping of joints and τ all
-other smooth forces. M is inverted tree by tree. Everything in a model that a convex method takes
-into account has a continuous form, so nothing is refused here.
+other smooth forces, with those of external systems, whose own states evolve as ż = h(z, q, v). M is
+inverted tree by tree. Everything in a model that a convex method takes into account has a
+continuous form, so nothing is refused here.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import compiled, compiled_method, entry_point
-from asperity.compiled.calls import call_ppp_status
+from asperity.compiled.calls import call_method, call_ppp_status
 from asperity.contact.constraint_laws import row_force
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
@@ -124,6 +125,10 @@ def dynamics(world, state, classical):
     code = graph_of(world, state)
     if code != OK:
         return code
+    if _world(world, "systems").size > 0:
+        code = call_method(_world(world, "prepare_systems"), world, state, 0, 0.0)
+        if code != OK:
+            return code
     plant = _world(world, "plant")
     problem = _world(world, "problem")
     contacts = _state(state, "contacts")

@@ -9,8 +9,9 @@ SDIRK2           k_1 = f(x_0 + γ h k_1),   k_2 = f(x_0 + (1 − γ) h k_1 + γ 
 Rosenbrock 2     G k_1 = f(x_0),   G k_2 = f(x_0 + k_1/γ) − 2 k_1/(γ h),   G = I/(γ h) − J,
                  x = x_0 + (3 k_1 + k_2)/(2 γ),   x̂ = x_0 + k_1/γ                     (FATODE)
 
-All three are L-stable. Activations are advanced first, with the rates of the step's beginning: with
-actuators that have activations the order is one.
+All three are L-stable. Activations and the states of external systems are advanced first, with the
+rates of the step's beginning: with them the order is one. So is the Rosenbrock method's with forces
+that depend on time itself.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from asperity.compiled.calls import call_ppdd_status, call_ppdp_status, call_ppp
 from asperity.convex.problem import ITERATIONS, PROBLEM
 from asperity.integrators.classical.jacobian import evaluate_at, factorize_stage
 from asperity.integrators.classical.layout import CLASSICAL
-from asperity.integrators.classical.stages import place
+from asperity.integrators.classical.stages import place, system_rates
 from asperity.integrators.icf import advance_activations, ensure_evaluated
 from asperity.integrators.layout import (
     END_VELOCITY,
@@ -50,7 +51,10 @@ _classical = CLASSICAL.get
 
 @compiled
 def _begin(world, source, target, step):
-    """Advance activations, and set the guess: what step doubling says, or the velocity now."""
+    """Advance activations and the states of systems, and set the guess.
+
+    That is what step doubling says, or the velocity now.
+    """
     plant = _world(world, "plant")
     classical = _world(world, "classical")
     if _plant(plant, "na") > 0:
@@ -62,6 +66,15 @@ def _begin(world, source, target, step):
         act = _state(target, "act")
         for i in range(act.size):
             activation[i] = act[i]
+    z = _classical(classical, "system_state")
+    if z.size > 0:
+        code = call_ppp_status(_classical(classical, "dynamics"), world, source, classical)
+        if code != OK:
+            return code
+        system_rates(world, z)
+        before = _state(source, "system_state")
+        for i in range(z.size):
+            z[i] = before[i] + step * z[i]
     ints = _world(world, "ints")
     given = _world(world, "guess")
     qvel = _state(source, "qvel")
@@ -199,7 +212,11 @@ def rosenbrock_2_method(world, source, target, step):
     for i in range(n):
         displacement[i] = 0.0
         velocity[i] = qvel[i]
-    code = call_ppp_status(_classical(classical, "dynamics"), world, source, classical)
+    if _classical(classical, "activation").size + _classical(classical, "system_state").size > 0:
+        # Differences must not see activations and system states jump.
+        code = evaluate_at(world, source, 0.0)
+    else:
+        code = call_ppp_status(_classical(classical, "dynamics"), world, source, classical)
     if code == OK:
         differentiate = _classical(classical, "differentiate")
         code = call_ppdp_status(differentiate, world, source, 0.0, 0)

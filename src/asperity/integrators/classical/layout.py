@@ -24,6 +24,7 @@ __all__ = [
     "TRANSITION_AWARE",
     "classical_table",
     "grow_classical",
+    "set_system_states",
 ]
 
 STAGES = 3
@@ -53,10 +54,12 @@ CLASSICAL = Layout(
     rate="f8[:,:]",
     acceleration_of="f8[:,:]",
     activation_rate="f8[:,:]",
+    system_rate="f8[:,:]",  # of the states of external systems
     # combinations of them
     displacement="f8[:]",
     velocity="f8[:]",
     activation="f8[:]",
+    system_state="f8[:]",
     # implicit stages: what is known of the stage, and the iterate
     base_displacement="f8[:]",
     base_velocity="f8[:]",
@@ -102,6 +105,8 @@ def classical_table(world: World) -> Table:
             acceleration_of=np.zeros((STAGES, nv)),
             activation_rate=np.zeros((STAGES, model.na)),
             activation=np.zeros(model.na),
+            system_rate=np.zeros((STAGES, 0)),
+            system_state=np.zeros(0),
             pivot=np.zeros(nv, np.int64),
             **{name: np.zeros(nv) for name in vectors},
             **{name: np.zeros(nv * nv) for name in matrices},
@@ -109,6 +114,12 @@ def classical_table(world: World) -> Table:
         grow_classical(world.classical, world.contact_capacity)
         world.table.classical = world.classical.address
     return world.classical
+
+
+def set_system_states(table: Table, count: int) -> None:
+    """Make room for so many states of external systems."""
+    table.system_rate = np.zeros((STAGES, count))
+    table.system_state = np.zeros(count)
 
 
 def grow_classical(table: Table, contacts: int) -> None:

@@ -62,7 +62,9 @@ class Classical(Integrator):
 
     They integrate the continuous dynamics: Hunt–Crossley contact and regularised friction as
     functions of the state, limits and equalities as stiff springs and dampers. The relaxation time
-    of SAP plays no part.
+    of SAP plays no part. The forces of external systems are functions of the state, too; their own
+    states, like activations, are advanced with the rates of the step's beginning by implicit
+    methods.
 
     Parameters
     ----------
@@ -122,6 +124,14 @@ class Classical(Integrator):
         methods = dict.fromkeys((self.base_method, self._method))
         loop = advance_error_controlled if self.time_step is None else advance_fixed
         return (*CONVEX_KERNELS, loop, dynamics, dynamics_solution, *methods)
+
+    @property
+    def takes_systems(self) -> bool:
+        return True
+
+    @property
+    def evaluates_systems(self) -> bool:
+        return True
 
     @property
     def _method(self) -> EntryPoint:

@@ -27,7 +27,7 @@ _classical = CLASSICAL.get
 
 @compiled
 def _combine(classical, source, a, b, c):
-    """``x_0 + a k_1 + b k_2 + c k_3`` into displacement, velocity and activation."""
+    """``x_0 + a k_1 + b k_2 + c k_3`` into displacement, velocity, activation, system state."""
     rate = _classical(classical, "rate")
     out = _classical(classical, "displacement")
     for i in range(out.size):
@@ -40,6 +40,11 @@ def _combine(classical, source, a, b, c):
     rate = _classical(classical, "activation_rate")
     out = _classical(classical, "activation")
     start = _state(source, "act")
+    for i in range(out.size):
+        out[i] = start[i] + a * rate[0, i] + b * rate[1, i] + c * rate[2, i]
+    rate = _classical(classical, "system_rate")
+    out = _classical(classical, "system_state")
+    start = _state(source, "system_state")
     for i in range(out.size):
         out[i] = start[i] + a * rate[0, i] + b * rate[1, i] + c * rate[2, i]
 

@@ -18,9 +18,10 @@ from asperity.compiled.calls import call_ppp_status
 from asperity.integrators.classical.layout import CLASSICAL
 from asperity.integrators.icf import integrate_positions
 from asperity.integrators.layout import OK, WORLD
+from asperity.integrators.system_table import HELD, SYSTEM
 from asperity.plant.layouts import PLANT, STATE, TIME
 
-__all__ = ["displacement_rate", "evaluate_stage", "place"]
+__all__ = ["displacement_rate", "evaluate_stage", "place", "system_rates"]
 
 # MuJoCo's mjtJoint.
 _FREE = 0
@@ -30,6 +31,7 @@ _world = WORLD.get
 _plant = PLANT.get
 _state = STATE.get
 _classical = CLASSICAL.get
+_system = SYSTEM.get
 
 
 @compiled
@@ -68,7 +70,7 @@ def displacement_rate(plant, displacement, qvel, rate):
 
 @compiled
 def place(world, source, target, time):
-    """Put a state at the classical table's displacement, velocity and activation.
+    """Put a state at the classical table's displacement, velocity, activation and system state.
 
     ``time`` [s] is counted from that of ``source``, from whose positions the displacement is. The
     target's snapshot becomes invalid.
@@ -86,6 +88,24 @@ def place(world, source, target, time):
     act = _state(target, "act")
     for i in range(act.size):
         act[i] = min(max(activation[i], limits[i, 0]), limits[i, 1])
+    system_state = _classical(classical, "system_state")
+    z = _state(target, "system_state")
+    for i in range(z.size):
+        z[i] = system_state[i]
+
+
+@compiled
+def system_rates(world, rates):
+    """Fill the rates of the states of external systems at the state that was evaluated last."""
+    systems = _world(world, "systems")
+    for s in range(systems.size):
+        system = systems[s]
+        # The states of sampled systems jump at their samples, and rest in between.
+        moves = _system(system, "treatment") != HELD
+        rate = _system(system, "rate_now")
+        first = _system(system, "first_state")
+        for j in range(rate.size):
+            rates[first + j] = rate[j] if moves else 0.0
 
 
 @compiled
@@ -112,4 +132,5 @@ def evaluate_stage(world, state, stage):
     kept = _classical(classical, "activation_rate")
     for i in range(act_dot.size):
         kept[stage, i] = act_dot[i]
+    system_rates(world, _classical(classical, "system_rate")[stage])
     return OK

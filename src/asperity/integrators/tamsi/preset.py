@@ -40,8 +40,8 @@ class Tamsi(Integrator):
     near-rigid contact of `Sap` has no part in this method, so rigid materials with long steps cost
     iterations.
 
-    Limits, equalities, dry friction, linear servos, joint springs and joint dampers are implicit,
-    as in `Icf`.
+    Limits, equalities, dry friction, linear servos, joint springs, joint dampers and external
+    systems are implicit, as in `Icf`.
 
     Parameters
     ----------
@@ -79,6 +79,10 @@ class Tamsi(Integrator):
         require_one_of("friction_law", self.friction_law, _FRICTION_LAWS)
         require_positive("tolerance", self.tolerance)
         require_positive("max_iterations", self.max_iterations)
+
+    @property
+    def takes_systems(self) -> bool:
+        return True
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
