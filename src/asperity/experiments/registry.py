@@ -30,6 +30,7 @@ _MODULES = (
     "sap_slip",
     "tamsi_box",
     "tamsi_gripper",
+    "tamsi_work_precision",
 )
 
 
