@@ -1,4 +1,4 @@
-"""Random scenes with random motors: piles, hinged chains, pegs in holes, fast bodies."""
+"""Random scenes with random motors: piles, stacks, presses, chains, pegs in holes, fast bodies."""
 
 from __future__ import annotations
 
@@ -75,6 +75,26 @@ def random_scene(name: str, seed: int) -> tuple[str, float]:
         )
         motors = "".join(f'<motor joint="{j}" gear="10"/>' for j in "xyz")
         motors += '<motor joint="roll" gear=".1"/>'
+    elif name == "stack":
+        bodies = "".join(
+            f'<body pos="{x:.4f} {y:.4f} {0.0405 + 0.081 * i:.4f}"><freejoint/><geom type="box" '
+            f'size=".04 .04 .04" mass="{m:.3f}" friction=".6"/></body>'
+            for i, (x, y, m) in enumerate(rng.uniform((-0.01, -0.01, 0.1), (0.01, 0.01, 3), (8, 3)))
+        )
+        speed = 0.2
+    elif name == "press":
+        # Ten kilonewtons on what lies in a box.
+        bodies = _free(rng, 3, 0.02) + (
+            '<body pos="0 0 .62"><joint name="x" type="slide" axis="1 0 0" range="-.05 .05"/>'
+            '<joint name="z" type="slide" axis="0 0 1" range="-.6 .1" damping="300"/>'
+            '<joint name="tilt" axis="0 1 0" range="-20 20" damping="5"/>'
+            '<geom type="box" size=".3 .3 .02" mass="5"/></body>'
+        )
+        bodies += "".join(
+            f'<geom type="box" size=".01 .14 .25" pos="{x} {y} .25" euler="0 0 {a}"/>'
+            for x, y, a in ((0.15, 0, 0), (-0.15, 0, 0), (0, 0.16, 90), (0, -0.16, 90))
+        )
+        motors = '<motor joint="z" gear="1e4"/><motor joint="x" gear="1e3"/><motor joint="tilt" gear="100"/>'
     else:
         bodies, speed = _free(rng, 6, 0.3), 60.0
     return (
@@ -83,4 +103,4 @@ def random_scene(name: str, seed: int) -> tuple[str, float]:
     ), speed
 
 
-SCENES = ("pile", "chain in a pile", "peg", "fast bodies")
+SCENES = ("pile", "stack", "press", "chain in a pile", "peg", "fast bodies")
