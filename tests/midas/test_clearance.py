@@ -80,21 +80,11 @@ def test_unsupported_elements_are_named():
       <geom type="sphere" size=".1" pos="1 0 0"/></body></body></worldbody>{more}</mujoco>"""
     for ball, more, name in (
         ('damping="1"', "", "'j' is a ball joint with damping"),
-        ("", '<equality><connect name="c" body1="b" anchor="0 0 0"/></equality>', "'c'"),
         ("", '<actuator><motor name="m" joint="j" gear="1 0 0"/></actuator>', "'m'"),
         ("", '<actuator><intvelocity name="n" joint="k" actrange="-1 1"/></actuator>', "'n'"),
     ):
         with pytest.raises(asp.ModelError, match=name):
             simulator(base.format(ball=ball, more=more))
-
-
-def test_moved_mocap_bodies_are_refused():
-    sim = simulator("""<mujoco><worldbody><body name="m" mocap="true"><geom type="sphere" size=".1"/></body>
-      <body pos="0 0 1"><freejoint/><geom type="sphere" size=".1"/></body></worldbody></mujoco>""")
-    assert sim.step().success
-    sim.data.mocap_pos[0, 0] = 0.1
-    with pytest.raises(asp.ModelError, match="mocap"):
-        sim.step()
 
 
 def test_a_failed_start_leaves_everything_as_it_was():

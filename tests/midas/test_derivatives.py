@@ -31,6 +31,17 @@ ARM = """
 <actuator><position joint="shoulder" kp="30" kv="2" forcerange="-3 3"/><motor joint="reach" gear="2"/>
 <velocity joint="x" kv=".5"/></actuator></mujoco>"""
 
+LOOP = ARM.replace(
+    '<body pos=".06 0 0"><joint name="x"',
+    '<body name="tool" pos=".06 0 0"><joint name="x"',
+).replace(
+    "</mujoco>",
+    """<equality><joint joint1="shoulder" joint2="x" polycoef=".1 1 -2 .5 3"/>
+    <joint joint1="reach" joint2="y" polycoef="0 .3 .2 0 0"/><joint joint1="y" polycoef=".2 0 0 0 0"/>
+    <connect body1="tool" body2="world" anchor=".03 .01 0"/><weld body1="base" body2="tool"/>
+    </equality></mujoco>""",
+)
+
 
 def disturbed(xml: str, seed: int, size: float):
     """An engine within a step, some way from its beginning, and the variables it is at."""
@@ -41,6 +52,8 @@ def disturbed(xml: str, seed: int, size: float):
     data.qfrc_applied[:] = rng.normal(size=engine.model.nv)
     data.xfrc_applied[1:] = rng.normal(size=(engine.model.nbody - 1, 6))
     engine.read_inputs()
+    table.tie_force_start[:] = rng.normal(size=table.tie_force.shape)
+    table.coupling_force_start[:] = rng.normal(size=table.coupling_force.shape)
     engine.table.v[:-1] = 0.1 * rng.normal(size=engine.table.v[:-1].shape)
     assert prepare_step(table.address, 0.01) == 0
     return engine, table.z + size * rng.normal(size=table.z.shape), rng
@@ -52,7 +65,9 @@ def gradient(engine, z, *, curved=False):
     return engine.table.gradient.copy()
 
 
-@pytest.mark.parametrize(("xml", "size"), [(BOXES, 1e-5), (BOXES, 1e-4), (ARM, 1e-5), (ARM, 1e-3)])
+@pytest.mark.parametrize(
+    ("xml", "size"), [(BOXES, 1e-5), (BOXES, 1e-4), (ARM, 1e-5), (ARM, 1e-3), (LOOP, 1e-4)]
+)
 def test_gradient_is_the_slope_of_the_potential(xml, size):
     engine, z, rng = disturbed(xml, 1, size)
     slope = gradient(engine, z)
@@ -91,7 +106,7 @@ def test_hessian_of_linear_contact_friction_and_rigid_links_is_exact():
         )
 
 
-@pytest.mark.parametrize("xml", [BOXES, ARM])
+@pytest.mark.parametrize("xml", [BOXES, ARM, LOOP])
 @pytest.mark.parametrize("size", [0.0, 1e-4])
 def test_hessian_is_positive_definite_and_the_direction_solves_its_system(xml, size):
     engine, z, _ = disturbed(xml, 3, size)
@@ -127,9 +142,10 @@ def test_constrained_hessian_is_exact_for_hinges_at_a_rigid_pose():
         )
 
 
-def test_curved_hessian_has_all_that_joints_do_to_rigid_links():
-    """Motors, slides on turning links and hinge angles: the whole Hessian of an arm without contact."""
-    engine, _, rng = disturbed(ARM.replace('frictionloss=".1"', ""), 4, 0.0)
+@pytest.mark.parametrize("xml", [ARM, LOOP])
+def test_curved_hessian_has_all_that_joints_do_to_rigid_links(xml):
+    """Motors, slides on turning links, hinge angles, couplings: the Hessian of an arm without contact."""
+    engine, _, rng = disturbed(xml.replace('frictionloss=".1"', ""), 4, 0.0)
     z = engine.table.z.copy()
     gradient(engine, z, curved=True)
     matrix = hessian(engine)

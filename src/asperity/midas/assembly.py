@@ -6,6 +6,11 @@ from numba import types
 
 from asperity.compiled import compiled, entry_point
 from asperity.midas.contact_terms import add_contact_terms, expand
+from asperity.midas.equality_terms import (
+    add_coupling_slopes,
+    add_tie_terms,
+    coupling_cross,
+)
 from asperity.midas.friction_terms import add_friction_terms
 from asperity.midas.joint_coordinates import (
     add_angle_gradient,
@@ -108,8 +113,8 @@ def _add_slot(engine, slot, product):
 
 
 @compiled
-def _sum_joint_slopes(engine, angle):
-    """Fill ψ′ and ψ″ of every joint, motors included."""
+def _sum_joint_slopes(engine, angle, curved):
+    """Fill ψ′ and ψ″ of every joint, motors and couplings included."""
     slopes = _midas(engine, "joint_slope")
     curvatures = _midas(engine, "joint_stiffening")
     for joint in range(angle.size):
@@ -120,15 +125,13 @@ def _sum_joint_slopes(engine, angle):
         slope, curvature = motor_slopes(engine, motor, angle[joint])
         slopes[joint] += slope
         curvatures[joint] += curvature
+    add_coupling_slopes(engine, angle, slopes, curvatures, curved)
 
 
 @compiled
 def _add_joint(engine, joint, curved):
     slope = _midas(engine, "joint_slope")[joint]
     curvature = _midas(engine, "joint_stiffening")[joint]
-    hinged = (
-        curved == 1 and _midas(engine, "link_kind")[_midas(engine, "joint_link")[joint]] != SLIDE
-    )
     gradient = _midas(engine, "gradient")
     by_z = _midas(engine, "joint_gradient")[joint]
     variable = _midas(engine, "chain_variable")
@@ -145,6 +148,29 @@ def _add_joint(engine, joint, curved):
                 value += slope * joint_curvature(engine, joint, c, d)
             if value != 0.0:
                 _add(engine, i, row[variable[start + d]], value)
+
+
+@compiled
+def _add_coupling(engine, coupling, angle):
+    """Add the Hessian between the two joints of a coupling."""
+    joint = _midas(engine, "coupling_joint")[coupling]
+    if joint[1] < 0:
+        return
+    cross = coupling_cross(engine, coupling, angle)
+    variable = _midas(engine, "chain_variable")
+    row = _midas(engine, "variable_row")
+    chain = _midas(engine, "chain_start")
+    by_z = _midas(engine, "joint_gradient")
+    a = _midas(engine, "joint_link")[joint[0]]
+    b = _midas(engine, "joint_link")[joint[1]]
+    for c in range(_columns(engine, a)):
+        i = row[variable[chain[a] + c]]
+        for d in range(_columns(engine, b)):
+            value = cross * by_z[joint[0], c] * by_z[joint[1], d]
+            if value != 0.0:
+                j = row[variable[chain[b] + d]]
+                # As in `_add_slot`.
+                _add(engine, i, j, 2.0 * value if i == j else value)
 
 
 @compiled
@@ -230,6 +256,7 @@ def assemble(engine, curved):
                 slot_sums[slot, i, j] = 0.0
     add_contact_terms(engine, x)
     add_friction_terms(engine, q)
+    add_tie_terms(engine, q)
     for i in range(gradient.size):
         gradient[i] = 0.0
     for i in range(row_start[gradient.size]):
@@ -240,9 +267,13 @@ def assemble(engine, curved):
     for slot in range(ints[SLOTS]):
         _add_slot(engine, slot, product)
     joint_gradients(engine, q)
-    _sum_joint_slopes(engine, angle)
+    _sum_joint_slopes(engine, angle, curved)
     for joint in range(angle.size):
         _add_joint(engine, joint, curved)
+    active = _midas(engine, "coupling_active")
+    for coupling in range(active.size):
+        if active[coupling]:
+            _add_coupling(engine, coupling, angle)
     if curved == 1 and ints[LINEAR] == 0:
         _add_slides(engine, z, q)
     return 0

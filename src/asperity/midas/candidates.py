@@ -201,9 +201,8 @@ def _add_edges(engine, x, count, pair, one, other, region, margin, work, work_to
 
 
 @compiled
-def _use_slot(engine, pair):
-    """Give the links of a pair a Hessian block; returns False if there is no room."""
-    block = _midas(engine, "pair_block")[pair]
+def _use_slot(engine, block):
+    """Give a pair of links a Hessian block; returns False if there is no room."""
     if block < 0:
         return True
     slot_of = _midas(engine, "block_slot")
@@ -240,12 +239,17 @@ def find_candidates(engine, x, keep_slots):
     pairs = _midas(engine, "pair_shape")
     ints = _midas(engine, "ints")
     slot_of = _midas(engine, "block_slot")
+    pair_block = _midas(engine, "pair_block")
     margin = _midas(engine, "reals")[ACTIVATION]
     shapes = starts.size - 1
     if not keep_slots:
         ints[SLOTS] = 0
         for i in range(slot_of.size):
             slot_of[i] = -1
+    tie_block = _midas(engine, "tie_block")
+    for tie in range(tie_block.size):
+        if not _use_slot(engine, tie_block[tie]):
+            return CANDIDATES_FULL
     hull = np.empty((shapes, 2, 3))
     for shape in range(shapes):
         for k in range(3):
@@ -281,7 +285,7 @@ def find_candidates(engine, x, keep_slots):
             count = _add_edges(engine, x, count, pair, a, b, region, margin, work, work_too)
         if count < 0:
             return CANDIDATES_FULL
-        if count > before and not _use_slot(engine, pair):
+        if count > before and not _use_slot(engine, pair_block[pair]):
             return CANDIDATES_FULL
     ints[CANDIDATES] = count
     return 0

@@ -205,7 +205,7 @@ def _free_root(engine: Engine, link: int) -> int:
     links = engine.links.links
     while link >= 0 and links[link].parent >= 0:
         link = links[link].parent
-    return link if link >= 0 and links[link].kind == FREE else -1
+    return link if link >= 0 and links[link].kind == FREE and not links[link].is_mocap else -1
 
 
 def _adapt(engine: Engine) -> None:

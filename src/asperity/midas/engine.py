@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.compiled import Table
-from asperity.errors import ModelError
 from asperity.midas.assembly import assemble
+from asperity.midas.equalities import mocap_points, read_equalities
 from asperity.midas.joints import joint_tables, motor_feed, motor_tables
 from asperity.midas.kinematics import move_vertices
 from asperity.midas.layouts import (
@@ -38,7 +38,9 @@ from asperity.midas.newton import find_direction, minimize, rebuild
 from asperity.midas.placement import place
 from asperity.midas.poses import write_qpos
 from asperity.midas.shapes import read_shapes
+from asperity.midas.support import check_equalities
 from asperity.midas.tables import (
+    gravity_shares,
     is_linear,
     link_fields,
     shape_fields,
@@ -102,9 +104,13 @@ class Engine:
         self.options = options
         self.adapted = False
         self.checked = False
-        self._mocap = np.concatenate([data.mocap_pos.ravel(), data.mocap_quat.ravel()])
         self.test: object = None
-        self.links = read_links(model, data)
+        self.links = read_links(model)
+        self.equalities = read_equalities(model, self.links)
+        self._gravity_shares = gravity_shares(model, self.links.links)
+        self._mocap_bodies = [int(i) for i in np.flatnonzero(model.body_mocapid >= 0)]
+        # The pose that each was told last.
+        self._mocap_pose = np.full((len(self._mocap_bodies), 7), np.nan)
         self.shapes = read_shapes(
             model,
             self.links,
@@ -118,10 +124,12 @@ class Engine:
             **{kernel.name.partition(":")[2]: kernel.address for kernel in ENGINE_KERNELS},
         )
         links = self.links.links
+        constraints = self.equalities.tables()
         for fields in (
             link_fields(model, links, self.shapes, options.rigidity),
             state_fields(model, links),
-            shape_fields(self.shapes, links),
+            shape_fields(self.shapes, links, constraints["tie_link"]),
+            constraints,
             joint_tables(model, links),
             motor_tables(model, links),
             work_fields(),
@@ -196,11 +204,14 @@ class Engine:
     def set_state(self, qpos: Floats, qvel: Floats) -> None:
         """Put rigid links at ``qpos`` and let them move with ``qvel``."""
         table = self.table
-        z, q, v, joint, rate = place(self.model, self.links, qpos, qvel)
+        mocap = [self._mocap_target(body) for body in self._mocap_bodies]
+        z, q, v, joint, rate = place(self.model, self.links, qpos, qvel, mocap)
         table.z[:], table.q[:], table.v[:] = z, q, v
         table.joint[:], table.joint_rate[:] = joint, rate
         table.qpos[:], table.qvel[:] = qpos, qvel
         table.ints[HAS_HISTORY] = 0
+        table.tie_force_start[:] = 0.0
+        table.coupling_force_start[:] = 0.0
         self.checked = False
         move_vertices(table.address, table.q, table.vertex_now)
 
@@ -218,22 +229,52 @@ class Engine:
         return np.asarray(table.qvel - table.qvel_before) / table.reals[LAST_STEP]
 
     def read_inputs(self) -> None:
-        """Take over controls and applied forces from ``data``.
+        """Take over controls, applied forces, gravity, equalities and mocap poses.
 
         Raises
         ------
         ModelError
-            If a mocap body was moved.
+            If an equality was switched on that is not supported.
         """
-        pose = np.concatenate([self.data.mocap_pos.ravel(), self.data.mocap_quat.ravel()])
-        if not np.array_equal(pose, self._mocap):
-            raise ModelError(
-                "A mocap body was moved, and the Midas integrator knows no bodies that move by "
-                "themselves: they could push others into a wall. Drive a body with joints and "
-                "position actuators instead."
-            )
+        check_equalities(self.model, self.data.eq_active)
+        self._read_equalities()
+        self._read_mocap()
+        off = self.model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+        gravity = np.zeros(3) if off else self.model.opt.gravity
+        self.table.gravity[:] = np.outer(self._gravity_shares, gravity)
         motor_feed(self.model, self.data, self.table)
         self._read_applied_forces()
+
+    def _read_equalities(self) -> None:
+        """Switch constraints on and off; one that is off forgets its force."""
+        off = bool(self.model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_EQUALITY)
+        active = self.data.eq_active.astype(bool) & (not off)
+        table, found = self.table, self.equalities
+        for kind, source in (("tie", found.tie_source), ("coupling", found.coupling_source)):
+            on = np.array([number < 0 or active[number] for number in source], dtype=bool)
+            getattr(table, f"{kind}_active")[:] = on
+            getattr(table, f"{kind}_force_start")[~on] = 0.0
+
+    def _mocap_target(self, body: int) -> tuple[Floats, Floats]:
+        """Position [m] and quaternion that a mocap body shall have."""
+        number = int(self.model.body_mocapid[body])
+        quaternion = np.array(self.data.mocap_quat[number])
+        norm = float(np.linalg.norm(quaternion))
+        quaternion = quaternion / norm if norm > 0.0 else np.array([1.0, 0.0, 0.0, 0.0])
+        return np.array(self.data.mocap_pos[number]), quaternion
+
+    def _read_mocap(self) -> None:
+        """Tell mocap bodies where to be at the end of the next step."""
+        source = np.array(self.equalities.tie_source)
+        for i, body in enumerate(self._mocap_bodies):
+            position, quaternion = self._mocap_target(body)
+            pose = np.concatenate([position, quaternion])
+            if np.array_equal(pose, self._mocap_pose[i]):
+                continue
+            self._mocap_pose[i] = pose
+            ties = source == -1 - int(self.model.body_mocapid[body])
+            points = mocap_points(self.links, body, position, quaternion)
+            self.table.tie_side[ties, 1, 1:] = points
 
     def _read_applied_forces(self) -> None:
         model, data, table = self.model, self.data, self.table
@@ -241,7 +282,7 @@ class Engine:
         table.joint_applied[:] = 0.0
         for body in np.flatnonzero(np.any(data.xfrc_applied != 0.0, axis=1)):
             link = int(self.links.body_link[body])
-            if link >= 0:
+            if link >= 0 and not self.links.links[link].is_mocap:
                 offset = self.links.body_offset[body] - self.links.links[link].centre
                 offset = offset + self.links.body_turn[body] @ model.body_ipos[body]
                 arm = offset @ table.q[link, 1:]
@@ -252,6 +293,8 @@ class Engine:
             return
         scalar = 0
         for i, link_ in enumerate(self.links.links):
+            if link_.is_mocap:
+                continue
             dof = int(model.jnt_dofadr[link_.joint])
             if link_.kind in (HINGE, SLIDE):
                 table.joint_applied[scalar] = data.qfrc_applied[dof]

@@ -86,6 +86,15 @@ def arrange(engine):
         if a != b:
             near[a, b] = 1
             near[b, a] = 1
+    coupled = _midas(engine, "coupling_joint")
+    joint_link = _midas(engine, "joint_link")
+    for coupling in range(coupled.shape[0]):
+        if coupled[coupling, 1] >= 0:
+            a = tree[joint_link[coupled[coupling, 0]]]
+            b = tree[joint_link[coupled[coupling, 1]]]
+            if a != b:
+                near[a, b] = 1
+                near[b, a] = 1
     _order_trees(near, order, place)
     row = 0
     size = 0

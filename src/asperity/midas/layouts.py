@@ -171,6 +171,26 @@ MIDAS = Layout(
     joint_values="f8[:,:]",  # s and c
     joint_slope="f8[:]",  # ψ′ and ψ″, motors included
     joint_stiffening="f8[:]",
+    # Equality constraints: points held together and joints coupled (`equality_terms`).
+    tie_link="i8[:,:]",  # the two links, shape (t, 2)
+    tie_side="f8[:,:,:]",  # [1, x̄] of the two points, shape (t, 2, 4)
+    tie_block="i8[:]",  # number of the two links' pair, or −1 if one is the world
+    tie_inertia="f8[:]",  # what it feels of its links [kg]
+    tie_recovery="f8[:]",  # time constant that a gap closes with [s]
+    tie_active="i8[:]",
+    tie_penalty="f8[:]",  # ρ [N/m]
+    tie_rest="f8[:,:]",  # gap that the step leaves [m], shape (t, 3)
+    tie_force="f8[:,:]",  # multipliers λ, minus the force on the first link [N]
+    tie_force_start="f8[:,:]",
+    coupling_joint="i8[:,:]",  # the second may be −1, shape (c, 2)
+    coupling_polynomial="f8[:,:]",  # shape (c, 5)
+    coupling_inertia="f8[:]",
+    coupling_recovery="f8[:]",
+    coupling_active="i8[:]",
+    coupling_penalty="f8[:]",
+    coupling_rest="f8[:]",
+    coupling_force="f8[:]",
+    coupling_force_start="f8[:]",
     # Motors: force clamp(feed + position θ + velocity θ̇) on one joint.
     motor_joint="i8[:]",
     motor_feed="f8[:]",

@@ -44,7 +44,7 @@ class Link:
     """Link that the joint connects to; −1 for the world."""
     kind: int
     joint: int
-    """Joint of the model."""
+    """Joint of the model; −1 for a mocap body, which is where it is told to be."""
     offset: Floats
     """Origin of the body frame in the parent's, at the joint's reference position [m]."""
     turn: Floats
@@ -59,6 +59,11 @@ class Link:
     second: Floats = field(default_factory=lambda: np.zeros((3, 3)))
     """∫ρ r rᵀ dV in the body frame [kg m²]."""
     bodies: list[int] = field(default_factory=list)
+
+    @property
+    def is_mocap(self) -> bool:
+        """Whether it is a mocap body's."""
+        return self.joint < 0
 
     @property
     def centre(self) -> Floats:
@@ -103,20 +108,26 @@ def rotation_matrix(quaternion: Floats) -> Floats:
     return out.reshape(3, 3)
 
 
-def read_links(model: mujoco.MjModel, data: mujoco.MjData) -> Links:
-    """Make the links of a model; ``data`` says where mocap bodies are."""
+def read_links(model: mujoco.MjModel) -> Links:
+    """Make the links of a model.
+
+    Mocap bodies are free links without mass, which `asperity.midas.equalities` holds in place.
+    """
     found = Links(
         [],
         np.full(model.nbody, -1, np.int64),
         np.zeros((model.nbody, 3)),
         np.tile(np.eye(3), (model.nbody, 1, 1)),
     )
+    trees = 0
     for body in range(1, model.nbody):
         parent = int(model.body_parentid[body])
         position, quaternion = model.body_pos[body], model.body_quat[body]
         if model.body_mocapid[body] >= 0:
-            position = data.mocap_pos[model.body_mocapid[body]]
-            quaternion = data.mocap_quat[model.body_mocapid[body]]
+            found.body_link[body] = len(found.links)
+            found.links.append(_mocap_link(trees))
+            trees += 1
+            continue
         turn = found.body_turn[parent] @ rotation_matrix(quaternion)
         offset = found.body_offset[parent] + found.body_turn[parent] @ position
         owner = int(found.body_link[parent])
@@ -125,6 +136,8 @@ def read_links(model: mujoco.MjModel, data: mujoco.MjData) -> Links:
             kind = _KINDS[int(model.jnt_type[joint])]
             if kind == FREE:
                 owner, offset, turn = -1, np.zeros(3), np.eye(3)
+            tree = found.links[owner].tree if owner >= 0 else trees
+            trees = max(trees, tree + 1)
             found.links.append(
                 Link(
                     parent=owner,
@@ -134,15 +147,20 @@ def read_links(model: mujoco.MjModel, data: mujoco.MjData) -> Links:
                     turn=turn,
                     anchor=np.array(model.jnt_pos[joint]),
                     axis=np.array(model.jnt_axis[joint]),
-                    tree=int(model.body_treeid[body]),
+                    tree=tree,
                 )
             )
             owner, offset, turn = len(found.links) - 1, np.zeros(3), np.eye(3)
         found.body_link[body] = owner
         found.body_offset[body], found.body_turn[body] = offset, turn
-        if owner >= 0:
+        if owner >= 0 and not found.links[owner].is_mocap:
             _add_body(found.links[owner], model, body, offset, turn)
     return found
+
+
+def _mocap_link(tree: int) -> Link:
+    zero, axes = np.zeros(3), np.eye(3)
+    return Link(-1, FREE, -1, zero, axes, zero.copy(), axes[2].copy(), tree)
 
 
 def _add_body(link: Link, model: mujoco.MjModel, body: int, offset: Floats, turn: Floats) -> None:

@@ -17,6 +17,7 @@ from asperity.integrators.layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.candidates import box_vertices, find_candidates
 from asperity.midas.contact_terms import contact_energy, measure_candidates
 from asperity.midas.envelope import arrange, factorize, solve
+from asperity.midas.equality_terms import equality_energy, equality_rounding
 from asperity.midas.friction_terms import friction_energy
 from asperity.midas.joint_terms import joint_energy
 from asperity.midas.layouts import (
@@ -56,7 +57,11 @@ def incremental_potential(engine, q, x, angle):
     if contact == math.inf:
         return math.inf
     return (
-        link_energy(engine, q) + contact + friction_energy(engine, q) + joint_energy(engine, angle)
+        link_energy(engine, q)
+        + contact
+        + friction_energy(engine, q)
+        + joint_energy(engine, angle)
+        + equality_energy(engine, q, angle)
     )
 
 
@@ -200,7 +205,9 @@ def minimize(engine, _unused):
             return NON_FINITE
         share, cut = safe_share(engine)
         slope = _slope(engine)
-        rounding = _ROUNDING * (abs(energy) + link_rounding(engine, q))
+        rounding = _ROUNDING * (
+            abs(energy) + link_rounding(engine, q) + equality_rounding(engine, q, angle)
+        )
         if size <= tolerance or (size <= 100.0 * tolerance and -slope <= rounding):
             # The last step costs no more iterations and squares what is left of the error: forces
             # of a stiff barrier need it.

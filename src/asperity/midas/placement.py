@@ -15,9 +15,21 @@ Floats = NDArray[np.float64]
 
 
 def place(
-    model: mujoco.MjModel, links: Links, qpos: Floats, qvel: Floats
+    model: mujoco.MjModel,
+    links: Links,
+    qpos: Floats,
+    qvel: Floats,
+    mocap: list[tuple[Floats, Floats]],
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Variables, link coordinates and velocities of a state.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    links : Links
+    qpos, qvel : ndarray
+    mocap : list of (ndarray, ndarray)
+        Positions and quaternions of mocap bodies, in the order of their links; they are at rest.
 
     Returns
     -------
@@ -36,7 +48,14 @@ def place(
     rate: list[float] = []
     pose = [(np.zeros(3), np.eye(3))] * count
     twist = [(np.zeros(3), np.zeros(3))] * count  # velocity of the body frame's origin, and ω
+    poses = iter(mocap)
     for i, link in enumerate(links.links):
+        if link.is_mocap:
+            position, quaternion = next(poses)
+            pose[i] = (position, rotation_matrix(_unit(quaternion)))
+            q[i, 0], q[i, 1:] = position, pose[i][1].T
+            z.extend(q[i].ravel())
+            continue
         own_qpos = qpos[int(model.jnt_qposadr[link.joint]) :]
         own_qvel = qvel[int(model.jnt_dofadr[link.joint]) :]
         reference = model.qpos0[int(model.jnt_qposadr[link.joint])]

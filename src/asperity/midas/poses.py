@@ -113,6 +113,8 @@ def write_qpos(engine, qpos):
     for link in range(kind.size):
         at = address[link]
         if kind[link] == FREE:
+            if at < 0:  # a mocap body
+                continue
             nearest_rotation(q[link], rotation)
             for k in range(3):
                 value = q[link, 0, k]

@@ -2,7 +2,8 @@
 
 MuJoCo derives everything from ``qpos``, ``qvel`` and the accelerations of the last step. Its own
 contacts and constraints stay out: ``ncon`` and ``nefc`` are zero, constraint forces are what the
-equations of motion leave, and contact forces reach force and torque sensors as applied ones.
+equations of motion leave, and forces of contacts and of equalities reach force and torque sensors
+as applied ones.
 """
 
 from __future__ import annotations
@@ -65,8 +66,20 @@ def _write_motor_forces(engine: Engine, data: mujoco.MjData) -> None:
     np.add.at(data.qfrc_actuator, dofs, table.motor_force)
 
 
+def _apply_ties(engine: Engine, data: mujoco.MjData) -> None:
+    """Add the forces of ties to those that act on bodies."""
+    table = engine.table
+    for tie in np.flatnonzero(table.tie_active):
+        for side, sign in ((0, -1.0), (1, 1.0)):
+            body = engine.equalities.tie_body[tie][side]
+            point = table.tie_side[tie, side] @ table.q[table.tie_link[tie, side]]
+            force = sign * table.tie_force_start[tie]
+            torque = np.cross(point - data.xipos[body], force)
+            data.xfrc_applied[body] += np.concatenate([force, torque])
+
+
 def _sense_contacts(engine: Engine, data: mujoco.MjData) -> None:
-    """Accelerations and internal forces of all bodies, contact forces among what acts on them."""
+    """Accelerations and internal forces of all bodies: forces of contacts and ties act on them."""
     model = engine.model
     applied = np.array(data.xfrc_applied)
     if model.nsensor:
@@ -76,6 +89,7 @@ def _sense_contacts(engine: Engine, data: mujoco.MjData) -> None:
             force = sign * contacts.force
             torque = np.cross(contacts.point - data.xipos[body], force)
             np.add.at(data.xfrc_applied, body, np.column_stack([force, torque]))
+        _apply_ties(engine, data)
     try:
         mujoco.mj_rnePostConstraint(model, data)
     finally:

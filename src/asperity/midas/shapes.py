@@ -101,7 +101,7 @@ def read_shapes(
         half_spaces[i, 3] = turn[:, 2] @ point
     geoms = np.array([geom for _, geom in solid], dtype=np.int64)
     owners = np.array([link for link, _ in solid], dtype=np.int64)
-    pairs, friction = _pairs(model, geoms, owners, planes, world, materials)
+    pairs, friction = _pairs(model, geoms, owners, planes, links, materials)
     # Shapes that nothing can touch are of no further use.
     used = np.unique(np.concatenate([pairs[:, 0], pairs[pairs[:, 1] >= 0, 1]]))
     number = np.full(len(geoms), -1, np.int64)
@@ -140,7 +140,7 @@ def _pairs(
     geoms: Ints,
     owners: Ints,
     planes: list[int],
-    world: int,
+    links: Links,
     materials: ResolvedMaterials,
 ) -> tuple[Ints, Floats]:
     excluded = {int(signature) for signature in model.exclude_signature}
@@ -150,13 +150,17 @@ def _pairs(
     }
     pairs: list[tuple[int, int]] = []
     friction: list[float] = []
+    moves = np.append([not link.is_mocap for link in links.links], False)
     if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT:
         geoms = geoms[:0]
     for i in range(len(geoms)):
-        if owners[i] == world:
+        if owners[i] == len(links.links):
             continue
         others = [(int(geoms[j]), j) for j in range(len(geoms)) if j > i and owners[j] != owners[i]]
         others += [(geom, -1 - k) for k, geom in enumerate(planes)]
+        if not moves[owners[i]]:
+            # What is moved from outside passes through what nothing moves.
+            others = [(geom, j) for geom, j in others if j >= 0 and moves[owners[j]]]
         for geom, number in others:
             a, b = min(int(geoms[i]), geom), max(int(geoms[i]), geom)
             pair = explicit.get((a, b), -1)

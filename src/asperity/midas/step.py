@@ -21,6 +21,11 @@ from asperity.convex.problem import (
 from asperity.convex.problem import SOLVES as SOLVER_SOLVES
 from asperity.integrators.layout import NOT_CONVERGED, OK, WORLD
 from asperity.midas.candidates import SLACK
+from asperity.midas.equality_terms import (
+    begin_equalities,
+    keep_multipliers,
+    raise_multipliers,
+)
 from asperity.midas.friction_terms import collect_friction, friction_scale
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.joint_terms import motor_forces
@@ -59,6 +64,9 @@ _problem = PROBLEM.get
 # Change of friction's normal forces, relative to themselves, that calls for another solution.
 _LAG_TOLERANCE = 0.1
 _LAG_ITERATIONS = 60
+# Gap of equality constraints that a step may leave [m or rad], and rounds to get there.
+_GAP = 1e-11
+_ROUNDS = 40
 
 
 @compiled
@@ -202,6 +210,7 @@ def _finish(engine, h):
     reals[LAST_STEP] = h
     _midas(engine, "ints")[HAS_HISTORY] = 1
     motor_forces(engine, now)
+    keep_multipliers(engine)
     smallest = math.inf
     square = _midas(engine, "now_square")
     for i in range(_midas(engine, "ints")[CANDIDATES]):
@@ -217,6 +226,7 @@ def prepare_step(engine, h):
     _apply_forces(engine)
     step = _predict(engine, h)
     _set_motors(engine, step)
+    begin_equalities(engine, h)
     _begin(engine)
     _midas(engine, "reals")[LONGEST_MOVE] = math.inf
     _midas(engine, "reals")[WIDENING] = 0.0
@@ -227,12 +237,30 @@ def prepare_step(engine, h):
 
 
 @compiled
+def _close_gaps(engine):
+    """After a minimization, close what gaps equality constraints have; returns a code."""
+    q = _midas(engine, "q_now")
+    angle = _midas(engine, "joint_now")
+    gap = math.inf
+    for _ in range(_ROUNDS):
+        gap = raise_multipliers(engine, q, angle, gap)
+        if gap <= _GAP:
+            return OK
+        code = call_pp_status(_midas(engine, "minimize"), engine, 0)
+        if code != OK:
+            return code
+    return NOT_CONVERGED
+
+
+@compiled
 def _solve(engine, limit):
     """Minimize from the iterate in at most ``limit`` iterations; returns a code."""
     ints = _midas(engine, "ints")
     ints[SOLVES] += 1
     ints[ITERATIONS_LEFT] = limit
     code = call_pp_status(_midas(engine, "minimize"), engine, 0)
+    if code == OK:
+        code = _close_gaps(engine)
     ints[ITERATIONS] += limit - ints[ITERATIONS_LEFT]
     if code == OK:
         z = _midas(engine, "z_now")

@@ -8,10 +8,11 @@ import numpy as np
 from asperity.errors import ModelError
 from asperity.plant.names import element
 
-__all__ = ["check_supported"]
+__all__ = ["check_equalities", "check_supported"]
 
 _OBJ = mujoco.mjtObj
 _JOINT = mujoco.mjtJoint
+_EQUALITIES = (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD, mujoco.mjtEq.mjEQ_JOINT)
 
 
 def check_supported(model: mujoco.MjModel) -> None:
@@ -30,15 +31,29 @@ def _refuse(model: mujoco.MjModel, kind: mujoco.mjtObj, index: int, what: str) -
     raise ModelError(f"{element(model, kind, index)} {what}")
 
 
+def check_equalities(model: mujoco.MjModel, active: np.ndarray) -> None:
+    """Refuse active equalities of kinds that the engine does not know.
+
+    Raises
+    ------
+    ModelError
+        Naming the first of them.
+    """
+    for i in np.flatnonzero(active):
+        kind = mujoco.mjtEq(model.eq_type[i])
+        if kind not in _EQUALITIES:
+            _refuse(
+                model,
+                _OBJ.mjOBJ_EQUALITY,
+                int(i),
+                f"is an equality of type '{kind.name.removeprefix('mjEQ_').lower()}', and the "
+                "Midas integrator supports connect, weld and joint only; remove it, or use "
+                "another integrator.",
+            )
+
+
 def _equalities(model: mujoco.MjModel) -> None:
-    for i in np.flatnonzero(model.eq_active0):
-        _refuse(
-            model,
-            _OBJ.mjOBJ_EQUALITY,
-            int(i),
-            "is an equality constraint, which the Midas integrator does not support; model the "
-            "joint by the kinematic tree, or use another integrator.",
-        )
+    check_equalities(model, model.eq_active0)
 
 
 def _tendons(model: mujoco.MjModel) -> None:

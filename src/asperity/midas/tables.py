@@ -11,7 +11,14 @@ from asperity.midas.layouts import HINGE, SLIDE
 from asperity.midas.links import Link, change_of_variables, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
 
-__all__ = ["is_linear", "link_fields", "shape_fields", "state_fields", "work_fields"]
+__all__ = [
+    "gravity_shares",
+    "is_linear",
+    "link_fields",
+    "shape_fields",
+    "state_fields",
+    "work_fields",
+]
 
 # Density [kg/m³] that gives a link without shapes its volume, and the largest believed of one with.
 _DENSITY = 1e3
@@ -63,10 +70,12 @@ def link_fields(
         "embedding": stacked([part[2] for part in parts], 4, 4),
         "mass": stacked([link.inertia for link in links], 4, 4),
         "rigidity": rigidity * stacked(volumes),
-        "gravity": stacked([_gravity(model, link) for link in links], 3),
+        "gravity": np.zeros((count, 3)),
         "link_qpos": np.array(
             [
-                -1 if link.kind in (HINGE, SLIDE) else model.jnt_qposadr[link.joint]
+                -1
+                if link.kind in (HINGE, SLIDE) or link.is_mocap
+                else model.jnt_qposadr[link.joint]
                 for link in links
             ],
             dtype=np.int64,
@@ -82,8 +91,8 @@ def link_fields(
 
 def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int) -> float:
     """Volume that a link resists deformation with [m³]."""
-    if link.kind == SLIDE:
-        # It follows its parent's deformation exactly.
+    if link.kind == SLIDE or link.is_mocap:
+        # It follows its parent's deformation exactly, or its pose.
         return 0.0
     # A massless link between the joints of one body is as stiff as that body.
     mass = link.mass or float(model.body_mass[model.jnt_bodyid[link.joint]])
@@ -91,12 +100,14 @@ def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int) -> fl
     return max(volume, mass / (_LARGEST_DENSITY if volume > 0.0 else _DENSITY), 1e-9)
 
 
-def _gravity(model: mujoco.MjModel, link: Link) -> np.ndarray:
-    """Acceleration of gravity, less what gravity compensation holds [m/s²]."""
-    if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY or link.mass == 0.0:
-        return np.zeros(3)
-    held = sum(model.body_mass[body] * model.body_gravcomp[body] for body in link.bodies)
-    return np.asarray(model.opt.gravity * (1.0 - held / link.mass))
+def gravity_shares(model: mujoco.MjModel, links: list[Link]) -> np.ndarray:
+    """What gravity compensation leaves of every link's weight, shape (n,)."""
+    shares = np.zeros(len(links))
+    for i, link in enumerate(links):
+        if link.mass > 0.0:
+            held = sum(model.body_mass[body] * model.body_gravcomp[body] for body in link.bodies)
+            shares[i] = 1.0 - held / link.mass
+    return shares
 
 
 def state_fields(model: mujoco.MjModel, links: list[Link]) -> dict[str, Any]:
@@ -176,8 +187,8 @@ def work_fields() -> dict[str, Any]:
     }
 
 
-def shape_fields(shapes: Shapes, links: list[Link]) -> dict[str, Any]:
-    """Surfaces, and the pairs of shapes and of links that may touch."""
+def shape_fields(shapes: Shapes, links: list[Link], tie_link: np.ndarray) -> dict[str, Any]:
+    """Surfaces, and the pairs of shapes and of links that may touch or are tied."""
     world = len(links)
     fields: dict[str, Any] = surface_tables(shapes)
     owner, rest = fields["vertex_link"], fields["vertex_rest"]
@@ -186,10 +197,12 @@ def shape_fields(shapes: Shapes, links: list[Link]) -> dict[str, Any]:
         [[shapes.link[a], shapes.link[b] if b >= 0 else world] for a, b in shapes.pair_shape],
         dtype=np.int64,
     ).reshape(-1, 2)
+    touching = len(ends)
+    ends = np.concatenate([ends, tie_link])
     both = np.all(ends < world, axis=1)
     blocks, label = np.unique(np.sort(ends[both], axis=1), axis=0, return_inverse=True)
-    pair_block = np.full(len(ends), -1, np.int64)
-    pair_block[both] = label.reshape(-1)
+    block = np.full(len(ends), -1, np.int64)
+    block[both] = label.reshape(-1)
     radius = np.array([link.size for link in links], dtype=np.float64)
     np.maximum.at(radius, owner[:moving], np.linalg.norm(rest[:moving, 1:], axis=1))
     for name in ("vertex_now", "vertex_trial", "vertex_move", "vertex_low", "vertex_high"):
@@ -203,7 +216,8 @@ def shape_fields(shapes: Shapes, links: list[Link]) -> dict[str, Any]:
         "plane": shapes.planes,
         "pair_shape": shapes.pair_shape,
         "pair_friction": shapes.pair_friction,
-        "pair_block": pair_block,
+        "pair_block": block[:touching].copy(),
+        "tie_block": block[touching:].copy(),
         "block_link": np.ascontiguousarray(blocks.reshape(-1, 2)),
         "block_slot": np.full(len(blocks), -1, np.int64),
         "vertex_reach": np.zeros(len(owner)),
