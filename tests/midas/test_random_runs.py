@@ -16,3 +16,10 @@ def test_random_motors(name):
     assert found.faultless, found.faults
     assert found.steps == 150
     assert found.clearance > 0
+
+
+@pytest.mark.parametrize(("name", "seed", "steps"), [("press", 11, 95), ("fast bodies", 64, 10)])
+def test_surfaces_that_have_come_too_near_are_parted_again(name, seed, steps):
+    """Steps in which undamped directions ended a nanometre from a turning surface."""
+    found = run(name, seed, steps)
+    assert found.faultless, found.faults

@@ -26,6 +26,7 @@ __all__ = [
     "CANDIDATES",
     "CANDIDATES_FULL",
     "CLEARANCE",
+    "DAMPING",
     "FACTORIZATIONS",
     "FACTOR_FULL",
     "FREE",
@@ -73,6 +74,7 @@ CLEARANCE = 6  # smallest distance of surfaces at the end of any step so far [m]
 LAST_STEP = 7  # [s], of BDF2's history
 LONGEST_MOVE = 8  # length of paths that vertices are given boxes for [m]
 WIDENING = 9  # how much wider than a path its box is, as a share of the path's length
+DAMPING = 10  # what is added to inertia in the Hessian, as a multiple of it
 
 # Indices into `ints`.
 CANDIDATES = 0  # stencils that may touch in this step

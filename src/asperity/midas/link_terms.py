@@ -13,7 +13,7 @@ is used without its first term, which alone can make it indefinite, and vanishes
 from __future__ import annotations
 
 from asperity.compiled import compiled
-from asperity.midas.layouts import MIDAS, STEP
+from asperity.midas.layouts import DAMPING, MIDAS, STEP
 
 __all__ = ["add_link_terms", "link_energy", "link_rounding"]
 
@@ -80,7 +80,7 @@ def link_rounding(engine, q):
 
 @compiled
 def add_link_terms(engine, q):
-    """Set the links' gradients and Hessian blocks to those of `link_energy`."""
+    """Set the links' gradients and Hessian blocks to those of `link_energy`, with the damping."""
     mass = _midas(engine, "mass")
     rigidity = _midas(engine, "rigidity")
     target = _midas(engine, "q_target")
@@ -88,6 +88,7 @@ def add_link_terms(engine, q):
     gradient = _midas(engine, "link_gradient")
     block = _midas(engine, "link_block")
     h = _midas(engine, "reals")[STEP]
+    inertia = 1.0 + _midas(engine, "reals")[DAMPING]
     for link in range(rigidity.size):
         for i in range(12):
             for j in range(12):
@@ -97,7 +98,7 @@ def add_link_terms(engine, q):
                 value = -h * h * force[link, i, k]
                 for j in range(4):
                     value += mass[link, i, j] * (q[link, j, k] - target[link, j, k])
-                    block[link, 3 * i + k, 3 * j + k] += mass[link, i, j]
+                    block[link, 3 * i + k, 3 * j + k] += inertia * mass[link, i, j]
                 gradient[link, i, k] = value
         scale = 4.0 * h * h * rigidity[link]
         if scale == 0.0:

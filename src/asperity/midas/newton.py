@@ -23,6 +23,7 @@ from asperity.midas.joint_terms import joint_energy
 from asperity.midas.layouts import (
     ACTIVATION,
     CANDIDATES,
+    DAMPING,
     FACTORIZATIONS,
     ITERATIONS_LEFT,
     LINE_SEARCHES,
@@ -48,6 +49,14 @@ _HALVINGS = 60
 _LONGEST = 64.0
 # Relative round-off of a coordinate, in which growth of the energy says nothing.
 _ROUNDING = 1e-15
+# Iterations in a row that go less than this share of their way before directions are damped.
+_SHORT = 0.01
+_PATIENCE = 3
+# Share that damped directions shall have free.
+_ROOM = 0.9
+_GROWTH = 4.0
+_DECAY = 1.5
+_MOST_DAMPING = 1e12
 
 
 @compiled
@@ -175,6 +184,29 @@ def _descend(engine, before, rounding, slope, share, linear):
     return math.nan
 
 
+@compiled
+def _set_damping(engine, free, short):
+    """Choose the damping of the next direction; returns the number of short steps in a row.
+
+    ``free`` is the part of the way that surfaces and limits have left.
+
+    Surfaces that have come much nearer than they belong, along paths that turn, allow steps of the
+    square root of their distance only, too short for the barrier to part them. Shorter directions
+    it can follow: damped ones (Levenberg 1944), by inertia.
+    """
+    reals = _midas(engine, "reals")
+    damping = reals[DAMPING]
+    short = short + 1 if free < _SHORT else 0
+    if damping == 0.0:
+        if short > _PATIENCE:
+            reals[DAMPING] = 1.0
+    elif free < _ROOM:
+        reals[DAMPING] = min(_GROWTH * damping, _MOST_DAMPING)
+    else:
+        reals[DAMPING] = damping / _DECAY if damping > 1.0 else 0.0
+    return short
+
+
 @entry_point(types.int64(types.int64, types.int64))
 def minimize(engine, _unused):
     """Minimize the incremental potential from the present state; returns a code.
@@ -190,6 +222,8 @@ def minimize(engine, _unused):
     linear = ints[LINEAR] == 1
     tolerance = reals[TOLERANCE] * reals[STEP]
     reals[LONGEST_MOVE] = 4.0 * reals[ACTIVATION]
+    reals[DAMPING] = 0.0
+    short = 0
     measure_candidates(engine, x)
     _remember_squares(engine)
     energy = incremental_potential(engine, q, x, angle)
@@ -203,12 +237,14 @@ def minimize(engine, _unused):
         size = largest_move(engine)
         if not size <= _LARGEST:
             return NON_FINITE
-        share, cut = safe_share(engine)
+        share, cut, free = safe_share(engine)
         slope = _slope(engine)
         rounding = _ROUNDING * (
             abs(energy) + link_rounding(engine, q) + equality_rounding(engine, q, angle)
         )
-        if size <= tolerance or (size <= 100.0 * tolerance and -slope <= rounding):
+        damped = reals[DAMPING] > 0.0
+        small = size <= tolerance or (size <= 100.0 * tolerance and -slope <= rounding)
+        if small and not damped:
             # The last step costs no more iterations and squares what is left of the error: forces
             # of a stiff barrier need it.
             if share == 1.0:
@@ -219,15 +255,19 @@ def minimize(engine, _unused):
         if ints[ITERATIONS_LEFT] <= 0:
             return NOT_CONVERGED
         ints[ITERATIONS_LEFT] -= 1
+        short = _set_damping(engine, 1.0 if small else free, short)
         if share > 0.0:
             lower = _descend(engine, energy, rounding, slope, share, linear)
             if not abs(lower) <= _LARGEST:
                 # No shorter step is better: this is as near as round-off lets us.
+                if damped:
+                    reals[DAMPING] = 0.0
+                    continue
                 return OK if size <= 100.0 * tolerance else NOT_CONVERGED
             energy = lower
             _accept(engine)
             _remember_squares(engine)
-        elif not cut:
+        elif not cut and reals[DAMPING] >= _MOST_DAMPING:
             return NOT_CONVERGED
         if cut:
             reals[LONGEST_MOVE] = min(2.0 * reals[LONGEST_MOVE], _LONGEST * reals[ACTIVATION])

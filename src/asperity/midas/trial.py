@@ -114,9 +114,10 @@ def _time_to_collision(engine, time):
 
 @compiled
 def safe_share(engine):
-    """Bring the trial state to the largest safe share of the direction; returns share and cut.
+    """Bring the trial state to the largest safe share of the direction.
 
-    ``cut`` tells whether the vertices' boxes were what stopped it. Where joints make the links'
+    Returns the share, whether the vertices' boxes cut it, and what part of the rest surfaces and
+    limits have left. Where joints make the links'
     coordinates a non-linear function of the variables, the straight way to the end of a shorter
     step is another one, and is looked at again.
     """
@@ -125,6 +126,7 @@ def safe_share(engine):
     p = _midas(engine, "vertex_move")
     share = 1.0
     cut = False
+    free = 1.0
     for attempt in range(_ATTEMPTS):
         time = _time_to_limits(engine)
         turn = _largest_turn(engine)
@@ -132,17 +134,20 @@ def safe_share(engine):
             time = _LARGEST_TURN / turn
         boxed = time_in_boxes(engine, x, p)
         cut = cut or boxed < time
+        longest = min(boxed, _LARGEST_TURN / turn) if turn > _LARGEST_TURN else boxed
         time = _time_to_collision(engine, min(time, boxed))
         if time == 1.0:
-            return share, cut
+            return share, cut, free
+        if longest > 0.0:
+            free *= time / longest
         # Where paths bend, an end on a bound may be a little beyond it when looked at again.
         share *= time if attempt == 0 else 0.9 * time
         if not share > 0.0:
-            return 0.0, cut
+            return 0.0, cut, free
         try_share(engine, share)
         if linear:
-            return share, cut
-    return 0.0, cut
+            return share, cut, free
+    return 0.0, cut, free
 
 
 @compiled
