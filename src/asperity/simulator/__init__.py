@@ -1,8 +1,9 @@
 """What a user calls: `Simulator`, `simulate` and the drop-in `step`."""
 
+from asperity.simulator.contacts import Contacts
 from asperity.simulator.drop_in import step
 from asperity.simulator.report import Report, Statistics
-from asperity.simulator.simulator import Contacts, Simulator
+from asperity.simulator.simulator import Simulator
 from asperity.simulator.trajectory import Recorder, Trajectory, simulate
 
 __all__ = [

@@ -6,7 +6,6 @@ import math
 import os
 import time as clock
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -38,11 +37,14 @@ from asperity.plant.layouts import TIME
 from asperity.plant.loading import LoadReport, check_supported, load_model
 from asperity.plant.materials import ContactParameters
 from asperity.plant.plant import Plant
-from asperity.simulator.publish import PUBLICATION_KERNELS, contact_impulses, publish
+from asperity.simulator.contacts import Contacts, read_contacts
+from asperity.simulator.inputs import Inputs
+from asperity.simulator.publish import PUBLICATION_KERNELS, publish
 from asperity.simulator.report import Report, Statistics
+from asperity.simulator.sampling import SamplingClock
 from asperity.systems import Coupling, ExternalSystem
 
-__all__ = ["Contacts", "Control", "Simulator"]
+__all__ = ["Control", "Simulator", "find_keyframe"]
 
 Control = Callable[[mujoco.MjModel, mujoco.MjData], None]
 
@@ -55,34 +57,6 @@ _STATUS = {
     codes.FAILED: Status.CAPACITY,
     STEP_TOO_SMALL: Status.STEP_TOO_SMALL,
 }
-
-
-class Contacts(NamedTuple):
-    """Contacts of a state, n of them.
-
-    Normals point from the first geom to the second, forces act on the second geom; both are in
-    world axes.
-    """
-
-    geom: np.ndarray
-    """Geoms, shape (n, 2)."""
-    point: np.ndarray
-    """Where the force acts [m], shape (n, 3)."""
-    normal: np.ndarray
-    """Unit normals, shape (n, 3)."""
-    signed_distance: np.ndarray
-    """Negative where the geoms overlap [m], shape (n,)."""
-    force: np.ndarray
-    """Force on the second geom [N], shape (n, 3)."""
-    normal_force: np.ndarray
-    """Its normal part [N], shape (n,)."""
-    slip_speed: np.ndarray
-    """Speed of the surfaces along each other [m/s], shape (n,).
-
-    Like the forces it is that of the coming step, at whose end the law of friction holds: not the
-    speed of ``data.qvel``. Classical integrators know forces at an instant only: theirs, and the
-    speeds, are those of the state.
-    """
 
 
 class Simulator:
@@ -145,10 +119,9 @@ class Simulator:
         self.model, self.load_report = load_model(model)
         notes = check_supported(self.model)
         self.load_report = LoadReport(self.load_report.source, (*self.load_report.notes, *notes))
-        if control_period is not None and not (
-            math.isfinite(control_period) and control_period > 0
-        ):
-            raise ModelError(f"control_period must be positive, got {control_period}.")
+        self._sampling = SamplingClock(
+            float(self.model.opt.timestep) if control_period is None else float(control_period)
+        )
         if not (math.isfinite(joint_stiction_tolerance) and joint_stiction_tolerance > 0):
             raise ModelError(
                 f"joint_stiction_tolerance must be positive, got {joint_stiction_tolerance}."
@@ -171,9 +144,6 @@ class Simulator:
         self.data = mujoco.MjData(self.model) if data is None else data
         self.integrator = integrator
         self.control = control
-        self.control_period = (
-            float(self.model.opt.timestep) if control_period is None else float(control_period)
-        )
         self._scratch = mujoco.MjData(self.model)
         self.world = World(self.plant, self.data, self._scratch)
         self.world.table.ints[RECORDS] = -1
@@ -183,9 +153,7 @@ class Simulator:
         self._pace = 100  # attempted steps per return to Python
         self._start_control(float(self.data.time))
         self._last_tick = 0.0  # wall time of the last call of a progress callback [s]
-        self._shadow = np.empty(0)
-        self._input_views = [values.reshape(-1) for _, values in self._inputs()]
-        self._input_views.append(self.data.eq_active)
+        self._inputs = Inputs(self.model, self.data)
         self._sync()
         self._publish()
         self._clear_counters()
@@ -218,6 +186,11 @@ class Simulator:
         )
 
     @property
+    def control_period(self) -> float:
+        """Time between two calls of the control callback [s]."""
+        return self._sampling.period
+
+    @property
     def step_size(self) -> float:
         """The step size [s]: the fixed one, or the one that error control will try next."""
         if self.integrator.time_step is not None:
@@ -230,23 +203,7 @@ class Simulator:
         own = self.integrator.contacts(self.world)
         if own is not None:
             return Contacts(*own)
-        table = self.world.current.contacts
-        count = int(table.counts[0])
-        frame = table.frame[:count].reshape(count, 3, 3).copy()
-        impulse = contact_impulses(self.world)
-        problem = self.world.problem
-        slip = np.empty(count)
-        slip[problem.contact[:count]] = np.hypot(problem.v1[:count], problem.v2[:count])
-        force = impulse / self._force_step
-        return Contacts(
-            geom=table.geom[:count].copy(),
-            point=table.point[:count].copy(),
-            normal=frame[:, 2],
-            signed_distance=table.signed_distance[:count].copy(),
-            force=np.einsum("ni,nij->nj", force, frame),
-            normal_force=force[:, 2].copy(),
-            slip_speed=slip,
-        )
+        return read_contacts(self.world, self._force_step)
 
     def system_state(self, system: ExternalSystem) -> np.ndarray:
         """State z of an external system; a view that may be written between advances."""
@@ -341,7 +298,7 @@ class Simulator:
         self._start_control(float(self.data.time))
         self.integrator.prepare(self.world)
         self.coupling.reset()
-        self._shadow = np.empty(0)
+        self._inputs.forget()
         self._sync()
         self._publish()
         self._clear_counters()
@@ -360,94 +317,30 @@ class Simulator:
 
     # -- inside ------------------------------------------------------------------------------
 
-    def _inputs(self) -> list[tuple[str, np.ndarray]]:
-        data = self.data
-        return [
-            ("qpos", data.qpos),
-            ("qvel", data.qvel),
-            ("act", data.act),
-            ("ctrl", data.ctrl),
-            ("qfrc_applied", data.qfrc_applied),
-            ("xfrc_applied", data.xfrc_applied),
-            ("mocap_pos", data.mocap_pos),
-            ("mocap_quat", data.mocap_quat),
-        ]
-
-    def _gather_inputs(self) -> np.ndarray:
-        """Everything in ``data`` that a user may change, in one array."""
-        flat = np.empty(sum(map(len, self._input_views)) + 1)
-        np.concatenate(self._input_views, out=flat[:-1], casting="unsafe")
-        flat[-1] = self.data.time
-        return flat
-
     def _sync(self) -> None:
         """Take over what the user changed in ``data``; refuse what is not finite."""
-        data = self.data
-        flat = self._gather_inputs()
-        if len(flat) == len(self._shadow) and np.array_equal(flat, self._shadow):
-            return
-        # MuJoCo silently replaces controls beyond mjMAXVAL by zero.
-        if not np.all(np.isfinite(flat)) or np.any(np.abs(data.ctrl) > mujoco.mjMAXVAL):
-            self._refuse(self._inputs())
-        current = self.world.current.table
-        current.qpos[:] = data.qpos
-        current.qvel[:] = data.qvel
-        current.act[:] = data.act
-        current.reals[TIME] = data.time
-        current.ints[0] = 0
-        scratch = self._scratch
-        scratch.ctrl[:] = data.ctrl
-        scratch.qfrc_applied[:] = data.qfrc_applied
-        scratch.xfrc_applied[:] = data.xfrc_applied
-        scratch.mocap_pos[:] = data.mocap_pos
-        scratch.mocap_quat[:] = data.mocap_quat
-        scratch.eq_active[:] = data.eq_active
-        for state in self.world.evaluated_states[1:]:
-            state.table.ints[0] = 0
-        self._shadow = flat
-
-    def _refuse(self, inputs: list[tuple[str, np.ndarray]]) -> None:
-        for name, values in inputs:
-            limit = mujoco.mjMAXVAL if name == "ctrl" else np.inf
-            bad = np.argwhere(~(np.isfinite(values) & (np.abs(values) <= limit)))
-            if len(bad):
-                index = ", ".join(str(int(i)) for i in bad[0])
-                owner = ""
-                if name == "ctrl" and self.model.nu == len(self.model.actuator_gaintype):
-                    label = self.model.actuator(int(bad[0][0])).name
-                    owner = f" (actuator {label!r})" if label else ""
-                raise ModelError(
-                    f"data.{name}[{index}]{owner} is {values[tuple(bad[0])]}; it must be finite"
-                    + (f" and at most {mujoco.mjMAXVAL:g}." if name == "ctrl" else ".")
-                )
-        raise ModelError(f"data.time is {self.data.time}; it must be finite.")
+        if self._inputs.changed():
+            self._inputs.hand_over(self.world, self._scratch)
 
     def _start_control(self, time: float) -> None:
         """Let the control's sampling times begin at ``time`` [s]."""
-        self._control_start = time
-        self._control_calls = 0
+        self._sampling.start(time)
         self.coupling.start_clock(time)
-
-    @property
-    def _next_control(self) -> float:
-        # A product, not a sum: sampling times must not drift by round-off.
-        return self._control_start + self._control_calls * self.control_period
 
     def _call_control(self) -> None:
         assert self.control is not None
         self.control(self.model, self.data)
         self._sync()
         self.coupling.invalidate()
-        elapsed = (self.data.time - self._control_start) / self.control_period
-        self._control_calls = max(self._control_calls, int(elapsed + 0.5)) + 1
+        self._sampling.sampled(self.data.time)
 
     def _advance(self, end: float, progress: Callable[[Simulator], None] | None) -> Status:
         while self.data.time < end:
             stop = end
             if self.control is not None:
-                if self.data.time >= self._next_control - 1e-9 * self.control_period:
+                if self._sampling.due(self.data.time):
                     self._call_control()
-                stop = min(end, max(self._next_control, self.data.time))
+                stop = min(end, max(self._sampling.next, self.data.time))
             self.coupling.sample()
             stop = min(stop, max(self.coupling.next_sample(), self.data.time))
             status = self._run_to(stop, progress)
@@ -511,7 +404,7 @@ class Simulator:
             code = publish(self.world, self._force_step, self.coupling.publish)
         # What publication solves is not the integrator's work.
         self.world.problem.statistics[:] = counters
-        self._shadow = self._gather_inputs()
+        self._inputs.remember()
         if code == codes.SYSTEM_FAILED and not quietly:
             self.coupling.raise_failure()
 

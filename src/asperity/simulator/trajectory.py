@@ -16,8 +16,9 @@ from asperity.errors import ModelError, Status
 from asperity.integrators import Integrator
 from asperity.integrators.layout import RECORDS
 from asperity.plant.materials import ContactParameters
+from asperity.simulator.contacts import Contacts
 from asperity.simulator.report import Statistics
-from asperity.simulator.simulator import Contacts, Control, Simulator, find_keyframe
+from asperity.simulator.simulator import Control, Simulator, find_keyframe
 from asperity.systems import ExternalSystem
 
 __all__ = ["Recorder", "Trajectory", "simulate"]

@@ -1,0 +1,50 @@
+"""When a control callback is due."""
+
+from __future__ import annotations
+
+import math
+
+from asperity.errors import ModelError
+
+__all__ = ["SamplingClock"]
+
+
+class SamplingClock:
+    """Sampling times ``start + k period``.
+
+    Parameters
+    ----------
+    period : float
+        Time between two samples [s].
+
+    Raises
+    ------
+    ModelError
+        If the period is not positive and finite.
+    """
+
+    def __init__(self, period: float) -> None:
+        if not (math.isfinite(period) and period > 0):
+            raise ModelError(f"control_period must be positive, got {period}.")
+        self.period = period
+        self.start(0.0)
+
+    def start(self, time: float) -> None:
+        """Let the first sample be at ``time`` [s]."""
+        self._start = time
+        self._samples = 0
+
+    @property
+    def next(self) -> float:
+        """Time of the next sample [s]."""
+        # A product, not a sum: sampling times must not drift by round-off.
+        return self._start + self._samples * self.period
+
+    def due(self, time: float) -> bool:
+        """Whether the next sample is to be taken at ``time`` [s]."""
+        return time >= self.next - 1e-9 * self.period
+
+    def sampled(self, time: float) -> None:
+        """A sample was taken at ``time`` [s]; those that it missed are left out."""
+        elapsed = (time - self._start) / self.period
+        self._samples = max(self._samples, int(elapsed + 0.5)) + 1
