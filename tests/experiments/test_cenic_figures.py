@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from asperity.errors import ModelError
 from asperity.experiments.cenic_baselines import cost_of
+from asperity.experiments.cenic_cases import CASES
 from asperity.experiments.cenic_conveyor import (
     FORCE,
     GRAVITY,
@@ -15,7 +17,7 @@ from asperity.experiments.cenic_conveyor import (
     ride,
 )
 from asperity.experiments.cenic_energy import DURATION, energy_error, fixed_steps
-from asperity.integrators import Cenic, RungeKutta3
+from asperity.integrators import Cenic, ImplicitEuler, RungeKutta3
 from asperity.scenes.cenic_clutter import KINDS, OBJECTS, cenic_clutter
 from asperity.simulator import Simulator
 
@@ -59,16 +61,67 @@ def test_box_on_a_belt_breaks_loose_at_the_peak_of_friction() -> None:
 
 
 def test_cost_of_a_run_and_its_timeout() -> None:
-    cost = cost_of("soft", "CENIC", 1e-1, "position", duration=0.3, timeout=60.0)
+    cost = cost_of("soft clutter", Cenic(accuracy=1e-1), duration=0.3, budget=60.0)
     assert cost.end == "finished"
     assert cost.time == pytest.approx(0.3)
     assert cost.steps > 3
-    late = cost_of("hard", "implicit Euler", 1e-4, "state", duration=5.0, timeout=0.2)
+    slow = ImplicitEuler(accuracy=1e-4, error_norm="state")
+    late = cost_of("hard clutter", slow, duration=5.0, budget=1.0)
     assert late.end == "timeout"
     assert 0.0 < late.time < 5.0
     # An accuracy of positions alone lets an explicit method explode.
-    wrong = cost_of("hard", "RK3", 1e-1, "position", duration=1.5, timeout=60.0)
+    wrong = cost_of("hard clutter", RungeKutta3(accuracy=1e-1), duration=1.5, budget=60.0)
     assert wrong.end == "gained energy"
+
+
+def test_a_peg_that_was_dropped_is_no_success() -> None:
+    """Its judge looks at the result, not at the status."""
+    held = cost_of("gripper", Cenic(accuracy=1e-3), duration=1.0, budget=60.0)
+    assert held.end == "finished"
+    # RK3's accuracy of positions does not see the fingers let go.
+    lost = cost_of("gripper", RungeKutta3(accuracy=1e-2), duration=2.0, budget=60.0)
+    assert lost.end == "dropped the peg"
+
+
+def test_cylinder_comes_to_rest_on_its_side() -> None:
+    for integrator in (Cenic(accuracy=1e-4), ImplicitEuler(accuracy=1e-3, error_norm="state")):
+        sim = CASES["cylinder"].make(integrator)
+        start = sim.data.geom_xpos[1].copy()
+        np.testing.assert_allclose(start, [0.0, 0.0, 0.5])
+        assert sim.model.body("cylinder").mass[0] == pytest.approx(6.283, abs=1e-3)
+        assert sim.advance_to(1.0).success
+        assert sim.data.geom_xpos[1, 2] == pytest.approx(0.15, abs=1e-4)
+        # It slid until friction had stopped it: 1 m/s, while it was on the table.
+        assert 0.2 < sim.data.geom_xpos[1, 1] < 0.6
+        assert np.linalg.norm(sim.data.qvel) < 2e-3
+
+
+def test_full_state_norm_of_cenic_follows_velocities() -> None:
+    """It takes steps so much smaller that velocities in clutter are good to the accuracy, too."""
+    steps = {}
+    for norm in ("position", "state"):
+        sim = Simulator(cenic_clutter("soft"), integrator=Cenic(accuracy=1e-2, error_norm=norm))
+        assert sim.advance_to(0.5).success
+        steps[norm] = sim.stats.steps
+    assert steps["state"] > 2 * steps["position"]
+    with pytest.raises(ModelError, match="error_norm 'energy' is unknown"):
+        Cenic(error_norm="energy")
+
+
+@pytest.mark.assets
+def test_panda_is_the_same_with_its_controller_in_the_dynamics() -> None:
+    try:
+        sims = [
+            CASES["panda"].make(integrator)
+            for integrator in (Cenic(accuracy=1e-4), ImplicitEuler(accuracy=1e-4))
+        ]
+    except ModelError as error:
+        pytest.skip(str(error))
+    for sim in sims:
+        assert sim.advance_to(0.4).success
+    # The fingers' grip on the box included.
+    np.testing.assert_allclose(sims[0].data.qpos, sims[1].data.qpos, atol=5e-3)
+    assert abs(sims[0].data.qpos[7] - 0.035) > 3e-3
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,14 +1,16 @@
-"""Figure 10 of the CENIC paper, the clutter: CENIC and classical error-controlled integrators."""
+"""Figures 9 and 10 of the CENIC paper: what accuracy costs by several error-controlled methods."""
 
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from asperity.errors import Status
+from asperity.experiments.cenic_cases import CASES
 from asperity.experiments.outcome import Curve, Finding, Outcome, Panel
 from asperity.experiments.registry import Experiment, Progress
 from asperity.experiments.runs import tracked
@@ -20,41 +22,43 @@ from asperity.integrators import (
     RungeKutta3,
     Sdirk2,
 )
-from asperity.scenes.cenic_clutter import cenic_clutter
 from asperity.simulator import Simulator
 
 __all__ = ["EXPERIMENTS", "METHODS", "Cost", "cost_of"]
 
-DURATION = 2.0  # [s]
-FULL_DURATION = 10.0
-TIMEOUT = 2.0
-"""CPU time per simulated second after which a run is given up [s]."""
-FULL_TIMEOUT = 10.0
-"""The paper's, 100 s for 10 s."""
+BUDGET = 4.0
+"""CPU time after which a run is given up [s]."""
+FULL_BUDGET = 100.0
+"""The paper's."""
 
 ACCURACIES = (1e-1, 1e-2)
 FULL_ACCURACIES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+SCHEME_ACCURACIES = (1e-1, 1e-2, 1e-3)
 
 _NORMS = {"state": "full state", "position": "positions"}
 
-_CLASSICAL: dict[str, Callable[..., Integrator]] = {
+METHODS: dict[str, Callable[..., Integrator]] = {
+    "CENIC": Cenic,
     "RK3": RungeKutta3,
     "implicit Euler": ImplicitEuler,
     "SDIRK2": Sdirk2,
     "ROS2": Rosenbrock2,
 }
-METHODS = ("CENIC", *_CLASSICAL)
+_SCHEMES: dict[str, Callable[..., Integrator]] = {
+    "step doubling": Cenic,
+    "trapezoid": partial(Cenic, scheme="trapezoid"),
+}
 
 
 class Cost(NamedTuple):
     """How a run ended, and what it cost."""
 
     end: str
-    """``"finished"``, ``"timeout"``, ``"gained energy"`` or the status of a failure."""
+    """``"finished"``, ``"timeout"``, the status of a failure, or what is wrong with the result."""
     time: float
     """Simulated time reached [s]."""
     cpu: float
-    """CPU time per simulated second [s]."""
+    """CPU time per simulated second [s]; of a timeout the least that it can be."""
     steps: int
 
 
@@ -62,35 +66,25 @@ class _OutOfTime(Exception):
     """A run takes too long."""
 
 
-def cost_of(
-    kind: str, method: str, accuracy: float, norm: str, *, duration: float, timeout: float
-) -> Cost:
-    """Simulate a clutter.
+def cost_of(case: str, integrator: Integrator, *, duration: float, budget: float) -> Cost:
+    """Simulate a case.
 
     Parameters
     ----------
-    kind : str
-        See `cenic_clutter`.
-    method : str
-        Of `METHODS`.
-    accuracy : float
-    norm : {"position", "state"}
-        What the accuracy bounds; CENIC bounds positions always.
+    case : str
+        Of `asperity.experiments.cenic_cases.CASES`.
+    integrator : Integrator
     duration : float
         [s]
-    timeout : float
-        CPU time per simulated second after which the run ends [s].
+    budget : float
+        CPU time after which the run ends [s].
     """
-    if method == "CENIC":
-        integrator: Integrator = Cenic(accuracy=accuracy)
-    else:
-        integrator = _CLASSICAL[method](accuracy=accuracy, error_norm=norm)
-    simulator = Simulator(cenic_clutter(kind), integrator=integrator)
-    energy = sum(simulator.energy())
+    simulator = CASES[case].make(integrator)
+    judge = CASES[case].judge(simulator)
     started = clock.process_time()
 
     def check(_simulator: Simulator) -> None:
-        if clock.process_time() - started > timeout * duration:
+        if clock.process_time() - started > budget:
             raise _OutOfTime
 
     try:
@@ -99,74 +93,134 @@ def cost_of(
     except _OutOfTime:
         end = "timeout"
     cpu = clock.process_time() - started
-    # What falls, slides and collides can only lose it.
-    if end == "finished" and not sum(simulator.energy()) < 1.01 * energy:
-        end = "gained energy"
-    reached = simulator.time
-    return Cost(end, reached, cpu / reached if reached > 0 else np.inf, simulator.stats.steps)
+    if end == "finished":
+        end = judge(simulator) or end
+    reached = duration if end == "timeout" else simulator.time
+    rate = cpu / reached if reached > 0 else np.inf
+    return Cost(end, simulator.time, rate, simulator.stats.steps)
 
 
-def _figure_10(kinds: tuple[str, ...], full: bool, progress: Progress) -> Outcome:
-    accuracies = FULL_ACCURACIES if full else ACCURACIES
-    limits = {
-        "duration": FULL_DURATION if full else DURATION,
-        "timeout": FULL_TIMEOUT if full else TIMEOUT,
-    }
-    runs = [
-        (kind, norm, method, accuracy)
-        for kind in kinds
-        for norm in _NORMS
-        for method in METHODS
-        for accuracy in accuracies
+def _curve(label: str, accuracies: Sequence[float], costs: Sequence[Cost]) -> Curve:
+    """Costs of the runs that finished."""
+    done = np.array([cost.end == "finished" for cost in costs])
+    x, y = np.array(accuracies), np.array([cost.cpu for cost in costs])
+    return Curve(label, x[done], y[done], "o-")
+
+
+def _ending(cost: Cost) -> str:
+    if cost.end == "finished":
+        return ""
+    return f" ({cost.end} at {cost.time:.2g} s)" if cost.end == "timeout" else f" ({cost.end})"
+
+
+def _ratios(accuracies: Sequence[float], costs: Sequence[Cost], ours: Sequence[Cost]) -> str:
+    found = []
+    for accuracy, cost, own in zip(accuracies, costs, ours, strict=True):
+        more = "> " if cost.end == "timeout" else ""
+        found.append(f"{accuracy:g}: {more}{cost.cpu / own.cpu:.2g}{_ending(cost)}")
+    return "; ".join(found)
+
+
+def _endings(accuracies: Sequence[float], costs: Sequence[Cost]) -> str:
+    return "; ".join(
+        f"{accuracy:g}: {cost.cpu:.2g} s{_ending(cost)}"
+        for accuracy, cost in zip(accuracies, costs, strict=True)
+    )
+
+
+def _figure_9(full: bool, progress: Progress) -> Outcome:
+    accuracies = FULL_ACCURACIES if full else SCHEME_ACCURACIES
+    duration = CASES["hard clutter"].duration if full else CASES["hard clutter"].short
+    runs = [(scheme, accuracy) for accuracy in accuracies for scheme in _SCHEMES]
+    costs: dict[str, list[Cost]] = {scheme: [] for scheme in _SCHEMES}
+    for (scheme, accuracy), _ in tracked(runs, progress):
+        integrator = _SCHEMES[scheme](accuracy=accuracy)
+        cost = cost_of("hard clutter", integrator, duration=duration, budget=FULL_BUDGET)
+        costs[scheme].append(cost)
+    ours, other = costs["step doubling"], costs["trapezoid"]
+    findings = [
+        Finding(
+            "time of the trapezoid over step doubling", _ratios(accuracies, other, ours), "5–20"
+        )
     ]
-    costs: dict[tuple[str, str, str, float], Cost] = {}
-    for run, _ in tracked(runs, progress):
-        kind, norm, method, accuracy = run
-        if method == "CENIC" and norm != "state":
-            # It knows one norm, and need not run twice.
-            costs[run] = costs[kind, "state", method, accuracy]
-        else:
-            costs[run] = cost_of(kind, method, accuracy, norm, **limits)
+    findings += [
+        Finding(
+            f"steps in {duration:g} s, {scheme}",
+            "; ".join(f"{a:g}: {c.steps}" for a, c in zip(accuracies, costs[scheme], strict=True)),
+            "more with the trapezoid" if scheme == "trapezoid" else "in the figure only",
+        )
+        for scheme in _SCHEMES
+    ]
+    curves = tuple(_curve(scheme, accuracies, costs[scheme]) for scheme in _SCHEMES)
+    axes = "accuracy", "CPU time per simulated second [s]"
+    return Outcome(tuple(findings), (Panel(*axes, curves, log_x=True, log_y=True),))
+
+
+def _figure_10(case: str, full: bool, progress: Progress) -> Outcome:
+    accuracies = FULL_ACCURACIES if full else ACCURACIES
+    duration = CASES[case].duration if full else CASES[case].short
+    budget = FULL_BUDGET if full else BUDGET
+    runs = [
+        (norm, method, accuracy) for accuracy in accuracies for norm in _NORMS for method in METHODS
+    ]
+    costs: dict[tuple[str, str], list[Cost]] = {
+        (norm, method): [] for norm in _NORMS for method in METHODS
+    }
+    for (norm, method, accuracy), _ in tracked(runs, progress):
+        integrator = METHODS[method](accuracy=accuracy, error_norm=norm)
+        costs[norm, method].append(cost_of(case, integrator, duration=duration, budget=budget))
     findings, panels = [], []
-    for kind in kinds:
-        for norm, label in _NORMS.items():
-            curves = []
-            for method in METHODS:
-                found = [costs[kind, norm, method, accuracy] for accuracy in accuracies]
-                done = [cost.end == "finished" for cost in found]
-                x = np.array(accuracies)[done]
-                y = np.array([cost.cpu for cost in found])[done]
-                curves.append(Curve(method, x, y, "o-"))
-                if method == "CENIC":
-                    continue
-                ours = []
-                for accuracy, cost in zip(accuracies, found, strict=True):
-                    ratio = cost.cpu / costs[kind, norm, "CENIC", accuracy].cpu
-                    ending = "" if cost.end == "finished" else f" ({cost.end})"
-                    more = "> " if cost.end == "timeout" else ""
-                    ours.append(f"{accuracy:g}: {more}{ratio:.2g}{ending}")
-                findings.append(
-                    Finding(
-                        f"{kind} clutter, {label}: time of {method} over CENIC's",
-                        "; ".join(ours),
-                        "over 10 at loose accuracy" if kind == "hard" else "in the figure only",
-                    )
-                )
-            title = f"{kind} clutter, error of {label}"
-            axes = "accuracy", "CPU time per simulated second [s]"
-            panels.append(Panel(*axes, tuple(curves), title, log_x=True, log_y=True))
+    for norm, label in _NORMS.items():
+        ours = costs[norm, "CENIC"]
+        findings.append(
+            Finding(
+                f"error of {label}: CENIC, CPU time per simulated second",
+                _endings(accuracies, ours),
+                "in the figure only",
+            )
+        )
+        findings += [
+            Finding(
+                f"error of {label}: time of {method} over CENIC's",
+                _ratios(accuracies, costs[norm, method], ours),
+                CASES[case].paper,
+            )
+            for method in METHODS
+            if method != "CENIC"
+        ]
+        curves = tuple(_curve(m, accuracies, costs[norm, m]) for m in METHODS)
+        axes = "accuracy", "CPU time per simulated second [s]"
+        panels.append(Panel(*axes, curves, f"error of {label}", log_x=True, log_y=True))
+    gains = [
+        f"{accuracy:g}: {a.cpu / b.cpu:.2g}"
+        for accuracy, a, b in zip(
+            accuracies, costs["state", "CENIC"], costs["position", "CENIC"], strict=True
+        )
+    ]
+    findings.append(
+        Finding(
+            "CENIC: time with the full state over that with positions",
+            "; ".join(gains),
+            "an order of magnitude",
+        )
+    )
     return Outcome(tuple(findings), tuple(panels))
-
-
-def _clutter(full: bool, progress: Progress) -> Outcome:
-    return _figure_10(("soft", "hard") if full else ("hard",), full, progress)
 
 
 EXPERIMENTS = (
     Experiment(
-        "cenic-figure-10",
-        "CENIC, figure 10",
-        "cost of CENIC and of classical integrators against the accuracy, in clutter",
-        _clutter,
+        "cenic-figure-9",
+        "CENIC, figure 9",
+        "cost of the trapezoid and of step doubling against the accuracy, in hard clutter",
+        _figure_9,
+    ),
+    *(
+        Experiment(
+            f"cenic-figure-10-{case.replace(' ', '-')}",
+            "CENIC, figure 10",
+            f"cost of CENIC and of classical integrators against the accuracy, {case}",
+            partial(_figure_10, case),
+        )
+        for case in CASES
     ),
 )

@@ -13,11 +13,16 @@ from asperity.errors import ModelError
 from asperity.integrators.world import World
 
 __all__ = [
+    "ERROR_NORMS",
     "Integrator",
     "require_non_negative",
     "require_one_of",
     "require_positive",
 ]
+
+
+ERROR_NORMS = {"position": 0.0, "state": 1.0}
+"""Time [s] by which an error of velocity counts as one of position."""
 
 
 def require_positive(name: str, value: float) -> None:

@@ -9,7 +9,7 @@ from asperity.compiled import EntryPoint, Kernel
 from asperity.contact.constraint_laws import STIFFEST_STEP
 from asperity.contact.laws import LINEAR, PARABOLIC, SMOOTH
 from asperity.errors import ModelError
-from asperity.integrators.base import Integrator, require_one_of, require_positive
+from asperity.integrators.base import ERROR_NORMS, Integrator, require_one_of, require_positive
 from asperity.integrators.classical.dynamics import dynamics, dynamics_solution
 from asperity.integrators.classical.implicit import (
     implicit_euler_method,
@@ -49,9 +49,6 @@ from asperity.integrators.world import CONVEX_KERNELS, World
 __all__ = ["Classical", "ImplicitEuler", "Rosenbrock2", "RungeKutta3", "Sdirk2"]
 
 _FRICTION_LAWS = {"smooth": SMOOTH, "linear": LINEAR, "parabolic": PARABOLIC}
-
-# Time [s] by which an error of velocity counts as one of position.
-_ERROR_NORMS = {"position": 0.0, "state": 1.0}
 
 _FIRST_STEP = 0.1
 
@@ -115,7 +112,7 @@ class Classical(Integrator):
         require_positive("min_step", self.min_step)
         if self.min_step >= self.max_step:
             raise ModelError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
-        require_one_of("error_norm", self.error_norm, _ERROR_NORMS)
+        require_one_of("error_norm", self.error_norm, ERROR_NORMS)
         require_one_of("friction_law", self.friction_law, _FRICTION_LAWS)
         require_positive("constraint_step", self.constraint_step)
 
@@ -153,7 +150,7 @@ class Classical(Integrator):
         reals[NEXT_STEP] = _FIRST_STEP * self.max_step
         reals[LAST_STEP] = reals[NEXT_STEP] if self.time_step is None else self.time_step
         reals[VELOCITY_WEIGHT] = 0.0
-        reals[VELOCITY_TIME] = _ERROR_NORMS[self.error_norm]
+        reals[VELOCITY_TIME] = ERROR_NORMS[self.error_norm]
 
     def advance(self, world: World, end: float, budget: int) -> int:
         address, method = world.table.address, self._method.address
