@@ -1,7 +1,7 @@
 """Asperity, through its public surface.
 
-Methods: ``"cenic"`` (error-controlled), ``"icf"`` and ``"sap"`` (fixed step). It loads the very
-MJCF that MuJoCo gets; contact parameters travel in it.
+Methods: ``"cenic"`` (error-controlled), ``"icf"``, ``"sap"`` and ``"tamsi"`` (fixed step). It loads
+the very MJCF that MuJoCo gets; contact parameters travel in it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _integrator(setting: Setting) -> Any:
 
     if setting.method == "cenic":
         return asp.Cenic(accuracy=setting.controlled(), max_step=setting.max_step)
-    presets = {"icf": asp.Icf, "sap": asp.Sap}
+    presets = {"icf": asp.Icf, "sap": asp.Sap, "tamsi": asp.Tamsi}
     if setting.method not in presets:
         raise ValueError(f"Asperity has no method {setting.method!r} here")
     return presets[setting.method](time_step=setting.fixed())
