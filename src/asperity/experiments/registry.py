@@ -28,8 +28,10 @@ _MODULES = (
     "sap_convergence",
     "sap_contacts",
     "sap_slip",
+    "tamsi_bottle",
     "tamsi_box",
     "tamsi_gripper",
+    "tamsi_hand",
     "tamsi_work_precision",
 )
 

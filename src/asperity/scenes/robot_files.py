@@ -7,7 +7,9 @@ from pathlib import Path
 
 from asperity.errors import ModelError
 
-__all__ = ["example_robot"]
+__all__ = ["example_robot", "iiwa_file"]
+
+_IIWA = "xacro/kuka_description/kuka_lbr_iiwa/urdf/lbr_iiwa_14_r820.urdf"
 
 
 def example_robot(path: str) -> Path:
@@ -30,5 +32,24 @@ def example_robot(path: str) -> Path:
             return root / path
     raise ModelError(
         f"robot file {path} needs the Python package example-robot-data; install it with "
+        "'pip install \"asperity[assets]\"'."
+    )
+
+
+def iiwa_file() -> Path:
+    """The URDF of a KUKA LBR iiwa 14, of the package rtb-data.
+
+    Raises
+    ------
+    ModelError
+        If the package is not installed.
+    """
+    spec = importlib.util.find_spec("rtbdata")
+    if spec is not None and spec.origin is not None:
+        path = Path(spec.origin).parent / _IIWA
+        if path.is_file():
+            return path
+    raise ModelError(
+        f"robot file {_IIWA} needs the Python package rtb-data; install it with "
         "'pip install \"asperity[assets]\"'."
     )
