@@ -79,7 +79,7 @@ def test_unsupported_elements_are_named():
       <geom type="sphere" size=".1"/><body name="b"><joint name="k" axis="0 1 0"/>
       <geom type="sphere" size=".1" pos="1 0 0"/></body></body></worldbody>{more}</mujoco>"""
     for ball, more, name in (
-        ('damping="1"', "", "'j' is a ball joint with damping"),
+        ('frictionloss="1"', "", "'j' is a ball joint with dry friction"),
         ("", '<actuator><motor name="m" joint="j" gear="1 0 0"/></actuator>', "'m'"),
         ("", '<actuator><intvelocity name="n" joint="k" actrange="-1 1"/></actuator>', "'n'"),
     ):

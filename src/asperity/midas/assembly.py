@@ -21,6 +21,7 @@ from asperity.midas.joint_terms import joint_slopes, motor_slopes
 from asperity.midas.kinematics import link_jacobians, reduce_gradient
 from asperity.midas.layouts import FREE, LINEAR, MIDAS, SLIDE, SLOTS
 from asperity.midas.link_terms import add_link_terms
+from asperity.midas.turn_terms import add_turn_terms, turn_columns
 
 __all__ = ["assemble"]
 
@@ -151,6 +152,23 @@ def _add_joint(engine, joint, curved):
 
 
 @compiled
+def _add_turn(engine, term, q):
+    """Add what ψ″ of a ball or free joint's term gives."""
+    by_z = _midas(engine, "right")
+    curvature = turn_columns(engine, term, q, by_z)
+    if curvature == 0.0:
+        return
+    variable = _midas(engine, "chain_variable")
+    row = _midas(engine, "variable_row")
+    link = _midas(engine, "turn_link")[term]
+    start = _midas(engine, "chain_start")[link]
+    for c in range(_columns(engine, link)):
+        i = row[variable[start + c]]
+        for d in range(c + 1):
+            _add(engine, i, row[variable[start + d]], curvature * by_z[c] * by_z[d])
+
+
+@compiled
 def _add_coupling(engine, coupling, angle):
     """Add the Hessian between the two joints of a coupling."""
     joint = _midas(engine, "coupling_joint")[coupling]
@@ -257,6 +275,7 @@ def assemble(engine, curved):
     add_contact_terms(engine, x)
     add_friction_terms(engine, q)
     add_tie_terms(engine, q)
+    add_turn_terms(engine, q)
     for i in range(gradient.size):
         gradient[i] = 0.0
     for i in range(row_start[gradient.size]):
@@ -270,6 +289,8 @@ def assemble(engine, curved):
     _sum_joint_slopes(engine, angle, curved)
     for joint in range(angle.size):
         _add_joint(engine, joint, curved)
+    for term in range(_midas(engine, "turn_link").size):
+        _add_turn(engine, term, q)
     active = _midas(engine, "coupling_active")
     for coupling in range(active.size):
         if active[coupling]:

@@ -246,9 +246,11 @@ def find_candidates(engine, x, keep_slots):
         ints[SLOTS] = 0
         for i in range(slot_of.size):
             slot_of[i] = -1
-    tie_block = _midas(engine, "tie_block")
-    for tie in range(tie_block.size):
-        if not _use_slot(engine, tie_block[tie]):
+    for block in _midas(engine, "tie_block"):
+        if not _use_slot(engine, block):
+            return CANDIDATES_FULL
+    for block in _midas(engine, "turn_block"):
+        if not _use_slot(engine, block):
             return CANDIDATES_FULL
     hull = np.empty((shapes, 2, 3))
     for shape in range(shapes):

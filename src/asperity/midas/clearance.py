@@ -12,7 +12,7 @@ from asperity.errors import ModelError
 from asperity.midas.contacts import survey
 from asperity.midas.crossings import crossing_pairs
 from asperity.midas.engine import Engine
-from asperity.midas.layouts import ACTIVATION, CANDIDATES, FREE
+from asperity.midas.layouts import ACTIVATION, CANDIDATES, FREE, LIMIT
 from asperity.midas.surfaces import is_closed
 from asperity.plant.names import element
 
@@ -55,6 +55,7 @@ def check_clearance(engine: Engine, *, separate: bool, adapt_activation: bool) -
         If geoms intersect or touch, or a joint is beyond a limit.
     """
     changed = _enter_limits(engine, separate)
+    changed = _enter_ball_limits(engine, separate) or changed
     flagged = _touching(engine)
     if flagged and separate:
         _separate(engine, flagged)
@@ -88,6 +89,35 @@ def _enter_limits(engine: Engine, separate: bool) -> bool:
         return False
     qpos = table.qpos.copy()
     qpos[table.joint_qpos] = inside + table.joint_reference
+    engine.set_state(qpos, table.qvel.copy())
+    return True
+
+
+def _enter_ball_limits(engine: Engine, separate: bool) -> bool:
+    """The same for ball joints."""
+    table, model = engine.table, engine.model
+    qpos = table.qpos.copy()
+    for term in np.flatnonzero(table.turn_kind == LIMIT):
+        joint = engine.links.links[table.turn_link[term]].joint
+        at = int(model.jnt_qposadr[joint])
+        quaternion = qpos[at : at + 4] / np.linalg.norm(qpos[at : at + 4])
+        angle = 2.0 * math.atan2(float(np.linalg.norm(quaternion[1:])), abs(quaternion[0]))
+        limit = 2.0 * math.asin(math.sqrt(table.turn_bound[term]))
+        end = float(model.jnt_range[joint].max())
+        if angle > end + _AT_LIMIT and not separate:
+            raise ModelError(
+                f"{element(model, _OBJ.mjOBJ_JOINT, joint)} is turned by {angle:g} rad, and its "
+                f"range ends at {end:g}; the Midas integrator never passes a limit, so that a "
+                "state must be within them. Midas(separate=True) brings joints back."
+            )
+        inside = limit - min(1e-3 * limit, 1e-4)
+        if angle > inside:
+            sign = 1.0 if quaternion[0] >= 0.0 else -1.0
+            axis = sign * quaternion[1:] / np.linalg.norm(quaternion[1:])
+            qpos[at] = math.cos(0.5 * inside)
+            qpos[at + 1 : at + 4] = math.sin(0.5 * inside) * axis
+    if np.array_equal(qpos, table.qpos):
+        return False
     engine.set_state(qpos, table.qvel.copy())
     return True
 

@@ -47,6 +47,7 @@ from asperity.midas.tables import (
     state_fields,
     work_fields,
 )
+from asperity.midas.turns import turn_tables
 from asperity.plant.materials import ResolvedMaterials
 
 __all__ = ["ENGINE_KERNELS", "Engine", "EngineOptions"]
@@ -125,11 +126,23 @@ class Engine:
         )
         links = self.links.links
         constraints = self.equalities.tables()
+        turns = turn_tables(model, self.links)
+        held = {
+            "tie_block": constraints["tie_link"],
+            "turn_block": np.array(
+                [
+                    (links[i].parent if links[i].parent >= 0 else len(links), i)
+                    for i in turns["turn_link"]
+                ],
+                dtype=np.int64,
+            ).reshape(-1, 2),
+        }
         for fields in (
             link_fields(model, links, self.shapes, options.rigidity),
             state_fields(model, links),
-            shape_fields(self.shapes, links, constraints["tie_link"]),
+            shape_fields(self.shapes, links, held),
             constraints,
+            turns,
             joint_tables(model, links),
             motor_tables(model, links),
             work_fields(),

@@ -15,6 +15,7 @@ from asperity.midas.potentials import friction, friction_slope
 __all__ = [
     "joint_energy",
     "joint_slopes",
+    "limit_barrier",
     "motor_forces",
     "motor_slopes",
 ]
@@ -23,7 +24,7 @@ _midas = MIDAS.get
 
 
 @compiled
-def _limit(gap, width):
+def limit_barrier(gap, width):
     """−(x − 1)² ln x with x = gap/width, and its derivatives by the gap."""
     x = gap / width
     if x >= 1.0:
@@ -67,7 +68,7 @@ def joint_slopes(engine, joint, angle):
     limit = _midas(engine, "joint_limit")
     for side in range(2):
         sign = 1.0 - 2.0 * side
-        e, s, c = _limit(sign * (angle - limit[joint, side]), width)
+        e, s, c = limit_barrier(sign * (angle - limit[joint, side]), width)
         energy += scale * e
         slope += sign * scale * s
         curvature += scale * c

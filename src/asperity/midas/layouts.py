@@ -26,6 +26,7 @@ __all__ = [
     "CANDIDATES",
     "CANDIDATES_FULL",
     "CLEARANCE",
+    "DAMPER",
     "DAMPING",
     "FACTORIZATIONS",
     "FACTOR_FULL",
@@ -37,6 +38,7 @@ __all__ = [
     "ITERATIONS_LEFT",
     "JOINT_STICTION",
     "LAST_STEP",
+    "LIMIT",
     "LINEAR",
     "LINE_SEARCHES",
     "MAX_ITERATIONS",
@@ -47,6 +49,7 @@ __all__ = [
     "SLIDE",
     "SLOTS",
     "SOLVES",
+    "SPRING",
     "STEP",
     "STICTION",
     "TOLERANCE",
@@ -58,6 +61,11 @@ FREE = 0
 BALL = 1
 HINGE = 2
 SLIDE = 3
+
+# Kinds of terms of ball and free joints.
+SPRING = 0
+DAMPER = 1
+LIMIT = 2
 
 # Codes of methods, besides those of `asperity.integrators.world`: what must grow.
 CANDIDATES_FULL = 32
@@ -173,6 +181,20 @@ MIDAS = Layout(
     joint_values="f8[:,:]",  # s and c
     joint_slope="f8[:]",  # ψ′ and ψ″, motors included
     joint_stiffening="f8[:]",
+    # Ball and free joints (`turn_terms`): energies of the angle from A_parent W, and of a point.
+    turn_link="i8[:]",
+    turn_kind="i8[:]",
+    turn_frame="f8[:,:,:]",  # W, shape (r, 3, 3)
+    turn_scale="f8[:]",  # stiffness, damping or a barrier's stiffness [N m/rad, N m s/rad, J]
+    turn_bound="f8[:]",  # u of a limit
+    turn_width="f8[:]",  # distance from it at which its barrier begins
+    turn_block="i8[:]",  # as tie_block
+    turn_rows="f8[:,:]",
+    hold_link="i8[:]",
+    hold_kind="i8[:]",
+    hold_side="f8[:,:]",  # [1, x̄] of the point
+    hold_target="f8[:,:]",  # where it belongs [m]
+    hold_scale="f8[:]",  # [N/m or N s/m]
     # Equality constraints: points held together and joints coupled (`equality_terms`).
     tie_link="i8[:,:]",  # the two links, shape (t, 2)
     tie_side="f8[:,:,:]",  # [1, x̄] of the two points, shape (t, 2, 4)

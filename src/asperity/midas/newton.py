@@ -37,6 +37,7 @@ from asperity.midas.layouts import (
 )
 from asperity.midas.link_terms import link_energy, link_rounding
 from asperity.midas.trial import is_free, largest_move, safe_share, try_share
+from asperity.midas.turn_terms import turn_energy
 
 __all__ = ["find_direction", "minimize", "rebuild"]
 
@@ -71,6 +72,7 @@ def incremental_potential(engine, q, x, angle):
         + friction_energy(engine, q)
         + joint_energy(engine, angle)
         + equality_energy(engine, q, angle)
+        + turn_energy(engine, q)
     )
 
 

@@ -51,6 +51,7 @@ from asperity.midas.layouts import (
     WIDENING,
 )
 from asperity.midas.poses import write_qpos
+from asperity.midas.turn_terms import begin_turns
 from asperity.plant.layouts import PLANT, STATE
 
 __all__ = ["midas_method", "prepare_step", "solve_step"]
@@ -227,6 +228,7 @@ def prepare_step(engine, h):
     step = _predict(engine, h)
     _set_motors(engine, step)
     begin_equalities(engine, h)
+    begin_turns(engine)
     _begin(engine)
     _midas(engine, "reals")[LONGEST_MOVE] = math.inf
     _midas(engine, "reals")[WIDENING] = 0.0

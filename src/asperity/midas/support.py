@@ -77,14 +77,19 @@ def _tendons(model: mujoco.MjModel) -> None:
 def _joints(model: mujoco.MjModel) -> None:
     for joint in range(model.njnt):
         kind = int(model.jnt_type[joint])
+        dof = int(model.jnt_dofadr[joint])
+        dofs = slice(dof, dof + {int(_JOINT.mjJNT_FREE): 6, int(_JOINT.mjJNT_BALL): 3}.get(kind, 1))
+        if np.any(model.jnt_stiffnesspoly[joint]) or np.any(model.dof_dampingpoly[dofs]):
+            _refuse(
+                model,
+                _OBJ.mjOBJ_JOINT,
+                joint,
+                "has a spring or damper that is not linear, which the Midas integrator does not "
+                "support; give it one coefficient.",
+            )
         if kind in (int(_JOINT.mjJNT_HINGE), int(_JOINT.mjJNT_SLIDE)):
             continue
-        dof = int(model.jnt_dofadr[joint])
-        dofs = slice(dof, dof + (6 if kind == int(_JOINT.mjJNT_FREE) else 3))
         for what, present in (
-            ("a limit", bool(model.jnt_limited[joint])),
-            ("a spring", bool(np.any(model.jnt_stiffness[joint]))),
-            ("damping", bool(np.any(model.dof_damping[dofs]))),
             ("armature", bool(np.any(model.dof_armature[dofs]))),
             ("dry friction", bool(np.any(model.dof_frictionloss[dofs]))),
         ):

@@ -187,8 +187,11 @@ def work_fields() -> dict[str, Any]:
     }
 
 
-def shape_fields(shapes: Shapes, links: list[Link], tie_link: np.ndarray) -> dict[str, Any]:
-    """Surfaces, and the pairs of shapes and of links that may touch or are tied."""
+def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Surfaces, and the pairs of shapes and of links that may touch or are held.
+
+    ``held`` has pairs of links, by the name of the field that shall have the pairs' numbers.
+    """
     world = len(links)
     fields: dict[str, Any] = surface_tables(shapes)
     owner, rest = fields["vertex_link"], fields["vertex_rest"]
@@ -197,8 +200,8 @@ def shape_fields(shapes: Shapes, links: list[Link], tie_link: np.ndarray) -> dic
         [[shapes.link[a], shapes.link[b] if b >= 0 else world] for a, b in shapes.pair_shape],
         dtype=np.int64,
     ).reshape(-1, 2)
-    touching = len(ends)
-    ends = np.concatenate([ends, tie_link])
+    starts = np.cumsum([len(ends), *map(len, held.values())])
+    ends = np.concatenate([ends, *held.values()])
     both = np.all(ends < world, axis=1)
     blocks, label = np.unique(np.sort(ends[both], axis=1), axis=0, return_inverse=True)
     block = np.full(len(ends), -1, np.int64)
@@ -216,8 +219,11 @@ def shape_fields(shapes: Shapes, links: list[Link], tie_link: np.ndarray) -> dic
         "plane": shapes.planes,
         "pair_shape": shapes.pair_shape,
         "pair_friction": shapes.pair_friction,
-        "pair_block": block[:touching].copy(),
-        "tie_block": block[touching:].copy(),
+        "pair_block": block[: starts[0]].copy(),
+        **{
+            name: block[start : start + len(pairs)].copy()
+            for start, (name, pairs) in zip(starts, held.items(), strict=False)
+        },
         "block_link": np.ascontiguousarray(blocks.reshape(-1, 2)),
         "block_slot": np.full(len(blocks), -1, np.int64),
         "vertex_reach": np.zeros(len(owner)),

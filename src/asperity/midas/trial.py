@@ -14,6 +14,7 @@ from asperity.midas.collision_time import collision_free_time
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.kinematics import move_vertices, place_links
 from asperity.midas.layouts import CANDIDATES, LINEAR, MIDAS
+from asperity.midas.turn_terms import share_to_turn_limits
 
 __all__ = ["is_free", "largest_move", "safe_share", "try_share"]
 
@@ -124,11 +125,14 @@ def safe_share(engine):
     linear = _midas(engine, "ints")[LINEAR] == 1
     x = _midas(engine, "vertex_now")
     p = _midas(engine, "vertex_move")
+    q = _midas(engine, "q_now")
+    q_trial = _midas(engine, "q_trial")
     share = 1.0
     cut = False
     free = 1.0
     for attempt in range(_ATTEMPTS):
         time = _time_to_limits(engine)
+        time = min(time, share_to_turn_limits(engine, q, q_trial))
         turn = _largest_turn(engine)
         if turn * time > _LARGEST_TURN:
             time = _LARGEST_TURN / turn
