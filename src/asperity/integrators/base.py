@@ -63,6 +63,14 @@ class Integrator(abc.ABC):
         return False
 
     @property
+    def solves_convex_problems(self) -> bool:
+        """Whether steps, or the publication of states, solve convex problems.
+
+        An integrator that does neither needs the kernels for it neither compiled nor loaded.
+        """
+        return True
+
+    @property
     @abc.abstractmethod
     def kernels(self) -> tuple[Kernel, ...]:
         """What the integrator needs compiled; what takes longest to compile comes first."""

@@ -57,6 +57,8 @@ class World:
     plant : Plant
     data, scratch : mujoco.MjData
         Where the current state, and the intermediate states of a step, are evaluated.
+    convex : bool
+        Whether convex problems will be solved, for which kernels are compiled.
 
     Attributes
     ----------
@@ -64,7 +66,14 @@ class World:
         What an integrator keeps that has more state than ``qpos`` and ``qvel``.
     """
 
-    def __init__(self, plant: Plant, data: mujoco.MjData, scratch: mujoco.MjData) -> None:
+    def __init__(
+        self,
+        plant: Plant,
+        data: mujoco.MjData,
+        scratch: mujoco.MjData,
+        *,
+        convex: bool = True,
+    ) -> None:
         model = plant.model
         self.plant = plant
         self.current: State = plant.new_state(data)
@@ -86,16 +95,17 @@ class World:
             links=model.nbody + 1,
             rows=self.row_capacity,
         )
-        install_solver(self.problem)
+        if convex:
+            install_solver(self.problem)
         records = 256
         self.table = Table(
             WORLD,
             plant=plant.table.address,
             problem=self.problem.address,
-            evaluate=evaluate.address,
+            evaluate=evaluate.address if convex else 0,
             evaluate_smooth=0,
-            build_graph=build_graph.address,
-            solve_problem=solve_problem.address,
+            build_graph=build_graph.address if convex else 0,
+            solve_problem=solve_problem.address if convex else 0,
             solve_step=0,
             base_method=0,
             classical=0,

@@ -10,7 +10,7 @@ from asperity.errors import ModelError
 from asperity.integrators.base import Integrator
 from asperity.integrators.layout import LAST_STEP
 from asperity.integrators.stepping import advance_fixed
-from asperity.integrators.world import CONVEX_KERNELS, World
+from asperity.integrators.world import World
 from asperity.midas.clearance import check_clearance
 from asperity.midas.contacts import EngineContacts, read_contacts
 from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
@@ -143,7 +143,11 @@ class Midas(Integrator):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (*ENGINE_KERNELS, midas_method, advance_fixed, *CONVEX_KERNELS)
+        return (*ENGINE_KERNELS, midas_method, advance_fixed)
+
+    @property
+    def solves_convex_problems(self) -> bool:
+        return False
 
     def prepare(self, world: World) -> None:
         model = world.plant.model

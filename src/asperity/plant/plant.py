@@ -79,6 +79,8 @@ class Plant:
         joint's friction loss is itself a fitted number.
     efforts : Efforts
         What external systems exert.
+    evaluated : bool
+        Whether compiled code will evaluate the plant, for which kernels are compiled.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class Plant:
         contact: ContactParameters,
         joint_stiction_tolerance: float = 1e-3,
         efforts: Efforts = NO_EFFORTS,
+        evaluated: bool = True,
     ) -> None:
         self.model = model
         self.contact = contact
@@ -94,7 +97,7 @@ class Plant:
         mujoco.mj_forward(model, data)
         native.verify_layout(model, data)
         self.table = Table(PLANT, joint_stiction_tolerance=joint_stiction_tolerance)
-        self._set_functions()
+        self._set_functions(evaluated)
         self._set_trees()
         set_joints(self.table, model)
         set_servos(self.table, model, efforts.commanded)
@@ -110,7 +113,7 @@ class Plant:
         self.table.pair_material = np.zeros(PARAMETERS)
         assert not self.table.missing(), self.table.missing()
 
-    def _set_functions(self) -> None:
+    def _set_functions(self, evaluated: bool) -> None:
         table, model = self.table, self.model
         table.model = model._address
         for field, name in _FUNCTIONS.items():
@@ -119,8 +122,8 @@ class Plant:
             setattr(table, field, native.offset("mjData", name))
         for field, name in _CONTACT_OFFSETS.items():
             setattr(table, field, native.offset("mjContact", name))
-        table.read_contacts = read_contacts.address
-        table.read_constraints = read_constraints.address
+        table.read_contacts = read_contacts.address if evaluated else 0
+        table.read_constraints = read_constraints.address if evaluated else 0
         table.contact_size = native.struct_size("mjContact")
         table.pyramidal_cones = int(model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL)
         table.has_tendons = int(model.ntendon > 0)

@@ -132,20 +132,26 @@ class Simulator:
                 "Cenic with scheme='step-doubling', or a control callback."
             )
         self.coupling = Coupling(self.model, systems, evaluated=integrator.evaluates_systems)
+        convex = integrator.solves_convex_problems
         compile_kernels(
-            (*integrator.kernels, *self.coupling.kernels, *PUBLICATION_KERNELS),
+            (
+                *integrator.kernels,
+                *self.coupling.kernels,
+                *(PUBLICATION_KERNELS if convex else ()),
+            ),
         )
         self.plant = Plant(
             self.model,
             ContactParameters() if contact is None else contact,
             joint_stiction_tolerance,
             self.coupling.efforts,
+            evaluated=convex,
         )
         self.data = mujoco.MjData(self.model) if data is None else data
         self.integrator = integrator
         self.control = control
         self._scratch = mujoco.MjData(self.model)
-        self.world = World(self.plant, self.data, self._scratch)
+        self.world = World(self.plant, self.data, self._scratch, convex=convex)
         self.world.table.ints[RECORDS] = -1
         integrator.prepare(self.world)
         self.coupling.attach(self.world)
