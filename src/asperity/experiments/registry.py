@@ -23,6 +23,8 @@ _MODULES = (
     "cenic_baselines",
     "cenic_controller_gain",
     "cenic_conveyor",
+    "midas_assembly",
+    "midas_grasping",
     "sap_spring_cylinder",
     "sap_solver_figures",
     "sap_convergence",

@@ -2,10 +2,18 @@
 
 from asperity.scenes import (
     cenic_clutter,
+    gripper_tasks,
     pick_from_clutter,
     sap_clutter,
     shaken_mug,
     spring_cylinder,
 )
 
-__all__ = ["cenic_clutter", "pick_from_clutter", "sap_clutter", "shaken_mug", "spring_cylinder"]
+__all__ = [
+    "cenic_clutter",
+    "gripper_tasks",
+    "pick_from_clutter",
+    "sap_clutter",
+    "shaken_mug",
+    "spring_cylinder",
+]
