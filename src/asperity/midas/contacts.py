@@ -18,7 +18,7 @@ from asperity.midas.kinematics import move_vertices
 from asperity.midas.layouts import CANDIDATES, LONGEST_MOVE, MIDAS, STEP, STICTION
 from asperity.midas.potentials import friction_slope
 
-__all__ = ["EngineContacts", "read_contacts"]
+__all__ = ["EngineContacts", "read_contacts", "read_contacts_and_friction", "survey"]
 
 _midas = MIDAS.get
 
@@ -120,6 +120,11 @@ def _measure(engine, out):
 
 def read_contacts(engine: Engine) -> EngineContacts:
     """Contacts of the engine's state: all pairs of primitives within the activation distance."""
+    return read_contacts_and_friction(engine)[0]
+
+
+def read_contacts_and_friction(engine: Engine) -> tuple[EngineContacts, NDArray[np.float64]]:
+    """Contacts of the engine's state, and their coefficients of friction."""
     table, shapes = engine.table, engine.shapes
     while engine.grow(int(survey(table.address))):
         pass
@@ -135,7 +140,7 @@ def read_contacts(engine: Engine) -> EngineContacts:
     geoms = np.append(shapes.geom, 0)
     planes = np.append(shapes.plane_geom, 0)
     second = np.where(other >= 0, geoms[other], planes[np.clip(-1 - other, 0, len(planes) - 1)])
-    return EngineContacts(
+    contacts = EngineContacts(
         geom=np.column_stack([geoms[first_shape], second]).astype(np.int64),
         point=rows[:, :3].copy(),
         normal=rows[:, 3:6].copy(),
@@ -144,3 +149,4 @@ def read_contacts(engine: Engine) -> EngineContacts:
         normal_force=rows[:, 13].copy(),
         slip_speed=rows[:, 9].copy(),
     )
+    return contacts, table.pair_friction[pair]

@@ -89,9 +89,10 @@ class Midas(Integrator):
     Notes
     -----
     The state is that of affine bodies, of which ``qpos`` has the nearest rotations: positions that
-    are written into ``data`` start a new motion of rigid bodies. MuJoCo's own contacts and
-    constraints stay out of ``data`` (``ncon`` is 0, touch sensors read nothing); contact forces are
-    in ``Simulator.contacts`` and ``qfrc_constraint``, and force and torque sensors feel them.
+    are written into ``data`` start a new motion of rigid bodies. Contacts in ``data`` are those of
+    ``Simulator.contacts``, with the forces at the end of the last step, where ``mj_contactForce``
+    and touch, force and torque sensors find them. Other constraints have no rows there; their
+    generalized forces are in ``qfrc_constraint``.
 
     Mocap bodies move to the pose that ``data`` gives them in one step, with what they push and
     carry. If there is no way, the step fails. A loop that is closed by an equality is closed on

@@ -1,9 +1,9 @@
 """Publication of the engine's state into MjData.
 
 MuJoCo derives everything from ``qpos``, ``qvel`` and the accelerations of the last step. Its own
-contacts and constraints stay out: ``ncon`` and ``nefc`` are zero, constraint forces are what the
-equations of motion leave, and forces of contacts and of equalities reach force and torque sensors
-as applied ones.
+contacts and constraints stay out: contacts are the engine's, the only rows of constraints are
+theirs, constraint forces are what the equations of motion leave, and forces of equalities reach
+force and torque sensors as applied ones.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from asperity.midas.contacts import read_contacts
 from asperity.midas.engine import Engine
+from asperity.midas.published_contacts import write_contacts
 
 __all__ = ["publish"]
 
-_OFF = int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+_BIT = mujoco.mjtDisableBit
+_OFF = int(_BIT.mjDSBL_CONTACT) | int(_BIT.mjDSBL_CONSTRAINT)
+# What may not have rows beside contacts.
+_OTHERS = int(_BIT.mjDSBL_LIMIT) | int(_BIT.mjDSBL_EQUALITY) | int(_BIT.mjDSBL_FRICTIONLOSS)
 
 
 def publish(engine: Engine, data: mujoco.MjData, acceleration: np.ndarray | None) -> None:
@@ -37,6 +40,8 @@ def publish(engine: Engine, data: mujoco.MjData, acceleration: np.ndarray | None
     model.opt.disableflags = flags | _OFF
     try:
         mujoco.mj_fwdPosition(model, data)
+        model.opt.disableflags = flags | _OTHERS
+        write_contacts(engine, data)
         mujoco.mj_sensorPos(model, data)
         mujoco.mj_fwdVelocity(model, data)
         mujoco.mj_sensorVel(model, data)
@@ -51,7 +56,7 @@ def publish(engine: Engine, data: mujoco.MjData, acceleration: np.ndarray | None
     inertial = np.zeros(model.nv)
     mujoco.mj_mulM(model, data, inertial, data.qacc)
     data.qfrc_constraint[:] = inertial - data.qfrc_smooth
-    _sense_contacts(engine, data)
+    _sense_forces(engine, data)
     if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_ENERGY:
         mujoco.mj_energyPos(model, data)
         mujoco.mj_energyVel(model, data)
@@ -78,17 +83,11 @@ def _apply_ties(engine: Engine, data: mujoco.MjData) -> None:
             data.xfrc_applied[body] += np.concatenate([force, torque])
 
 
-def _sense_contacts(engine: Engine, data: mujoco.MjData) -> None:
+def _sense_forces(engine: Engine, data: mujoco.MjData) -> None:
     """Accelerations and internal forces of all bodies: forces of contacts and ties act on them."""
     model = engine.model
     applied = np.array(data.xfrc_applied)
     if model.nsensor:
-        contacts = read_contacts(engine)
-        for side, sign in ((0, -1.0), (1, 1.0)):
-            body = model.geom_bodyid[contacts.geom[:, side]]
-            force = sign * contacts.force
-            torque = np.cross(contacts.point - data.xipos[body], force)
-            np.add.at(data.xfrc_applied, body, np.column_stack([force, torque]))
         _apply_ties(engine, data)
     try:
         mujoco.mj_rnePostConstraint(model, data)

@@ -1,0 +1,72 @@
+"""Contacts and their forces where MuJoCo's functions and sensors look for them."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+import asperity as asp
+
+G = 9.81
+ANGLE = np.deg2rad(20)
+BLOCK = f"""
+<mujoco><option cone="{{cone}}" gravity="{G * np.sin(ANGLE)} 0 {-G * np.cos(ANGLE)}"/><worldbody>
+<geom name="floor" type="plane" size="5 5 1" friction=".2"/>
+<body name="block" pos="0 0 .0509"><freejoint/><site name="pad" type="box" size=".11 .11 .06"/>
+ <geom name="block" type="box" size=".1 .1 .05" friction=".2" mass="2"/></body>
+<body pos="0 1 3"><freejoint/><geom size=".05" mass="1"/><site name="other" size=".06"/></body></worldbody>
+<sensor><touch site="pad"/><touch site="other"/></sensor></mujoco>"""
+
+
+def total_force(sim: asp.Simulator) -> np.ndarray:
+    """Sum of all contact forces on second geoms, as MuJoCo reads them."""
+    total, local = np.zeros(3), np.zeros(6)
+    for i in range(sim.data.ncon):
+        mujoco.mj_contactForce(sim.model, sim.data, i, local)
+        contact = sim.data.contact[i]
+        sign = 1 if contact.geom[1] == sim.model.geom("block").id else -1
+        total += sign * local[:3] @ contact.frame.reshape(3, 3)
+    return total
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_sliding_block(cone):
+    """The floor bears the weight's normal part and brakes by Coulomb's law."""
+    sim = asp.Simulator(BLOCK.format(cone=cone), integrator=asp.Midas())
+    assert sim.advance_to(0.2).success
+    weight = 2 * G * np.cos(ANGLE)
+    np.testing.assert_allclose(total_force(sim), [-0.2 * weight, 0, weight], rtol=2e-4, atol=1e-6)
+    np.testing.assert_allclose(sim.data.sensordata, [weight, 0], rtol=1e-4, atol=1e-9)
+    contacts = sim.contacts
+    assert sim.data.ncon == len(contacts.geom) == 4
+    order = np.lexsort(contacts.point.T)
+    ours = np.lexsort(sim.data.contact.pos.T)
+    np.testing.assert_allclose(sim.data.contact.pos[ours], contacts.point[order])
+    np.testing.assert_allclose(sim.data.contact.dist[ours], contacts.signed_distance[order])
+    np.testing.assert_array_equal(sim.data.contact.geom[ours], contacts.geom[order])
+    np.testing.assert_allclose(sim.data.contact.friction[:, 0], 0.2)
+    for frame in sim.data.contact.frame.reshape(-1, 3, 3):
+        np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-14)
+        assert np.linalg.det(frame) == pytest.approx(1)
+
+
+def test_contact_forces_are_those_of_the_constraint_forces():
+    """Jᵀf of MuJoCo's rows is what the equations of motion leave; at the end nothing touches."""
+    sim = asp.Simulator(BLOCK.format(cone="elliptic"), integrator=asp.Midas(tolerance=1e-9))
+    assert sim.advance_to(0.3).success
+    force = np.zeros(sim.model.nv)
+    mujoco.mj_mulJacTVec(sim.model, sim.data, force, sim.data.efc_force)
+    np.testing.assert_allclose(force[:6], sim.data.qfrc_constraint[:6], atol=2e-3)
+    sim.data.qvel[:3] = (0, 0, 5)
+    assert sim.advance_to(0.4).success
+    assert not sim.data.ncon
+    assert not sim.data.sensordata[0]
+
+
+def test_frictionless_contacts():
+    xml = BLOCK.format(cone="pyramidal").replace('friction=".2"', 'friction="0"')
+    sim = asp.Simulator(xml, integrator=asp.Midas())
+    assert sim.advance_to(0.2).success
+    weight = 2 * G * np.cos(ANGLE)
+    np.testing.assert_allclose(total_force(sim), [0, 0, weight], rtol=1e-4, atol=1e-9)
