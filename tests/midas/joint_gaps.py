@@ -13,10 +13,20 @@ __all__ = ["largest_gap"]
 def largest_gap(engine: Engine) -> float:
     """Largest distance [m] between the two places of a joint's anchor, of parent and child.
 
-    Along the axis of a slide it does not count; of a hinge, differences of the unit axis do.
+    Along the axis of a slide it does not count; of a hinge, differences of the unit axis do. Gaps of
+    equality constraints are among them, where angles are coupled in rad.
     """
-    links, q = engine.links.links, engine.table.q
+    links, q, table = engine.links.links, engine.table.q, engine.table
     largest = 0.0
+    if len(table.tie_link):
+        ends = [
+            np.einsum("ti,tik->tk", table.tie_side[:, side], q[table.tie_link[:, side]])
+            for side in (0, 1)
+        ]
+        largest = float(np.abs(ends[0] - ends[1]).max())
+    for (one, other), c in zip(table.coupling_joint, table.coupling_polynomial, strict=True):
+        x = table.joint[other] if other >= 0 else 0.0
+        largest = max(largest, abs(float(table.joint[one] - np.polyval(c[::-1], x))))
     for index, link in enumerate(links):
         if link.kind == FREE:
             continue

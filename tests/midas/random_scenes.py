@@ -51,10 +51,38 @@ def _chain(rng: np.random.Generator, links: int, height: float) -> tuple[str, st
     return body + end, motors
 
 
+def _loops(rng: np.random.Generator) -> tuple[str, str, str]:
+    """A driven four-bar, a mimic gripper and a ball-jointed, welded chain among free bodies."""
+    rod = '<geom type="capsule" fromto="{0} 0 0 {1} 0 0" size=".012" mass=".2"/>'
+    bodies = f"""
+    <body name="crank" pos="-.25 0 .3" euler="90 0 0"><joint name="crank" axis="0 0 1" damping=".02"/>
+      {rod.format(0.03, 0.07)}<body name="coupler" pos=".1 0 .03"><joint axis="0 0 1"/>
+      {rod.format(0.03, 0.22)}</body></body>
+    <body name="rocker" pos=".05 0 .3" euler="90 0 0"><joint axis="0 0 1" damping=".02"/>
+      {rod.format(0.03, 0.17)}</body>
+    <body pos="0 .25 .3"><joint name="lift" type="slide" axis="0 0 1" range="-.2 .2" damping="5"/>
+      <geom type="box" size=".08 .02 .01" mass=".5"/>
+     <body pos="-.06 0 -.05"><joint name="left" type="slide" axis="1 0 0" range="-.01 .05"/>
+      <geom type="box" size=".005 .015 .035" mass=".1"/></body>
+     <body pos=".06 0 -.05"><joint name="right" type="slide" axis="-1 0 0"/>
+      <geom type="box" size=".005 .015 .035" mass=".1"/></body></body>
+    <body name="rope" pos="0 -.25 .5"><joint type="ball" range="0 {rng.uniform(40, 80):.1f}" damping=".01"/>
+      {rod.format(0.03, 0.12)}<body pos=".15 0 0"><joint type="ball" damping=".01" stiffness=".05"/>
+      {rod.format(0.03, 0.12)}<body name="end" pos=".15 0 0"><joint axis="0 1 0" damping=".01"/>
+      {rod.format(0.03, 0.12)}</body></body></body>
+    <body name="bob" pos=".65 -.25 .5"><freejoint/><geom type="box" size=".03 .04 .03" mass=".3"/></body>
+    {_free(rng, 3, 0.2)}"""
+    motors = '<motor joint="crank" gear="3"/><motor joint="lift" gear="60"/><motor joint="left" gear="80"/>'
+    more = """<equality><connect body1="coupler" body2="rocker" anchor=".25 0 -.03"/>
+    <joint joint1="right" joint2="left"/><weld body1="end" body2="bob"/></equality>
+    <contact><exclude body1="coupler" body2="rocker"/><exclude body1="end" body2="bob"/></contact>"""
+    return bodies, motors, more
+
+
 def random_scene(name: str, seed: int) -> tuple[str, float]:
     """A model as XML, and the largest speed [m/s] that its free bodies start with."""
     rng = np.random.default_rng(seed)
-    speed, motors = 1.0, ""
+    speed, motors, more = 1.0, "", ""
     if name == "pile":
         bodies = _free(rng, 12, 0.06)
     elif name == "chain in a pile":
@@ -95,12 +123,14 @@ def random_scene(name: str, seed: int) -> tuple[str, float]:
             for x, y, a in ((0.15, 0, 0), (-0.15, 0, 0), (0, 0.16, 90), (0, -0.16, 90))
         )
         motors = '<motor joint="z" gear="1e4"/><motor joint="x" gear="1e3"/><motor joint="tilt" gear="100"/>'
+    elif name == "loops":
+        bodies, motors, more = _loops(rng)
     else:
         bodies, speed = _free(rng, 6, 0.3), 60.0
     return (
         f'<mujoco><compiler autolimits="true"/>{ELBOW}<worldbody>{FLOOR}{bodies}</worldbody>'
-        f"<actuator>{motors}</actuator></mujoco>"
+        f"<actuator>{motors}</actuator>{more}</mujoco>"
     ), speed
 
 
-SCENES = ("pile", "stack", "press", "chain in a pile", "peg", "fast bodies")
+SCENES = ("pile", "stack", "press", "chain in a pile", "loops", "peg", "fast bodies")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from engines import engine_of, hessian, move_to, potential
 
-from asperity.midas.step import prepare_step
+from asperity.midas.step_start import prepare_step
 
 BOXES = """
 <mujoco><worldbody><geom type="plane" size="1 1 1"/>

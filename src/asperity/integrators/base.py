@@ -94,6 +94,10 @@ class Integrator(abc.ABC):
         """Fields of `asperity.simulator.Contacts`, if the integrator has its own contacts."""
         return None
 
+    def fallbacks(self, world: World) -> tuple[int, int]:
+        """Steps that took other friction than asked, and those among them that took none."""
+        return 0, 0
+
     def clearance(self, world: World) -> float | None:
         """Smallest distance of surfaces over all steps [m], if the integrator keeps them apart."""
         return None

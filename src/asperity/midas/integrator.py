@@ -14,7 +14,7 @@ from asperity.integrators.world import World
 from asperity.midas.clearance import check_clearance
 from asperity.midas.contacts import EngineContacts, read_contacts
 from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
-from asperity.midas.layouts import CLEARANCE
+from asperity.midas.layouts import CLEARANCE, FALLBACKS, FRICTIONLESS
 from asperity.midas.publication import publish
 from asperity.midas.step import midas_method
 from asperity.midas.support import check_supported
@@ -100,7 +100,8 @@ class Midas(Integrator):
 
     Where friction of a violent impact would turn a body by radians within a step, Newton's method
     may not get there. The step then keeps the last solution that it has, with friction by the
-    normal forces of the step's beginning, or, if there is none, without friction.
+    normal forces of the step's beginning, or, if there is none, without friction. Statistics count
+    such steps.
     """
 
     time_step: float = 0.01
@@ -216,6 +217,11 @@ class Midas(Integrator):
 
     def contacts(self, world: World) -> EngineContacts:
         return read_contacts(self._engine(world))
+
+    def fallbacks(self, world: World) -> tuple[int, int]:
+        engine = world.engine
+        assert isinstance(engine, Engine)
+        return int(engine.table.ints[FALLBACKS]), int(engine.table.ints[FRICTIONLESS])
 
     def clearance(self, world: World) -> float:
         """Smallest distance of surfaces over all steps [m], or 1.5 activation distances."""

@@ -30,7 +30,9 @@ __all__ = [
     "DAMPING",
     "FACTORIZATIONS",
     "FACTOR_FULL",
+    "FALLBACKS",
     "FREE",
+    "FRICTIONLESS",
     "FRICTION_PAIRS",
     "HAS_HISTORY",
     "HINGE",
@@ -99,6 +101,8 @@ FACTORIZATIONS = 10
 LINE_SEARCHES = 11
 ITERATIONS = 12
 SOLVES = 13
+FALLBACKS = 14  # steps that took friction by other normal forces than asked
+FRICTIONLESS = 15  # steps that took none
 
 MIDAS = Layout(
     "midas",

@@ -34,6 +34,11 @@ class Statistics:
         Evaluations of kinematics, collisions and forces by MuJoCo.
     substeps : int
         Parts of steps whose solver did not converge at once (`Tamsi`).
+    fallbacks : int
+        Steps in which friction of an impact could not be solved for: they take it by normal forces
+        of the step's beginning, or leave it out (`Midas`).
+    frictionless : int
+        Those of them that leave it out.
     wall_time : float
         Wall time inside the stepping loops [s].
     """
@@ -47,6 +52,8 @@ class Statistics:
     line_search_evaluations: int = 0
     evaluations: int = 0
     substeps: int = 0
+    fallbacks: int = 0
+    frictionless: int = 0
     wall_time: float = 0.0
 
     def __sub__(self, other: Statistics) -> Statistics:

@@ -177,6 +177,7 @@ class Simulator:
         statistics = self.world.problem.statistics
         world = self.world
         ints = world.table.ints
+        fallbacks, frictionless = self.integrator.fallbacks(world)
         evaluations = sum(int(state.table.ints[1]) for state in world.evaluated_states)
         return Statistics(
             steps=int(ints[STEPS]),
@@ -188,6 +189,8 @@ class Simulator:
             line_search_evaluations=int(statistics[LINE_SEARCH_EVALUATIONS]),
             evaluations=evaluations,
             substeps=int(ints[SUBSTEPS]),
+            fallbacks=fallbacks,
+            frictionless=frictionless,
             wall_time=self._wall_time,
         )
 
