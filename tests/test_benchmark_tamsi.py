@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("pydrake")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import asperity as asp
 from benchmarks.tamsi import DrakeMug, asperity_simulator, measure, write
 
 
@@ -18,7 +19,7 @@ def test_both_engines_converge_to_the_same_slip() -> None:
     for end in (0.25, 0.5):
         found = []
         for step in (2e-4, 1e-4):
-            sim = asperity_simulator(step, "parabolic")
+            sim = asperity_simulator(asp.Tamsi(time_step=step, friction_law="parabolic"))
             assert sim.advance_to(end).success
             found.append(sim.data.qpos[4] - sim.data.qpos[0])
         limit = 2.0 * found[1] - found[0]
@@ -30,9 +31,10 @@ def test_both_engines_converge_to_the_same_slip() -> None:
 
 def test_a_measurement_and_its_table(tmp_path: Path) -> None:
     results = measure(3e-3, 1, 0.1)
-    assert [r.method.split()[0] for r in results] == ["drake", "asperity", "asperity"]
+    assert [r.method.split()[0] for r in results] == ["drake", *["asperity"] * 6]
     assert results[0].ratio_to_drake == 1.0
     assert all(r.cpu_per_second > 0.0 for r in results)
+    assert results[1].ratio_to_tamsi == 1.0
     text = write(results, tmp_path, 1, 0.1).read_text()
-    assert text.count("| 3 ms |") == 3
-    assert len((tmp_path / "tamsi.csv").read_text().splitlines()) == 4
+    assert text.count("| 3 ms |") == 7
+    assert len((tmp_path / "tamsi.csv").read_text().splitlines()) == 8

@@ -20,6 +20,9 @@ METHODS: dict[str, tuple[Callable[..., Implicit], int]] = {
     "implicit Euler, full Newton": (lambda **k: asp.ImplicitEuler(newton="full", **k), 1),
     "SDIRK2": (asp.Sdirk2, 2),
     "ROS2": (asp.Rosenbrock2, 2),
+    "implicit Euler, analytic": (lambda **k: asp.ImplicitEuler(jacobian="analytic", **k), 1),
+    "SDIRK2, analytic": (lambda **k: asp.Sdirk2(jacobian="analytic", **k), 2),
+    "ROS2, analytic": (lambda **k: asp.Rosenbrock2(jacobian="analytic", **k), 2),
 }
 
 TUMBLE = """

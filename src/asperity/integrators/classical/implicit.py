@@ -214,12 +214,14 @@ def rosenbrock_2_method(world, source, target, step):
         velocity[i] = qvel[i]
     if _classical(classical, "activation").size + _classical(classical, "system_state").size > 0:
         # Differences must not see activations and system states jump.
+        evaluated = _world(world, "work")
         code = evaluate_at(world, source, 0.0)
     else:
+        evaluated = source
         code = call_ppp_status(_classical(classical, "dynamics"), world, source, classical)
     if code == OK:
         differentiate = _classical(classical, "differentiate")
-        code = call_ppdp_status(differentiate, world, source, 0.0, 0)
+        code = call_ppdp_status(differentiate, world, source, 0.0, evaluated)
     if code == OK:
         code = factorize_stage(world, c)
     if code != OK:

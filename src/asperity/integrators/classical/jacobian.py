@@ -39,7 +39,7 @@ def evaluate_at(world, source, time):
 
 
 @entry_point(types.int64(types.int64, types.int64, types.float64, types.int64))
-def differentiate(world, source, time, _unused):
+def differentiate(world, source, time, _state):
     """Fill J_q and J_v at the table's displacement and velocity, in 2 nv evaluations.
 
     The dynamics must have been evaluated there; their acceleration is in the table afterwards too.

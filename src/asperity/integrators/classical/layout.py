@@ -45,7 +45,7 @@ CLASSICAL = Layout(
     "classical",
     dynamics="i8",  # compiled entry point, `asperity.integrators.classical.dynamics`
     solve_stage="i8",  # compiled entry point, `asperity.integrators.classical.newton`
-    differentiate="i8",  # compiled entry point, `asperity.integrators.classical.jacobian`
+    differentiate="i8",  # compiled entry point of `…classical.jacobian` or `…classical.analytic`
     friction_law="i8",  # of `asperity.contact.laws`
     reals="f8[:]",
     ints="i8[:]",

@@ -77,7 +77,8 @@ def _residual(classical, c, out):
 def _new_jacobian(world, source, time):
     """Differentiate at the iterate, where the dynamics have been evaluated."""
     classical = _world(world, "classical")
-    return call_ppdp_status(_classical(classical, "differentiate"), world, source, time, 0)
+    work = _world(world, "work")
+    return call_ppdp_status(_classical(classical, "differentiate"), world, source, time, work)
 
 
 @compiled

@@ -10,6 +10,7 @@ from asperity.contact.constraint_laws import STIFFEST_STEP
 from asperity.contact.laws import LINEAR, PARABOLIC, SMOOTH
 from asperity.errors import ModelError
 from asperity.integrators.base import ERROR_NORMS, Integrator, require_one_of, require_positive
+from asperity.integrators.classical.analytic import differentiate_forces
 from asperity.integrators.classical.dynamics import dynamics, dynamics_solution
 from asperity.integrators.classical.implicit import (
     implicit_euler_method,
@@ -175,6 +176,8 @@ class RungeKutta3(Classical):
 
 _NEWTON = ("full", "quasi")
 
+_JACOBIANS = {"finite-differences": differentiate, "analytic": differentiate_forces}
+
 # Equations 2.7 of the design: errors of Newton's method are a twentieth of the accuracy at most.
 _NEWTON_SHARE = 0.05
 _FIXED_NEWTON_TOLERANCE = 1e-8
@@ -182,20 +185,26 @@ _FIXED_NEWTON_TOLERANCE = 1e-8
 
 @dataclass(frozen=True, kw_only=True)
 class _Implicit(Classical):
+    jacobian: str = "finite-differences"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_one_of("jacobian", self.jacobian, _JACOBIANS)
+
     def _newton(self) -> tuple[bool, bool]:
         """Whether Newton's method is full, and whether it is transition-aware."""
         return False, False
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (*super().kernels, solve_stage, differentiate)
+        return (*super().kernels, solve_stage, _JACOBIANS[self.jacobian])
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
         world.add_work_state()
         classical = classical_table(world)
         classical.solve_stage = solve_stage.address
-        classical.differentiate = differentiate.address
+        classical.differentiate = _JACOBIANS[self.jacobian].address
         ints, reals = classical.ints, classical.reals
         ints[FULL_NEWTON], ints[TRANSITION_AWARE] = map(int, self._newton())
         ints[HAS_JACOBIAN] = ints[LIMITED] = 0
@@ -211,12 +220,15 @@ class ImplicitEuler(_Implicit):
     """Implicit Euler with Newton's method, the baseline of the TAMSI paper (sections III, IV).
 
     First order and L-stable. Error control doubles steps. Fixed steps whose iteration does not
-    converge are done in parts (convergence control). The Jacobian of the dynamics is had by finite
-    differences, two evaluations per degree of freedom, which makes large models slow. Further
-    options are those of `Classical`.
+    converge are done in parts (convergence control). Further options are those of `Classical`.
 
     Parameters
     ----------
+    jacobian : {"finite-differences", "analytic"}
+        How to differentiate the dynamics: by two evaluations per degree of freedom, which makes
+        large models slow and which contacts that come and go lead astray, or from the derivatives
+        of contacts, constraints, joint springs and dampers, servos and external systems, without
+        those of inertia and geometry.
     newton : {"quasi", "full"}
         Keep the Jacobian and its factors as long as they serve, or make new ones in every
         iteration.
@@ -246,7 +258,8 @@ class Sdirk2(_Implicit):
     """The two-stage, singly diagonally implicit Runge–Kutta method of order two.
 
     L-stable, with an embedded error estimate and quasi-Newton iterations. Fixed steps that do not
-    converge are done in parts. Options are those of `Classical`.
+    converge are done in parts. Options are those of `Classical`, and ``jacobian`` of
+    `ImplicitEuler`.
     """
 
     base_method = controlled_method = sdirk_2_method
@@ -259,7 +272,7 @@ class Rosenbrock2(_Implicit):
     """The two-stage Rosenbrock method of order two.
 
     L-stable, with an embedded error estimate and a new Jacobian, but no iteration, in every step.
-    Options are those of `Classical`.
+    Options are those of `Classical`, and ``jacobian`` of `ImplicitEuler`.
     """
 
     base_method = fixed_method = controlled_method = rosenbrock_2_method
