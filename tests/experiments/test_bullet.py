@@ -8,6 +8,8 @@ import pytest
 
 from asperity.errors import ModelError
 from asperity.experiments.bullet import BulletWorld
+from asperity.experiments.engines import peer_model
+from asperity.scenes.gripper_tasks import cup_placing
 
 pytest.importorskip("pybullet")
 
@@ -72,3 +74,27 @@ def test_what_is_not_translated_is_refused() -> None:
     ball = "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
     with pytest.raises(ModelError, match="neither box nor mesh"):
         BulletWorld(mujoco.MjModel.from_xml_string(ball))
+
+
+def test_too_many_pieces_are_refused() -> None:
+    boxes = "".join(f"<geom type='box' size='.1 .1 .1' pos='{i} 0 0'/>" for i in range(17))
+    xml = f"<mujoco><worldbody><body name='long'><freejoint/>{boxes}</body></worldbody></mujoco>"
+    with pytest.raises(ModelError, match="'long' has more than 16 pieces"):
+        BulletWorld(mujoco.MjModel.from_xml_string(xml))
+
+
+@pytest.mark.parametrize("hulls", [False, True])
+def test_every_piece_of_the_cup_is_there(hulls: bool) -> None:
+    """Rays from the side, above and below meet the cup where it is, to Bullet's margins."""
+    model = peer_model(cup_placing(5.0))
+    flat = 0.035 * np.cos(np.pi / 12)
+    with BulletWorld(model, hulls=hulls) as world:
+        client, start = world._client, np.array(model.body("cup").pos)
+        above, below = (start + np.array([0.0, 0.0, z]) for z in (0.05, -0.01))
+        middle = start + np.array([0.0, 0.0, 0.03])
+        for k in range(12):
+            way = np.array([np.cos(k * np.pi / 6), np.sin(k * np.pi / 6), 0.0])
+            ((_, _, _, hit, _),) = client.rayTest(middle + 0.05 * way, middle)
+            assert np.linalg.norm(hit - middle) == pytest.approx(flat, abs=1.1e-3)
+        ((_, _, _, hit, _),) = client.rayTest(above, below)
+        assert hit[2] == pytest.approx(start[2] + 1e-3, abs=1.1e-3)

@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from asperity.experiments import engines, gripper_runs
 from asperity.experiments.engines import Run, peer_model, run_midas
 from asperity.experiments.gripper_runs import Trial
 from asperity.experiments.midas_assembly import USB_ACTIVATION, beam_activation, is_in
@@ -39,6 +40,18 @@ def trial(task: Task, activation_distance: float) -> Trial:
     upright = float(run.rotation[-1, model.body(task.object).id, 2, 2])
     path = run.path(model, task.object)
     return Trial("Midas", run, path, upright, run.time[marks], np.array(depths))
+
+
+def test_without_bullet_and_ipctk_the_others_run(monkeypatch) -> None:
+    assert {name.partition(",")[0] for name in engines.peers()} >= {"MuJoCo"}
+    for module in (engines, gripper_runs):
+        monkeypatch.setattr(module, "has_bullet", lambda: False)
+        monkeypatch.setattr(module, "has_ipctk", lambda: False)
+    assert {name.partition(",")[0] for name in engines.peers()} == {"MuJoCo"}
+    said = {note.quantity: note.ours for note in gripper_runs.notes()}
+    assert "extra 'peers'" in said["Bullet"]
+    assert "extra 'midas'" in said["Midas: every step checked by ipctk"]
+    assert run_midas(cube_grasp(0.5, 1e3, 5.0), CUBE_ACTIVATION).failure == ""
 
 
 @pytest.mark.parametrize("clearance", [5e-3, 1e-4])

@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 
 _GEOM, _JOINT = mujoco.mjtGeom, mujoco.mjtJoint
 _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+_MOST_PIECES = 16  # more would be left out without a word
 _NO_LIMIT = 1e6  # [N], of a servo without an effort limit
 
 
@@ -106,19 +107,32 @@ class BulletWorld:
         geoms = self._geoms(body)
         if not geoms:
             return -1
-        boxes = [g for g in geoms if model.geom_type[g] == _GEOM.mjGEOM_BOX]
-        if len(boxes) == len(geoms) and not self._hulls:
-            shape: int = client.createCollisionShapeArray(
-                shapeTypes=[client.GEOM_BOX] * len(boxes),
-                halfExtents=[model.geom_size[g].tolist() for g in boxes],
-                collisionFramePositions=[model.geom_pos[g].tolist() for g in boxes],
-                collisionFrameOrientations=[_quaternion(model.geom_quat[g]) for g in boxes],
-            )
-            return shape
         path = Path(self._folder.name) / f"body_{body}.obj"
-        path.write_text(_obj([self._vertices(g) for g in geoms]), encoding="utf-8")
-        meshes: int = client.createCollisionShape(client.GEOM_MESH, fileName=str(path))
-        return meshes
+        boxes = [g for g in geoms if not self._hulls and self._is_box(g)]
+        meshes = [self._vertices(g) for g in geoms if g not in boxes]
+        if meshes:
+            path.write_text(_obj(meshes), encoding="utf-8")
+        if not boxes:
+            shape: int = client.createCollisionShape(client.GEOM_MESH, fileName=str(path))
+            return shape
+        # A list for every parameter of every piece, the meshes' as one.
+        extra = [path] if meshes else []
+        if len(boxes) + len(extra) > _MOST_PIECES:
+            name = model.body(body).name
+            raise ModelError(f"body {name!r} has more than {_MOST_PIECES} pieces for PyBullet.")
+        pieces: int = client.createCollisionShapeArray(
+            shapeTypes=[client.GEOM_BOX] * len(boxes) + [client.GEOM_MESH] * len(extra),
+            halfExtents=[model.geom_size[g].tolist() for g in boxes] + [[0.0] * 3] * len(extra),
+            fileNames=[""] * len(boxes) + [str(p) for p in extra],
+            collisionFramePositions=[model.geom_pos[g].tolist() for g in boxes]
+            + [[0.0] * 3] * len(extra),
+            collisionFrameOrientations=[_quaternion(model.geom_quat[g]) for g in boxes]
+            + [[0.0, 0.0, 0.0, 1.0]] * len(extra),
+        )
+        return pieces
+
+    def _is_box(self, geom: int) -> bool:
+        return bool(self.model.geom_type[geom] == _GEOM.mjGEOM_BOX)
 
     def _vertices(self, geom: int) -> Floats:
         """Vertices of a convex geom in its body's frame [m], shape (n, 3)."""

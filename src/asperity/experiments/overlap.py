@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import mujoco
@@ -16,6 +17,8 @@ Floats = NDArray[np.float64]
 
 # Distance below which a point counts as on the surface [m]: poses are rounded to rigid ones.
 _ON = 1e-7
+# Most pieces of an edge in the grid, for large walls.
+_FINEST = 80
 
 
 class Overlap(NamedTuple):
@@ -40,7 +43,7 @@ class OverlapMeter:
     model : mujoco.MjModel
         With the true shapes: planes, primitive geoms and closed meshes.
     spacing : float
-        Of the grid [m].
+        Of the grid [m], or an 80th of a triangle's edge if that is more.
     """
 
     def __init__(self, model: mujoco.MjModel, spacing: float = 2.5e-3) -> None:
@@ -57,6 +60,11 @@ class OverlapMeter:
             vertices = local.vertices @ turn.T + model.geom_pos[geom]
             self._surfaces[geom] = Surface(vertices, local.faces)
             self._points[geom] = _grid(self._surfaces[geom], spacing)
+        self._centre = {g: s.vertices.mean(axis=0) for g, s in self._surfaces.items()}
+        self._radius = {
+            g: float(np.linalg.norm(s.vertices - self._centre[g], axis=1).max())
+            for g, s in self._surfaces.items()
+        }
         solids = list(self._surfaces)
         self._pairs = [
             (a, b) for i, a in enumerate(solids) for b in solids[i + 1 :] if self._apart(a, b)
@@ -83,7 +91,12 @@ class OverlapMeter:
                     place = surface.vertices @ rotation[body[geom]].T + position[body[geom]]
                     depth = -float(np.min((place - offset) @ turn[:, 2]))
                     deepest = max(deepest, (depth, plane, geom))
+        centre = {
+            g: rotation[body[g]] @ self._centre[g] + position[body[g]] for g in self._surfaces
+        }
         for a, b in self._pairs:
+            if math.dist(centre[a], centre[b]) > self._radius[a] + self._radius[b]:
+                continue
             for one, other in ((a, b), (b, a)):
                 # In the frame of the other's body, where its surface does not move.
                 turn = rotation[body[other]]
@@ -153,13 +166,15 @@ def _chunks(points: int, faces: int) -> list[slice]:
 
 
 def _grid(surface: Surface, spacing: float) -> Floats:
-    """Vertices, and points on edges and inside triangles at most so far apart [m]."""
+    """Vertices, and points on edges and in triangles so far apart [m], or an 80th of an edge."""
     points = [surface.vertices]
     for triangle in surface.vertices[surface.faces]:
         sides = np.linalg.norm(triangle - np.roll(triangle, -1, axis=0), axis=1)
         # From the corner opposite the longest side, along the other two.
         a, b, c = np.roll(triangle, -((int(np.argmax(sides)) + 2) % 3), axis=0)
-        counts = [max(1, int(np.ceil(np.linalg.norm(x - a) / spacing))) for x in (b, c)]
+        counts = [
+            min(max(1, int(np.ceil(np.linalg.norm(x - a) / spacing))), _FINEST) for x in (b, c)
+        ]
         u, v = (k.ravel() for k in np.meshgrid(*(np.linspace(0.0, 1.0, n + 1) for n in counts)))
         keep = u + v <= 1.0
         points.append(a + np.outer(u[keep], b - a) + np.outer(v[keep], c - a))

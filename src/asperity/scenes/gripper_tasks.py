@@ -8,6 +8,7 @@ were lost, ours stand in the functions' defaults.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -34,6 +35,7 @@ __all__ = [
 GRAVITY = 9.81
 CUBE_SIDE = 0.05  # [m]
 CUP = (0.035, 0.09, 1e-3)  # radius, height and wall [m]
+CUP_SEGMENTS = 12
 CUP_ASIDE = 0.2
 """How far the cup is carried [m]."""
 BEAM_DROP = 0.06
@@ -196,7 +198,8 @@ def cup_placing(squeeze: float, *, standoff: float = 0.0) -> Task:
         See the module.
     """
     radius, height, wall = CUP
-    solid = cup("cup", radius, height, wall)
+    solid = cup("cup", radius, height, wall, CUP_SEGMENTS)
+    flat = radius * math.cos(math.pi / CUP_SEGMENTS)
     gap = 1e-3
     lift = 0.15
 
@@ -208,7 +211,7 @@ def cup_placing(squeeze: float, *, standoff: float = 0.0) -> Task:
         )
 
     surfaces, pieces = _model(
-        (solid,), worldbody, _gripper(0.075, radius, _FAR + standoff, 1e5, 200.0), 0.5
+        (solid,), worldbody, _gripper(0.075, flat, _FAR + standoff, 1e5, 200.0), 0.5
     )
 
     def control(time: float) -> NDArray[np.float64]:

@@ -154,11 +154,12 @@ def cup(name: str, radius: float, height: float, wall: float, segments: int = 24
     radius, height, wall : float
         Outer radius, height, and thickness of wall and bottom [m].
     segments : int
-        Straight pieces around; with the convex pieces, each is a box whose outer face is the same.
+        Straight pieces around, the first across the x axis; with the convex pieces, each is a box
+        whose outer face is the same.
     """
     inner = radius - wall
     profile = [(radius, 0.0), (radius, height), (inner, height), (inner, wall)]
-    angle = 2.0 * np.pi * np.arange(segments) / segments
+    angle = 2.0 * np.pi * (np.arange(segments) + 0.5) / segments
     ring = np.column_stack([np.cos(angle), np.sin(angle)])
     rings = [np.column_stack([r * ring, np.full(segments, z)]) for r, z in profile]
     vertices = np.concatenate([[[0.0, 0.0, 0.0]], *rings, [[0.0, 0.0, wall]]])
