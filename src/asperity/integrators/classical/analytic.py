@@ -61,7 +61,7 @@ def _share(law, static, dynamic, slip, tolerance):
 
 @compiled
 def _contact_slopes(problem, contacts, ncontact, law):
-    """∂f/∂v_c in ``h11 … h2n``, and ∂f/∂φ in ``friction, softness, elastic``, of every contact."""
+    """Per contact, ∂f/∂v_c in ``h11 … h2n`` and ∂f/∂φ in ``friction, softness, lagged_normal``."""
     order = _problem(problem, "contact")
     v1 = _problem(problem, "v1")
     v2 = _problem(problem, "v2")
@@ -74,7 +74,7 @@ def _contact_slopes(problem, contacts, ncontact, law):
     h2n = _problem(problem, "h2n")
     by_distance_1 = _problem(problem, "friction")
     by_distance_2 = _problem(problem, "softness")
-    by_distance_n = _problem(problem, "elastic")
+    by_distance_n = _problem(problem, "lagged_normal")
     distance = _contacts(contacts, "signed_distance")
     stiffness = _contacts(contacts, "stiffness")
     dissipation = _contacts(contacts, "dissipation")
@@ -185,7 +185,7 @@ def _changes(problem, ncontact, nrow, by_position):
     if by_position:
         first = _problem(problem, "friction")
         second = _problem(problem, "softness")
-        normal = _problem(problem, "elastic")
+        normal = _problem(problem, "lagged_normal")
         for i in range(ncontact):
             g1[i] = first[i] * dvn[i]
             g2[i] = second[i] * dvn[i]
