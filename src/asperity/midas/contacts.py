@@ -139,7 +139,7 @@ def read_contacts_and_friction(engine: Engine) -> tuple[EngineContacts, NDArray[
     other = np.where(first_shape == ends[:, 0], ends[:, 1], ends[:, 0])
     geoms = np.append(shapes.geom, 0)
     planes = np.append(shapes.plane_geom, 0)
-    second = np.where(other >= 0, geoms[other], planes[np.clip(-1 - other, 0, len(planes) - 1)])
+    second = np.where(other >= 0, geoms[np.maximum(other, 0)], planes[np.maximum(-1 - other, 0)])
     contacts = EngineContacts(
         geom=np.column_stack([geoms[first_shape], second]).astype(np.int64),
         point=rows[:, :3].copy(),

@@ -142,6 +142,7 @@ MIDAS = Layout(
     qpos="f8[:]",  # of the state, as published
     qvel="f8[:]",
     qvel_before="f8[:]",
+    shift="f8[:]",  # mean generalized velocity of the last step
     # During a step: from where displacements count, where inertia leads, iterate and trial.
     q_slip="f8[:,:,:]",
     q_target="f8[:,:,:]",

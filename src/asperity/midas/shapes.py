@@ -107,7 +107,8 @@ def read_shapes(
     number = np.full(len(geoms), -1, np.int64)
     number[used] = np.arange(len(used))
     pairs[:, 0] = number[pairs[:, 0]]
-    pairs[:, 1] = np.where(pairs[:, 1] >= 0, number[pairs[:, 1]], pairs[:, 1])
+    solids = pairs[:, 1] >= 0
+    pairs[solids, 1] = number[pairs[solids, 1]]
     geoms, owners, surfaces = geoms[used], owners[used], [surfaces[i] for i in used]
     return Shapes(
         geom=geoms,

@@ -160,6 +160,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link]) -> dict[str, Any]:
         "qpos": np.full(model.nq, np.nan),
         "qvel": np.full(model.nv, np.nan),
         "qvel_before": np.zeros(model.nv),
+        "shift": np.zeros(model.nv),
         "tree_order": np.zeros(trees, np.int64),
         "tree_place": np.zeros(trees, np.int64),
         "tree_near": np.zeros((trees, trees), np.uint8),
