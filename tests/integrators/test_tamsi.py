@@ -261,6 +261,40 @@ def test_grasp_holds_through_shaking() -> None:
     assert sim.stats.iterations < 3 * sim.stats.steps
 
 
+def test_error_control_by_step_doubling() -> None:
+    """Slipping on a soft floor: the answer follows the accuracy, with the order of the method."""
+    model = world(SPHERE)
+    qvel = np.array([1.0, 0.3, 0, 0, 0, 5.0])
+
+    def end(integrator: asp.Tamsi) -> tuple[Array, int]:
+        sim = asp.Simulator(model, integrator=integrator, contact=SOFT)
+        sim.data.qvel[:] = qvel
+        assert sim.advance_to(0.3).success
+        return np.concatenate([sim.data.qpos, sim.data.qvel]), sim.stats.steps
+
+    exact, _ = end(asp.Tamsi(time_step=1e-5))
+    found = [end(asp.Tamsi(accuracy=accuracy)) for accuracy in (1e-4, 1e-6, 1e-8)]
+    errors = [np.abs(state - exact).max() for state, _ in found]
+    assert errors[0] < 0.1
+    # Steps go with the square root of the accuracy, and so do errors.
+    assert errors[1] < 0.3 * errors[0]
+    assert errors[2] < 0.3 * errors[1]
+    assert found[1][1] < found[2][1] < 15 * found[1][1]
+    _, strict = end(asp.Tamsi(accuracy=1e-4, error_norm="state"))
+    assert strict > 2 * found[0][1]
+    assert asp.Tamsi().time_step == 1e-3
+
+
+def test_error_control_masters_a_pile() -> None:
+    sim = pile(asp.Tamsi(accuracy=1e-2))
+    energy = sum(sim.energy())
+    assert sim.advance_to(2.0).success
+    assert sum(sim.energy()) < energy
+    # Everything is on the ground, and nothing deeper in it than the accuracy allows.
+    assert sim.data.qpos.reshape(-1, 7)[:, 2].min() > 0.04
+    assert sim.contacts.signed_distance.min() > -1e-2
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -269,6 +303,10 @@ def test_grasp_holds_through_shaking() -> None:
         {"friction_law": "smooth"},
         {"tolerance": 0.0},
         {"max_iterations": 0},
+        {"accuracy": 0.0},
+        {"accuracy": 1e-3, "time_step": 1e-3},
+        {"max_step": 1e-10, "min_step": 1e-9},
+        {"error_norm": "energy"},
     ],
 )
 def test_refused_options(options: dict[str, float | str]) -> None:

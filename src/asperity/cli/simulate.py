@@ -48,7 +48,7 @@ _OPTIONS = {
     IntegratorName.CENIC: {"--accuracy", "--max-step", "--scheme"} | _LAGGED,
     IntegratorName.ICF: {"--time-step"} | _LAGGED,
     IntegratorName.SAP: {"--time-step", "--scheme", "--stiffness", "--relaxation-time"},
-    IntegratorName.TAMSI: {"--time-step"} | _LAGGED,
+    IntegratorName.TAMSI: _CLASSICAL,
     **dict.fromkeys(_CLASSICAL_NAMES, _CLASSICAL),
     IntegratorName.MIDAS: {"--time-step", "--scheme", "--separate"},
 }
@@ -69,7 +69,7 @@ def simulate(
         # The list of names in this place would leave no room for the help of all options.
         typer.Option(
             metavar="NAME",
-            help="Error control: cenic. Fixed steps: icf, sap, tamsi, midas. Either, "
+            help="Error control: cenic. Fixed steps: icf, sap, midas. Either: tamsi and "
             "classical: runge-kutta-3, implicit-euler, sdirk2, rosenbrock2.",
         ),
     ] = IntegratorName.CENIC,

@@ -93,6 +93,12 @@ METHODS: dict[str, Method] = {
         False,
         _ramp,
     ),
+    "tamsi-controlled": Method(
+        lambda accuracy: Tamsi(accuracy=accuracy),
+        "Tamsi(accuracy={:g})",
+        True,
+        _ramp,
+    ),
     "runge-kutta-3": Method(
         lambda accuracy: RungeKutta3(accuracy=accuracy),
         "RungeKutta3(accuracy={:g})",

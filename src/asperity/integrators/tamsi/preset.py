@@ -8,10 +8,19 @@ from asperity.compiled import Kernel
 from asperity.convex.graph import build_graph
 from asperity.convex.potentials.laws import install_law
 from asperity.convex.problem import MAX_ITERATIONS
-from asperity.integrators.base import Integrator, require_one_of, require_positive
+from asperity.errors import ModelError
+from asperity.integrators.base import ERROR_NORMS, Integrator, require_one_of, require_positive
 from asperity.integrators.icf import icf_method, icf_solution
-from asperity.integrators.layout import LAST_STEP
-from asperity.integrators.stepping import advance_fixed
+from asperity.integrators.layout import (
+    ACCURACY,
+    LARGEST_STEP,
+    LAST_STEP,
+    NEXT_STEP,
+    SMALLEST_STEP,
+    VELOCITY_TIME,
+)
+from asperity.integrators.step_doubling import ERROR_ORDER, step_doubling_method
+from asperity.integrators.stepping import advance_error_controlled, advance_fixed
 from asperity.integrators.substeps import substep_method
 from asperity.integrators.tamsi.assembly import assemble_jacobian
 from asperity.integrators.tamsi.block_lu import factorize_jacobian, solve_jacobian
@@ -27,10 +36,16 @@ __all__ = ["Tamsi"]
 _COUPLINGS = {"two-way": TWO_WAY, "one-way": ONE_WAY}
 _FRICTION_LAWS = ("linear", "parabolic")
 
+_TIME_STEP = 1e-3
+_FIRST_STEP = 0.1
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tamsi(Integrator):
-    """Fixed steps of the transition-aware modified semi-implicit method (TAMSI).
+    """The transition-aware modified semi-implicit method (TAMSI), in fixed steps as in the paper.
+
+    With ``accuracy`` instead of ``time_step`` it doubles steps under error control, as `Cenic` does
+    with its convex steps.
 
     Hunt–Crossley contact and regularised friction, coupled both ways and implicit in velocities, at
     the geometry of the step's beginning. The forces are those of the continuous law, without the
@@ -45,8 +60,10 @@ class Tamsi(Integrator):
 
     Parameters
     ----------
-    time_step : float
-        Step size [s].
+    time_step : float, optional
+        Step size [s], 1e-3 if there is no ``accuracy``.
+    accuracy, max_step, min_step, error_norm
+        Of error control, as in `Cenic`.
     coupling : {"two-way", "one-way"}
         Whether normal forces follow the velocities of the step's end (section V-C), or are those of
         its beginning: semi-implicit Euler (section V-A), unstable in stiff contact.
@@ -62,10 +79,14 @@ class Tamsi(Integrator):
         Newton iterations after which a solve counts as failed.
     substeps : bool
         Do a step that fails in parts, of a millionth of it at the least, instead of stopping the
-        simulation with ``Status.NOT_CONVERGED``.
+        simulation with ``Status.NOT_CONVERGED``. Error control tries smaller steps in any case.
     """
 
-    time_step: float = 1e-3
+    time_step: float | None = None
+    accuracy: float | None = None
+    max_step: float = 0.1
+    min_step: float = 1e-9
+    error_norm: str = "position"
     coupling: str = "two-way"
     friction_law: str = "linear"
     transition_aware: bool = True
@@ -74,7 +95,21 @@ class Tamsi(Integrator):
     substeps: bool = True
 
     def __post_init__(self) -> None:
-        require_positive("time_step", self.time_step)
+        if self.time_step is not None and self.accuracy is not None:
+            raise ModelError(
+                "time_step asks for fixed steps and accuracy for error control; give one of them."
+            )
+        if self.accuracy is not None:
+            require_positive("accuracy", self.accuracy)
+        elif self.time_step is None:
+            object.__setattr__(self, "time_step", _TIME_STEP)
+        else:
+            require_positive("time_step", self.time_step)
+        require_positive("max_step", self.max_step)
+        require_positive("min_step", self.min_step)
+        if self.min_step >= self.max_step:
+            raise ModelError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
+        require_one_of("error_norm", self.error_norm, ERROR_NORMS)
         require_one_of("coupling", self.coupling, _COUPLINGS)
         require_one_of("friction_law", self.friction_law, _FRICTION_LAWS)
         require_positive("tolerance", self.tolerance)
@@ -97,9 +132,12 @@ class Tamsi(Integrator):
             build_graph,
             icf_solution,
             *_COUPLINGS[self.coupling].kernels,
-            advance_fixed,
             icf_method,
-            substep_method,
+            *(
+                (advance_fixed, substep_method)
+                if self.accuracy is None
+                else (advance_error_controlled, step_doubling_method)
+            ),
         )
 
     def prepare(self, world: World) -> None:
@@ -118,8 +156,18 @@ class Tamsi(Integrator):
         table.solve_problem = solve_tamsi.address
         table.solve_step = icf_solution.address
         table.base_method = icf_method.address
-        table.reals[LAST_STEP] = self.time_step
+        reals = table.reals
+        reals[ACCURACY] = 0.0 if self.accuracy is None else self.accuracy
+        reals[LARGEST_STEP] = self.max_step
+        reals[SMALLEST_STEP] = self.min_step
+        reals[NEXT_STEP] = _FIRST_STEP * self.max_step
+        reals[LAST_STEP] = reals[NEXT_STEP] if self.time_step is None else self.time_step
+        reals[VELOCITY_TIME] = ERROR_NORMS[self.error_norm]
 
     def advance(self, world: World, end: float, budget: int) -> int:
-        method = substep_method if self.substeps else icf_method
-        return int(advance_fixed(world.table.address, method.address, self.time_step, end, budget))
+        address = world.table.address
+        if self.time_step is None:
+            method = step_doubling_method.address
+            return int(advance_error_controlled(address, method, ERROR_ORDER, end, budget))
+        fixed = substep_method if self.substeps else icf_method
+        return int(advance_fixed(address, fixed.address, self.time_step, end, budget))
