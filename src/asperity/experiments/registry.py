@@ -23,6 +23,7 @@ _MODULES = (
     "cenic_baselines",
     "cenic_controller_gain",
     "cenic_conveyor",
+    "cenic_suction",
     "midas_assembly",
     "midas_grasping",
     "sap_spring_cylinder",

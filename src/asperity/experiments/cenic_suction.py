@@ -1,0 +1,96 @@
+"""Figure 13 of the CENIC paper: a vacuum gripper catches a box (VII-D1)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from asperity.experiments.outcome import Curve, Finding, Outcome, Panel
+from asperity.experiments.registry import Experiment, Progress
+from asperity.experiments.runs import advance, tracked
+from asperity.integrators import Cenic, Icf, Integrator, Sap
+from asperity.scenes.suction_gripper import BASE_BOTTOM, BOX_HALF_SIZES, suction, suction_gripper
+from asperity.simulator import Simulator
+
+__all__ = ["EXPERIMENTS", "Catch", "catch"]
+
+DURATION = 1.0  # [s]
+LOOK = 0.5
+"""When the paper's pictures are taken [s]."""
+SAMPLE = 0.01  # [s]
+TIME_STEP = 0.01
+BELLOWS_HEIGHT = 0.015
+
+_METHODS: dict[str, tuple[Integrator, bool]] = {
+    "CENIC, accuracy 1e-3": (Cenic(accuracy=1e-3), True),
+    "ICF, 10 ms, suction explicit": (Icf(time_step=TIME_STEP), False),
+    "SAP, 10 ms, suction explicit": (Sap(time_step=TIME_STEP, scheme="implicit-euler"), False),
+}
+
+
+class Catch(NamedTuple):
+    """What happened, sampled."""
+
+    time: np.ndarray
+    """[s], shape (n,)."""
+    gap: np.ndarray
+    """Of the box's top to what the bellows are pressed against [m], shape (n,)."""
+    overlap: np.ndarray
+    """The deepest of two geoms [m], shape (n,)."""
+    steps: int
+
+
+def catch(
+    integrator: Integrator, *, implicit: bool = True, progress: Progress = lambda share: None
+) -> Catch:
+    """Simulate the gripper and the box."""
+    pull = suction()
+    pull.implicit = implicit
+    simulator = Simulator(suction_gripper(), integrator=integrator, systems=[pull])
+    count = round(DURATION / SAMPLE)
+    gap, overlap = [], []
+    for i in range(count):
+        advance(simulator, (i + 1) * SAMPLE, lambda share: None)
+        top = simulator.data.body("box").xpos[2] + BOX_HALF_SIZES[2]
+        gap.append(BASE_BOTTOM - top)
+        overlap.append(max(-simulator.contacts.signed_distance, default=0.0))
+        progress((i + 1) / count)
+    time = SAMPLE * np.arange(1, count + 1)
+    return Catch(time, np.array(gap), np.array(overlap), simulator.stats.steps)
+
+
+def _figure_13(_full: bool, progress: Progress) -> Outcome:
+    findings, gaps, overlaps = [], [], []
+    look = round(LOOK / SAMPLE) - 1
+    for (name, (integrator, implicit)), own in tracked(_METHODS.items(), progress):
+        found = catch(integrator, implicit=implicit, progress=own)
+        controlled = integrator.time_step is None
+        findings += [
+            Finding(
+                f"{name}: gap between box and gripper after {LOOK:g} s",
+                f"{1e3 * found.gap[look]:.1f} mm",
+                "the height of the bellows, 15 mm" if controlled else "massive passthrough",
+            ),
+            Finding(
+                f"{name}: deepest overlap", f"{1e3 * found.overlap.max():.2g} mm", "in pictures"
+            ),
+            Finding(f"{name}: steps", str(found.steps), "not given"),
+        ]
+        gaps.append(Curve(name, found.time, 1e3 * found.gap))
+        overlaps.append(Curve(name, found.time, np.maximum(1e3 * found.overlap, 1e-4)))
+    panels = (
+        Panel("time [s]", "gap between box and gripper [mm]", tuple(gaps)),
+        Panel("time [s]", "deepest overlap [mm]", tuple(overlaps), log_y=True),
+    )
+    return Outcome(tuple(findings), panels)
+
+
+EXPERIMENTS = (
+    Experiment(
+        "cenic-figure-13",
+        "CENIC, figure 13",
+        "a vacuum gripper catches a box, with error control and with fixed steps",
+        _figure_13,
+    ),
+)
