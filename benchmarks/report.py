@@ -14,7 +14,7 @@ from statistics import median
 from benchmarks.measure import Job, Measurement
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("asperity", "mujoco", "mujoco-core", "drake", "numba", "numpy")
+PACKAGES = ("asperity", "mujoco", "mujoco-core", "drake", "pybullet", "numba", "numpy")
 
 
 def machine() -> str:

@@ -137,7 +137,8 @@ def _engines(full: bool) -> dict[str, Callable[[Make], Run]]:
                 make(0.0), hulls=False, fine=True
             )
     found["MuJoCo"] = lambda make: run_mujoco(make(0.0))
-    found["MuJoCo, 0.2 ms"] = lambda make: run_mujoco(make(0.0), stiff=True)
+    if full:
+        found["MuJoCo, 0.2 ms"] = lambda make: run_mujoco(make(0.0), stiff=True)
     return found
 
 
