@@ -52,6 +52,28 @@ def test_world_link() -> None:
     refused(sliding, "'w'", "prismatic", "floating_base", floating_base=True)
 
 
+def test_link_that_floats_on_a_link_is_free_where_it_was() -> None:
+    bent = "<origin xyz='0.1 0.2 0.3' rpy='0.4 0.5 0.6'/>"
+    parts = (link("base"), link("upper"), link("tool"), link("tip"))
+    shoulder = joint("shoulder", "base", "upper").replace("<origin xyz='0.5 0 0'/>", bent)
+    tool = joint("grip", "upper", "tool", "{kind}").replace("<origin xyz='0.5 0 0'/>", bent)
+    text = urdf(*parts, shoulder, tool, joint("wrist", "tool", "tip"))
+    fixed, _ = load_model(text.format(kind="fixed"), fuse_static=False)
+    model, report = load_model(text.format(kind="floating"))
+    assert has(report, "Floating joints", "'grip'")
+    assert [int(kind) for kind in model.jnt_type] == [3, 0, 3]
+    here, there = mujoco.MjData(model), mujoco.MjData(fixed)
+    mujoco.mj_kinematics(model, here)
+    mujoco.mj_kinematics(fixed, there)
+    for body in ("tool", "tip"):
+        np.testing.assert_allclose(here.body(body).xpos, there.body(body).xpos, atol=1e-12)
+        np.testing.assert_allclose(here.body(body).xmat, there.body(body).xmat, atol=1e-12)
+    floating, _ = load_model(text.format(kind="floating"), floating_base=True)
+    assert floating.nv == 6 + 1 + 6 + 1
+    wrong = text.format(kind="floating").replace("0.1 0.2 0.3", "0.1 0.2")
+    refused(wrong, "'shoulder'", "xyz", "three numbers")
+
+
 def test_single_object_warns_that_it_cannot_move() -> None:
     with pytest.warns(AsperityWarning, match="floating_base=True"):
         load_model(urdf(link("object")))

@@ -232,3 +232,50 @@ def test_pairs_of_joined_bodies_do_not_touch_but_grandchildren_do():
         for p in range(len(engine.table.pair_shape))
     }
     assert names == {("a", "c"), ("b", "d"), ("c", "d")}
+
+
+URDF_LINK = """<link name="{0}"><inertial><origin xyz=".02 .01 .03"/><mass value=".5"/>
+<inertia ixx="2e-3" iyy="1e-3" izz="3e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+@pytest.mark.parametrize(
+    ("kind", "freedoms"),
+    [("fixed", 1), ("continuous", 2), ("prismatic", 2), ("planar", 4), ("floating", 7)],
+)
+def test_urdf_joints_allow_what_they_should_and_nothing_else(kind, freedoms):
+    """On a turning arm; for planar joints the axis is the plane's normal."""
+    urdf = "".join(URDF_LINK.format(name) for name in ("base", "arm", "tool"))
+    sim = midas(
+        f"""<robot name="r">{urdf}<joint name="turn" type="continuous"><parent link="base"/>
+        <child link="arm"/><axis xyz="0 .6 .8"/></joint><joint name="j" type="{kind}"><parent link="arm"/>
+        <child link="tool"/><origin xyz=".2 .1 0" rpy=".3 .2 .1"/><axis xyz=".6 0 .8"/></joint></robot>"""
+    )
+    model, data = sim.model, sim.data
+    assert model.nv == freedoms
+    data.qvel[:] = np.cos(np.arange(freedoms))
+    mujoco.mj_forward(model, data)
+    arm = model.body("arm").id
+    tool = model.body("tool").id if kind != "fixed" else arm
+    frame = (data.xmat[arm].reshape(3, 3).T @ data.xmat[tool].reshape(3, 3)) @ [0.6, 0, 0.8]
+    place = data.xmat[arm].reshape(3, 3).T @ (data.xpos[tool] - data.xpos[arm])
+    for _ in range(60):
+        assert sim.step().success
+        assert largest_gap(sim.world.engine) < 1e-10
+    turn = data.xmat[arm].reshape(3, 3)
+    axis = turn.T @ data.xmat[tool].reshape(3, 3) @ [0.6, 0, 0.8]
+    move = turn.T @ (data.xpos[tool] - data.xpos[arm]) - place
+    if kind == "floating":
+        # Nothing holds it: its centre of mass falls.
+        mujoco.mj_subtreeVel(model, data)
+        assert data.subtree_linvel[tool, 2] < -5
+        return
+    np.testing.assert_allclose(axis, frame, atol=1e-9)
+    if kind == "planar":
+        assert abs(move @ frame) < 1e-9
+        assert np.linalg.norm(move) > 0.01
+    elif kind == "prismatic":
+        assert np.linalg.norm(np.cross(move, frame)) < 1e-9
+        assert np.linalg.norm(move) > 0.01
+    else:
+        assert np.linalg.norm(move) < 1e-9

@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+from scipy.spatial.transform import Rotation
+
 from asperity.errors import ModelError
-from asperity.plant.kinematic_graph import KinematicGraph
+from asperity.plant.kinematic_graph import KinematicGraph, UrdfJoint
 from asperity.plant.link_inertia import check_inertias
 from asperity.plant.meshes import READABLE, MeshFinder
 from asperity.plant.names import listed, quoted
@@ -104,6 +107,7 @@ def prepare_urdf(
 
     robot.drop_unused(prepared)
     robot.choose_base(prepared, floating_base)
+    robot.free_floating(prepared)
     robot.check_joints(prepared)
     if compiler.get("discardvisual") == "true":
         robot.drop_visuals(prepared)
@@ -196,6 +200,56 @@ class _Robot:
                 f"The base link '{roots[0]}' is fixed to the world; pass floating_base=True to "
                 "free it."
             )
+
+    def free_floating(self, prepared: PreparedUrdf) -> None:
+        """Hang what floats on a link on the world: a floating joint holds nothing."""
+        floating = [
+            joint
+            for joint in self.graph.joints.values()
+            if joint.kind == "floating" and joint.parent != "world"
+        ]
+        if not floating:
+            return
+        places = [self.place(joint) for joint in floating]
+        for joint, (turn, point) in zip(floating, places, strict=True):
+            origin = joint.element.find("origin")
+            if origin is None:
+                origin = ET.SubElement(joint.element, "origin")
+            origin.set("xyz", " ".join(repr(float(x)) for x in point))
+            origin.set("rpy", " ".join(repr(float(x)) for x in turn.as_euler("xyz")))
+            parent = joint.element.find("parent")
+            assert parent is not None
+            parent.set("link", "world")
+        if "world" not in self.graph.links:
+            ET.SubElement(self.root, "link", name="world")
+        self.graph = KinematicGraph.from_urdf(self.root, self.lines, self.source)
+        prepared.notes.append(
+            "Floating joints hold nothing, so that their links are free in the world: "
+            f"{quoted([joint.name for joint in floating])}."
+        )
+
+    def place(self, joint: UrdfJoint) -> tuple[Rotation, np.ndarray]:
+        """Axes and origin of a joint's child in the world, with all joints at zero."""
+        above = self.graph.joint_of(joint.parent)
+        turn, point = Rotation.identity(), np.zeros(3)
+        if above is not None:
+            turn, point = self.place(above)
+        origin = joint.element.find("origin")
+        if origin is None:
+            return turn, point
+        numbers = {}
+        for name in ("xyz", "rpy"):
+            try:
+                numbers[name] = np.array(origin.get(name, "0 0 0").split(), dtype=np.float64)
+            except ValueError:
+                numbers[name] = np.zeros(0)
+            if numbers[name].shape != (3,):
+                raise self.error(
+                    f"the origin of joint '{joint.name}' (line {self.lines[origin]}) has "
+                    f'{name}="{origin.get(name)}"; give three numbers.'
+                )
+        point = point + turn.apply(numbers["xyz"])
+        return turn * Rotation.from_euler("xyz", numbers["rpy"]), point
 
     def check_joints(self, prepared: PreparedUrdf) -> None:
         unlimited, velocities = [], False
