@@ -17,25 +17,17 @@ import numpy as np
 
 import asperity as asp
 from asperity.compiled import compiled
-from asperity.contact.contact_set import CONTACT_SET
-from asperity.convex.problem import ITERATIONS, PROBLEM
 from asperity.integrators.icf import ensure_evaluated, icf_method, velocities_at
-from asperity.integrators.layout import GEOM_SAMPLE, HAS_GUESS, NON_FINITE, NOT_CONVERGED, OK, WORLD
+from asperity.integrators.layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.integrators.missed_contacts import (
     passed_before_sample,
     step_without_missed_contacts,
 )
 from asperity.integrators.stepping import next_step_size
-from asperity.plant.layouts import PLANT, STATE, TIME
 from asperity.plant.trees import velocity_to_solver
 
 __all__ = ["NORMS", "Norm", "Outcome", "run"]
 
-_world = WORLD.get
-_plant = PLANT.get
-_state = STATE.get
-_problem = PROBLEM.get
-_contacts = CONTACT_SET.get
 
 _METHOD = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_double
@@ -105,23 +97,17 @@ class Outcome:
 @compiled
 def _slip_error(world, difference):
     """Largest error of slip velocity among contacts that touch, at the half state [m/s]."""
-    problem = _world(world, "problem")
-    half = _world(world, "half")
-    velocity = _problem(problem, "velocity")
-    velocity_to_solver(_world(world, "plant"), _state(half, "cdof"), difference, velocity)
-    count, _ = velocities_at(problem, half, velocity)
-    contacts = _state(half, "contacts")
-    order = _problem(problem, "contact")
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    surface = _contacts(contacts, "surface_velocity")
-    distance = _contacts(contacts, "signed_distance")
+    problem = world.problem
+    half = world.half
+    velocity_to_solver(world.plant, half.cdof, difference, problem.velocity)
+    count, _ = velocities_at(problem, half, problem.velocity)
+    contacts = half.contacts
     largest = 0.0
     for i in range(count):
-        c = order[i]
-        if distance[c] < 0.0:
-            x = v1[i] - surface[c, 0]
-            y = v2[i] - surface[c, 1]
+        c = problem.contact[i]
+        if contacts.signed_distance[c] < 0.0:
+            x = problem.v1[i] - contacts.surface_velocity[c, 0]
+            y = problem.v2[i] - contacts.surface_velocity[c, 1]
             largest = max(largest, np.sqrt(x * x + y * y))
     return largest
 
@@ -129,21 +115,15 @@ def _slip_error(world, difference):
 @compiled
 def _modes(world, state, out):
     """What every contact of a state does at the end of the step that was just solved."""
-    problem = _world(world, "problem")
-    count, _ = velocities_at(problem, state, _problem(problem, "velocity"))
-    order = _problem(problem, "contact")
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    vn = _problem(problem, "vn")
-    cutoff = _problem(problem, "cutoff")
-    softness = _problem(problem, "softness")
+    problem = world.problem
+    count, _ = velocities_at(problem, state, problem.velocity)
     for i in range(count):
-        if not vn[i] < cutoff[i]:
-            out[order[i]] = OPEN
-        elif v1[i] * v1[i] + v2[i] * v2[i] < softness[i]:
-            out[order[i]] = STICK
+        if not problem.vn[i] < problem.cutoff[i]:
+            out[problem.contact[i]] = OPEN
+        elif problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i] < problem.softness[i]:
+            out[problem.contact[i]] = STICK
         else:
-            out[order[i]] = SLIP
+            out[problem.contact[i]] = SLIP
 
 
 class _Steps:
@@ -160,7 +140,7 @@ class _Steps:
             data.ctrl[:] = drive(0.0)
         self.sim._sync()
         self.world = self.sim.world
-        self.world.problem.statistics[:] = 0
+        self.world.problem.iterations = 0
         self.drive = drive
         self.method = _METHOD(icf_method.address)
 
@@ -168,15 +148,15 @@ class _Steps:
         world = self.world
         if self.drive is not None:
             # Controls live in the MjData in which a state is evaluated.
-            source.data.ctrl[:] = self.drive(source.table.reals[TIME])
+            source.data.ctrl[:] = self.drive(source.table.time)
             if source is self.world.current:
                 self.sim._shadow = np.empty(0)
         while True:
             if guess is None:
-                world.table.ints[HAS_GUESS] = 0
+                world.table.guess_kind = 0
             else:
                 world.table.guess[:] = guess
-                world.table.ints[HAS_GUESS] = 1
+                world.table.guess_kind = 1
             code = self.method(
                 world.table.address, source.table.address, target.table.address, step
             )
@@ -184,9 +164,9 @@ class _Steps:
                 return code
 
     def modes(self, state):
-        count = int(state.contacts.counts[0])
+        count = state.contacts.count
         out = np.zeros(count, np.int64)
-        _modes(self.world.table.address, state.table.address, out)
+        _modes(self.world.table, state.table, out)
         return state.contacts.geom[:count].copy(), out
 
     def attempt(self, step, norm):
@@ -226,7 +206,7 @@ class _Steps:
         if norm.velocity_weight:
             error = max(error, norm.velocity_weight * step * float(np.max(np.abs(change))))
         if norm.slip_weight:
-            slip = float(_slip_error(world.table.address, change))
+            slip = float(_slip_error(world.table, change))
             error = max(error, norm.slip_weight * step * slip)
         self.correction = difference, change
         return error, agree or norm.always
@@ -243,26 +223,26 @@ class _Steps:
         """Make the step final unless it has missed a contact; returns the step to try instead."""
         world = self.world
         table = world.table
-        table.ints[GEOM_SAMPLE] = world.half.table.address
-        if passed_before_sample(table.address):
+        table.geom_sample = world.half.table.address
+        if passed_before_sample(table):
             return 0.5 * step
         now, new = world.current.table, world.following.table
-        before = [*(now.values[name].copy() for name in ("qpos", "qvel", "act")), now.reals[TIME]]
+        before = [*(getattr(now, name).copy() for name in ("qpos", "qvel", "act")), now.time]
         now.qpos[:] = new.qpos
         now.qvel[:] = new.qvel
         now.act[:] = new.act
-        now.reals[TIME] = time
-        now.ints[0] = 0
+        now.time = time
+        now.valid = 0
         while True:
-            code = ensure_evaluated(table.address, now.address)
+            code = ensure_evaluated(table, now)
             if code == OK or not world.grow(code):
                 break
         if code != OK:
             raise RuntimeError(f"an evaluation failed with code {code}")
-        shorter = step_without_missed_contacts(table.address, step, accuracy)
+        shorter = step_without_missed_contacts(table, step, accuracy)
         if shorter != step:
-            now.qpos[:], now.qvel[:], now.act[:], now.reals[TIME] = before
-            now.ints[0] = 0
+            now.qpos[:], now.qvel[:], now.act[:], now.time = before
+            now.valid = 0
         return shorter
 
 
@@ -294,10 +274,10 @@ def run(
     status = "ok"
     stops = sorted({*(s for s in switches if 0 < s < duration), duration})
     for end in stops:
-        while table.reals[TIME] < end and status == "ok":
+        while table.time < end and status == "ok":
             ideal = min(following, max_step)
-            remaining = end - table.reals[TIME]
-            h, time = ideal, table.reals[TIME] + ideal
+            remaining = end - table.time
+            h, time = ideal, table.time + ideal
             if remaining <= 1.001 * ideal:
                 h, time = remaining, end
             error, agree = steps.attempt(h, norm)
@@ -323,7 +303,7 @@ def run(
             if outcome.steps + outcome.rejections >= max_attempts:
                 status = "too much work"
     outcome.status = status
-    outcome.iterations = int(steps.world.problem.statistics[ITERATIONS])
+    outcome.iterations = int(steps.world.problem.iterations)
     outcome.time = np.array(times)
     outcome.qpos = np.array(positions)
     outcome.qvel = np.array(velocities)

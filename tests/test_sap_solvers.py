@@ -51,7 +51,7 @@ def test_preparing_a_step_does_not_take_it() -> None:
         predicted = np.zeros(one.model.nv)
         plant, current = one.world.plant.table, one.world.current.table
         velocity = np.concatenate([solution.velocity, np.zeros(6 * (one.model.nbody + 1))])
-        velocity_from_solver(plant.address, current.cdof, velocity, predicted)
+        velocity_from_solver(plant, current.cdof, velocity, predicted)
         one.step()
         other.step()
         np.testing.assert_allclose(one.data.qvel, predicted, atol=1e-13)

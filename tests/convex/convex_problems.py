@@ -24,6 +24,7 @@ from asperity.contact.contact_set import new_contact_set
 from asperity.convex.assembly import assemble
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.graph import COUPLING_TOO_SMALL, build_graph
+from asperity.convex.island import choose_island
 from asperity.convex.kinematics import (
     add_impulses,
     add_surface_velocities,
@@ -39,10 +40,11 @@ from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
 from asperity.convex.problem import LAGGED, grow_factor, new_problem
 
 
-def call(entry: EntryPoint, *arguments: int) -> int:
-    """Call a compiled C function whose arguments are integers."""
+def call(entry: EntryPoint, *arguments: Table | int) -> int:
+    """Call a compiled C function whose arguments are tables and integers."""
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, *([ctypes.c_int64] * len(arguments)))
-    return int(kind(entry.address)(*arguments))
+    numbers = [one.address if isinstance(one, Table) else one for one in arguments]
+    return int(kind(entry.address)(*numbers))
 
 
 def curvature(problem: Table, i: int) -> np.ndarray:
@@ -61,28 +63,28 @@ class Case:
     rows: Table
 
     @property
-    def addresses(self) -> tuple[int, int, int]:
-        """Addresses of the three tables."""
-        return self.problem.address, self.contacts.address, self.rows.address
+    def tables(self) -> tuple[Table, Table, Table]:
+        """The three tables."""
+        return self.problem, self.contacts, self.rows
 
     @property
     def ncontact(self) -> int:
         """Number of contacts."""
-        return int(self.contacts.counts[0])
+        return self.contacts.count
 
     @property
     def nrow(self) -> int:
         """Number of rows."""
-        return int(self.rows.counts[0])
+        return self.rows.count
 
     # -- compiled -----------------------------------------------------------------------------
 
     def build(self) -> int:
         """Find islands and structure, with as much memory as that takes."""
-        status = call(build_graph, *self.addresses)
+        status = call(build_graph, *self.tables)
         if status == COUPLING_TOO_SMALL:
-            grow_factor(self.problem, int(self.problem.counts[2]))
-            status = call(build_graph, *self.addresses)
+            grow_factor(self.problem, self.problem.coupling_size)
+            status = call(build_graph, *self.tables)
         assert status != COUPLING_TOO_SMALL
         return status
 
@@ -100,26 +102,24 @@ class Case:
     def add_impulses(self, vector: np.ndarray, sign: float, contacts: int, rows: int) -> None:
         """``vector += sign · Jᵀ γ`` for the first so many contacts and rows."""
         work = self.padded(vector)
-        add_impulses(*self.addresses, (0, contacts), (0, rows), work, sign)
+        add_impulses(*self.tables, (0, contacts), (0, rows), work, sign)
         vector[:] = work[: len(vector)]
 
     def set_velocity(self, velocity: np.ndarray) -> None:
         """Fill the velocities of contacts and rows."""
         p = self.problem
         velocity = self.padded(velocity)
-        link_velocities(p.address, self.contacts.address, velocity)
-        contact_velocities(
-            p.address, self.contacts.address, 0, self.ncontact, velocity, p.v1, p.v2, p.vn
-        )
-        add_surface_velocities(p.address, self.contacts.address, 0, self.ncontact)
-        row_velocities(p.address, self.rows.address, 0, self.nrow, velocity, p.row_u)
+        link_velocities(p, self.contacts, velocity)
+        contact_velocities(p, self.contacts, 0, self.ncontact, velocity, p.v1, p.v2, p.vn)
+        add_surface_velocities(p, self.contacts, 0, self.ncontact)
+        row_velocities(p, self.rows, 0, self.nrow, velocity, p.row_u)
 
     def prepare(self, velocity: np.ndarray, step: float) -> None:
         """Fill the potentials' numbers for a step from a velocity."""
         self.build()
         self.set_velocity(velocity)
-        prepare_contacts(self.problem.address, self.contacts.address, step, self.ncontact)
-        prepare_rows(self.problem.address, self.rows.address, step, self.nrow, False)
+        prepare_contacts(self.problem, self.contacts, step, self.ncontact)
+        prepare_rows(self.problem, self.rows, step, self.nrow, False)
 
     def evaluate(self, velocity: np.ndarray) -> float:
         """Fill impulses and curvatures; return the whole cost."""
@@ -128,37 +128,30 @@ class Case:
         if self.problem.law == LAGGED:
             # So that the curvatures are the Hessian's.
             self.problem.dv1[:] = self.problem.dv2[:] = 0.0
-            update_estimates(self.problem.address, 0, self.ncontact, 0.0)
+            update_estimates(self.problem, 0, self.ncontact, 0.0)
             self.problem.dual_n[:] = np.maximum(self.problem.cutoff - self.problem.vn, 0.0)
-        cost = evaluate_contacts(self.problem.address, 0, self.ncontact)
-        cost += evaluate_rows(self.problem.address, 0, self.nrow)
+        cost = evaluate_contacts(self.problem, 0, self.ncontact)
+        cost += evaluate_rows(self.problem, 0, self.nrow)
         matrix = self.dense_matrix()
         return float(cost + 0.5 * velocity @ matrix @ velocity - self.problem.rhs @ velocity)
 
     def solve(self, guess: np.ndarray, have_factors: int = 0) -> int:
         """Run Newton's method from a guess."""
         self.problem.velocity[: self.problem.nv] = guess[: self.problem.nv]
-        return call(solve_problem, *self.addresses, have_factors)
+        return call(solve_problem, *self.tables, have_factors)
 
     def islands(self) -> Iterator[int]:
         """Point the problem at one island after the other."""
         p = self.problem
-        for k in range(p.counts[0]):
-            p.island[:] = (
-                p.island_start[k],
-                p.island_start[k + 1],
-                p.island_contact_start[k],
-                p.island_contact_start[k + 1],
-                p.island_row_start[k],
-                p.island_row_start[k + 1],
-            )
+        for k in range(p.islands):
+            choose_island(p, k)
             yield k
 
     def assemble(self) -> np.ndarray:
         """Assemble all islands and return the Hessian as a dense matrix, read from its blocks."""
         p = self.problem
         for _ in self.islands():
-            call(assemble, *self.addresses)
+            call(assemble, *self.tables)
         out = np.zeros((p.nv, p.nv))
         for tree in range(p.ntree):
             rows = self.dofs(tree)
@@ -181,8 +174,8 @@ class Case:
         p = self.problem
         p.direction[: p.nv] = b
         for _ in self.islands():
-            assert call(factorize, p.address, 0) == 1
-            call(solve_factors, p.address, 0)
+            assert call(factorize, p, 0) == 1
+            call(solve_factors, p, 0)
         return p.direction[: p.nv].copy()
 
     # -- dense --------------------------------------------------------------------------------
@@ -360,7 +353,7 @@ def random_case(rng: np.random.Generator, scene: Scene, *, max_iterations: int =
         n = c.link_size[link]
         tip = c.link_start[link - 1] + c.link_size[link - 1]
         c.chain_column[c.link_start[link] : c.link_start[link] + n] = c.chain_column[tip - n : tip]
-    c.counts[:] = per_pair * len(scene.touching), 2 * trees
+    c.count, c.link_count = per_pair * len(scene.touching), 2 * trees
     i = 0
     for a, b in scene.touching:
         for _ in range(per_pair):
@@ -423,7 +416,7 @@ def _random_rows(rng: np.random.Generator, case: Case, rowed: Sequence[tuple[int
             r.proportional[i], r.derivative[i] = rng.uniform(0.0, 500.0), rng.uniform(0.1, 50.0)
             r.upper[i] = rng.uniform(5.0, 50.0)
             r.lower[i] = -rng.uniform(5.0, 50.0)
-    r.counts[:] = len(rowed), entry
+    r.count, r.entry_count = len(rowed), entry
 
 
 MIXED = Scene(

@@ -107,9 +107,7 @@ class MujocoCase(Case):
         out = np.zeros((nv, nv))
         for i in range(nv):
             column = np.zeros(nv)
-            velocity_from_solver(
-                self.plant.table.address, self.state.table.cdof, np.eye(nv)[i], column
-            )
+            velocity_from_solver(self.plant.table, self.state.table.cdof, np.eye(nv)[i], column)
             out[:, i] = column
         return out
 
@@ -176,7 +174,7 @@ def load(text: str = MODEL, *, seed: int | None = 0, **contact: float) -> Mujoco
 def reevaluate(case: MujocoCase) -> None:
     """Evaluate the state and fill the smooth part of the problem for a step of 1 ms."""
     state, problem = case.state, case.problem
-    assert call(evaluate, case.plant.table.address, state.table.address) == EVALUATED
+    assert call(evaluate, case.plant.table, state.table) == EVALUATED
     problem.matrix[:] = state.table.mass
     problem.mass_diagonal[:] = state.table.mass_diagonal
     problem.mass_inverse_diagonal[:] = 1.0 / state.table.mass_diagonal

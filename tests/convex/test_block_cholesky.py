@@ -109,7 +109,7 @@ def test_indefinite_matrix_is_refused() -> None:
         case = made("chain of free bodies")
         case.problem.matrix[0] = entry * 1e12
         case.assemble()
-        assert [call(factorize, case.problem.address, 0) for _ in case.islands()] == [0]
+        assert [call(factorize, case.problem, 0) for _ in case.islands()] == [0]
 
 
 def dense_pattern(case: Case) -> np.ndarray:
@@ -141,7 +141,7 @@ def test_symbolic_factorization(name: str) -> None:
         for a, b in itertools.combinations(later, 2):
             pattern[a, b] = pattern[b, a] = True
     np.testing.assert_array_equal(p.pair_entry >= 0, pattern)
-    taken = np.zeros(p.counts[2], int)
+    taken = np.zeros(p.coupling_size, int)
     for tree in range(n):
         entries = range(p.column_start[tree], p.column_start[tree] + p.column_size[tree])
         others = p.entry_tree[list(entries)]
@@ -184,34 +184,34 @@ def test_islands_are_the_components(name: str) -> None:
             assert {t for t in r.tree[row] if t >= 0} <= found[-1]
             rows.append(int(row))
     assert set(found) == expected
-    assert len(found) == len(expected) == p.counts[0]
+    assert len(found) == len(expected) == p.islands
     assert sorted(contacts) == list(range(case.ncontact))
     assert sorted(rows) == list(range(case.nrow))
 
 
 def test_pattern_is_kept_while_it_serves() -> None:
     case = made("grid")
-    assert call(build_graph, *case.addresses) == OK
+    assert call(build_graph, *case.tables) == OK
     # Fewer contacts with the same islands: the blocks of the others stay, as zeros.
     n = case.ncontact
     reduced = n - 2
-    case.contacts.counts[0] = reduced
-    entries = case.problem.counts[3]
-    assert call(build_graph, *case.addresses) == OK
-    assert case.problem.counts[3] == entries
+    case.contacts.count = reduced
+    entries = case.problem.entries
+    assert call(build_graph, *case.tables) == OK
+    assert case.problem.entries == entries
     case.evaluate(np.zeros(case.problem.nv))
     dense = case.dense_hessian()
     case.assemble()
     b = np.ones(case.problem.nv)
     np.testing.assert_allclose(case.factorize_and_solve(b), np.linalg.solve(dense, b), rtol=1e-9)
     # An island falls apart: a new structure.
-    case.contacts.counts[0] = 2
-    assert call(build_graph, *case.addresses) == PATTERN_CHANGED
-    assert case.problem.counts[3] == 1
+    case.contacts.count = 2
+    assert call(build_graph, *case.tables) == PATTERN_CHANGED
+    assert case.problem.entries == 1
     # A coupling without a block: a new structure too.
-    case.contacts.counts[0] = n
-    assert call(build_graph, *case.addresses) == PATTERN_CHANGED
-    assert case.problem.counts[3] == entries
+    case.contacts.count = n
+    assert call(build_graph, *case.tables) == PATTERN_CHANGED
+    assert case.problem.entries == entries
 
 
 def test_too_little_memory_for_couplings_is_reported_and_mended() -> None:
@@ -219,13 +219,13 @@ def test_too_little_memory_for_couplings_is_reported_and_mended() -> None:
     case = random_case(np.random.default_rng(0), scene)
     p = case.problem
     p.coupling = np.zeros(36)
-    assert call(build_graph, *case.addresses) == COUPLING_TOO_SMALL
-    assert p.counts[2] == 15 * 36
+    assert call(build_graph, *case.tables) == COUPLING_TOO_SMALL
+    assert p.coupling_size == 15 * 36
     # Asking again without growing must not pass for success.
-    assert call(build_graph, *case.addresses) == COUPLING_TOO_SMALL
-    grow_factor(p, int(p.counts[2]))
-    assert call(build_graph, *case.addresses) == PATTERN_CHANGED
-    assert call(build_graph, *case.addresses) == OK
+    assert call(build_graph, *case.tables) == COUPLING_TOO_SMALL
+    grow_factor(p, p.coupling_size)
+    assert call(build_graph, *case.tables) == PATTERN_CHANGED
+    assert call(build_graph, *case.tables) == OK
     case.prepare(np.zeros(p.nv), STEP)
     case.evaluate(np.full(p.nv, 0.1))
     dense = case.dense_hessian()

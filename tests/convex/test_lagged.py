@@ -39,14 +39,14 @@ class Contact:
     def __init__(self) -> None:
         self.case: Case = empty_case([6], [True], contacts=1, links=1, chain=1, rows=1, entries=6)
         self.case.contacts.link[0] = -1, 0
-        self.case.contacts.counts[:] = 1, 1
+        self.case.contacts.count = self.case.contacts.link_count = 1
         assert self.case.build() >= 0
 
     def prepare(self, before: np.ndarray, step: float = STEP, shift: float = 0.0, **given: float):
         for name, value in {**DEFAULTS, **given}.items():
             getattr(self.case.contacts, name)[0] = value
         self._set(before)
-        prepare_lagged(*self.case.addresses[:2], step, 1, shift)
+        prepare_lagged(*self.case.tables[:2], step, 1, shift)
         self.reference = LaggedContact(self.case, 0, np.asarray(before, float), step)
         return self
 
@@ -56,7 +56,7 @@ class Contact:
 
     def cost(self, v: np.ndarray) -> float:
         self._set(v)
-        return float(evaluate_lagged(self.case.problem.address, 0, 1))
+        return float(evaluate_lagged(self.case.problem, 0, 1))
 
     def impulse(self, v: np.ndarray) -> np.ndarray:
         self.cost(v)
@@ -82,14 +82,14 @@ class Contact:
         p = self.case.problem
         self._set(v)
         self._set(step, "dv")
-        update_estimates(p.address, 0, 1, 1.0)
+        update_estimates(p, 0, 1, 1.0)
         return np.array([p.dual1[0], p.dual2[0]])
 
     def along(self, v: np.ndarray, dv: np.ndarray, alpha: float) -> tuple[float, float, float]:
         self._set(v)
         self._set(dv, "dv")
-        address = self.case.problem.address
-        return lagged_cost_along(address, 0, 1, alpha), *along_lagged(address, 0, 1, alpha)
+        problem = self.case.problem
+        return lagged_cost_along(problem, 0, 1, alpha), *along_lagged(problem, 0, 1, alpha)
 
 
 @pytest.fixture(scope="module")
@@ -445,5 +445,5 @@ def test_slip_that_friction_can_stop_is_taken_to_stop(contact: Contact) -> None:
     for slip, stops in ((0.99 * limit, True), (1.01 * limit, False)):
         contact.prepare(np.zeros(3))
         contact.impulse(np.array([slip, 0.0, 0.0]))
-        begin_estimates(contact.case.problem.address, 0, 1)
+        begin_estimates(contact.case.problem, 0, 1)
         assert (contact.case.problem.dual1[0] == 0.0) == stops

@@ -9,17 +9,14 @@ from convex_reference import reference_objective
 from mujoco_scenes import MujocoCase, load
 from scipy.optimize import minimize
 
+from asperity.compiled import Table
+from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.convex.problem import (
     CONVERGED,
-    FACTORIZATIONS,
-    ITERATIONS,
-    LINE_SEARCH_EVALUATIONS,
-    LONGEST_ITERATIONS,
     NON_FINITE,
     NOT_CONVERGED,
-    REUSES,
-    SOLVES,
-    WORST_RESIDUAL,
+    read_statistics,
+    write_statistics,
 )
 
 STEP = 1e-2
@@ -45,7 +42,7 @@ def made(
     """A prepared problem and the velocity at the beginning of its step."""
     rng = np.random.default_rng(seed)
     case = random_case(rng, scene, max_iterations=max_iterations)
-    case.problem.tolerance[0] = tolerance
+    case.problem.tolerance = tolerance
     before = rng.standard_normal(case.problem.nv)
     case.prepare(before, STEP)
     return case, before
@@ -106,12 +103,12 @@ def test_agrees_with_a_general_optimizer(seed: int) -> None:
 @pytest.mark.parametrize("scene", [SMALL, MIXED, PILE], ids=["small", "mixed", "pile"])
 def test_cost_falls_in_every_iteration(scene: Scene, line_search_tolerance: float) -> None:
     case, before = made(scene, tolerance=1e-9)
-    case.problem.tolerance[1] = line_search_tolerance
+    case.problem.line_search_tolerance = line_search_tolerance
     value, _, _ = reference_objective(case, before, STEP)
     guess = 3.0 * np.random.default_rng(0).standard_normal(case.problem.nv)
     costs = [value(guess)]
     for limit in range(1, 60):
-        case.problem.limits[0] = limit
+        case.problem.max_iterations = limit
         status = case.solve(guess)
         costs.append(value(case.solution))
         if status == CONVERGED:
@@ -127,17 +124,16 @@ def test_cost_falls_in_every_iteration(scene: Scene, line_search_tolerance: floa
 
 def test_no_iteration_from_the_solution() -> None:
     case, before = made(MIXED, tolerance=1e-8)
-    case.problem.tolerance[0] = TIGHT
+    case.problem.tolerance = TIGHT
     solution = solved(case, before)
-    case.problem.tolerance[0] = 1e-8
-    case.problem.statistics[:] = 0
+    case.problem.tolerance = 1e-8
+    write_statistics(case.problem)
     again = solved(case, solution)
     np.testing.assert_array_equal(again, solution)
-    statistics = case.problem.statistics
-    assert statistics[SOLVES] == 1
-    assert statistics[ITERATIONS] == 0
-    assert statistics[FACTORIZATIONS] == 0
-    assert statistics[LINE_SEARCH_EVALUATIONS] == 0
+    assert case.problem.solves == 1
+    assert case.problem.iterations == 0
+    assert case.problem.factorizations == 0
+    assert case.problem.line_search_evaluations == 0
 
 
 def test_islands_without_contacts_are_solved_directly() -> None:
@@ -146,8 +142,8 @@ def test_islands_without_contacts_are_solved_directly() -> None:
     solution = solved(case, np.zeros(9))
     expected = np.linalg.solve(case.dense_matrix(), case.problem.rhs)
     np.testing.assert_allclose(solution, expected, rtol=1e-12)
-    assert case.problem.counts[0] == 2
-    assert case.problem.statistics[ITERATIONS] == 0
+    assert case.problem.islands == 2
+    assert case.problem.iterations == 0
 
 
 def joined(first: Scene, second: Scene) -> Scene:
@@ -207,41 +203,42 @@ def copy_into(target: Case, source: Case, tree: int, contact: int, row: int) -> 
         "inverse_mass",
     ):
         getattr(r, name)[row : row + m] = getattr(s, name)[:m]
-    entries = int(r.counts[1]) if row else 0
+    entries = r.entry_count if row else 0
     r.tree[row : row + m] = np.where(s.tree[:m] >= 0, s.tree[:m] + tree, -1)
     r.start[row : row + m] = s.start[:m] + entries
-    count = int(s.counts[1])
+    count = s.entry_count
     r.dof[entries : entries + count] = s.dof[:count] + dof
     r.jacobian[entries : entries + count] = s.jacobian[:count]
-    r.counts[:] = row + m, entries + count
+    r.count, r.entry_count = row + m, entries + count
 
 
 def test_scenes_far_apart_are_solved_as_if_alone() -> None:
     first, before_first = made(SMALL, 1, tolerance=1e-8)
     second, before_second = made(SMALL, 2, tolerance=1e-8)
     both = random_case(np.random.default_rng(0), joined(SMALL, SMALL))
-    both.rows = type(both.rows)(
-        both.rows.layout,
+    both.rows = Table(
+        CONSTRAINT_SET,
         **{
-            name: np.concatenate([value, value]) if value.ndim and name != "counts" else value
-            for name, value in both.rows.values.items()
+            name: np.concatenate([value, value]) if isinstance(value, np.ndarray) else value
+            for name in CONSTRAINT_SET.fields
+            for value in [getattr(both.rows, name)]
         },
     )
     copy_into(both, first, 0, 0, 0)
     copy_into(both, second, len(SMALL.sizes), first.ncontact, first.nrow)
     before = np.concatenate([before_first, before_second])
     both.prepare(before, STEP)
-    assert both.problem.counts[0] == first.problem.counts[0] + second.problem.counts[0]
+    assert both.problem.islands == first.problem.islands + second.problem.islands
     together = solved(both, before)
     apart = np.concatenate([solved(first, before_first), solved(second, before_second)])
     np.testing.assert_array_equal(together, apart)
-    totals = first.problem.statistics + second.problem.statistics
-    for index in (ITERATIONS, FACTORIZATIONS, LINE_SEARCH_EVALUATIONS, REUSES):
-        assert both.problem.statistics[index] == totals[index]
-    assert both.problem.statistics[SOLVES] == 1
-    counts = [case.problem.statistics[ITERATIONS] for case in (first, second)]
-    assert first.problem.counts[0] == second.problem.counts[0] == 1
-    assert both.problem.statistics[LONGEST_ITERATIONS] == max(counts)
+    one, other, total = (read_statistics(c.problem) for c in (first, second, both))
+    for name in ("iterations", "factorizations", "line_search_evaluations", "reuses"):
+        assert total[name] == one[name] + other[name]
+    assert both.problem.solves == 1
+    counts = [case.problem.iterations for case in (first, second)]
+    assert first.problem.islands == second.problem.islands == 1
+    assert both.problem.longest_iterations == max(counts)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -269,48 +266,50 @@ def test_bad_island_does_not_spoil_the_others() -> None:
 def test_iteration_limit() -> None:
     case, _ = made(PILE, tolerance=1e-10, max_iterations=2)
     guess = 5.0 * np.ones(case.problem.nv)
-    assert case.problem.residuals[WORST_RESIDUAL] == 0.0
+    assert case.problem.worst_residual == 0.0
     assert case.solve(guess) == NOT_CONVERGED
-    assert case.problem.statistics[ITERATIONS] == 2
+    assert case.problem.iterations == 2
     case.evaluate(case.solution.copy())
     gradient = case.dense_gradient(case.solution)
     scale = 1.0 / np.sqrt(case.problem.mass_diagonal)
     residual = np.linalg.norm(scale * gradient)
     residual /= max(1.0, np.linalg.norm(scale * case.problem.rhs))
-    assert case.problem.residuals[WORST_RESIDUAL] == pytest.approx(residual, rel=1e-9)
+    assert case.problem.worst_residual == pytest.approx(residual, rel=1e-9)
     assert residual > 1e-10
     # The worst is kept.
-    case.problem.limits[0] = 3
+    case.problem.max_iterations = 3
     assert case.solve(case.solution.copy()) in (CONVERGED, NOT_CONVERGED)
-    assert case.problem.residuals[WORST_RESIDUAL] >= residual * (1 - 1e-9)
+    assert case.problem.worst_residual >= residual * (1 - 1e-9)
 
 
 def test_statistics_add_up() -> None:
     case, before = made(PILE)
     for count in range(1, 4):
-        previous = case.problem.statistics.copy()
+        previous = read_statistics(case.problem)
         solved(case, before)
-        change = case.problem.statistics - previous
-        assert case.problem.statistics[SOLVES] == count
-        assert change[ITERATIONS] > 1
+        change = {
+            name: number - previous[name] for name, number in read_statistics(case.problem).items()
+        }
+        assert case.problem.solves == count
+        assert change["iterations"] > 1
         # Every iteration has a direction from new factors or from old ones, and a line search.
-        directions = change[FACTORIZATIONS] + change[REUSES]
-        assert change[ITERATIONS] <= directions <= change[ITERATIONS] + 1
-        assert change[LINE_SEARCH_EVALUATIONS] >= 2 * change[ITERATIONS]
-        assert change[REUSES] == 0
+        directions = change["factorizations"] + change["reuses"]
+        assert change["iterations"] <= directions <= change["iterations"] + 1
+        assert change["line_search_evaluations"] >= 2 * change["iterations"]
+        assert change["reuses"] == 0
 
 
 @pytest.mark.parametrize("scene", [SMALL, MIXED, PILE], ids=["small", "mixed", "pile"])
 def test_reused_hessians_lead_to_the_same_solution(scene: Scene) -> None:
     case, before = made(scene)
     solution = solved(case, before)
-    case.problem.limits[:2] = 1000, 10
-    case.problem.statistics[:] = 0
+    case.problem.max_iterations, case.problem.reused_iterations = 1000, 10
+    write_statistics(case.problem)
     reused = solved(case, before)
     distance = energy_norm(case, reused - solution)
     assert distance <= 1e-8 * energy_norm(case, solution)
-    assert case.problem.statistics[REUSES] > 0
-    assert case.problem.statistics[FACTORIZATIONS] < case.problem.statistics[ITERATIONS]
+    assert case.problem.reuses > 0
+    assert case.problem.factorizations < case.problem.iterations
 
 
 def test_box_pushed_along_the_floor() -> None:
@@ -327,7 +326,7 @@ def test_box_pushed_along_the_floor() -> None:
         dissipation=0.0,
     )
     p = case.problem
-    p.tolerance[0] = TIGHT
+    p.tolerance = TIGHT
     weight, elastic, slip = mass * 9.81, 4 * stiffness * depth, 3e-5
     resisted = 0.5 * elastic * slip / np.hypot(slip, 1e-4)
     push = resisted + mass * slip / step
@@ -354,7 +353,7 @@ def test_impact_takes_few_iterations(speed: float) -> None:
         stiffness=stiffness,
         dissipation=dissipation,
     )
-    case.problem.tolerance[0] = TIGHT
+    case.problem.tolerance = TIGHT
     before = np.array([0.0, 0.0, 0.0, 0.0, 0.0, -speed])
     case.problem.rhs[:] = case.dense_matrix() @ before
     case.prepare(before, step)
@@ -364,4 +363,4 @@ def test_impact_takes_few_iterations(speed: float) -> None:
     roots = np.roots(np.polysub(np.polymul(spring, [-dissipation, 1.0]), [mass, mass * speed]))
     assert v == pytest.approx(min(roots), rel=1e-9)
     assert -speed < v < depth / step
-    assert case.problem.statistics[ITERATIONS] <= 5
+    assert case.problem.iterations <= 5

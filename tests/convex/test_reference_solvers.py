@@ -13,7 +13,6 @@ from test_sap import KINDS, PILE, STEP, duplicate_contacts, sap_case
 
 from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT, NO_LIMIT
 from asperity.convex.potentials.laws import LAGGED_LAW, SAP_LAW, install_law
-from asperity.convex.problem import MAX_ITERATIONS
 from asperity.convex.reference import (
     Errors,
     ReferenceProblem,
@@ -121,7 +120,7 @@ def test_copy_of_a_problem(kind: str) -> None:
 def test_copy_of_a_problem_with_arms() -> None:
     case = load()
     install_law(case.problem, SAP_LAW)
-    case.rows.counts[:] = 0
+    case.rows.count = case.rows.entry_count = 0
     case.build()
     case.prepare(case.start_velocity, 1e-3)
     problem = read_problem(Tables(case.problem, case.contacts, case.rows))
@@ -257,7 +256,7 @@ def test_complementarity_of_newton_is_exact(kind: str) -> None:
 
 def test_errors_by_their_definition() -> None:
     case, tables, problem = reference_case(2, "arms and free bodies")
-    case.problem.limits[MAX_ITERATIONS] = 2
+    case.problem.max_iterations = 2
     early = solve_newton(problem, tables)
     assert early.status == Status.NOT_CONVERGED
     coarse = solve_geodesic(problem, tables, complementarity=1e-2)
@@ -336,7 +335,7 @@ def test_failures_are_named() -> None:
     assert few.status == Status.NOT_CONVERGED
     assert few.iterations == 3
     assert np.all(np.isfinite(few.velocity))
-    case.problem.limits[MAX_ITERATIONS] = 1
+    case.problem.max_iterations = 1
     assert solve_newton(problem, tables).status == Status.NOT_CONVERGED
     rhs = case.problem.rhs.copy()
     for bad in (np.nan, np.inf):

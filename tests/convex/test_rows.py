@@ -34,7 +34,7 @@ class OneRow:
 
     def __init__(self) -> None:
         self.case: Case = empty_case([1], [False], contacts=1, links=1, chain=1, rows=1, entries=1)
-        self.case.rows.counts[:] = 1, 1
+        self.case.rows.count = self.case.rows.entry_count = 1
         self.case.rows.tree[0] = 0, -1
         self.case.rows.start[0] = 0, 1, 1
         assert self.case.build() >= 0
@@ -53,13 +53,13 @@ class OneRow:
             getattr(self.case.rows, name)[0] = value
         self.case.rows.kind[0] = kind
         self.case.problem.row_u[0] = before
-        prepare_rows(self.case.problem.address, self.case.rows.address, step, 1, False)
+        prepare_rows(self.case.problem, self.case.rows, step, 1, False)
         self.reference = Row(self.case, 0, before, step)
         return self
 
     def cost(self, u: float) -> float:
         self.case.problem.row_u[0] = u
-        return float(evaluate_rows(self.case.problem.address, 0, 1))
+        return float(evaluate_rows(self.case.problem, 0, 1))
 
     def impulse(self, u: float) -> float:
         self.cost(u)
@@ -165,8 +165,8 @@ def test_along_a_direction(name: str, u: float, alpha: float) -> None:
     cost, impulse, curvature = row.cost(at), row.impulse(at), row.curvature(at)
     problem = row.case.problem
     problem.row_u[0], problem.row_du[0] = u, -1.7
-    assert row_cost_along(problem.address, 0, 1, alpha) == pytest.approx(cost, rel=1e-14)
-    first, second = along_rows(problem.address, 0, 1, alpha)
+    assert row_cost_along(problem, 0, 1, alpha) == pytest.approx(cost, rel=1e-14)
+    first, second = along_rows(problem, 0, 1, alpha)
     assert first == pytest.approx(1.7 * impulse, rel=1e-14)
     assert second == pytest.approx(1.7**2 * curvature, rel=1e-14)
 
@@ -363,7 +363,7 @@ def prepare_backward(row: OneRow, at_end: float, before: float) -> None:
     """Prepare from an estimate of the end of the step, where the row moves at ``at_end``."""
     problem = row.case.problem
     problem.row_u[0], problem.row_du[0] = at_end, before
-    prepare_rows(problem.address, row.case.rows.address, STEP, 1, True)
+    prepare_rows(problem, row.case.rows, STEP, 1, True)
 
 
 @pytest.mark.parametrize("kind", [EQUALITY, LIMIT])

@@ -15,15 +15,7 @@ from asperity.convex.potentials.sap import along_sap, evaluate_sap, prepare_sap,
 from asperity.convex.problem import (
     ARMIJO,
     CONVERGED,
-    CRITERION,
-    LARGEST_SEARCH_STEP,
-    LINE_SEARCH,
-    LINE_SEARCH_TOLERANCE,
-    MAX_ITERATIONS,
     MOMENTUM,
-    NEAR_RIGID,
-    RELAXATION_TIME,
-    TOLERANCE,
 )
 
 STEP = 0.01
@@ -40,7 +32,7 @@ class OneContact:
     def __init__(self) -> None:
         self.case: Case = empty_case([6], [True], contacts=1, links=1, chain=1, rows=1, entries=6)
         self.case.contacts.link[0] = -1, 0
-        self.case.contacts.counts[:] = 1, 1
+        self.case.contacts.count = self.case.contacts.link_count = 1
         assert self.case.build() >= 0
         install_law(self.case.problem, SAP_LAW)
 
@@ -53,7 +45,7 @@ class OneContact:
     def cost(self, v: np.ndarray) -> float:
         p = self.case.problem
         p.v1[0], p.v2[0], p.vn[0] = v
-        return float(evaluate_sap(p.address, 0, 1))
+        return float(evaluate_sap(p, 0, 1))
 
     def impulse(self, v: np.ndarray) -> np.ndarray:
         self.cost(v)
@@ -68,8 +60,8 @@ class OneContact:
         p = self.case.problem
         p.v1[0], p.v2[0], p.vn[0] = v
         p.dv1[0], p.dv2[0], p.dvn[0] = dv
-        first, second = along_sap(p.address, 0, 1, alpha)
-        return sap_cost_along(p.address, 0, 1, alpha), first, second
+        first, second = along_sap(p, 0, 1, alpha)
+        return sap_cost_along(p, 0, 1, alpha), first, second
 
 
 ONE = OneContact()
@@ -237,13 +229,13 @@ def sap_case(
     case = random_case(rng, scene)
     p = case.problem
     install_law(p, SAP_LAW)
-    p.limits[CRITERION] = MOMENTUM
-    p.limits[MAX_ITERATIONS] = 500
-    p.tolerance[TOLERANCE] = tolerance
-    p.tolerance[LINE_SEARCH_TOLERANCE] = 1e-8
-    p.tolerance[LARGEST_SEARCH_STEP] = 1.5
-    p.regularization[NEAR_RIGID] = beta
-    p.regularization[RELAXATION_TIME] = -1.0 if relaxation is None else relaxation
+    p.criterion = MOMENTUM
+    p.max_iterations = 500
+    p.tolerance = tolerance
+    p.line_search_tolerance = 1e-8
+    p.largest_search_step = 1.5
+    p.near_rigid = beta
+    p.relaxation_time = -1.0 if relaxation is None else relaxation
     before = rng.standard_normal(p.nv)
     case.prepare(before, STEP)
     return case, before
@@ -278,7 +270,7 @@ def test_inverse_masses_of_a_real_scene() -> None:
     case = load()
     install_law(case.problem, SAP_LAW)
     case.build()
-    prepare_sap(*case.addresses[:2], 1e-3, case.ncontact)
+    prepare_sap(*case.tables[:2], 1e-3, case.ncontact)
     same_tree = 0
     for i, c in enumerate(case.problem.contact[: case.ncontact]):
         a, b = case.contacts.link[c]
@@ -422,8 +414,8 @@ def test_converges_from_anywhere_and_always_downhill(kind: str, search: str) -> 
     case, before = sap_case(1, KINDS[kind], tolerance=1e-10)
     p = case.problem
     if search == "armijo":
-        p.limits[LINE_SEARCH] = ARMIJO
-        p.tolerance[LARGEST_SEARCH_STEP] = 1.25
+        p.line_search_method = ARMIJO
+        p.largest_search_step = 1.25
     assert case.solve(before) == CONVERGED
     solution = case.solution.copy()
     best = case.evaluate(solution)
@@ -435,7 +427,7 @@ def test_converges_from_anywhere_and_always_downhill(kind: str, search: str) -> 
     guess = 3.0 * rng.standard_normal(p.nv)
     costs = [case.evaluate(guess)]
     for limit in range(1, 200):
-        p.limits[MAX_ITERATIONS] = limit
+        p.max_iterations = limit
         status = case.solve(guess)
         costs.append(case.evaluate(case.solution.copy()))
         if status == CONVERGED:
@@ -455,7 +447,7 @@ def test_momentum_criterion() -> None:
     gradient = case.dense_gradient(case.solution)
     momentum = case.dense_matrix() @ case.solution
     impulse = momentum - p.rhs - gradient
-    for k in range(p.counts[0]):
+    for k in range(p.islands):
         dofs = np.concatenate(
             [
                 np.arange(p.nv)[case.dofs(t)]
@@ -467,6 +459,6 @@ def test_momentum_criterion() -> None:
         )
         assert np.linalg.norm((scale * gradient)[dofs]) <= 1e-4 * largest
     # One iteration less does not meet it.
-    iterations = int(p.statistics[1])
-    p.limits[MAX_ITERATIONS] = iterations - 1
-    assert p.counts[0] > 1 or case.solve(before) != CONVERGED
+    iterations = p.iterations
+    p.max_iterations = iterations - 1
+    assert p.islands > 1 or case.solve(before) != CONVERGED

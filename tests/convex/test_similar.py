@@ -36,7 +36,7 @@ class Contact:
     def __init__(self) -> None:
         self.case: Case = empty_case([6], [True], contacts=1, links=1, chain=1, rows=1, entries=6)
         self.case.contacts.link[0] = -1, 0
-        self.case.contacts.counts[:] = 1, 1
+        self.case.contacts.count = self.case.contacts.link_count = 1
         assert self.case.build() >= 0
         install_law(self.case.problem, SIMILAR_LAW)
 
@@ -44,7 +44,7 @@ class Contact:
         for name, value in {**DEFAULTS, **given}.items():
             getattr(self.case.contacts, name)[0] = value
         self._set(before)
-        prepare_similar(*self.case.addresses[:2], step, 1)
+        prepare_similar(*self.case.tables[:2], step, 1)
         return self
 
     def _set(self, v: np.ndarray, prefix: str = "v") -> None:
@@ -53,7 +53,7 @@ class Contact:
 
     def cost(self, v: np.ndarray) -> float:
         self._set(v)
-        return float(evaluate_similar(self.case.problem.address, 0, 1))
+        return float(evaluate_similar(self.case.problem, 0, 1))
 
     def impulse(self, v: np.ndarray) -> np.ndarray:
         self.cost(v)
@@ -67,8 +67,8 @@ class Contact:
     def along(self, v: np.ndarray, dv: np.ndarray, alpha: float) -> tuple[float, float, float]:
         self._set(v)
         self._set(dv, "dv")
-        address = self.case.problem.address
-        return similar_cost_along(address, 0, 1, alpha), *along_similar(address, 0, 1, alpha)
+        problem = self.case.problem
+        return similar_cost_along(problem, 0, 1, alpha), *along_similar(problem, 0, 1, alpha)
 
 
 SHARED = Contact()
@@ -180,8 +180,8 @@ def test_is_the_lagged_law_without_slip_and_change() -> None:
         similar = contact.impulse(v)
         case = contact.case
         install_law(case.problem, LAGGED_LAW)
-        prepare_lagged(*case.addresses[:2], STEP, 1, 0.0)
-        evaluate_lagged(case.problem.address, 0, 1)
+        prepare_lagged(*case.tables[:2], STEP, 1, 0.0)
+        evaluate_lagged(case.problem, 0, 1)
         assert similar[2] == pytest.approx(case.problem.gn[0], rel=1e-14)
         install_law(case.problem, SIMILAR_LAW)
 
@@ -197,7 +197,7 @@ def test_solutions_are_optimal(seed: int) -> None:
     rng = np.random.default_rng(seed)
     case = random_case(rng, scene)
     install_law(case.problem, SIMILAR_LAW)
-    case.problem.tolerance[0] = 1e-11
+    case.problem.tolerance = 1e-11
     before = rng.standard_normal(case.problem.nv)
     case.prepare(before, STEP)
     solutions = []

@@ -10,7 +10,7 @@ from convex_problems import MIXED, Case, Scene, call, random_case
 
 from asperity.compiled import Table
 from asperity.convex.potentials.laws import ContactLaw, install_law
-from asperity.convex.problem import CONVERGED, FACTORIZATIONS, ITERATIONS, NOT_CONVERGED
+from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 from asperity.integrators.tamsi.assembly import assemble_jacobian
 from asperity.integrators.tamsi.block_lu import factorize_jacobian, solve_jacobian
 from asperity.integrators.tamsi.law import ONE_WAY, TWO_WAY
@@ -91,7 +91,7 @@ def block_jacobian(case: Case, table: Table) -> np.ndarray:
     """The assembled Jacobian, read from its blocks."""
     p = case.problem
     for _ in case.islands():
-        call(assemble_jacobian, *case.addresses)
+        call(assemble_jacobian, *case.tables)
     out = np.zeros((p.nv, p.nv))
     for tree in range(p.ntree):
         rows = case.dofs(tree)
@@ -135,8 +135,8 @@ def test_factors_solve(name: str) -> None:
     b = rng.standard_normal(case.problem.nv)
     case.problem.direction[: case.problem.nv] = b
     for _ in case.islands():
-        assert call(factorize_jacobian, case.problem.address, 0) == 1
-        assert call(solve_jacobian, case.problem.address, 0) == 1
+        assert call(factorize_jacobian, case.problem, 0) == 1
+        assert call(solve_jacobian, case.problem, 0) == 1
     x = case.problem.direction[: case.problem.nv]
     exact = np.linalg.solve(dense, b)
     np.testing.assert_allclose(x, exact, rtol=1e-8, atol=1e-10 * np.abs(exact).max())
@@ -148,13 +148,13 @@ def test_rows_are_exchanged_within_a_block() -> None:
     case.problem.factor[:36] = matrix.ravel()
     case.problem.direction[:6] = np.arange(6.0)
     for _ in case.islands():
-        assert call(factorize_jacobian, case.problem.address, 0) == 1
-        call(solve_jacobian, case.problem.address, 0)
+        assert call(factorize_jacobian, case.problem, 0) == 1
+        call(solve_jacobian, case.problem, 0)
     np.testing.assert_allclose(
         case.problem.direction[:6], np.linalg.solve(matrix, np.arange(6.0)), rtol=1e-12
     )
     case.problem.factor[:36] = np.outer(np.arange(6.0), np.arange(6.0)).ravel()
-    assert call(factorize_jacobian, case.problem.address, 0) == 0
+    assert call(factorize_jacobian, case.problem, 0) == 0
     assert len(table.pivot) == 6
 
 
@@ -193,7 +193,7 @@ def test_solution_balances_momentum(name: str, law: ContactLaw, parabolic: bool)
         rng = np.random.default_rng(seed)
         case, _, velocity = tamsi_case(rng, SCENES[name], law, parabolic=parabolic)
         case.problem.velocity[: case.problem.nv] = velocity
-        if call(solve_tamsi, *case.addresses, 0) == NOT_CONVERGED:
+        if call(solve_tamsi, *case.tables, 0) == NOT_CONVERGED:
             failures += 1
             continue
         p = case.problem
@@ -201,7 +201,7 @@ def test_solution_balances_momentum(name: str, law: ContactLaw, parabolic: bool)
         scale = max(1.0, np.linalg.norm(p.rhs * np.sqrt(p.mass_inverse_diagonal)))
         # The last update was below a hundredth of the stiction tolerance: 10⁻⁵ m/s here.
         assert np.linalg.norm(error) < 1e-5 * scale
-        assert p.statistics[FACTORIZATIONS] == p.statistics[ITERATIONS]
+        assert p.factorizations == p.iterations
     assert failures <= 1
 
 
@@ -209,7 +209,7 @@ def test_friction_is_limited_and_opposes_slip() -> None:
     rng = np.random.default_rng(3)
     case, _, velocity = tamsi_case(rng, SCENES["a hand and what it holds"])
     case.problem.velocity[: case.problem.nv] = velocity
-    assert call(solve_tamsi, *case.addresses, 0) == CONVERGED
+    assert call(solve_tamsi, *case.tables, 0) == CONVERGED
     p, n = case.problem, case.ncontact
     friction = np.hypot(p.g1[:n], p.g2[:n])
     slip = np.hypot(p.v1[:n], p.v2[:n])
@@ -226,5 +226,5 @@ def test_a_solve_that_does_not_converge_says_so() -> None:
     velocity = 10.0 * velocity
     case.problem.rhs[:] = case.dense_matrix() @ velocity
     case.problem.velocity[: case.problem.nv] = velocity
-    assert call(solve_tamsi, *case.addresses, 0) == NOT_CONVERGED
-    assert case.problem.residuals[0] > 1e-8
+    assert call(solve_tamsi, *case.tables, 0) == NOT_CONVERGED
+    assert case.problem.worst_residual > 1e-8

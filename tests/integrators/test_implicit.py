@@ -10,7 +10,6 @@ import pytest
 
 import asperity as asp
 from asperity.errors import ModelError, Status
-from asperity.integrators.classical.layout import LIMITED
 
 Array = np.ndarray
 Implicit = asp.ImplicitEuler | asp.Sdirk2 | asp.Rosenbrock2
@@ -208,7 +207,7 @@ def test_transition_awareness_spares_divided_steps(newton: str) -> None:
         assert aware.stats.substeps < 0.5 * plain.stats.substeps
     assert aware.stats.evaluations < plain.stats.evaluations
     assert aware.world.classical is not None
-    assert aware.world.classical.ints[LIMITED] >= 2
+    assert aware.world.classical.limited >= 2
     assert aware.data.qpos[0] == pytest.approx(plain.data.qpos[0], abs=2e-3)
 
 

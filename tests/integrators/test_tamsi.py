@@ -8,7 +8,6 @@ import pytest
 
 import asperity as asp
 from asperity.errors import ModelError, Status
-from asperity.integrators.tamsi.layout import LIMITED
 
 Array = np.ndarray
 
@@ -141,7 +140,7 @@ def test_clutter_at_ten_milliseconds_survives() -> None:
     assert report.success, report.message
     assert sim.world.tamsi is not None
     # Stiction is entered hundreds of times.
-    assert sim.world.tamsi.statistics[LIMITED] > 50
+    assert sim.world.tamsi.limited > 50
     assert report.stats.longest_iterations < 10 * report.stats.solves
     assert report.stats.solves < 1.1 * report.stats.steps
     heights = sim.data.qpos.reshape(-1, 7)[:, 2]

@@ -12,7 +12,6 @@ from asperity.midas.contact_terms import measure_candidates
 from asperity.midas.engine import Engine, EngineOptions
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.kinematics import move_vertices, place_links
-from asperity.midas.layouts import CANDIDATES, FRICTION_PAIRS
 from asperity.midas.newton import find_direction, incremental_potential
 from asperity.plant.materials import ContactParameters, resolve_materials
 
@@ -49,19 +48,19 @@ def engine_of(xml: str, **options) -> Engine:
 
 def move_to(engine: Engine, z: np.ndarray) -> None:
     """Put the iterate at given variables, with its candidates measured."""
-    table, address = engine.table, engine.table.address
+    table = engine.table
     table.z_now[:] = z
-    place_links(address, table.z_now, table.q_now)
-    move_vertices(address, table.q_now, table.vertex_now)
-    joint_coordinates(address, table.q_now, table.z_now, table.joint, table.joint_now)
-    measure_candidates(address, table.vertex_now)
+    place_links(table, table.z_now, table.q_now)
+    move_vertices(table, table.q_now, table.vertex_now)
+    joint_coordinates(table, table.q_now, table.z_now, table.joint, table.joint_now)
+    measure_candidates(table, table.vertex_now)
 
 
 def potential(engine: Engine, z: np.ndarray) -> float:
     """Incremental potential at given variables [J s²]."""
     move_to(engine, z)
     table = engine.table
-    return incremental_potential(table.address, table.q_now, table.vertex_now, table.joint_now)
+    return incremental_potential(table, table.q_now, table.vertex_now, table.joint_now)
 
 
 def hessian(engine: Engine) -> np.ndarray:

@@ -51,7 +51,7 @@ def disturbed(size: float):
     mujoco.mj_normalizeQuat(engine.model, data.qpos)
     engine.set_state(data.qpos, rng.normal(size=engine.model.nv))
     engine.read_inputs()
-    assert prepare_step(engine.table.address, 0.01) == 0
+    assert prepare_step(engine.table, 0.01) == 0
     table = engine.table
     assert table.turn_bound.max() - np.sin(0.3461) ** 2 < table.turn_width[table.turn_kind == 2]
     return engine, table.z + size * rng.normal(size=table.z.shape), rng

@@ -55,7 +55,7 @@ def disturbed(xml: str, seed: int, size: float):
     table.tie_force_start[:] = rng.normal(size=table.tie_force.shape)
     table.coupling_force_start[:] = rng.normal(size=table.coupling_force.shape)
     engine.table.v[:-1] = 0.1 * rng.normal(size=engine.table.v[:-1].shape)
-    assert prepare_step(table.address, 0.01) == 0
+    assert prepare_step(table, 0.01) == 0
     return engine, table.z + size * rng.normal(size=table.z.shape), rng
 
 
@@ -72,8 +72,8 @@ def test_gradient_is_the_slope_of_the_potential(xml, size):
     engine, z, rng = disturbed(xml, 1, size)
     slope = gradient(engine, z)
     if xml is BOXES:
-        assert engine.table.ints[engines.FRICTION_PAIRS] > 0
-        square = engine.table.candidate_square[: engine.table.ints[engines.CANDIDATES]]
+        assert engine.table.friction_pairs > 0
+        square = engine.table.candidate_square[: engine.table.candidates]
         assert {0, 1, 2} <= set(engine.table.candidate_kind[: len(square)][square < 1e-6])
     for _ in range(30):
         direction = rng.normal(size=z.shape)
@@ -95,7 +95,7 @@ def test_hessian_of_linear_contact_friction_and_rigid_links_is_exact():
     z[:3] += (3e-6, -2e-6, 1e-5)
     gradient(engine, z)
     matrix = hessian(engine)
-    assert engine.table.ints[engines.FRICTION_PAIRS] > 0
+    assert engine.table.friction_pairs > 0
     for _ in range(10):
         direction = rng.normal(size=z.shape)
         step = 1e-8
@@ -128,7 +128,7 @@ def test_constrained_hessian_is_exact_for_hinges_at_a_rigid_pose():
       <body pos=".06 0 0"><joint axis="1 0 0"/><joint axis="0 1 0" pos=".01 0 0"/>
       <geom type="cylinder" size=".01 .02" pos=".03 0 0" mass=".1"/></body></body></body></worldbody></mujoco>"""
     engine = engine_of(chain)
-    assert prepare_step(engine.table.address, 0.01) == 0
+    assert prepare_step(engine.table, 0.01) == 0
     rng = np.random.default_rng(0)
     z = engine.table.z.copy()
     gradient(engine, z)

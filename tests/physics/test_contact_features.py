@@ -10,7 +10,6 @@ import pytest
 from physics_models import GRAVITY, compile_mjcf, on_plane
 
 import asperity as asp
-from asperity.integrators.layout import LAST_STEP
 
 ICF = asp.Icf(time_step=2e-3)
 CENIC = asp.Cenic(accuracy=1e-4)
@@ -137,7 +136,7 @@ def test_a_belt_carries_a_box_to_its_speed(setting: asp.Cenic | asp.Icf) -> None
     # Carried along by sliding friction at first …
     assert sim.data.qvel[0] - before == pytest.approx(0.4 * GRAVITY * 0.1, rel=2e-2)
     # (the slip belongs to the forces, which act over the next step)
-    step = sim.world.table.reals[LAST_STEP]
+    step = sim.world.table.last_step
     slip = speed - sim.data.qvel[0] - 0.4 * GRAVITY * step
     assert sim.contacts.slip_speed == pytest.approx(slip, rel=1e-2)
     # … and then resting on the belt.

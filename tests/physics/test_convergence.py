@@ -7,7 +7,6 @@ import pytest
 from physics_models import Array, compile_mjcf, states
 
 import asperity as asp
-from asperity.integrators.layout import HAS_GUESS
 
 FLOOR = "<geom type='plane' size='0 0 1'/>"
 SOFT = asp.ContactParameters(stiffness=2e4, dissipation=2.0)
@@ -101,7 +100,7 @@ def test_a_step_s_result_does_not_depend_on_the_guess(scene: str) -> None:
             sim.advance_to(0.0)
             if trial:
                 sim.world.table.guess[:] = random.normal(size=model.nv) * 10.0 ** (trial - 1)
-                sim.world.table.ints[HAS_GUESS] = 1
+                sim.world.table.guess_kind = 1
             assert sim.step().success
             results.append(sim.data.qvel.copy())
         compared += len(results[0])

@@ -6,7 +6,6 @@ from asperity.compiled.decorators import (
     Loop,
     compiled,
     compiled_loop,
-    compiled_method,
     entry_point,
 )
 from asperity.compiled.tables import Layout, Table
@@ -19,6 +18,5 @@ __all__ = [
     "Table",
     "compiled",
     "compiled_loop",
-    "compiled_method",
     "entry_point",
 ]

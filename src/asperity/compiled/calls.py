@@ -12,6 +12,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from asperity.compiled.tables import TableType
+
 __all__ = [
     "call_method",
     "call_p",
@@ -57,13 +59,19 @@ def _call(
         result = builder.call(pointer, values)
         return context.get_dummy_value() if returns is None else result
 
-    sig = numba_result(types.int64, *signature_arguments)
-    count = len(arguments)
+    def typed(*given: Any) -> Any:
+        # A table is passed as its address.
+        passed = [
+            one if isinstance(one, TableType) else wanted
+            for one, wanted in zip(given, signature_arguments, strict=True)
+        ]
+        return numba_result(types.int64, *passed), codegen
+
     # An intrinsic's typing function must list its parameters by name.
-    parameters = ", ".join(f"a{i}" for i in range(count))
-    namespace: dict[str, Any] = {"sig": sig, "codegen": codegen}
+    parameters = ", ".join(f"a{i}" for i in range(len(arguments)))
+    namespace: dict[str, Any] = {"typed": typed}
     exec(
-        f"def {name}(typingctx, address, {parameters}):\n    return sig, codegen",
+        f"def {name}(typingctx, address, {parameters}):\n    return typed({parameters})",
         namespace,
     )
     return intrinsic(namespace[name])

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numba
-from numba import types
 from numba.core import config
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
@@ -22,21 +21,16 @@ from numba.core.sigutils import normalize_signature
 from asperity.compiled.sources import source_stamp
 
 __all__ = [
-    "METHOD_SIGNATURE",
     "EntryPoint",
     "Kernel",
     "Loop",
     "compiled",
     "compiled_loop",
-    "compiled_method",
     "entry_point",
 ]
 
 # NaN and inf must stay visible, so the flags that assume their absence (nnan, ninf) are left out.
 _FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
-
-METHOD_SIGNATURE = types.int64(types.int64, types.int64, types.int64, types.float64)
-"""``status = method(world, source, target, h)``: addresses of three tables, and a step size [s]."""
 
 
 class Kernel(Protocol):
@@ -195,11 +189,6 @@ class EntryPoint:
 def entry_point(signature: Any) -> Callable[[Callable[..., Any]], EntryPoint]:
     """Decorate a function that compiled code calls through its address."""
     return lambda function: EntryPoint(function, signature)
-
-
-def compiled_method(function: Callable[..., Any]) -> EntryPoint:
-    """Decorate a method (see `METHOD_SIGNATURE`)."""
-    return EntryPoint(function, METHOD_SIGNATURE)
 
 
 def compiled_loop(signature: Any) -> Callable[[Callable[..., Any]], Loop]:

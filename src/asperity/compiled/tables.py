@@ -1,14 +1,23 @@
-"""Tables: named arrays and numbers whose addresses compiled code reads at run time.
+"""Tables: named arrays and numbers that compiled code reads and writes by name.
 
 A table is one int64 array of slots. A number takes one slot; an array takes one slot for its
-address and one for each dimension. Compiled functions receive the table's address, a plain int64,
-whatever the model: nothing is compiled again for another model, arrays can be reallocated between
-calls, and a call passes one register instead of hundreds. ``layout.get(address, "name")`` inside
-compiled code becomes a few loads.
+address and one for each dimension; another table takes one slot for its address. In compiled code a
+table is a single register, the address of its slots, and its fields are attributes:
+``problem.velocity[i]``, ``world.steps += 1``, ``world.problem.tree_start``. Nothing is compiled
+again for another model, arrays can be reallocated between calls, and a call passes one register
+instead of hundreds.
+
+Python passes `Table` objects to loops and reads the same attributes. Where an address travels as a
+number (through C, or in an array), `Layout.at` makes a table of it in compiled code, and
+``table.address`` a number.
+
+Within one call of compiled code the addresses and shapes of arrays, and of tables in tables, must
+not change: they are loaded as invariants, so that the optimiser reads them once, outside of loops.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Any
 
@@ -16,11 +25,24 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.errors import RequireLiteralValue, TypingError
-from numba.extending import intrinsic
+from numba.core.datamodel import models
+from numba.core.errors import TypingError
+from numba.core.imputils import lower_constant
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    intrinsic,
+    lower_getattr,
+    lower_getattr_generic,
+    lower_setattr_generic,
+    register_model,
+    typeof_impl,
+    unbox,
+)
 from numba.np.arrayobj import make_array, populate_array
 
-__all__ = ["Layout", "Table"]
+__all__ = ["Layout", "Table", "TableType"]
 
 _DTYPES: dict[str, tuple[Any, np.dtype[Any]]] = {
     "f8": (types.float64, np.dtype(np.float64)),
@@ -28,6 +50,37 @@ _DTYPES: dict[str, tuple[Any, np.dtype[Any]]] = {
     "i4": (types.int32, np.dtype(np.int32)),
     "u1": (types.uint8, np.dtype(np.uint8)),
 }
+_KIND = re.compile(r"(f8|i8|i4|u1)(\[:(?:,:)*\])?")
+_I64 = ir.IntType(64)
+
+
+class Field:
+    """Where a field is in its table, and what compiled code sees of it."""
+
+    def __init__(self, owner: str, name: str, kind: str | Layout, slot: int) -> None:
+        self.name = name
+        self.slot = slot
+        self.layout = kind if isinstance(kind, Layout) else None
+        self.code = ""
+        self.ndim = 0
+        self.numba_type: Any
+        if isinstance(kind, Layout):
+            self.numba_type = kind.type
+            return
+        match = _KIND.fullmatch(kind)
+        if match is None:
+            raise TypeError(f"{owner}.{name}: unknown kind {kind!r}")
+        self.code = match[1]
+        self.ndim = 0 if match[2] is None else match[2].count(":")
+        scalar = _DTYPES[self.code][0]
+        if self.ndim == 0 and self.code not in ("f8", "i8"):
+            raise TypeError(f"{owner}.{name}: a number is f8 or i8, not {kind!r}")
+        self.numba_type = types.Array(scalar, self.ndim, "C") if self.ndim else scalar
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of a number, or of an array's elements."""
+        return _DTYPES[self.code][1]
 
 
 class Layout:
@@ -37,123 +90,263 @@ class Layout:
     ----------
     name : str
         For messages.
-    **fields : str
+    **fields : str or Layout
         ``"f8"`` or ``"i8"`` for a number; ``"f8[:]"``, ``"i4[:]"``, ``"f8[:,:]"``, ... for a
-        C-contiguous array.
+        C-contiguous array; a layout for another table.
+
+    Attributes
+    ----------
+    type : TableType
+        The table's type in compiled code, for signatures of entry points and loops.
+    at : callable
+        ``at(address)``, in compiled code: the table at an address.
     """
 
-    def __init__(self, name: str, **fields: str) -> None:
+    def __init__(self, name: str, **fields: str | Layout) -> None:
         self.name = name
-        self.slots: dict[str, int] = {}
-        self.kinds: dict[str, tuple[str, int]] = {}
-        size = 0
+        self.fields: dict[str, Field] = {}
+        self.size = 0
         for field, kind in fields.items():
-            match = re.fullmatch(r"(f8|i8|i4|u1)(\[:(?:,:)*\])?", kind)
-            if match is None:
-                raise TypeError(f"{name}.{field}: unknown kind {kind!r}")
-            ndim = 0 if match[2] is None else match[2].count(":")
-            self.kinds[field] = (match[1], ndim)
-            self.slots[field] = size
-            size += 1 + ndim
-        self.size = size
-        self.get = _make_getter(self)
+            self.fields[field] = Field(name, field, kind, self.size)
+            self.size += 1 + self.fields[field].ndim
+        text = ",".join(
+            f"{field}:{kind.type.key if isinstance(kind, Layout) else kind}"
+            for field, kind in fields.items()
+        )
+        self.type = TableType(name, hashlib.sha256(text.encode()).hexdigest()[:8])
+        _LAYOUTS[self.type.key] = self
+        self.at = _make_at(self.type)
 
 
-def _make_getter(layout: Layout) -> Any:
-    @intrinsic(prefer_literal=True)
-    def get(typingctx: Any, table: Any, name: Any) -> Any:
-        if not isinstance(name, types.StringLiteral):
-            raise RequireLiteralValue("a field's name must be a literal string")
-        field = name.literal_value
-        if field not in layout.kinds:
-            raise TypingError(f"table {layout.name!r} has no field {field!r}")
-        code, ndim = layout.kinds[field]
-        slot = layout.slots[field]
-        dtype = _DTYPES[code][0]
-        result = dtype if ndim == 0 else types.Array(dtype, ndim, "C")
+_LAYOUTS: dict[tuple[str, str], Layout] = {}
+"""Layouts by the keys of their types: types must be picklable, for the cache on disk."""
 
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            i64 = ir.IntType(64)
-            base = builder.inttoptr(args[0], i64.as_pointer())
 
-            def word(index: int) -> Any:
-                return builder.load(builder.gep(base, [ir.Constant(i64, index)]))
+class TableType(types.Type):
+    """The Numba type of a table: an address, whose attributes are the fields of a layout.
 
-            if ndim == 0:
-                value = word(slot)
-                return builder.bitcast(value, ir.DoubleType()) if code == "f8" else value
-            array = make_array(result)(context, builder)
-            item = _DTYPES[code][1].itemsize
-            shape = [word(slot + 1 + axis) for axis in range(ndim)]
-            strides: list[Any] = [None] * ndim
-            stride: Any = ir.Constant(i64, item)
-            for axis in reversed(range(ndim)):
-                strides[axis] = stride
-                stride = builder.mul(stride, shape[axis])
-            data_type = context.get_data_type(dtype).as_pointer()
-            populate_array(
-                array,
-                data=builder.inttoptr(word(slot), data_type),
-                shape=cgutils.pack_array(builder, shape, ty=i64),
-                strides=cgutils.pack_array(builder, strides, ty=i64),
-                itemsize=ir.Constant(i64, item),
-                meminfo=None,
-            )
-            return array._getvalue()
+    Parameters
+    ----------
+    name : str
+        Of the layout.
+    digest : str
+        Of its fields, so that types of different fields differ.
+    """
 
-        return result(types.int64, name), codegen
+    def __init__(self, name: str, digest: str) -> None:
+        self.table_name = name
+        self.digest = digest
+        super().__init__(name=f"Table[{name} {digest}]")
 
-    return get
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes two types the same."""
+        return self.table_name, self.digest
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        """The fields of the table's layout."""
+        return _LAYOUTS[self.key].fields
+
+
+@register_model(TableType)
+class _TableModel(models.PrimitiveModel):
+    """An address in a register."""
+
+    def __init__(self, manager: Any, table_type: TableType) -> None:
+        super().__init__(manager, table_type, _I64)
+
+
+@infer_getattr
+class _TableAttributes(AttributeTemplate):
+    key = TableType
+
+    def generic_resolve(self, table: TableType, attribute: str) -> Any:
+        """Type of a field; an unknown one is an error that names the table."""
+        if attribute == "address":
+            return types.int64
+        if attribute not in table.fields:
+            raise TypingError(f"table {table.table_name!r} has no field {attribute!r}")
+        return table.fields[attribute].numba_type
+
+
+@lower_getattr_generic(TableType)
+def _lower_getattr(context: Any, builder: Any, table: TableType, value: Any, attribute: str) -> Any:
+    if attribute == "address":
+        return value
+    field = table.fields[attribute]
+    base = builder.inttoptr(value, _I64.as_pointer())
+
+    def word(index: int, *, invariant: bool) -> Any:
+        loaded = builder.load(builder.gep(base, [ir.Constant(_I64, index)], inbounds=True))
+        if invariant:
+            loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return loaded
+
+    if field.layout is not None:
+        return word(field.slot, invariant=True)
+    if field.ndim == 0:
+        number = word(field.slot, invariant=False)
+        return builder.bitcast(number, ir.DoubleType()) if field.code == "f8" else number
+    array = make_array(field.numba_type)(context, builder)
+    shape = [word(field.slot + 1 + axis, invariant=True) for axis in range(field.ndim)]
+    strides: list[Any] = [None] * field.ndim
+    stride: Any = ir.Constant(_I64, field.dtype.itemsize)
+    for axis in reversed(range(field.ndim)):
+        strides[axis] = stride
+        stride = builder.mul(stride, shape[axis])
+    data_type = context.get_data_type(field.numba_type.dtype).as_pointer()
+    populate_array(
+        array,
+        data=builder.inttoptr(word(field.slot, invariant=True), data_type),
+        shape=cgutils.pack_array(builder, shape, ty=_I64),
+        strides=cgutils.pack_array(builder, strides, ty=_I64),
+        itemsize=ir.Constant(_I64, field.dtype.itemsize),
+        meminfo=None,
+    )
+    return array._getvalue()
+
+
+@lower_setattr_generic(TableType)
+def _lower_setattr(context: Any, builder: Any, sig: Any, args: Any, attribute: str) -> None:
+    table, given = sig.args
+    field = table.fields.get(attribute)
+    if field is None or field.ndim > 0 or field.layout is not None:
+        raise TypingError(
+            f"compiled code cannot replace {attribute!r} of table {table.table_name!r}; "
+            "only numbers can be assigned"
+        )
+    number = context.cast(builder, args[1], given, field.numba_type)
+    if field.code == "f8":
+        number = builder.bitcast(number, _I64)
+    base = builder.inttoptr(args[0], _I64.as_pointer())
+    builder.store(number, builder.gep(base, [ir.Constant(_I64, field.slot)], inbounds=True))
+
+
+class _LayoutType(types.Dummy):
+    """The type of a layout that compiled code names, to call its `at`."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.at = layout.at
+        super().__init__(name=f"Layout[{layout.type.name}]")
+
+
+@typeof_impl.register(Layout)
+def _typeof_layout(layout: Layout, context: Any) -> _LayoutType:
+    return _LayoutType(layout)
+
+
+@register_model(_LayoutType)
+class _LayoutModel(models.OpaqueModel):
+    """Nothing at run time."""
+
+
+@infer_getattr
+class _LayoutAttributes(AttributeTemplate):
+    key = _LayoutType
+
+    def resolve_at(self, layout: _LayoutType) -> Any:
+        return self.context.resolve_value_type(layout.at)
+
+
+@lower_getattr(_LayoutType, "at")
+def _lower_at(context: Any, builder: Any, layout: _LayoutType, value: Any) -> Any:
+    return context.get_dummy_value()
+
+
+@lower_constant(_LayoutType)
+def _lower_layout(context: Any, builder: Any, layout: _LayoutType, value: Any) -> Any:
+    return context.get_dummy_value()
+
+
+def _make_at(table: TableType) -> Any:
+    @intrinsic
+    def at(typingctx: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return args[0]
+
+        return table(types.int64), codegen
+
+    return at
 
 
 class Table:
-    """Arrays and numbers laid out for compiled code.
+    """Arrays, numbers and other tables laid out for compiled code.
 
-    Keeps the arrays alive, checks their types, and writes their addresses into the slots.
-    Attributes read and replace the arrays: ``table.qpos``, ``table.qpos = other``.
+    Keeps what it points to alive, checks types, and writes addresses into the slots. Attributes
+    read and replace the fields: ``table.qpos``, ``table.qpos = other``, ``table.steps = 0``.
+    Numbers are zero until they are set.
     """
 
     def __init__(self, layout: Layout, **values: Any) -> None:
-        self.__dict__["layout"] = layout
-        self.__dict__["values"] = {}
-        self.__dict__["slots"] = np.zeros(layout.size, dtype=np.int64)
-        self.__dict__["_slots_address"] = int(self.slots.ctypes.data)
+        own = self.__dict__
+        own["layout"] = layout
+        own["_values"] = {}
+        slots = np.zeros(layout.size, dtype=np.int64)
+        own["_integers"] = slots
+        own["_reals"] = slots.view(np.float64)
+        own["address"] = int(slots.ctypes.data)
         for field, value in values.items():
             setattr(self, field, value)
 
-    @property
-    def address(self) -> int:
-        """Address of the slots, valid as long as this object lives."""
-        return int(self.__dict__["_slots_address"])
-
-    def __setattr__(self, field: str, value: Any) -> None:
-        code, ndim = self.layout.kinds[field]
-        slot = self.layout.slots[field]
-        dtype = _DTYPES[code][1]
-        if ndim == 0:
-            self.slots[slot : slot + 1].view(dtype)[0] = value
-        else:
-            if (
-                not isinstance(value, np.ndarray)
-                or value.dtype != dtype
-                or value.ndim != ndim
-                or not value.flags.c_contiguous
-            ):
+    def __setattr__(self, name: str, value: Any) -> None:
+        field = self.layout.fields.get(name)
+        if field is None:
+            raise AttributeError(f"table {self.layout.name!r} has no field {name!r}")
+        if field.layout is not None:
+            if not isinstance(value, Table) or value.layout is not field.layout:
                 raise TypeError(
-                    f"{self.layout.name}.{field}: needs a C-contiguous {ndim}-d array of {dtype}, "
-                    f"got {type(value).__name__} "
-                    f"{getattr(value, 'dtype', '')} {getattr(value, 'shape', '')}"
+                    f"{self.layout.name}.{name}: needs a table {field.layout.name!r}, got {value!r}"
                 )
-            self.slots[slot] = value.ctypes.data
-            self.slots[slot + 1 : slot + 1 + ndim] = value.shape
-        self.values[field] = value
+            self._integers[field.slot] = value.address
+        elif field.ndim == 0:
+            (self._reals if field.code == "f8" else self._integers)[field.slot] = value
+            return
+        elif (
+            not isinstance(value, np.ndarray)
+            or value.dtype != field.dtype
+            or value.ndim != field.ndim
+            or not value.flags.c_contiguous
+        ):
+            raise TypeError(
+                f"{self.layout.name}.{name}: needs a C-contiguous {field.ndim}-d array of "
+                f"{field.dtype}, got {type(value).__name__} "
+                f"{getattr(value, 'dtype', '')} {getattr(value, 'shape', '')}"
+            )
+        else:
+            self._integers[field.slot] = value.ctypes.data
+            self._integers[field.slot + 1 : field.slot + 1 + value.ndim] = value.shape
+        self._values[name] = value
 
-    def __getattr__(self, field: str) -> Any:
+    def __getattr__(self, name: str) -> Any:
+        field = self.__dict__["layout"].fields.get(name)
+        if field is None:
+            raise AttributeError(name)
+        if field.layout is None and field.ndim == 0:
+            # Compiled code writes numbers, too.
+            return (self._reals if field.code == "f8" else self._integers)[field.slot].item()
         try:
-            return self.__dict__["values"][field]
+            return self.__dict__["_values"][name]
         except KeyError:
-            raise AttributeError(field) from None
+            raise AttributeError(f"{name!r} of table {self.layout.name!r} was never set") from None
 
     def missing(self) -> list[str]:
-        """Names of fields that were never set."""
-        return [field for field in self.layout.kinds if field not in self.values]
+        """Names of arrays and tables that were never set."""
+        return [
+            name
+            for name, field in self.layout.fields.items()
+            if (field.ndim > 0 or field.layout is not None) and name not in self._values
+        ]
+
+
+@typeof_impl.register(Table)
+def _typeof_table(table: Table, context: Any) -> TableType:
+    return table.layout.type
+
+
+@unbox(TableType)
+def _unbox_table(table: TableType, value: Any, context: Any) -> NativeValue:
+    address = context.pyapi.object_getattr_string(value, "address")
+    native = context.pyapi.long_as_longlong(address)
+    context.pyapi.decref(address)
+    return NativeValue(native)

@@ -42,7 +42,8 @@ NO_LIMIT = 1e20
 
 CONSTRAINT_SET = Layout(
     "constraint set",
-    counts="i8[:]",  # number of rows, number of Jacobian entries
+    count="i8",  # of rows
+    entry_count="i8",  # of Jacobian entries
     kind="i8[:]",
     tree="i8[:,:]",  # −1 where the second tree is missing
     start="i8[:,:]",  # entries [start 0, start 1) belong to tree 1, [start 1, start 2) to tree 2
@@ -65,7 +66,6 @@ def new_constraint_set(rows: int, entries: int) -> Table:
     """Allocate a constraint set for so many rows and Jacobian entries."""
     return Table(
         CONSTRAINT_SET,
-        counts=np.zeros(2, np.int64),
         kind=np.zeros(rows, np.int64),
         tree=np.zeros((rows, 2), np.int64),
         start=np.zeros((rows, 3), np.int64),

@@ -26,14 +26,12 @@ import numpy as np
 
 from asperity.compiled import Layout, Table
 
-__all__ = ["CONTACT_SET", "COUNT_CONTACTS", "COUNT_LINKS", "new_contact_set"]
-
-COUNT_CONTACTS = 0
-COUNT_LINKS = 1
+__all__ = ["CONTACT_SET", "new_contact_set"]
 
 CONTACT_SET = Layout(
     "contact set",
-    counts="i8[:]",  # number of contacts, number of links
+    count="i8",  # of contacts
+    link_count="i8",
     # one entry per link
     link_tree="i8[:]",
     link_start="i8[:]",  # first entry in the chain arrays; meaningless for spatial trees
@@ -70,7 +68,6 @@ def new_contact_set(contacts: int, links: int, chain: int) -> Table:
     """
     return Table(
         CONTACT_SET,
-        counts=np.zeros(2, np.int64),
         link_tree=np.zeros(links, np.int64),
         link_start=np.zeros(links, np.int64),
         link_size=np.zeros(links, np.int64),

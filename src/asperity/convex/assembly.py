@@ -23,10 +23,6 @@ from asperity.convex.spatial_hessian import (
 
 __all__ = ["assemble", "begin_blocks", "clear_couplings"]
 
-_problem = PROBLEM.get
-_contacts = CONTACT_SET.get
-_rows = CONSTRAINT_SET.get
-
 
 @compiled
 def _project(patch, column, start, size, projection):
@@ -78,99 +74,80 @@ def _subtract_block(coupling, at, rows, columns, corner, right, low, g):
 @compiled
 def _add_own(problem, contacts, link, p, q, g):
     """Add a Hessian (P, Q; Qᵀ, G) to the diagonal block of one link's tree."""
-    factor = _problem(problem, "factor")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    block_start = _problem(problem, "block_start")
-    tree_spatial = _problem(problem, "tree_spatial")
-    tree = _contacts(contacts, "link_tree")[link]
-    block = block_start[tree]
-    if tree_spatial[tree]:
-        _add_lower(factor, block, p, q, g)
+    tree = contacts.link_tree[link]
+    block = problem.block_start[tree]
+    if problem.tree_spatial[tree]:
+        _add_lower(problem.factor, block, p, q, g)
         return
-    patch = _problem(problem, "patch")[0]
+    patch = problem.patch[0]
     write_patch(patch, full(p), q, q, g)
-    dof = _contacts(contacts, "chain_dof")
-    column = _contacts(contacts, "chain_column")
-    projection = _problem(problem, "projection")
-    start = _contacts(contacts, "link_start")[link]
-    size = _contacts(contacts, "link_size")[link]
-    n = tree_size[tree]
-    first = tree_start[tree]
-    _project(patch, column, start, size, projection)
+    start = contacts.link_start[link]
+    size = contacts.link_size[link]
+    n = problem.tree_size[tree]
+    first = problem.tree_start[tree]
+    _project(patch, contacts.chain_column, start, size, problem.projection)
     for i in range(size):
-        row = block + (dof[start + i] - first) * n - first
+        row = block + (contacts.chain_dof[start + i] - first) * n - first
         for j in range(size):
             value = 0.0
             for k in range(6):
-                value += column[start + i, k] * projection[k, j]
-            factor[row + dof[start + j]] += value
+                value += contacts.chain_column[start + i, k] * problem.projection[k, j]
+            problem.factor[row + contacts.chain_dof[start + j]] += value
 
 
 @compiled
 def _add_cross(problem, contacts, a, b, corner, right, low, g):
     """Subtract J_aᵀ S J_b with S = (corner, right; lowᵀ, G) where the links' trees meet."""
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    tree_spatial = _problem(problem, "tree_spatial")
-    block_start = _problem(problem, "block_start")
-    position = _problem(problem, "position")
-    factor = _problem(problem, "factor")
-    coupling = _problem(problem, "coupling")
-    projection = _problem(problem, "projection")
-    link_tree = _contacts(contacts, "link_tree")
-    link_start = _contacts(contacts, "link_start")
-    link_size = _contacts(contacts, "link_size")
-    dof = _contacts(contacts, "chain_dof")
-    column = _contacts(contacts, "chain_column")
-    tree_a = link_tree[a]
-    tree_b = link_tree[b]
-    if tree_a == tree_b and tree_spatial[tree_a]:
-        block = block_start[tree_a]
+    factor = problem.factor
+    coupling = problem.coupling
+    tree_a = contacts.link_tree[a]
+    tree_b = contacts.link_tree[b]
+    if tree_a == tree_b and problem.tree_spatial[tree_a]:
+        block = problem.block_start[tree_a]
         _subtract_block(factor, block, 6, 1, corner, right, low, g)
         _subtract_block(factor, block, 1, 6, corner, right, low, g)
         return
-    first_a = tree_start[tree_a]
-    first_b = tree_start[tree_b]
-    na = tree_size[tree_a]
-    nb = tree_size[tree_b]
+    first_a = problem.tree_start[tree_a]
+    first_b = problem.tree_start[tree_b]
+    na = problem.tree_size[tree_a]
+    nb = problem.tree_size[tree_b]
     same = tree_a == tree_b
-    a_first = position[tree_a] < position[tree_b]
+    a_first = problem.position[tree_a] < problem.position[tree_b]
     at = 0
     if not same:
-        entry = _problem(problem, "pair_entry")[tree_a, tree_b]
-        at = _problem(problem, "entry_block")[entry]
-    spatial_a = tree_spatial[tree_a]
-    spatial_b = tree_spatial[tree_b]
+        entry = problem.pair_entry[tree_a, tree_b]
+        at = problem.entry_block[entry]
+    spatial_a = problem.tree_spatial[tree_a]
+    spatial_b = problem.tree_spatial[tree_b]
     if spatial_a and spatial_b:
         if a_first:
             _subtract_block(coupling, at, 6, 1, corner, right, low, g)
         else:
             _subtract_block(coupling, at, 1, 6, corner, right, low, g)
         return
-    patch = _problem(problem, "patch")[0]
+    patch = problem.patch[0]
     write_patch(patch, corner, right, low, g)
-    size_a = 6 if spatial_a else link_size[a]
-    size_b = 6 if spatial_b else link_size[b]
-    start_a = link_start[a]
-    start_b = link_start[b]
+    size_a = 6 if spatial_a else contacts.link_size[a]
+    size_b = 6 if spatial_b else contacts.link_size[b]
+    start_a = contacts.link_start[a]
+    start_b = contacts.link_start[b]
     if not spatial_b:
-        _project(patch, column, start_b, size_b, projection)
+        _project(patch, contacts.chain_column, start_b, size_b, problem.projection)
     for i in range(size_a):
-        row = i if spatial_a else dof[start_a + i] - first_a
+        row = i if spatial_a else contacts.chain_dof[start_a + i] - first_a
         for j in range(size_b):
             value = 0.0
             for k in range(6):
-                right = patch[6 * k + j] if spatial_b else projection[k, j]
+                right = patch[6 * k + j] if spatial_b else problem.projection[k, j]
                 if spatial_a:
                     if k == i:
                         value = right
                 else:
-                    value += column[start_a + i, k] * right
-            col = j if spatial_b else dof[start_b + j] - first_b
+                    value += contacts.chain_column[start_a + i, k] * right
+            col = j if spatial_b else contacts.chain_dof[start_b + j] - first_b
             if same:
-                factor[block_start[tree_a] + row * na + col] -= value
-                factor[block_start[tree_a] + col * na + row] -= value
+                factor[problem.block_start[tree_a] + row * na + col] -= value
+                factor[problem.block_start[tree_a] + col * na + row] -= value
             elif a_first:
                 coupling[at + row * nb + col] -= value
             else:
@@ -191,27 +168,21 @@ def _add_pair(problem, contacts, a, b, d, p, q, g):
 
 @compiled
 def _add_contacts(problem, contacts, first, last):
-    coupled = _problem(problem, "law") != LAGGED
-    order = _problem(problem, "contact")
-    h11 = _problem(problem, "h11")
-    h12 = _problem(problem, "h12")
-    h22 = _problem(problem, "h22")
-    hnn = _problem(problem, "hnn")
+    coupled = problem.law != LAGGED
     curvature = (
-        h11,
-        h12,
-        h22,
-        _problem(problem, "h1n"),
-        _problem(problem, "h2n"),
-        hnn,
+        problem.h11,
+        problem.h12,
+        problem.h22,
+        problem.h1n,
+        problem.h2n,
+        problem.hnn,
     )
-    link = _contacts(contacts, "link")
-    frame = _contacts(contacts, "frame")
-    arm_a = _contacts(contacts, "arm_a")
-    arm_b = _contacts(contacts, "arm_b")
+    link = contacts.link
+    arm_a = contacts.arm_a
+    arm_b = contacts.arm_b
     i = first
     while i < last:
-        c = order[i]
+        c = problem.contact[i]
         a = link[c, 0]
         b = link[c, 1]
         d = (arm_b[c, 0] - arm_a[c, 0], arm_b[c, 1] - arm_a[c, 1], arm_b[c, 2] - arm_a[c, 2])
@@ -220,12 +191,14 @@ def _add_contacts(problem, contacts, first, last):
         q = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         active = False
         while i < last:
-            c = order[i]
+            c = problem.contact[i]
             if link[c, 0] != a or link[c, 1] != b:
                 break
-            if hnn[i] != 0.0 or h11[i] != 0.0 or h22[i] != 0.0:
+            if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
                 active = True
-                one = spatial_hessian(c, i, frame, arm_a if a >= 0 else arm_b, curvature, coupled)
+                one = spatial_hessian(
+                    c, i, contacts.frame, arm_a if a >= 0 else arm_b, curvature, coupled
+                )
                 g = add_symmetric(g, one[0])
                 q = add_full(q, one[1])
                 p = add_symmetric(p, one[2])
@@ -236,94 +209,71 @@ def _add_contacts(problem, contacts, first, last):
 
 @compiled
 def _add_rows(problem, rows, first, last):
-    order = _problem(problem, "row")
-    curvature = _problem(problem, "row_curvature")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    block_start = _problem(problem, "block_start")
-    position = _problem(problem, "position")
-    pair_entry = _problem(problem, "pair_entry")
-    entry_block = _problem(problem, "entry_block")
-    factor = _problem(problem, "factor")
-    coupling = _problem(problem, "coupling")
-    tree = _rows(rows, "tree")
-    start = _rows(rows, "start")
-    dof = _rows(rows, "dof")
-    jacobian = _rows(rows, "jacobian")
+    start = rows.start
+    dof = rows.dof
+    jacobian = rows.jacobian
     for i in range(first, last):
-        g = curvature[i]
+        g = problem.row_curvature[i]
         if g == 0.0:
             continue
-        r = order[i]
+        r = problem.row[i]
         for part in range(2):
-            t = tree[r, part]
+            t = rows.tree[r, part]
             if t < 0:
                 continue
-            n = tree_size[t]
-            offset = tree_start[t]
+            n = problem.tree_size[t]
+            offset = problem.tree_start[t]
             for e in range(start[r, part], start[r, part + 1]):
-                row = block_start[t] + (dof[e] - offset) * n - offset
+                row = problem.block_start[t] + (dof[e] - offset) * n - offset
                 value = g * jacobian[e]
                 for f in range(start[r, part], start[r, part + 1]):
-                    factor[row + dof[f]] += value * jacobian[f]
-        t = tree[r, 0]
-        s = tree[r, 1]
+                    problem.factor[row + dof[f]] += value * jacobian[f]
+        t = rows.tree[r, 0]
+        s = rows.tree[r, 1]
         if s < 0:
             continue
-        at = entry_block[pair_entry[t, s]]
-        t_first = position[t] < position[s]
+        at = problem.entry_block[problem.pair_entry[t, s]]
+        t_first = problem.position[t] < problem.position[s]
         for e in range(start[r, 0], start[r, 1]):
             for f in range(start[r, 1], start[r, 2]):
                 value = g * jacobian[e] * jacobian[f]
-                p = dof[e] - tree_start[t]
-                q = dof[f] - tree_start[s]
+                p = dof[e] - problem.tree_start[t]
+                q = dof[f] - problem.tree_start[s]
                 if t_first:
-                    coupling[at + p * tree_size[s] + q] += value
+                    problem.coupling[at + p * problem.tree_size[s] + q] += value
                 else:
-                    coupling[at + q * tree_size[t] + p] += value
+                    problem.coupling[at + q * problem.tree_size[t] + p] += value
 
 
 @compiled
 def clear_couplings(problem, coupling):
     """Set the couplings of the island to 0, in an array of the problem's structure."""
-    island = _problem(problem, "island")
-    listed = _problem(problem, "island_tree")
-    tree_size = _problem(problem, "tree_size")
-    column_start = _problem(problem, "column_start")
-    column_size = _problem(problem, "column_size")
-    entry_tree = _problem(problem, "entry_tree")
-    entry_block = _problem(problem, "entry_block")
-    for index in range(island[0], island[1]):
-        tree = listed[index]
-        n = tree_size[tree]
-        for entry in range(column_start[tree], column_start[tree] + column_size[tree]):
-            at = entry_block[entry]
-            for k in range(at, at + n * tree_size[entry_tree[entry]]):
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
+        n = problem.tree_size[tree]
+        for entry in range(
+            problem.column_start[tree], problem.column_start[tree] + problem.column_size[tree]
+        ):
+            at = problem.entry_block[entry]
+            for k in range(at, at + n * problem.tree_size[problem.entry_tree[entry]]):
                 coupling[k] = 0.0
 
 
 @compiled
 def begin_blocks(problem):
     """Fill the island's diagonal blocks with A, and its couplings with 0."""
-    island = _problem(problem, "island")
-    listed = _problem(problem, "island_tree")
-    tree_size = _problem(problem, "tree_size")
-    block_start = _problem(problem, "block_start")
-    matrix = _problem(problem, "matrix")
-    factor = _problem(problem, "factor")
-    for index in range(island[0], island[1]):
-        tree = listed[index]
-        block = block_start[tree]
-        for k in range(block, block + tree_size[tree] * tree_size[tree]):
-            factor[k] = matrix[k]
-    clear_couplings(problem, _problem(problem, "coupling"))
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
+        block = problem.block_start[tree]
+        for k in range(block, block + problem.tree_size[tree] * problem.tree_size[tree]):
+            problem.factor[k] = problem.matrix[k]
+    clear_couplings(problem, problem.coupling)
 
 
-@entry_point(types.int64(types.int64, types.int64, types.int64))
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def assemble(problem, contacts, rows):
     """Fill the blocks of the island's Hessian from the present curvatures."""
-    island = _problem(problem, "island")
     begin_blocks(problem)
-    _add_contacts(problem, contacts, island[2], island[3])
-    _add_rows(problem, rows, island[4], island[5])
+    _add_contacts(problem, contacts, problem.first_contact, problem.last_contact)
+    _add_rows(problem, rows, problem.first_row, problem.last_row)
     return 0

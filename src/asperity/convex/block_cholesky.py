@@ -25,8 +25,6 @@ from asperity.convex.problem import PROBLEM
 
 __all__ = ["cholesky", "cholesky_solve", "factorize", "solve_factors"]
 
-_problem = PROBLEM.get
-
 
 @compiled
 def cholesky(block, start, n, inverse, dof):
@@ -92,53 +90,45 @@ def _downdate(coupling, a, na, b, nb, n, target, at):
                 target[row + r] -= value * coupling[other + r]
 
 
-@entry_point(types.int64(types.int64, types.int64))
+@entry_point(types.int64(PROBLEM.type, types.int64))
 def factorize(problem, _unused):
     """Factorize the island's blocks; returns 1, or 0 if they are not positive definite."""
-    island = _problem(problem, "island")
-    first = island[0]
-    last = island[1]
-    listed = _problem(problem, "island_tree")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    block_start = _problem(problem, "block_start")
-    column_start = _problem(problem, "column_start")
-    column_size = _problem(problem, "column_size")
-    entry_tree = _problem(problem, "entry_tree")
-    entry_block = _problem(problem, "entry_block")
-    pair_entry = _problem(problem, "pair_entry")
-    factor = _problem(problem, "factor")
-    inverse = _problem(problem, "factor_inverse_diagonal")
-    coupling = _problem(problem, "coupling")
+    first = problem.first_tree
+    last = problem.last_tree
+    tree_size = problem.tree_size
+    entry_block = problem.entry_block
+    factor = problem.factor
+    inverse = problem.factor_inverse_diagonal
+    coupling = problem.coupling
     for index in range(first, last):
-        tree = listed[index]
+        tree = problem.island_tree[index]
         n = tree_size[tree]
-        dof = tree_start[tree]
-        start = block_start[tree]
+        dof = problem.tree_start[tree]
+        start = problem.block_start[tree]
         if n == 6:
             if not cholesky_6(factor, start, inverse, dof):
                 return 0
         elif not cholesky(factor, start, n, inverse, dof):
             return 0
-        entries = column_start[tree]
-        end = entries + column_size[tree]
+        entries = problem.column_start[tree]
+        end = entries + problem.column_size[tree]
         for entry in range(entries, end):
-            m = tree_size[entry_tree[entry]]
+            m = tree_size[problem.entry_tree[entry]]
             if n == 6 and m == 6:
                 substitute_6(factor, start, inverse, dof, coupling, entry_block[entry])
             else:
                 _substitute(factor, start, n, inverse, dof, coupling, entry_block[entry], m)
         for entry in range(entries, end):
-            other = entry_tree[entry]
+            other = problem.entry_tree[entry]
             m = tree_size[other]
             a = entry_block[entry]
             if n == 6 and m == 6:
-                downdate_6(coupling, a, a, factor, block_start[other])
+                downdate_6(coupling, a, a, factor, problem.block_start[other])
             else:
-                _downdate(coupling, a, m, a, m, n, factor, block_start[other])
+                _downdate(coupling, a, m, a, m, n, factor, problem.block_start[other])
             for later in range(entry + 1, end):
-                third = entry_tree[later]
-                target = entry_block[pair_entry[other, third]]
+                third = problem.entry_tree[later]
+                target = entry_block[problem.pair_entry[other, third]]
                 p = tree_size[third]
                 b = entry_block[later]
                 if n == 6 and m == 6 and p == 6:
@@ -148,29 +138,23 @@ def factorize(problem, _unused):
     return 1
 
 
-@entry_point(types.int64(types.int64, types.int64))
+@entry_point(types.int64(PROBLEM.type, types.int64))
 def solve_factors(problem, _unused):
     """Solve H x = b in place for the island's part of ``direction``."""
-    island = _problem(problem, "island")
-    first = island[0]
-    last = island[1]
-    x = _problem(problem, "direction")
-    listed = _problem(problem, "island_tree")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    block_start = _problem(problem, "block_start")
-    column_start = _problem(problem, "column_start")
-    column_size = _problem(problem, "column_size")
-    entry_tree = _problem(problem, "entry_tree")
-    entry_block = _problem(problem, "entry_block")
-    factor = _problem(problem, "factor")
-    inverse = _problem(problem, "factor_inverse_diagonal")
-    coupling = _problem(problem, "coupling")
+    first = problem.first_tree
+    last = problem.last_tree
+    x = problem.direction
+    tree_start = problem.tree_start
+    tree_size = problem.tree_size
+    column_start = problem.column_start
+    factor = problem.factor
+    inverse = problem.factor_inverse_diagonal
+    coupling = problem.coupling
     for index in range(first, last):
-        tree = listed[index]
+        tree = problem.island_tree[index]
         n = tree_size[tree]
         dof = tree_start[tree]
-        start = block_start[tree]
+        start = problem.block_start[tree]
         if n == 6:
             forward_6(factor, start, inverse, dof, x)
         else:
@@ -180,10 +164,10 @@ def solve_factors(problem, _unused):
                 for k in range(i):
                     value -= factor[row + k] * x[dof + k]
                 x[dof + i] = value * inverse[dof + i]
-        for entry in range(column_start[tree], column_start[tree] + column_size[tree]):
-            other = entry_tree[entry]
+        for entry in range(column_start[tree], column_start[tree] + problem.column_size[tree]):
+            other = problem.entry_tree[entry]
             m = tree_size[other]
-            at = entry_block[entry]
+            at = problem.entry_block[entry]
             target = tree_start[other]
             if n == 6 and m == 6:
                 push_6(coupling, at, x, dof, target)
@@ -194,14 +178,14 @@ def solve_factors(problem, _unused):
                 for r in range(m):
                     x[target + r] -= coupling[row + r] * value
     for index in range(last - 1, first - 1, -1):
-        tree = listed[index]
+        tree = problem.island_tree[index]
         n = tree_size[tree]
         dof = tree_start[tree]
-        start = block_start[tree]
-        for entry in range(column_start[tree], column_start[tree] + column_size[tree]):
-            other = entry_tree[entry]
+        start = problem.block_start[tree]
+        for entry in range(column_start[tree], column_start[tree] + problem.column_size[tree]):
+            other = problem.entry_tree[entry]
             m = tree_size[other]
-            at = entry_block[entry]
+            at = problem.entry_block[entry]
             source = tree_start[other]
             if n == 6 and m == 6:
                 pull_6(coupling, at, x, dof, source)

@@ -17,9 +17,6 @@ from asperity.convex.problem import PROBLEM
 
 __all__ = ["build_graph"]
 
-_problem = PROBLEM.get
-_contacts = CONTACT_SET.get
-_rows = CONSTRAINT_SET.get
 
 OK = 0
 PATTERN_CHANGED = 1
@@ -99,50 +96,45 @@ def _eliminate(ntree, size, adjacency, neighbours, order, position, degree_start
 @compiled
 def _symbolic(problem, stamp):
     """Recompute order and structure for the pairs that carry `stamp`."""
-    ntree = _problem(problem, "ntree")
-    size = _problem(problem, "tree_size")
-    adjacency = _problem(problem, "adjacency")
-    pair_stamp = _problem(problem, "pair_stamp")
-    pair_entry = _problem(problem, "pair_entry")
-    order = _problem(problem, "order")
-    position = _problem(problem, "position")
-    column_start = _problem(problem, "column_start")
-    column_size = _problem(problem, "column_size")
-    entry_tree = _problem(problem, "entry_tree")
-    entry_block = _problem(problem, "entry_block")
+    ntree = problem.ntree
     for a in range(ntree):
         for b in range(ntree):
-            adjacency[a, b] = 1 if pair_stamp[a, b] == stamp else 0
-            pair_entry[a, b] = -1
-    _eliminate(ntree, size, adjacency, _problem(problem, "neighbours"), order, position, ntree)
+            problem.adjacency[a, b] = 1 if problem.pair_stamp[a, b] == stamp else 0
+            problem.pair_entry[a, b] = -1
+    _eliminate(
+        ntree,
+        problem.tree_size,
+        problem.adjacency,
+        problem.neighbours,
+        problem.order,
+        problem.position,
+        ntree,
+    )
     entries = 0
     blocks = 0
     for step in range(ntree):
-        tree = order[step]
-        column_start[tree] = entries
+        tree = problem.order[step]
+        problem.column_start[tree] = entries
         for later in range(step + 1, ntree):
-            other = order[later]
-            if adjacency[tree, other]:
-                entry_tree[entries] = other
-                entry_block[entries] = blocks
-                pair_entry[tree, other] = entries
-                pair_entry[other, tree] = entries
-                blocks += size[tree] * size[other]
+            other = problem.order[later]
+            if problem.adjacency[tree, other]:
+                problem.entry_tree[entries] = other
+                problem.entry_block[entries] = blocks
+                problem.pair_entry[tree, other] = entries
+                problem.pair_entry[other, tree] = entries
+                blocks += problem.tree_size[tree] * problem.tree_size[other]
                 entries += 1
-        column_size[tree] = entries - column_start[tree]
-    counts = _problem(problem, "counts")
-    counts[3] = entries
+        problem.column_size[tree] = entries - problem.column_start[tree]
+    problem.entries = entries
     return blocks
 
 
 @compiled
 def _label_islands(problem, parent):
     """Number the components in the order of their first tree; list their trees by position."""
-    ntree = _problem(problem, "ntree")
-    order = _problem(problem, "order")
-    island = _problem(problem, "component")[ntree : 2 * ntree]
-    start = _problem(problem, "island_start")
-    listed = _problem(problem, "island_tree")
+    ntree = problem.ntree
+    island = problem.component[ntree : 2 * ntree]
+    start = problem.island_start
     islands = 0
     for tree in range(ntree):
         root = _root(parent, tree)
@@ -162,9 +154,9 @@ def _label_islands(problem, parent):
         total += count
     start[islands] = total
     for step in range(ntree):
-        tree = order[step]
+        tree = problem.order[step]
         k = island[tree]
-        listed[start[k]] = tree
+        problem.island_tree[start[k]] = tree
         start[k] += 1
     for k in range(islands, 0, -1):
         start[k] = start[k - 1]
@@ -180,81 +172,72 @@ def _base(tree, link, nv, tree_start, tree_spatial):
     return tree_start[tree] if tree_spatial[tree] else nv + 6 * link
 
 
-@entry_point(types.int64(types.int64, types.int64, types.int64))
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def build_graph(problem, contacts, rows):
     """Find islands and order, sort contacts and rows by island.
 
     Returns ``OK``, ``PATTERN_CHANGED`` (blocks and factors of earlier solves are void) or
-    ``COUPLING_TOO_SMALL`` (the needed size is in ``counts[2]``; grow and call again).
+    ``COUPLING_TOO_SMALL`` (the needed size is in ``coupling_size``; grow and call again).
     """
-    ntree = _problem(problem, "ntree")
-    counts = _problem(problem, "counts")
-    parent = _problem(problem, "component")
-    stamps = _problem(problem, "stamp")
-    pair_stamp = _problem(problem, "pair_stamp")
-    pair_entry = _problem(problem, "pair_entry")
-    link = _contacts(contacts, "link")
-    link_tree = _contacts(contacts, "link_tree")
-    row_tree = _rows(rows, "tree")
-    ncontact = _contacts(contacts, "counts")[0]
-    nrow = _rows(rows, "counts")[0]
+    ntree = problem.ntree
+    parent = problem.component
+    link = contacts.link
+    row_tree = rows.tree
+    ncontact = contacts.count
+    nrow = rows.count
 
-    stamps[0] += 1
-    stamp = stamps[0]
+    problem.stamp += 1
+    stamp = problem.stamp
     for tree in range(ntree):
         parent[tree] = tree
     components = ntree
     known = True
     for contact in range(ncontact):
-        a, b = _trees_of_contact(link, link_tree, contact)
-        _, has_block, joined = _couple(a, b, parent, pair_stamp, stamp, pair_entry)
+        a, b = _trees_of_contact(link, contacts.link_tree, contact)
+        _, has_block, joined = _couple(a, b, parent, problem.pair_stamp, stamp, problem.pair_entry)
         known = known and has_block
         if joined:
             components -= 1
     for row in range(nrow):
         a = row_tree[row, 0]
         b = row_tree[row, 1]
-        _, has_block, joined = _couple(a, b, parent, pair_stamp, stamp, pair_entry)
+        _, has_block, joined = _couple(a, b, parent, problem.pair_stamp, stamp, problem.pair_entry)
         known = known and has_block
         if joined:
             components -= 1
 
     status = OK
-    if not known or components != counts[1]:
-        counts[2] = _symbolic(problem, stamp)
-        counts[1] = components
+    if not known or components != problem.components:
+        problem.coupling_size = _symbolic(problem, stamp)
+        problem.components = components
         status = PATTERN_CHANGED
-    if counts[2] > _problem(problem, "coupling").size:
-        counts[1] = -1  # come back here after the memory has grown
+    if problem.coupling_size > problem.coupling.size:
+        problem.components = -1  # come back here after the memory has grown
         return COUPLING_TOO_SMALL
 
     islands = _label_islands(problem, parent)
-    counts[0] = islands
+    problem.islands = islands
     island = parent[ntree : 2 * ntree]
-    nv = _problem(problem, "nv")
-    tree_start = _problem(problem, "tree_start")
-    tree_spatial = _problem(problem, "tree_spatial")
-    base_a = _problem(problem, "base_a")
-    base_b = _problem(problem, "base_b")
-    order = _problem(problem, "contact")
-    start = _problem(problem, "island_contact_start")
+    nv = problem.nv
+    order = problem.contact
+    start = problem.island_contact_start
     for k in range(islands + 2):
         start[k] = 0
     for contact in range(ncontact):
-        a, b = _trees_of_contact(link, link_tree, contact)
+        a, b = _trees_of_contact(link, contacts.link_tree, contact)
         start[island[a if a >= 0 else b] + 2] += 1
     for k in range(2, islands + 2):
         start[k] += start[k - 1]
     for contact in range(ncontact):
-        a, b = _trees_of_contact(link, link_tree, contact)
+        a, b = _trees_of_contact(link, contacts.link_tree, contact)
         k = island[a if a >= 0 else b] + 1
         i = start[k]
         order[i] = contact
-        base_a[i] = _base(a, link[contact, 0], nv, tree_start, tree_spatial)
-        base_b[i] = _base(b, link[contact, 1], nv, tree_start, tree_spatial)
+        problem.base_a[i] = _base(a, link[contact, 0], nv, problem.tree_start, problem.tree_spatial)
+        problem.base_b[i] = _base(b, link[contact, 1], nv, problem.tree_start, problem.tree_spatial)
         start[k] += 1
-    order = _problem(problem, "row")
-    start = _problem(problem, "island_row_start")
+    order = problem.row
+    start = problem.island_row_start
     for k in range(islands + 2):
         start[k] = 0
     for row in range(nrow):

@@ -14,9 +14,9 @@ from asperity.convex.kinematics import (
 )
 from asperity.convex.potentials.contacts import evaluate_contacts
 from asperity.convex.potentials.rows import evaluate_rows
-from asperity.convex.problem import LINE_SEARCH_EVALUATIONS, PROBLEM
 
 __all__ = [
+    "choose_island",
     "extrapolate_guess",
     "follow_direction",
     "island_gradient",
@@ -26,22 +26,27 @@ __all__ = [
     "scaled_norm",
 ]
 
-_problem = PROBLEM.get
+
+@compiled
+def choose_island(problem, k):
+    """Make island ``k`` of the graph the one at hand."""
+    problem.first_tree = problem.island_start[k]
+    problem.last_tree = problem.island_start[k + 1]
+    problem.first_contact = problem.island_contact_start[k]
+    problem.last_contact = problem.island_contact_start[k + 1]
+    problem.first_row = problem.island_row_start[k]
+    problem.last_row = problem.island_row_start[k + 1]
 
 
 @compiled
 def multiply(problem, first, last, x, out):
     """``out = A x`` for the trees listed at ``first .. last``."""
-    listed = _problem(problem, "island_tree")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    block_start = _problem(problem, "block_start")
-    matrix = _problem(problem, "matrix")
+    matrix = problem.matrix
     for index in range(first, last):
-        tree = listed[index]
-        n = tree_size[tree]
-        start = tree_start[tree]
-        block = block_start[tree]
+        tree = problem.island_tree[index]
+        n = problem.tree_size[tree]
+        start = problem.tree_start[tree]
+        block = problem.block_start[tree]
         if n == 6:
             a = x[start]
             b = x[start + 1]
@@ -68,139 +73,116 @@ def multiply(problem, first, last, x, out):
 @compiled
 def scaled_norm(problem, first, last, vector):
     """‖D vector‖ over an island."""
-    listed = _problem(problem, "island_tree")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    inverse = _problem(problem, "mass_inverse_diagonal")
     total = 0.0
     for index in range(first, last):
-        start = tree_start[listed[index]]
-        for i in range(start, start + tree_size[listed[index]]):
-            total += vector[i] * vector[i] * inverse[i]
+        start = problem.tree_start[problem.island_tree[index]]
+        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+            total += vector[i] * vector[i] * problem.mass_inverse_diagonal[i]
     return np.sqrt(total)
 
 
 @compiled
 def momentum_scale(problem, first, last):
     """max(‖D p‖, ‖D j‖) with j = p − r − ∇ℓ."""
-    listed = _problem(problem, "island_tree")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    inverse = _problem(problem, "mass_inverse_diagonal")
-    product = _problem(problem, "product")
-    rhs = _problem(problem, "rhs")
-    gradient = _problem(problem, "gradient")
     momentum = 0.0
     impulse = 0.0
     for index in range(first, last):
-        start = tree_start[listed[index]]
-        for i in range(start, start + tree_size[listed[index]]):
-            j = product[i] - rhs[i] - gradient[i]
-            momentum += product[i] * product[i] * inverse[i]
-            impulse += j * j * inverse[i]
+        start = problem.tree_start[problem.island_tree[index]]
+        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+            j = problem.product[i] - problem.rhs[i] - problem.gradient[i]
+            momentum += problem.product[i] * problem.product[i] * problem.mass_inverse_diagonal[i]
+            impulse += j * j * problem.mass_inverse_diagonal[i]
     return np.sqrt(max(momentum, impulse))
 
 
 @compiled
 def newton_direction(problem, first, last):
     """Solve for the Newton direction; return g·p and ‖D⁻¹ p‖."""
-    listed = _problem(problem, "island_tree")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    mass = _problem(problem, "mass_diagonal")
-    gradient = _problem(problem, "gradient")
-    direction = _problem(problem, "direction")
+    listed = problem.island_tree
+    direction = problem.direction
     for index in range(first, last):
-        start = tree_start[listed[index]]
-        for i in range(start, start + tree_size[listed[index]]):
-            direction[i] = -gradient[i]
-    call_pp_status(_problem(problem, "solve_factors"), problem, 0)
+        start = problem.tree_start[listed[index]]
+        for i in range(start, start + problem.tree_size[listed[index]]):
+            direction[i] = -problem.gradient[i]
+    call_pp_status(problem.solve_factors, problem, 0)
     slope = 0.0
     norm = 0.0
     for index in range(first, last):
-        start = tree_start[listed[index]]
-        for i in range(start, start + tree_size[listed[index]]):
-            slope += gradient[i] * direction[i]
-            norm += mass[i] * direction[i] * direction[i]
+        start = problem.tree_start[listed[index]]
+        for i in range(start, start + problem.tree_size[listed[index]]):
+            slope += problem.gradient[i] * direction[i]
+            norm += problem.mass_diagonal[i] * direction[i] * direction[i]
     return slope, np.sqrt(norm)
 
 
 @compiled
 def follow_direction(problem, contacts, rows, cost, slope):
     """Go along ``direction`` to the least cost of the island; returns the step length."""
-    island = _problem(problem, "island")
-    first = island[0]
-    last = island[1]
-    search = _problem(problem, "search")
-    listed = _problem(problem, "island_tree")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    velocity = _problem(problem, "velocity")
-    rhs = _problem(problem, "rhs")
-    product = _problem(problem, "product")
-    direction = _problem(problem, "direction")
-    direction_product = _problem(problem, "direction_product")
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    vn = _problem(problem, "vn")
-    dv1 = _problem(problem, "dv1")
-    dv2 = _problem(problem, "dv2")
-    dvn = _problem(problem, "dvn")
-    u = _problem(problem, "row_u")
-    du = _problem(problem, "row_du")
-    if island[3] > island[2]:
+    first = problem.first_tree
+    last = problem.last_tree
+    listed = problem.island_tree
+    direction = problem.direction
+    if problem.last_contact > problem.first_contact:
         link_velocities(problem, contacts, direction)
-    contact_velocities(problem, contacts, island[2], island[3], direction, dv1, dv2, dvn)
-    row_velocities(problem, rows, island[4], island[5], direction, du)
-    multiply(problem, first, last, direction, direction_product)
+    contact_velocities(
+        problem,
+        contacts,
+        problem.first_contact,
+        problem.last_contact,
+        direction,
+        problem.dv1,
+        problem.dv2,
+        problem.dvn,
+    )
+    row_velocities(problem, rows, problem.first_row, problem.last_row, direction, problem.row_du)
+    multiply(problem, first, last, direction, problem.direction_product)
     smooth_slope = 0.0
     smooth_curvature = 0.0
     for index in range(first, last):
-        start = tree_start[listed[index]]
-        for i in range(start, start + tree_size[listed[index]]):
-            smooth_slope += direction[i] * (product[i] - rhs[i])
-            smooth_curvature += direction[i] * direction_product[i]
-    search[0] = smooth_slope
-    search[1] = smooth_curvature
-    search[2] = cost
-    search[4] = slope
-    evaluations = call_pp_status(_problem(problem, "line_search"), problem, 0)
-    alpha = search[3]
-    _problem(problem, "statistics")[LINE_SEARCH_EVALUATIONS] += evaluations
+        start = problem.tree_start[listed[index]]
+        for i in range(start, start + problem.tree_size[listed[index]]):
+            smooth_slope += direction[i] * (problem.product[i] - problem.rhs[i])
+            smooth_curvature += direction[i] * problem.direction_product[i]
+    problem.smooth_slope = smooth_slope
+    problem.smooth_curvature = smooth_curvature
+    problem.search_cost = cost
+    problem.search_slope = slope
+    evaluations = call_pp_status(problem.line_search, problem, 0)
+    alpha = problem.search_step
+    problem.line_search_evaluations += evaluations
     if alpha == 0.0:
         return 0.0
     for index in range(first, last):
-        start = tree_start[listed[index]]
-        for i in range(start, start + tree_size[listed[index]]):
-            velocity[i] += alpha * direction[i]
-            product[i] += alpha * direction_product[i]
-    for i in range(island[2], island[3]):
-        v1[i] += alpha * dv1[i]
-        v2[i] += alpha * dv2[i]
-        vn[i] += alpha * dvn[i]
-    for i in range(island[4], island[5]):
-        u[i] += alpha * du[i]
+        start = problem.tree_start[listed[index]]
+        for i in range(start, start + problem.tree_size[listed[index]]):
+            problem.velocity[i] += alpha * direction[i]
+            problem.product[i] += alpha * problem.direction_product[i]
+    for i in range(problem.first_contact, problem.last_contact):
+        problem.v1[i] += alpha * problem.dv1[i]
+        problem.v2[i] += alpha * problem.dv2[i]
+        problem.vn[i] += alpha * problem.dvn[i]
+    for i in range(problem.first_row, problem.last_row):
+        problem.row_u[i] += alpha * problem.row_du[i]
     return alpha
 
 
 @compiled
 def island_gradient(problem, contacts, rows):
     """Fill the island's impulses, curvatures and gradient; return the cost of its potentials."""
-    island = _problem(problem, "island")
-    listed = _problem(problem, "island_tree")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    product = _problem(problem, "product")
-    rhs = _problem(problem, "rhs")
-    gradient = _problem(problem, "gradient")
-    cost = evaluate_contacts(problem, island[2], island[3])
-    cost += evaluate_rows(problem, island[4], island[5])
-    for index in range(island[0], island[1]):
-        start = tree_start[listed[index]]
-        for i in range(start, start + tree_size[listed[index]]):
-            gradient[i] = product[i] - rhs[i]
+    cost = evaluate_contacts(problem, problem.first_contact, problem.last_contact)
+    cost += evaluate_rows(problem, problem.first_row, problem.last_row)
+    for index in range(problem.first_tree, problem.last_tree):
+        start = problem.tree_start[problem.island_tree[index]]
+        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+            problem.gradient[i] = problem.product[i] - problem.rhs[i]
     add_impulses(
-        problem, contacts, rows, (island[2], island[3]), (island[4], island[5]), gradient, -1.0
+        problem,
+        contacts,
+        rows,
+        (problem.first_contact, problem.last_contact),
+        (problem.first_row, problem.last_row),
+        problem.gradient,
+        -1.0,
     )
     return cost
 
@@ -208,17 +190,10 @@ def island_gradient(problem, contacts, rows):
 @compiled
 def extrapolate_guess(problem, contacts, rows, cost):
     """Improve the guess along ``extrapolation``, as far as the cost falls; True if it does."""
-    island = _problem(problem, "island")
-    listed = _problem(problem, "island_tree")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    gradient = _problem(problem, "gradient")
-    direction = _problem(problem, "direction")
-    extrapolation = _problem(problem, "extrapolation")
     slope = 0.0
-    for index in range(island[0], island[1]):
-        start = tree_start[listed[index]]
-        for i in range(start, start + tree_size[listed[index]]):
-            direction[i] = extrapolation[i]
-            slope += gradient[i] * extrapolation[i]
+    for index in range(problem.first_tree, problem.last_tree):
+        start = problem.tree_start[problem.island_tree[index]]
+        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+            problem.direction[i] = problem.extrapolation[i]
+            slope += problem.gradient[i] * problem.extrapolation[i]
     return slope < 0.0 and follow_direction(problem, contacts, rows, cost, slope) > 0.0

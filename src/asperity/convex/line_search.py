@@ -22,15 +22,11 @@ from asperity.convex.potentials.contacts import along_contacts, contact_cost_alo
 from asperity.convex.potentials.rows import along_rows, row_cost_along
 from asperity.convex.problem import (
     ARMIJO,
-    LARGEST_SEARCH_STEP,
-    LINE_SEARCH,
-    LINE_SEARCH_TOLERANCE,
     PROBLEM,
 )
 
 __all__ = ["line_search"]
 
-_problem = PROBLEM.get
 
 _EPSILON = 2.220446049250313e-16
 _MAX_EVALUATIONS = 60
@@ -41,10 +37,12 @@ _ARMIJO_REDUCTIONS = 60
 
 
 @compiled
-def _along(problem, island, alpha):
+def _along(problem, alpha):
     """First and second derivative of contacts and rows of the island."""
-    slope_a, curvature_a = along_contacts(problem, island[2], island[3], alpha)
-    slope_b, curvature_b = along_rows(problem, island[4], island[5], alpha)
+    slope_a, curvature_a = along_contacts(
+        problem, problem.first_contact, problem.last_contact, alpha
+    )
+    slope_b, curvature_b = along_rows(problem, problem.first_row, problem.last_row, alpha)
     return slope_a + slope_b, curvature_a + curvature_b
 
 
@@ -66,51 +64,48 @@ def _cubic_minimum(cost_0, cost_1, slope_0, slope_1):
 
 
 @compiled
-def _cost_along(problem, island, alpha):
+def _cost_along(problem, alpha):
     """Cost of contacts and rows of the island at α, with the change of the quadratic part."""
-    search = _problem(problem, "search")
     return (
-        contact_cost_along(problem, island[2], island[3], alpha)
-        + row_cost_along(problem, island[4], island[5], alpha)
-        + alpha * search[0]
-        + 0.5 * alpha * alpha * search[1]
+        contact_cost_along(problem, problem.first_contact, problem.last_contact, alpha)
+        + row_cost_along(problem, problem.first_row, problem.last_row, alpha)
+        + alpha * problem.smooth_slope
+        + 0.5 * alpha * alpha * problem.smooth_curvature
     )
 
 
 @compiled
-def _backtrack(problem, island, slope_0):
+def _backtrack(problem, slope_0):
     """Step of the least cost that meets Armijo's criterion; returns the number of evaluations."""
-    search = _problem(problem, "search")
-    cost = search[2]
+    cost = problem.search_cost
     # What the sums of costs cannot tell apart is left to Newton's own step.
     round_off = 8.0 * _EPSILON * abs(cost)
     if -slope_0 <= round_off:
-        search[3] = 1.0
+        problem.search_step = 1.0
         return 0
-    alpha = _problem(problem, "tolerance")[LARGEST_SEARCH_STEP]
+    alpha = problem.largest_search_step
     previous = np.inf
     for k in range(_ARMIJO_REDUCTIONS):
-        change = _cost_along(problem, island, alpha) - cost
+        change = _cost_along(problem, alpha) - cost
         # The cost is convex: once it grows, the step before was the best of all.
         if change >= previous:
             return k + 1
         if change <= _ARMIJO_SLOPE * alpha * slope_0 + round_off:
-            search[3] = alpha
+            problem.search_step = alpha
             previous = change
         alpha *= _ARMIJO_FACTOR
     return _ARMIJO_REDUCTIONS
 
 
 @compiled
-def _root(problem, island, low, high, alpha, target):
+def _root(problem, low, high, alpha, target):
     """Root of ℓ' in a bracket from a first guess; returns it and the number of evaluations."""
-    search = _problem(problem, "search")
     evaluations = 0
     previous = high - low
     while evaluations < _MAX_EVALUATIONS:
-        slope, curvature = _along(problem, island, alpha)
-        slope += search[0] + alpha * search[1]
-        curvature += search[1]
+        slope, curvature = _along(problem, alpha)
+        slope += problem.smooth_slope + alpha * problem.smooth_curvature
+        curvature += problem.smooth_curvature
         evaluations += 1
         if abs(slope) <= target:
             break
@@ -131,52 +126,48 @@ def _root(problem, island, low, high, alpha, target):
     return alpha, evaluations
 
 
-@entry_point(types.int64(types.int64, types.int64))
+@entry_point(types.int64(PROBLEM.type, types.int64))
 def line_search(problem, _unused):
     """Minimise the cost of the island along the direction.
 
-    Reads from ``search`` the slope at α = 0 and the curvature of the quadratic part, the cost of
-    contacts and rows at α = 0 and, in the last place, the whole slope there; the options from
-    ``tolerance`` and ``limits``; ``v*``, ``dv*``, ``row_u`` and ``row_du``.
+    Reads ``smooth_slope``, ``smooth_curvature``, ``search_cost`` and ``search_slope``; ``v*``,
+    ``dv*``, ``row_u`` and ``row_du``.
 
-    Returns the number of evaluations, and α in ``search[3]``: 0 < α ≤ α_max, or 0 if ℓ does not
+    Returns the number of evaluations, and α in ``search_step``: 0 < α ≤ α_max, or 0 if ℓ does not
     decrease along the direction within round-off.
     """
-    island = _problem(problem, "island")
-    search = _problem(problem, "search")
-    tolerance = _problem(problem, "tolerance")
-    smooth_slope = search[0]
-    smooth_curvature = search[1]
-    search[3] = 0.0
-    slope_0 = search[4]
+    smooth_slope = problem.smooth_slope
+    smooth_curvature = problem.smooth_curvature
+    problem.search_step = 0.0
+    slope_0 = problem.search_slope
     if not slope_0 < 0.0:
         return 0
-    if _problem(problem, "limits")[LINE_SEARCH] == ARMIJO:
-        return _backtrack(problem, island, slope_0)
-    slope_1, curvature_1 = _along(problem, island, 1.0)
+    if problem.line_search_method == ARMIJO:
+        return _backtrack(problem, slope_0)
+    slope_1, curvature_1 = _along(problem, 1.0)
     slope_1 += smooth_slope + smooth_curvature
     curvature_1 += smooth_curvature
-    target = tolerance[LINE_SEARCH_TOLERANCE] * -slope_0
-    largest = tolerance[LARGEST_SEARCH_STEP]
+    target = problem.line_search_tolerance * -slope_0
+    largest = problem.largest_search_step
     if slope_1 <= target and (slope_1 >= -target or largest <= 1.0):
         # ℓ is flat at α = 1, or still falls but may not be followed: take the whole Newton step.
-        search[3] = 1.0
+        problem.search_step = 1.0
         return 1
     if slope_1 < 0.0:
-        slope, _ = _along(problem, island, largest)
+        slope, _ = _along(problem, largest)
         slope += smooth_slope + largest * smooth_curvature
         if slope <= target:
-            search[3] = largest
+            problem.search_step = largest
             return 2
         alpha = 1.0 + (largest - 1.0) * slope_1 / (slope_1 - slope)
-        search[3], evaluations = _root(problem, island, 1.0, largest, alpha, target)
+        problem.search_step, evaluations = _root(problem, 1.0, largest, alpha, target)
         return evaluations + 2
     alpha = 1.0 - slope_1 / curvature_1
     first = 1
     if not (alpha > 0.0 and slope_1 <= _CLOSE * -slope_0):
-        alpha = _cubic_minimum(search[2], _cost_along(problem, island, 1.0), slope_0, slope_1)
+        alpha = _cubic_minimum(problem.search_cost, _cost_along(problem, 1.0), slope_0, slope_1)
         first = 2
     if not 0.0 < alpha < 1.0:
         alpha = 0.5
-    search[3], evaluations = _root(problem, island, 0.0, 1.0, alpha, target)
+    problem.search_step, evaluations = _root(problem, 0.0, 1.0, alpha, target)
     return evaluations + first

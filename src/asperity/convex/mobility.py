@@ -10,9 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import compiled
-from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
-from asperity.convex.problem import PROBLEM
 
 __all__ = ["fill_inverse_masses"]
 
@@ -21,9 +19,6 @@ _UNTOUCHED = 0
 _FACTORIZED = 1  # the tree's factor is in `factor`
 _INVERTED = 2  # a free body's 6 × 6 inverse is there
 _DECOUPLED = 3  # the same; rotation and translation do not couple, translation is isotropic
-
-_problem = PROBLEM.get
-_contacts = CONTACT_SET.get
 
 
 @compiled
@@ -54,13 +49,12 @@ def _invert_rotation(matrix, factor, block):
 @compiled
 def _prepare_tree(problem, tree):
     """Factorize or invert a tree's block of A into the memory of its factor; returns its mark."""
-    matrix = _problem(problem, "matrix")
-    factor = _problem(problem, "factor")
-    inverse = _problem(problem, "factor_inverse_diagonal")
-    block = _problem(problem, "block_start")[tree]
-    start = _problem(problem, "tree_start")[tree]
-    n = _problem(problem, "tree_size")[tree]
-    spatial = _problem(problem, "tree_spatial")[tree]
+    matrix = problem.matrix
+    factor = problem.factor
+    block = problem.block_start[tree]
+    start = problem.tree_start[tree]
+    n = problem.tree_size[tree]
+    spatial = problem.tree_spatial[tree]
     if spatial:
         coupling = 0.0
         for i in range(3, 6):
@@ -73,46 +67,39 @@ def _prepare_tree(problem, tree):
             return _DECOUPLED
     for k in range(block, block + n * n):
         factor[k] = matrix[k]
-    cholesky(factor, block, n, inverse, start)
+    cholesky(factor, block, n, problem.factor_inverse_diagonal, start)
     if not spatial:
         return _FACTORIZED
-    work = _problem(problem, "direction")
-    result = _problem(problem, "patch")
     for i in range(6):
         for j in range(6):
-            work[start + j] = 1.0 if i == j else 0.0
-        cholesky_solve(factor, block, 6, inverse, work, start)
+            problem.direction[start + j] = 1.0 if i == j else 0.0
+        cholesky_solve(factor, block, 6, problem.factor_inverse_diagonal, problem.direction, start)
         for j in range(6):
-            result[0, 6 * i + j] = work[start + j]
+            problem.patch[0, 6 * i + j] = problem.direction[start + j]
     for k in range(36):
-        factor[block + k] = result[0, k]
+        factor[block + k] = problem.patch[0, k]
     return _INVERTED
 
 
 @compiled
 def _link_mobility(problem, contacts, link, other, mobility, which):
     """mobility[which] = C_link A⁻¹ C_otherᵀ for two links of one articulated tree."""
-    factor = _problem(problem, "factor")
-    inverse = _problem(problem, "factor_inverse_diagonal")
-    tree = _contacts(contacts, "link_tree")[link]
-    block = _problem(problem, "block_start")[tree]
-    first = _problem(problem, "tree_start")[tree]
-    n = _problem(problem, "tree_size")[tree]
-    dof = _contacts(contacts, "chain_dof")
-    column = _contacts(contacts, "chain_column")
-    link_start = _contacts(contacts, "link_start")
-    link_size = _contacts(contacts, "link_size")
-    work = _problem(problem, "direction")
+    tree = contacts.link_tree[link]
+    block = problem.block_start[tree]
+    first = problem.tree_start[tree]
+    n = problem.tree_size[tree]
+    link_start = contacts.link_start
+    work = problem.direction
     for k in range(6):
         for i in range(first, first + n):
             work[i] = 0.0
-        for e in range(link_start[link], link_start[link] + link_size[link]):
-            work[dof[e]] = column[e, k]
-        cholesky_solve(factor, block, n, inverse, work, first)
+        for e in range(link_start[link], link_start[link] + contacts.link_size[link]):
+            work[contacts.chain_dof[e]] = contacts.chain_column[e, k]
+        cholesky_solve(problem.factor, block, n, problem.factor_inverse_diagonal, work, first)
         for j in range(6):
             value = 0.0
-            for e in range(link_start[other], link_start[other] + link_size[other]):
-                value += column[e, j] * work[dof[e]]
+            for e in range(link_start[other], link_start[other] + contacts.link_size[other]):
+                value += contacts.chain_column[e, j] * work[contacts.chain_dof[e]]
             mobility[which, 6 * k + j] = value
 
 
@@ -163,10 +150,9 @@ def _link_matrix(problem, contacts, link, mark, mobility, which):
     if mark == _FACTORIZED:
         _link_mobility(problem, contacts, link, link, mobility, which)
     elif mark == _INVERTED:
-        block = _problem(problem, "block_start")[_contacts(contacts, "link_tree")[link]]
-        factor = _problem(problem, "factor")
+        block = problem.block_start[contacts.link_tree[link]]
         for k in range(36):
-            mobility[which, k] = factor[block + k]
+            mobility[which, k] = problem.factor[block + k]
 
 
 @compiled
@@ -175,30 +161,21 @@ def fill_inverse_masses(problem, contacts, ncontact, out):
 
     Uses the memory of the factors, which are void afterwards, ``direction`` and ``patch``.
     """
-    order = _problem(problem, "contact")
-    mark = _problem(problem, "neighbours")
-    mobility = _problem(problem, "patch")
-    w = _problem(problem, "projection")
-    factor = _problem(problem, "factor")
-    block_start = _problem(problem, "block_start")
-    link = _contacts(contacts, "link")
-    link_tree = _contacts(contacts, "link_tree")
-    frame = _contacts(contacts, "frame")
-    arm_a = _contacts(contacts, "arm_a")
-    arm_b = _contacts(contacts, "arm_b")
-    jacobian = _problem(problem, "jacobian")
-    factor_island = _problem(problem, "factor_island")
-    for tree in range(_problem(problem, "ntree")):
+    mark = problem.neighbours
+    mobility = problem.patch
+    w = problem.projection
+    jacobian = problem.jacobian
+    for tree in range(problem.ntree):
         mark[tree] = _UNTOUCHED
-        factor_island[tree] = 0
+        problem.factor_island[tree] = 0
     last_a = -2
     last_b = -2
     for i in range(ncontact):
-        c = order[i]
-        a = link[c, 0]
-        b = link[c, 1]
-        tree_a = link_tree[a] if a >= 0 else -1
-        tree_b = link_tree[b] if b >= 0 else -1
+        c = problem.contact[i]
+        a = contacts.link[c, 0]
+        b = contacts.link[c, 1]
+        tree_a = contacts.link_tree[a] if a >= 0 else -1
+        tree_b = contacts.link_tree[b] if b >= 0 else -1
         same = tree_a >= 0 and tree_a == tree_b
         if a != last_a or b != last_b:
             last_a = a
@@ -217,15 +194,15 @@ def fill_inverse_masses(problem, contacts, ncontact, out):
             for k in range(3):
                 w[j, k] = 0.0
         if a >= 0:
-            _fill_jacobian(frame, arm_a, c, jacobian, 0)
+            _fill_jacobian(contacts.frame, contacts.arm_a, c, jacobian, 0)
             if mark[tree_a] == _DECOUPLED:
-                _add_decoupled(jacobian, 0, factor, block_start[tree_a], w)
+                _add_decoupled(jacobian, 0, problem.factor, problem.block_start[tree_a], w)
             else:
                 _add_block(jacobian, 0, 0, mobility, 0, 1.0, w)
         if b >= 0:
-            _fill_jacobian(frame, arm_b, c, jacobian, 1)
+            _fill_jacobian(contacts.frame, contacts.arm_b, c, jacobian, 1)
             if mark[tree_b] == _DECOUPLED:
-                _add_decoupled(jacobian, 1, factor, block_start[tree_b], w)
+                _add_decoupled(jacobian, 1, problem.factor, problem.block_start[tree_b], w)
             else:
                 _add_block(jacobian, 1, 1, mobility, 1, 1.0, w)
         if same and mark[tree_a] == _FACTORIZED:

@@ -26,9 +26,12 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status, call_ppp_status
+from asperity.contact.constraint_set import CONSTRAINT_SET
+from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.assembly import assemble
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.island import (
+    choose_island,
     extrapolate_guess,
     follow_direction,
     island_gradient,
@@ -46,24 +49,12 @@ from asperity.convex.kinematics import (
 from asperity.convex.line_search import line_search
 from asperity.convex.potentials.lagged import begin_estimates, update_estimates
 from asperity.convex.problem import (
-    ABSOLUTE_TOLERANCE,
     CONVERGED,
-    CRITERION,
-    EXTRAPOLATED,
-    FACTORIZATIONS,
-    ITERATIONS,
     LAGGED,
-    LONGEST_ITERATIONS,
-    MAX_ITERATIONS,
     MOMENTUM,
     NON_FINITE,
     NOT_CONVERGED,
     PROBLEM,
-    REUSED_ITERATIONS,
-    REUSES,
-    SOLVES,
-    TOLERANCE,
-    WORST_RESIDUAL,
 )
 
 __all__ = ["install_solver", "solve_problem"]
@@ -73,62 +64,48 @@ _ROUND_OFF = 1e-14
 # np.isfinite subtracts a value from itself, which reassociation turns into zero for any sum.
 _LARGEST = 1.7976931348623157e308
 
-_problem = PROBLEM.get
-
 
 @compiled
 def _solve_island(problem, contacts, rows, have_factors, extrapolated):
     """Minimise over the island at hand, from the guess in ``velocity``."""
-    island = _problem(problem, "island")
-    row_range = (island[4], island[5])
-    listed = _problem(problem, "island_tree")
-    velocity = _problem(problem, "velocity")
-    rhs = _problem(problem, "rhs")
-    product = _problem(problem, "product")
-    gradient = _problem(problem, "gradient")
-    u = _problem(problem, "row_u")
-    tolerance = _problem(problem, "tolerance")
-    limits = _problem(problem, "limits")
-    statistics = _problem(problem, "statistics")
-    residuals = _problem(problem, "residuals")
-    first = island[0]
-    last = island[1]
-    wished = limits[REUSED_ITERATIONS]
-    most = limits[MAX_ITERATIONS]
-    by_momentum = limits[CRITERION] == MOMENTUM
-    lagged = _problem(problem, "law") == LAGGED
-    epsilon = tolerance[TOLERANCE]
+    row_range = (problem.first_row, problem.last_row)
+    first = problem.first_tree
+    last = problem.last_tree
+    wished = problem.reused_iterations
+    most = problem.max_iterations
+    by_momentum = problem.criterion == MOMENTUM
+    lagged = problem.law == LAGGED
+    epsilon = problem.tolerance
 
-    multiply(problem, first, last, velocity, product)
-    row_velocities(problem, rows, row_range[0], row_range[1], velocity, u)
+    multiply(problem, first, last, problem.velocity, problem.product)
+    row_velocities(problem, rows, row_range[0], row_range[1], problem.velocity, problem.row_u)
     scale = 1.0
     previous = 0.0
     rate = 0.0
     before = 0.0
     best = np.inf
     stalled = 0
-    factor_island = _problem(problem, "factor_island")
     if lagged:
-        begin_estimates(problem, island[2], island[3])
+        begin_estimates(problem, problem.first_contact, problem.last_contact)
     # Factors of an earlier solve serve if the graph is the same one and this island had been
     # factorized.
-    fresh = have_factors and factor_island[listed[first]] == last - first
+    fresh = have_factors and problem.factor_island[problem.island_tree[first]] == last - first
     for iteration in range(most + 1):
         cost = island_gradient(problem, contacts, rows)
-        norm = scaled_norm(problem, first, last, gradient)
+        norm = scaled_norm(problem, first, last, problem.gradient)
         if by_momentum:
-            scale = momentum_scale(problem, first, last) + tolerance[ABSOLUTE_TOLERANCE] / epsilon
+            scale = momentum_scale(problem, first, last) + problem.absolute_tolerance / epsilon
         elif iteration == 0:
-            scale = max(1.0, scaled_norm(problem, first, last, rhs))
+            scale = max(1.0, scaled_norm(problem, first, last, problem.rhs))
         if not abs(norm + cost) <= _LARGEST:
             return NON_FINITE
         if norm <= epsilon * scale:
             return CONVERGED
         if iteration == 0 and extrapolated and extrapolate_guess(problem, contacts, rows, cost):
             if lagged:
-                begin_estimates(problem, island[2], island[3])
+                begin_estimates(problem, problem.first_contact, problem.last_contact)
             cost = island_gradient(problem, contacts, rows)
-            norm = scaled_norm(problem, first, last, gradient)
+            norm = scaled_norm(problem, first, last, problem.gradient)
             if norm <= epsilon * scale:
                 return CONVERGED
         # The gradient is a difference of large numbers; when it has stopped falling at the level of
@@ -141,7 +118,7 @@ def _solve_island(problem, contacts, rows, have_factors, extrapolated):
             if stalled >= 6 and norm <= 1e4 * _ROUND_OFF * max(scale, abs(cost)):
                 return CONVERGED
         if iteration == most:
-            residuals[WORST_RESIDUAL] = max(residuals[WORST_RESIDUAL], norm / scale)
+            problem.worst_residual = max(problem.worst_residual, norm / scale)
             return NOT_CONVERGED
 
         refresh = not fresh
@@ -153,15 +130,15 @@ def _solve_island(problem, contacts, rows, have_factors, extrapolated):
             refresh = not (iteration > 0 and norm * norm <= 0.1 * epsilon * scale * before)
         before = norm
         if refresh:
-            call_ppp_status(_problem(problem, "assemble"), problem, contacts, rows)
-            if call_pp_status(_problem(problem, "factorize"), problem, 0) == 0:
+            call_ppp_status(problem.assemble, problem, contacts, rows)
+            if call_pp_status(problem.factorize, problem, 0) == 0:
                 return NON_FINITE
-            statistics[FACTORIZATIONS] += 1
+            problem.factorizations += 1
             fresh = True
             for index in range(first, last):
-                factor_island[listed[index]] = last - first
+                problem.factor_island[problem.island_tree[index]] = last - first
         else:
-            statistics[REUSES] += 1
+            problem.reuses += 1
         slope, length = newton_direction(problem, first, last)
         if not slope < 0.0:
             # Uphill within round-off, or NaN.
@@ -170,9 +147,9 @@ def _solve_island(problem, contacts, rows, have_factors, extrapolated):
         alpha = follow_direction(problem, contacts, rows, cost, slope)
         if alpha == 0.0:
             return CONVERGED
-        statistics[ITERATIONS] += 1
+        problem.iterations += 1
         if lagged:
-            update_estimates(problem, island[2], island[3], alpha)
+            update_estimates(problem, problem.first_contact, problem.last_contact, alpha)
 
         length *= alpha
         if iteration == 0:
@@ -190,32 +167,26 @@ def _solve_island(problem, contacts, rows, have_factors, extrapolated):
 @compiled
 def _solve_free(problem):
     """Solve an island without contacts or rows, which is one tree: A v = r."""
-    island = _problem(problem, "island")
-    tree = _problem(problem, "island_tree")[island[0]]
-    start = _problem(problem, "tree_start")[tree]
-    size = _problem(problem, "tree_size")[tree]
-    block = _problem(problem, "block_start")[tree]
-    matrix = _problem(problem, "matrix")
-    factor = _problem(problem, "factor")
-    rhs = _problem(problem, "rhs")
-    direction = _problem(problem, "direction")
-    velocity = _problem(problem, "velocity")
+    tree = problem.island_tree[problem.first_tree]
+    start = problem.tree_start[tree]
+    size = problem.tree_size[tree]
+    block = problem.block_start[tree]
     for k in range(block, block + size * size):
-        factor[k] = matrix[k]
-    if call_pp_status(_problem(problem, "factorize"), problem, 0) == 0:
+        problem.factor[k] = problem.matrix[k]
+    if call_pp_status(problem.factorize, problem, 0) == 0:
         return NON_FINITE
     for i in range(start, start + size):
-        direction[i] = rhs[i]
-    call_pp_status(_problem(problem, "solve_factors"), problem, 0)
+        problem.direction[i] = problem.rhs[i]
+    call_pp_status(problem.solve_factors, problem, 0)
     total = 0.0
     for i in range(start, start + size):
-        velocity[i] = direction[i]
-        total += direction[i]
-    _problem(problem, "factor_island")[tree] = 0
+        problem.velocity[i] = problem.direction[i]
+        total += problem.direction[i]
+    problem.factor_island[tree] = 0
     return CONVERGED if abs(total) <= _LARGEST else NON_FINITE
 
 
-@entry_point(types.int64(types.int64, types.int64, types.int64, types.int64))
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
 def solve_problem(problem, contacts, rows, have_factors):
     """Solve every island; the solution replaces the guess in ``velocity``.
 
@@ -224,51 +195,37 @@ def solve_problem(problem, contacts, rows, have_factors):
     ``NOT_CONVERGED`` (the worst residual is recorded, the solution is the best iterate) or
     ``NON_FINITE``.
     """
-    counts = _problem(problem, "counts")
-    island_start = _problem(problem, "island_start")
-    contact_start = _problem(problem, "island_contact_start")
-    row_start = _problem(problem, "island_row_start")
-    statistics = _problem(problem, "statistics")
-    velocity = _problem(problem, "velocity")
-    statistics[SOLVES] += 1
-    ncontact = contact_start[counts[0]]
-    link_velocities(problem, contacts, velocity)
+    problem.solves += 1
+    ncontact = problem.island_contact_start[problem.islands]
+    link_velocities(problem, contacts, problem.velocity)
     contact_velocities(
         problem,
         contacts,
         0,
         ncontact,
-        velocity,
-        _problem(problem, "v1"),
-        _problem(problem, "v2"),
-        _problem(problem, "vn"),
+        problem.velocity,
+        problem.v1,
+        problem.v2,
+        problem.vn,
     )
     add_surface_velocities(problem, contacts, 0, ncontact)
     worst = CONVERGED
-    limits = _problem(problem, "limits")
-    extrapolated = limits[EXTRAPOLATED] == 1
-    limits[EXTRAPOLATED] = 0
+    extrapolated = problem.extrapolated == 1
+    problem.extrapolated = 0
     if have_factors == 0:
-        factor_island = _problem(problem, "factor_island")
-        for tree in range(factor_island.size):
-            factor_island[tree] = 0
-    island = _problem(problem, "island")
+        for tree in range(problem.factor_island.size):
+            problem.factor_island[tree] = 0
     longest = 0
-    for k in range(counts[0]):
-        island[0] = island_start[k]
-        island[1] = island_start[k + 1]
-        island[2] = contact_start[k]
-        island[3] = contact_start[k + 1]
-        island[4] = row_start[k]
-        island[5] = row_start[k + 1]
-        if island[2] == island[3] and island[4] == island[5]:
+    for k in range(problem.islands):
+        choose_island(problem, k)
+        if problem.first_contact == problem.last_contact and problem.first_row == problem.last_row:
             worst = max(worst, _solve_free(problem))
         else:
-            before = statistics[ITERATIONS]
+            before = problem.iterations
             status = _solve_island(problem, contacts, rows, have_factors == 1, extrapolated)
             worst = max(worst, status)
-            longest = max(longest, statistics[ITERATIONS] - before)
-    statistics[LONGEST_ITERATIONS] += longest
+            longest = max(longest, problem.iterations - before)
+    problem.longest_iterations += longest
     return worst
 
 

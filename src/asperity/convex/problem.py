@@ -12,45 +12,31 @@ memory.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from asperity.compiled import Layout, Table
 
 __all__ = [
-    "ABSOLUTE_TOLERANCE",
     "ARMIJO",
     "CONVERGED",
-    "CRITERION",
     "EXACT",
-    "EXTRAPOLATED",
-    "FACTORIZATIONS",
-    "ITERATIONS",
     "LAGGED",
-    "LARGEST_SEARCH_STEP",
-    "LINE_SEARCH",
-    "LINE_SEARCH_EVALUATIONS",
-    "LINE_SEARCH_TOLERANCE",
-    "LONGEST_ITERATIONS",
-    "MAX_ITERATIONS",
     "MOMENTUM",
-    "NEAR_RIGID",
     "NON_FINITE",
     "NOT_CONVERGED",
     "PROBLEM",
-    "RELAXATION_TIME",
     "RESIDUAL_AND_STEP",
-    "REUSED_ITERATIONS",
-    "REUSES",
     "SAP",
     "SIMILAR",
-    "SLIP_REGULARIZATION",
-    "SOLVES",
-    "TOLERANCE",
-    "WORST_RESIDUAL",
+    "STATISTICS",
     "grow_contacts",
     "grow_factor",
     "grow_rows",
     "new_problem",
+    "read_statistics",
+    "write_statistics",
 ]
 
 # What solvers return.
@@ -63,40 +49,11 @@ LAGGED = 0
 SIMILAR = 1
 SAP = 2
 
-# Indices into `limits`.
-MAX_ITERATIONS = 0
-REUSED_ITERATIONS = 1  # wished iterations with a reused Hessian (0: never reuse)
-CRITERION = 2
-LINE_SEARCH = 3
-EXTRAPOLATED = 4  # 1 if `extrapolation` is filled; cleared by the solve
-
 # Stopping criteria (see `asperity.convex.newton`) and line searches.
 RESIDUAL_AND_STEP = 0
 MOMENTUM = 1
 EXACT = 0
 ARMIJO = 1
-
-# Indices into `tolerance`.
-TOLERANCE = 0  # of the solve
-LINE_SEARCH_TOLERANCE = 1  # part of |ℓ'(0)| at which an exact line search ends
-SLIP_REGULARIZATION = 2  # σ of the friction laws
-ABSOLUTE_TOLERANCE = 3  # ε_a of the momentum criterion [√J]
-LARGEST_SEARCH_STEP = 4  # α_max
-
-# Indices into `regularization`, the numbers of the SAP law.
-NEAR_RIGID = 0  # β
-RELAXATION_TIME = 1  # [s], of contacts without one; negative: the step size
-
-# Indices into `statistics`.
-SOLVES = 0
-ITERATIONS = 1
-FACTORIZATIONS = 2
-LINE_SEARCH_EVALUATIONS = 3
-REUSES = 4
-LONGEST_ITERATIONS = 5  # of the island that took most, summed over solves
-
-# Index into `residuals`: largest ‖D∇ℓ‖/s at which a solve ended without meeting its tolerance.
-WORST_RESIDUAL = 0
 
 _CONTACT_FIELDS = [
     "v1",
@@ -130,6 +87,16 @@ _CONTACT_FIELDS = [
     "dual_n",  # and of the final speed below the cutoff
     "stoppable",  # slip speed that friction could stop within the step
 ]
+STATISTICS = (
+    "solves",
+    "iterations",
+    "longest_iterations",  # of the island that took most, summed over solves
+    "factorizations",
+    "reuses",
+    "line_search_evaluations",
+)
+"""Counters of a problem's solver."""
+
 _ROW_FIELDS = ["u", "du", "impulse", "curvature", "target", "gain", "lower", "upper"]
 
 PROBLEM = Layout(
@@ -152,7 +119,10 @@ PROBLEM = Layout(
     # In: a change of velocity along which the guess may be improved (see `EXTRAPOLATED`).
     extrapolation="f8[:]",
     # graph of trees
-    counts="i8[:]",  # islands, components of the symbolic factorization, its pairs, its entries
+    islands="i8",
+    components="i8",  # of the symbolic factorization, −1 if there is none
+    coupling_size="i8",  # numbers in its blocks
+    entries="i8",  # blocks
     order="i8[:]",
     position="i8[:]",
     column_start="i8[:]",  # per tree, into the entry arrays
@@ -161,7 +131,7 @@ PROBLEM = Layout(
     entry_block="i8[:]",  # offset of the entry's block in `coupling`
     pair_entry="i4[:,:]",  # entry of two trees, −1 where they do not couple
     pair_stamp="i8[:,:]",
-    stamp="i8[:]",
+    stamp="i8",
     adjacency="u1[:,:]",
     neighbours="i8[:]",
     component="i8[:]",  # union-find parents, then island of a tree
@@ -191,11 +161,20 @@ PROBLEM = Layout(
     patch="f8[:,:]",
     projection="f8[:,:]",
     jacobian="f8[:,:,:]",  # of both sides of one contact
-    # the island at hand: trees, contacts and rows (first and last of each)
-    island="i8[:]",
-    # line search: smooth slope and curvature, cost at 0; step length; slope at 0; the contacts'
-    # second derivative where they were last evaluated
-    search="f8[:]",
+    # the island at hand: [first, last) of its trees in `island_tree`, of contacts and of rows
+    first_tree="i8",
+    last_tree="i8",
+    first_contact="i8",
+    last_contact="i8",
+    first_row="i8",
+    last_row="i8",
+    # line search
+    smooth_slope="f8",  # of the quadratic part at α = 0
+    smooth_curvature="f8",
+    search_cost="f8",  # of contacts and rows at α = 0
+    search_slope="f8",  # of everything at α = 0
+    search_step="f8",  # the result
+    contact_curvature="f8",  # the contacts' second derivative where they were last evaluated
     # compiled entry points
     assemble="i8",
     factorize="i8",
@@ -207,11 +186,20 @@ PROBLEM = Layout(
     contact_cost_along="i8",
     extension="i8",  # the table of a solver that needs one of its own, or 0
     # options, statistics
-    tolerance="f8[:]",
-    limits="i8[:]",
-    regularization="f8[:]",
-    statistics="i8[:]",
-    residuals="f8[:]",
+    tolerance="f8",  # of the solve
+    absolute_tolerance="f8",  # ε_a of the momentum criterion [√J]
+    criterion="i8",
+    max_iterations="i8",
+    reused_iterations="i8",  # wished iterations with a reused Hessian (0: never reuse)
+    line_search_method="i8",
+    line_search_tolerance="f8",  # part of |ℓ'(0)| at which an exact line search ends
+    largest_search_step="f8",  # α_max
+    extrapolated="i8",  # 1 if `extrapolation` is filled; cleared by the solve
+    slip_regularization="f8",  # σ of the friction laws
+    near_rigid="f8",  # β of the SAP law
+    relaxation_time="f8",  # [s], of contacts without one; negative: the step size
+    **dict.fromkeys(STATISTICS, "i8"),
+    worst_residual="f8",  # largest ‖D∇ℓ‖/s at which a solve ended without meeting its tolerance
 )
 
 
@@ -247,8 +235,7 @@ def new_problem(
         velocity=np.zeros(nv + 6 * links),
         extrapolation=np.zeros(nv + 6 * links),
         law=LAGGED,
-        extension=0,
-        counts=np.array([0, -1, 0, 0], np.int64),
+        components=-1,
         order=np.arange(ntree, dtype=np.int64),
         position=np.arange(ntree, dtype=np.int64),
         column_start=np.zeros(ntree + 1, np.int64),
@@ -257,7 +244,6 @@ def new_problem(
         entry_block=np.zeros(max(1, ntree * (ntree - 1) // 2), np.int64),
         pair_entry=np.full((ntree, ntree), -1, np.int32),
         pair_stamp=np.zeros((ntree, ntree), np.int64),
-        stamp=np.zeros(1, np.int64),
         adjacency=np.zeros((ntree, ntree), np.uint8),
         neighbours=np.zeros(2 * ntree + 1, np.int64),
         component=np.zeros(2 * ntree + 1, np.int64),
@@ -276,13 +262,17 @@ def new_problem(
         patch=np.zeros((3, 36)),
         projection=np.zeros((6, largest)),
         jacobian=np.zeros((2, 3, 6)),
-        island=np.zeros(6, np.int64),
-        search=np.zeros(6),
-        tolerance=np.array([1e-8, 1e-2, 1e-3, 1e-14, 1.0]),
-        limits=np.array([max_iterations, reuse_iterations, RESIDUAL_AND_STEP, EXACT, 0], np.int64),
-        regularization=np.array([1.0, -1.0]),
-        statistics=np.zeros(8, np.int64),
-        residuals=np.zeros(4),
+        tolerance=1e-8,
+        absolute_tolerance=1e-14,
+        criterion=RESIDUAL_AND_STEP,
+        max_iterations=max_iterations,
+        reused_iterations=reuse_iterations,
+        line_search_method=EXACT,
+        line_search_tolerance=1e-2,
+        largest_search_step=1.0,
+        slip_regularization=1e-3,
+        near_rigid=1.0,
+        relaxation_time=-1.0,
     )
     grow_contacts(table, contacts)
     grow_rows(table, rows)
@@ -308,3 +298,14 @@ def grow_rows(problem: Table, rows: int) -> None:
 def grow_factor(problem: Table, size: int) -> None:
     """Make room for so many numbers in the couplings between trees."""
     problem.coupling = np.zeros(size)
+
+
+def read_statistics(problem: Table) -> dict[str, int]:
+    """What the problem's solver has counted, by name."""
+    return {name: getattr(problem, name) for name in STATISTICS}
+
+
+def write_statistics(problem: Table, counts: Mapping[str, int] | None = None) -> None:
+    """Set the counters to these numbers, or to zero."""
+    for name in STATISTICS:
+        setattr(problem, name, 0 if counts is None else counts[name])

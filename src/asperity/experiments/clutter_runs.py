@@ -6,8 +6,8 @@ import ctypes
 
 import numpy as np
 
+from asperity.convex.island import choose_island
 from asperity.convex.potentials.contacts import evaluate_contacts
-from asperity.convex.problem import MAX_ITERATIONS
 from asperity.errors import SimulationError
 from asperity.integrators import Sap
 from asperity.integrators.layout import NOT_CONVERGED, OK
@@ -74,7 +74,7 @@ def _cost(world: World) -> float:
     """The cost at the problem's present velocity, without the constant ½ v*ᵀ A v*."""
     problem = world.problem
     velocity = problem.velocity[: problem.nv]
-    cost = evaluate_contacts(problem.address, 0, int(world.current.contacts.counts[0]))
+    cost = evaluate_contacts(problem, 0, world.current.contacts.count)
     cost -= problem.rhs @ velocity
     for tree in range(problem.ntree):
         n, start = problem.tree_size[tree], problem.tree_start[tree]
@@ -98,11 +98,10 @@ def cost_history(simulator: Simulator) -> np.ndarray:
     """
     world = simulator.world
     assert simulator.integrator.time_step is not None
-    limits = world.problem.limits
-    before = int(limits[MAX_ITERATIONS])
+    before = int(world.problem.max_iterations)
     costs: list[float] = []
     try:
-        for limits[MAX_ITERATIONS] in range(before + 1):
+        for world.problem.max_iterations in range(before + 1):
             code = _solve(world, simulator.integrator.time_step)
             costs.append(_cost(world))
             if code == OK:
@@ -110,7 +109,7 @@ def cost_history(simulator: Simulator) -> np.ndarray:
             if code != NOT_CONVERGED:
                 break
     finally:
-        limits[MAX_ITERATIONS] = before
+        world.problem.max_iterations = before
     raise SimulationError("a convex problem could not be solved to its tolerance.")
 
 
@@ -126,11 +125,10 @@ def hessian(simulator: Simulator) -> np.ndarray:
     problem, contacts, rows = world.problem, world.current.contacts, world.current.rows
     assert simulator.integrator.time_step is not None
     _solve(world, simulator.integrator.time_step)
-    evaluate_contacts(problem.address, 0, int(contacts.counts[0]))
+    evaluate_contacts(problem, 0, contacts.count)
     assemble = ctypes.CFUNCTYPE(ctypes.c_int64, *3 * [ctypes.c_int64])(problem.assemble)
-    for k in range(problem.counts[0]):
-        island = (problem.island_start, problem.island_contact_start, problem.island_row_start)
-        problem.island[:] = [start[k + i] for start in island for i in (0, 1)]
+    for k in range(problem.islands):
+        choose_island(problem, k)
         assemble(problem.address, contacts.address, rows.address)
     out = np.zeros((problem.nv, problem.nv))
     for tree in range(problem.ntree):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.convex.problem import TOLERANCE as TOLERANCE_INDEX
 from asperity.experiments.clutter_runs import TIME_STEP, clutter_simulator, cost_history
 from asperity.experiments.outcome import Curve, Finding, Outcome, Panel
 from asperity.experiments.registry import Experiment, Progress
@@ -37,13 +36,12 @@ def convergence(simulator: Simulator) -> tuple[int, np.ndarray]:
         left; ℓ* is the least cost met by going on as far as that.
     """
     iterations = len(cost_history(simulator)) - 1
-    tolerance = simulator.world.problem.tolerance
-    before = float(tolerance[TOLERANCE_INDEX])
+    before = float(simulator.world.problem.tolerance)
     try:
-        tolerance[TOLERANCE_INDEX] = _TIGHT
+        simulator.world.problem.tolerance = _TIGHT
         costs = cost_history(simulator)
     finally:
-        tolerance[TOLERANCE_INDEX] = before
+        simulator.world.problem.tolerance = before
     excess = costs - costs.min()
     # What is left of a difference of large numbers.
     floor = 100.0 * np.finfo(float).eps * np.abs(costs).max()

@@ -28,122 +28,104 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled, compiled_method
-from asperity.convex.problem import PROBLEM
+from asperity.compiled import compiled
 from asperity.integrators.coupled_efforts import (
     couple_efforts,
     find_exceeded,
     set_own_row,
     set_row,
 )
-from asperity.integrators.layout import LIMITED, NON_FINITE, NOT_CONVERGED, OK, WORLD
+from asperity.integrators.layout import LIMITED, NON_FINITE, NOT_CONVERGED, OK, compiled_method
 from asperity.integrators.linearisation import first_bad, linearise_system, sample_system
 from asperity.integrators.system_table import EXPLICIT, IMPLICIT, SYSTEM
-from asperity.plant.layouts import STATE
 from asperity.plant.trees import velocity_from_solver
 
 __all__ = ["SYSTEM_KERNELS", "advance_systems", "limit_systems", "prepare_systems"]
-
-_world = WORLD.get
-_problem = PROBLEM.get
-_state = STATE.get
-_system = SYSTEM.get
 
 
 @compiled
 def _prepare_state(system, step):
     """P applied: how z⁺ depends on u⁺. Returns z⁺ − z at u_0."""
-    rate = _system(system, "rate_now")
-    drift = _system(system, "state_drift")
-    gain = _system(system, "state_gain")
-    rate_q = _system(system, "rate_q")
-    rate_v = _system(system, "rate_v")
-    rate_z = _system(system, "rate_z")
-    velocity = _system(system, "velocity")
-    n = rate.size
-    m = velocity.size
+    n = system.rate_now.size
+    m = system.velocity.size
     matrix = np.empty((n, n))
     right = np.empty((n, m + 1))
     for i in range(n):
         for j in range(n):
-            matrix[i, j] = (1.0 if i == j else 0.0) - step * rate_z[i, j]
-        right[i, m] = step * rate[i]
+            matrix[i, j] = (1.0 if i == j else 0.0) - step * system.rate_z[i, j]
+        right[i, m] = step * system.rate_now[i]
         for b in range(m):
-            right[i, b] = step * (step * rate_q[i, b] + rate_v[i, b])
-            right[i, m] -= step * rate_v[i, b] * velocity[b]
+            right[i, b] = step * (step * system.rate_q[i, b] + system.rate_v[i, b])
+            right[i, m] -= step * system.rate_v[i, b] * system.velocity[b]
     # Of so small a matrix; Numba needs ten seconds to compile a call of solve.
     inverse = np.linalg.inv(matrix)
     change = np.zeros(n)
     for i in range(n):
-        drift[i] = 0.0
+        system.state_drift[i] = 0.0
         for j in range(n):
-            drift[i] += inverse[i, j] * right[j, m]
-        change[i] = drift[i]
+            system.state_drift[i] += inverse[i, j] * right[j, m]
+        change[i] = system.state_drift[i]
         for b in range(m):
-            gain[i, b] = 0.0
+            system.state_gain[i, b] = 0.0
             for j in range(n):
-                gain[i, b] += inverse[i, j] * right[j, b]
-            change[i] += gain[i, b] * velocity[b]
+                system.state_gain[i, b] += inverse[i, j] * right[j, b]
+            change[i] += system.state_gain[i, b] * system.velocity[b]
     return change
 
 
 @compiled
 def _prepare_implicit(plant, state, system, step):
-    velocity = _system(system, "velocity")
-    output = _system(system, "output_now")
-    output_q = _system(system, "output_q")
-    output_v = _system(system, "output_v")
-    output_z = _system(system, "output_z")
-    gain = _system(system, "state_gain")
-    gains = _system(system, "gains")
-    efforts = _system(system, "efforts")
-    coupled = _system(system, "coupled")
-    first = _system(system, "first_effort")
-    n = velocity.size
-    nz = _system(system, "z").size
+    efforts = system.efforts
+    first = system.first_effort
+    n = system.velocity.size
+    nz = system.z.size
     change = np.empty(0)
     if nz > 0:
         change = _prepare_state(system, step)
         if first_bad(change) >= 0:
             return NON_FINITE
     for k in range(n):
-        efforts[k] = output[k]
+        efforts[k] = system.output_now[k]
         for b in range(n):
-            slope = step * output_q[k, b] + output_v[k, b]
+            slope = step * system.output_q[k, b] + system.output_v[k, b]
             for j in range(nz):
-                slope += output_z[k, j] * gain[j, b]
-            gains[k, b] = -slope
-            efforts[k] += step * output_q[k, b] * velocity[b]
+                slope += system.output_z[k, j] * system.state_gain[j, b]
+            system.gains[k, b] = -slope
+            efforts[k] += step * system.output_q[k, b] * system.velocity[b]
         for j in range(nz):
-            efforts[k] += output_z[k, j] * change[j]
-        if not coupled[k]:
-            set_own_row(state, first + k, gains[k, k], output[k], efforts[k], velocity[k])
-    limited = _system(system, "limited")
-    if limited.size > 0:
-        for a in range(limited.size):
-            limited[a] = 0
+            efforts[k] += system.output_z[k, j] * change[j]
+        if not system.coupled[k]:
+            set_own_row(
+                state,
+                first + k,
+                system.gains[k, k],
+                system.output_now[k],
+                efforts[k],
+                system.velocity[k],
+            )
+    if system.limited.size > 0:
+        for a in range(system.limited.size):
+            system.limited[a] = 0
         couple_efforts(plant, state, system)
     return OK
 
 
 @compiled
 def _prepare_explicit(plant, state, system):
-    output = _system(system, "output_now")
-    first = _system(system, "first_effort")
-    for k in range(output.size):
-        set_row(state, first + k, 0.0, output[k], 0.0)
+    first = system.first_effort
+    for k in range(system.output_now.size):
+        set_row(state, first + k, 0.0, system.output_now[k], 0.0)
 
 
 @compiled_method
 def prepare_systems(world, state, _target, step):
     """Write the feedback of every external system into the rows of its efforts."""
-    plant = _world(world, "plant")
-    systems = _world(world, "systems")
-    for s in range(systems.size):
-        system = systems[s]
+    plant = world.plant
+    for s in range(world.systems.size):
+        system = SYSTEM.at(world.systems[s])
         code = sample_system(plant, system, state)
-        if code == OK and _system(system, "treatment") == IMPLICIT:
-            if state == _world(world, "current"):
+        if code == OK and system.treatment == IMPLICIT:
+            if state == world.current:
                 code = linearise_system(plant, system, state)
             if code == OK:
                 # Nothing here raises but LAPACK.
@@ -164,17 +146,15 @@ def limit_systems(world, state, _target, step):
 
     Returns `LIMITED` if rows have changed and the problem must be solved again.
     """
-    plant = _world(world, "plant")
-    problem = _world(world, "problem")
-    systems = _world(world, "systems")
-    scratch = _world(world, "scratch")
+    plant = world.plant
+    problem = world.problem
     code = OK
-    for s in range(systems.size):
-        system = systems[s]
-        if _system(system, "treatment") != IMPLICIT or _system(system, "members").size == 0:
+    for s in range(world.systems.size):
+        system = SYSTEM.at(world.systems[s])
+        if system.treatment != IMPLICIT or system.members.size == 0:
             continue
-        velocity_from_solver(plant, _state(state, "cdof"), _problem(problem, "velocity"), scratch)
-        if find_exceeded(plant, system, scratch):
+        velocity_from_solver(plant, state.cdof, problem.velocity, world.scratch)
+        if find_exceeded(plant, system, world.scratch):
             couple_efforts(plant, state, system)
             code = LIMITED
     return code
@@ -183,27 +163,21 @@ def limit_systems(world, state, _target, step):
 @compiled_method
 def advance_systems(world, source, target, step):
     """Advance the systems' states to the end of the step that was prepared last."""
-    systems = _world(world, "systems")
-    before = _state(source, "system_state")
-    after = _state(target, "system_state")
-    qvel = _state(target, "qvel")
-    for s in range(systems.size):
-        system = systems[s]
-        first = _system(system, "first_state")
-        treatment = _system(system, "treatment")
-        rate = _system(system, "rate_now")
-        jacobian = _system(system, "jacobian")
-        for j in range(_system(system, "z").size):
-            value = before[first + j]
+    for s in range(world.systems.size):
+        system = SYSTEM.at(world.systems[s])
+        first = system.first_state
+        treatment = system.treatment
+        for j in range(system.z.size):
+            value = source.system_state[first + j]
             if treatment == EXPLICIT:
-                value += step * rate[j]
+                value += step * system.rate_now[j]
             elif treatment == IMPLICIT:
-                value += _system(system, "state_drift")[j]
-                for k in range(_system(system, "velocity").size):
-                    gain = _system(system, "state_gain")[j, k]
-                    for i in range(qvel.size):
-                        value += gain * jacobian[k, i] * qvel[i]
-            after[first + j] = value
+                value += system.state_drift[j]
+                for k in range(system.velocity.size):
+                    gain = system.state_gain[j, k]
+                    for i in range(target.qvel.size):
+                        value += gain * system.jacobian[k, i] * target.qvel[i]
+            target.system_state[first + j] = value
     return OK
 
 

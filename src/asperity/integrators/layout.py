@@ -3,48 +3,38 @@
 A *method* is a compiled function ``code = method(world, source, target, h)`` that advances the
 state at address ``source`` by h [s] into ``target`` and fills ``error``, the difference of two
 solutions, if it has an estimate. It may use the ``guess`` of the end velocity if
-``ints[HAS_GUESS]`` is set. A *stepping* decides on h and on what is accepted. Codes below `REFUSED`
+``guess_kind`` is set. A *stepping* decides on h and on what is accepted. Codes below `REFUSED`
 are good.
 """
 
 from __future__ import annotations
 
-from asperity.compiled import Layout
+from collections.abc import Callable
+from typing import Any
+
+from numba import types
+
+from asperity.compiled import EntryPoint, Layout
+from asperity.convex.problem import PROBLEM
 from asperity.plant import layouts
+from asperity.plant.layouts import PLANT, STATE
 
 __all__ = [
-    "ACCURACY",
     "CONTACTS_FULL",
     "COUPLING_FULL",
     "END_VELOCITY",
-    "FACTORS_VALID",
     "FAILED",
-    "FORCES_AT_HAND",
-    "GEOM_SAMPLE",
-    "GRAPH_EVALUATION",
-    "GRAPH_STATE",
-    "HAS_ERROR",
-    "HAS_GUESS",
-    "HISTORY",
-    "LARGEST_STEP",
-    "LAST_STEP",
     "LIMITED",
-    "NEXT_STEP",
+    "METHOD_SIGNATURE",
     "NON_FINITE",
     "NOT_CONVERGED",
     "OK",
     "PREVIOUS_VELOCITY",
-    "RECORDS",
-    "REJECTIONS",
     "ROWS_FULL",
-    "SMALLEST_STEP",
-    "STEPS",
-    "SUBSTEPS",
     "SYSTEM_FAILED",
     "TREES",
-    "VELOCITY_TIME",
-    "VELOCITY_WEIGHT",
     "WORLD",
+    "compiled_method",
 ]
 
 # Codes of methods.
@@ -59,37 +49,14 @@ NON_FINITE = 7
 LIMITED = 9  # efforts were limited: solve the step again
 SYSTEM_FAILED = 8  # an external system raised; who called it knows what
 
-# Indices into `ints`.
-HAS_GUESS = 0
-HAS_ERROR = 1
-FACTORS_VALID = 2
-STEPS = 3
-REJECTIONS = 4
-RECORDS = 5
-GRAPH_STATE = 6
-GRAPH_EVALUATION = 7
-HISTORY = 9  # 1 if `following` holds the state before the current one
-SUBSTEPS = 11  # parts of steps that did not converge at once
-FORCES_AT_HAND = 10  # 1 if `solve_step` leaves impulses, not only a velocity
-GEOM_SAMPLE = 8  # the last state in which a method has looked for contacts, or 0
-
-# What `ints[HAS_GUESS]` says of `guess`, besides 0 for nothing.
+# What `guess_kind` says of `guess`, besides 0 for nothing.
 END_VELOCITY = 1
 PREVIOUS_VELOCITY = 2
 
-# Indices into `reals`.
-ACCURACY = 0
-NEXT_STEP = 1
-LARGEST_STEP = 2
-SMALLEST_STEP = 3
-VELOCITY_WEIGHT = 4
-LAST_STEP = 5
-VELOCITY_TIME = 6  # [s]
-
 WORLD = Layout(
     "world",
-    plant="i8",
-    problem="i8",
+    plant=PLANT,
+    problem=PROBLEM,
     evaluate="i8",  # compiled entry points
     evaluate_smooth="i8",
     build_graph="i8",
@@ -98,20 +65,41 @@ WORLD = Layout(
     solve_step="i8",
     base_method="i8",  # the method that step doubling repeats
     engine="i8",  # table of an integrator that keeps more state than the world does, or 0
-    current="i8",  # states
-    following="i8",
+    current=STATE,
+    following=STATE,
     classical="i8",  # the table of a classical integrator, or 0
-    work="i8",  # a state of the classical integrators' own, or 0
-    half="i8",
-    full="i8",
+    work=STATE,  # of the classical integrators' own
+    half=STATE,
+    full=STATE,
     guess="f8[:]",
+    guess_kind="i8",
     error="f8[:]",
     scratch="f8[:]",
     geom_position="f8[:,:]",
     geom_rotation="f8[:,:]",
-    theta="f8[:]",  # θ, θ_vq of the θ-method; 1 to scale norms by diag(A), 0 by diag(M)
-    reals="f8[:]",
-    ints="i8[:]",
+    theta="f8",  # θ, θ_vq of the θ-method
+    theta_vq="f8",
+    norm_by_system="f8",  # 1 to scale norms by diag(A), 0 by diag(M)
+    has_error="i8",
+    factors_valid="i8",
+    forces_at_hand="i8",  # 1 if `solve_step` leaves impulses, not only a velocity
+    # address and evaluation of the state whose graph is at hand, or 0
+    graph_state="i8",
+    graph_evaluation="i8",
+    geom_sample="i8",  # address of the last state in which a method has looked for contacts, or 0
+    # stepping
+    has_history="i8",  # 1 if `following` holds the state before the current one
+    steps="i8",
+    rejections="i8",
+    substeps="i8",  # parts of steps that did not converge at once
+    accuracy="f8",
+    next_step="f8",  # [s]
+    last_step="f8",
+    largest_step="f8",
+    smallest_step="f8",
+    velocity_weight="f8",
+    velocity_time="f8",  # [s]
+    records="i8",  # number of recorded states, negative where none are wanted
     # external systems: their tables, entry points, and weights of their state in the error norm
     systems="i8[:]",
     prepare_systems="i8",
@@ -123,3 +111,11 @@ WORLD = Layout(
     record_qvel="f8[:,:]",
     record_act="f8[:,:]",
 )
+
+METHOD_SIGNATURE = types.int64(WORLD.type, STATE.type, STATE.type, types.float64)
+"""``code = method(world, source, target, h)``, h [s]."""
+
+
+def compiled_method(function: Callable[..., Any]) -> EntryPoint:
+    """Decorate a method (see `METHOD_SIGNATURE`)."""
+    return EntryPoint(function, METHOD_SIGNATURE)

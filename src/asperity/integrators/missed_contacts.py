@@ -18,16 +18,11 @@ This is not part of the CENIC paper, whose examples have no thin or fast bodies.
 from __future__ import annotations
 
 from asperity.compiled import compiled
-from asperity.contact.contact_set import CONTACT_SET, COUNT_CONTACTS
-from asperity.integrators.layout import GEOM_SAMPLE, WORLD
-from asperity.plant.layouts import STATE, TIME
+from asperity.plant.layouts import STATE
 from asperity.plant.sweep import closing_distance, passed, save_poses
 
 __all__ = ["passed_before_sample", "step_without_missed_contacts"]
 
-_world = WORLD.get
-_state = STATE.get
-_contacts = CONTACT_SET.get
 
 _MISSED = 0.25
 """Part of the accuracy that a missed contact uses up in the step that is tried next."""
@@ -38,22 +33,18 @@ _SHORTEST = 0.1
 @compiled
 def passed_before_sample(world):
     """Whether geoms passed through each other between the current state and the sample."""
-    sample = _world(world, "ints")[GEOM_SAMPLE]
-    if sample == 0:
+    sample = STATE.at(world.geom_sample)
+    if sample.address == 0:
         return False
-    current = _world(world, "current")
-    position = _world(world, "geom_position")
-    rotation = _world(world, "geom_rotation")
-    save_poses(current, position, rotation)
-    return passed(_world(world, "plant"), _state(current, "contacts"), position, rotation, sample)
+    current = world.current
+    save_poses(current, world.geom_position, world.geom_rotation)
+    return passed(world.plant, current.contacts, world.geom_position, world.geom_rotation, sample)
 
 
 @compiled
 def _was_known(known, contacts, c):
-    geom = _contacts(contacts, "geom")
-    before = _contacts(known, "geom")
-    for k in range(_contacts(known, "counts")[COUNT_CONTACTS]):
-        if before[k, 0] == geom[c, 0] and before[k, 1] == geom[c, 1]:
+    for k in range(known.count):
+        if known.geom[k, 0] == contacts.geom[c, 0] and known.geom[k, 1] == contacts.geom[c, 1]:
             return True
     return False
 
@@ -64,36 +55,30 @@ def step_without_missed_contacts(world, step, accuracy):
 
     The current state is the end of the step, evaluated.
     """
-    sample = _world(world, "ints")[GEOM_SAMPLE]
-    if sample == 0:
+    sample = STATE.at(world.geom_sample)
+    if sample.address == 0:
         return step
-    current = _world(world, "current")
-    position = _world(world, "geom_position")
-    rotation = _world(world, "geom_rotation")
-    save_poses(sample, position, rotation)
-    known = _state(sample, "contacts")
-    if passed(_world(world, "plant"), known, position, rotation, current):
+    current = world.current
+    save_poses(sample, world.geom_position, world.geom_rotation)
+    known = sample.contacts
+    if passed(world.plant, known, world.geom_position, world.geom_rotation, current):
         return 0.5 * step
-    if _state(sample, "reals")[TIME] >= _state(current, "reals")[TIME]:
+    if sample.time >= current.time:
         # The method has seen the contacts of its step's end.
         return step
-    contacts = _state(current, "contacts")
-    distance = _contacts(contacts, "signed_distance")
-    stiffness = _contacts(contacts, "stiffness")
-    dissipation = _contacts(contacts, "dissipation")
-    inverse_mass = _contacts(contacts, "inverse_mass")
-    interval = _state(current, "reals")[0] - _state(sample, "reals")[0]
+    contacts = current.contacts
+    interval = current.time - sample.time
     best = step
-    for c in range(_contacts(contacts, "counts")[COUNT_CONTACTS]):
-        depth = -distance[c]
+    for c in range(contacts.count):
+        depth = -contacts.signed_distance[c]
         if depth <= accuracy or _was_known(known, contacts, c):
             continue
-        closing = closing_distance(contacts, c, position, rotation, current)
+        closing = closing_distance(contacts, c, world.geom_position, world.geom_rotation, current)
         time = interval
         if closing > depth:
             time = interval * depth / closing
-        damping = 1.0 + dissipation[c] * max(closing, 0.0) / max(interval, 1e-300)
-        stiff = inverse_mass[c] * stiffness[c] * damping * time * time / 6.0
+        damping = 1.0 + contacts.dissipation[c] * max(closing, 0.0) / max(interval, 1e-300)
+        stiff = contacts.inverse_mass[c] * contacts.stiffness[c] * damping * time * time / 6.0
         error = depth * min(1.0, stiff)
         if error <= accuracy:
             continue

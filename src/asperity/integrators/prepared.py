@@ -8,18 +8,18 @@ from numba import types
 
 from asperity.compiled import compiled, entry_point
 from asperity.compiled.calls import call_method
-from asperity.convex.problem import CONVERGED
+from asperity.contact.constraint_set import CONSTRAINT_SET
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.problem import CONVERGED, PROBLEM
 from asperity.convex.reference import Tables
 from asperity.errors import SimulationError
-from asperity.integrators.layout import FACTORS_VALID, HAS_GUESS, OK, WORLD
+from asperity.integrators.layout import OK
 from asperity.integrators.world import World
 
 __all__ = ["prepare_problem"]
 
-_world = WORLD.get
 
-
-@entry_point(types.int64(types.int64, types.int64, types.int64, types.int64))
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
 def _keep_the_guess(_problem, _contacts, _rows, _have_factors):
     """Stand in for a solver: what the solver would have been given stays as it is."""
     return CONVERGED
@@ -27,7 +27,7 @@ def _keep_the_guess(_problem, _contacts, _rows, _have_factors):
 
 @compiled
 def _solve_step(world, step):
-    return call_method(_world(world, "solve_step"), world, _world(world, "current"), 0, step)
+    return call_method(world.solve_step, world, world.current, 0, step)
 
 
 def prepare_problem(world: World, step: float) -> Tables:
@@ -56,15 +56,15 @@ def prepare_problem(world: World, step: float) -> Tables:
     table = world.table
     solver = table.solve_problem
     table.solve_problem = _keep_the_guess.address
-    table.ints[HAS_GUESS] = 0
+    table.guess_kind = 0
     try:
         while True:
-            code = int(_solve_step(table.address, step))
+            code = int(_solve_step(table, step))
             if code == OK or not world.grow(code):
                 break
     finally:
         table.solve_problem = solver
-        table.ints[FACTORS_VALID] = 0
+        table.factors_valid = 0
     if code != OK:
         raise SimulationError(
             f"the convex problem of a step of {step} s could not be set up (code {code}); "

@@ -14,21 +14,10 @@ from asperity.convex.potentials.laws import (
     install_law,
 )
 from asperity.convex.problem import (
-    ABSOLUTE_TOLERANCE,
     ARMIJO,
-    CRITERION,
     EXACT,
-    LARGEST_SEARCH_STEP,
-    LINE_SEARCH,
-    LINE_SEARCH_TOLERANCE,
-    MAX_ITERATIONS,
     MOMENTUM,
-    NEAR_RIGID,
-    RELAXATION_TIME,
     RESIDUAL_AND_STEP,
-    REUSED_ITERATIONS,
-    SLIP_REGULARIZATION,
-    TOLERANCE,
 )
 from asperity.errors import ModelError
 from asperity.integrators.base import (
@@ -39,15 +28,6 @@ from asperity.integrators.base import (
     require_positive,
 )
 from asperity.integrators.icf import icf_method, icf_solution
-from asperity.integrators.layout import (
-    ACCURACY,
-    LARGEST_STEP,
-    LAST_STEP,
-    NEXT_STEP,
-    SMALLEST_STEP,
-    VELOCITY_TIME,
-    VELOCITY_WEIGHT,
-)
 from asperity.integrators.step_doubling import ERROR_ORDER as DOUBLING_ORDER
 from asperity.integrators.step_doubling import step_doubling_method
 from asperity.integrators.stepping import (
@@ -90,15 +70,15 @@ def _prepare_icf(world: World, options: Cenic | Icf, tolerance: float, law: Cont
     """Write the options of CENIC's convex solver, and let it solve ICF's problem."""
     problem = world.problem
     install_law(problem, law)
-    problem.tolerance[TOLERANCE] = tolerance
-    problem.tolerance[LINE_SEARCH_TOLERANCE] = 1e-2
-    problem.tolerance[SLIP_REGULARIZATION] = options.slip_regularization
-    problem.tolerance[LARGEST_SEARCH_STEP] = 1.0
-    problem.limits[MAX_ITERATIONS] = options.max_iterations
+    problem.tolerance = tolerance
+    problem.line_search_tolerance = 1e-2
+    problem.slip_regularization = options.slip_regularization
+    problem.largest_search_step = 1.0
+    problem.max_iterations = options.max_iterations
     # CENIC VI-C: the wished number of iterations with one Hessian is 10.
-    problem.limits[REUSED_ITERATIONS] = 10 if options.hessian_reuse else 0
-    problem.limits[CRITERION] = RESIDUAL_AND_STEP
-    problem.limits[LINE_SEARCH] = EXACT
+    problem.reused_iterations = 10 if options.hessian_reuse else 0
+    problem.criterion = RESIDUAL_AND_STEP
+    problem.line_search_method = EXACT
     world.table.solve_step = icf_solution.address
     world.table.base_method = icf_method.address
 
@@ -187,20 +167,17 @@ class Cenic(Integrator):
     def prepare(self, world: World) -> None:
         tolerance = max(self.tolerance_ratio * self.accuracy, _FIXED_TOLERANCE)
         _prepare_icf(world, self, tolerance, LAGGED_LAW)
-        reals = world.table.reals
-        reals[ACCURACY] = self.accuracy
-        reals[LARGEST_STEP] = self.max_step
-        reals[SMALLEST_STEP] = self.min_step
-        reals[NEXT_STEP] = _FIRST_STEP * self.max_step
-        reals[LAST_STEP] = reals[NEXT_STEP]
-        reals[VELOCITY_WEIGHT] = self.velocity_weight
-        reals[VELOCITY_TIME] = ERROR_NORMS[self.error_norm]
+        world.table.accuracy = self.accuracy
+        world.table.largest_step = self.max_step
+        world.table.smallest_step = self.min_step
+        world.table.next_step = _FIRST_STEP * self.max_step
+        world.table.last_step = world.table.next_step
+        world.table.velocity_weight = self.velocity_weight
+        world.table.velocity_time = ERROR_NORMS[self.error_norm]
 
     def advance(self, world: World, end: float, budget: int) -> int:
         method, order = _SCHEMES[self.scheme]
-        return int(
-            advance_error_controlled(world.table.address, method.address, order, end, budget)
-        )
+        return int(advance_error_controlled(world.table, method.address, order, end, budget))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,12 +228,10 @@ class Icf(Integrator):
 
     def prepare(self, world: World) -> None:
         _prepare_icf(world, self, self.tolerance, _LAWS[self.law])
-        world.table.reals[LAST_STEP] = self.time_step
+        world.table.last_step = self.time_step
 
     def advance(self, world: World, end: float, budget: int) -> int:
-        return int(
-            advance_fixed(world.table.address, icf_method.address, self.time_step, end, budget)
-        )
+        return int(advance_fixed(world.table, icf_method.address, self.time_step, end, budget))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -342,26 +317,25 @@ class Sap(Integrator):
     def prepare(self, world: World) -> None:
         problem = world.problem
         install_law(problem, SAP_LAW)
-        problem.tolerance[TOLERANCE] = self.tolerance
-        problem.tolerance[ABSOLUTE_TOLERANCE] = 1e-14
-        problem.tolerance[LINE_SEARCH_TOLERANCE] = 1e-8
-        problem.tolerance[SLIP_REGULARIZATION] = self.slip_regularization
-        problem.limits[MAX_ITERATIONS] = self.max_iterations
-        problem.limits[REUSED_ITERATIONS] = 0
-        problem.limits[CRITERION] = MOMENTUM
-        problem.limits[LINE_SEARCH] = _LINE_SEARCHES[self.line_search]
-        problem.tolerance[LARGEST_SEARCH_STEP] = 1.5 if self.line_search == "exact" else 1.25
-        problem.regularization[NEAR_RIGID] = self.near_rigid
+        problem.tolerance = self.tolerance
+        problem.absolute_tolerance = 1e-14
+        problem.line_search_tolerance = 1e-8
+        problem.slip_regularization = self.slip_regularization
+        problem.max_iterations = self.max_iterations
+        problem.reused_iterations = 0
+        problem.criterion = MOMENTUM
+        problem.line_search_method = _LINE_SEARCHES[self.line_search]
+        problem.largest_search_step = 1.5 if self.line_search == "exact" else 1.25
+        problem.near_rigid = self.near_rigid
         time = self.relaxation_time
-        problem.regularization[RELAXATION_TIME] = -1.0 if time is None else time
+        problem.relaxation_time = -1.0 if time is None else time
         table = world.table
-        table.theta[:] = (*_THETA[self.scheme], _SCALINGS[self.scaling])
+        table.theta, table.theta_vq = _THETA[self.scheme]
+        table.norm_by_system = _SCALINGS[self.scaling]
         table.evaluate_smooth = evaluate_smooth.address
         table.solve_step = theta_solution.address
         table.base_method = theta_method.address
-        table.reals[LAST_STEP] = self.time_step
+        table.last_step = self.time_step
 
     def advance(self, world: World, end: float, budget: int) -> int:
-        return int(
-            advance_fixed(world.table.address, theta_method.address, self.time_step, end, budget)
-        )
+        return int(advance_fixed(world.table, theta_method.address, self.time_step, end, budget))

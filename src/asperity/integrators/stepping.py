@@ -14,31 +14,16 @@ from numba import types
 from asperity.compiled import compiled, compiled_loop
 from asperity.compiled.calls import call_method, call_pp_status, call_ppdpp
 from asperity.integrators.layout import (
-    ACCURACY,
-    GEOM_SAMPLE,
-    HAS_ERROR,
-    HAS_GUESS,
-    HISTORY,
-    LARGEST_STEP,
-    LAST_STEP,
-    NEXT_STEP,
     NON_FINITE,
     NOT_CONVERGED,
     OK,
     PREVIOUS_VELOCITY,
-    RECORDS,
-    REJECTIONS,
-    SMALLEST_STEP,
-    STEPS,
-    VELOCITY_TIME,
-    VELOCITY_WEIGHT,
     WORLD,
 )
 from asperity.integrators.missed_contacts import (
     passed_before_sample,
     step_without_missed_contacts,
 )
-from asperity.plant.layouts import PLANT, STATE, TIME
 
 __all__ = [
     "BUDGET_USED",
@@ -63,10 +48,6 @@ _MIN_SHRINK = 0.1
 _STRETCH = 1.001
 _ARTIFICIAL = 0.95
 
-_world = WORLD.get
-_plant = PLANT.get
-_state = STATE.get
-
 
 @compiled
 def _all_finite(values):
@@ -81,10 +62,10 @@ def _all_finite(values):
 @compiled
 def _is_finite(state):
     return (
-        _all_finite(_state(state, "qpos"))
-        and _all_finite(_state(state, "qvel"))
-        and _all_finite(_state(state, "act"))
-        and _all_finite(_state(state, "system_state"))
+        _all_finite(state.qpos)
+        and _all_finite(state.qvel)
+        and _all_finite(state.act)
+        and _all_finite(state.system_state)
     )
 
 
@@ -99,71 +80,59 @@ def _exchange(first, second):
 @compiled
 def _exchange_states(world, time):
     """Exchange the current and the following state; the current one gets a time."""
-    current = _world(world, "current")
-    following = _world(world, "following")
-    _exchange(_state(current, "qpos"), _state(following, "qpos"))
-    _exchange(_state(current, "qvel"), _state(following, "qvel"))
-    _exchange(_state(current, "act"), _state(following, "act"))
-    _exchange(_state(current, "system_state"), _state(following, "system_state"))
-    _state(current, "reals")[TIME] = time
-    _state(current, "ints")[0] = 0
+    current = world.current
+    following = world.following
+    _exchange(current.qpos, following.qpos)
+    _exchange(current.qvel, following.qvel)
+    _exchange(current.act, following.act)
+    _exchange(current.system_state, following.system_state)
+    current.time = time
+    current.valid = 0
 
 
 @compiled
 def _record(world, step):
     """Count and record the current state as the end of an accepted step."""
-    current = _world(world, "current")
-    time = _state(current, "reals")[TIME]
-    qpos = _state(current, "qpos")
-    qvel = _state(current, "qvel")
-    act = _state(current, "act")
-    options = _world(world, "reals")
+    current = world.current
+    time = current.time
     # A remainder of a step, to meet a time, says nothing about the steps that are being taken.
-    options[LAST_STEP] = max(step, 0.1 * options[LAST_STEP])
-    ints = _world(world, "ints")
-    ints[STEPS] += 1
-    if ints[RECORDS] >= 0:
-        n = ints[RECORDS]
-        _world(world, "record_time")[n] = time
-        record_qpos = _world(world, "record_qpos")
-        record_qvel = _world(world, "record_qvel")
-        record_act = _world(world, "record_act")
-        for i in range(qpos.size):
-            record_qpos[n, i] = qpos[i]
-        for i in range(qvel.size):
-            record_qvel[n, i] = qvel[i]
-        for i in range(act.size):
-            record_act[n, i] = act[i]
-        ints[RECORDS] = n + 1
+    world.last_step = max(step, 0.1 * world.last_step)
+    world.steps += 1
+    if world.records >= 0:
+        n = world.records
+        world.record_time[n] = time
+        for i in range(current.qpos.size):
+            world.record_qpos[n, i] = current.qpos[i]
+        for i in range(current.qvel.size):
+            world.record_qvel[n, i] = current.qvel[i]
+        for i in range(current.act.size):
+            world.record_act[n, i] = current.act[i]
+        world.records = n + 1
 
 
-@compiled_loop(types.int64(types.int64, types.int64, types.float64, types.float64, types.int64))
+@compiled_loop(types.int64(WORLD.type, types.int64, types.float64, types.float64, types.int64))
 def advance_fixed(world, method, step, end, budget):
     """Advance the current state to time ``end`` in steps of ``step``; the last may be shorter."""
-    current = _world(world, "current")
-    following = _world(world, "following")
-    reals = _state(current, "reals")
-    ints = _world(world, "ints")
-    capacity = _world(world, "record_time").size
+    current = world.current
+    following = world.following
+    capacity = world.record_time.size
     steps = 0
-    while reals[TIME] < end:
-        if ints[RECORDS] >= capacity:
+    while current.time < end:
+        if world.records >= capacity:
             return RECORD_FULL
         if steps >= budget:
             return BUDGET_USED
-        remaining = end - reals[TIME]
+        remaining = end - current.time
         h = step
-        time = reals[TIME] + step
+        time = current.time + step
         if remaining <= step * (1.0 + 1e-9):
             h = remaining
             time = end
-        if ints[HISTORY] == 1:
+        if world.has_history == 1:
             # `following` still holds the state before the current one.
-            guess = _world(world, "guess")
-            before = _state(following, "qvel")
-            for i in range(guess.size):
-                guess[i] = before[i]
-            ints[HAS_GUESS] = PREVIOUS_VELOCITY
+            for i in range(world.guess.size):
+                world.guess[i] = following.qvel[i]
+            world.guess_kind = PREVIOUS_VELOCITY
         code = call_method(method, world, current, following, h)
         if code != OK:
             return code
@@ -171,7 +140,7 @@ def advance_fixed(world, method, step, end, budget):
             return NON_FINITE
         _exchange_states(world, time)
         _record(world, h)
-        ints[HISTORY] = 1
+        world.has_history = 1
         steps += 1
     return OK
 
@@ -183,30 +152,26 @@ def error_norm(world, step):
     With a velocity weight w and a velocity time T, errors of velocity count as (w·δt + T)·|v − v̂|
     as well, and errors of the states of external systems by weights of their own.
     """
-    plant = _world(world, "plant")
-    weight = _plant(plant, "error_weight")
-    error = _world(world, "error")
+    plant = world.plant
     norm = 0.0
-    for i in range(error.size):
-        value = abs(error[i]) * weight[i]
+    for i in range(world.error.size):
+        value = abs(world.error[i]) * plant.error_weight[i]
         # Written so that NaN is not lost.
         if not value <= norm:
             norm = value
-    options = _world(world, "reals")
-    share = options[VELOCITY_WEIGHT] * step + options[VELOCITY_TIME]
+    share = world.velocity_weight * step + world.velocity_time
     if share > 0.0:
-        a = _state(_world(world, "following"), "qvel")
-        b = _state(_world(world, "full"), "qvel")
+        a = world.following.qvel
+        b = world.full.qvel
         for i in range(a.size):
-            value = share * abs(a[i] - b[i]) * weight[i]
+            value = share * abs(a[i] - b[i]) * plant.error_weight[i]
             if not value <= norm:
                 norm = value
-    system_weight = _world(world, "system_weight")
-    if system_weight.size > 0:
-        a = _state(_world(world, "following"), "system_state")
-        b = _state(_world(world, "full"), "system_state")
-        for i in range(system_weight.size):
-            value = system_weight[i] * abs(a[i] - b[i])
+    if world.system_weight.size > 0:
+        a = world.following.system_state
+        b = world.full.system_state
+        for i in range(world.system_weight.size):
+            value = world.system_weight[i] * abs(a[i] - b[i])
             if not value <= norm:
                 norm = value
     return norm
@@ -228,44 +193,41 @@ def next_step_size(step, error, accuracy, order):
     return min(max(new, _MIN_SHRINK * step), _MAX_GROW * step)
 
 
-@compiled_loop(types.int64(types.int64, types.int64, types.int64, types.float64, types.int64))
+@compiled_loop(types.int64(WORLD.type, types.int64, types.int64, types.float64, types.int64))
 def advance_error_controlled(world, method, order, end, budget):
     """Advance the current state to time ``end`` under error control.
 
     A step whose error exceeds the accuracy, whose solver does not converge, whose result is not
     finite or that has missed a contact is rejected and tried again with a smaller step.
     """
-    current = _world(world, "current")
-    following = _world(world, "following")
-    reals = _state(current, "reals")
-    ints = _world(world, "ints")
-    options = _world(world, "reals")
-    capacity = _world(world, "record_time").size
-    accuracy = options[ACCURACY]
+    current = world.current
+    following = world.following
+    capacity = world.record_time.size
+    accuracy = world.accuracy
     attempts = 0
-    while reals[TIME] < end:
-        if ints[RECORDS] >= capacity:
+    while current.time < end:
+        if world.records >= capacity:
             return RECORD_FULL
         if attempts >= budget:
             return BUDGET_USED
         attempts += 1
-        ideal = min(options[NEXT_STEP], options[LARGEST_STEP])
-        remaining = end - reals[TIME]
+        ideal = min(world.next_step, world.largest_step)
+        remaining = end - current.time
         h = ideal
-        time = reals[TIME] + h
+        time = current.time + h
         limited = False
         if remaining <= _STRETCH * ideal:
             h = remaining
             time = end
             limited = remaining < _ARTIFICIAL * ideal
-        smallest = max(options[SMALLEST_STEP], 1e-14 * max(1.0, abs(reals[TIME])))
-        ints[GEOM_SAMPLE] = 0
+        smallest = max(world.smallest_step, 1e-14 * max(1.0, abs(current.time)))
+        world.geom_sample = 0
         code = call_method(method, world, current, following, h)
         if code in (NOT_CONVERGED, NON_FINITE):
             error = np.inf
         elif code != OK:
             return code
-        elif ints[HAS_ERROR] == 0:
+        elif world.has_error == 0:
             error = 0.0 if _is_finite(following) else np.inf
         else:
             error = error_norm(world, h) if _is_finite(following) else np.inf
@@ -275,9 +237,9 @@ def advance_error_controlled(world, method, order, end, budget):
             accepted = False
             new = 0.5 * h
         if accepted:
-            before = reals[TIME]
+            before = current.time
             _exchange_states(world, time)
-            code = call_pp_status(_world(world, "evaluate"), _world(world, "plant"), current)
+            code = call_pp_status(world.evaluate, world.plant, current)
             if code == OK:
                 shorter = step_without_missed_contacts(world, h, accuracy)
                 accepted = shorter == h
@@ -292,14 +254,14 @@ def advance_error_controlled(world, method, order, end, budget):
             _record(world, h)
             # A step cut short by the end says little about the size that error control wants.
             if not limited or new > ideal:
-                options[NEXT_STEP] = min(new, options[LARGEST_STEP])
+                world.next_step = min(new, world.largest_step)
             continue
-        ints[REJECTIONS] += 1
+        world.rejections += 1
         if h <= smallest:
             if code in (NON_FINITE, NOT_CONVERGED):
                 return code
             return STEP_TOO_SMALL
-        options[NEXT_STEP] = max(new, smallest)
+        world.next_step = max(new, smallest)
     return OK
 
 
@@ -307,10 +269,10 @@ def advance_error_controlled(world, method, order, end, budget):
 def position_difference(plant, first, second, out):
     """``out = second.qpos ⊖ first.qpos`` in the tangent space."""
     call_ppdpp(
-        _plant(plant, "differentiate_positions"),
-        _plant(plant, "model"),
+        plant.differentiate_positions,
+        plant.model,
         out.ctypes.data,
         1.0,
-        _state(first, "qpos").ctypes.data,
-        _state(second, "qpos").ctypes.data,
+        first.qpos.ctypes.data,
+        second.qpos.ctypes.data,
     )

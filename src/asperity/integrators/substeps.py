@@ -7,49 +7,41 @@ Unlike the sub-steps of Drake's TAMSI every part evaluates the model anew.
 
 from __future__ import annotations
 
-from asperity.compiled import compiled, compiled_method
+from asperity.compiled import compiled
 from asperity.compiled.calls import call_method
 from asperity.integrators.layout import (
-    GEOM_SAMPLE,
-    HAS_ERROR,
-    HAS_GUESS,
     NON_FINITE,
     NOT_CONVERGED,
     OK,
-    SUBSTEPS,
-    WORLD,
+    compiled_method,
 )
-from asperity.plant.layouts import STATE, TIME
 
 __all__ = ["HALVINGS", "substep_method"]
 
 HALVINGS = 20
 """n: a step is divided into at most 2ⁿ parts."""
 
-_world = WORLD.get
-_state = STATE.get
-
 
 @compiled
 def _copy(source, target):
-    a = _state(source, "qpos")
-    b = _state(target, "qpos")
+    a = source.qpos
+    b = target.qpos
     for i in range(a.size):
         b[i] = a[i]
-    a = _state(source, "qvel")
-    b = _state(target, "qvel")
+    a = source.qvel
+    b = target.qvel
     for i in range(a.size):
         b[i] = a[i]
-    a = _state(source, "act")
-    b = _state(target, "act")
+    a = source.act
+    b = target.act
     for i in range(a.size):
         b[i] = a[i]
-    a = _state(source, "system_state")
-    b = _state(target, "system_state")
+    a = source.system_state
+    b = target.system_state
     for i in range(a.size):
         b[i] = a[i]
-    _state(target, "reals")[TIME] = _state(source, "reals")[TIME]
-    _state(target, "ints")[0] = 0
+    target.time = source.time
+    target.valid = 0
 
 
 @compiled_method
@@ -58,21 +50,20 @@ def substep_method(world, source, target, step):
 
     Parts alternate between the states ``half`` and ``full``.
     """
-    method = _world(world, "base_method")
-    ints = _world(world, "ints")
+    method = world.base_method
     code = call_method(method, world, source, target, step)
     if code not in (NOT_CONVERGED, NON_FINITE):
         return code
     begin = source
-    end = _world(world, "half")
-    other = _world(world, "full")
+    end = world.half
+    other = world.full
     # In units of the smallest part, so that all of them add up to the step.
     whole = 1 << HALVINGS
     smallest = step / whole
     done = 0
     size = whole // 2
     while done < whole:
-        ints[HAS_GUESS] = 0
+        world.guess_kind = 0
         code = call_method(method, world, begin, end, size * smallest)
         if code in (NOT_CONVERGED, NON_FINITE):
             size //= 2
@@ -81,7 +72,7 @@ def substep_method(world, source, target, step):
             continue
         if code != OK:
             return code
-        ints[SUBSTEPS] += 1
+        world.substeps += 1
         done += size
         begin = end
         end = other
@@ -89,7 +80,7 @@ def substep_method(world, source, target, step):
         if size < whole // 2 and done % (2 * size) == 0:
             size *= 2
     _copy(begin, target)
-    _state(target, "reals")[TIME] = _state(source, "reals")[TIME] + step
-    ints[HAS_ERROR] = 0
-    ints[GEOM_SAMPLE] = 0
+    target.time = source.time + step
+    world.has_error = 0
+    world.geom_sample = 0
     return OK

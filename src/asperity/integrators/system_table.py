@@ -5,14 +5,10 @@ from __future__ import annotations
 from asperity.compiled import Layout
 
 __all__ = [
-    "BAD_OUTPUT",
-    "BAD_RATE",
     "CALL_SUCCEEDED",
     "EXPLICIT",
     "HELD",
     "IMPLICIT",
-    "LINEARISED",
-    "SAMPLED",
     "SYSTEM",
 ]
 
@@ -24,18 +20,11 @@ HELD = 2  # the effort is a sampled controller's, and stays as it is
 CALL_SUCCEEDED = 1
 """What a system's function returns; a Numba function that raises returns 0."""
 
-# Indices into `ints`: the state and its evaluation of which there are outputs, or derivatives; the
-# first output, or rate, that was not finite, or −1.
-SAMPLED = 0
-LINEARISED = 2
-BAD_OUTPUT = 4
-BAD_RATE = 5
-
 SYSTEM = Layout(
     "external system",
     # ``call(system)`` fills `output` and `rate` from the five arrays after it.
     call="i8",
-    time="f8[:]",
+    time="f8",
     z="f8[:]",
     qpos="f8[:]",
     qvel="f8[:]",
@@ -49,7 +38,13 @@ SYSTEM = Layout(
     coupled="i8[:]",  # per effort, whether its row spans the system's coupled efforts
     members="i8[:]",  # those efforts
     difference="f8",  # step of the differences, 0 for one by machine precision
-    ints="i8[:]",
+    # the state (its address) and the evaluation of which there are outputs, or derivatives
+    sampled_state="i8",
+    sampled_evaluation="i8",
+    linearised_state="i8",
+    linearised_evaluation="i8",
+    bad_output="i8",  # the first output, or rate, that was not finite, or −1
+    bad_rate="i8",
     # at the state of which there are outputs
     output_now="f8[:]",
     rate_now="f8[:]",

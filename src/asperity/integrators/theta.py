@@ -22,10 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled, compiled_method
+from asperity.compiled import compiled
 from asperity.compiled.calls import call_method, call_pp_status
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
-from asperity.convex.problem import PROBLEM
 from asperity.integrators.icf import (
     advance_activations,
     ensure_evaluated,
@@ -33,8 +32,7 @@ from asperity.integrators.icf import (
     integrate_positions,
     solve_potentials,
 )
-from asperity.integrators.layout import HAS_ERROR, HAS_GUESS, NON_FINITE, NOT_CONVERGED, OK, WORLD
-from asperity.plant.layouts import PLANT, STATE
+from asperity.integrators.layout import NON_FINITE, NOT_CONVERGED, OK, compiled_method
 from asperity.plant.trees import add_mass, velocity_from_solver, velocity_to_solver
 
 __all__ = ["theta_method", "theta_solution"]
@@ -46,31 +44,21 @@ _MAX_ITERATIONS = 30
 
 _LARGEST = 1.7976931348623157e308
 
-_world = WORLD.get
-_plant = PLANT.get
-_state = STATE.get
-_problem = PROBLEM.get
-
 
 @compiled
 def _evaluate_between(world, source, velocity, step):
     """Evaluate the plant at q^θ and v^θ in the state ``half``, without contacts."""
-    plant = _world(world, "plant")
-    half = _world(world, "half")
-    theta = _world(world, "theta")[0]
-    theta_vq = _world(world, "theta")[1]
-    mean = _world(world, "error")
-    before = _state(source, "qvel")
-    out = _state(half, "qvel")
-    for i in range(mean.size):
-        mean[i] = theta_vq * velocity[i] + (1.0 - theta_vq) * before[i]
-        out[i] = theta * velocity[i] + (1.0 - theta) * before[i]
-    integrate_positions(plant, source, half, mean, theta * step)
-    act = _state(source, "act")
-    half_act = _state(half, "act")
-    for i in range(act.size):
-        half_act[i] = act[i]
-    return call_pp_status(_world(world, "evaluate_smooth"), plant, half)
+    plant = world.plant
+    half = world.half
+    theta = world.theta
+    theta_vq = world.theta_vq
+    for i in range(world.error.size):
+        world.error[i] = theta_vq * velocity[i] + (1.0 - theta_vq) * source.qvel[i]
+        half.qvel[i] = theta * velocity[i] + (1.0 - theta) * source.qvel[i]
+    integrate_positions(plant, source, half, world.error, theta * step)
+    for i in range(source.act.size):
+        half.act[i] = source.act[i]
+    return call_pp_status(world.evaluate_smooth, plant, half)
 
 
 @compiled
@@ -117,59 +105,46 @@ def _solve_spin(mass, block, velocity, b, start, share):
 @compiled
 def _newton_step(world, source, velocity, step):
     """Improve v* once; returns the size of the change and of v*."""
-    plant = _world(world, "plant")
-    problem = _world(world, "problem")
-    half = _world(world, "half")
-    theta = _world(world, "theta")[0]
-    theta_vq = _world(world, "theta")[1]
-    mass = _state(half, "mass")
-    mass_diagonal = _state(half, "mass_diagonal")
-    force = _state(half, "force")
-    between = _state(half, "velocity")
-    cdof = _state(half, "cdof")
-    factor = _problem(problem, "factor")
-    inverse = _problem(problem, "factor_inverse_diagonal")
-    factor_island = _problem(problem, "factor_island")
-    after = _problem(problem, "product")
-    before = _problem(problem, "gradient")
-    change = _problem(problem, "direction")
-    damping = _plant(plant, "dof_damping")
-    stiffness = _plant(plant, "dof_stiffness")
-    tree_start = _plant(plant, "tree_start")
-    tree_size = _plant(plant, "tree_size")
-    tree_spatial = _plant(plant, "tree_spatial")
-    block_start = _plant(plant, "block_start")
-    velocity_to_solver(plant, cdof, velocity, after)
-    velocity_to_solver(plant, cdof, _state(source, "qvel"), before)
+    plant = world.plant
+    problem = world.problem
+    half = world.half
+    theta = world.theta
+    theta_vq = world.theta_vq
+    factor = problem.factor
+    after = problem.product
+    before = problem.gradient
+    change = problem.direction
+    velocity_to_solver(plant, half.cdof, velocity, after)
+    velocity_to_solver(plant, half.cdof, source.qvel, before)
     length = 0.0
     size = 0.0
-    for tree in range(_plant(plant, "ntree")):
-        start = tree_start[tree]
-        n = tree_size[tree]
-        block = block_start[tree]
+    for tree in range(plant.ntree):
+        start = plant.tree_start[tree]
+        n = plant.tree_size[tree]
+        block = plant.block_start[tree]
         for i in range(n):
-            value = step * force[start + i]
+            value = step * half.force[start + i]
             for j in range(n):
-                value -= mass[block + i * n + j] * (after[start + j] - before[start + j])
+                value -= half.mass[block + i * n + j] * (after[start + j] - before[start + j])
             change[start + i] = value
-        if tree_spatial[tree]:
-            _solve_spin(mass, block, between, change, start, theta * step)
+        if plant.tree_spatial[tree]:
+            _solve_spin(half.mass, block, half.velocity, change, start, theta * step)
         else:
-            factor_island[tree] = 0
+            problem.factor_island[tree] = 0
             for k in range(n * n):
-                factor[block + k] = mass[block + k]
+                factor[block + k] = half.mass[block + k]
             for i in range(n):
-                d = damping[start + i]
-                change[start + i] -= step * d * between[start + i]
+                d = plant.dof_damping[start + i]
+                change[start + i] -= step * d * half.velocity[start + i]
                 factor[block + i * n + i] += (
-                    theta * step * (d + theta_vq * step * stiffness[start + i])
+                    theta * step * (d + theta_vq * step * plant.dof_stiffness[start + i])
                 )
-            cholesky(factor, block, n, inverse, start)
-            cholesky_solve(factor, block, n, inverse, change, start)
+            cholesky(factor, block, n, problem.factor_inverse_diagonal, start)
+            cholesky_solve(factor, block, n, problem.factor_inverse_diagonal, change, start)
         for i in range(start, start + n):
-            length += mass_diagonal[i] * change[i] * change[i]
-            size += mass_diagonal[i] * (after[i] + change[i]) * (after[i] + change[i])
-    velocity_from_solver(plant, cdof, change, before)
+            length += half.mass_diagonal[i] * change[i] * change[i]
+            size += half.mass_diagonal[i] * (after[i] + change[i]) * (after[i] + change[i])
+    velocity_from_solver(plant, half.cdof, change, before)
     for i in range(velocity.size):
         velocity[i] += before[i]
     return np.sqrt(length), np.sqrt(size)
@@ -178,9 +153,8 @@ def _newton_step(world, source, velocity, step):
 @compiled
 def _free_motion(world, source, step, velocity):
     """Solve stage 1 for θ > 0; ``half`` then holds the plant at q^θ."""
-    before = _state(source, "qvel")
     for i in range(velocity.size):
-        velocity[i] = before[i]
+        velocity[i] = source.qvel[i]
     previous = 0.0
     for iteration in range(_MAX_ITERATIONS):
         code = _evaluate_between(world, source, velocity, step)
@@ -202,64 +176,53 @@ def _free_motion(world, source, step, velocity):
 @compiled
 def _fill_mass(world, owner, frame, step):
     """A and the diagonal of the norms: mass of one state in the solver velocities of another."""
-    plant = _world(world, "plant")
-    problem = _world(world, "problem")
-    theta = _world(world, "theta")[0]
-    theta_vq = _world(world, "theta")[1]
-    by_system = _world(world, "theta")[2]
-    matrix = _problem(problem, "matrix")
-    diagonal = _problem(problem, "mass_diagonal")
-    inverse = _problem(problem, "mass_inverse_diagonal")
-    mass = _state(owner, "mass")
-    if owner == frame:
+    plant = world.plant
+    problem = world.problem
+    theta = world.theta
+    theta_vq = world.theta_vq
+    by_system = world.norm_by_system
+    matrix = problem.matrix
+    if owner.address == frame.address:
         for i in range(matrix.size):
-            matrix[i] = mass[i]
+            matrix[i] = owner.mass[i]
     else:
         for i in range(matrix.size):
             matrix[i] = 0.0
         add_mass(
             plant,
-            mass,
-            _state(owner, "cdof"),
-            _state(frame, "cdof"),
-            _problem(problem, "patch"),
+            owner.mass,
+            owner.cdof,
+            frame.cdof,
+            problem.patch,
             matrix,
         )
-    damping = _plant(plant, "dof_damping")
-    stiffness = _plant(plant, "dof_stiffness")
-    tree_start = _plant(plant, "tree_start")
-    tree_size = _plant(plant, "tree_size")
-    tree_spatial = _plant(plant, "tree_spatial")
-    block_start = _plant(plant, "block_start")
-    for tree in range(_plant(plant, "ntree")):
-        start = tree_start[tree]
-        n = tree_size[tree]
+    for tree in range(plant.ntree):
+        start = plant.tree_start[tree]
+        n = plant.tree_size[tree]
         for i in range(n):
-            at = block_start[tree] + i * n + i
+            at = plant.block_start[tree] + i * n + i
             implicit = 0.0
-            if not tree_spatial[tree]:
-                implicit = damping[start + i] + theta_vq * step * stiffness[start + i]
+            if not plant.tree_spatial[tree]:
+                implicit = (
+                    plant.dof_damping[start + i] + theta_vq * step * plant.dof_stiffness[start + i]
+                )
                 implicit *= theta * step
-            diagonal[start + i] = matrix[at] + by_system * implicit
-            inverse[start + i] = 1.0 / diagonal[start + i]
+            problem.mass_diagonal[start + i] = matrix[at] + by_system * implicit
+            problem.mass_inverse_diagonal[start + i] = 1.0 / problem.mass_diagonal[start + i]
             matrix[at] += implicit
 
 
 @compiled
 def _multiply(problem, x, out):
     """``out = A x`` for all trees."""
-    matrix = _problem(problem, "matrix")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    block_start = _problem(problem, "block_start")
-    for tree in range(_problem(problem, "ntree")):
-        start = tree_start[tree]
-        n = tree_size[tree]
-        row = block_start[tree]
+    for tree in range(problem.ntree):
+        start = problem.tree_start[tree]
+        n = problem.tree_size[tree]
+        row = problem.block_start[tree]
         for i in range(n):
             value = 0.0
             for j in range(n):
-                value += matrix[row + j] * x[start + j]
+                value += problem.matrix[row + j] * x[start + j]
             out[start + i] = value
             row += n
 
@@ -270,54 +233,45 @@ def theta_solution(world, state, _target, step):
     code = ensure_evaluated(world, state)
     if code != OK:
         return code
-    plant = _world(world, "plant")
-    problem = _world(world, "problem")
-    rhs = _problem(problem, "rhs")
-    if _world(world, "theta")[0] == 0.0:
+    plant = world.plant
+    problem = world.problem
+    rhs = problem.rhs
+    if world.theta == 0.0:
         _fill_mass(world, state, state, step)
-        velocity = _state(state, "velocity")
-        force = _state(state, "force")
-        damping = _plant(plant, "dof_damping")
-        _multiply(problem, velocity, rhs)
+        _multiply(problem, state.velocity, rhs)
         # A free body without damping has none in its solver velocities either.
         for i in range(rhs.size):
-            rhs[i] += step * (force[i] - damping[i] * velocity[i])
+            rhs[i] += step * (state.force[i] - plant.dof_damping[i] * state.velocity[i])
     else:
-        free = _world(world, "scratch")
-        code = _free_motion(world, state, step, free)
+        code = _free_motion(world, state, step, world.scratch)
         if code != OK:
             return code
-        _fill_mass(world, _world(world, "half"), state, step)
-        product = _problem(problem, "product")
-        velocity_to_solver(plant, _state(state, "cdof"), free, product)
-        _multiply(problem, product, rhs)
+        _fill_mass(world, world.half, state, step)
+        velocity_to_solver(plant, state.cdof, world.scratch, problem.product)
+        _multiply(problem, problem.product, rhs)
     code = graph_of(world, state)
     if code != OK:
         return code
     # An extrapolated guess may satisfy the criterion at once; from the state's own velocity what is
     # exact, such as energy without friction, stays exact.
-    _world(world, "ints")[HAS_GUESS] = 0
+    world.guess_kind = 0
     return solve_potentials(world, state, step)
 
 
 @compiled_method
 def theta_method(world, source, target, step):
     """One step of the θ-method."""
-    plant = _world(world, "plant")
-    code = call_method(_world(world, "solve_step"), world, source, 0, step)
+    plant = world.plant
+    code = call_method(world.solve_step, world, source, 0, step)
     if code != OK:
         return code
-    theta_vq = _world(world, "theta")[1]
-    qvel = _state(target, "qvel")
-    before = _state(source, "qvel")
-    mean = _world(world, "scratch")
-    velocity = _problem(_world(world, "problem"), "velocity")
-    velocity_from_solver(plant, _state(source, "cdof"), velocity, qvel)
-    for i in range(mean.size):
-        mean[i] = theta_vq * qvel[i] + (1.0 - theta_vq) * before[i]
-    integrate_positions(plant, source, target, mean, step)
+    theta_vq = world.theta_vq
+    velocity_from_solver(plant, source.cdof, world.problem.velocity, target.qvel)
+    for i in range(world.scratch.size):
+        world.scratch[i] = theta_vq * target.qvel[i] + (1.0 - theta_vq) * source.qvel[i]
+    integrate_positions(plant, source, target, world.scratch, step)
     advance_activations(plant, source, target, step)
-    _world(world, "ints")[HAS_ERROR] = 0
-    if _world(world, "systems").size > 0:
-        return call_method(_world(world, "advance_systems"), world, source, target, step)
+    world.has_error = 0
+    if world.systems.size > 0:
+        return call_method(world.advance_systems, world, source, target, step)
     return OK

@@ -13,17 +13,12 @@ from asperity.convex.line_search import line_search
 from asperity.convex.newton import install_solver, solve_problem
 from asperity.convex.problem import grow_contacts, grow_factor, grow_rows, new_problem
 from asperity.integrators.classical.layout import (
-    FACTOR_STEP,
-    HAS_JACOBIAN,
     grow_classical,
     set_system_states,
 )
 from asperity.integrators.layout import (
     CONTACTS_FULL,
     COUPLING_FULL,
-    FACTORS_VALID,
-    GRAPH_STATE,
-    HISTORY,
     ROWS_FULL,
     WORLD,
 )
@@ -100,33 +95,21 @@ class World:
         records = 256
         self.table = Table(
             WORLD,
-            plant=plant.table.address,
-            problem=self.problem.address,
+            plant=plant.table,
+            problem=self.problem,
             evaluate=evaluate.address if convex else 0,
-            evaluate_smooth=0,
             build_graph=build_graph.address if convex else 0,
             solve_problem=solve_problem.address if convex else 0,
-            solve_step=0,
-            base_method=0,
-            classical=0,
-            work=0,
-            engine=0,
-            current=self.current.table.address,
-            following=self.following.table.address,
-            half=self.half.table.address,
-            full=self.full.table.address,
+            current=self.current.table,
+            following=self.following.table,
+            half=self.half.table,
+            full=self.full.table,
             guess=np.zeros(model.nv),
             error=np.zeros(model.nv),
             scratch=np.zeros(model.nv),
             geom_position=np.zeros((model.ngeom, 3)),
             geom_rotation=np.zeros((model.ngeom, 9)),
-            theta=np.zeros(3),
-            reals=np.zeros(8),
-            ints=np.zeros(16, np.int64),
             systems=np.zeros(0, np.int64),
-            prepare_systems=0,
-            limit_systems=0,
-            advance_systems=0,
             system_weight=np.zeros(0),
             record_time=np.zeros(records),
             record_qpos=np.zeros((records, model.nq)),
@@ -146,7 +129,7 @@ class World:
             self.work = self.plant.new_state(
                 self._scratch, self.contact_capacity, self.row_capacity
             )
-            self.table.work = self.work.table.address
+            self.table.work = self.work.table
 
     def set_system_states(self, count: int) -> None:
         """Give all states so many states of external systems, zero."""
@@ -157,10 +140,10 @@ class World:
 
     def forget_history(self) -> None:
         """Let what follows depend on the current state alone."""
-        self.table.ints[HISTORY] = 0
+        self.table.has_history = 0
         if self.classical is not None:
-            self.classical.ints[HAS_JACOBIAN] = 0
-            self.classical.reals[FACTOR_STEP] = 0.0
+            self.classical.has_jacobian = 0
+            self.classical.factor_step = 0.0
 
     def grow(self, code: int) -> bool:
         """Enlarge what a method found too small; False if ``code`` is about something else."""
@@ -177,11 +160,11 @@ class World:
                 state.grow_rows(self.row_capacity)
             grow_rows(self.problem, self.row_capacity)
         elif code == COUPLING_FULL:
-            grow_factor(self.problem, 2 * int(self.problem.counts[2]))
+            grow_factor(self.problem, 2 * self.problem.coupling_size)
             if self.tamsi is not None:
                 grow_lower(self.tamsi, self.problem)
         else:
             return False
-        self.table.ints[FACTORS_VALID] = 0
-        self.table.ints[GRAPH_STATE] = 0
+        self.table.factors_valid = 0
+        self.table.graph_state = 0
         return True

@@ -14,11 +14,10 @@ import numpy as np
 
 from asperity.compiled import compiled
 from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
-from asperity.midas.layouts import ACTIVATION, CANDIDATES, CANDIDATES_FULL, MIDAS, SLOTS, WIDENING
+from asperity.midas.layouts import CANDIDATES_FULL
 
 __all__ = ["SLACK", "box_vertices", "find_candidates", "time_in_boxes"]
 
-_midas = MIDAS.get
 
 SLACK = 0.5
 """How far boxes reach beyond the expected path, in activation distances."""
@@ -27,35 +26,30 @@ SLACK = 0.5
 @compiled
 def box_vertices(engine, x, p, longest):
     """Box the paths from ``x`` along ``p``, of each no more than a length ``longest`` [m]."""
-    low = _midas(engine, "vertex_low")
-    high = _midas(engine, "vertex_high")
-    reach = _midas(engine, "vertex_reach")
-    least = SLACK * _midas(engine, "reals")[ACTIVATION]
-    widening = _midas(engine, "reals")[WIDENING]
-    for vertex in range(_midas(engine, "moving_vertices")):
+    least = SLACK * engine.activation
+    widening = engine.widening
+    for vertex in range(engine.moving_vertices):
         length = math.sqrt(p[vertex, 0] ** 2 + p[vertex, 1] ** 2 + p[vertex, 2] ** 2)
         share = longest / length if length > longest else 1.0
         slack = least + widening * share * length
         for k in range(3):
             move = share * p[vertex, k]
-            low[vertex, k] = x[vertex, k] + min(move, 0.0) - slack
-            high[vertex, k] = x[vertex, k] + max(move, 0.0) + slack
-        reach[vertex] = min(length, longest) + 1.7320508075688772 * slack
+            engine.vertex_low[vertex, k] = x[vertex, k] + min(move, 0.0) - slack
+            engine.vertex_high[vertex, k] = x[vertex, k] + max(move, 0.0) + slack
+        engine.vertex_reach[vertex] = min(length, longest) + 1.7320508075688772 * slack
 
 
 @compiled
 def time_in_boxes(engine, x, p):
     """Largest time τ ≤ 1 for which x + τ p stays in the boxes."""
-    low = _midas(engine, "vertex_low")
-    high = _midas(engine, "vertex_high")
     time = 1.0
-    for vertex in range(_midas(engine, "moving_vertices")):
+    for vertex in range(engine.moving_vertices):
         for k in range(3):
             end = x[vertex, k] + time * p[vertex, k]
-            if end > high[vertex, k]:
-                time = max((high[vertex, k] - x[vertex, k]) / p[vertex, k], 0.0)
-            elif end < low[vertex, k]:
-                time = max((low[vertex, k] - x[vertex, k]) / p[vertex, k], 0.0)
+            if end > engine.vertex_high[vertex, k]:
+                time = max((engine.vertex_high[vertex, k] - x[vertex, k]) / p[vertex, k], 0.0)
+            elif end < engine.vertex_low[vertex, k]:
+                time = max((engine.vertex_low[vertex, k] - x[vertex, k]) / p[vertex, k], 0.0)
     return time
 
 
@@ -97,9 +91,8 @@ def _apart(one, other, margin):
 @compiled
 def _add(engine, x, count, pair, kind, i0, i1, i2, i3, margin):
     """Add a stencil if its distance allows; returns the new count, or −1 if the list is full."""
-    planes = _midas(engine, "plane")
-    reach = _midas(engine, "vertex_reach")
-    vertices = _midas(engine, "candidate_vertex")
+    reach = engine.vertex_reach
+    vertices = engine.candidate_vertex
     if count >= vertices.shape[0]:
         return -1
     square = separation(
@@ -109,9 +102,9 @@ def _add(engine, x, count, pair, kind, i0, i1, i2, i3, margin):
         i2,
         i3,
         x,
-        planes,
-        _midas(engine, "candidate_coefficient")[count],
-        _midas(engine, "candidate_arm")[count],
+        engine.plane,
+        engine.candidate_coefficient[count],
+        engine.candidate_arm[count],
     )
     if kind == VERTEX_PLANE:
         margin += reach[i0]
@@ -121,21 +114,20 @@ def _add(engine, x, count, pair, kind, i0, i1, i2, i3, margin):
         margin += max(reach[i0], reach[i1]) + max(reach[i2], reach[i3])
     if square > margin * margin:
         return count
-    _midas(engine, "candidate_square")[count] = square
-    _midas(engine, "candidate_kind")[count] = kind
-    _midas(engine, "candidate_pair")[count] = pair
+    engine.candidate_square[count] = square
+    engine.candidate_kind[count] = kind
+    engine.candidate_pair[count] = pair
     vertices[count, 0] = i0
     vertices[count, 1] = i1
     vertices[count, 2] = i2
     vertices[count, 3] = i3
-    area = _midas(engine, "vertex_area")
-    _midas(engine, "candidate_threshold")[count] = 0.0
+    engine.candidate_threshold[count] = 0.0
     # Each of a surface's area counts once: over vertices and edges of both sides (IPC with area
     # weights as in ipctk), or over the vertices alone against a half-space.
     if kind == EDGE_EDGE:
         return count + 1
-    _midas(engine, "candidate_weight")[count] = (
-        area[i0] if kind == VERTEX_PLANE else 0.25 * area[i0]
+    engine.candidate_weight[count] = (
+        engine.vertex_area[i0] if kind == VERTEX_PLANE else 0.25 * engine.vertex_area[i0]
     )
     return count + 1
 
@@ -143,25 +135,29 @@ def _add(engine, x, count, pair, kind, i0, i1, i2, i3, margin):
 @compiled
 def _add_faces(engine, x, count, pair, vertices, faces, region, margin, work):
     """Add the vertices of one shape against the faces of another."""
-    low = _midas(engine, "vertex_low")
-    high = _midas(engine, "vertex_high")
-    face = _midas(engine, "face")
-    starts = _midas(engine, "shape_vertex")
-    ends = _midas(engine, "shape_face")
     chosen, boxes, box = work
-    some = _select(low, high, face, ends[faces], ends[faces + 1], region, chosen, boxes)
-    for v in range(starts[vertices], starts[vertices + 1]):
+    some = _select(
+        engine.vertex_low,
+        engine.vertex_high,
+        engine.face,
+        engine.shape_face[faces],
+        engine.shape_face[faces + 1],
+        region,
+        chosen,
+        boxes,
+    )
+    for v in range(engine.shape_vertex[vertices], engine.shape_vertex[vertices + 1]):
         outside = False
         for k in range(3):
-            box[0, k] = low[v, k]
-            box[1, k] = high[v, k]
-            if low[v, k] > region[1, k] or high[v, k] < region[0, k]:
+            box[0, k] = engine.vertex_low[v, k]
+            box[1, k] = engine.vertex_high[v, k]
+            if engine.vertex_low[v, k] > region[1, k] or engine.vertex_high[v, k] < region[0, k]:
                 outside = True
         if outside:
             continue
         for i in range(some):
             if not _apart(box, boxes[i], margin):
-                f = face[chosen[i]]
+                f = engine.face[chosen[i]]
                 count = _add(engine, x, count, pair, VERTEX_FACE, v, f[0], f[1], f[2], margin)
                 if count < 0:
                     return count
@@ -170,16 +166,30 @@ def _add_faces(engine, x, count, pair, vertices, faces, region, margin, work):
 
 @compiled
 def _add_edges(engine, x, count, pair, one, other, region, margin, work, work_too):
-    low = _midas(engine, "vertex_low")
-    high = _midas(engine, "vertex_high")
-    edge = _midas(engine, "edge")
-    starts = _midas(engine, "shape_edge")
-    area = _midas(engine, "edge_area")
-    square = _midas(engine, "edge_square")
+    edge = engine.edge
+    starts = engine.shape_edge
     chosen, boxes, _ = work
     chosen_too, boxes_too, _ = work_too
-    some = _select(low, high, edge, starts[one], starts[one + 1], region, chosen, boxes)
-    more = _select(low, high, edge, starts[other], starts[other + 1], region, chosen_too, boxes_too)
+    some = _select(
+        engine.vertex_low,
+        engine.vertex_high,
+        edge,
+        starts[one],
+        starts[one + 1],
+        region,
+        chosen,
+        boxes,
+    )
+    more = _select(
+        engine.vertex_low,
+        engine.vertex_high,
+        edge,
+        starts[other],
+        starts[other + 1],
+        region,
+        chosen_too,
+        boxes_too,
+    )
     for i in range(some):
         a = edge[chosen[i]]
         for j in range(more):
@@ -191,11 +201,11 @@ def _add_edges(engine, x, count, pair, one, other, region, margin, work, work_to
             if count < 0:
                 return count
             if count > before:
-                _midas(engine, "candidate_weight")[before] = 0.25 * (
-                    area[chosen[i]] + area[chosen_too[j]]
+                engine.candidate_weight[before] = 0.25 * (
+                    engine.edge_area[chosen[i]] + engine.edge_area[chosen_too[j]]
                 )
-                _midas(engine, "candidate_threshold")[before] = (
-                    1e-3 * square[chosen[i]] * square[chosen_too[j]]
+                engine.candidate_threshold[before] = (
+                    1e-3 * engine.edge_square[chosen[i]] * engine.edge_square[chosen_too[j]]
                 )
     return count
 
@@ -205,19 +215,15 @@ def _use_slot(engine, block):
     """Give a pair of links a Hessian block; returns False if there is no room."""
     if block < 0:
         return True
-    slot_of = _midas(engine, "block_slot")
-    if slot_of[block] >= 0:
+    if engine.block_slot[block] >= 0:
         return True
-    ints = _midas(engine, "ints")
-    slot_link = _midas(engine, "slot_link")
-    slot = ints[SLOTS]
-    if slot >= slot_link.shape[0]:
+    slot = engine.slots
+    if slot >= engine.slot_link.shape[0]:
         return False
-    block_link = _midas(engine, "block_link")
-    slot_link[slot, 0] = block_link[block, 0]
-    slot_link[slot, 1] = block_link[block, 1]
-    slot_of[block] = slot
-    ints[SLOTS] = slot + 1
+    engine.slot_link[slot, 0] = engine.block_link[block, 0]
+    engine.slot_link[slot, 1] = engine.block_link[block, 1]
+    engine.block_slot[block] = slot
+    engine.slots = slot + 1
     return True
 
 
@@ -233,23 +239,17 @@ def find_candidates(engine, x, keep_slots):
     keep_slots : bool
         Whether Hessian blocks in use stay in use (those of friction outlive a list).
     """
-    low = _midas(engine, "vertex_low")
-    high = _midas(engine, "vertex_high")
-    starts = _midas(engine, "shape_vertex")
-    pairs = _midas(engine, "pair_shape")
-    ints = _midas(engine, "ints")
-    slot_of = _midas(engine, "block_slot")
-    pair_block = _midas(engine, "pair_block")
-    margin = _midas(engine, "reals")[ACTIVATION]
+    starts = engine.shape_vertex
+    margin = engine.activation
     shapes = starts.size - 1
     if not keep_slots:
-        ints[SLOTS] = 0
-        for i in range(slot_of.size):
-            slot_of[i] = -1
-    for block in _midas(engine, "tie_block"):
+        engine.slots = 0
+        for i in range(engine.block_slot.size):
+            engine.block_slot[i] = -1
+    for block in engine.tie_block:
         if not _use_slot(engine, block):
             return CANDIDATES_FULL
-    for block in _midas(engine, "turn_block"):
+    for block in engine.turn_block:
         if not _use_slot(engine, block):
             return CANDIDATES_FULL
     hull = np.empty((shapes, 2, 3))
@@ -258,16 +258,16 @@ def find_candidates(engine, x, keep_slots):
             hull[shape, 0, k] = math.inf
             hull[shape, 1, k] = -math.inf
             for v in range(starts[shape], starts[shape + 1]):
-                hull[shape, 0, k] = min(hull[shape, 0, k], low[v, k])
-                hull[shape, 1, k] = max(hull[shape, 1, k], high[v, k])
-    most = max(_midas(engine, "edge").shape[0], _midas(engine, "face").shape[0])
+                hull[shape, 0, k] = min(hull[shape, 0, k], engine.vertex_low[v, k])
+                hull[shape, 1, k] = max(hull[shape, 1, k], engine.vertex_high[v, k])
+    most = max(engine.edge.shape[0], engine.face.shape[0])
     work = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
     work_too = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
     region = np.empty((2, 3))
     count = 0
-    for pair in range(pairs.shape[0]):
-        a = pairs[pair, 0]
-        b = pairs[pair, 1]
+    for pair in range(engine.pair_shape.shape[0]):
+        a = engine.pair_shape[pair, 0]
+        b = engine.pair_shape[pair, 1]
         before = count
         if b < 0:
             for v in range(starts[a], starts[a + 1]):
@@ -287,7 +287,7 @@ def find_candidates(engine, x, keep_slots):
             count = _add_edges(engine, x, count, pair, a, b, region, margin, work, work_too)
         if count < 0:
             return CANDIDATES_FULL
-        if count > before and not _use_slot(engine, pair_block[pair]):
+        if count > before and not _use_slot(engine, engine.pair_block[pair]):
             return CANDIDATES_FULL
-    ints[CANDIDATES] = count
+    engine.candidates = count
     return 0

@@ -12,7 +12,7 @@ from asperity.errors import ModelError
 from asperity.midas.contacts import survey
 from asperity.midas.crossings import crossing_pairs
 from asperity.midas.engine import Engine
-from asperity.midas.layouts import ACTIVATION, CANDIDATES, FREE, LIMIT
+from asperity.midas.layouts import FREE, LIMIT
 from asperity.midas.surfaces import is_closed
 from asperity.plant.names import element
 
@@ -128,12 +128,12 @@ def _touching(engine: Engine) -> dict[int, float]:
     found = np.zeros(len(table.pair_shape), np.int64)
     x = engine.positions
     closed = np.array([is_closed(surface) for surface in engine.shapes.surface], dtype=np.int64)
-    crossing_pairs(table.address, x, closed, found)
+    crossing_pairs(table, x, closed, found)
     flagged = {int(pair): _depth(engine, int(pair), x) for pair in np.flatnonzero(found)}
-    while engine.grow(int(survey(table.address))):
+    while engine.grow(int(survey(table))):
         pass
-    count = int(table.ints[CANDIDATES])
-    least = _LEAST_GAP * float(table.reals[ACTIVATION])
+    count = int(table.candidates)
+    least = _LEAST_GAP * float(table.activation)
     square = table.candidate_square[:count]
     for i in np.flatnonzero(square < least**2):
         flagged.setdefault(int(table.candidate_pair[i]), math.sqrt(max(float(square[i]), 0.0)))
@@ -178,7 +178,7 @@ def _separate(engine: Engine, flagged: dict[int, float]) -> None:
     """Push free bodies apart along the normals of MuJoCo's contacts until none is flagged."""
     data = mujoco.MjData(engine.model)
     data.mocap_pos[:], data.mocap_quat[:] = engine.data.mocap_pos, engine.data.mocap_quat
-    gap = _AIM * float(engine.table.reals[ACTIVATION])
+    gap = _AIM * float(engine.table.activation)
     qvel = engine.table.qvel.copy()
     pairs = set(flagged)
     for _ in range(_ROUNDS):
@@ -241,10 +241,10 @@ def _free_root(engine: Engine, link: int) -> int:
 def _adapt(engine: Engine) -> None:
     """Lower the activation distance to the smallest clearance and the smallest shape."""
     table = engine.table
-    count = int(table.ints[CANDIDATES])
-    wanted = float(table.reals[ACTIVATION])
+    count = int(table.candidates)
+    wanted = float(table.activation)
     for shape in engine.shapes.surface:
         wanted = min(wanted, _EXTENT_SHARE * float(np.ptp(shape.vertices, axis=0).max()))
     if count:
         wanted = min(wanted, math.sqrt(float(table.candidate_square[:count].min())))
-    table.reals[ACTIVATION] = max(wanted, _SMALLEST_ACTIVATION)
+    table.activation = max(wanted, _SMALLEST_ACTIVATION)

@@ -13,7 +13,6 @@ import math
 
 from asperity.compiled import compiled
 from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier, separation
-from asperity.midas.layouts import ACTIVATION, BARRIER_STIFFNESS, CANDIDATES, MIDAS, STEP
 from asperity.midas.potentials import barrier, barrier_slopes
 
 __all__ = [
@@ -24,75 +23,62 @@ __all__ = [
     "measure_candidates",
 ]
 
-_midas = MIDAS.get
-
 
 @compiled
 def measure_candidates(engine, x):
     """Measure all candidates at vertex positions ``x``; returns the smallest squared distance."""
-    kind = _midas(engine, "candidate_kind")
-    vertex = _midas(engine, "candidate_vertex")
-    coefficient = _midas(engine, "candidate_coefficient")
-    arm = _midas(engine, "candidate_arm")
-    square = _midas(engine, "candidate_square")
-    planes = _midas(engine, "plane")
+    vertex = engine.candidate_vertex
     smallest = math.inf
-    for i in range(_midas(engine, "ints")[CANDIDATES]):
-        square[i] = separation(
-            kind[i],
+    for i in range(engine.candidates):
+        engine.candidate_square[i] = separation(
+            engine.candidate_kind[i],
             vertex[i, 0],
             vertex[i, 1],
             vertex[i, 2],
             vertex[i, 3],
             x,
-            planes,
-            coefficient[i],
-            arm[i],
+            engine.plane,
+            engine.candidate_coefficient[i],
+            engine.candidate_arm[i],
         )
-        smallest = min(smallest, square[i])
+        smallest = min(smallest, engine.candidate_square[i])
     return smallest
 
 
 @compiled
 def contact_energy(engine, x):
     """Energy [J s²] of candidates measured at ``x``; infinite where surfaces touch."""
-    kind = _midas(engine, "candidate_kind")
-    vertex = _midas(engine, "candidate_vertex")
-    square = _midas(engine, "candidate_square")
-    weight = _midas(engine, "candidate_weight")
-    threshold = _midas(engine, "candidate_threshold")
-    slope = _midas(engine, "mollifier_slope")
-    reals = _midas(engine, "reals")
-    activation = reals[ACTIVATION]
+    activation = engine.activation
     limit = activation * activation
     total = 0.0
-    for i in range(_midas(engine, "ints")[CANDIDATES]):
-        if square[i] >= limit:
+    for i in range(engine.candidates):
+        if engine.candidate_square[i] >= limit:
             continue
-        value = weight[i] * barrier(square[i], activation)
-        if kind[i] == EDGE_EDGE:
-            v = vertex[i]
-            value *= mollifier(v[0], v[1], v[2], v[3], x, threshold[i], slope)
+        value = engine.candidate_weight[i] * barrier(engine.candidate_square[i], activation)
+        if engine.candidate_kind[i] == EDGE_EDGE:
+            v = engine.candidate_vertex[i]
+            value *= mollifier(
+                v[0], v[1], v[2], v[3], x, engine.candidate_threshold[i], engine.mollifier_slope
+            )
         total += value
-    return total * reals[BARRIER_STIFFNESS] * reals[STEP] * reals[STEP]
+    return total * engine.barrier_stiffness * engine.step * engine.step
 
 
 @compiled
 def contact_sides(engine, kind, vertex, coefficient, weight):
     """Fill y of both sides, shape (2, 4)."""
-    rest = _midas(engine, "vertex_rest")
     first = 2 if kind == EDGE_EDGE else 1
     for side in range(2):
         for i in range(4):
             weight[side, i] = 0.0
     if kind == VERTEX_PLANE:
         for i in range(4):
-            weight[0, i] = rest[vertex[0], i]
+            weight[0, i] = engine.vertex_rest[vertex[0], i]
         return
     for k in range(4):
         side = 0 if k < first else 1
         for i in range(4):
-            weight[side, i] += coefficient[k] * rest[vertex[k], i]
+            weight[side, i] += coefficient[k] * engine.vertex_rest[vertex[k], i]
 
 
 @compiled
@@ -136,21 +122,22 @@ def expand(sums, block):
 @compiled
 def _add_mollified(engine, i, x, value, gradient):
     """Add the part of the gradient that the mollifier's change gives; returns the mollifier."""
-    vertex = _midas(engine, "candidate_vertex")[i]
-    owner = _midas(engine, "vertex_link")
-    rest = _midas(engine, "vertex_rest")
-    slope = _midas(engine, "mollifier_slope")
-    threshold = _midas(engine, "candidate_threshold")[i]
-    factor = mollifier(vertex[0], vertex[1], vertex[2], vertex[3], x, threshold, slope)
+    vertex = engine.candidate_vertex[i]
+    threshold = engine.candidate_threshold[i]
+    factor = mollifier(
+        vertex[0], vertex[1], vertex[2], vertex[3], x, threshold, engine.mollifier_slope
+    )
     if factor < 1.0:
         for corner in range(4):
-            link = owner[vertex[corner]]
+            link = engine.vertex_link[vertex[corner]]
             if link < gradient.shape[0]:
                 sign = -value if corner % 2 == 0 else value
                 for j in range(4):
                     for k in range(3):
                         gradient[link, j, k] += (
-                            sign * slope[corner // 2, k] * rest[vertex[corner], j]
+                            sign
+                            * engine.mollifier_slope[corner // 2, k]
+                            * engine.vertex_rest[vertex[corner], j]
                         )
     return factor
 
@@ -158,49 +145,47 @@ def _add_mollified(engine, i, x, value, gradient):
 @compiled
 def add_contact_terms(engine, x):
     """Add gradients and Hessian blocks of candidates measured at ``x``; returns how many touch."""
-    kind = _midas(engine, "candidate_kind")
-    vertex = _midas(engine, "candidate_vertex")
-    coefficient = _midas(engine, "candidate_coefficient")
-    arm = _midas(engine, "candidate_arm")
-    square = _midas(engine, "candidate_square")
-    weight = _midas(engine, "candidate_weight")
-    pair = _midas(engine, "candidate_pair")
-    pair_block = _midas(engine, "pair_block")
-    block_slot = _midas(engine, "block_slot")
-    owner = _midas(engine, "vertex_link")
-    gradient = _midas(engine, "link_gradient")
-    sums = _midas(engine, "link_sums")
-    slot_sums = _midas(engine, "slot_sums")
-    y = _midas(engine, "side_weight")
-    reals = _midas(engine, "reals")
-    activation = reals[ACTIVATION]
+    square = engine.candidate_square
+    gradient = engine.link_gradient
+    y = engine.side_weight
+    activation = engine.activation
     limit = activation * activation
-    scale = reals[BARRIER_STIFFNESS] * reals[STEP] * reals[STEP]
+    scale = engine.barrier_stiffness * engine.step * engine.step
     links = gradient.shape[0]
     active = 0
-    for i in range(_midas(engine, "ints")[CANDIDATES]):
+    for i in range(engine.candidates):
         if square[i] >= limit:
             continue
         active += 1
-        s = scale * weight[i]
-        if kind[i] == EDGE_EDGE:
+        s = scale * engine.candidate_weight[i]
+        if engine.candidate_kind[i] == EDGE_EDGE:
             s *= _add_mollified(engine, i, x, s * barrier(square[i], activation), gradient)
         slope, curvature = barrier_slopes(square[i], activation)
         slope *= s
         curvature *= s
         distance = math.sqrt(square[i])
-        n0 = arm[i, 0] / distance
-        n1 = arm[i, 1] / distance
-        n2 = arm[i, 2] / distance
-        contact_sides(engine, kind[i], vertex[i], coefficient[i], y)
+        n0 = engine.candidate_arm[i, 0] / distance
+        n1 = engine.candidate_arm[i, 1] / distance
+        n2 = engine.candidate_arm[i, 2] / distance
+        contact_sides(
+            engine,
+            engine.candidate_kind[i],
+            engine.candidate_vertex[i],
+            engine.candidate_coefficient[i],
+            y,
+        )
         h00 = curvature * n0 * n0
         h01 = curvature * n0 * n1
         h02 = curvature * n0 * n2
         h11 = curvature * n1 * n1
         h12 = curvature * n1 * n2
         h22 = curvature * n2 * n2
-        a = owner[vertex[i, 0]]
-        b = links if kind[i] == VERTEX_PLANE else owner[vertex[i, 3]]
+        a = engine.vertex_link[engine.candidate_vertex[i, 0]]
+        b = (
+            links
+            if engine.candidate_kind[i] == VERTEX_PLANE
+            else engine.vertex_link[engine.candidate_vertex[i, 3]]
+        )
         for side in range(2):
             link = a if side == 0 else b
             if link >= links:
@@ -209,9 +194,11 @@ def add_contact_terms(engine, x):
                 gradient[link, j, 0] += slope * y[side, j] * n0
                 gradient[link, j, 1] += slope * y[side, j] * n1
                 gradient[link, j, 2] += slope * y[side, j] * n2
-            add_outer(sums[link], y[side], y[side], h00, h01, h02, h11, h12, h22)
+            add_outer(engine.link_sums[link], y[side], y[side], h00, h01, h02, h11, h12, h22)
         if a < links and b < links:
-            target = slot_sums[block_slot[pair_block[pair[i]]]]
+            target = engine.slot_sums[
+                engine.block_slot[engine.pair_block[engine.candidate_pair[i]]]
+            ]
             one = 0 if a < b else 1
             add_outer(target, y[one], y[1 - one], h00, h01, h02, h11, h12, h22)
     return active

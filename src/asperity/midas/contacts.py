@@ -15,12 +15,10 @@ from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine import Engine
 from asperity.midas.friction_terms import normal_force, tangents
 from asperity.midas.kinematics import move_vertices
-from asperity.midas.layouts import CANDIDATES, LONGEST_MOVE, MIDAS, STEP, STICTION
 from asperity.midas.potentials import friction_slope
 
 __all__ = ["EngineContacts", "read_contacts", "read_contacts_and_friction", "survey"]
 
-_midas = MIDAS.get
 
 # Columns of the kernel's output: point, arm, force on the second side, slip, squared distance,
 # pair and whether the first side is the pair's second shape.
@@ -42,76 +40,75 @@ class EngineContacts(NamedTuple):
 @compiled
 def survey(engine):
     """List and measure the candidates of the present state; returns a code."""
-    x = _midas(engine, "vertex_now")
-    move = _midas(engine, "vertex_move")
-    move_vertices(engine, _midas(engine, "q"), x)
-    for vertex in range(_midas(engine, "moving_vertices")):
+    move_vertices(engine, engine.q, engine.vertex_now)
+    for vertex in range(engine.moving_vertices):
         for k in range(3):
-            move[vertex, k] = 0.0
-    _midas(engine, "reals")[LONGEST_MOVE] = 0.0
-    code = call_pp_status(_midas(engine, "rebuild"), engine, 0)
+            engine.vertex_move[vertex, k] = 0.0
+    engine.longest_move = 0.0
+    code = call_pp_status(engine.rebuild, engine, 0)
     if code == 0:
-        measure_candidates(engine, x)
+        measure_candidates(engine, engine.vertex_now)
     return code
 
 
 @compiled
 def _measure(engine, out):
     """Fill one row for every candidate that pushes; returns how many."""
-    kind = _midas(engine, "candidate_kind")
-    vertex = _midas(engine, "candidate_vertex")
-    coefficient = _midas(engine, "candidate_coefficient")
-    arm = _midas(engine, "candidate_arm")
-    pair = _midas(engine, "candidate_pair")
-    owner = _midas(engine, "vertex_link")
-    square = _midas(engine, "candidate_square")
-    mu = _midas(engine, "pair_friction")
-    x = _midas(engine, "vertex_now")
-    q = _midas(engine, "q")
-    start = _midas(engine, "q_slip")
-    y = _midas(engine, "side_weight")
-    reals = _midas(engine, "reals")
-    h = reals[STEP]
+    vertex = engine.candidate_vertex
+    arm = engine.candidate_arm
+    h = engine.step
     frame = np.empty((2, 3))
-    world = q.shape[0] - 1
+    world = engine.q.shape[0] - 1
     count = 0
-    for i in range(_midas(engine, "ints")[CANDIDATES]):
-        push = normal_force(engine, i, x)
+    for i in range(engine.candidates):
+        push = normal_force(engine, i, engine.vertex_now)
         if push <= 0.0:
             continue
-        distance = math.sqrt(square[i])
+        distance = math.sqrt(engine.candidate_square[i])
         tangents(arm[i], frame)
-        contact_sides(engine, kind[i], vertex[i], coefficient[i], y)
+        contact_sides(
+            engine,
+            engine.candidate_kind[i],
+            vertex[i],
+            engine.candidate_coefficient[i],
+            engine.side_weight,
+        )
         slip = np.zeros(2)
         for side in range(2):
-            if kind[i] == VERTEX_PLANE and side == 1:
+            if engine.candidate_kind[i] == VERTEX_PLANE and side == 1:
                 continue
-            link = owner[vertex[i, 0]] if side == 0 else owner[vertex[i, 3]]
+            link = (
+                engine.vertex_link[vertex[i, 0]] if side == 0 else engine.vertex_link[vertex[i, 3]]
+            )
             if link == world:
                 continue
             for j in range(4):
                 for k in range(3):
-                    move = y[side, j] * (q[link, j, k] - start[link, j, k])
+                    move = engine.side_weight[side, j] * (
+                        engine.q[link, j, k] - engine.q_slip[link, j, k]
+                    )
                     slip[0] += move * frame[0, k]
                     slip[1] += move * frame[1, k]
         size = math.sqrt(slip[0] * slip[0] + slip[1] * slip[1])
         drag = 0.0
         if h > 0.0:
-            per_slip, _ = friction_slope(size, reals[STICTION] * h)
-            drag = mu[pair[i]] * push * per_slip
+            per_slip, _ = friction_slope(size, engine.stiction * h)
+            drag = engine.pair_friction[engine.candidate_pair[i]] * push * per_slip
             out[count, 9] = size / h
         for k in range(3):
             on_first = 0.0
             for j in range(4):
-                if coefficient[i, j] > 0.0:
-                    on_first += coefficient[i, j] * x[vertex[i, j], k]
+                if engine.candidate_coefficient[i, j] > 0.0:
+                    on_first += (
+                        engine.candidate_coefficient[i, j] * engine.vertex_now[vertex[i, j], k]
+                    )
             out[count, k] = on_first - 0.5 * arm[i, k]
             out[count, 3 + k] = -arm[i, k] / distance
             out[count, 6 + k] = -push * arm[i, k] / distance + drag * (
                 slip[0] * frame[0, k] + slip[1] * frame[1, k]
             )
         out[count, 10] = distance
-        out[count, 11] = pair[i]
+        out[count, 11] = engine.candidate_pair[i]
         out[count, 12] = vertex[i, 0]
         out[count, 13] = push
         count += 1
@@ -126,10 +123,10 @@ def read_contacts(engine: Engine) -> EngineContacts:
 def read_contacts_and_friction(engine: Engine) -> tuple[EngineContacts, NDArray[np.float64]]:
     """Contacts of the engine's state, and their coefficients of friction."""
     table, shapes = engine.table, engine.shapes
-    while engine.grow(int(survey(table.address))):
+    while engine.grow(int(survey(table))):
         pass
-    rows = np.zeros((int(table.ints[CANDIDATES]), _COLUMNS))
-    rows = rows[: int(_measure(table.address, rows))]
+    rows = np.zeros((int(table.candidates), _COLUMNS))
+    rows = rows[: int(_measure(table, rows))]
     pair = rows[:, 11].astype(np.int64)
     ends = table.pair_shape[pair].reshape(-1, 2)
     # The first side's vertex says which of the pair's shapes it is.

@@ -10,11 +10,9 @@ import math
 import numpy as np
 
 from asperity.compiled import compiled
-from asperity.midas.layouts import MIDAS
 
 __all__ = ["crossing_pairs"]
 
-_midas = MIDAS.get
 
 # A direction along which no edge of a modelled part will lie.
 _RAY = (0.5377, 0.3188, 0.7805)
@@ -51,20 +49,16 @@ def _meets(x, face, p0, p1, p2, d0, d1, d2):
 @compiled
 def _edges_cross(engine, x, edges, faces):
     """Whether an edge of one shape goes through a face of another."""
-    edge = _midas(engine, "edge")
-    face = _midas(engine, "face")
-    edge_start = _midas(engine, "shape_edge")
-    face_start = _midas(engine, "shape_face")
-    for j in range(face_start[faces], face_start[faces + 1]):
-        f = face[j]
+    for j in range(engine.shape_face[faces], engine.shape_face[faces + 1]):
+        f = engine.face[j]
         low = np.empty(3)
         high = np.empty(3)
         for k in range(3):
             low[k] = min(x[f[0], k], x[f[1], k], x[f[2], k])
             high[k] = max(x[f[0], k], x[f[1], k], x[f[2], k])
-        for i in range(edge_start[edges], edge_start[edges + 1]):
-            a = edge[i, 0]
-            b = edge[i, 1]
+        for i in range(engine.shape_edge[edges], engine.shape_edge[edges + 1]):
+            a = engine.edge[i, 0]
+            b = engine.edge[i, 1]
             apart = False
             for k in range(3):
                 if max(x[a, k], x[b, k]) < low[k] or min(x[a, k], x[b, k]) > high[k]:
@@ -83,11 +77,11 @@ def _edges_cross(engine, x, edges, faces):
 @compiled
 def _is_inside(engine, x, vertex, shape):
     """Whether a vertex is inside a closed shape: a ray from it leaves an odd number of times."""
-    face = _midas(engine, "face")
-    face_start = _midas(engine, "shape_face")
     count = 0
-    for j in range(face_start[shape], face_start[shape + 1]):
-        s = _meets(x, face[j], x[vertex, 0], x[vertex, 1], x[vertex, 2], _RAY[0], _RAY[1], _RAY[2])
+    for j in range(engine.shape_face[shape], engine.shape_face[shape + 1]):
+        s = _meets(
+            x, engine.face[j], x[vertex, 0], x[vertex, 1], x[vertex, 2], _RAY[0], _RAY[1], _RAY[2]
+        )
         if 0.0 <= s < math.inf:
             count += 1
     return count % 2 == 1
@@ -104,15 +98,13 @@ def crossing_pairs(engine, x, closed, out):
     out : array of int64
         One number for every pair of the engine's table.
     """
-    pairs = _midas(engine, "pair_shape")
-    start = _midas(engine, "shape_vertex")
-    planes = _midas(engine, "plane")
-    for pair in range(pairs.shape[0]):
-        a = pairs[pair, 0]
-        b = pairs[pair, 1]
+    start = engine.shape_vertex
+    for pair in range(engine.pair_shape.shape[0]):
+        a = engine.pair_shape[pair, 0]
+        b = engine.pair_shape[pair, 1]
         out[pair] = 0
         if b < 0:
-            plane = planes[-1 - b]
+            plane = engine.plane[-1 - b]
             for v in range(start[a], start[a + 1]):
                 height = plane[0] * x[v, 0] + plane[1] * x[v, 1] + plane[2] * x[v, 2] - plane[3]
                 if height <= 0.0:

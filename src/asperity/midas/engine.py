@@ -14,24 +14,12 @@ from asperity.midas.equalities import mocap_points, read_equalities
 from asperity.midas.joints import joint_tables, motor_feed, motor_tables
 from asperity.midas.kinematics import move_vertices
 from asperity.midas.layouts import (
-    ACTIVATION,
-    BARRIER_STIFFNESS,
     CANDIDATES_FULL,
-    CLEARANCE,
     FACTOR_FULL,
     FREE,
-    HAS_HISTORY,
     HINGE,
-    JOINT_STICTION,
-    LAST_STEP,
-    LINEAR,
-    MAX_ITERATIONS,
-    MAX_LAGS,
     MIDAS,
-    SECOND_ORDER,
     SLIDE,
-    STICTION,
-    TOLERANCE,
 )
 from asperity.midas.links import Link, read_links
 from asperity.midas.newton import find_direction, minimize, rebuild
@@ -160,18 +148,16 @@ class Engine:
 
     def _set_numbers(self) -> None:
         table, options = self.table, self.options
-        table.reals = np.zeros(16)
-        table.reals[CLEARANCE] = np.inf
-        table.reals[ACTIVATION] = options.activation_distance
-        table.reals[BARRIER_STIFFNESS] = options.barrier_stiffness
-        table.reals[STICTION] = options.stiction_tolerance
-        table.reals[JOINT_STICTION] = options.joint_stiction_tolerance
-        table.reals[TOLERANCE] = options.tolerance
-        table.ints = np.zeros(32, np.int64)
-        table.ints[LINEAR] = int(is_linear(self.links.links))
-        table.ints[MAX_ITERATIONS] = options.max_iterations
-        table.ints[MAX_LAGS] = options.friction_solves
-        table.ints[SECOND_ORDER] = int(options.second_order)
+        table.clearance = np.inf
+        table.activation = options.activation_distance
+        table.barrier_stiffness = options.barrier_stiffness
+        table.stiction = options.stiction_tolerance
+        table.joint_stiction = options.joint_stiction_tolerance
+        table.tolerance = options.tolerance
+        table.linear = int(is_linear(self.links.links))
+        table.max_iterations = options.max_iterations
+        table.max_lags = options.friction_solves
+        table.second_order = int(options.second_order)
 
     def _set_candidates(self, size: int) -> None:
         table = self.table
@@ -222,24 +208,24 @@ class Engine:
         table.z[:], table.q[:], table.v[:] = z, q, v
         table.joint[:], table.joint_rate[:] = joint, rate
         table.qpos[:], table.qvel[:] = qpos, qvel
-        table.ints[HAS_HISTORY] = 0
+        table.has_history = 0
         table.tie_force_start[:] = 0.0
         table.coupling_force_start[:] = 0.0
         self.checked = False
-        move_vertices(table.address, table.q, table.vertex_now)
+        move_vertices(table, table.q, table.vertex_now)
 
     def write_state(self, qpos: Floats) -> None:
         """Write the coordinates that the engine's state has, after it was corrected."""
-        write_qpos(self.table.address, qpos)
+        write_qpos(self.table, qpos)
         self.table.qpos[:] = qpos
 
     @property
     def acceleration(self) -> Floats | None:
         """Generalized acceleration of the last step, shape (nv,), or None before the first."""
         table = self.table
-        if not table.ints[HAS_HISTORY]:
+        if not table.has_history:
             return None
-        return np.asarray(table.qvel - table.qvel_before) / table.reals[LAST_STEP]
+        return np.asarray(table.qvel - table.qvel_before) / table.last_step
 
     def read_inputs(self) -> None:
         """Take over controls, applied forces, gravity, equalities and mocap poses.
@@ -339,5 +325,5 @@ class Engine:
         """Positions of all surface vertices [m], shape (n, 3)."""
         table = self.table
         out = table.vertex_trial.copy()
-        move_vertices(table.address, table.q, out)
+        move_vertices(table, table.q, out)
         return out

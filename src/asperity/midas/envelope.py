@@ -14,11 +14,9 @@ import math
 import numpy as np
 
 from asperity.compiled import compiled
-from asperity.midas.layouts import FACTOR_FULL, MIDAS, SLOTS
+from asperity.midas.layouts import FACTOR_FULL
 
 __all__ = ["arrange", "factorize", "solve"]
-
-_midas = MIDAS.get
 
 
 @compiled
@@ -68,34 +66,27 @@ def _order_trees(near, order, place):
 @compiled
 def arrange(engine):
     """Lay out the factor for the pairs of links in use; returns 0 or `FACTOR_FULL`."""
-    near = _midas(engine, "tree_near")
-    order = _midas(engine, "tree_order")
-    place = _midas(engine, "tree_place")
-    start = _midas(engine, "tree_variable")
-    tree = _midas(engine, "link_tree")
-    slot_link = _midas(engine, "slot_link")
-    first = _midas(engine, "row_first")
-    begin = _midas(engine, "row_start")
-    row_of = _midas(engine, "variable_row")
+    near = engine.tree_near
+    order = engine.tree_order
+    tree = engine.link_tree
     for i in range(order.size):
         for j in range(order.size):
             near[i, j] = 0
-    for slot in range(_midas(engine, "ints")[SLOTS]):
-        a = tree[slot_link[slot, 0]]
-        b = tree[slot_link[slot, 1]]
+    for slot in range(engine.slots):
+        a = tree[engine.slot_link[slot, 0]]
+        b = tree[engine.slot_link[slot, 1]]
         if a != b:
             near[a, b] = 1
             near[b, a] = 1
-    coupled = _midas(engine, "coupling_joint")
-    joint_link = _midas(engine, "joint_link")
+    coupled = engine.coupling_joint
     for coupling in range(coupled.shape[0]):
         if coupled[coupling, 1] >= 0:
-            a = tree[joint_link[coupled[coupling, 0]]]
-            b = tree[joint_link[coupled[coupling, 1]]]
+            a = tree[engine.joint_link[coupled[coupling, 0]]]
+            b = tree[engine.joint_link[coupled[coupling, 1]]]
             if a != b:
                 near[a, b] = 1
                 near[b, a] = 1
-    _order_trees(near, order, place)
+    _order_trees(near, order, engine.tree_place)
     row = 0
     size = 0
     for position in range(order.size):
@@ -103,31 +94,31 @@ def arrange(engine):
         reach = position
         for i in range(order.size):
             if near[t, i]:
-                reach = min(reach, place[i])
+                reach = min(reach, engine.tree_place[i])
         # The first row of the farthest tree that comes before.
-        column = row if reach == position else row_of[start[order[reach]]]
-        for variable in range(start[t], start[t + 1]):
-            row_of[variable] = row
-            first[row] = column
-            begin[row] = size
+        column = (
+            row if reach == position else engine.variable_row[engine.tree_variable[order[reach]]]
+        )
+        for variable in range(engine.tree_variable[t], engine.tree_variable[t + 1]):
+            engine.variable_row[variable] = row
+            engine.row_first[row] = column
+            engine.row_start[row] = size
             size += row - column + 1
             row += 1
-    begin[row] = size
-    return FACTOR_FULL if size > _midas(engine, "factor").size else 0
+    engine.row_start[row] = size
+    return FACTOR_FULL if size > engine.factor.size else 0
 
 
 @compiled
 def factorize(engine):
     """Replace the lower triangle by its Cholesky factor; returns 1 if a pivot is not positive."""
-    first = _midas(engine, "row_first")
-    begin = _midas(engine, "row_start")
-    values = _midas(engine, "factor")
-    for i in range(first.size):
-        fi = first[i]
-        bi = begin[i] - fi
+    values = engine.factor
+    for i in range(engine.row_first.size):
+        fi = engine.row_first[i]
+        bi = engine.row_start[i] - fi
         for j in range(fi, i):
-            fj = first[j]
-            bj = begin[j] - fj
+            fj = engine.row_first[j]
+            bj = engine.row_start[j] - fj
             low = max(fi, fj)
             total = 0.0
             for k in range(low, j):
@@ -146,19 +137,18 @@ def factorize(engine):
 @compiled
 def solve(engine, right):
     """Replace a right-hand side in the factor's order by the solution."""
-    first = _midas(engine, "row_first")
-    begin = _midas(engine, "row_start")
-    values = _midas(engine, "factor")
+    first = engine.row_first
+    values = engine.factor
     count = first.size
     for i in range(count):
-        bi = begin[i] - first[i]
+        bi = engine.row_start[i] - first[i]
         total = right[i]
         for k in range(first[i], i):
             total -= values[bi + k] * right[k]
         right[i] = total / values[bi + i]
     for back in range(count):
         i = count - 1 - back
-        bi = begin[i] - first[i]
+        bi = engine.row_start[i] - first[i]
         value = right[i] / values[bi + i]
         right[i] = value
         for k in range(first[i], i):

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from asperity.compiled import compiled
 from asperity.midas.contact_terms import add_outer
-from asperity.midas.layouts import MIDAS, STEP
 
 __all__ = [
     "add_coupling_slopes",
@@ -29,7 +28,6 @@ __all__ = [
     "raise_multipliers",
 ]
 
-_midas = MIDAS.get
 
 # Penalty in units of inertia/h².
 _PENALTY = 1e4
@@ -44,21 +42,21 @@ _CLOSED = 1e-9
 @compiled
 def _tie_gap(engine, tie, q, k):
     """Coordinate k of a tie's gap [m], less what is left for later steps."""
-    link = _midas(engine, "tie_link")
-    side = _midas(engine, "tie_side")
-    one = link[tie, 0]
-    other = link[tie, 1]
-    gap = -_midas(engine, "tie_rest")[tie, k]
+    one = engine.tie_link[tie, 0]
+    other = engine.tie_link[tie, 1]
+    gap = -engine.tie_rest[tie, k]
     for j in range(4):
-        gap += side[tie, 0, j] * q[one, j, k] - side[tie, 1, j] * q[other, j, k]
+        gap += (
+            engine.tie_side[tie, 0, j] * q[one, j, k] - engine.tie_side[tie, 1, j] * q[other, j, k]
+        )
     return gap
 
 
 @compiled
 def _polynomial(engine, coupling, angle):
     """What a coupling makes of its second joint: p, p′ and p″."""
-    c = _midas(engine, "coupling_polynomial")[coupling]
-    joint = _midas(engine, "coupling_joint")[coupling, 1]
+    c = engine.coupling_polynomial[coupling]
+    joint = engine.coupling_joint[coupling, 1]
     if joint < 0:
         return c[0], 0.0, 0.0
     x = angle[joint]
@@ -73,8 +71,8 @@ def _polynomial(engine, coupling, angle):
 def _coupling_gap(engine, coupling, angle):
     """A coupling's gap [m or rad], less what is left for later steps."""
     value, _, _ = _polynomial(engine, coupling, angle)
-    own = angle[_midas(engine, "coupling_joint")[coupling, 0]]
-    return own - value - _midas(engine, "coupling_rest")[coupling]
+    own = angle[engine.coupling_joint[coupling, 0]]
+    return own - value - engine.coupling_rest[coupling]
 
 
 @compiled
@@ -88,45 +86,42 @@ def _rest(gap, recovery, h):
 @compiled
 def begin_equalities(engine, h):
     """At the beginning of a step, decide what gaps it leaves, and take up the last multipliers."""
-    reals = _midas(engine, "reals")
-    step = reals[STEP]
-    q = _midas(engine, "q")
-    inertia = _midas(engine, "tie_inertia")
-    penalty = _midas(engine, "tie_penalty")
-    rest = _midas(engine, "tie_rest")
-    recovery = _midas(engine, "tie_recovery")
-    force = _midas(engine, "tie_force")
-    start = _midas(engine, "tie_force_start")
+    step = engine.step
+    inertia = engine.tie_inertia
+    penalty = engine.tie_penalty
+    rest = engine.tie_rest
+    recovery = engine.tie_recovery
+    force = engine.tie_force
+    start = engine.tie_force_start
     for tie in range(inertia.size):
         penalty[tie] = _PENALTY * inertia[tie] / (step * step)
         for k in range(3):
             rest[tie, k] = 0.0
             force[tie, k] = start[tie, k]
-            rest[tie, k] = _rest(_tie_gap(engine, tie, q, k), recovery[tie], h)
-    angle = _midas(engine, "joint")
-    inertia = _midas(engine, "coupling_inertia")
-    penalty = _midas(engine, "coupling_penalty")
-    rest = _midas(engine, "coupling_rest")
-    recovery = _midas(engine, "coupling_recovery")
-    force = _midas(engine, "coupling_force")
-    start = _midas(engine, "coupling_force_start")
+            rest[tie, k] = _rest(_tie_gap(engine, tie, engine.q, k), recovery[tie], h)
+    inertia = engine.coupling_inertia
+    penalty = engine.coupling_penalty
+    rest = engine.coupling_rest
+    recovery = engine.coupling_recovery
+    force = engine.coupling_force
+    start = engine.coupling_force_start
     for i in range(inertia.size):
         penalty[i] = _PENALTY * inertia[i] / (step * step)
         rest[i] = 0.0
         force[i] = start[i]
-        rest[i] = _rest(_coupling_gap(engine, i, angle), recovery[i], h)
+        rest[i] = _rest(_coupling_gap(engine, i, engine.joint), recovery[i], h)
 
 
 @compiled
 def largest_gap(engine, q, angle):
     """Largest gap of all constraints [m or rad]."""
     largest = 0.0
-    active = _midas(engine, "tie_active")
+    active = engine.tie_active
     for tie in range(active.size):
         if active[tie]:
             for k in range(3):
                 largest = max(largest, abs(_tie_gap(engine, tie, q, k)))
-    active = _midas(engine, "coupling_active")
+    active = engine.coupling_active
     for i in range(active.size):
         if active[i]:
             largest = max(largest, abs(_coupling_gap(engine, i, angle)))
@@ -152,21 +147,21 @@ def raise_multipliers(engine, q, angle, before):
     """
     gap = largest_gap(engine, q, angle)
     growth = _GROWTH if gap > _PROGRESS * before else 1.0
-    active = _midas(engine, "tie_active")
-    inertia = _midas(engine, "tie_inertia")
-    penalty = _midas(engine, "tie_penalty")
-    force = _midas(engine, "tie_force")
-    step = _midas(engine, "reals")[STEP]
+    active = engine.tie_active
+    inertia = engine.tie_inertia
+    penalty = engine.tie_penalty
+    force = engine.tie_force
+    step = engine.step
     most = _PENALTY * _LARGEST_GROWTH / (step * step)
     for tie in range(active.size):
         if active[tie]:
             for k in range(3):
                 force[tie, k] += penalty[tie] * _tie_gap(engine, tie, q, k)
             penalty[tie] = min(growth * penalty[tie], most * inertia[tie])
-    active = _midas(engine, "coupling_active")
-    inertia = _midas(engine, "coupling_inertia")
-    penalty = _midas(engine, "coupling_penalty")
-    force = _midas(engine, "coupling_force")
+    active = engine.coupling_active
+    inertia = engine.coupling_inertia
+    penalty = engine.coupling_penalty
+    force = engine.coupling_force
     for i in range(active.size):
         if active[i]:
             force[i] += penalty[i] * _coupling_gap(engine, i, angle)
@@ -177,13 +172,13 @@ def raise_multipliers(engine, q, angle, before):
 @compiled
 def keep_multipliers(engine):
     """At the end of a step, keep the constraints' forces for the next one."""
-    force = _midas(engine, "tie_force")
-    start = _midas(engine, "tie_force_start")
+    force = engine.tie_force
+    start = engine.tie_force_start
     for tie in range(force.shape[0]):
         for k in range(3):
             start[tie, k] = force[tie, k]
-    force = _midas(engine, "coupling_force")
-    start = _midas(engine, "coupling_force_start")
+    force = engine.coupling_force
+    start = engine.coupling_force_start
     for i in range(force.size):
         start[i] = force[i]
 
@@ -192,22 +187,20 @@ def keep_multipliers(engine):
 def equality_energy(engine, q, angle):
     """Energy of all constraints [J s²]."""
     total = 0.0
-    active = _midas(engine, "tie_active")
-    penalty = _midas(engine, "tie_penalty")
-    force = _midas(engine, "tie_force")
+    active = engine.tie_active
+    penalty = engine.tie_penalty
     for tie in range(active.size):
         if active[tie]:
             for k in range(3):
                 gap = _tie_gap(engine, tie, q, k)
-                total += gap * (force[tie, k] + 0.5 * penalty[tie] * gap)
-    active = _midas(engine, "coupling_active")
-    penalty = _midas(engine, "coupling_penalty")
-    load = _midas(engine, "coupling_force")
+                total += gap * (engine.tie_force[tie, k] + 0.5 * penalty[tie] * gap)
+    active = engine.coupling_active
+    penalty = engine.coupling_penalty
     for i in range(active.size):
         if active[i]:
             gap = _coupling_gap(engine, i, angle)
-            total += gap * (load[i] + 0.5 * penalty[i] * gap)
-    h = _midas(engine, "reals")[STEP]
+            total += gap * (engine.coupling_force[i] + 0.5 * penalty[i] * gap)
+    h = engine.step
     return h * h * total
 
 
@@ -215,65 +208,53 @@ def equality_energy(engine, q, angle):
 def equality_rounding(engine, q, angle):
     """What round-off of coordinates does to `equality_energy` [J s²], in units of itself."""
     total = 0.0
-    active = _midas(engine, "tie_active")
-    penalty = _midas(engine, "tie_penalty")
-    force = _midas(engine, "tie_force")
-    link = _midas(engine, "tie_link")
+    active = engine.tie_active
+    penalty = engine.tie_penalty
     for tie in range(active.size):
         if active[tie]:
             for k in range(3):
-                size = 1e-3 + abs(q[link[tie, 0], 0, k])
+                size = 1e-3 + abs(q[engine.tie_link[tie, 0], 0, k])
                 gap = _tie_gap(engine, tie, q, k)
-                total += size * abs(force[tie, k] + penalty[tie] * gap)
-    active = _midas(engine, "coupling_active")
-    penalty = _midas(engine, "coupling_penalty")
-    load = _midas(engine, "coupling_force")
-    joint = _midas(engine, "coupling_joint")
+                total += size * abs(engine.tie_force[tie, k] + penalty[tie] * gap)
+    active = engine.coupling_active
+    penalty = engine.coupling_penalty
     for i in range(active.size):
         if active[i]:
             gap = _coupling_gap(engine, i, angle)
-            total += (1e-3 + abs(angle[joint[i, 0]])) * abs(load[i] + penalty[i] * gap)
-    h = _midas(engine, "reals")[STEP]
+            total += (1e-3 + abs(angle[engine.coupling_joint[i, 0]])) * abs(
+                engine.coupling_force[i] + penalty[i] * gap
+            )
+    h = engine.step
     return h * h * total
 
 
 @compiled
 def add_tie_terms(engine, q):
     """Add gradients and Hessian blocks of ties to those of links."""
-    active = _midas(engine, "tie_active")
-    penalty = _midas(engine, "tie_penalty")
-    force = _midas(engine, "tie_force")
-    link = _midas(engine, "tie_link")
-    side = _midas(engine, "tie_side")
-    block = _midas(engine, "tie_block")
-    block_slot = _midas(engine, "block_slot")
-    gradient = _midas(engine, "link_gradient")
-    sums = _midas(engine, "link_sums")
-    slot_sums = _midas(engine, "slot_sums")
-    h = _midas(engine, "reals")[STEP]
-    links = gradient.shape[0]
-    for tie in range(active.size):
-        if not active[tie]:
+    h = engine.step
+    links = engine.link_gradient.shape[0]
+    for tie in range(engine.tie_active.size):
+        if not engine.tie_active[tie]:
             continue
-        stiffness = h * h * penalty[tie]
+        stiffness = h * h * engine.tie_penalty[tie]
         for number in range(2):
-            body = link[tie, number]
+            body = engine.tie_link[tie, number]
             if body >= links:
                 continue
-            y = side[tie, number]
+            y = engine.tie_side[tie, number]
             sign = 1.0 - 2.0 * number
             for k in range(3):
                 gap = _tie_gap(engine, tie, q, k)
-                push = sign * (h * h * force[tie, k] + stiffness * gap)
+                push = sign * (h * h * engine.tie_force[tie, k] + stiffness * gap)
                 for j in range(4):
-                    gradient[body, j, k] += push * y[j]
-            add_outer(sums[body], y, y, stiffness, 0.0, 0.0, stiffness, 0.0, stiffness)
-        if block[tie] >= 0:
-            one = 0 if link[tie, 0] < link[tie, 1] else 1
+                    engine.link_gradient[body, j, k] += push * y[j]
+            add_outer(engine.link_sums[body], y, y, stiffness, 0.0, 0.0, stiffness, 0.0, stiffness)
+        if engine.tie_block[tie] >= 0:
+            one = 0 if engine.tie_link[tie, 0] < engine.tie_link[tie, 1] else 1
             add_outer(
-                slot_sums[block_slot[block[tie]]],
-                side[tie, one],
-                side[tie, 1 - one],
+                engine.slot_sums[engine.block_slot[engine.tie_block[tie]]],
+                engine.tie_side[tie, one],
+                engine.tie_side[tie, 1 - one],
                 -stiffness,
                 0.0,
                 0.0,
@@ -286,19 +267,15 @@ def add_tie_terms(engine, q):
 @compiled
 def add_coupling_slopes(engine, angle, slopes, curvatures, curved):
     """Add what couplings add to ψ′ and ψ″ of their joints."""
-    active = _midas(engine, "coupling_active")
-    joint = _midas(engine, "coupling_joint")
-    penalty = _midas(engine, "coupling_penalty")
-    force = _midas(engine, "coupling_force")
-    h = _midas(engine, "reals")[STEP]
-    for i in range(active.size):
-        if not active[i]:
+    h = engine.step
+    for i in range(engine.coupling_active.size):
+        if not engine.coupling_active[i]:
             continue
-        stiffness = h * h * penalty[i]
-        push = h * h * force[i] + stiffness * _coupling_gap(engine, i, angle)
-        slopes[joint[i, 0]] += push
-        curvatures[joint[i, 0]] += stiffness
-        other = joint[i, 1]
+        stiffness = h * h * engine.coupling_penalty[i]
+        push = h * h * engine.coupling_force[i] + stiffness * _coupling_gap(engine, i, angle)
+        slopes[engine.coupling_joint[i, 0]] += push
+        curvatures[engine.coupling_joint[i, 0]] += stiffness
+        other = engine.coupling_joint[i, 1]
         if other >= 0:
             _, first, second = _polynomial(engine, i, angle)
             slopes[other] -= push * first
@@ -311,6 +288,6 @@ def add_coupling_slopes(engine, angle, slopes, curvatures, curved):
 @compiled
 def coupling_cross(engine, coupling, angle):
     """∂²/∂θ₁∂θ₂ of a coupling's energy."""
-    h = _midas(engine, "reals")[STEP]
+    h = engine.step
     _, first, _ = _polynomial(engine, coupling, angle)
-    return -h * h * _midas(engine, "coupling_penalty")[coupling] * first
+    return -h * h * engine.coupling_penalty[coupling] * first

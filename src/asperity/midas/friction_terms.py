@@ -11,15 +11,6 @@ import math
 from asperity.compiled import compiled
 from asperity.midas.contact_terms import add_outer, contact_sides
 from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier
-from asperity.midas.layouts import (
-    ACTIVATION,
-    BARRIER_STIFFNESS,
-    CANDIDATES,
-    FRICTION_PAIRS,
-    MIDAS,
-    STEP,
-    STICTION,
-)
 from asperity.midas.potentials import barrier_slopes, friction, friction_slope
 
 __all__ = [
@@ -31,24 +22,20 @@ __all__ = [
     "tangents",
 ]
 
-_midas = MIDAS.get
-
 
 @compiled
 def normal_force(engine, i, x):
     """Normal force [N] of a candidate measured at ``x``."""
-    reals = _midas(engine, "reals")
-    activation = reals[ACTIVATION]
-    square = _midas(engine, "candidate_square")[i]
+    activation = engine.activation
+    square = engine.candidate_square[i]
     if square >= activation * activation or square <= 0.0:
         return 0.0
     slope, _ = barrier_slopes(square, activation)
-    force = -reals[BARRIER_STIFFNESS] * _midas(engine, "candidate_weight")[i] * slope
-    if _midas(engine, "candidate_kind")[i] == EDGE_EDGE:
-        v = _midas(engine, "candidate_vertex")[i]
-        threshold = _midas(engine, "candidate_threshold")[i]
-        slopes = _midas(engine, "mollifier_slope")
-        force *= mollifier(v[0], v[1], v[2], v[3], x, threshold, slopes)
+    force = -engine.barrier_stiffness * engine.candidate_weight[i] * slope
+    if engine.candidate_kind[i] == EDGE_EDGE:
+        v = engine.candidate_vertex[i]
+        threshold = engine.candidate_threshold[i]
+        force *= mollifier(v[0], v[1], v[2], v[3], x, threshold, engine.mollifier_slope)
     return force
 
 
@@ -76,109 +63,88 @@ def tangents(normal, frame):
 @compiled
 def collect_friction(engine, x):
     """Freeze friction at candidates measured at ``x``."""
-    kind = _midas(engine, "candidate_kind")
-    vertex = _midas(engine, "candidate_vertex")
-    coefficient = _midas(engine, "candidate_coefficient")
-    arm = _midas(engine, "candidate_arm")
-    pair = _midas(engine, "candidate_pair")
-    owner = _midas(engine, "vertex_link")
-    friction_of = _midas(engine, "pair_friction")
-    friction_pair = _midas(engine, "friction_pair")
-    link = _midas(engine, "friction_link")
-    weight = _midas(engine, "friction_weight")
-    frame = _midas(engine, "friction_frame")
-    force = _midas(engine, "friction_force")
-    ints = _midas(engine, "ints")
-    world = _midas(engine, "link_parent").size
+    world = engine.link_parent.size
     count = 0
-    for i in range(ints[CANDIDATES]):
-        mu = friction_of[pair[i]]
+    for i in range(engine.candidates):
+        mu = engine.pair_friction[engine.candidate_pair[i]]
         if mu == 0.0:
             continue
         value = mu * normal_force(engine, i, x)
         if value <= 0.0:
             continue
-        force[count] = value
-        friction_pair[count] = pair[i]
-        link[count, 0] = owner[vertex[i, 0]]
-        link[count, 1] = world if kind[i] == VERTEX_PLANE else owner[vertex[i, 3]]
-        contact_sides(engine, kind[i], vertex[i], coefficient[i], weight[count])
-        tangents(arm[i], frame[count])
+        engine.friction_force[count] = value
+        engine.friction_pair[count] = engine.candidate_pair[i]
+        engine.friction_link[count, 0] = engine.vertex_link[engine.candidate_vertex[i, 0]]
+        engine.friction_link[count, 1] = (
+            world
+            if engine.candidate_kind[i] == VERTEX_PLANE
+            else engine.vertex_link[engine.candidate_vertex[i, 3]]
+        )
+        contact_sides(
+            engine,
+            engine.candidate_kind[i],
+            engine.candidate_vertex[i],
+            engine.candidate_coefficient[i],
+            engine.friction_weight[count],
+        )
+        tangents(engine.candidate_arm[i], engine.friction_frame[count])
         count += 1
-    ints[FRICTION_PAIRS] = count
+    engine.friction_pairs = count
 
 
 @compiled
 def friction_scale(engine):
     """Sum of the forces that friction can bear [N]."""
-    force = _midas(engine, "friction_force")
     total = 0.0
-    for i in range(_midas(engine, "ints")[FRICTION_PAIRS]):
-        total += force[i]
+    for i in range(engine.friction_pairs):
+        total += engine.friction_force[i]
     return total
 
 
 @compiled
 def _slip(engine, i, q, u):
     """Fill the slip [m] of a friction stencil from the start of the step, shape (2,)."""
-    link = _midas(engine, "friction_link")
-    weight = _midas(engine, "friction_weight")
-    frame = _midas(engine, "friction_frame")
-    start = _midas(engine, "q_slip")
     u[0] = 0.0
     u[1] = 0.0
     for side in range(2):
-        body = link[i, side]
+        body = engine.friction_link[i, side]
         for j in range(4):
-            w = weight[i, side, j]
+            w = engine.friction_weight[i, side, j]
             for k in range(3):
-                move = w * (q[body, j, k] - start[body, j, k])
-                u[0] += move * frame[i, 0, k]
-                u[1] += move * frame[i, 1, k]
+                move = w * (q[body, j, k] - engine.q_slip[body, j, k])
+                u[0] += move * engine.friction_frame[i, 0, k]
+                u[1] += move * engine.friction_frame[i, 1, k]
 
 
 @compiled
 def friction_energy(engine, q):
     """Energy of friction [J s²]."""
-    force = _midas(engine, "friction_force")
-    u = _midas(engine, "slip")
-    reals = _midas(engine, "reals")
-    h = reals[STEP]
-    width = reals[STICTION] * h
+    u = engine.slip
+    h = engine.step
+    width = engine.stiction * h
     total = 0.0
-    for i in range(_midas(engine, "ints")[FRICTION_PAIRS]):
+    for i in range(engine.friction_pairs):
         _slip(engine, i, q, u)
-        total += force[i] * friction(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
+        total += engine.friction_force[i] * friction(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
     return h * h * total
 
 
 @compiled
 def add_friction_terms(engine, q):
     """Add gradients and Hessian blocks of friction."""
-    link = _midas(engine, "friction_link")
-    weight = _midas(engine, "friction_weight")
-    frame = _midas(engine, "friction_frame")
-    force = _midas(engine, "friction_force")
-    pair = _midas(engine, "friction_pair")
-    pair_block = _midas(engine, "pair_block")
-    block_slot = _midas(engine, "block_slot")
-    gradient = _midas(engine, "link_gradient")
-    sums = _midas(engine, "link_sums")
-    slot_sums = _midas(engine, "slot_sums")
-    u = _midas(engine, "slip")
-    reals = _midas(engine, "reals")
-    h = reals[STEP]
-    width = reals[STICTION] * h
-    links = gradient.shape[0]
-    for i in range(_midas(engine, "ints")[FRICTION_PAIRS]):
+    u = engine.slip
+    h = engine.step
+    width = engine.stiction * h
+    links = engine.link_gradient.shape[0]
+    for i in range(engine.friction_pairs):
         _slip(engine, i, q, u)
         per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
-        s = h * h * force[i]
+        s = h * h * engine.friction_force[i]
         a0 = s * (per_slip + bend * u[0] * u[0])
         a1 = s * bend * u[0] * u[1]
         a2 = s * (per_slip + bend * u[1] * u[1])
-        p = frame[i, 0]
-        o = frame[i, 1]
+        p = engine.friction_frame[i, 0]
+        o = engine.friction_frame[i, 1]
         h00 = a0 * p[0] * p[0] + 2.0 * a1 * p[0] * o[0] + a2 * o[0] * o[0]
         h11 = a0 * p[1] * p[1] + 2.0 * a1 * p[1] * o[1] + a2 * o[1] * o[1]
         h22 = a0 * p[2] * p[2] + 2.0 * a1 * p[2] * o[2] + a2 * o[2] * o[2]
@@ -186,17 +152,29 @@ def add_friction_terms(engine, q):
         h02 = a0 * p[0] * p[2] + a1 * (p[0] * o[2] + p[2] * o[0]) + a2 * o[0] * o[2]
         h12 = a0 * p[1] * p[2] + a1 * (p[1] * o[2] + p[2] * o[1]) + a2 * o[1] * o[2]
         for side in range(2):
-            body = link[i, side]
+            body = engine.friction_link[i, side]
             if body >= links:
                 continue
-            y = weight[i, side]
+            y = engine.friction_weight[i, side]
             for j in range(4):
                 for k in range(3):
-                    gradient[body, j, k] += s * per_slip * y[j] * (u[0] * p[k] + u[1] * o[k])
-            add_outer(sums[body], y, y, h00, h01, h02, h11, h12, h22)
-        a = link[i, 0]
-        b = link[i, 1]
+                    engine.link_gradient[body, j, k] += (
+                        s * per_slip * y[j] * (u[0] * p[k] + u[1] * o[k])
+                    )
+            add_outer(engine.link_sums[body], y, y, h00, h01, h02, h11, h12, h22)
+        a = engine.friction_link[i, 0]
+        b = engine.friction_link[i, 1]
         if a < links and b < links:
-            target = slot_sums[block_slot[pair_block[pair[i]]]]
+            target = engine.slot_sums[engine.block_slot[engine.pair_block[engine.friction_pair[i]]]]
             one = 0 if a < b else 1
-            add_outer(target, weight[i, one], weight[i, 1 - one], h00, h01, h02, h11, h12, h22)
+            add_outer(
+                target,
+                engine.friction_weight[i, one],
+                engine.friction_weight[i, 1 - one],
+                h00,
+                h01,
+                h02,
+                h11,
+                h12,
+                h22,
+            )

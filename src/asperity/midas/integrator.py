@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from asperity.compiled import Kernel
 from asperity.errors import ModelError
 from asperity.integrators.base import Integrator
-from asperity.integrators.layout import LAST_STEP
 from asperity.integrators.stepping import advance_fixed
 from asperity.integrators.world import World
 from asperity.midas.clearance import check_clearance
 from asperity.midas.contacts import EngineContacts, read_contacts
 from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
-from asperity.midas.layouts import CLEARANCE, FALLBACKS, FRICTIONLESS
 from asperity.midas.publication import publish
 from asperity.midas.step import midas_method
 from asperity.midas.support import check_supported
@@ -175,7 +173,7 @@ class Midas(Integrator):
         )
         world.engine = engine
         world.table.engine = engine.table.address
-        world.table.reals[LAST_STEP] = self.time_step
+        world.table.last_step = self.time_step
 
     def _engine(self, world: World) -> Engine:
         """The world's engine, in the world's state."""
@@ -197,7 +195,7 @@ class Midas(Integrator):
         while True:
             code = int(
                 advance_fixed(
-                    world.table.address,
+                    world.table,
                     midas_method.address,
                     self.time_step,
                     end,
@@ -221,10 +219,10 @@ class Midas(Integrator):
     def fallbacks(self, world: World) -> tuple[int, int]:
         engine = world.engine
         assert isinstance(engine, Engine)
-        return int(engine.table.ints[FALLBACKS]), int(engine.table.ints[FRICTIONLESS])
+        return int(engine.table.fallbacks), int(engine.table.frictionless)
 
     def clearance(self, world: World) -> float:
         """Smallest distance of surfaces over all steps [m], or 1.5 activation distances."""
         engine = world.engine
         assert isinstance(engine, Engine)
-        return float(engine.table.reals[CLEARANCE])
+        return float(engine.table.clearance)

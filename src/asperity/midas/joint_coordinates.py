@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import compiled
-from asperity.midas.layouts import FREE, MIDAS, SLIDE
+from asperity.midas.layouts import FREE, SLIDE
 
 __all__ = [
     "add_angle_gradient",
@@ -19,21 +19,18 @@ __all__ = [
     "joint_gradients",
 ]
 
-_midas = MIDAS.get
-
 
 @compiled
 def _directions(engine, joint, q, out):
     """Fill u, n and b of a hinge, shape (3, 3)."""
-    child = _midas(engine, "joint_link")[joint]
-    p = _midas(engine, "link_parent")[child]
-    frame = _midas(engine, "joint_frame")
+    child = engine.joint_link[joint]
+    p = engine.link_parent[child]
     for row in range(3):
         link = child if row == 0 else p
         for k in range(3):
             out[row, k] = 0.0
             for i in range(3):
-                out[row, k] += frame[joint, row, i] * q[link, 1 + i, k]
+                out[row, k] += engine.joint_frame[joint, row, i] * q[link, 1 + i, k]
 
 
 @compiled
@@ -46,16 +43,12 @@ def _sine_cosine(d):
 @compiled
 def joint_coordinates(engine, q, z, near, out):
     """Fill coordinates relative to the reference pose, angles within π of those in ``near``."""
-    link = _midas(engine, "joint_link")
-    kind = _midas(engine, "link_kind")
-    first = _midas(engine, "link_variable")
-    d = _midas(engine, "directions")
-    for joint in range(link.size):
-        if kind[link[joint]] == SLIDE:
-            out[joint] = z[first[link[joint]]]
+    for joint in range(engine.joint_link.size):
+        if engine.link_kind[engine.joint_link[joint]] == SLIDE:
+            out[joint] = z[engine.link_variable[engine.joint_link[joint]]]
             continue
-        _directions(engine, joint, q, d)
-        sine, cosine = _sine_cosine(d)
+        _directions(engine, joint, q, engine.directions)
+        sine, cosine = _sine_cosine(engine.directions)
         angle = math.atan2(sine, cosine)
         turns = math.floor((near[joint] - angle) / (2.0 * math.pi) + 0.5)
         out[joint] = angle + 2.0 * math.pi * turns
@@ -64,14 +57,11 @@ def joint_coordinates(engine, q, z, near, out):
 @compiled
 def _by_variables(engine, joint, parts):
     """Fill ∂u/∂z, ∂n/∂z and ∂b/∂z over the variables that move the joint's link, shape (9, ·)."""
-    child = _midas(engine, "joint_link")[joint]
-    p = _midas(engine, "link_parent")[child]
-    kind = _midas(engine, "link_kind")
-    chain = _midas(engine, "chain_start")
-    jacobian = _midas(engine, "jacobian")
-    frame = _midas(engine, "joint_frame")
+    child = engine.joint_link[joint]
+    p = engine.link_parent[child]
+    chain = engine.chain_start
     ancestors = 0
-    if p < kind.size:
+    if p < engine.link_kind.size:
         ancestors = chain[p + 1] - chain[p]
     for column in range(chain[child + 1] - chain[child]):
         at = chain[child] + column
@@ -80,14 +70,14 @@ def _by_variables(engine, joint, parts):
             n = 0.0
             b = 0.0
             for i in range(3):
-                u += frame[joint, 0, i] * jacobian[at, 1 + i, k]
+                u += engine.joint_frame[joint, 0, i] * engine.jacobian[at, 1 + i, k]
                 if column < ancestors:
-                    if kind[p] == FREE:  # its coordinates are its variables
+                    if engine.link_kind[p] == FREE:  # its coordinates are its variables
                         turned = 1.0 if column == 3 * (1 + i) + k else 0.0
                     else:
-                        turned = jacobian[chain[p] + column, 1 + i, k]
-                    n += frame[joint, 1, i] * turned
-                    b += frame[joint, 2, i] * turned
+                        turned = engine.jacobian[chain[p] + column, 1 + i, k]
+                    n += engine.joint_frame[joint, 1, i] * turned
+                    b += engine.joint_frame[joint, 2, i] * turned
             parts[k, column] = u
             parts[3 + k, column] = n
             parts[6 + k, column] = b
@@ -96,29 +86,21 @@ def _by_variables(engine, joint, parts):
 @compiled
 def joint_gradients(engine, q):
     """Fill ∂θ/∂z of every joint over the variables that move its link, and what it is made of."""
-    link = _midas(engine, "joint_link")
-    kind = _midas(engine, "link_kind")
-    chain = _midas(engine, "chain_start")
-    out = _midas(engine, "joint_gradient")
-    parts = _midas(engine, "joint_parts")
-    sine_by_z = _midas(engine, "joint_sine")
-    cosine_by_z = _midas(engine, "joint_cosine")
-    values = _midas(engine, "joint_values")
-    d = _midas(engine, "directions")
-    for joint in range(link.size):
-        child = link[joint]
-        size = chain[child + 1] - chain[child]
-        if kind[child] == SLIDE:
+    d = engine.directions
+    for joint in range(engine.joint_link.size):
+        child = engine.joint_link[joint]
+        size = engine.chain_start[child + 1] - engine.chain_start[child]
+        if engine.link_kind[child] == SLIDE:
             for column in range(size - 1):
-                out[joint, column] = 0.0
-            out[joint, size - 1] = 1.0
+                engine.joint_gradient[joint, column] = 0.0
+            engine.joint_gradient[joint, size - 1] = 1.0
             continue
         _directions(engine, joint, q, d)
         sine, cosine = _sine_cosine(d)
-        values[joint, 0] = sine
-        values[joint, 1] = cosine
-        _by_variables(engine, joint, parts[joint])
-        part = parts[joint]
+        engine.joint_values[joint, 0] = sine
+        engine.joint_values[joint, 1] = cosine
+        _by_variables(engine, joint, engine.joint_parts[joint])
+        part = engine.joint_parts[joint]
         square = sine * sine + cosine * cosine
         for column in range(size):
             by_s = 0.0
@@ -126,20 +108,19 @@ def joint_gradients(engine, q):
             for k in range(3):
                 by_s += d[2, k] * part[k, column] + d[0, k] * part[6 + k, column]
                 by_c += d[1, k] * part[k, column] + d[0, k] * part[3 + k, column]
-            sine_by_z[joint, column] = by_s
-            cosine_by_z[joint, column] = by_c
-            out[joint, column] = (cosine * by_s - sine * by_c) / square
+            engine.joint_sine[joint, column] = by_s
+            engine.joint_cosine[joint, column] = by_c
+            engine.joint_gradient[joint, column] = (cosine * by_s - sine * by_c) / square
 
 
 @compiled
 def add_angle_gradient(engine, joint, q, slope, out):
     """Add ψ′ ∂θ/∂Q of a hinge to gradients of its two links; nothing for a slide."""
-    child = _midas(engine, "joint_link")[joint]
-    if _midas(engine, "link_kind")[child] == SLIDE:
+    child = engine.joint_link[joint]
+    if engine.link_kind[child] == SLIDE:
         return
-    p = _midas(engine, "link_parent")[child]
-    frame = _midas(engine, "joint_frame")
-    d = _midas(engine, "directions")
+    p = engine.link_parent[child]
+    d = engine.directions
     _directions(engine, joint, q, d)
     sine, cosine = _sine_cosine(d)
     square = sine * sine + cosine * cosine
@@ -148,20 +129,21 @@ def add_angle_gradient(engine, joint, q, slope, out):
         by_n = -slope * sine * d[0, k] / square
         by_b = slope * cosine * d[0, k] / square
         for i in range(3):
-            out[child, 1 + i, k] += by_u * frame[joint, 0, i]
+            out[child, 1 + i, k] += by_u * engine.joint_frame[joint, 0, i]
             if p < out.shape[0]:
-                out[p, 1 + i, k] += by_n * frame[joint, 1, i] + by_b * frame[joint, 2, i]
+                out[p, 1 + i, k] += (
+                    by_n * engine.joint_frame[joint, 1, i] + by_b * engine.joint_frame[joint, 2, i]
+                )
 
 
 @compiled
 def joint_curvature(engine, joint, a, b):
     """∂²θ/∂z_a∂z_b for two columns of a hinge's chain, after `joint_gradients`."""
-    values = _midas(engine, "joint_values")
-    part = _midas(engine, "joint_parts")[joint]
-    s_z = _midas(engine, "joint_sine")[joint]
-    c_z = _midas(engine, "joint_cosine")[joint]
-    sine = values[joint, 0]
-    cosine = values[joint, 1]
+    part = engine.joint_parts[joint]
+    s_z = engine.joint_sine[joint]
+    c_z = engine.joint_cosine[joint]
+    sine = engine.joint_values[joint, 0]
+    cosine = engine.joint_values[joint, 1]
     square = sine * sine + cosine * cosine
     by_ss = -2.0 * sine * cosine / (square * square)
     by_sc = (sine * sine - cosine * cosine) / (square * square)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import compiled
-from asperity.midas.layouts import JOINT_STICTION, MIDAS, STEP
 from asperity.midas.potentials import friction, friction_slope
 
 __all__ = [
@@ -19,8 +18,6 @@ __all__ = [
     "motor_forces",
     "motor_slopes",
 ]
-
-_midas = MIDAS.get
 
 
 @compiled
@@ -43,32 +40,30 @@ def limit_barrier(gap, width):
 @compiled
 def joint_slopes(engine, joint, angle):
     """Energy ψ [J s²] of a joint without its motors, ψ′ and ψ″."""
-    reals = _midas(engine, "reals")
-    h = reals[STEP]
-    armature = _midas(engine, "joint_armature")[joint]
-    stiffness = _midas(engine, "joint_stiffness")[joint]
-    damping = _midas(engine, "joint_damping")[joint] / h
-    dry = _midas(engine, "joint_friction")[joint]
-    applied = _midas(engine, "joint_applied")[joint]
-    width = _midas(engine, "joint_activation")[joint]
-    scale = _midas(engine, "joint_barrier")[joint]
-    lead = angle - _midas(engine, "joint_target")[joint]
-    stretch = angle - _midas(engine, "joint_spring")[joint]
-    move = angle - _midas(engine, "joint_start")[joint]
+    h = engine.step
+    armature = engine.joint_armature[joint]
+    stiffness = engine.joint_stiffness[joint]
+    damping = engine.joint_damping[joint] / h
+    dry = engine.joint_friction[joint]
+    applied = engine.joint_applied[joint]
+    width = engine.joint_activation[joint]
+    scale = engine.joint_barrier[joint]
+    lead = angle - engine.joint_target[joint]
+    stretch = angle - engine.joint_spring[joint]
+    move = angle - engine.joint_start[joint]
     energy = 0.5 * stiffness * stretch * stretch + 0.5 * damping * move * move - applied * angle
     slope = stiffness * stretch + damping * move - applied
     curvature = stiffness + damping
     if dry > 0.0:
         size = abs(move)
-        creep = reals[JOINT_STICTION] * h
+        creep = engine.joint_stiction * h
         per_slip, bend = friction_slope(size, creep)
         energy += dry * friction(size, creep)
         slope += dry * per_slip * move
         curvature += dry * max(per_slip + bend * size * size, 0.0)
-    limit = _midas(engine, "joint_limit")
     for side in range(2):
         sign = 1.0 - 2.0 * side
-        e, s, c = limit_barrier(sign * (angle - limit[joint, side]), width)
+        e, s, c = limit_barrier(sign * (angle - engine.joint_limit[joint, side]), width)
         energy += scale * e
         slope += sign * scale * s
         curvature += scale * c
@@ -83,11 +78,10 @@ def joint_slopes(engine, joint, angle):
 @compiled
 def _motor(engine, motor, angle):
     """Potential of a motor's force clamp(c − k θ), the force, and what of k is in effect."""
-    k = _midas(engine, "motor_stiffness")[motor]
-    wanted = _midas(engine, "motor_constant")[motor] - k * angle
-    limit = _midas(engine, "motor_limit")
-    low = limit[motor, 0]
-    high = limit[motor, 1]
+    k = engine.motor_stiffness[motor]
+    wanted = engine.motor_constant[motor] - k * angle
+    low = engine.motor_limit[motor, 0]
+    high = engine.motor_limit[motor, 1]
     force = min(max(wanted, low), high)
     if k == 0.0:
         return -force * angle, force, 0.0
@@ -99,24 +93,21 @@ def _motor(engine, motor, angle):
 @compiled
 def motor_forces(engine, angle):
     """Fill the motors' forces on their joints [N or N m]."""
-    joint = _midas(engine, "motor_joint")
-    out = _midas(engine, "motor_force")
-    for motor in range(joint.size):
-        _, force, _ = _motor(engine, motor, angle[joint[motor]])
-        out[motor] = force
+    for motor in range(engine.motor_joint.size):
+        _, force, _ = _motor(engine, motor, angle[engine.motor_joint[motor]])
+        engine.motor_force[motor] = force
 
 
 @compiled
 def joint_energy(engine, angle):
     """Energy [J s²] of all joints and motors; infinite beyond a limit."""
-    joint = _midas(engine, "motor_joint")
-    h = _midas(engine, "reals")[STEP]
+    h = engine.step
     total = 0.0
     for i in range(angle.size):
         energy, _, _ = joint_slopes(engine, i, angle[i])
         total += energy
-    for motor in range(joint.size):
-        energy, _, _ = _motor(engine, motor, angle[joint[motor]])
+    for motor in range(engine.motor_joint.size):
+        energy, _, _ = _motor(engine, motor, angle[engine.motor_joint[motor]])
         total += h * h * energy
     return total
 
@@ -124,6 +115,6 @@ def joint_energy(engine, angle):
 @compiled
 def motor_slopes(engine, motor, angle):
     """First and second derivative of a motor's energy by its joint's coordinate."""
-    h = _midas(engine, "reals")[STEP]
+    h = engine.step
     _, force, stiffness = _motor(engine, motor, angle)
     return -h * h * force, h * h * stiffness

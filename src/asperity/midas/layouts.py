@@ -20,42 +20,17 @@ from __future__ import annotations
 from asperity.compiled import Layout
 
 __all__ = [
-    "ACTIVATION",
     "BALL",
-    "BARRIER_STIFFNESS",
-    "CANDIDATES",
     "CANDIDATES_FULL",
-    "CLEARANCE",
     "DAMPER",
-    "DAMPING",
-    "FACTORIZATIONS",
     "FACTOR_FULL",
-    "FALLBACKS",
     "FREE",
-    "FRICTIONLESS",
-    "FRICTION_PAIRS",
-    "HAS_HISTORY",
     "HINGE",
-    "ITERATIONS",
-    "ITERATIONS_LEFT",
-    "JOINT_STICTION",
-    "LAST_STEP",
     "LIMIT",
-    "LINEAR",
-    "LINE_SEARCHES",
-    "MAX_ITERATIONS",
-    "MAX_LAGS",
     "MIDAS",
-    "REBUILDS",
-    "SECOND_ORDER",
     "SLIDE",
-    "SLOTS",
-    "SOLVES",
     "SPRING",
-    "STEP",
-    "STICTION",
-    "TOLERANCE",
-    "WIDENING",
+    "STATISTICS",
 ]
 
 # Kinds of links, by the joint to their parent.
@@ -73,41 +48,42 @@ LIMIT = 2
 CANDIDATES_FULL = 32
 FACTOR_FULL = 33
 
-# Indices into `reals`.
-STEP = 0  # step of the scheme that forces act over, h or 2h/3 [s]
-ACTIVATION = 1  # d̂ [m]
-BARRIER_STIFFNESS = 2  # κ [Pa]
-STICTION = 3  # ε_v [m/s]
-TOLERANCE = 4  # largest step of a converged iteration, per time step [m/s]
-JOINT_STICTION = 5  # like STICTION, of dry friction in joints [m/s or rad/s]
-CLEARANCE = 6  # smallest distance of surfaces at the end of any step so far [m]
-LAST_STEP = 7  # [s], of BDF2's history
-LONGEST_MOVE = 8  # length of paths that vertices are given boxes for [m]
-WIDENING = 9  # how much wider than a path its box is, as a share of the path's length
-DAMPING = 10  # what is added to inertia in the Hessian, as a multiple of it
-
-# Indices into `ints`.
-CANDIDATES = 0  # stencils that may touch in this step
-FRICTION_PAIRS = 1
-SLOTS = 2  # pairs of moving links with a Hessian block
-LINEAR = 3  # 1 if Q is a linear function of the variables
-MAX_ITERATIONS = 4
-MAX_LAGS = 5  # solutions of a step, each with friction's normal forces from the one before
-SECOND_ORDER = 6  # 1 for BDF2
-HAS_HISTORY = 7  # 1 if the state before the present one is known
-ITERATIONS_LEFT = 8
-REBUILDS = 9  # counters from here on
-FACTORIZATIONS = 10
-LINE_SEARCHES = 11
-ITERATIONS = 12
-SOLVES = 13
-FALLBACKS = 14  # steps that took friction by other normal forces than asked
-FRICTIONLESS = 15  # steps that took none
+STATISTICS = (
+    "rebuilds",
+    "factorizations",
+    "line_searches",
+    "iterations",
+    "solves",
+    "fallbacks",  # steps that took friction by other normal forces than asked
+    "frictionless",  # steps that took none
+)
+"""Counters of the engine."""
 
 MIDAS = Layout(
     "midas",
-    reals="f8[:]",
-    ints="i8[:]",
+    # options
+    activation="f8",  # d̂ [m]
+    barrier_stiffness="f8",  # κ [Pa]
+    stiction="f8",  # ε_v [m/s]
+    joint_stiction="f8",  # of dry friction in joints [m/s or rad/s]
+    tolerance="f8",  # largest step of a converged iteration, per time step [m/s]
+    max_iterations="i8",
+    max_lags="i8",  # solutions of a step, each with friction's normal forces from the one before
+    second_order="i8",  # 1 for BDF2
+    linear="i8",  # 1 if Q is a linear function of the variables
+    # the step at hand
+    step="f8",  # step of the scheme that forces act over, h or 2h/3 [s]
+    last_step="f8",  # [s], of BDF2's history
+    has_history="i8",  # 1 if the state before the present one is known
+    clearance="f8",  # smallest distance of surfaces at the end of any step so far [m]
+    longest_move="f8",  # length of paths that vertices are given boxes for [m]
+    widening="f8",  # how much wider than a path its box is, as a share of the path's length
+    inertia_damping="f8",  # what is added to inertia in the Hessian, as a multiple of it
+    candidates="i8",  # stencils that may touch in this step
+    friction_pairs="i8",
+    slots="i8",  # pairs of moving links with a Hessian block
+    iterations_left="i8",
+    **dict.fromkeys(STATISTICS, "i8"),
     assemble="i8",  # compiled entry points
     rebuild="i8",
     find_direction="i8",

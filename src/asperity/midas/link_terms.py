@@ -13,23 +13,16 @@ is used without its first term, which alone can make it indefinite, and vanishes
 from __future__ import annotations
 
 from asperity.compiled import compiled
-from asperity.midas.layouts import DAMPING, MIDAS, STEP
 
 __all__ = ["add_link_terms", "link_energy", "link_rounding"]
-
-_midas = MIDAS.get
 
 
 @compiled
 def link_energy(engine, q):
     """Energy of all links [J s²]."""
-    mass = _midas(engine, "mass")
-    rigidity = _midas(engine, "rigidity")
-    target = _midas(engine, "q_target")
-    force = _midas(engine, "force")
-    h = _midas(engine, "reals")[STEP]
+    h = engine.step
     total = 0.0
-    for link in range(rigidity.size):
+    for link in range(engine.rigidity.size):
         strain = 0.0
         for i in range(3):
             for j in range(3):
@@ -40,13 +33,18 @@ def link_energy(engine, q):
         work = 0.0
         for k in range(3):
             for i in range(4):
-                work += force[link, i, k] * q[link, i, k]
-        total += h * h * (rigidity[link] * strain - work)
+                work += engine.force[link, i, k] * q[link, i, k]
+        total += h * h * (engine.rigidity[link] * strain - work)
         for k in range(3):
             for i in range(4):
-                a = q[link, i, k] - target[link, i, k]
+                a = q[link, i, k] - engine.q_target[link, i, k]
                 for j in range(4):
-                    total += 0.5 * mass[link, i, j] * a * (q[link, j, k] - target[link, j, k])
+                    total += (
+                        0.5
+                        * engine.mass[link, i, j]
+                        * a
+                        * (q[link, j, k] - engine.q_target[link, j, k])
+                    )
     return total
 
 
@@ -57,50 +55,43 @@ def link_rounding(engine, q):
     Displacements of a step are small differences of coordinates, so that the energy is known far
     less well than to its last digit.
     """
-    mass = _midas(engine, "mass")
-    rigidity = _midas(engine, "rigidity")
-    target = _midas(engine, "q_target")
-    h = _midas(engine, "reals")[STEP]
+    h = engine.step
     total = 0.0
-    for link in range(rigidity.size):
+    for link in range(engine.rigidity.size):
         strain = 0.0
         for i in range(4):
             for k in range(3):
-                total += mass[link, i, i] * abs(
-                    (q[link, i, k] - target[link, i, k]) * q[link, i, k]
+                total += engine.mass[link, i, i] * abs(
+                    (q[link, i, k] - engine.q_target[link, i, k]) * q[link, i, k]
                 )
         for i in range(3):
             c = -1.0
             for k in range(3):
                 c += q[link, 1 + i, k] * q[link, 1 + i, k]
             strain += abs(c)
-        total += 4.0 * h * h * rigidity[link] * strain
+        total += 4.0 * h * h * engine.rigidity[link] * strain
     return total
 
 
 @compiled
 def add_link_terms(engine, q):
     """Set the links' gradients and Hessian blocks to those of `link_energy`, with the damping."""
-    mass = _midas(engine, "mass")
-    rigidity = _midas(engine, "rigidity")
-    target = _midas(engine, "q_target")
-    force = _midas(engine, "force")
-    gradient = _midas(engine, "link_gradient")
-    block = _midas(engine, "link_block")
-    h = _midas(engine, "reals")[STEP]
-    inertia = 1.0 + _midas(engine, "reals")[DAMPING]
-    for link in range(rigidity.size):
+    h = engine.step
+    inertia = 1.0 + engine.inertia_damping
+    for link in range(engine.rigidity.size):
         for i in range(12):
             for j in range(12):
-                block[link, i, j] = 0.0
+                engine.link_block[link, i, j] = 0.0
         for i in range(4):
             for k in range(3):
-                value = -h * h * force[link, i, k]
+                value = -h * h * engine.force[link, i, k]
                 for j in range(4):
-                    value += mass[link, i, j] * (q[link, j, k] - target[link, j, k])
-                    block[link, 3 * i + k, 3 * j + k] += inertia * mass[link, i, j]
-                gradient[link, i, k] = value
-        scale = 4.0 * h * h * rigidity[link]
+                    value += engine.mass[link, i, j] * (q[link, j, k] - engine.q_target[link, j, k])
+                    engine.link_block[link, 3 * i + k, 3 * j + k] += (
+                        inertia * engine.mass[link, i, j]
+                    )
+                engine.link_gradient[link, i, k] = value
+        scale = 4.0 * h * h * engine.rigidity[link]
         if scale == 0.0:
             continue
         for i in range(1, 4):
@@ -109,10 +100,10 @@ def add_link_terms(engine, q):
                 for k in range(3):
                     c += q[link, i, k] * q[link, j, k]
                 for k in range(3):
-                    gradient[link, i, k] += scale * c * q[link, j, k]
+                    engine.link_gradient[link, i, k] += scale * c * q[link, j, k]
                     for m in range(3):
                         value = q[link, j, k] * q[link, i, m]
                         if i == j:
                             for n in range(1, 4):
                                 value += q[link, n, k] * q[link, n, m]
-                        block[link, 3 * i + k, 3 * j + m] += scale * value
+                        engine.link_block[link, 3 * i + k, 3 * j + m] += scale * value

@@ -21,19 +21,7 @@ from asperity.midas.equality_terms import equality_energy, equality_rounding
 from asperity.midas.friction_terms import friction_energy
 from asperity.midas.joint_terms import joint_energy
 from asperity.midas.layouts import (
-    ACTIVATION,
-    CANDIDATES,
-    DAMPING,
-    FACTORIZATIONS,
-    ITERATIONS_LEFT,
-    LINE_SEARCHES,
-    LINEAR,
-    LONGEST_MOVE,
     MIDAS,
-    REBUILDS,
-    STEP,
-    TOLERANCE,
-    WIDENING,
 )
 from asperity.midas.link_terms import link_energy, link_rounding
 from asperity.midas.trial import is_free, largest_move, safe_share, try_share
@@ -41,7 +29,6 @@ from asperity.midas.turn_terms import turn_energy
 
 __all__ = ["find_direction", "minimize", "rebuild"]
 
-_midas = MIDAS.get
 
 _LARGEST = 1.7976931348623157e308
 _HALVINGS = 60
@@ -79,99 +66,79 @@ def incremental_potential(engine, q, x, angle):
 @compiled
 def _accept(engine):
     """Make the trial state the present one."""
-    z = _midas(engine, "z_now")
-    z_trial = _midas(engine, "z_trial")
-    for i in range(z.size):
-        z[i] = z_trial[i]
-    q = _midas(engine, "q_now")
-    q_trial = _midas(engine, "q_trial")
-    for link in range(q.shape[0] - 1):
+    for i in range(engine.z_now.size):
+        engine.z_now[i] = engine.z_trial[i]
+    for link in range(engine.q_now.shape[0] - 1):
         for i in range(4):
             for k in range(3):
-                q[link, i, k] = q_trial[link, i, k]
-    x = _midas(engine, "vertex_now")
-    x_trial = _midas(engine, "vertex_trial")
-    for vertex in range(_midas(engine, "moving_vertices")):
+                engine.q_now[link, i, k] = engine.q_trial[link, i, k]
+    for vertex in range(engine.moving_vertices):
         for k in range(3):
-            x[vertex, k] = x_trial[vertex, k]
-    angle = _midas(engine, "joint_now")
-    angle_trial = _midas(engine, "joint_trial")
-    for joint in range(angle.size):
-        angle[joint] = angle_trial[joint]
+            engine.vertex_now[vertex, k] = engine.vertex_trial[vertex, k]
+    for joint in range(engine.joint_now.size):
+        engine.joint_now[joint] = engine.joint_trial[joint]
 
 
 @compiled
 def _remember_squares(engine):
-    square = _midas(engine, "candidate_square")
-    now = _midas(engine, "now_square")
-    for i in range(_midas(engine, "ints")[CANDIDATES]):
-        now[i] = square[i]
+    for i in range(engine.candidates):
+        engine.now_square[i] = engine.candidate_square[i]
 
 
-@entry_point(types.int64(types.int64, types.int64))
+@entry_point(types.int64(MIDAS.type, types.int64))
 def rebuild(engine, keep_slots):
     """List candidates along ``vertex_move`` anew and lay out the Hessian; returns a code.
 
     With ``keep_slots`` Hessian blocks in use stay in use: friction's outlive a list.
     """
-    x = _midas(engine, "vertex_now")
-    longest = _midas(engine, "reals")[LONGEST_MOVE]
-    box_vertices(engine, x, _midas(engine, "vertex_move"), longest)
-    code = find_candidates(engine, x, keep_slots == 1)
+    longest = engine.longest_move
+    box_vertices(engine, engine.vertex_now, engine.vertex_move, longest)
+    code = find_candidates(engine, engine.vertex_now, keep_slots == 1)
     if code == 0:
         code = arrange(engine)
     if code == 0:
         _remember_squares(engine)
-    _midas(engine, "ints")[REBUILDS] += 1
+    engine.rebuilds += 1
     return code
 
 
-@entry_point(types.int64(types.int64, types.int64))
+@entry_point(types.int64(MIDAS.type, types.int64))
 def find_direction(engine, _unused):
     """Fill the direction from the assembled gradient and Hessian; returns 0, or 1 if that fails."""
-    gradient = _midas(engine, "gradient")
-    direction = _midas(engine, "direction")
-    right = _midas(engine, "right")
-    row = _midas(engine, "variable_row")
-    values = _midas(engine, "factor")
-    start = _midas(engine, "row_start")
+    gradient = engine.gradient
     # Massless links between the joints of a body may leave a variable without stiffness.
     for i in range(gradient.size):
-        at = start[i + 1] - 1
-        values[at] += 1e-13 * values[at]
-    _midas(engine, "ints")[FACTORIZATIONS] += 1
+        at = engine.row_start[i + 1] - 1
+        engine.factor[at] += 1e-13 * engine.factor[at]
+    engine.factorizations += 1
     if factorize(engine) != 0:
         return 1
     for i in range(gradient.size):
-        right[row[i]] = -gradient[i]
-    solve(engine, right)
+        engine.right[engine.variable_row[i]] = -gradient[i]
+    solve(engine, engine.right)
     for i in range(gradient.size):
-        direction[i] = right[row[i]]
+        engine.direction[i] = engine.right[engine.variable_row[i]]
     return 0
 
 
 @compiled
 def _slope(engine):
     """Derivative of the energy along the direction."""
-    gradient = _midas(engine, "gradient")
-    direction = _midas(engine, "direction")
     total = 0.0
-    for i in range(gradient.size):
-        total += gradient[i] * direction[i]
+    for i in range(engine.gradient.size):
+        total += engine.gradient[i] * engine.direction[i]
     return total
 
 
 @compiled
 def _descend(engine, before, rounding, slope, share, linear):
     """Halve the trial step until the energy does not grow; returns the energy, or NaN."""
-    ints = _midas(engine, "ints")
-    q = _midas(engine, "q_trial")
-    x = _midas(engine, "vertex_trial")
-    angle = _midas(engine, "joint_trial")
     for _ in range(_HALVINGS):
-        ints[LINE_SEARCHES] += 1
-        measure_candidates(engine, x)
-        energy = incremental_potential(engine, q, x, angle)
+        engine.line_searches += 1
+        measure_candidates(engine, engine.vertex_trial)
+        energy = incremental_potential(
+            engine, engine.q_trial, engine.vertex_trial, engine.joint_trial
+        )
         if energy <= before + rounding:
             return energy
         # Too small a change to be seen in the energy: the direction is downhill.
@@ -196,44 +163,38 @@ def _set_damping(engine, free, short):
     square root of their distance only, too short for the barrier to part them. Shorter directions
     it can follow: damped ones (Levenberg 1944), by inertia.
     """
-    reals = _midas(engine, "reals")
-    damping = reals[DAMPING]
+    damping = engine.inertia_damping
     short = short + 1 if free < _SHORT else 0
     if damping == 0.0:
         if short > _PATIENCE:
-            reals[DAMPING] = 1.0
+            engine.inertia_damping = 1.0
     elif free < _ROOM:
-        reals[DAMPING] = min(_GROWTH * damping, _MOST_DAMPING)
+        engine.inertia_damping = min(_GROWTH * damping, _MOST_DAMPING)
     else:
-        reals[DAMPING] = damping / _DECAY if damping > 1.0 else 0.0
+        engine.inertia_damping = damping / _DECAY if damping > 1.0 else 0.0
     return short
 
 
-@entry_point(types.int64(types.int64, types.int64))
+@entry_point(types.int64(MIDAS.type, types.int64))
 def minimize(engine, _unused):
     """Minimize the incremental potential from the present state; returns a code.
 
     The candidates must be those of the present state. The state is left where the method stopped,
     free of intersections in any case.
     """
-    ints = _midas(engine, "ints")
-    reals = _midas(engine, "reals")
-    q = _midas(engine, "q_now")
-    x = _midas(engine, "vertex_now")
-    angle = _midas(engine, "joint_now")
-    linear = ints[LINEAR] == 1
-    tolerance = reals[TOLERANCE] * reals[STEP]
-    reals[LONGEST_MOVE] = 4.0 * reals[ACTIVATION]
-    reals[DAMPING] = 0.0
+    linear = engine.linear == 1
+    tolerance = engine.tolerance * engine.step
+    engine.longest_move = 4.0 * engine.activation
+    engine.inertia_damping = 0.0
     short = 0
-    measure_candidates(engine, x)
+    measure_candidates(engine, engine.vertex_now)
     _remember_squares(engine)
-    energy = incremental_potential(engine, q, x, angle)
+    energy = incremental_potential(engine, engine.q_now, engine.vertex_now, engine.joint_now)
     while True:
-        call_pp_status(_midas(engine, "assemble"), engine, 1)
-        if call_pp_status(_midas(engine, "find_direction"), engine, 0) != 0:
-            call_pp_status(_midas(engine, "assemble"), engine, 0)
-            if call_pp_status(_midas(engine, "find_direction"), engine, 0) != 0:
+        call_pp_status(engine.assemble, engine, 1)
+        if call_pp_status(engine.find_direction, engine, 0) != 0:
+            call_pp_status(engine.assemble, engine, 0)
+            if call_pp_status(engine.find_direction, engine, 0) != 0:
                 return NON_FINITE
         try_share(engine, 1.0)
         size = largest_move(engine)
@@ -242,41 +203,43 @@ def minimize(engine, _unused):
         share, cut, free = safe_share(engine)
         slope = _slope(engine)
         rounding = _ROUNDING * (
-            abs(energy) + link_rounding(engine, q) + equality_rounding(engine, q, angle)
+            abs(energy)
+            + link_rounding(engine, engine.q_now)
+            + equality_rounding(engine, engine.q_now, engine.joint_now)
         )
-        damped = reals[DAMPING] > 0.0
+        damped = engine.inertia_damping > 0.0
         small = size <= tolerance or (size <= 100.0 * tolerance and -slope <= rounding)
         if small and not damped:
             # The last step costs no more iterations and squares what is left of the error: forces
             # of a stiff barrier need it.
             if share == 1.0:
-                measure_candidates(engine, _midas(engine, "vertex_trial"))
+                measure_candidates(engine, engine.vertex_trial)
                 _accept(engine)
                 _remember_squares(engine)
             return OK
-        if ints[ITERATIONS_LEFT] <= 0:
+        if engine.iterations_left <= 0:
             return NOT_CONVERGED
-        ints[ITERATIONS_LEFT] -= 1
+        engine.iterations_left -= 1
         short = _set_damping(engine, 1.0 if small else free, short)
         if share > 0.0:
             lower = _descend(engine, energy, rounding, slope, share, linear)
             if not abs(lower) <= _LARGEST:
                 # No shorter step is better: this is as near as round-off lets us.
                 if damped:
-                    reals[DAMPING] = 0.0
+                    engine.inertia_damping = 0.0
                     continue
                 return OK if size <= 100.0 * tolerance else NOT_CONVERGED
             energy = lower
             _accept(engine)
             _remember_squares(engine)
-        elif not cut and reals[DAMPING] >= _MOST_DAMPING:
+        elif not cut and engine.inertia_damping >= _MOST_DAMPING:
             return NOT_CONVERGED
         if cut:
-            reals[LONGEST_MOVE] = min(2.0 * reals[LONGEST_MOVE], _LONGEST * reals[ACTIVATION])
+            engine.longest_move = min(2.0 * engine.longest_move, _LONGEST * engine.activation)
             # The next direction will be another one.
-            reals[WIDENING] = 0.3
+            engine.widening = 0.3
             # Boxes along the last direction, whose end is not reached yet.
             try_share(engine, 1.0)
-            code = call_pp_status(_midas(engine, "rebuild"), engine, 1)
+            code = call_pp_status(engine.rebuild, engine, 1)
             if code != 0:
                 return code

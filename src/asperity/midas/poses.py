@@ -7,11 +7,10 @@ import math
 import numpy as np
 
 from asperity.compiled import compiled
-from asperity.midas.layouts import BALL, FREE, MIDAS
+from asperity.midas.layouts import BALL, FREE
 
 __all__ = ["nearest_rotation", "write_qpos"]
 
-_midas = MIDAS.get
 
 # Newton's iteration converges quadratically; from any link that the engine leaves, in four.
 _ITERATIONS = 12
@@ -101,42 +100,34 @@ def write_qpos(engine, qpos):
 
     A free body's centre of mass is where it is; its orientation is the rotation nearest to A.
     """
-    kind = _midas(engine, "link_kind")
-    parent = _midas(engine, "link_parent")
-    address = _midas(engine, "link_qpos")
-    centre = _midas(engine, "link_centre")
-    turn = _midas(engine, "link_turn")
-    q = _midas(engine, "q")
+    q = engine.q
     rotation = np.empty((3, 3))
     above = np.empty((3, 3))
     relative = np.empty((3, 3))
-    for link in range(kind.size):
-        at = address[link]
-        if kind[link] == FREE:
+    for link in range(engine.link_kind.size):
+        at = engine.link_qpos[link]
+        if engine.link_kind[link] == FREE:
             if at < 0:  # a mocap body
                 continue
             nearest_rotation(q[link], rotation)
             for k in range(3):
                 value = q[link, 0, k]
                 for i in range(3):
-                    value -= rotation[k, i] * centre[link, i]
+                    value -= rotation[k, i] * engine.link_centre[link, i]
                 qpos[at + k] = value
             _write_quaternion(rotation, qpos, at + 3)
-        elif kind[link] == BALL:
+        elif engine.link_kind[link] == BALL:
             nearest_rotation(q[link], rotation)
-            nearest_rotation(q[parent[link]], above)
+            nearest_rotation(q[engine.link_parent[link]], above)
             for i in range(3):
                 for k in range(3):
                     value = 0.0
                     for m in range(3):
                         base = 0.0
                         for n in range(3):
-                            base += above[m, n] * turn[link, n, i]
+                            base += above[m, n] * engine.link_turn[link, n, i]
                         value += base * rotation[m, k]
                     relative[i, k] = value
             _write_quaternion(relative, qpos, at)
-    joint_qpos = _midas(engine, "joint_qpos")
-    reference = _midas(engine, "joint_reference")
-    joint = _midas(engine, "joint")
-    for i in range(joint.size):
-        qpos[joint_qpos[i]] = reference[i] + joint[i]
+    for i in range(engine.joint.size):
+        qpos[engine.joint_qpos[i]] = engine.joint_reference[i] + engine.joint[i]

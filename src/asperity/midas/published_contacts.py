@@ -12,7 +12,6 @@ import numpy as np
 
 from asperity.midas.contacts import read_contacts_and_friction
 from asperity.midas.engine import Engine
-from asperity.midas.layouts import ACTIVATION
 
 __all__ = ["write_contacts"]
 
@@ -40,7 +39,7 @@ def write_contacts(engine: Engine, data: mujoco.MjData) -> None:
         ours.frame[:] = frame.reshape(count, 9)
         ours.geom[:] = contacts.geom[chosen]
         ours.friction[:] = mu[:, None]
-        ours.includemargin[:] = 2.0 * engine.table.reals[ACTIVATION]
+        ours.includemargin[:] = 2.0 * engine.table.activation
     mujoco.mj_makeConstraint(engine.model, data)
     if not count:
         return

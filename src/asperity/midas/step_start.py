@@ -15,125 +15,93 @@ from asperity.integrators.layout import OK
 from asperity.midas.equality_terms import begin_equalities
 from asperity.midas.friction_terms import collect_friction
 from asperity.midas.kinematics import move_vertices
-from asperity.midas.layouts import (
-    HAS_HISTORY,
-    LAST_STEP,
-    LONGEST_MOVE,
-    MIDAS,
-    SECOND_ORDER,
-    STEP,
-    WIDENING,
-)
 from asperity.midas.turn_terms import begin_turns
 
 __all__ = ["prepare_step"]
-
-_midas = MIDAS.get
 
 
 @compiled
 def _apply_forces(engine):
     """Turn wrenches into forces on Q: a torque τ does ½ τ × aᵢ on the rows of a rigid link."""
-    wrench = _midas(engine, "wrench")
-    force = _midas(engine, "force")
-    q = _midas(engine, "q")
+    wrench = engine.wrench
     for link in range(wrench.shape[0]):
         for k in range(3):
             i = (k + 1) % 3
             j = (k + 2) % 3
-            force[link, 0, k] = wrench[link, k]
+            engine.force[link, 0, k] = wrench[link, k]
             for row in range(1, 4):
-                force[link, row, k] = 0.5 * (
-                    wrench[link, 3 + i] * q[link, row, j] - wrench[link, 3 + j] * q[link, row, i]
+                engine.force[link, row, k] = 0.5 * (
+                    wrench[link, 3 + i] * engine.q[link, row, j]
+                    - wrench[link, 3 + j] * engine.q[link, row, i]
                 )
 
 
 @compiled
 def _predict(engine, h):
     """Fill where displacements count from and where inertia leads; returns the step of forces."""
-    ints = _midas(engine, "ints")
-    reals = _midas(engine, "reals")
-    q = _midas(engine, "q")
-    v = _midas(engine, "v")
-    q_before = _midas(engine, "q_before")
-    v_before = _midas(engine, "v_before")
-    slip = _midas(engine, "q_slip")
-    target = _midas(engine, "q_target")
-    gravity = _midas(engine, "gravity")
     second = (
-        ints[SECOND_ORDER] == 1 and ints[HAS_HISTORY] == 1 and abs(reals[LAST_STEP] - h) <= 1e-9 * h
+        engine.second_order == 1
+        and engine.has_history == 1
+        and abs(engine.last_step - h) <= 1e-9 * h
     )
     new = 4.0 / 3.0 if second else 1.0
     old = 1.0 / 3.0 if second else 0.0
     step = 2.0 / 3.0 * h if second else h
-    reals[STEP] = step
-    for link in range(q.shape[0] - 1):
+    engine.step = step
+    for link in range(engine.q.shape[0] - 1):
         for i in range(4):
             for k in range(3):
-                slip[link, i, k] = new * q[link, i, k] - old * q_before[link, i, k]
-                rate = new * v[link, i, k] - old * v_before[link, i, k]
-                target[link, i, k] = slip[link, i, k] + step * rate
+                engine.q_slip[link, i, k] = (
+                    new * engine.q[link, i, k] - old * engine.q_before[link, i, k]
+                )
+                rate = new * engine.v[link, i, k] - old * engine.v_before[link, i, k]
+                engine.q_target[link, i, k] = engine.q_slip[link, i, k] + step * rate
         for k in range(3):
-            target[link, 0, k] += step * step * gravity[link, k]
-    joint = _midas(engine, "joint")
-    start = _midas(engine, "joint_start")
-    aim = _midas(engine, "joint_target")
-    before = _midas(engine, "joint_before")
-    rate = _midas(engine, "joint_rate")
-    rate_before = _midas(engine, "joint_rate_before")
-    for i in range(joint.size):
-        start[i] = new * joint[i] - old * before[i]
-        aim[i] = start[i] + step * (new * rate[i] - old * rate_before[i])
+            engine.q_target[link, 0, k] += step * step * engine.gravity[link, k]
+    rate = engine.joint_rate
+    for i in range(engine.joint.size):
+        engine.joint_start[i] = new * engine.joint[i] - old * engine.joint_before[i]
+        engine.joint_target[i] = engine.joint_start[i] + step * (
+            new * rate[i] - old * engine.joint_rate_before[i]
+        )
     return step
 
 
 @compiled
 def _set_motors(engine, step):
     """Bring motors into the form clamp(c − k θ), with the velocity (θ − θ*)/h."""
-    joint = _midas(engine, "motor_joint")
-    feed = _midas(engine, "motor_feed")
-    position = _midas(engine, "motor_position")
-    velocity = _midas(engine, "motor_velocity")
-    constant = _midas(engine, "motor_constant")
-    stiffness = _midas(engine, "motor_stiffness")
-    start = _midas(engine, "joint_start")
-    now = _midas(engine, "joint")
-    for i in range(joint.size):
-        k = -position[i] - velocity[i] / step
-        c = feed[i] - velocity[i] * start[joint[i]] / step
+    for i in range(engine.motor_joint.size):
+        k = -engine.motor_position[i] - engine.motor_velocity[i] / step
+        c = (
+            engine.motor_feed[i]
+            - engine.motor_velocity[i] * engine.joint_start[engine.motor_joint[i]] / step
+        )
         if k < 0.0:
             # Positive feedback has no minimum: it acts by the state at hand.
-            c -= k * now[joint[i]]
+            c -= k * engine.joint[engine.motor_joint[i]]
             k = 0.0
-        constant[i] = c
-        stiffness[i] = k
+        engine.motor_constant[i] = c
+        engine.motor_stiffness[i] = k
 
 
 @compiled
 def _begin(engine):
     """Set the iterate to the present state, and its expected moves to those of inertia."""
-    z = _midas(engine, "z")
-    z_now = _midas(engine, "z_now")
-    for i in range(z.size):
-        z_now[i] = z[i]
-    q = _midas(engine, "q")
-    q_now = _midas(engine, "q_now")
-    for link in range(q.shape[0] - 1):
+    for i in range(engine.z.size):
+        engine.z_now[i] = engine.z[i]
+    for link in range(engine.q.shape[0] - 1):
         for i in range(4):
             for k in range(3):
-                q_now[link, i, k] = q[link, i, k]
-    joint = _midas(engine, "joint")
-    now = _midas(engine, "joint_now")
-    for i in range(joint.size):
-        now[i] = joint[i]
-    x = _midas(engine, "vertex_now")
-    x_target = _midas(engine, "vertex_trial")
-    move = _midas(engine, "vertex_move")
-    move_vertices(engine, q, x)
-    move_vertices(engine, _midas(engine, "q_target"), x_target)
-    for vertex in range(_midas(engine, "moving_vertices")):
+                engine.q_now[link, i, k] = engine.q[link, i, k]
+    for i in range(engine.joint.size):
+        engine.joint_now[i] = engine.joint[i]
+    move_vertices(engine, engine.q, engine.vertex_now)
+    move_vertices(engine, engine.q_target, engine.vertex_trial)
+    for vertex in range(engine.moving_vertices):
         for k in range(3):
-            move[vertex, k] = x_target[vertex, k] - x[vertex, k]
+            engine.vertex_move[vertex, k] = (
+                engine.vertex_trial[vertex, k] - engine.vertex_now[vertex, k]
+            )
 
 
 @compiled
@@ -145,9 +113,9 @@ def prepare_step(engine, h):
     begin_equalities(engine, h)
     begin_turns(engine)
     _begin(engine)
-    _midas(engine, "reals")[LONGEST_MOVE] = math.inf
-    _midas(engine, "reals")[WIDENING] = 0.0
-    code = call_pp_status(_midas(engine, "rebuild"), engine, 0)
+    engine.longest_move = math.inf
+    engine.widening = 0.0
+    code = call_pp_status(engine.rebuild, engine, 0)
     if code == OK:
-        collect_friction(engine, _midas(engine, "vertex_now"))
+        collect_friction(engine, engine.vertex_now)
     return code

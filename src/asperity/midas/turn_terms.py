@@ -17,7 +17,7 @@ import math
 from asperity.compiled import compiled
 from asperity.midas.contact_terms import add_outer
 from asperity.midas.joint_terms import limit_barrier
-from asperity.midas.layouts import DAMPER, FREE, LIMIT, MIDAS, SPRING, STEP
+from asperity.midas.layouts import DAMPER, FREE, LIMIT, SPRING
 
 __all__ = [
     "add_turn_terms",
@@ -27,7 +27,6 @@ __all__ = [
     "turn_energy",
 ]
 
-_midas = MIDAS.get
 
 # u of a spring beyond which its energy goes on with a constant slope: nearly half a turn, where
 # the shortest way back changes its side.
@@ -37,9 +36,9 @@ _FARTHEST = 0.9999
 @compiled
 def _measure(engine, term, q, r):
     """Fill the rows of Aᵀ − Wᵀ A_parentᵀ, shape (3, 3), and return u."""
-    link = _midas(engine, "turn_link")[term]
-    p = _midas(engine, "link_parent")[link]
-    frame = _midas(engine, "turn_frame")[term]
+    link = engine.turn_link[term]
+    p = engine.link_parent[link]
+    frame = engine.turn_frame[term]
     total = 0.0
     for b in range(3):
         for k in range(3):
@@ -54,14 +53,14 @@ def _measure(engine, term, q, r):
 @compiled
 def _slopes(engine, term, u):
     """ψ [J], ψ′ and ψ″."""
-    kind = _midas(engine, "turn_kind")[term]
-    scale = _midas(engine, "turn_scale")[term]
+    kind = engine.turn_kind[term]
+    scale = engine.turn_scale[term]
     if kind == DAMPER:
-        slope = 2.0 * scale / _midas(engine, "reals")[STEP]
+        slope = 2.0 * scale / engine.step
         return slope * u, slope, 0.0
     if kind == LIMIT:
-        gap = _midas(engine, "turn_bound")[term] - u
-        energy, slope, curvature = limit_barrier(gap, _midas(engine, "turn_width")[term])
+        gap = engine.turn_bound[term] - u
+        energy, slope, curvature = limit_barrier(gap, engine.turn_width[term])
         return scale * energy, -scale * slope, scale * curvature
     x = min(u, _FARTHEST)
     if x < 1e-4:
@@ -85,149 +84,141 @@ def _slopes(engine, term, u):
 @compiled
 def begin_turns(engine):
     """At the beginning of a step, let dampers start from where displacements count."""
-    start = _midas(engine, "q_slip")
-    parent = _midas(engine, "link_parent")
-    kind = _midas(engine, "turn_kind")
-    turn_link = _midas(engine, "turn_link")
-    frame = _midas(engine, "turn_frame")
+    kind = engine.turn_kind
     for term in range(kind.size):
         if kind[term] != DAMPER:
             continue
-        link = turn_link[term]
-        p = parent[link]
+        link = engine.turn_link[term]
+        p = engine.link_parent[link]
         for m in range(3):
             for b in range(3):
-                frame[term, m, b] = 0.0
+                engine.turn_frame[term, m, b] = 0.0
                 for k in range(3):
-                    frame[term, m, b] += start[p, 1 + m, k] * start[link, 1 + b, k]
-    kind = _midas(engine, "hold_kind")
-    hold_link = _midas(engine, "hold_link")
-    side = _midas(engine, "hold_side")
-    target = _midas(engine, "hold_target")
+                    engine.turn_frame[term, m, b] += (
+                        engine.q_slip[p, 1 + m, k] * engine.q_slip[link, 1 + b, k]
+                    )
+    kind = engine.hold_kind
     for term in range(kind.size):
         if kind[term] != DAMPER:
             continue
         for k in range(3):
-            target[term, k] = 0.0
+            engine.hold_target[term, k] = 0.0
             for j in range(4):
-                target[term, k] += side[term, j] * start[hold_link[term], j, k]
+                engine.hold_target[term, k] += (
+                    engine.hold_side[term, j] * engine.q_slip[engine.hold_link[term], j, k]
+                )
 
 
 @compiled
 def _hold_stiffness(engine, term):
-    scale = _midas(engine, "hold_scale")[term]
-    if _midas(engine, "hold_kind")[term] == SPRING:
+    scale = engine.hold_scale[term]
+    if engine.hold_kind[term] == SPRING:
         return scale
-    return scale / _midas(engine, "reals")[STEP]
+    return scale / engine.step
 
 
 @compiled
 def _hold_gap(engine, term, q, k):
-    side = _midas(engine, "hold_side")
-    link = _midas(engine, "hold_link")[term]
-    gap = -_midas(engine, "hold_target")[term, k]
+    link = engine.hold_link[term]
+    gap = -engine.hold_target[term, k]
     for j in range(4):
-        gap += side[term, j] * q[link, j, k]
+        gap += engine.hold_side[term, j] * q[link, j, k]
     return gap
 
 
 @compiled
 def turn_energy(engine, q):
     """Energy of all these terms [J s²]; infinite beyond a limit."""
-    r = _midas(engine, "turn_rows")
     total = 0.0
-    for term in range(_midas(engine, "turn_link").size):
-        energy, _, _ = _slopes(engine, term, _measure(engine, term, q, r))
+    for term in range(engine.turn_link.size):
+        energy, _, _ = _slopes(engine, term, _measure(engine, term, q, engine.turn_rows))
         total += energy
-    for term in range(_midas(engine, "hold_link").size):
+    for term in range(engine.hold_link.size):
         for k in range(3):
             gap = _hold_gap(engine, term, q, k)
             total += 0.5 * _hold_stiffness(engine, term) * gap * gap
-    h = _midas(engine, "reals")[STEP]
+    h = engine.step
     return h * h * total
 
 
 @compiled
 def add_turn_terms(engine, q):
     """Add gradients, and Hessian blocks without what ψ″ gives, to those of links."""
-    turn_link = _midas(engine, "turn_link")
-    parent = _midas(engine, "link_parent")
-    frame = _midas(engine, "turn_frame")
-    block = _midas(engine, "turn_block")
-    block_slot = _midas(engine, "block_slot")
-    gradient = _midas(engine, "link_gradient")
-    sums = _midas(engine, "link_sums")
-    slot_sums = _midas(engine, "slot_sums")
-    r = _midas(engine, "turn_rows")
-    y = _midas(engine, "side_weight")
-    h = _midas(engine, "reals")[STEP]
-    links = gradient.shape[0]
-    for term in range(turn_link.size):
-        _, slope, _ = _slopes(engine, term, _measure(engine, term, q, r))
+    y = engine.side_weight
+    h = engine.step
+    links = engine.link_gradient.shape[0]
+    for term in range(engine.turn_link.size):
+        _, slope, _ = _slopes(engine, term, _measure(engine, term, q, engine.turn_rows))
         s = 0.25 * h * h * slope
         if s == 0.0:
             continue
-        link = turn_link[term]
-        p = parent[link]
+        link = engine.turn_link[term]
+        p = engine.link_parent[link]
         for b in range(3):
             for j in range(4):
                 y[0, j] = 1.0 if j == 1 + b else 0.0
-                y[1, j] = 0.0 if j == 0 else -frame[term, j - 1, b]
+                y[1, j] = 0.0 if j == 0 else -engine.turn_frame[term, j - 1, b]
             for side in range(2):
                 body = link if side == 0 else p
                 if body == links:
                     continue
                 for j in range(4):
                     for k in range(3):
-                        gradient[body, j, k] += s * y[side, j] * r[b, k]
-                add_outer(sums[body], y[side], y[side], s, 0.0, 0.0, s, 0.0, s)
-            if block[term] >= 0:
+                        engine.link_gradient[body, j, k] += s * y[side, j] * engine.turn_rows[b, k]
+                add_outer(engine.link_sums[body], y[side], y[side], s, 0.0, 0.0, s, 0.0, s)
+            if engine.turn_block[term] >= 0:
                 # Parents come first.
-                add_outer(slot_sums[block_slot[block[term]]], y[1], y[0], s, 0.0, 0.0, s, 0.0, s)
-    side = _midas(engine, "hold_side")
-    hold_link = _midas(engine, "hold_link")
-    for term in range(hold_link.size):
+                add_outer(
+                    engine.slot_sums[engine.block_slot[engine.turn_block[term]]],
+                    y[1],
+                    y[0],
+                    s,
+                    0.0,
+                    0.0,
+                    s,
+                    0.0,
+                    s,
+                )
+    side = engine.hold_side
+    for term in range(engine.hold_link.size):
         s = h * h * _hold_stiffness(engine, term)
-        link = hold_link[term]
+        link = engine.hold_link[term]
         for k in range(3):
             push = s * _hold_gap(engine, term, q, k)
             for j in range(4):
-                gradient[link, j, k] += push * side[term, j]
-        add_outer(sums[link], side[term], side[term], s, 0.0, 0.0, s, 0.0, s)
+                engine.link_gradient[link, j, k] += push * side[term, j]
+        add_outer(engine.link_sums[link], side[term], side[term], s, 0.0, 0.0, s, 0.0, s)
 
 
 @compiled
 def turn_columns(engine, term, q, out):
     """Fill ∂u/∂z over the variables that move the term's link; returns h² ψ″."""
-    link = _midas(engine, "turn_link")[term]
-    p = _midas(engine, "link_parent")[link]
-    kind = _midas(engine, "link_kind")
-    frame = _midas(engine, "turn_frame")[term]
-    chain = _midas(engine, "chain_start")
-    jacobian = _midas(engine, "jacobian")
-    r = _midas(engine, "turn_rows")
-    _, _, curvature = _slopes(engine, term, _measure(engine, term, q, r))
+    link = engine.turn_link[term]
+    p = engine.link_parent[link]
+    frame = engine.turn_frame[term]
+    chain = engine.chain_start
+    _, _, curvature = _slopes(engine, term, _measure(engine, term, q, engine.turn_rows))
     ancestors = 0
-    if p < kind.size:
+    if p < engine.link_kind.size:
         ancestors = chain[p + 1] - chain[p]
     for column in range(chain[link + 1] - chain[link]):
         total = 0.0
         for b in range(3):
             for k in range(3):
-                if kind[link] == FREE:
-                    total += r[b, k] * (1.0 if column == 3 * (1 + b) + k else 0.0)
+                if engine.link_kind[link] == FREE:
+                    total += engine.turn_rows[b, k] * (1.0 if column == 3 * (1 + b) + k else 0.0)
                     continue
-                by_z = jacobian[chain[link] + column, 1 + b, k]
+                by_z = engine.jacobian[chain[link] + column, 1 + b, k]
                 if column < ancestors:
                     for m in range(3):
-                        if kind[p] == FREE:
+                        if engine.link_kind[p] == FREE:
                             turned = 1.0 if column == 3 * (1 + m) + k else 0.0
                         else:
-                            turned = jacobian[chain[p] + column, 1 + m, k]
+                            turned = engine.jacobian[chain[p] + column, 1 + m, k]
                         by_z -= frame[m, b] * turned
-                total += r[b, k] * by_z
+                total += engine.turn_rows[b, k] * by_z
         out[column] = 0.25 * total
-    h = _midas(engine, "reals")[STEP]
+    h = engine.step
     return h * h * curvature
 
 
@@ -237,15 +228,12 @@ def share_to_turn_limits(engine, now, trial):
 
     Exact enough because u is convex along it.
     """
-    kind = _midas(engine, "turn_kind")
-    bound = _midas(engine, "turn_bound")
-    r = _midas(engine, "turn_rows")
     time = 1.0
-    for term in range(kind.size):
-        if kind[term] == LIMIT:
-            here = _measure(engine, term, now, r)
-            move = _measure(engine, term, trial, r) - here
-            room = 0.9 * (bound[term] - here)
+    for term in range(engine.turn_kind.size):
+        if engine.turn_kind[term] == LIMIT:
+            here = _measure(engine, term, now, engine.turn_rows)
+            move = _measure(engine, term, trial, engine.turn_rows) - here
+            room = 0.9 * (engine.turn_bound[term] - here)
             if move > room:
                 time = min(time, room / move)
     return time

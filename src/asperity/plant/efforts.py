@@ -14,16 +14,13 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET
+from asperity.contact.constraint_set import ACTUATOR
 from asperity.plant.constraints import add_row
 from asperity.plant.joints import integers
-from asperity.plant.layouts import EVALUATED, PLANT, ROWS_FULL, STATE, TREES
+from asperity.plant.layouts import EVALUATED, ROWS_FULL, TREES
 
 __all__ = ["NO_EFFORTS", "Efforts", "add_effort_rows", "effort_jacobian", "set_efforts"]
 
-_plant = PLANT.get
-_state = STATE.get
-_rows = CONSTRAINT_SET.get
 
 _SPATIAL_DOFS = 6
 
@@ -96,81 +93,71 @@ def _span(table: Table, model: mujoco.MjModel, efforts: Efforts, members: list[i
 @compiled
 def effort_jacobian(plant, state, effort, out):
     """Add an effort's generalized Jacobian, its force per dof, to ``out``."""
-    dof = _plant(plant, "effort_dof")[effort]
+    dof = plant.effort_dof[effort]
     if dof >= 0:
         out[dof] += 1.0
         return
-    output = _plant(plant, "effort_output")[effort]
-    moment = _state(state, "mj_actuator_moment")
-    first = _state(state, "mj_moment_rowadr")[output]
-    colind = _state(state, "mj_moment_colind")
-    for e in range(first, first + _state(state, "mj_moment_rownnz")[output]):
-        out[colind[e]] += moment[e]
+    output = plant.effort_output[effort]
+    first = state.mj_moment_rowadr[output]
+    for e in range(first, first + state.mj_moment_rownnz[output]):
+        out[state.mj_moment_colind[e]] += state.mj_actuator_moment[e]
 
 
 @compiled
 def _add_spanning_row(plant, state, effort):
     """As `add_row`, of a row over the dofs that the effort's group spans."""
-    rows = _state(state, "rows")
-    counts = _rows(rows, "counts")
-    tree = _rows(rows, "tree")
-    start = _rows(rows, "start")
-    dof = _rows(rows, "dof")
-    jacobian = _rows(rows, "jacobian")
-    dof_tree = _plant(plant, "dof_tree")
-    span = _plant(plant, "effort_span")
-    first = _plant(plant, "effort_start")[effort]
-    last = _plant(plant, "effort_start")[effort + 1]
-    row = counts[0]
-    entry = counts[1]
-    if row >= tree.shape[0] or entry + last - first > jacobian.size:
+    rows = state.rows
+    tree = rows.tree
+    start = rows.start
+    first = plant.effort_start[effort]
+    last = plant.effort_start[effort + 1]
+    row = rows.count
+    entry = rows.entry_count
+    if row >= tree.shape[0] or entry + last - first > rows.jacobian.size:
         return -1
     start[row, 0] = entry
-    tree[row, 0] = dof_tree[span[first]]
+    tree[row, 0] = plant.dof_tree[plant.effort_span[first]]
     tree[row, 1] = -1
     for k in range(first, last):
-        t = dof_tree[span[k]]
+        t = plant.dof_tree[plant.effort_span[k]]
         if tree[row, 1] < 0 and t != tree[row, 0]:
             tree[row, 1] = t
             start[row, 1] = entry
-        dof[entry] = span[k]
-        jacobian[entry] = 0.0
+        rows.dof[entry] = plant.effort_span[k]
+        rows.jacobian[entry] = 0.0
         entry += 1
     if tree[row, 1] < 0:
         start[row, 1] = entry
     start[row, 2] = entry
-    counts[0] = row + 1
-    counts[1] = entry
-    _rows(rows, "inverse_mass")[row] = 1.0
-    _rows(rows, "kind")[row] = ACTUATOR
-    _rows(rows, "source")[row] = -1
+    rows.count = row + 1
+    rows.entry_count = entry
+    rows.inverse_mass[row] = 1.0
+    rows.kind[row] = ACTUATOR
+    rows.source[row] = -1
     return row
 
 
 @compiled
 def add_effort_rows(plant, state):
     """Append a row for every effort, without any force yet."""
-    rows = _state(state, "rows")
-    where = _state(state, "effort_row")
-    limits = _plant(plant, "effort_range")
-    start = _plant(plant, "effort_start")
-    for k in range(where.size):
-        if start[k + 1] > start[k]:
+    rows = state.rows
+    for k in range(state.effort_row.size):
+        if plant.effort_start[k + 1] > plant.effort_start[k]:
             row = _add_spanning_row(plant, state, k)
         else:
-            effort_jacobian(plant, state, k, _plant(plant, "dof_row"))
+            effort_jacobian(plant, state, k, plant.dof_row)
             row = add_row(plant, state, ACTUATOR, -1)
         if row == -1:
             return ROWS_FULL
         if row == -2:
             return TREES
         # An actuator without a moment arm has no row.
-        where[k] = max(row, -1)
+        state.effort_row[k] = max(row, -1)
         if row < 0:
             continue
-        _rows(rows, "force")[row] = 0.0
-        _rows(rows, "proportional")[row] = 0.0
-        _rows(rows, "derivative")[row] = 0.0
-        _rows(rows, "lower")[row] = limits[k, 0]
-        _rows(rows, "upper")[row] = limits[k, 1]
+        rows.force[row] = 0.0
+        rows.proportional[row] = 0.0
+        rows.derivative[row] = 0.0
+        rows.lower[row] = plant.effort_range[k, 0]
+        rows.upper[row] = plant.effort_range[k, 1]
     return EVALUATED

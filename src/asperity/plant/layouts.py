@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from asperity.compiled import Layout
+from asperity.contact.constraint_set import CONSTRAINT_SET
+from asperity.contact.contact_set import CONTACT_SET
 
-__all__ = ["CONTACTS_FULL", "EVALUATED", "FAILED", "PLANT", "ROWS_FULL", "STATE", "TIME", "TREES"]
+__all__ = ["CONTACTS_FULL", "EVALUATED", "FAILED", "PLANT", "ROWS_FULL", "STATE", "TREES"]
 
 # What `evaluate` returns.
 EVALUATED = 0
@@ -12,9 +14,6 @@ CONTACTS_FULL = 1  # grow the contact set and call again
 ROWS_FULL = 2  # grow the constraint set and call again
 TREES = 3  # a constraint couples more than two trees
 FAILED = 4  # MuJoCo ran out of memory for contacts or constraints
-
-TIME = 0
-"""Index of the time [s] in ``STATE.reals``."""
 
 PLANT = Layout(
     "plant",
@@ -151,16 +150,17 @@ PLANT = Layout(
 STATE = Layout(
     "state",
     data="i8",  # address of the MjData in which this state is evaluated
-    contacts="i8",  # address of the contact set
-    rows="i8",  # address of the constraint set
+    contacts=CONTACT_SET,
+    rows=CONSTRAINT_SET,
     effort_row="i8[:]",  # where the efforts of external systems are in the constraint set
     # the state
-    reals="f8[:]",
+    time="f8",  # [s]
     qpos="f8[:]",
     qvel="f8[:]",
     act="f8[:]",
     system_state="f8[:]",  # of external systems; the plant only carries it
-    ints="i8[:]",  # valid snapshot?, the number of evaluations
+    valid="i8",  # whether the snapshot belongs to the state
+    evaluations="i8",
     # the snapshot, in solver velocities
     mass="f8[:]",
     mass_diagonal="f8[:]",

@@ -34,13 +34,11 @@ class State:
         self.table = Table(
             STATE,
             data=data._address,
-            reals=np.zeros(2),
             qpos=np.array(model.qpos0, dtype=np.float64),
             qvel=np.zeros(model.nv),
             act=np.zeros(model.na),
             system_state=np.zeros(0),
             effort_row=np.zeros(len(plant.table.effort_dof), np.int64),
-            ints=np.zeros(2, np.int64),
             mass=np.zeros(int(np.sum(plant.table.tree_size**2))),
             mass_diagonal=np.ones(model.nv),
             mass_inverse_diagonal=np.ones(model.nv),
@@ -87,14 +85,14 @@ class State:
             np.sum(np.where(self.plant.table.tree_spatial[self.plant.table.dof_tree], 0, 1))
         )
         self.contacts = new_contact_set(contacts, links, max(1, chain) * links)
-        self.table.contacts = self.contacts.address
-        self.table.ints[0] = 0
+        self.table.contacts = self.contacts
+        self.table.valid = 0
 
     def grow_rows(self, rows: int) -> None:
         """Make room for so many scalar constraints."""
         self.rows = new_constraint_set(rows, rows * max(8, min(64, self.plant.model.nv)))
-        self.table.rows = self.rows.address
-        self.table.ints[0] = 0
+        self.table.rows = self.rows
+        self.table.valid = 0
 
     def require_finite(self, name: str, values: np.ndarray) -> None:
         """Refuse NaN and inf in an array of the state, naming the entry."""

@@ -13,14 +13,9 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import compiled
-from asperity.contact.contact_set import CONTACT_SET, COUNT_CONTACTS
-from asperity.plant.layouts import PLANT, STATE
 
 __all__ = ["closing_distance", "colliding_geoms", "inner_radii", "passed", "save_poses"]
 
-_plant = PLANT.get
-_state = STATE.get
-_contacts = CONTACT_SET.get
 
 _HULL_INNER_RADIUS = 0.5
 """Inner radius of a mesh's hull over the smallest half side of its box.
@@ -79,13 +74,11 @@ def colliding_geoms(model: mujoco.MjModel) -> np.ndarray:
 @compiled
 def save_poses(state, position, rotation):
     """Copy the geoms' poses at an evaluated state."""
-    xpos = _state(state, "mj_geom_xpos")
-    xmat = _state(state, "mj_geom_xmat")
-    for g in range(xpos.shape[0]):
+    for g in range(state.mj_geom_xpos.shape[0]):
         for a in range(3):
-            position[g, a] = xpos[g, a]
+            position[g, a] = state.mj_geom_xpos[g, a]
         for a in range(9):
-            rotation[g, a] = xmat[g, a]
+            rotation[g, a] = state.mj_geom_xmat[g, a]
 
 
 @compiled
@@ -100,13 +93,13 @@ def _travel(plant, g, position, rotation, xpos, xmat):
         change = xmat[g, a] - rotation[g, a]
         turn += change * change
     # ‖R − R_0‖_F = √2 · 2 sin(θ/2), and a point at distance r moves by 2 r sin(θ/2).
-    return np.sqrt(square) + np.sqrt(0.5 * turn) * _plant(plant, "geom_reach")[g]
+    return np.sqrt(square) + np.sqrt(0.5 * turn) * plant.geom_reach[g]
 
 
 @compiled
 def _in_contact(contacts, a, b):
-    geom = _contacts(contacts, "geom")
-    for c in range(_contacts(contacts, "counts")[COUNT_CONTACTS]):
+    geom = contacts.geom
+    for c in range(contacts.count):
         if (geom[c, 0] == a and geom[c, 1] == b) or (geom[c, 0] == b and geom[c, 1] == a):
             return True
     return False
@@ -115,7 +108,7 @@ def _in_contact(contacts, a, b):
 @compiled
 def _local(plant, g, other, xpos, xmat):
     """Centre of ``other``'s box in the frame of the box of geom ``g``."""
-    box = _plant(plant, "geom_box")
+    box = plant.geom_box
     x = xpos[other, 0] - xpos[g, 0]
     y = xpos[other, 1] - xpos[g, 1]
     z = xpos[other, 2] - xpos[g, 2]
@@ -136,15 +129,13 @@ def _enters(plant, core, g, position, rotation, xpos, xmat):
     """Whether the path of a geom's centre meets the grown box of geom ``g`` with a long step."""
     start = _local(plant, g, core, position, rotation)
     end = _local(plant, g, core, xpos, xmat)
-    inner = _plant(plant, "geom_inner_radius")
-    box = _plant(plant, "geom_box")
     square = 0.0
     low = 0.0
     high = 1.0
     for a in range(3):
         step = end[a] - start[a]
         square += step * step
-        half = box[g, 3 + a] + inner[core]
+        half = plant.geom_box[g, 3 + a] + plant.geom_inner_radius[core]
         if abs(step) < 1e-12:
             if abs(start[a]) > half:
                 return False
@@ -153,7 +144,7 @@ def _enters(plant, core, g, position, rotation, xpos, xmat):
         second = (half - start[a]) / step
         low = max(low, min(first, second))
         high = min(high, max(first, second))
-    allowed = inner[core] + inner[g]
+    allowed = plant.geom_inner_radius[core] + plant.geom_inner_radius[g]
     return low <= high and square > allowed * allowed
 
 
@@ -164,21 +155,21 @@ def passed(plant, contacts, position, rotation, state):
     ``contacts``, ``position`` and ``rotation`` belong to the sample before; geoms that touched
     there are left to the contact law.
     """
-    inner = _plant(plant, "geom_inner_radius")
-    collide = _plant(plant, "geom_collides")
-    xpos = _state(state, "mj_geom_xpos")
-    xmat = _state(state, "mj_geom_xmat")
+    xpos = state.mj_geom_xpos
     count = xpos.shape[0]
     for a in range(count):
-        if _travel(plant, a, position, rotation, xpos, xmat) <= inner[a]:
+        if (
+            _travel(plant, a, position, rotation, xpos, state.mj_geom_xmat)
+            <= plant.geom_inner_radius[a]
+        ):
             continue
         # Of two geoms that approach by more than both inner radii, one has moved more than its own.
         for b in range(count):
             if (
-                collide[a, b]
+                plant.geom_collides[a, b]
                 and (
-                    _enters(plant, a, b, position, rotation, xpos, xmat)
-                    or _enters(plant, b, a, position, rotation, xpos, xmat)
+                    _enters(plant, a, b, position, rotation, xpos, state.mj_geom_xmat)
+                    or _enters(plant, b, a, position, rotation, xpos, state.mj_geom_xmat)
                 )
                 and not _in_contact(contacts, a, b)
             ):
@@ -210,11 +201,24 @@ def _advance_of(g, point, c, normal, position, rotation, xpos, xmat):
 @compiled
 def closing_distance(contacts, c, position, rotation, state):
     """How far the surfaces at a contact of a state have approached since the sample before [m]."""
-    xpos = _state(state, "mj_geom_xpos")
-    xmat = _state(state, "mj_geom_xmat")
-    geom = _contacts(contacts, "geom")
-    point = _contacts(contacts, "point")
-    frame = _contacts(contacts, "frame")
-    first = _advance_of(geom[c, 0], point, c, frame, position, rotation, xpos, xmat)
-    second = _advance_of(geom[c, 1], point, c, frame, position, rotation, xpos, xmat)
+    first = _advance_of(
+        contacts.geom[c, 0],
+        contacts.point,
+        c,
+        contacts.frame,
+        position,
+        rotation,
+        state.mj_geom_xpos,
+        state.mj_geom_xmat,
+    )
+    second = _advance_of(
+        contacts.geom[c, 1],
+        contacts.point,
+        c,
+        contacts.frame,
+        position,
+        rotation,
+        state.mj_geom_xpos,
+        state.mj_geom_xmat,
+    )
     return first - second

@@ -10,7 +10,6 @@ For a spatial tree (one free body) with dofs (linear 3, rotational 3) and MuJoCo
 from __future__ import annotations
 
 from asperity.compiled import compiled
-from asperity.plant.layouts import PLANT
 
 __all__ = [
     "add_mass",
@@ -20,19 +19,14 @@ __all__ = [
     "velocity_to_solver",
 ]
 
-_plant = PLANT.get
-
 
 @compiled
 def velocity_to_solver(plant, cdof, qvel, out):
     """Solver velocities of generalized velocities."""
-    tree_start = _plant(plant, "tree_start")
-    tree_size = _plant(plant, "tree_size")
-    tree_spatial = _plant(plant, "tree_spatial")
-    for tree in range(_plant(plant, "ntree")):
-        s = tree_start[tree]
-        if not tree_spatial[tree]:
-            for i in range(s, s + tree_size[tree]):
+    for tree in range(plant.ntree):
+        s = plant.tree_start[tree]
+        if not plant.tree_spatial[tree]:
+            for i in range(s, s + plant.tree_size[tree]):
                 out[i] = qvel[i]
             continue
         for a in range(3):
@@ -49,13 +43,10 @@ def velocity_to_solver(plant, cdof, qvel, out):
 @compiled
 def velocity_from_solver(plant, cdof, velocity, out):
     """Generalized velocities of solver velocities."""
-    tree_start = _plant(plant, "tree_start")
-    tree_size = _plant(plant, "tree_size")
-    tree_spatial = _plant(plant, "tree_spatial")
-    for tree in range(_plant(plant, "ntree")):
-        s = tree_start[tree]
-        if not tree_spatial[tree]:
-            for i in range(s, s + tree_size[tree]):
+    for tree in range(plant.ntree):
+        s = plant.tree_start[tree]
+        if not plant.tree_spatial[tree]:
+            for i in range(s, s + plant.tree_size[tree]):
                 out[i] = velocity[i]
             continue
         for a in range(3):
@@ -72,13 +63,10 @@ def velocity_from_solver(plant, cdof, velocity, out):
 @compiled
 def force_to_solver(plant, cdof, force, out):
     """Solver forces of generalized forces (the power is the same)."""
-    tree_start = _plant(plant, "tree_start")
-    tree_size = _plant(plant, "tree_size")
-    tree_spatial = _plant(plant, "tree_spatial")
-    for tree in range(_plant(plant, "ntree")):
-        s = tree_start[tree]
-        if not tree_spatial[tree]:
-            for i in range(s, s + tree_size[tree]):
+    for tree in range(plant.ntree):
+        s = plant.tree_start[tree]
+        if not plant.tree_spatial[tree]:
+            for i in range(s, s + plant.tree_size[tree]):
                 out[i] = force[i]
             continue
         for a in range(3):
@@ -95,13 +83,10 @@ def force_to_solver(plant, cdof, force, out):
 @compiled
 def force_from_solver(plant, cdof, force, out):
     """Generalized forces of solver forces."""
-    tree_start = _plant(plant, "tree_start")
-    tree_size = _plant(plant, "tree_size")
-    tree_spatial = _plant(plant, "tree_spatial")
-    for tree in range(_plant(plant, "ntree")):
-        s = tree_start[tree]
-        if not tree_spatial[tree]:
-            for i in range(s, s + tree_size[tree]):
+    for tree in range(plant.ntree):
+        s = plant.tree_start[tree]
+        if not plant.tree_spatial[tree]:
+            for i in range(s, s + plant.tree_size[tree]):
                 out[i] = force[i]
             continue
         for a in range(3):
@@ -121,19 +106,15 @@ def add_mass(plant, mass, own_cdof, cdof, work, matrix):
     ``mass`` is in the solver velocities of ``own_cdof``, the sum in those of ``cdof``; ``work`` has
     room for two rows of 36 numbers.
     """
-    tree_start = _plant(plant, "tree_start")
-    tree_size = _plant(plant, "tree_size")
-    tree_spatial = _plant(plant, "tree_spatial")
-    block_start = _plant(plant, "block_start")
-    w = _plant(plant, "dof_force")
-    for tree in range(_plant(plant, "ntree")):
-        block = block_start[tree]
-        n = tree_size[tree]
-        if not tree_spatial[tree]:
+    w = plant.dof_force
+    for tree in range(plant.ntree):
+        block = plant.block_start[tree]
+        n = plant.tree_size[tree]
+        if not plant.tree_spatial[tree]:
             for k in range(block, block + n * n):
                 matrix[k] += mass[k]
             continue
-        s = tree_start[tree]
+        s = plant.tree_start[tree]
         # Row k of `work`: own solver velocity that equals the other's unit velocity k.
         for k in range(6):
             for a in range(3):

@@ -43,7 +43,7 @@ class Contacts(NamedTuple):
 def read_contacts(world: World, force_step: float) -> Contacts:
     """Contacts of the published state; their impulses act over ``force_step`` [s]."""
     table = world.current.contacts
-    count = int(table.counts[0])
+    count = table.count
     frame = table.frame[:count].reshape(count, 3, 3).copy()
     problem = world.problem
     slip = np.empty(count)

@@ -7,7 +7,6 @@ import numpy as np
 
 from asperity.errors import ModelError
 from asperity.integrators.world import World
-from asperity.plant.layouts import TIME
 
 __all__ = ["Inputs"]
 
@@ -74,8 +73,8 @@ class Inputs:
         current.qpos[:] = data.qpos
         current.qvel[:] = data.qvel
         current.act[:] = data.act
-        current.reals[TIME] = data.time
-        current.ints[0] = 0
+        current.time = data.time
+        current.valid = 0
         scratch.ctrl[:] = data.ctrl
         scratch.qfrc_applied[:] = data.qfrc_applied
         scratch.xfrc_applied[:] = data.xfrc_applied
@@ -83,7 +82,7 @@ class Inputs:
         scratch.mocap_quat[:] = data.mocap_quat
         scratch.eq_active[:] = data.eq_active
         for state in world.evaluated_states[1:]:
-            state.table.ints[0] = 0
+            state.table.valid = 0
 
     def _gather(self) -> np.ndarray:
         """All numbers in one array."""

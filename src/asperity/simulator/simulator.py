@@ -11,29 +11,12 @@ import mujoco
 import numpy as np
 
 from asperity.compiled.compilation import compile_kernels
-from asperity.convex.problem import (
-    FACTORIZATIONS,
-    ITERATIONS,
-    LINE_SEARCH_EVALUATIONS,
-    LONGEST_ITERATIONS,
-    SOLVES,
-    WORST_RESIDUAL,
-)
+from asperity.convex.problem import read_statistics, write_statistics
 from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import Cenic, Integrator
 from asperity.integrators import layout as codes
-from asperity.integrators.layout import (
-    GRAPH_STATE,
-    LAST_STEP,
-    NEXT_STEP,
-    RECORDS,
-    REJECTIONS,
-    STEPS,
-    SUBSTEPS,
-)
 from asperity.integrators.stepping import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
 from asperity.integrators.world import World
-from asperity.plant.layouts import TIME
 from asperity.plant.loading import LoadReport, check_supported, load_model
 from asperity.plant.materials import ContactParameters
 from asperity.plant.plant import Plant
@@ -152,7 +135,7 @@ class Simulator:
         self.control = control
         self._scratch = mujoco.MjData(self.model)
         self.world = World(self.plant, self.data, self._scratch, convex=convex)
-        self.world.table.ints[RECORDS] = -1
+        self.world.table.records = -1
         integrator.prepare(self.world)
         self.coupling.attach(self.world)
         self._wall_time = 0.0
@@ -174,21 +157,19 @@ class Simulator:
     @property
     def stats(self) -> Statistics:
         """Work done since construction or the last reset."""
-        statistics = self.world.problem.statistics
         world = self.world
-        ints = world.table.ints
         fallbacks, frictionless = self.integrator.fallbacks(world)
-        evaluations = sum(int(state.table.ints[1]) for state in world.evaluated_states)
+        evaluations = sum(state.table.evaluations for state in world.evaluated_states)
         return Statistics(
-            steps=int(ints[STEPS]),
-            rejections=int(ints[REJECTIONS]),
-            solves=int(statistics[SOLVES]),
-            iterations=int(statistics[ITERATIONS]),
-            longest_iterations=int(statistics[LONGEST_ITERATIONS]),
-            factorizations=int(statistics[FACTORIZATIONS]),
-            line_search_evaluations=int(statistics[LINE_SEARCH_EVALUATIONS]),
+            steps=int(world.table.steps),
+            rejections=int(world.table.rejections),
+            solves=int(self.world.problem.solves),
+            iterations=int(self.world.problem.iterations),
+            longest_iterations=int(self.world.problem.longest_iterations),
+            factorizations=int(self.world.problem.factorizations),
+            line_search_evaluations=int(self.world.problem.line_search_evaluations),
             evaluations=evaluations,
-            substeps=int(ints[SUBSTEPS]),
+            substeps=int(world.table.substeps),
             fallbacks=fallbacks,
             frictionless=frictionless,
             wall_time=self._wall_time,
@@ -204,7 +185,7 @@ class Simulator:
         """The step size [s]: the fixed one, or the one that error control will try next."""
         if self.integrator.time_step is not None:
             return self.integrator.time_step
-        return float(self.world.table.reals[NEXT_STEP])
+        return float(self.world.table.next_step)
 
     @property
     def contacts(self) -> Contacts:
@@ -230,7 +211,7 @@ class Simulator:
         mujoco.mj_energyPos(self.model, self.data)
         mujoco.mj_energyVel(self.model, self.data)
         contacts = self.world.current.contacts
-        count = int(contacts.counts[0])
+        count = contacts.count
         depth = np.maximum(-contacts.signed_distance[:count], 0.0)
         elastic = 0.5 * float(np.sum(contacts.stiffness[:count] * depth**2))
         return float(self.data.energy[1]), float(self.data.energy[0]) + elastic
@@ -268,7 +249,7 @@ class Simulator:
         if not math.isfinite(time) or time < self.data.time:
             raise ModelError(f"time {time} must be finite and not before {self.time}.")
         before = self.stats
-        self.world.problem.residuals[WORST_RESIDUAL] = 0.0
+        self.world.problem.worst_residual = 0.0
         # What follows depends on the state alone, so that a restored one continues identically.
         self.world.forget_history()
         self._sync()
@@ -286,7 +267,7 @@ class Simulator:
             status=status,
             time=self.time,
             stats=self.stats - before,
-            residual=float(self.world.problem.residuals[WORST_RESIDUAL])
+            residual=float(self.world.problem.worst_residual)
             if status == Status.NOT_CONVERGED
             else 0.0,
             detail=complaint if status == Status.NON_FINITE else "",
@@ -314,14 +295,13 @@ class Simulator:
 
     def _clear_counters(self) -> None:
         world = self.world
-        world.problem.statistics[:] = 0
-        world.problem.residuals[:] = 0.0
-        for counter in (STEPS, REJECTIONS, SUBSTEPS):
-            world.table.ints[counter] = 0
+        write_statistics(world.problem)
+        world.problem.worst_residual = 0.0
+        world.table.steps = world.table.rejections = world.table.substeps = 0
         # The graph at hand is known by its state's number of evaluations, which starts anew.
-        world.table.ints[GRAPH_STATE] = 0
+        world.table.graph_state = 0
         for state in world.evaluated_states:
-            state.table.ints[1] = 0
+            state.table.evaluations = 0
         self._wall_time = 0.0
 
     # -- inside ------------------------------------------------------------------------------
@@ -368,7 +348,7 @@ class Simulator:
             code = self.integrator.advance(world, stop, self._pace)
             elapsed = clock.perf_counter() - started
             self._wall_time += elapsed
-            self.data.time = world.current.table.reals[TIME]
+            self.data.time = world.current.table.time
             if code == codes.OK:
                 return None
             if code == BUDGET_USED:
@@ -397,7 +377,7 @@ class Simulator:
 
     def _flush(self) -> None:
         """Empty the record of accepted steps (recording simulations replace this)."""
-        self.world.table.ints[RECORDS] = 0
+        self.world.table.records = 0
 
     def _publish(self, *, quietly: bool = False) -> None:
         current = self.world.current.table
@@ -405,14 +385,15 @@ class Simulator:
         data.qpos[:] = current.qpos
         data.qvel[:] = current.qvel
         data.act[:] = current.act
-        data.time = current.reals[TIME]
-        self._force_step = float(self.world.table.reals[LAST_STEP])
-        counters = self.world.problem.statistics.copy()
+        data.time = current.time
+        self._force_step = float(self.world.table.last_step)
+        problem = self.world.problem
+        counters = read_statistics(problem)
         code = codes.OK
         if not self.integrator.publish(self.world):
             code = publish(self.world, self._force_step, self.coupling.publish)
         # What publication solves is not the integrator's work.
-        self.world.problem.statistics[:] = counters
+        write_statistics(problem, counters)
         self._inputs.remember()
         if code == codes.SYSTEM_FAILED and not quietly:
             self.coupling.raise_failure()

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from asperity.errors import ModelError, Status
 from asperity.integrators import Integrator
-from asperity.integrators.layout import RECORDS
 from asperity.plant.materials import ContactParameters
 from asperity.simulator.contacts import Contacts
 from asperity.simulator.report import Statistics
@@ -135,14 +134,14 @@ class Recorder(Simulator):
         """Forget what was kept, and keep the present state and every accepted step from here."""
         self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         table = self.world.table
-        table.ints[RECORDS] = 1
+        table.records = 1
         table.record_time[0] = self.data.time
         table.record_qpos[0] = self.data.qpos
         table.record_qvel[0] = self.data.qvel
 
     def _flush(self) -> None:
         table = self.world.table
-        n = int(table.ints[RECORDS])
+        n = int(table.records)
         self._parts.append(
             (
                 table.record_time[:n].copy(),
@@ -150,7 +149,7 @@ class Recorder(Simulator):
                 table.record_qvel[:n].copy(),
             )
         )
-        table.ints[RECORDS] = 0
+        table.records = 0
 
     def record(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Times, positions and velocities so far, shapes (n,), (n, nq) and (n, nv)."""

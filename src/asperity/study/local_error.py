@@ -20,7 +20,6 @@ import mujoco
 import numpy as np
 
 from asperity.errors import SimulationError
-from asperity.integrators.layout import RECORDS
 from asperity.simulator import Simulator
 from asperity.simulator.trajectory import Recorder
 
@@ -73,7 +72,7 @@ class StateRecorder(Recorder):
 
     def _flush(self) -> None:
         table = self.world.table
-        self._activations.append(table.record_act[: int(table.ints[RECORDS])].copy())
+        self._activations.append(table.record_act[: int(table.records)].copy())
         super()._flush()
 
     def history(self) -> History:

@@ -25,8 +25,6 @@ _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
 
 _FAILED = 0
 
-_get = SYSTEM.get
-
 
 class SystemFunction:
     """The function of one system over one table, as Python and as a C function.
@@ -44,7 +42,6 @@ class SystemFunction:
         self.failure: BaseException | None = None
         self._output, self._derivative = system.functions()
         self._z = _read_only(table.z)
-        self._time = table.time
         arrays = (_read_only(a) for a in (table.qpos, table.qvel, table.parameters))
         self._arrays = tuple(arrays)
         kernel = system.kernel()
@@ -75,7 +72,7 @@ class SystemFunction:
         if self.system.kernel() is not None:
             _CALLBACK(self.table.call)(self.table.address)
             return
-        x = SystemInput(float(self._time[0]), *self._arrays)
+        x = SystemInput(self.table.time, *self._arrays)
         self._fill("output", self._output(self._z, x), self.table.output)
         if self._derivative is not None:
             self._fill("derivative", self._derivative(self._z, x), self.table.rate)
@@ -134,51 +131,46 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 
 def _compiled_call(output: Callable[..., Any], derivative: Callable[..., Any] | None) -> Any:
-    signature = numba.types.int64(numba.types.int64)
+    signature = numba.types.int64(SYSTEM.type)
 
     def without_state(system: Any) -> Any:
-        z = _get(system, "z")
         x = SystemInput(
-            _get(system, "time")[0],
-            _get(system, "qpos"),
-            _get(system, "qvel"),
-            _get(system, "parameters"),
+            system.time,
+            system.qpos,
+            system.qvel,
+            system.parameters,
         )
         try:
-            values = output(z, x)
+            values = output(system.z, x)
         except Exception:
             return _FAILED
-        target = _get(system, "output")
-        if len(values) != target.size:
+        if len(values) != system.output.size:
             return _FAILED
-        for i in range(target.size):
-            target[i] = values[i]
+        for i in range(system.output.size):
+            system.output[i] = values[i]
         return CALL_SUCCEEDED
 
     if derivative is None:
         return numba.cfunc(signature)(without_state)
 
     def with_state(system: Any) -> Any:
-        z = _get(system, "z")
         x = SystemInput(
-            _get(system, "time")[0],
-            _get(system, "qpos"),
-            _get(system, "qvel"),
-            _get(system, "parameters"),
+            system.time,
+            system.qpos,
+            system.qvel,
+            system.parameters,
         )
         try:
-            values = output(z, x)
-            rates = derivative(z, x)
+            values = output(system.z, x)
+            rates = derivative(system.z, x)
         except Exception:
             return _FAILED
-        target = _get(system, "output")
-        rate = _get(system, "rate")
-        if len(values) != target.size or len(rates) != rate.size:
+        if len(values) != system.output.size or len(rates) != system.rate.size:
             return _FAILED
-        for i in range(target.size):
-            target[i] = values[i]
-        for i in range(rate.size):
-            rate[i] = rates[i]
+        for i in range(system.output.size):
+            system.output[i] = values[i]
+        for i in range(system.rate.size):
+            system.rate[i] = rates[i]
         return CALL_SUCCEEDED
 
     return numba.cfunc(signature)(with_state)

@@ -16,18 +16,8 @@ from asperity.integrators.external import (
     limit_systems,
     prepare_systems,
 )
-from asperity.integrators.system_table import (
-    BAD_OUTPUT,
-    BAD_RATE,
-    EXPLICIT,
-    HELD,
-    IMPLICIT,
-    LINEARISED,
-    SAMPLED,
-    SYSTEM,
-)
+from asperity.integrators.system_table import EXPLICIT, HELD, IMPLICIT, SYSTEM
 from asperity.integrators.world import World
-from asperity.plant.layouts import TIME
 from asperity.systems.base import ExternalSystem
 from asperity.systems.callbacks import SystemFunction
 from asperity.systems.efforts import resolve_efforts
@@ -122,7 +112,8 @@ class Coupling:
     def invalidate(self) -> None:
         """Forget outputs and derivatives: a user may have changed what they depend on."""
         for function in self._functions:
-            function.table.ints[[SAMPLED, LINEARISED]] = 0
+            function.table.sampled_state = 0
+            function.table.linearised_state = 0
 
     def state(self, system: ExternalSystem) -> np.ndarray:
         """The part of the current state that is a system's; a writeable view."""
@@ -166,14 +157,14 @@ class Coupling:
         """
         assert self._world is not None
         current = self._world.current.table
-        time = float(current.reals[TIME])
+        time = float(current.time)
         for number, system in enumerate(self.systems):
             period = system.sample_time
             if period is None or time < self._due(number) - 1e-9 * period:
                 continue
             function = self._functions[number]
             table = function.table
-            table.time[0] = time
+            table.time = time
             table.qpos[:] = current.qpos
             table.qvel[:] = current.qvel
             table.z[:] = self.state(system)
@@ -207,13 +198,13 @@ class Coupling:
     def complaint(self) -> str:
         """A sentence on an output or rate that was not finite in the last call, or nothing."""
         for function in self._functions:
-            for what, index in (("output", BAD_OUTPUT), ("rate", BAD_RATE)):
-                bad = int(function.table.ints[index])
+            table = function.table
+            for what, bad, values in (
+                ("output", table.bad_output, table.output),
+                ("rate", table.bad_rate, table.rate),
+            ):
                 if bad >= 0:
-                    value = (function.table.output if what == "output" else function.table.rate)[
-                        bad
-                    ]
-                    time = float(function.table.time[0])
+                    value, time = values[bad], table.time
                     return f"{function.system.label}: {what} {bad} is {value} at {time:.6g} s."
         return ""
 
@@ -268,7 +259,6 @@ class Coupling:
             SYSTEM,
             call=0,
             own=0,
-            time=np.zeros(1),
             z=np.zeros(nz),
             qpos=self.model.qpos0.copy(),
             qvel=np.zeros(self.model.nv),
@@ -281,7 +271,8 @@ class Coupling:
             coupled=np.array([int(g >= 0) for g in groups], np.int64),
             members=np.array([k for k in range(n) if groups[k] >= 0], np.int64),
             difference=1.0 if system.linear else 0.0,
-            ints=np.array([0, 0, 0, 0, -1, -1], np.int64),
+            bad_output=-1,
+            bad_rate=-1,
             output_now=np.zeros(n),
             rate_now=np.zeros(nz),
             velocity=np.zeros(n),

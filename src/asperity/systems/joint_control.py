@@ -46,64 +46,47 @@ _FEEDBACK = Layout(
     rne="i8",
 )
 
-_system = SYSTEM.get
-_own = _FEEDBACK.get
 
-
-@entry_point(types.int64(types.int64))
+@entry_point(types.int64(SYSTEM.type))
 def _pid(system):  # type: ignore[no-untyped-def]
     """y = k_p (q_d − q) + k_d (v_d − v) + k_i z,  ż = q_d − q."""
-    own = _system(system, "own")
-    z = _system(system, "z")
-    output = _system(system, "output")
-    rate = _system(system, "rate")
-    for i in range(output.size):
-        gap = _own(own, "target")[i] - _system(system, "qpos")[_own(own, "qpos")[i]]
-        slip = _own(own, "target_velocity")[i] - _system(system, "qvel")[_own(own, "dof")[i]]
-        output[i] = _own(own, "kp")[i] * gap + _own(own, "kd")[i] * slip
-        if z.size > 0:
-            output[i] += _own(own, "ki")[i] * z[i]
-            rate[i] = gap
+    own = _FEEDBACK.at(system.own)
+    for i in range(system.output.size):
+        gap = own.target[i] - system.qpos[own.qpos[i]]
+        slip = own.target_velocity[i] - system.qvel[own.dof[i]]
+        system.output[i] = own.kp[i] * gap + own.kd[i] * slip
+        if system.z.size > 0:
+            system.output[i] += own.ki[i] * system.z[i]
+            system.rate[i] = gap
     return CALL_SUCCEEDED
 
 
-@entry_point(types.int64(types.int64))
+@entry_point(types.int64(SYSTEM.type))
 def _inverse_dynamics(system):  # type: ignore[no-untyped-def]
     """y = M(q) (a_d + feedback) + k(q, v), by the recursive Newton–Euler algorithm."""
-    own = _system(system, "own")
-    z = _system(system, "z")
-    output = _system(system, "output")
-    rate = _system(system, "rate")
-    qpos = _own(own, "data_qpos")
-    for i in range(qpos.size):
-        qpos[i] = _system(system, "qpos")[_own(own, "source_qpos")[i]]
-    qvel = _own(own, "data_qvel")
-    qacc = _own(own, "data_qacc")
-    for i in range(qvel.size):
-        qvel[i] = _system(system, "qvel")[_own(own, "source_qvel")[i]]
+    own = _FEEDBACK.at(system.own)
+    for i in range(own.data_qpos.size):
+        own.data_qpos[i] = system.qpos[own.source_qpos[i]]
+    qacc = own.data_qacc
+    for i in range(own.data_qvel.size):
+        own.data_qvel[i] = system.qvel[own.source_qvel[i]]
         qacc[i] = 0.0
-    dof = _own(own, "control_dof")
-    for i in range(output.size):
-        gap = _own(own, "target")[i] - _system(system, "qpos")[_own(own, "qpos")[i]]
-        slip = _own(own, "target_velocity")[i] - _system(system, "qvel")[_own(own, "dof")[i]]
-        qacc[dof[i]] = (
-            _own(own, "target_acceleration")[i]
-            + _own(own, "kp")[i] * gap
-            + _own(own, "kd")[i] * slip
-        )
-        if z.size > 0:
-            qacc[dof[i]] += _own(own, "ki")[i] * z[i]
-            rate[i] = gap
-    model = _own(own, "model")
-    data = _own(own, "data")
-    result = _own(own, "result")
-    call_pp(_own(own, "kinematics"), model, data)
-    call_pp(_own(own, "com_pos"), model, data)
-    call_pp(_own(own, "com_vel"), model, data)
-    call_ppip(_own(own, "rne"), model, data, 1, result.ctypes.data)
-    for i in range(output.size):
-        j = dof[i]
-        output[i] = result[j] + _own(own, "armature")[j] * qacc[j]
+    for i in range(system.output.size):
+        gap = own.target[i] - system.qpos[own.qpos[i]]
+        slip = own.target_velocity[i] - system.qvel[own.dof[i]]
+        qacc[own.control_dof[i]] = own.target_acceleration[i] + own.kp[i] * gap + own.kd[i] * slip
+        if system.z.size > 0:
+            qacc[own.control_dof[i]] += own.ki[i] * system.z[i]
+            system.rate[i] = gap
+    model = own.model
+    data = own.data
+    call_pp(own.kinematics, model, data)
+    call_pp(own.com_pos, model, data)
+    call_pp(own.com_vel, model, data)
+    call_ppip(own.rne, model, data, 1, own.result.ctypes.data)
+    for i in range(system.output.size):
+        j = own.control_dof[i]
+        system.output[i] = own.result[j] + own.armature[j] * qacc[j]
     return CALL_SUCCEEDED
 
 

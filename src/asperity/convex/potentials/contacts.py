@@ -6,13 +6,27 @@ problem. A call serves all contacts of an island, so that the indirection costs 
 
 from __future__ import annotations
 
+from numba import types
+
 from asperity.compiled import compiled
 from asperity.compiled.calls import call_ppdp_status, call_ppp_double, call_pppd_double
+from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import PROBLEM
 
-__all__ = ["along_contacts", "contact_cost_along", "evaluate_contacts", "prepare_contacts"]
+__all__ = [
+    "ALONG_SIGNATURE",
+    "EVALUATE_SIGNATURE",
+    "PREPARE_SIGNATURE",
+    "along_contacts",
+    "contact_cost_along",
+    "evaluate_contacts",
+    "prepare_contacts",
+]
 
-_problem = PROBLEM.get
+# Of a law's entry points.
+PREPARE_SIGNATURE = types.int64(PROBLEM.type, CONTACT_SET.type, types.float64, types.int64)
+EVALUATE_SIGNATURE = types.float64(PROBLEM.type, types.int64, types.int64)
+ALONG_SIGNATURE = types.float64(PROBLEM.type, types.int64, types.int64, types.float64)
 
 
 @compiled
@@ -21,23 +35,23 @@ def prepare_contacts(problem, contacts, step, ncontact):
 
     Needs contact velocities at the beginning of the step in ``v1, v2, vn``, and the problem's A.
     """
-    call_ppdp_status(_problem(problem, "prepare_contacts"), problem, contacts, step, ncontact)
+    call_ppdp_status(problem.prepare_contacts, problem, contacts, step, ncontact)
 
 
 @compiled
 def evaluate_contacts(problem, first, last):
     """Fill impulses and curvatures of contacts ``first .. last``; return their cost."""
-    return call_ppp_double(_problem(problem, "evaluate_contacts"), problem, first, last)
+    return call_ppp_double(problem.evaluate_contacts, problem, first, last)
 
 
 @compiled
 def along_contacts(problem, first, last, alpha):
     """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
-    slope = call_pppd_double(_problem(problem, "along_contacts"), problem, first, last, alpha)
-    return slope, _problem(problem, "search")[5]
+    slope = call_pppd_double(problem.along_contacts, problem, first, last, alpha)
+    return slope, problem.contact_curvature
 
 
 @compiled
 def contact_cost_along(problem, first, last, alpha):
     """Cost of the contacts at ``v + α Δv``."""
-    return call_pppd_double(_problem(problem, "contact_cost_along"), problem, first, last, alpha)
+    return call_pppd_double(problem.contact_cost_along, problem, first, last, alpha)

@@ -50,14 +50,12 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import compiled
-from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.laws import friction_coefficient
 from asperity.convex.potentials.normal import (
     normal_impulse,
     normal_numbers,
     speed_of_impulse,
 )
-from asperity.convex.problem import PROBLEM, SLIP_REGULARIZATION
 
 __all__ = [
     "along_lagged",
@@ -68,9 +66,6 @@ __all__ = [
     "update_estimates",
 ]
 
-_problem = PROBLEM.get
-_contacts = CONTACT_SET.get
-
 
 @compiled
 def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
@@ -79,40 +74,27 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
     ``elastic_shift`` is added to −φ per unit of v_n: 0 for a step from this configuration, δt where
     the configuration is that of the step's end (trapezoid; equations 6.2 of the design).
     """
-    order = _problem(problem, "contact")
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    vn = _problem(problem, "vn")
-    friction = _problem(problem, "friction")
-    softness = _problem(problem, "softness")
-    cutoff = _problem(problem, "cutoff")
-    normal_slope = _problem(problem, "normal_slope")
-    normal_bend = _problem(problem, "normal_bend")
-    signed_distance = _contacts(contacts, "signed_distance")
-    stiffness = _contacts(contacts, "stiffness")
-    material_dissipation = _contacts(contacts, "dissipation")
-    static_friction = _contacts(contacts, "static_friction")
-    dynamic_friction = _contacts(contacts, "dynamic_friction")
-    stiction_tolerance = _contacts(contacts, "stiction_tolerance")
-    inverse_mass = _contacts(contacts, "inverse_mass")
-    slip_regularization = _problem(problem, "tolerance")[SLIP_REGULARIZATION]
-    stoppable = _problem(problem, "stoppable")
+    slip_regularization = problem.slip_regularization
     for i in range(ncontact):
-        c = order[i]
-        k = stiffness[c]
-        d = material_dissipation[c]
-        present = -k * signed_distance[c]
-        force = present + elastic_shift * k * vn[i]
-        lagged = step * max(present, 0.0) * max(1.0 - d * vn[i], 0.0)
-        slip = np.sqrt(v1[i] * v1[i] + v2[i] * v2[i])
-        tolerance = stiction_tolerance[c]
-        friction[i] = lagged * friction_coefficient(
-            static_friction[c], dynamic_friction[c], slip, tolerance
+        c = problem.contact[i]
+        k = contacts.stiffness[c]
+        d = contacts.dissipation[c]
+        present = -k * contacts.signed_distance[c]
+        force = present + elastic_shift * k * problem.vn[i]
+        lagged = step * max(present, 0.0) * max(1.0 - d * problem.vn[i], 0.0)
+        slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
+        tolerance = contacts.stiction_tolerance[c]
+        problem.friction[i] = lagged * friction_coefficient(
+            contacts.static_friction[c], contacts.dynamic_friction[c], slip, tolerance
         )
-        tolerance = max(tolerance, slip_regularization * friction[i] * inverse_mass[c])
-        softness[i] = tolerance * tolerance
-        stoppable[i] = friction[i] * inverse_mass[c]
-        cutoff[i], normal_slope[i], normal_bend[i] = normal_numbers(force, k, d, step)
+        tolerance = max(
+            tolerance, slip_regularization * problem.friction[i] * contacts.inverse_mass[c]
+        )
+        problem.softness[i] = tolerance * tolerance
+        problem.stoppable[i] = problem.friction[i] * contacts.inverse_mass[c]
+        problem.cutoff[i], problem.normal_slope[i], problem.normal_bend[i] = normal_numbers(
+            force, k, d, step
+        )
 
 
 @compiled
@@ -121,124 +103,84 @@ def evaluate_lagged(problem, first, last):
 
     The curvatures are those of the estimates w in ``dual1``, ``dual2`` and q in ``dual_n``.
     """
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    vn = _problem(problem, "vn")
-    g1 = _problem(problem, "g1")
-    g2 = _problem(problem, "g2")
-    gn = _problem(problem, "gn")
-    h11 = _problem(problem, "h11")
-    h12 = _problem(problem, "h12")
-    h22 = _problem(problem, "h22")
-    hnn = _problem(problem, "hnn")
-    friction = _problem(problem, "friction")
-    softness = _problem(problem, "softness")
-    cutoff = _problem(problem, "cutoff")
-    normal_slope = _problem(problem, "normal_slope")
-    normal_bend = _problem(problem, "normal_bend")
-    dual1 = _problem(problem, "dual1")
-    dual2 = _problem(problem, "dual2")
-    dual_n = _problem(problem, "dual_n")
+    friction = problem.friction
     cost = 0.0
     for i in range(first, last):
-        x = v1[i]
-        y = v2[i]
-        inverse = 1.0 / np.sqrt(x * x + y * y + softness[i])
+        x = problem.v1[i]
+        y = problem.v2[i]
+        inverse = 1.0 / np.sqrt(x * x + y * y + problem.softness[i])
         f = friction[i] * inverse
         x *= inverse
         y *= inverse
-        g1[i] = -friction[i] * x
-        g2[i] = -friction[i] * y
-        h11[i] = f * (1.0 - dual1[i] * x)
-        h12[i] = -0.5 * f * (dual1[i] * y + dual2[i] * x)
-        h22[i] = f * (1.0 - dual2[i] * y)
-        speed = max(cutoff[i] - vn[i], 0.0)
+        problem.g1[i] = -friction[i] * x
+        problem.g2[i] = -friction[i] * y
+        problem.h11[i] = f * (1.0 - problem.dual1[i] * x)
+        problem.h12[i] = -0.5 * f * (problem.dual1[i] * y + problem.dual2[i] * x)
+        problem.h22[i] = f * (1.0 - problem.dual2[i] * y)
+        speed = max(problem.cutoff[i] - problem.vn[i], 0.0)
         active = 1.0 if speed > 0.0 else 0.0
-        gn[i], _, normal_cost = normal_impulse(speed, normal_slope[i], normal_bend[i])
-        hnn[i] = active * (normal_slope[i] + normal_bend[i] * (speed + dual_n[i]))
+        problem.gn[i], _, normal_cost = normal_impulse(
+            speed, problem.normal_slope[i], problem.normal_bend[i]
+        )
+        problem.hnn[i] = active * (
+            problem.normal_slope[i] + problem.normal_bend[i] * (speed + problem.dual_n[i])
+        )
         # Both parts of the cost vanish without contact.
-        cost += normal_cost + friction[i] * (1.0 / inverse - np.sqrt(softness[i]))
+        cost += normal_cost + friction[i] * (1.0 / inverse - np.sqrt(problem.softness[i]))
     return cost
 
 
 @compiled
 def begin_estimates(problem, first, last):
     """Fill the estimates w and q for the first Newton step from the present velocities."""
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    softness = _problem(problem, "softness")
-    vn = _problem(problem, "vn")
-    cutoff = _problem(problem, "cutoff")
-    stoppable = _problem(problem, "stoppable")
-    dual1 = _problem(problem, "dual1")
-    dual2 = _problem(problem, "dual2")
-    dual_n = _problem(problem, "dual_n")
     for i in range(first, last):
-        x = v1[i]
-        y = v2[i]
+        x = problem.v1[i]
+        y = problem.v2[i]
         square = x * x + y * y
-        stops = square < stoppable[i] * stoppable[i]
-        inverse = 0.0 if stops else 1.0 / np.sqrt(square + softness[i])
-        dual1[i] = inverse * x
-        dual2[i] = inverse * y
-        dual_n[i] = max(cutoff[i] - vn[i], 0.0)
+        stops = square < problem.stoppable[i] * problem.stoppable[i]
+        inverse = 0.0 if stops else 1.0 / np.sqrt(square + problem.softness[i])
+        problem.dual1[i] = inverse * x
+        problem.dual2[i] = inverse * y
+        problem.dual_n[i] = max(problem.cutoff[i] - problem.vn[i], 0.0)
 
 
 @compiled
 def update_estimates(problem, first, last, alpha):
     """Let the estimates w and q follow a Newton step Δv, of which α has been taken."""
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    dv1 = _problem(problem, "dv1")
-    dv2 = _problem(problem, "dv2")
-    softness = _problem(problem, "softness")
-    dual1 = _problem(problem, "dual1")
-    dual2 = _problem(problem, "dual2")
-    dual_n = _problem(problem, "dual_n")
-    gn = _problem(problem, "gn")
-    hnn = _problem(problem, "hnn")
-    dvn = _problem(problem, "dvn")
-    normal_slope = _problem(problem, "normal_slope")
-    normal_bend = _problem(problem, "normal_bend")
     for i in range(first, last):
-        x = v1[i] - alpha * dv1[i]
-        y = v2[i] - alpha * dv2[i]
-        inverse = 1.0 / np.sqrt(x * x + y * y + softness[i])
-        along = (x * dv1[i] + y * dv2[i]) * inverse
-        x = inverse * (x + dv1[i] - dual1[i] * along)
-        y = inverse * (y + dv2[i] - dual2[i] * along)
+        x = problem.v1[i] - alpha * problem.dv1[i]
+        y = problem.v2[i] - alpha * problem.dv2[i]
+        inverse = 1.0 / np.sqrt(x * x + y * y + problem.softness[i])
+        along = (x * problem.dv1[i] + y * problem.dv2[i]) * inverse
+        x = inverse * (x + problem.dv1[i] - problem.dual1[i] * along)
+        y = inverse * (y + problem.dv2[i] - problem.dual2[i] * along)
         shorter = 1.0 / max(np.sqrt(x * x + y * y), 1.0)
-        dual1[i] = shorter * x
-        dual2[i] = shorter * y
-        impulse = max(gn[i] - hnn[i] * dvn[i], 0.0)
-        dual_n[i] = speed_of_impulse(impulse, normal_slope[i], normal_bend[i])
+        problem.dual1[i] = shorter * x
+        problem.dual2[i] = shorter * y
+        impulse = max(problem.gn[i] - problem.hnn[i] * problem.dvn[i], 0.0)
+        problem.dual_n[i] = speed_of_impulse(
+            impulse, problem.normal_slope[i], problem.normal_bend[i]
+        )
 
 
 @compiled
 def along_lagged(problem, first, last, alpha):
     """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    vn = _problem(problem, "vn")
-    dv1 = _problem(problem, "dv1")
-    dv2 = _problem(problem, "dv2")
-    dvn = _problem(problem, "dvn")
-    friction = _problem(problem, "friction")
-    softness = _problem(problem, "softness")
-    cutoff = _problem(problem, "cutoff")
-    normal_slope = _problem(problem, "normal_slope")
-    normal_bend = _problem(problem, "normal_bend")
+    dv1 = problem.dv1
+    dv2 = problem.dv2
     first_derivative = 0.0
     second_derivative = 0.0
     for i in range(first, last):
-        x = v1[i] + alpha * dv1[i]
-        y = v2[i] + alpha * dv2[i]
-        speed = max(cutoff[i] - (vn[i] + alpha * dvn[i]), 0.0)
-        inverse_square = 1.0 / (x * x + y * y + softness[i])
-        f = friction[i] * np.sqrt(inverse_square)
+        x = problem.v1[i] + alpha * dv1[i]
+        y = problem.v2[i] + alpha * dv2[i]
+        speed = max(problem.cutoff[i] - (problem.vn[i] + alpha * problem.dvn[i]), 0.0)
+        inverse_square = 1.0 / (x * x + y * y + problem.softness[i])
+        f = problem.friction[i] * np.sqrt(inverse_square)
         w = x * dv1[i] + y * dv2[i]
-        active = dvn[i] if speed > 0.0 else 0.0
-        normal, curvature, _ = normal_impulse(speed, normal_slope[i], normal_bend[i])
+        active = problem.dvn[i] if speed > 0.0 else 0.0
+        normal, curvature, _ = normal_impulse(
+            speed, problem.normal_slope[i], problem.normal_bend[i]
+        )
         first_derivative += f * w - active * normal
         second_derivative += f * (dv1[i] * dv1[i] + dv2[i] * dv2[i] - w * w * inverse_square)
         second_derivative += active * active * curvature
@@ -248,23 +190,12 @@ def along_lagged(problem, first, last, alpha):
 @compiled
 def lagged_cost_along(problem, first, last, alpha):
     """Cost of the contacts at ``v + α Δv``."""
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    vn = _problem(problem, "vn")
-    dv1 = _problem(problem, "dv1")
-    dv2 = _problem(problem, "dv2")
-    dvn = _problem(problem, "dvn")
-    friction = _problem(problem, "friction")
-    softness = _problem(problem, "softness")
-    cutoff = _problem(problem, "cutoff")
-    normal_slope = _problem(problem, "normal_slope")
-    normal_bend = _problem(problem, "normal_bend")
     cost = 0.0
     for i in range(first, last):
-        x = v1[i] + alpha * dv1[i]
-        y = v2[i] + alpha * dv2[i]
-        speed = max(cutoff[i] - (vn[i] + alpha * dvn[i]), 0.0)
-        _, _, normal_cost = normal_impulse(speed, normal_slope[i], normal_bend[i])
-        slip = np.sqrt(x * x + y * y + softness[i]) - np.sqrt(softness[i])
-        cost += normal_cost + friction[i] * slip
+        x = problem.v1[i] + alpha * problem.dv1[i]
+        y = problem.v2[i] + alpha * problem.dv2[i]
+        speed = max(problem.cutoff[i] - (problem.vn[i] + alpha * problem.dvn[i]), 0.0)
+        _, _, normal_cost = normal_impulse(speed, problem.normal_slope[i], problem.normal_bend[i])
+        slip = np.sqrt(x * x + y * y + problem.softness[i]) - np.sqrt(problem.softness[i])
+        cost += normal_cost + problem.friction[i] * slip
     return cost

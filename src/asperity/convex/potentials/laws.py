@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba import types
-
 from asperity.compiled import EntryPoint, Table, entry_point
+from asperity.convex.potentials.contacts import (
+    ALONG_SIGNATURE,
+    EVALUATE_SIGNATURE,
+    PREPARE_SIGNATURE,
+)
 from asperity.convex.potentials.lagged import (
     along_lagged,
     evaluate_lagged,
@@ -23,17 +26,9 @@ from asperity.convex.potentials.similar import (
     prepare_similar,
     similar_cost_along,
 )
-from asperity.convex.problem import LAGGED, PROBLEM, SAP, SIMILAR
+from asperity.convex.problem import LAGGED, SAP, SIMILAR
 
 __all__ = ["LAGGED_LAW", "SAP_LAW", "SIMILAR_LAW", "ContactLaw", "install_law"]
-
-_problem = PROBLEM.get
-
-_I = types.int64
-_F = types.float64
-_PREPARE = _I(_I, _I, _F, _I)
-_EVALUATE = _F(_I, _I, _I)
-_ALONG = _F(_I, _I, _I, _F)
 
 
 class ContactLaw(NamedTuple):
@@ -61,68 +56,68 @@ def install_law(problem: Table, law: ContactLaw) -> None:
     problem.contact_cost_along = law.cost_along.address
 
 
-@entry_point(_PREPARE)
+@entry_point(PREPARE_SIGNATURE)
 def _prepare_lagged(problem, contacts, step, ncontact):
     prepare_lagged(problem, contacts, step, ncontact, 0.0)
     return 0
 
 
-@entry_point(_EVALUATE)
+@entry_point(EVALUATE_SIGNATURE)
 def _evaluate_lagged(problem, first, last):
     return evaluate_lagged(problem, first, last)
 
 
-@entry_point(_ALONG)
+@entry_point(ALONG_SIGNATURE)
 def _along_lagged(problem, first, last, alpha):
-    slope, _problem(problem, "search")[5] = along_lagged(problem, first, last, alpha)
+    slope, problem.contact_curvature = along_lagged(problem, first, last, alpha)
     return slope
 
 
-@entry_point(_ALONG)
+@entry_point(ALONG_SIGNATURE)
 def _lagged_cost_along(problem, first, last, alpha):
     return lagged_cost_along(problem, first, last, alpha)
 
 
-@entry_point(_PREPARE)
+@entry_point(PREPARE_SIGNATURE)
 def _prepare_similar(problem, contacts, step, ncontact):
     prepare_similar(problem, contacts, step, ncontact)
     return 0
 
 
-@entry_point(_EVALUATE)
+@entry_point(EVALUATE_SIGNATURE)
 def _evaluate_similar(problem, first, last):
     return evaluate_similar(problem, first, last)
 
 
-@entry_point(_ALONG)
+@entry_point(ALONG_SIGNATURE)
 def _along_similar(problem, first, last, alpha):
-    slope, _problem(problem, "search")[5] = along_similar(problem, first, last, alpha)
+    slope, problem.contact_curvature = along_similar(problem, first, last, alpha)
     return slope
 
 
-@entry_point(_ALONG)
+@entry_point(ALONG_SIGNATURE)
 def _similar_cost_along(problem, first, last, alpha):
     return similar_cost_along(problem, first, last, alpha)
 
 
-@entry_point(_PREPARE)
+@entry_point(PREPARE_SIGNATURE)
 def _prepare_sap(problem, contacts, step, ncontact):
     prepare_sap(problem, contacts, step, ncontact)
     return 0
 
 
-@entry_point(_EVALUATE)
+@entry_point(EVALUATE_SIGNATURE)
 def _evaluate_sap(problem, first, last):
     return evaluate_sap(problem, first, last)
 
 
-@entry_point(_ALONG)
+@entry_point(ALONG_SIGNATURE)
 def _along_sap(problem, first, last, alpha):
-    slope, _problem(problem, "search")[5] = along_sap(problem, first, last, alpha)
+    slope, problem.contact_curvature = along_sap(problem, first, last, alpha)
     return slope
 
 
-@entry_point(_ALONG)
+@entry_point(ALONG_SIGNATURE)
 def _sap_cost_along(problem, first, last, alpha):
     return sap_cost_along(problem, first, last, alpha)
 

@@ -41,8 +41,7 @@ from asperity.contact.constraint_laws import (
     STIFFEST_STEP,
     restoring_speed,
 )
-from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, EQUALITY, FRICTION, LIMIT
-from asperity.convex.problem import PROBLEM
+from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT
 
 __all__ = [
     "along_rows",
@@ -50,9 +49,6 @@ __all__ = [
     "prepare_rows",
     "row_cost_along",
 ]
-
-_problem = PROBLEM.get
-_rows = CONSTRAINT_SET.get
 
 
 @compiled
@@ -63,67 +59,53 @@ def prepare_rows(problem, rows, step, nrow, backward):
     constraints are stepped back, c_0 = ĉ − δt û, as the contacts' elastic forces are, and servos
     see the position of the trapezoid rule, ĉ + ½ δt (u + u_0) − δt û with ``du`` holding u_0.
     """
-    order = _problem(problem, "row")
-    kind = _problem(problem, "row_kind")
-    u = _problem(problem, "row_u")
-    du = _problem(problem, "row_du")
-    target = _problem(problem, "row_target")
-    gain = _problem(problem, "row_gain")
-    lower = _problem(problem, "row_lower")
-    upper = _problem(problem, "row_upper")
-    row_kind = _rows(rows, "kind")
-    position = _rows(rows, "position")
-    force = _rows(rows, "force")
-    proportional = _rows(rows, "proportional")
-    derivative = _rows(rows, "derivative")
-    row_lower = _rows(rows, "lower")
-    row_upper = _rows(rows, "upper")
-    inverse_mass = _rows(rows, "inverse_mass")
+    target = problem.row_target
+    gain = problem.row_gain
     beta = NEAR_RIGID_PERIOD
     stiff_step = max(step, STIFFEST_STEP)
     tau = beta * stiff_step / np.pi
     for i in range(nrow):
-        r = order[i]
-        what = row_kind[r]
-        kind[i] = what
+        r = problem.row[i]
+        what = rows.kind[r]
+        problem.row_kind[i] = what
         if what in (EQUALITY, LIMIT):
-            moved = step * u[i] if backward else 0.0
-            start = position[r] - moved
+            moved = step * problem.row_u[i] if backward else 0.0
+            start = rows.position[r] - moved
             reach = step + tau
             if what == EQUALITY:
                 target[i] = restoring_speed(start, reach)
             else:
-                remaining = row_upper[r] + moved
+                remaining = rows.upper[r] + moved
                 recovery = max(2.0 * reach, LIMIT_RECOVERY)
-                pull = 4.0 * step / (recovery * recovery * inverse_mass[r])
+                pull = 4.0 * step / (recovery * recovery * rows.inverse_mass[r])
                 target[i] = -start / (recovery if start < 0.0 else reach)
-                upper[i] = remaining / (recovery if remaining < 0.0 else reach)
-                lower[i] = pull * (min(start, 0.0) - min(remaining, 0.0))
+                problem.row_upper[i] = remaining / (recovery if remaining < 0.0 else reach)
+                problem.row_lower[i] = pull * (min(start, 0.0) - min(remaining, 0.0))
             compliance = (
                 beta
                 * beta
                 * stiff_step
                 * stiff_step
-                * inverse_mass[r]
+                * rows.inverse_mass[r]
                 / (4.0 * np.pi * np.pi * step * (step + tau))
             )
             gain[i] = 1.0 / compliance
         elif what == FRICTION:
-            target[i] = row_lower[r] * row_lower[r]
-            gain[i] = step * row_upper[r]
+            target[i] = rows.lower[r] * rows.lower[r]
+            gain[i] = step * rows.upper[r]
         else:
             reach = 0.5 * step if backward else step
-            shift = 0.5 * step * du[i] - step * u[i] if backward else 0.0
-            slope = reach * proportional[r] + derivative[r]
+            shift = 0.5 * step * problem.row_du[i] - step * problem.row_u[i] if backward else 0.0
+            slope = reach * rows.proportional[r] + rows.derivative[r]
             gain[i] = max(slope, 0.0)
-            target[i] = force[r]
+            target[i] = rows.force[r]
             if slope > 0.0:
-                target[i] += derivative[r] * u[i] - proportional[r] * shift
+                target[i] += rows.derivative[r] * problem.row_u[i] - rows.proportional[r] * shift
         if what == ACTUATOR:
             gain[i] *= step
             target[i] *= step
-            lower[i] = step * row_lower[r]
-            upper[i] = step * row_upper[r]
+            problem.row_lower[i] = step * rows.lower[r]
+            problem.row_upper[i] = step * rows.upper[r]
 
 
 @compiled
@@ -167,17 +149,16 @@ def _row(kind, u, target, gain, lower, upper):
 @compiled
 def evaluate_rows(problem, first, last):
     """Fill impulses and curvatures of rows ``first .. last``; return their cost."""
-    kind = _problem(problem, "row_kind")
-    u = _problem(problem, "row_u")
-    impulse = _problem(problem, "row_impulse")
-    curvature = _problem(problem, "row_curvature")
-    target = _problem(problem, "row_target")
-    gain = _problem(problem, "row_gain")
-    lower = _problem(problem, "row_lower")
-    upper = _problem(problem, "row_upper")
     cost = 0.0
     for i in range(first, last):
-        one, impulse[i], curvature[i] = _row(kind[i], u[i], target[i], gain[i], lower[i], upper[i])
+        one, problem.row_impulse[i], problem.row_curvature[i] = _row(
+            problem.row_kind[i],
+            problem.row_u[i],
+            problem.row_target[i],
+            problem.row_gain[i],
+            problem.row_lower[i],
+            problem.row_upper[i],
+        )
         cost += one
     return cost
 
@@ -185,18 +166,17 @@ def evaluate_rows(problem, first, last):
 @compiled
 def along_rows(problem, first, last, alpha):
     """First and second derivative of the rows' cost at ``u + α Δu`` along Δu."""
-    kind = _problem(problem, "row_kind")
-    u = _problem(problem, "row_u")
-    du = _problem(problem, "row_du")
-    target = _problem(problem, "row_target")
-    gain = _problem(problem, "row_gain")
-    lower = _problem(problem, "row_lower")
-    upper = _problem(problem, "row_upper")
+    du = problem.row_du
     first_derivative = 0.0
     second_derivative = 0.0
     for i in range(first, last):
         _, impulse, curvature = _row(
-            kind[i], u[i] + alpha * du[i], target[i], gain[i], lower[i], upper[i]
+            problem.row_kind[i],
+            problem.row_u[i] + alpha * du[i],
+            problem.row_target[i],
+            problem.row_gain[i],
+            problem.row_lower[i],
+            problem.row_upper[i],
         )
         first_derivative -= impulse * du[i]
         second_derivative += curvature * du[i] * du[i]
@@ -206,15 +186,15 @@ def along_rows(problem, first, last, alpha):
 @compiled
 def row_cost_along(problem, first, last, alpha):
     """Cost of the rows at ``u + α Δu``."""
-    kind = _problem(problem, "row_kind")
-    u = _problem(problem, "row_u")
-    du = _problem(problem, "row_du")
-    target = _problem(problem, "row_target")
-    gain = _problem(problem, "row_gain")
-    lower = _problem(problem, "row_lower")
-    upper = _problem(problem, "row_upper")
     cost = 0.0
     for i in range(first, last):
-        one, _, _ = _row(kind[i], u[i] + alpha * du[i], target[i], gain[i], lower[i], upper[i])
+        one, _, _ = _row(
+            problem.row_kind[i],
+            problem.row_u[i] + alpha * problem.row_du[i],
+            problem.row_target[i],
+            problem.row_gain[i],
+            problem.row_lower[i],
+            problem.row_upper[i],
+        )
         cost += one
     return cost

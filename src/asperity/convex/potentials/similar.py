@@ -18,34 +18,25 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import compiled
-from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.laws import friction_coefficient
 from asperity.convex.potentials.lagged import prepare_lagged
 from asperity.convex.potentials.normal import normal_impulse
-from asperity.convex.problem import PROBLEM
 
 __all__ = ["along_similar", "evaluate_similar", "prepare_similar", "similar_cost_along"]
-
-_problem = PROBLEM.get
-_contacts = CONTACT_SET.get
 
 
 @compiled
 def prepare_similar(problem, contacts, step, ncontact):
     """Fill the law's numbers from ``v1, v2, vn``, the contact velocities before the step."""
     prepare_lagged(problem, contacts, step, ncontact, 0.0)
-    order = _problem(problem, "contact")
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    friction = _problem(problem, "friction")
-    static_friction = _contacts(contacts, "static_friction")
-    dynamic_friction = _contacts(contacts, "dynamic_friction")
-    stiction_tolerance = _contacts(contacts, "stiction_tolerance")
     for i in range(ncontact):
-        c = order[i]
-        slip = np.sqrt(v1[i] * v1[i] + v2[i] * v2[i])
-        friction[i] = friction_coefficient(
-            static_friction[c], dynamic_friction[c], slip, stiction_tolerance[c]
+        c = problem.contact[i]
+        slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
+        problem.friction[i] = friction_coefficient(
+            contacts.static_friction[c],
+            contacts.dynamic_friction[c],
+            slip,
+            contacts.stiction_tolerance[c],
         )
 
 
@@ -60,73 +51,47 @@ def _normal(speed, slope, bend):
 @compiled
 def evaluate_similar(problem, first, last):
     """Fill impulses and curvatures of contacts ``first .. last``; return their cost."""
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    vn = _problem(problem, "vn")
-    g1 = _problem(problem, "g1")
-    g2 = _problem(problem, "g2")
-    gn = _problem(problem, "gn")
-    h11 = _problem(problem, "h11")
-    h12 = _problem(problem, "h12")
-    h22 = _problem(problem, "h22")
-    hnn = _problem(problem, "hnn")
-    h1n = _problem(problem, "h1n")
-    h2n = _problem(problem, "h2n")
-    friction = _problem(problem, "friction")
-    softness = _problem(problem, "softness")
-    cutoff = _problem(problem, "cutoff")
-    normal_slope = _problem(problem, "normal_slope")
-    normal_bend = _problem(problem, "normal_bend")
     cost = 0.0
     for i in range(first, last):
-        x = v1[i]
-        y = v2[i]
-        mu = friction[i]
-        norm = np.sqrt(x * x + y * y + softness[i])
+        x = problem.v1[i]
+        y = problem.v2[i]
+        mu = problem.friction[i]
+        norm = np.sqrt(x * x + y * y + problem.softness[i])
         x /= norm
         y /= norm
-        z = vn[i] - mu * (norm - np.sqrt(softness[i]))
-        n, h, one = _normal(cutoff[i] - z, normal_slope[i], normal_bend[i])
+        z = problem.vn[i] - mu * (norm - np.sqrt(problem.softness[i]))
+        n, h, one = _normal(problem.cutoff[i] - z, problem.normal_slope[i], problem.normal_bend[i])
         cost += one
         f = mu * n / norm
         curvature = mu * mu * h - f
-        gn[i] = n
-        g1[i] = -mu * n * x
-        g2[i] = -mu * n * y
-        h11[i] = f + curvature * x * x
-        h12[i] = curvature * x * y
-        h22[i] = f + curvature * y * y
-        h1n[i] = -mu * h * x
-        h2n[i] = -mu * h * y
-        hnn[i] = h
+        problem.gn[i] = n
+        problem.g1[i] = -mu * n * x
+        problem.g2[i] = -mu * n * y
+        problem.h11[i] = f + curvature * x * x
+        problem.h12[i] = curvature * x * y
+        problem.h22[i] = f + curvature * y * y
+        problem.h1n[i] = -mu * h * x
+        problem.h2n[i] = -mu * h * y
+        problem.hnn[i] = h
     return cost
 
 
 @compiled
 def along_similar(problem, first, last, alpha):
     """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    vn = _problem(problem, "vn")
-    dv1 = _problem(problem, "dv1")
-    dv2 = _problem(problem, "dv2")
-    dvn = _problem(problem, "dvn")
-    friction = _problem(problem, "friction")
-    softness = _problem(problem, "softness")
-    cutoff = _problem(problem, "cutoff")
-    normal_slope = _problem(problem, "normal_slope")
-    normal_bend = _problem(problem, "normal_bend")
+    dv1 = problem.dv1
+    dv2 = problem.dv2
     first_derivative = 0.0
     second_derivative = 0.0
     for i in range(first, last):
-        x = v1[i] + alpha * dv1[i]
-        y = v2[i] + alpha * dv2[i]
-        mu = friction[i]
-        norm = np.sqrt(x * x + y * y + softness[i])
-        z = vn[i] + alpha * dvn[i] - mu * (norm - np.sqrt(softness[i]))
-        n, h, _ = _normal(cutoff[i] - z, normal_slope[i], normal_bend[i])
+        x = problem.v1[i] + alpha * dv1[i]
+        y = problem.v2[i] + alpha * dv2[i]
+        mu = problem.friction[i]
+        norm = np.sqrt(x * x + y * y + problem.softness[i])
+        z = problem.vn[i] + alpha * problem.dvn[i] - mu * (norm - np.sqrt(problem.softness[i]))
+        n, h, _ = _normal(problem.cutoff[i] - z, problem.normal_slope[i], problem.normal_bend[i])
         w = (x * dv1[i] + y * dv2[i]) / norm
-        dz = dvn[i] - mu * w
+        dz = problem.dvn[i] - mu * w
         first_derivative -= n * dz
         second_derivative += (
             h * dz * dz + mu * n * (dv1[i] * dv1[i] + dv2[i] * dv2[i] - w * w) / norm
@@ -137,23 +102,12 @@ def along_similar(problem, first, last, alpha):
 @compiled
 def similar_cost_along(problem, first, last, alpha):
     """Cost of the contacts at ``v + α Δv``."""
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    vn = _problem(problem, "vn")
-    dv1 = _problem(problem, "dv1")
-    dv2 = _problem(problem, "dv2")
-    dvn = _problem(problem, "dvn")
-    friction = _problem(problem, "friction")
-    softness = _problem(problem, "softness")
-    cutoff = _problem(problem, "cutoff")
-    normal_slope = _problem(problem, "normal_slope")
-    normal_bend = _problem(problem, "normal_bend")
     cost = 0.0
     for i in range(first, last):
-        x = v1[i] + alpha * dv1[i]
-        y = v2[i] + alpha * dv2[i]
-        slip = np.sqrt(x * x + y * y + softness[i]) - np.sqrt(softness[i])
-        z = vn[i] + alpha * dvn[i] - friction[i] * slip
-        _, _, one = _normal(cutoff[i] - z, normal_slope[i], normal_bend[i])
+        x = problem.v1[i] + alpha * problem.dv1[i]
+        y = problem.v2[i] + alpha * problem.dv2[i]
+        slip = np.sqrt(x * x + y * y + problem.softness[i]) - np.sqrt(problem.softness[i])
+        z = problem.vn[i] + alpha * problem.dvn[i] - problem.friction[i] * slip
+        _, _, one = _normal(problem.cutoff[i] - z, problem.normal_slope[i], problem.normal_bend[i])
         cost += one
     return cost

@@ -11,7 +11,7 @@ import numpy as np
 from asperity.compiled import EntryPoint, Table
 from asperity.contact.constraint_set import EQUALITY
 from asperity.convex.newton import solve_problem
-from asperity.convex.problem import CONVERGED, LONGEST_ITERATIONS, NOT_CONVERGED
+from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 from asperity.convex.reference.geodesic_kernel import geodesic_kernel
 from asperity.convex.reference.geodesic_table import GEODESIC, NO_UPPER_LIMIT
 from asperity.convex.reference.problem import ReferenceProblem, Tables
@@ -61,7 +61,7 @@ def solve_newton(problem: ReferenceProblem, tables: Tables) -> Solution:
     table = tables.problem
     nv = problem.nv
     table.velocity[:nv] = problem.guess
-    before = int(table.statistics[LONGEST_ITERATIONS])
+    before = int(table.longest_iterations)
     code, wall, cpu = _call(solve_problem, *(one.address for one in tables), 0)
     velocity = table.velocity[:nv].copy()
     table.velocity[:nv] = problem.guess
@@ -71,7 +71,7 @@ def solve_newton(problem: ReferenceProblem, tables: Tables) -> Solution:
         velocity=velocity,
         impulse=problem.project(velocity),
         row_impulse=problem.row_impulses(velocity),
-        iterations=int(table.statistics[LONGEST_ITERATIONS]) - before,
+        iterations=int(table.longest_iterations) - before,
         wall_time=wall,
         cpu_time=cpu,
         status=status,
@@ -115,7 +115,7 @@ def solve_geodesic(
     if max_iterations < 1:
         raise ValueError(f"max_iterations must be positive, got {max_iterations}.")
     table, contacts, rows = tables
-    count, nrow = int(contacts.counts[0]), int(rows.counts[0])
+    count, nrow = contacts.count, rows.count
     table.velocity[: problem.nv] = problem.guess
     work = Table(
         GEODESIC,
@@ -134,7 +134,6 @@ def solve_geodesic(
         complementarity=float(complementarity),
         max_iterations=max_iterations,
         warm=int(warm_start),
-        iterations=np.zeros(2, np.int64),
     )
     code, wall, cpu = _call(geodesic_kernel, *(one.address for one in tables), work.address)
     impulse = np.empty((count, 3))
@@ -145,7 +144,7 @@ def solve_geodesic(
         velocity=work.velocity[: problem.nv].copy(),
         impulse=impulse,
         row_impulse=_row_impulses(tables, work.row_impulse),
-        iterations=int(work.iterations[1]),
+        iterations=work.longest_iterations,
         wall_time=wall,
         cpu_time=cpu,
         status=status,

@@ -29,7 +29,9 @@ from numba import types
 
 from asperity.compiled import compiled, entry_point
 from asperity.compiled.calls import call_pp_status, call_ppp_status
-from asperity.contact.constraint_set import EQUALITY
+from asperity.contact.constraint_set import CONSTRAINT_SET, EQUALITY
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.island import choose_island
 from asperity.convex.kinematics import (
     add_impulses,
     add_surface_velocities,
@@ -60,25 +62,18 @@ __all__ = ["geodesic_kernel"]
 _WARM_DISTANCE = 1.05
 _WARM_SHARE = 0.1
 
-_problem = PROBLEM.get
-_g = GEODESIC.get
-
 
 @compiled
 def _solve(problem, contacts, rows, contact_range, row_range, share, out):
     """out = (A + Jᵀ S J)⁻¹ (share r + Jᵀ γ) with the impulses at hand; fills velocities."""
-    island = _problem(problem, "island")
-    listed = _problem(problem, "island_tree")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    rhs = _problem(problem, "rhs")
-    direction = _problem(problem, "direction")
-    for index in range(island[0], island[1]):
-        start = tree_start[listed[index]]
-        for i in range(start, start + tree_size[listed[index]]):
-            direction[i] = share * rhs[i]
+    listed = problem.island_tree
+    direction = problem.direction
+    for index in range(problem.first_tree, problem.last_tree):
+        start = problem.tree_start[listed[index]]
+        for i in range(start, start + problem.tree_size[listed[index]]):
+            direction[i] = share * problem.rhs[i]
     add_impulses(problem, contacts, rows, contact_range, row_range, direction, 1.0)
-    call_pp_status(_problem(problem, "solve_factors"), problem, 0)
+    call_pp_status(problem.solve_factors, problem, 0)
     if contact_range[1] > contact_range[0]:
         link_velocities(problem, contacts, direction)
     contact_velocities(
@@ -87,15 +82,15 @@ def _solve(problem, contacts, rows, contact_range, row_range, share, out):
         contact_range[0],
         contact_range[1],
         direction,
-        _problem(problem, "v1"),
-        _problem(problem, "v2"),
-        _problem(problem, "vn"),
+        problem.v1,
+        problem.v2,
+        problem.vn,
     )
-    row_velocities(problem, rows, row_range[0], row_range[1], direction, _problem(problem, "row_u"))
+    row_velocities(problem, rows, row_range[0], row_range[1], direction, problem.row_u)
     total = 0.0
-    for index in range(island[0], island[1]):
-        start = tree_start[listed[index]]
-        for i in range(start, start + tree_size[listed[index]]):
+    for index in range(problem.first_tree, problem.last_tree):
+        start = problem.tree_start[listed[index]]
+        for i in range(start, start + problem.tree_size[listed[index]]):
             out[i] = direction[i]
             total += abs(direction[i])
     return total
@@ -104,26 +99,18 @@ def _solve(problem, contacts, rows, contact_range, row_range, share, out):
 @compiled
 def _write_velocity(problem, rows, work, row_range, kappa):
     """v = u/κ; also fills the velocities of rows."""
-    island = _problem(problem, "island")
-    listed = _problem(problem, "island_tree")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    first = _g(work, "first")
-    second = _g(work, "second")
-    velocity = _g(work, "velocity")
-    for index in range(island[0], island[1]):
-        start = tree_start[listed[index]]
-        for i in range(start, start + tree_size[listed[index]]):
-            velocity[i] = first[i] / kappa + second[i]
-    row_velocities(problem, rows, row_range[0], row_range[1], velocity, _problem(problem, "row_u"))
+    for index in range(problem.first_tree, problem.last_tree):
+        start = problem.tree_start[problem.island_tree[index]]
+        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+            work.velocity[i] = work.first[i] / kappa + work.second[i]
+    row_velocities(problem, rows, row_range[0], row_range[1], work.velocity, problem.row_u)
 
 
 @compiled
 def _count_cones(problem, contact_range, row_range):
-    kind = _problem(problem, "row_kind")
     count = contact_range[1] - contact_range[0]
     for i in range(row_range[0], row_range[1]):
-        if kind[i] != EQUALITY:
+        if problem.row_kind[i] != EQUALITY:
             count += 1
     return count
 
@@ -131,20 +118,18 @@ def _count_cones(problem, contact_range, row_range):
 @compiled
 def _solve_island(problem, contacts, rows, work, contact_range, row_range, warm):
     """Solve the island at hand, whose contact and row velocities are those of the guess."""
-    wished = 1.0 / np.sqrt(_g(work, "complementarity"))
-    first = _g(work, "first")
-    second = _g(work, "second")
-    most = _g(work, "max_iterations")
+    wished = 1.0 / np.sqrt(work.complementarity)
+    most = work.max_iterations
     cones = _count_cones(problem, contact_range, row_range)
     start_points(problem, work, contact_range, row_range, warm)
     for iteration in range(1, most + 1):
         fill_frames(problem, work, contact_range)
         fill_row_curvatures(problem, work, row_range)
-        call_ppp_status(_problem(problem, "assemble"), problem, contacts, rows)
-        if call_pp_status(_problem(problem, "factorize"), problem, 0) == 0:
+        call_ppp_status(problem.assemble, problem, contacts, rows)
+        if call_pp_status(problem.factorize, problem, 0) == 0:
             return NON_FINITE, iteration
         fill_first_impulses(problem, work, contact_range, row_range)
-        size = _solve(problem, contacts, rows, contact_range, row_range, 0.0, first)
+        size = _solve(problem, contacts, rows, contact_range, row_range, 0.0, work.first)
         fill_distance(
             problem,
             contacts,
@@ -152,11 +137,11 @@ def _solve_island(problem, contacts, rows, work, contact_range, row_range, warm)
             contact_range,
             row_range,
             False,
-            _g(work, "offset"),
-            _g(work, "row_offset"),
+            work.offset,
+            work.row_offset,
         )
         fill_second_impulses(problem, contacts, work, contact_range, row_range)
-        size += _solve(problem, contacts, rows, contact_range, row_range, 1.0, second)
+        size += _solve(problem, contacts, rows, contact_range, row_range, 1.0, work.second)
         fill_distance(
             problem,
             contacts,
@@ -164,8 +149,8 @@ def _solve_island(problem, contacts, rows, work, contact_range, row_range, warm)
             contact_range,
             row_range,
             True,
-            _g(work, "slope"),
-            _g(work, "row_slope"),
+            work.slope,
+            work.row_slope,
         )
         if not size <= LARGEST:
             return NON_FINITE, iteration
@@ -189,53 +174,42 @@ def _solve_island(problem, contacts, rows, work, contact_range, row_range, warm)
     return NOT_CONVERGED, most
 
 
-@entry_point(types.int64(types.int64, types.int64, types.int64, types.int64))
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, GEODESIC.type))
 def geodesic_kernel(problem, contacts, rows, work):
     """Solve every island; the guess in the problem's ``velocity`` stays.
 
     Uses the problem's factors, curvatures, impulses and velocities of contacts and rows. Returns
     a code of `asperity.convex.newton`.
     """
-    counts = _problem(problem, "counts")
-    island_start = _problem(problem, "island_start")
-    contact_start = _problem(problem, "island_contact_start")
-    row_start = _problem(problem, "island_row_start")
-    velocity = _problem(problem, "velocity")
-    factor_island = _problem(problem, "factor_island")
-    island = _problem(problem, "island")
-    iterations = _g(work, "iterations")
-    warm = _g(work, "warm") == 1
-    iterations[0] = 0
-    iterations[1] = 0
-    for tree in range(factor_island.size):
-        factor_island[tree] = 0
+    warm = work.warm == 1
+    work.iterations = 0
+    work.longest_iterations = 0
+    for tree in range(problem.factor_island.size):
+        problem.factor_island[tree] = 0
     worst = CONVERGED
-    for k in range(counts[0]):
-        island[0] = island_start[k]
-        island[1] = island_start[k + 1]
-        island[2] = contact_start[k]
-        island[3] = contact_start[k + 1]
-        island[4] = row_start[k]
-        island[5] = row_start[k + 1]
-        contact_range = (island[2], island[3])
-        row_range = (island[4], island[5])
-        if island[3] > island[2]:
-            link_velocities(problem, contacts, velocity)
+    for k in range(problem.islands):
+        choose_island(problem, k)
+        contact_range = (problem.first_contact, problem.last_contact)
+        row_range = (problem.first_row, problem.last_row)
+        if problem.last_contact > problem.first_contact:
+            link_velocities(problem, contacts, problem.velocity)
         contact_velocities(
             problem,
             contacts,
-            island[2],
-            island[3],
-            velocity,
-            _problem(problem, "v1"),
-            _problem(problem, "v2"),
-            _problem(problem, "vn"),
+            problem.first_contact,
+            problem.last_contact,
+            problem.velocity,
+            problem.v1,
+            problem.v2,
+            problem.vn,
         )
-        add_surface_velocities(problem, contacts, island[2], island[3])
-        row_velocities(problem, rows, island[4], island[5], velocity, _problem(problem, "row_u"))
+        add_surface_velocities(problem, contacts, problem.first_contact, problem.last_contact)
+        row_velocities(
+            problem, rows, problem.first_row, problem.last_row, problem.velocity, problem.row_u
+        )
         code, used = _solve_island(problem, contacts, rows, work, contact_range, row_range, warm)
-        if island[2] < island[3] or island[4] < island[5]:
-            iterations[0] += used
-            iterations[1] = max(iterations[1], used)
+        if problem.first_contact < problem.last_contact or problem.first_row < problem.last_row:
+            work.iterations += used
+            work.longest_iterations = max(work.longest_iterations, used)
         worst = max(worst, code)
     return worst

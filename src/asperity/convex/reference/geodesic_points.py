@@ -10,16 +10,12 @@ import numpy as np
 from asperity.compiled import compiled
 from asperity.contact.constraint_set import EQUALITY
 from asperity.convex.potentials.sap import evaluate_sap
-from asperity.convex.problem import PROBLEM, SLIP_REGULARIZATION
-from asperity.convex.reference.geodesic_table import GEODESIC, HALF, limits_of_row
+from asperity.convex.reference.geodesic_table import HALF, limits_of_row
 
 __all__ = ["fill_frames", "fill_row_curvatures", "fill_solution", "move_points", "start_points"]
 
 # A limit's R is β²/(4π²) of its inverse mass, with β = 0.1, or little less.
 _ROW_MASS = 2.5e-4
-
-_problem = PROBLEM.get
-_g = GEODESIC.get
 
 
 @compiled
@@ -33,36 +29,26 @@ def _near_path(y, m, c2):
 @compiled
 def start_points(problem, work, contact_range, row_range, warm):
     """Fill w: of the guess, whose velocities are filled, or of nothing."""
-    friction = _problem(problem, "friction")
-    target = _problem(problem, "target")
-    kn = _problem(problem, "normal_gain")
-    kt = _problem(problem, "tangential_gain")
-    sigma = _problem(problem, "tolerance")[SLIP_REGULARIZATION]
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    vn = _problem(problem, "vn")
-    g1 = _problem(problem, "g1")
-    g2 = _problem(problem, "g2")
-    gn = _problem(problem, "gn")
-    point = _g(work, "point")
-    m = _g(work, "complementarity")
+    sigma = problem.slip_regularization
+    point = work.point
+    m = work.complementarity
     if warm:
         evaluate_sap(problem, contact_range[0], contact_range[1])
     for i in range(contact_range[0], contact_range[1]):
-        mu = friction[i]
-        c2 = sigma * kt[i]  # an estimate of the contact's mass
+        mu = problem.friction[i]
+        c2 = sigma * problem.tangential_gain[i]  # an estimate of the contact's mass
         point[i, 0] = 0.0
         point[i, 1] = 0.0
         point[i, 2] = c2 if mu > 0.0 else np.sqrt(c2)
         if not warm:
             continue
-        slack = vn[i] - target[i] + gn[i] / kn[i]
+        slack = problem.vn[i] - problem.target[i] + problem.gn[i] / problem.normal_gain[i]
         if mu <= 0.0:
-            point[i, 2] = _near_path(gn[i] - c2 * slack, m, c2)
+            point[i, 2] = _near_path(problem.gn[i] - c2 * slack, m, c2)
             continue
-        y0 = mu * gn[i] - c2 * slack / mu
-        y1 = g1[i] - c2 * (v1[i] + g1[i] / kt[i])
-        y2 = g2[i] - c2 * (v2[i] + g2[i] / kt[i])
+        y0 = mu * problem.gn[i] - c2 * slack / mu
+        y1 = problem.g1[i] - c2 * (problem.v1[i] + problem.g1[i] / problem.tangential_gain[i])
+        y2 = problem.g2[i] - c2 * (problem.v2[i] + problem.g2[i] / problem.tangential_gain[i])
         norm = np.sqrt(y1 * y1 + y2 * y2)
         a = _near_path(y0 + norm, m, c2)
         b = _near_path(y0 - norm, m, c2)
@@ -70,20 +56,18 @@ def start_points(problem, work, contact_range, row_range, warm):
         point[i, 0] = scale * y1
         point[i, 1] = scale * y2
         point[i, 2] = a * b
-    gain = _problem(problem, "row_gain")
-    u = _problem(problem, "row_u")
-    kind = _problem(problem, "row_kind")
-    row_point = _g(work, "row_point")
     for i in range(row_range[0], row_range[1]):
-        if kind[i] == EQUALITY:
+        if problem.row_kind[i] == EQUALITY:
             continue
-        c2 = _ROW_MASS * gain[i]
+        c2 = _ROW_MASS * problem.row_gain[i]
         lower, upper, _ = limits_of_row(problem, i)
         for side in range(2):
-            row_point[i, side] = np.sqrt(c2)
+            work.row_point[i, side] = np.sqrt(c2)
             if warm:
-                gap = lower - u[i] if side == 0 else upper + u[i]
-                row_point[i, side] = _near_path((gain[i] if gap > 0.0 else c2) * gap, m, c2)
+                gap = lower - problem.row_u[i] if side == 0 else upper + problem.row_u[i]
+                work.row_point[i, side] = _near_path(
+                    (problem.row_gain[i] if gap > 0.0 else c2) * gap, m, c2
+                )
 
 
 @compiled
@@ -102,27 +86,18 @@ def _curvature(large, small, mu, kn, kt):
 @compiled
 def fill_frames(problem, work, contact_range):
     """Eigenvalues and axes of Q, and the curvatures S of the contacts."""
-    friction = _problem(problem, "friction")
-    kn = _problem(problem, "normal_gain")
-    kt = _problem(problem, "tangential_gain")
-    h11 = _problem(problem, "h11")
-    h12 = _problem(problem, "h12")
-    h22 = _problem(problem, "h22")
-    h1n = _problem(problem, "h1n")
-    h2n = _problem(problem, "h2n")
-    hnn = _problem(problem, "hnn")
-    point = _g(work, "point")
-    frame = _g(work, "frame")
+    point = work.point
+    frame = work.frame
     for i in range(contact_range[0], contact_range[1]):
-        mu = friction[i]
+        mu = problem.friction[i]
         if mu <= 0.0:
             w = point[i, 2]
-            h11[i] = 0.0
-            h12[i] = 0.0
-            h22[i] = 0.0
-            h1n[i] = 0.0
-            h2n[i] = 0.0
-            hnn[i] = w * w / (1.0 + w * w / kn[i])
+            problem.h11[i] = 0.0
+            problem.h12[i] = 0.0
+            problem.h22[i] = 0.0
+            problem.h1n[i] = 0.0
+            problem.h2n[i] = 0.0
+            problem.hnn[i] = w * w / (1.0 + w * w / problem.normal_gain[i])
             continue
         x = point[i, 0]
         y = point[i, 1]
@@ -140,50 +115,42 @@ def fill_frames(problem, work, contact_range):
         frame[i, 2] = np.sqrt(point[i, 2])
         frame[i, 3] = x
         frame[i, 4] = y
-        a, b, c = _curvature(large, small, mu, kn[i], kt[i])
+        a, b, c = _curvature(large, small, mu, problem.normal_gain[i], problem.tangential_gain[i])
         along = 0.5 * (a + b) - c
-        across = point[i, 2] / (1.0 + point[i, 2] / kt[i])
-        hnn[i] = (0.5 * (a + b) + c) / (mu * mu)
-        h1n[i] = 0.5 * (a - b) * x / mu
-        h2n[i] = 0.5 * (a - b) * y / mu
-        h11[i] = along * x * x + across * y * y
-        h12[i] = (along - across) * x * y
-        h22[i] = along * y * y + across * x * x
+        across = point[i, 2] / (1.0 + point[i, 2] / problem.tangential_gain[i])
+        problem.hnn[i] = (0.5 * (a + b) + c) / (mu * mu)
+        problem.h1n[i] = 0.5 * (a - b) * x / mu
+        problem.h2n[i] = 0.5 * (a - b) * y / mu
+        problem.h11[i] = along * x * x + across * y * y
+        problem.h12[i] = (along - across) * x * y
+        problem.h22[i] = along * y * y + across * x * x
 
 
 @compiled
 def fill_row_curvatures(problem, work, row_range):
-    gain = _problem(problem, "row_gain")
-    kind = _problem(problem, "row_kind")
-    curvature = _problem(problem, "row_curvature")
-    row_point = _g(work, "row_point")
     for i in range(row_range[0], row_range[1]):
-        if kind[i] == EQUALITY:
-            curvature[i] = gain[i]
+        if problem.row_kind[i] == EQUALITY:
+            problem.row_curvature[i] = problem.row_gain[i]
             continue
-        w = row_point[i, 0]
-        curvature[i] = w * w / (1.0 + w * w / gain[i])
+        w = work.row_point[i, 0]
+        problem.row_curvature[i] = w * w / (1.0 + w * w / problem.row_gain[i])
         if limits_of_row(problem, i)[2]:
-            w = row_point[i, 1]
-            curvature[i] += w * w / (1.0 + w * w / gain[i])
+            w = work.row_point[i, 1]
+            problem.row_curvature[i] += w * w / (1.0 + w * w / problem.row_gain[i])
 
 
 @compiled
 def move_points(problem, work, contact_range, row_range, kappa, alpha):
     """w ← Q exp(α d)."""
-    friction = _problem(problem, "friction")
-    kind = _problem(problem, "row_kind")
-    point = _g(work, "point")
-    frame = _g(work, "frame")
-    offset = _g(work, "offset")
-    slope = _g(work, "slope")
+    point = work.point
+    frame = work.frame
     for i in range(contact_range[0], contact_range[1]):
-        a = alpha * (offset[i, 0] + kappa * slope[i, 0])
-        if friction[i] <= 0.0:
+        a = alpha * (work.offset[i, 0] + kappa * work.slope[i, 0])
+        if problem.friction[i] <= 0.0:
             point[i, 2] *= np.exp(a)
             continue
-        b = alpha * (offset[i, 1] + kappa * slope[i, 1])
-        c = alpha * (offset[i, 2] + kappa * slope[i, 2])
+        b = alpha * (work.offset[i, 1] + kappa * work.slope[i, 1])
+        c = alpha * (work.offset[i, 2] + kappa * work.slope[i, 2])
         middle = HALF * (a + b)
         radial = HALF * (a - b)
         norm = np.sqrt(radial * radial + c * c)
@@ -196,52 +163,39 @@ def move_points(problem, work, contact_range, row_range, kappa, alpha):
         point[i, 0] = tangential * frame[i, 3] - across * frame[i, 4]
         point[i, 1] = tangential * frame[i, 4] + across * frame[i, 3]
         point[i, 2] *= np.exp(2.0 * middle)
-    row_point = _g(work, "row_point")
-    row_offset = _g(work, "row_offset")
-    row_slope = _g(work, "row_slope")
     for i in range(row_range[0], row_range[1]):
-        if kind[i] != EQUALITY:
+        if problem.row_kind[i] != EQUALITY:
             for side in range(2):
-                row_point[i, side] *= np.exp(
-                    alpha * (row_offset[i, side] + kappa * row_slope[i, side])
+                work.row_point[i, side] *= np.exp(
+                    alpha * (work.row_offset[i, side] + kappa * work.row_slope[i, side])
                 )
 
 
 @compiled
 def fill_solution(problem, work, contact_range, row_range, kappa):
     """λ = Q(e + d)/κ, as impulses."""
-    friction = _problem(problem, "friction")
-    point = _g(work, "point")
-    frame = _g(work, "frame")
-    offset = _g(work, "offset")
-    slope = _g(work, "slope")
-    impulse = _g(work, "impulse")
+    frame = work.frame
+    impulse = work.impulse
     for i in range(contact_range[0], contact_range[1]):
-        a = offset[i, 0] + kappa * slope[i, 0]
-        if friction[i] <= 0.0:
+        a = work.offset[i, 0] + kappa * work.slope[i, 0]
+        if problem.friction[i] <= 0.0:
             impulse[i, 0] = 0.0
             impulse[i, 1] = 0.0
-            impulse[i, 2] = point[i, 2] * (1.0 + a) / kappa
+            impulse[i, 2] = work.point[i, 2] * (1.0 + a) / kappa
             continue
         a = HALF * frame[i, 0] * (HALF + a) / kappa
-        b = HALF * frame[i, 1] * (HALF + offset[i, 1] + kappa * slope[i, 1]) / kappa
-        c = frame[i, 2] * (offset[i, 2] + kappa * slope[i, 2]) / kappa
+        b = HALF * frame[i, 1] * (HALF + work.offset[i, 1] + kappa * work.slope[i, 1]) / kappa
+        c = frame[i, 2] * (work.offset[i, 2] + kappa * work.slope[i, 2]) / kappa
         impulse[i, 0] = (a - b) * frame[i, 3] - c * frame[i, 4]
         impulse[i, 1] = (a - b) * frame[i, 4] + c * frame[i, 3]
-        impulse[i, 2] = (a + b) / friction[i]
-    gain = _problem(problem, "row_gain")
-    kind = _problem(problem, "row_kind")
-    target = _problem(problem, "row_target")
-    row_point = _g(work, "row_point")
-    row_offset = _g(work, "row_offset")
-    row_slope = _g(work, "row_slope")
-    row_impulse = _g(work, "row_impulse")
+        impulse[i, 2] = (a + b) / problem.friction[i]
     # An equality's impulse needs the row's velocity: the caller fills it into ``row_u``.
-    u = _problem(problem, "row_u")
     for i in range(row_range[0], row_range[1]):
-        if kind[i] == EQUALITY:
-            row_impulse[i, 0] = gain[i] * (target[i] - u[i])
+        if problem.row_kind[i] == EQUALITY:
+            work.row_impulse[i, 0] = problem.row_gain[i] * (
+                problem.row_target[i] - problem.row_u[i]
+            )
             continue
         for side in range(2):
-            d = row_offset[i, side] + kappa * row_slope[i, side]
-            row_impulse[i, side] = row_point[i, side] * (1.0 + d) / kappa
+            d = work.row_offset[i, side] + kappa * work.row_slope[i, side]
+            work.row_impulse[i, side] = work.row_point[i, side] * (1.0 + d) / kappa

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from asperity.compiled import Layout, compiled
-from asperity.convex.problem import PROBLEM
 
 __all__ = ["GEODESIC", "HALF", "LARGEST", "NO_UPPER_LIMIT", "limits_of_row"]
 
@@ -38,17 +37,15 @@ GEODESIC = Layout(
     complementarity="f8",
     max_iterations="i8",
     warm="i8",
-    # out: iterations of all islands, of the one that took most
-    iterations="i8[:]",
+    iterations="i8",  # out: of all islands,
+    longest_iterations="i8",  # and of the one that took most
 )
-
-_problem = PROBLEM.get
 
 
 @compiled
 def limits_of_row(problem, i):
     """(v̂ of the lower limit in terms of u, v̂ of the upper one in terms of −u, has an upper one)."""
-    target = _problem(problem, "row_target")[i]
-    upper = _problem(problem, "row_upper")[i]
-    shift = _problem(problem, "row_lower")[i] / _problem(problem, "row_gain")[i]
+    target = problem.row_target[i]
+    upper = problem.row_upper[i]
+    shift = problem.row_lower[i] / problem.row_gain[i]
     return target - shift, shift - upper, upper < NO_UPPER_LIMIT

@@ -157,7 +157,7 @@ def read_problem(tables: Tables) -> ReferenceProblem:
         raise UnsupportedProblemError(
             "only the problem of SAP is a second-order cone program; use the integrator Sap()."
         )
-    count = int(rows.counts[0])
+    count = rows.count
     for kind, what in ((FRICTION, "dry friction of a joint or tendon"), (ACTUATOR, "an actuator")):
         found = np.flatnonzero(rows.kind[:count] == kind)
         if len(found):
@@ -195,7 +195,7 @@ def _matrix(problem: Table) -> sp.csc_array:
 
 def _contact_numbers(problem: Table, contacts: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """v̂, R and μ in the order of the contact set."""
-    count = int(contacts.counts[0])
+    count = contacts.count
     order = problem.contact[:count]
     target = np.zeros((count, 3))
     target[order, 2] = problem.target[:count]
@@ -209,7 +209,7 @@ def _contact_numbers(problem: Table, contacts: Table) -> tuple[np.ndarray, np.nd
 
 
 def _contact_jacobian(problem: Table, contacts: Table) -> sp.csr_array:
-    count = int(contacts.counts[0])
+    count = contacts.count
     values: list[np.ndarray] = []
     row_index: list[np.ndarray] = []
     column_index: list[np.ndarray] = []
@@ -253,7 +253,7 @@ def _rows(
     regularization: list[float] = []
     one_sided: list[bool] = []
     constant = np.zeros(nv)
-    for i in range(int(rows.counts[0])):
+    for i in range(rows.count):
         r = int(problem.row[i])
         line = np.zeros(nv)
         entries = slice(rows.start[r, 0], rows.start[r, 2])

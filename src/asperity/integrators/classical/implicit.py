@@ -18,35 +18,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled, compiled_method
+from asperity.compiled import compiled
 from asperity.compiled.calls import call_ppdd_status, call_ppdp_status, call_ppp_status
-from asperity.convex.problem import ITERATIONS, PROBLEM
 from asperity.integrators.classical.jacobian import evaluate_at, factorize_stage
 from asperity.integrators.classical.layout import CLASSICAL
 from asperity.integrators.classical.stages import place, system_rates
 from asperity.integrators.icf import advance_activations, ensure_evaluated
 from asperity.integrators.layout import (
     END_VELOCITY,
-    GEOM_SAMPLE,
-    HAS_ERROR,
-    HAS_GUESS,
     OK,
-    WORLD,
+    compiled_method,
 )
 from asperity.integrators.stepping import position_difference
 from asperity.integrators.tamsi.block_lu import lu_solve
-from asperity.plant.layouts import PLANT, STATE
 
 __all__ = ["implicit_euler_method", "rosenbrock_2_method", "sdirk_2_method"]
 
 _GAMMA = 1.0 - np.sqrt(0.5)
 _ALPHA = 2.0 - 1.25 * np.sqrt(2.0)
-
-_world = WORLD.get
-_plant = PLANT.get
-_state = STATE.get
-_problem = PROBLEM.get
-_classical = CLASSICAL.get
 
 
 @compiled
@@ -55,40 +44,33 @@ def _begin(world, source, target, step):
 
     That is what step doubling says, or the velocity now.
     """
-    plant = _world(world, "plant")
-    classical = _world(world, "classical")
-    if _plant(plant, "na") > 0:
+    plant = world.plant
+    classical = CLASSICAL.at(world.classical)
+    if plant.na > 0:
         code = ensure_evaluated(world, source)
         if code != OK:
             return code
         advance_activations(plant, source, target, step)
-        activation = _classical(classical, "activation")
-        act = _state(target, "act")
-        for i in range(act.size):
-            activation[i] = act[i]
-    z = _classical(classical, "system_state")
+        for i in range(target.act.size):
+            classical.activation[i] = target.act[i]
+    z = classical.system_state
     if z.size > 0:
-        code = call_ppp_status(_classical(classical, "dynamics"), world, source, classical)
+        code = call_ppp_status(classical.dynamics, world, source, classical)
         if code != OK:
             return code
         system_rates(world, z)
-        before = _state(source, "system_state")
         for i in range(z.size):
-            z[i] = before[i] + step * z[i]
-    ints = _world(world, "ints")
-    given = _world(world, "guess")
-    qvel = _state(source, "qvel")
-    guess = _classical(classical, "guess")
-    for i in range(guess.size):
-        guess[i] = given[i] if ints[HAS_GUESS] == END_VELOCITY else qvel[i]
-    ints[HAS_GUESS] = 0
+            z[i] = source.system_state[i] + step * z[i]
+    for i in range(classical.guess.size):
+        classical.guess[i] = world.guess[i] if world.guess_kind == END_VELOCITY else source.qvel[i]
+    world.guess_kind = 0
     return OK
 
 
 @compiled
 def _solve(world, source, c, time):
-    classical = _world(world, "classical")
-    return call_ppdd_status(_classical(classical, "solve_stage"), world, source, c, time)
+    classical = CLASSICAL.at(world.classical)
+    return call_ppdd_status(classical.solve_stage, world, source, c, time)
 
 
 @compiled_method
@@ -97,36 +79,31 @@ def implicit_euler_method(world, source, target, step):
     code = _begin(world, source, target, step)
     if code != OK:
         return code
-    classical = _world(world, "classical")
-    base = _classical(classical, "base_displacement")
-    velocity = _classical(classical, "base_velocity")
-    qvel = _state(source, "qvel")
-    for i in range(base.size):
-        base[i] = 0.0
-        velocity[i] = qvel[i]
+    classical = CLASSICAL.at(world.classical)
+    for i in range(classical.base_displacement.size):
+        classical.base_displacement[i] = 0.0
+        classical.base_velocity[i] = source.qvel[i]
     code = _solve(world, source, step, step)
     if code != OK:
         return code
     place(world, source, target, step)
-    ints = _world(world, "ints")
-    ints[HAS_ERROR] = 0
-    ints[GEOM_SAMPLE] = _world(world, "work")
+    world.has_error = 0
+    world.geom_sample = world.work.address
     return OK
 
 
 @compiled
 def _finish(world, source, target, step):
     """Compare the target with the embedded solution, which the table holds."""
-    full = _world(world, "full")
-    ints = _world(world, "ints")
-    ints[GEOM_SAMPLE] = _world(world, "work")
-    ints[HAS_ERROR] = 0
-    if target == full:
+    full = world.full
+    world.geom_sample = world.work.address
+    world.has_error = 0
+    if target.address == full.address:
         # A part of a step: nobody asks for its error.
         return
     place(world, source, full, step)
-    position_difference(_world(world, "plant"), full, target, _world(world, "error"))
-    ints[HAS_ERROR] = 1
+    position_difference(world.plant, full, target, world.error)
+    world.has_error = 1
 
 
 @compiled_method
@@ -135,18 +112,16 @@ def sdirk_2_method(world, source, target, step):
     code = _begin(world, source, target, step)
     if code != OK:
         return code
-    classical = _world(world, "classical")
-    base = _classical(classical, "base_displacement")
-    base_velocity = _classical(classical, "base_velocity")
-    iterate = _classical(classical, "iterate")
-    guess = _classical(classical, "guess")
-    first = _classical(classical, "rate")[0]
-    first_acceleration = _classical(classical, "acceleration_of")[0]
-    qvel = _state(source, "qvel")
+    classical = CLASSICAL.at(world.classical)
+    base = classical.base_displacement
+    iterate = classical.iterate
+    first = classical.rate[0]
+    first_acceleration = classical.acceleration_of[0]
+    qvel = source.qvel
     c = _GAMMA * step
     for i in range(base.size):
         base[i] = 0.0
-        base_velocity[i] = qvel[i]
+        classical.base_velocity[i] = qvel[i]
     code = _solve(world, source, c, c)
     if code != OK:
         return code
@@ -154,19 +129,17 @@ def sdirk_2_method(world, source, target, step):
     for i in range(base.size):
         first[i] = iterate[i]
         first_acceleration[i] = (iterate[i] - qvel[i]) / c
-        guess[i] = iterate[i]
+        classical.guess[i] = iterate[i]
         base[i] = rest * first[i]
-        base_velocity[i] = qvel[i] + rest * first_acceleration[i]
+        classical.base_velocity[i] = qvel[i] + rest * first_acceleration[i]
     code = _solve(world, source, c, step)
     if code != OK:
         return code
     place(world, source, target, step)
-    displacement = _classical(classical, "displacement")
-    velocity = _classical(classical, "velocity")
     for i in range(base.size):
-        acceleration = (iterate[i] - base_velocity[i]) / c
-        displacement[i] = step * ((1.0 - _ALPHA) * first[i] + _ALPHA * iterate[i])
-        velocity[i] = qvel[i] + step * (
+        acceleration = (iterate[i] - classical.base_velocity[i]) / c
+        classical.displacement[i] = step * ((1.0 - _ALPHA) * first[i] + _ALPHA * iterate[i])
+        classical.velocity[i] = qvel[i] + step * (
             (1.0 - _ALPHA) * first_acceleration[i] + _ALPHA * acceleration
         )
     _finish(world, source, target, step)
@@ -176,17 +149,16 @@ def sdirk_2_method(world, source, target, step):
 @compiled
 def _rosenbrock_stage(classical, c, right_u, right_v, stage):
     """Solve G k = (r_u, r_v); k_u and k_v are kept as rates of a stage."""
-    by_position = _classical(classical, "position_jacobian")
-    x = _classical(classical, "update")
-    k_u = _classical(classical, "rate")[stage]
-    k_v = _classical(classical, "acceleration_of")[stage]
+    x = classical.update
+    k_u = classical.rate[stage]
+    k_v = classical.acceleration_of[stage]
     n = x.size
     for i in range(n):
         value = right_v[i]
         for j in range(n):
-            value += c * by_position[i * n + j] * right_u[j]
+            value += c * classical.position_jacobian[i * n + j] * right_u[j]
         x[i] = c * value
-    lu_solve(_classical(classical, "factor"), 0, n, _classical(classical, "pivot"), 0, x, 0, 1)
+    lu_solve(classical.factor, 0, n, classical.pivot, 0, x, 0, 1)
     for i in range(n):
         k_v[i] = x[i]
         k_u[i] = c * (right_u[i] + x[i])
@@ -198,29 +170,28 @@ def rosenbrock_2_method(world, source, target, step):
     code = _begin(world, source, target, step)
     if code != OK:
         return code
-    classical = _world(world, "classical")
-    displacement = _classical(classical, "displacement")
-    velocity = _classical(classical, "velocity")
-    acceleration = _classical(classical, "acceleration")
-    right_u = _classical(classical, "rate")[2]
-    right_v = _classical(classical, "acceleration_of")[2]
-    k_u = _classical(classical, "rate")
-    k_v = _classical(classical, "acceleration_of")
-    qvel = _state(source, "qvel")
+    classical = CLASSICAL.at(world.classical)
+    displacement = classical.displacement
+    velocity = classical.velocity
+    right_u = classical.rate[2]
+    right_v = classical.acceleration_of[2]
+    k_u = classical.rate
+    k_v = classical.acceleration_of
+    qvel = source.qvel
     n = qvel.size
     c = _GAMMA * step
     for i in range(n):
         displacement[i] = 0.0
         velocity[i] = qvel[i]
-    if _classical(classical, "activation").size + _classical(classical, "system_state").size > 0:
+    if classical.activation.size + classical.system_state.size > 0:
         # Differences must not see activations and system states jump.
-        evaluated = _world(world, "work")
+        evaluated = world.work
         code = evaluate_at(world, source, 0.0)
     else:
         evaluated = source
-        code = call_ppp_status(_classical(classical, "dynamics"), world, source, classical)
+        code = call_ppp_status(classical.dynamics, world, source, classical)
     if code == OK:
-        differentiate = _classical(classical, "differentiate")
+        differentiate = classical.differentiate
         code = call_ppdp_status(differentiate, world, source, 0.0, evaluated)
     if code == OK:
         code = factorize_stage(world, c)
@@ -228,7 +199,7 @@ def rosenbrock_2_method(world, source, target, step):
         return code
     for i in range(n):
         right_u[i] = qvel[i]
-        right_v[i] = acceleration[i]
+        right_v[i] = classical.acceleration[i]
     _rosenbrock_stage(classical, c, right_u, right_v, 0)
     for i in range(n):
         displacement[i] = k_u[0, i] / _GAMMA
@@ -238,9 +209,9 @@ def rosenbrock_2_method(world, source, target, step):
         return code
     for i in range(n):
         right_u[i] = velocity[i] - 2.0 * k_u[0, i] / c
-        right_v[i] = acceleration[i] - 2.0 * k_v[0, i] / c
+        right_v[i] = classical.acceleration[i] - 2.0 * k_v[0, i] / c
     _rosenbrock_stage(classical, c, right_u, right_v, 1)
-    _problem(_world(world, "problem"), "statistics")[ITERATIONS] += 1
+    world.problem.iterations += 1
     share = 0.5 / _GAMMA
     for i in range(n):
         displacement[i] = share * (3.0 * k_u[0, i] + k_u[1, i])

@@ -14,43 +14,37 @@ from numba import types
 
 from asperity.compiled import compiled, entry_point
 from asperity.compiled.calls import call_ppp_status
-from asperity.convex.problem import FACTORIZATIONS, PROBLEM
-from asperity.integrators.classical.layout import CLASSICAL, FACTOR_STEP, HAS_JACOBIAN
+from asperity.integrators.classical.layout import CLASSICAL
 from asperity.integrators.classical.stages import place
 from asperity.integrators.layout import NOT_CONVERGED, OK, WORLD
 from asperity.integrators.tamsi.block_lu import lu
+from asperity.plant.layouts import STATE
 
 __all__ = ["differentiate", "evaluate_at", "factorize_stage"]
 
 _ROOT_OF_EPSILON = 1.4901161193847656e-08
 
-_world = WORLD.get
-_problem = PROBLEM.get
-_classical = CLASSICAL.get
-
 
 @compiled
 def evaluate_at(world, source, time):
     """Evaluate the dynamics in ``work``, at the table's displacement and velocity."""
-    work = _world(world, "work")
-    classical = _world(world, "classical")
+    work = world.work
+    classical = CLASSICAL.at(world.classical)
     place(world, source, work, time)
-    return call_ppp_status(_classical(classical, "dynamics"), world, work, classical)
+    return call_ppp_status(classical.dynamics, world, work, classical)
 
 
-@entry_point(types.int64(types.int64, types.int64, types.float64, types.int64))
+@entry_point(types.int64(WORLD.type, STATE.type, types.float64, STATE.type))
 def differentiate(world, source, time, _state):
     """Fill J_q and J_v at the table's displacement and velocity, in 2 nv evaluations.
 
     The dynamics must have been evaluated there; their acceleration is in the table afterwards too.
     """
-    classical = _world(world, "classical")
-    displacement = _classical(classical, "displacement")
-    velocity = _classical(classical, "velocity")
-    acceleration = _classical(classical, "acceleration")
-    base = _classical(classical, "acceleration_of")[1]
-    by_position = _classical(classical, "position_jacobian")
-    by_velocity = _classical(classical, "velocity_jacobian")
+    classical = CLASSICAL.at(world.classical)
+    displacement = classical.displacement
+    velocity = classical.velocity
+    acceleration = classical.acceleration
+    base = classical.acceleration_of[1]
     n = velocity.size
     for i in range(n):
         base[i] = acceleration[i]
@@ -64,7 +58,7 @@ def differentiate(world, source, time, _state):
         if code != OK:
             return code
         for i in range(n):
-            by_position[i * n + j] = (acceleration[i] - base[i]) / size
+            classical.position_jacobian[i * n + j] = (acceleration[i] - base[i]) / size
         value = velocity[j]
         velocity[j] = value + _ROOT_OF_EPSILON * max(1.0, abs(value))
         size = velocity[j] - value
@@ -73,33 +67,30 @@ def differentiate(world, source, time, _state):
         if code != OK:
             return code
         for i in range(n):
-            by_velocity[i * n + j] = (acceleration[i] - base[i]) / size
+            classical.velocity_jacobian[i * n + j] = (acceleration[i] - base[i]) / size
     for i in range(n):
         acceleration[i] = base[i]
-    _classical(classical, "ints")[HAS_JACOBIAN] = 1
-    _classical(classical, "reals")[FACTOR_STEP] = 0.0
+    classical.has_jacobian = 1
+    classical.factor_step = 0.0
     return OK
 
 
 @compiled
 def factorize_stage(world, c):
     """Factorize G for a c [s], unless that is at hand."""
-    classical = _world(world, "classical")
-    reals = _classical(classical, "reals")
-    if reals[FACTOR_STEP] == c:
+    classical = CLASSICAL.at(world.classical)
+    if classical.factor_step == c:
         return OK
-    factor = _classical(classical, "factor")
-    by_position = _classical(classical, "position_jacobian")
-    by_velocity = _classical(classical, "velocity_jacobian")
-    pivot = _classical(classical, "pivot")
-    n = pivot.size
+    n = classical.pivot.size
     for k in range(n * n):
-        factor[k] = -c * (by_velocity[k] + c * by_position[k])
+        classical.factor[k] = -c * (
+            classical.velocity_jacobian[k] + c * classical.position_jacobian[k]
+        )
     for i in range(n):
-        factor[i * n + i] += 1.0
-    reals[FACTOR_STEP] = 0.0
-    if not lu(factor, 0, n, pivot, 0):
+        classical.factor[i * n + i] += 1.0
+    classical.factor_step = 0.0
+    if not lu(classical.factor, 0, n, classical.pivot, 0):
         return NOT_CONVERGED
-    _problem(_world(world, "problem"), "statistics")[FACTORIZATIONS] += 1
-    reals[FACTOR_STEP] = c
+    world.problem.factorizations += 1
+    classical.factor_step = c
     return OK

@@ -13,15 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLASSICAL",
-    "FACTOR_STEP",
-    "FULL_NEWTON",
-    "HAS_JACOBIAN",
-    "KNOWN_CONTACTS",
-    "LIMITED",
-    "NEWTON_TOLERANCE",
     "STAGES",
-    "STIFF_STEP",
-    "TRANSITION_AWARE",
     "classical_table",
     "grow_classical",
     "set_system_states",
@@ -29,26 +21,20 @@ __all__ = [
 
 STAGES = 3
 
-# Indices into ``CLASSICAL.reals``.
-STIFF_STEP = 0  # limits and equalities are as stiff as in such steps [s]
-NEWTON_TOLERANCE = 1  # of the state, in m, m/s, rad, rad/s
-FACTOR_STEP = 2  # the c of the factors at hand [s], or 0
-
-# Indices into ``CLASSICAL.ints``.
-FULL_NEWTON = 0
-TRANSITION_AWARE = 1
-HAS_JACOBIAN = 2
-KNOWN_CONTACTS = 3  # how many contacts of the last iterate are kept
-LIMITED = 4  # updates that the transition-aware line search has cut
-
 CLASSICAL = Layout(
     "classical",
     dynamics="i8",  # compiled entry point, `asperity.integrators.classical.dynamics`
     solve_stage="i8",  # compiled entry point, `asperity.integrators.classical.newton`
     differentiate="i8",  # compiled entry point of `…classical.jacobian` or `…classical.analytic`
     friction_law="i8",  # of `asperity.contact.laws`
-    reals="f8[:]",
-    ints="i8[:]",
+    stiff_step="f8",  # limits and equalities are as stiff as in such steps [s]
+    newton_tolerance="f8",  # of the state, in m, m/s, rad, rad/s
+    factor_step="f8",  # the c of the factors at hand [s], or 0
+    full_newton="i8",
+    transition_aware="i8",
+    has_jacobian="i8",
+    known_contacts="i8",  # how many contacts of the last iterate are kept
+    limited="i8",  # updates that the transition-aware line search has cut
     acceleration="f8[:]",  # the result of the last evaluation of the dynamics
     # stages of a step: rates of the displacement in the tangent space, of velocities, activations
     rate="f8[:,:]",
@@ -95,12 +81,6 @@ def classical_table(world: World) -> Table:
         matrices = ("position_jacobian", "velocity_jacobian", "factor")
         world.classical = Table(
             CLASSICAL,
-            dynamics=0,
-            solve_stage=0,
-            differentiate=0,
-            friction_law=0,
-            reals=np.zeros(4),
-            ints=np.zeros(8, np.int64),
             rate=np.zeros((STAGES, nv)),
             acceleration_of=np.zeros((STAGES, nv)),
             activation_rate=np.zeros((STAGES, model.na)),
@@ -126,4 +106,4 @@ def grow_classical(table: Table, contacts: int) -> None:
     """Make room for so many contacts; those of the last iterate are forgotten."""
     table.known_geom = np.zeros((contacts, 2), np.int64)
     table.known_slip = np.zeros((contacts, 3))
-    table.ints[KNOWN_CONTACTS] = 0
+    table.known_contacts = 0

@@ -20,17 +20,8 @@ from numba import types
 
 from asperity.compiled import compiled, entry_point
 from asperity.compiled.calls import call_ppdp_status
-from asperity.convex.problem import ITERATIONS, PROBLEM, SOLVES
 from asperity.integrators.classical.jacobian import evaluate_at, factorize_stage
-from asperity.integrators.classical.layout import (
-    CLASSICAL,
-    FACTOR_STEP,
-    FULL_NEWTON,
-    HAS_JACOBIAN,
-    LIMITED,
-    NEWTON_TOLERANCE,
-    TRANSITION_AWARE,
-)
+from asperity.integrators.classical.layout import CLASSICAL
 from asperity.integrators.classical.slip import keep_slips, share_of_update
 from asperity.integrators.layout import NON_FINITE, NOT_CONVERGED, OK, WORLD
 from asperity.integrators.tamsi.block_lu import lu_solve
@@ -44,62 +35,46 @@ _MAX_CUTS = 20
 _ROUND_OFF = 2.2e-15
 _LARGEST = 1.7976931348623157e308
 
-_world = WORLD.get
-_state = STATE.get
-_problem = PROBLEM.get
-_classical = CLASSICAL.get
-
 
 @compiled
 def _go_to(classical, c, start, share, update):
     """Displacement and velocity of the stage at ``start + share · update``."""
-    iterate = _classical(classical, "iterate")
-    displacement = _classical(classical, "displacement")
-    velocity = _classical(classical, "velocity")
-    base = _classical(classical, "base_displacement")
+    iterate = classical.iterate
     for i in range(iterate.size):
         iterate[i] = start[i] + share * update[i]
-        velocity[i] = iterate[i]
-        displacement[i] = base[i] + c * iterate[i]
+        classical.velocity[i] = iterate[i]
+        classical.displacement[i] = classical.base_displacement[i] + c * iterate[i]
 
 
 @compiled
 def _residual(classical, c, out):
     """``out = −g(v)`` from the acceleration that was evaluated last."""
-    iterate = _classical(classical, "iterate")
-    base = _classical(classical, "base_velocity")
-    acceleration = _classical(classical, "acceleration")
-    for i in range(iterate.size):
-        out[i] = base[i] + c * acceleration[i] - iterate[i]
+    for i in range(classical.iterate.size):
+        out[i] = classical.base_velocity[i] + c * classical.acceleration[i] - classical.iterate[i]
 
 
 @compiled
 def _new_jacobian(world, source, time):
     """Differentiate at the iterate, where the dynamics have been evaluated."""
-    classical = _world(world, "classical")
-    work = _world(world, "work")
-    return call_ppdp_status(_classical(classical, "differentiate"), world, source, time, work)
+    classical = CLASSICAL.at(world.classical)
+    work = world.work
+    return call_ppdp_status(classical.differentiate, world, source, time, work)
 
 
 @compiled
 def _iterate(world, source, c, time, full):
     """Newton's iteration from the guess with the factors at hand, or new ones each time."""
-    classical = _world(world, "classical")
-    problem = _world(world, "problem")
-    contacts = _state(_world(world, "work"), "contacts")
-    ints = _classical(classical, "ints")
-    aware = ints[TRANSITION_AWARE] == 1
-    tolerance = _classical(classical, "reals")[NEWTON_TOLERANCE]
-    iterate = _classical(classical, "iterate")
-    guess = _classical(classical, "guess")
-    update = _classical(classical, "update")
-    start = _classical(classical, "acceleration_of")[2]
-    factor = _classical(classical, "factor")
-    pivot = _classical(classical, "pivot")
-    n = iterate.size
+    classical = CLASSICAL.at(world.classical)
+    problem = world.problem
+    contacts = world.work.contacts
+    aware = classical.transition_aware == 1
+    tolerance = classical.newton_tolerance
+    update = classical.update
+    start = classical.acceleration_of[2]
+    n = classical.iterate.size
     for i in range(n):
         update[i] = 0.0
-    _go_to(classical, c, guess, 0.0, update)
+    _go_to(classical, c, classical.guess, 0.0, update)
     previous = 0.0
     cuts = 0
     iteration = 0
@@ -114,8 +89,8 @@ def _iterate(world, source, c, time, full):
             if code != OK:
                 return code
         _residual(classical, c, update)
-        lu_solve(factor, 0, n, pivot, 0, update, 0, 1)
-        _problem(problem, "statistics")[ITERATIONS] += 1
+        lu_solve(classical.factor, 0, n, classical.pivot, 0, update, 0, 1)
+        problem.iterations += 1
         # In seconds and metres the state changes most where its velocity does, but in long steps.
         size = 0.0
         round_off = True
@@ -123,9 +98,9 @@ def _iterate(world, source, c, time, full):
             change = max(abs(update[i]), c * abs(update[i]))
             if not change <= size:
                 size = change
-            if abs(update[i]) > _ROUND_OFF * max(1.0, abs(iterate[i])):
+            if abs(update[i]) > _ROUND_OFF * max(1.0, abs(classical.iterate[i])):
                 round_off = False
-            start[i] = iterate[i]
+            start[i] = classical.iterate[i]
         if not size <= _LARGEST:
             return NON_FINITE
         _go_to(classical, c, start, 1.0, update)
@@ -144,7 +119,7 @@ def _iterate(world, source, c, time, full):
             alpha = share_of_update(classical, problem, contacts)
             if alpha < 1.0:
                 cuts += 1
-                ints[LIMITED] += 1
+                classical.limited += 1
                 iteration = 0
                 previous = 0.0
                 _go_to(classical, c, start, alpha, update)
@@ -157,32 +132,29 @@ def _iterate(world, source, c, time, full):
     return NOT_CONVERGED if code == OK else code
 
 
-@entry_point(types.int64(types.int64, types.int64, types.float64, types.float64))
+@entry_point(types.int64(WORLD.type, STATE.type, types.float64, types.float64))
 def solve_stage(world, source, c, time):
     """Solve a stage from the table's ``guess``; the result is in its ``iterate``.
 
     ``time`` [s] is that of the stage, counted from the source's. The table's displacement and
     velocity are those of the stage, and ``work`` is at or next to it.
     """
-    classical = _world(world, "classical")
-    ints = _classical(classical, "ints")
-    reals = _classical(classical, "reals")
-    _problem(_world(world, "problem"), "statistics")[SOLVES] += 1
-    if ints[FULL_NEWTON] == 1:
+    classical = CLASSICAL.at(world.classical)
+    world.problem.solves += 1
+    if classical.full_newton == 1:
         return _iterate(world, source, c, time, True)
     fresh = False
     first = 1
-    if ints[HAS_JACOBIAN] == 0:
+    if classical.has_jacobian == 0:
         first = 3
-    elif reals[FACTOR_STEP] == 0.0:
+    elif classical.factor_step == 0.0:
         first = 2
     code = NOT_CONVERGED
     for trial in range(first, 4):
-        if trial == 2 and reals[FACTOR_STEP] == c:
+        if trial == 2 and classical.factor_step == c:
             continue
         if trial == 3:
-            guess = _classical(classical, "guess")
-            _go_to(classical, c, guess, 0.0, guess)
+            _go_to(classical, c, classical.guess, 0.0, classical.guess)
             code = evaluate_at(world, source, time)
             if code == OK:
                 code = _new_jacobian(world, source, time)
@@ -198,5 +170,5 @@ def solve_stage(world, source, c, time):
             return code
     if fresh:
         # Next time, at another step, the Jacobian of this failure is not worth a trial.
-        ints[HAS_JACOBIAN] = 0
+        classical.has_jacobian = 0
     return code

@@ -19,28 +19,11 @@ from asperity.integrators.classical.implicit import (
 )
 from asperity.integrators.classical.jacobian import differentiate
 from asperity.integrators.classical.layout import (
-    FACTOR_STEP,
-    FULL_NEWTON,
-    HAS_JACOBIAN,
-    LIMITED,
-    NEWTON_TOLERANCE,
-    STIFF_STEP,
-    TRANSITION_AWARE,
     classical_table,
 )
 from asperity.integrators.classical.newton import solve_stage
 from asperity.integrators.classical.runge_kutta import ERROR_ORDER as RUNGE_KUTTA_ORDER
 from asperity.integrators.classical.runge_kutta import runge_kutta_3_method
-from asperity.integrators.layout import (
-    ACCURACY,
-    FORCES_AT_HAND,
-    LARGEST_STEP,
-    LAST_STEP,
-    NEXT_STEP,
-    SMALLEST_STEP,
-    VELOCITY_TIME,
-    VELOCITY_WEIGHT,
-)
 from asperity.integrators.step_doubling import ERROR_ORDER as DOUBLING_ORDER
 from asperity.integrators.step_doubling import step_doubling_method
 from asperity.integrators.stepping import advance_error_controlled, advance_fixed
@@ -139,22 +122,21 @@ class Classical(Integrator):
         classical = classical_table(world)
         classical.dynamics = dynamics.address
         classical.friction_law = _FRICTION_LAWS[self.friction_law]
-        classical.reals[STIFF_STEP] = self.constraint_step
+        classical.stiff_step = self.constraint_step
         table = world.table
         table.solve_step = dynamics_solution.address
         table.base_method = self.base_method.address
-        table.ints[FORCES_AT_HAND] = 1
-        reals = table.reals
-        reals[ACCURACY] = 1e-3 if self.accuracy is None else self.accuracy
-        reals[LARGEST_STEP] = self.max_step
-        reals[SMALLEST_STEP] = self.min_step
-        reals[NEXT_STEP] = _FIRST_STEP * self.max_step
-        reals[LAST_STEP] = reals[NEXT_STEP] if self.time_step is None else self.time_step
-        reals[VELOCITY_WEIGHT] = 0.0
-        reals[VELOCITY_TIME] = ERROR_NORMS[self.error_norm]
+        table.forces_at_hand = 1
+        table.accuracy = 1e-3 if self.accuracy is None else self.accuracy
+        table.largest_step = self.max_step
+        table.smallest_step = self.min_step
+        table.next_step = _FIRST_STEP * self.max_step
+        table.last_step = table.next_step if self.time_step is None else self.time_step
+        table.velocity_weight = 0.0
+        table.velocity_time = ERROR_NORMS[self.error_norm]
 
     def advance(self, world: World, end: float, budget: int) -> int:
-        address, method = world.table.address, self._method.address
+        address, method = world.table, self._method.address
         if self.time_step is None:
             return int(advance_error_controlled(address, method, self.error_order, end, budget))
         return int(advance_fixed(address, method, self.time_step, end, budget))
@@ -205,14 +187,13 @@ class _Implicit(Classical):
         classical = classical_table(world)
         classical.solve_stage = solve_stage.address
         classical.differentiate = _JACOBIANS[self.jacobian].address
-        ints, reals = classical.ints, classical.reals
-        ints[FULL_NEWTON], ints[TRANSITION_AWARE] = map(int, self._newton())
-        ints[HAS_JACOBIAN] = ints[LIMITED] = 0
-        reals[FACTOR_STEP] = 0.0
+        classical.full_newton, classical.transition_aware = map(int, self._newton())
+        classical.has_jacobian = classical.limited = 0
+        classical.factor_step = 0.0
         if self.time_step is None:
-            reals[NEWTON_TOLERANCE] = _NEWTON_SHARE * world.table.reals[ACCURACY]
+            classical.newton_tolerance = _NEWTON_SHARE * world.table.accuracy
         else:
-            reals[NEWTON_TOLERANCE] = _FIXED_NEWTON_TOLERANCE
+            classical.newton_tolerance = _FIXED_NEWTON_TOLERANCE
 
 
 @dataclass(frozen=True, kw_only=True)

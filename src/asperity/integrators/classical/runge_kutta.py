@@ -8,43 +8,38 @@ Kutta's third-order rule, and the midpoint rule as its reference: the pair of Dr
 
 from __future__ import annotations
 
-from asperity.compiled import compiled, compiled_method
+from asperity.compiled import compiled
 from asperity.integrators.classical.layout import CLASSICAL
 from asperity.integrators.classical.stages import evaluate_stage, place
-from asperity.integrators.layout import GEOM_SAMPLE, HAS_ERROR, OK, WORLD
+from asperity.integrators.layout import OK, compiled_method
 from asperity.integrators.stepping import position_difference
-from asperity.plant.layouts import STATE
 
 __all__ = ["ERROR_ORDER", "runge_kutta_3_method"]
 
 ERROR_ORDER = 3
 """Order in h of the estimate."""
 
-_world = WORLD.get
-_state = STATE.get
-_classical = CLASSICAL.get
-
 
 @compiled
 def _combine(classical, source, a, b, c):
     """``x_0 + a k_1 + b k_2 + c k_3`` into displacement, velocity, activation, system state."""
-    rate = _classical(classical, "rate")
-    out = _classical(classical, "displacement")
+    rate = classical.rate
+    out = classical.displacement
     for i in range(out.size):
         out[i] = a * rate[0, i] + b * rate[1, i] + c * rate[2, i]
-    rate = _classical(classical, "acceleration_of")
-    out = _classical(classical, "velocity")
-    start = _state(source, "qvel")
+    rate = classical.acceleration_of
+    out = classical.velocity
+    start = source.qvel
     for i in range(out.size):
         out[i] = start[i] + a * rate[0, i] + b * rate[1, i] + c * rate[2, i]
-    rate = _classical(classical, "activation_rate")
-    out = _classical(classical, "activation")
-    start = _state(source, "act")
+    rate = classical.activation_rate
+    out = classical.activation
+    start = source.act
     for i in range(out.size):
         out[i] = start[i] + a * rate[0, i] + b * rate[1, i] + c * rate[2, i]
-    rate = _classical(classical, "system_rate")
-    out = _classical(classical, "system_state")
-    start = _state(source, "system_state")
+    rate = classical.system_rate
+    out = classical.system_state
+    start = source.system_state
     for i in range(out.size):
         out[i] = start[i] + a * rate[0, i] + b * rate[1, i] + c * rate[2, i]
 
@@ -52,12 +47,11 @@ def _combine(classical, source, a, b, c):
 @compiled_method
 def runge_kutta_3_method(world, source, target, step):
     """One step, with the midpoint rule's result in the state ``full``."""
-    classical = _world(world, "classical")
-    half = _world(world, "half")
-    full = _world(world, "full")
-    displacement = _classical(classical, "displacement")
-    for i in range(displacement.size):
-        displacement[i] = 0.0
+    classical = CLASSICAL.at(world.classical)
+    half = world.half
+    full = world.full
+    for i in range(classical.displacement.size):
+        classical.displacement[i] = 0.0
     code = evaluate_stage(world, source, 0)
     if code != OK:
         return code
@@ -75,9 +69,8 @@ def runge_kutta_3_method(world, source, target, step):
     place(world, source, target, step)
     _combine(classical, source, 0.0, step, 0.0)
     place(world, source, full, step)
-    position_difference(_world(world, "plant"), full, target, _world(world, "error"))
-    ints = _world(world, "ints")
-    ints[HAS_ERROR] = 1
+    position_difference(world.plant, full, target, world.error)
+    world.has_error = 1
     # The contacts and poses there are still those of the third stage.
-    ints[GEOM_SAMPLE] = full
+    world.geom_sample = full.address
     return OK

@@ -11,9 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import compiled
-from asperity.contact.contact_set import CONTACT_SET, COUNT_CONTACTS
-from asperity.convex.problem import PROBLEM
-from asperity.integrators.classical.layout import CLASSICAL, KNOWN_CONTACTS
 from asperity.integrators.tamsi.transition import transition_step
 
 __all__ = ["keep_slips", "share_of_update"]
@@ -21,18 +18,14 @@ __all__ = ["keep_slips", "share_of_update"]
 _RELATIVE = 1e-2
 """Part of the stiction tolerance that counts as rest."""
 
-_problem = PROBLEM.get
-_contacts = CONTACT_SET.get
-_classical = CLASSICAL.get
-
 
 @compiled
 def _slip(problem, contacts, i):
     """Tangential velocity of the problem's contact i in world axes."""
-    c = _problem(problem, "contact")[i]
-    frame = _contacts(contacts, "frame")
-    x = _problem(problem, "v1")[i]
-    y = _problem(problem, "v2")[i]
+    c = problem.contact[i]
+    frame = contacts.frame
+    x = problem.v1[i]
+    y = problem.v2[i]
     return (
         frame[c, 0] * x + frame[c, 3] * y,
         frame[c, 1] * x + frame[c, 4] * y,
@@ -43,33 +36,28 @@ def _slip(problem, contacts, i):
 @compiled
 def keep_slips(classical, problem, contacts):
     """Keep the contacts of the state that was evaluated last as those of the iterate."""
-    geom = _contacts(contacts, "geom")
-    order = _problem(problem, "contact")
-    known_geom = _classical(classical, "known_geom")
-    known = _classical(classical, "known_slip")
-    count = _contacts(contacts, "counts")[COUNT_CONTACTS]
+    count = contacts.count
     for i in range(count):
-        c = order[i]
-        known_geom[c, 0] = geom[c, 0]
-        known_geom[c, 1] = geom[c, 1]
+        c = problem.contact[i]
+        classical.known_geom[c, 0] = contacts.geom[c, 0]
+        classical.known_geom[c, 1] = contacts.geom[c, 1]
         x, y, z = _slip(problem, contacts, i)
-        known[c, 0] = x
-        known[c, 1] = y
-        known[c, 2] = z
-    _classical(classical, "ints")[KNOWN_CONTACTS] = count
+        classical.known_slip[c, 0] = x
+        classical.known_slip[c, 1] = y
+        classical.known_slip[c, 2] = z
+    classical.known_contacts = count
 
 
 @compiled
 def _partner(classical, contacts, c):
     """The kept contact that contact c was before the update, or −1."""
-    geom = _contacts(contacts, "geom")
+    geom = contacts.geom
     rank = 0
     for k in range(c):
         if geom[k, 0] == geom[c, 0] and geom[k, 1] == geom[c, 1]:
             rank += 1
-    known = _classical(classical, "known_geom")
-    for k in range(_classical(classical, "ints")[KNOWN_CONTACTS]):
-        if known[k, 0] == geom[c, 0] and known[k, 1] == geom[c, 1]:
+    for k in range(classical.known_contacts):
+        if classical.known_geom[k, 0] == geom[c, 0] and classical.known_geom[k, 1] == geom[c, 1]:
             if rank == 0:
                 return k
             rank -= 1
@@ -79,15 +67,12 @@ def _partner(classical, contacts, c):
 @compiled
 def share_of_update(classical, problem, contacts):
     """Share of the update that led from the kept contacts to those of the last evaluation."""
-    order = _problem(problem, "contact")
-    tolerance = _contacts(contacts, "stiction_tolerance")
-    friction = _contacts(contacts, "static_friction")
-    known = _classical(classical, "known_slip")
+    known = classical.known_slip
     alpha = 1.0
-    for i in range(_contacts(contacts, "counts")[COUNT_CONTACTS]):
-        c = order[i]
+    for i in range(contacts.count):
+        c = problem.contact[i]
         k = _partner(classical, contacts, c)
-        if k < 0 or friction[c] == 0.0:
+        if k < 0 or contacts.static_friction[c] == 0.0:
             continue
         x, y, z = _slip(problem, contacts, i)
         dx = x - known[k, 0]
@@ -99,6 +84,8 @@ def share_of_update(classical, problem, contacts):
         if speed > 0.0:
             along = (dx * known[k, 0] + dy * known[k, 1] + dz * known[k, 2]) / speed
         across = np.sqrt(max(length * length - along * along, 0.0))
-        share = transition_step(speed, 0.0, along, across, tolerance[c], _RELATIVE)
+        share = transition_step(
+            speed, 0.0, along, across, contacts.stiction_tolerance[c], _RELATIVE
+        )
         alpha = min(alpha, share)
     return alpha

@@ -17,21 +17,14 @@ from asperity.compiled import compiled
 from asperity.compiled.calls import call_ppp_status
 from asperity.integrators.classical.layout import CLASSICAL
 from asperity.integrators.icf import integrate_positions
-from asperity.integrators.layout import OK, WORLD
+from asperity.integrators.layout import OK
 from asperity.integrators.system_table import HELD, SYSTEM
-from asperity.plant.layouts import PLANT, STATE, TIME
 
 __all__ = ["displacement_rate", "evaluate_stage", "place", "system_rates"]
 
 # MuJoCo's mjtJoint.
 _FREE = 0
 _BALL = 1
-
-_world = WORLD.get
-_plant = PLANT.get
-_state = STATE.get
-_classical = CLASSICAL.get
-_system = SYSTEM.get
 
 
 @compiled
@@ -59,12 +52,10 @@ def displacement_rate(plant, displacement, qvel, rate):
     """Rate of a displacement at which the generalized velocities are ``qvel``."""
     for i in range(qvel.size):
         rate[i] = qvel[i]
-    kind = _plant(plant, "joint_type")
-    first = _plant(plant, "joint_dof")
-    for joint in range(kind.size):
-        if kind[joint] not in (_FREE, _BALL):
+    for joint in range(plant.joint_type.size):
+        if plant.joint_type[joint] not in (_FREE, _BALL):
             continue
-        dof = first[joint] + (3 if kind[joint] == _FREE else 0)
+        dof = plant.joint_dof[joint] + (3 if plant.joint_type[joint] == _FREE else 0)
         _turn(rate, dof, displacement[dof], displacement[dof + 1], displacement[dof + 2])
 
 
@@ -75,37 +66,30 @@ def place(world, source, target, time):
     ``time`` [s] is counted from that of ``source``, from whose positions the displacement is. The
     target's snapshot becomes invalid.
     """
-    plant = _world(world, "plant")
-    classical = _world(world, "classical")
-    integrate_positions(plant, source, target, _classical(classical, "displacement"), 1.0)
-    _state(target, "reals")[TIME] = _state(source, "reals")[TIME] + time
-    velocity = _classical(classical, "velocity")
-    qvel = _state(target, "qvel")
-    for i in range(qvel.size):
-        qvel[i] = velocity[i]
-    activation = _classical(classical, "activation")
-    limits = _plant(plant, "act_range")
-    act = _state(target, "act")
-    for i in range(act.size):
-        act[i] = min(max(activation[i], limits[i, 0]), limits[i, 1])
-    system_state = _classical(classical, "system_state")
-    z = _state(target, "system_state")
-    for i in range(z.size):
-        z[i] = system_state[i]
+    plant = world.plant
+    classical = CLASSICAL.at(world.classical)
+    integrate_positions(plant, source, target, classical.displacement, 1.0)
+    target.time = source.time + time
+    for i in range(target.qvel.size):
+        target.qvel[i] = classical.velocity[i]
+    for i in range(target.act.size):
+        target.act[i] = min(
+            max(classical.activation[i], plant.act_range[i, 0]), plant.act_range[i, 1]
+        )
+    for i in range(target.system_state.size):
+        target.system_state[i] = classical.system_state[i]
 
 
 @compiled
 def system_rates(world, rates):
     """Fill the rates of the states of external systems at the state that was evaluated last."""
-    systems = _world(world, "systems")
-    for s in range(systems.size):
-        system = systems[s]
+    for s in range(world.systems.size):
+        system = SYSTEM.at(world.systems[s])
         # The states of sampled systems jump at their samples, and rest in between.
-        moves = _system(system, "treatment") != HELD
-        rate = _system(system, "rate_now")
-        first = _system(system, "first_state")
-        for j in range(rate.size):
-            rates[first + j] = rate[j] if moves else 0.0
+        moves = system.treatment != HELD
+        first = system.first_state
+        for j in range(system.rate_now.size):
+            rates[first + j] = system.rate_now[j] if moves else 0.0
 
 
 @compiled
@@ -114,23 +98,21 @@ def evaluate_stage(world, state, stage):
 
     The classical table's displacement must be that of the state.
     """
-    classical = _world(world, "classical")
-    code = call_ppp_status(_classical(classical, "dynamics"), world, state, classical)
+    classical = CLASSICAL.at(world.classical)
+    code = call_ppp_status(classical.dynamics, world, state, classical)
     if code != OK:
         return code
-    acceleration = _classical(classical, "acceleration")
-    kept = _classical(classical, "acceleration_of")
-    for i in range(acceleration.size):
-        kept[stage, i] = acceleration[i]
+    kept = classical.acceleration_of
+    for i in range(classical.acceleration.size):
+        kept[stage, i] = classical.acceleration[i]
     displacement_rate(
-        _world(world, "plant"),
-        _classical(classical, "displacement"),
-        _state(state, "qvel"),
-        _classical(classical, "rate")[stage],
+        world.plant,
+        classical.displacement,
+        state.qvel,
+        classical.rate[stage],
     )
-    act_dot = _state(state, "act_dot")
-    kept = _classical(classical, "activation_rate")
-    for i in range(act_dot.size):
-        kept[stage, i] = act_dot[i]
-    system_rates(world, _classical(classical, "system_rate")[stage])
+    kept = classical.activation_rate
+    for i in range(state.act_dot.size):
+        kept[stage, i] = state.act_dot[i]
+    system_rates(world, classical.system_rate[stage])
     return OK

@@ -17,11 +17,6 @@ from asperity.integrators.tamsi.layout import TAMSI
 
 __all__ = ["assemble_jacobian"]
 
-_problem = PROBLEM.get
-_contacts = CONTACT_SET.get
-_rows = CONSTRAINT_SET.get
-_tamsi = TAMSI.get
-
 
 @compiled
 def _world_matrix(c, i, frame, derivative):
@@ -91,90 +86,79 @@ def _add_spatial(patch, which, g, left, right, c, sign):
 @compiled
 def _add_block(problem, tamsi, contacts, p, q, which):
     """Add a 6 × 6 patch between the links p (rows) and q (columns) to the block of their trees."""
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    tree_spatial = _problem(problem, "tree_spatial")
-    position = _problem(problem, "position")
-    link_tree = _contacts(contacts, "link_tree")
-    link_start = _contacts(contacts, "link_start")
-    link_size = _contacts(contacts, "link_size")
-    dof = _contacts(contacts, "chain_dof")
-    column = _contacts(contacts, "chain_column")
-    patch = _tamsi(tamsi, "patch")
-    right = _tamsi(tamsi, "projection")
-    rows = link_tree[p]
-    columns = link_tree[q]
-    width = tree_size[columns]
+    tree_spatial = problem.tree_spatial
+    link_start = contacts.link_start
+    right = tamsi.projection
+    rows = contacts.link_tree[p]
+    columns = contacts.link_tree[q]
+    width = problem.tree_size[columns]
     if rows == columns:
-        target = _problem(problem, "factor")
-        at = _problem(problem, "block_start")[rows]
+        target = problem.factor
+        at = problem.block_start[rows]
     else:
-        entry = _problem(problem, "pair_entry")[rows, columns]
-        at = _problem(problem, "entry_block")[entry]
-        if position[rows] < position[columns]:
-            target = _problem(problem, "coupling")
+        entry = problem.pair_entry[rows, columns]
+        at = problem.entry_block[entry]
+        if problem.position[rows] < problem.position[columns]:
+            target = problem.coupling
         else:
-            target = _tamsi(tamsi, "lower")
+            target = tamsi.lower
     if tree_spatial[rows] and tree_spatial[columns]:
         for i in range(6):
             for j in range(6):
-                target[at + i * width + j] += patch[which, 6 * i + j]
+                target[at + i * width + j] += tamsi.patch[which, 6 * i + j]
         return
     wide = 6
     if not tree_spatial[columns]:
-        wide = link_size[q]
+        wide = contacts.link_size[q]
         for e in range(wide):
             for i in range(6):
                 value = 0.0
                 for j in range(6):
-                    value += patch[which, 6 * i + j] * column[link_start[q] + e, j]
+                    value += (
+                        tamsi.patch[which, 6 * i + j] * contacts.chain_column[link_start[q] + e, j]
+                    )
                 right[i, e] = value
     else:
         for i in range(6):
             for j in range(6):
-                right[i, j] = patch[which, 6 * i + j]
+                right[i, j] = tamsi.patch[which, 6 * i + j]
     high = 6
     if not tree_spatial[rows]:
-        high = link_size[p]
+        high = contacts.link_size[p]
     for f in range(high):
         i = f
         if not tree_spatial[rows]:
-            i = dof[link_start[p] + f] - tree_start[rows]
+            i = contacts.chain_dof[link_start[p] + f] - problem.tree_start[rows]
         for e in range(wide):
             j = e
             if not tree_spatial[columns]:
-                j = dof[link_start[q] + e] - tree_start[columns]
+                j = contacts.chain_dof[link_start[q] + e] - problem.tree_start[columns]
             value = 0.0
             if tree_spatial[rows]:
                 value = right[f, e]
             else:
                 for k in range(6):
-                    value += column[link_start[p] + f, k] * right[k, e]
+                    value += contacts.chain_column[link_start[p] + f, k] * right[k, e]
             target[at + i * width + j] += value
 
 
 @compiled
 def _add_contacts(problem, tamsi, contacts, first, last):
-    order = _problem(problem, "contact")
-    h11 = _problem(problem, "h11")
-    hnn = _problem(problem, "hnn")
-    h22 = _problem(problem, "h22")
     derivative = (
-        h11,
-        _problem(problem, "h12"),
-        h22,
-        _problem(problem, "h1n"),
-        _problem(problem, "h2n"),
-        hnn,
+        problem.h11,
+        problem.h12,
+        problem.h22,
+        problem.h1n,
+        problem.h2n,
+        problem.hnn,
     )
-    link = _contacts(contacts, "link")
-    frame = _contacts(contacts, "frame")
-    arm_a = _contacts(contacts, "arm_a")
-    arm_b = _contacts(contacts, "arm_b")
-    patch = _tamsi(tamsi, "patch")
+    link = contacts.link
+    arm_a = contacts.arm_a
+    arm_b = contacts.arm_b
+    patch = tamsi.patch
     i = first
     while i < last:
-        c = order[i]
+        c = problem.contact[i]
         a = link[c, 0]
         b = link[c, 1]
         for which in range(4):
@@ -182,12 +166,12 @@ def _add_contacts(problem, tamsi, contacts, first, last):
                 patch[which, k] = 0.0
         active = False
         while i < last:
-            c = order[i]
+            c = problem.contact[i]
             if link[c, 0] != a or link[c, 1] != b:
                 break
-            if hnn[i] != 0.0 or h11[i] != 0.0 or h22[i] != 0.0:
+            if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
                 active = True
-                g = _world_matrix(c, i, frame, derivative)
+                g = _world_matrix(c, i, contacts.frame, derivative)
                 if a >= 0:
                     _add_spatial(patch, 0, g, arm_a, arm_a, c, 1.0)
                 if b >= 0:
@@ -209,55 +193,46 @@ def _add_contacts(problem, tamsi, contacts, first, last):
 
 @compiled
 def _add_rows(problem, tamsi, rows, first, last):
-    order = _problem(problem, "row")
-    curvature = _problem(problem, "row_curvature")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    block_start = _problem(problem, "block_start")
-    position = _problem(problem, "position")
-    pair_entry = _problem(problem, "pair_entry")
-    entry_block = _problem(problem, "entry_block")
-    factor = _problem(problem, "factor")
-    upper = _problem(problem, "coupling")
-    lower = _tamsi(tamsi, "lower")
-    tree = _rows(rows, "tree")
-    start = _rows(rows, "start")
-    dof = _rows(rows, "dof")
-    jacobian = _rows(rows, "jacobian")
+    start = rows.start
+    dof = rows.dof
+    jacobian = rows.jacobian
     for k in range(first, last):
-        g = curvature[k]
+        g = problem.row_curvature[k]
         if g == 0.0:
             continue
-        r = order[k]
+        r = problem.row[k]
         for p in range(2):
-            s = tree[r, p]
+            s = rows.tree[r, p]
             if s < 0:
                 continue
             for q in range(2):
-                t = tree[r, q]
+                t = rows.tree[r, q]
                 if t < 0:
                     continue
-                width = tree_size[t]
-                at = block_start[s] if p == q else entry_block[pair_entry[s, t]]
+                width = problem.tree_size[t]
+                at = (
+                    problem.block_start[s]
+                    if p == q
+                    else problem.entry_block[problem.pair_entry[s, t]]
+                )
                 for e in range(start[r, p], start[r, p + 1]):
                     value = g * jacobian[e]
-                    line = at + (dof[e] - tree_start[s]) * width - tree_start[t]
+                    line = at + (dof[e] - problem.tree_start[s]) * width - problem.tree_start[t]
                     for f in range(start[r, q], start[r, q + 1]):
                         if p == q:
-                            factor[line + dof[f]] += value * jacobian[f]
-                        elif position[s] < position[t]:
-                            upper[line + dof[f]] += value * jacobian[f]
+                            problem.factor[line + dof[f]] += value * jacobian[f]
+                        elif problem.position[s] < problem.position[t]:
+                            problem.coupling[line + dof[f]] += value * jacobian[f]
                         else:
-                            lower[line + dof[f]] += value * jacobian[f]
+                            tamsi.lower[line + dof[f]] += value * jacobian[f]
 
 
-@entry_point(types.int64(types.int64, types.int64, types.int64))
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def assemble_jacobian(problem, contacts, rows):
     """Fill the blocks of the island's Jacobian from the present derivatives."""
-    tamsi = _problem(problem, "extension")
-    island = _problem(problem, "island")
+    tamsi = TAMSI.at(problem.extension)
     begin_blocks(problem)
-    clear_couplings(problem, _tamsi(tamsi, "lower"))
-    _add_contacts(problem, tamsi, contacts, island[2], island[3])
-    _add_rows(problem, tamsi, rows, island[4], island[5])
+    clear_couplings(problem, tamsi.lower)
+    _add_contacts(problem, tamsi, contacts, problem.first_contact, problem.last_contact)
+    _add_rows(problem, tamsi, rows, problem.first_row, problem.last_row)
     return 0

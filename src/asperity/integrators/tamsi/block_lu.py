@@ -18,8 +18,6 @@ from asperity.integrators.tamsi.layout import TAMSI
 
 __all__ = ["factorize_jacobian", "lu", "lu_solve", "solve_jacobian"]
 
-_problem = PROBLEM.get
-_tamsi = TAMSI.get
 
 _LARGEST = 1.7976931348623157e308
 
@@ -91,90 +89,85 @@ def _subtract_product(left, a, right, b, target, at, sizes):
                     target[at + i * columns + j] -= share * right[b + k * columns + j]
 
 
-@entry_point(types.int64(types.int64, types.int64))
+@entry_point(types.int64(PROBLEM.type, types.int64))
 def factorize_jacobian(problem, _unused):
     """Factorize the blocks of the island at hand in place; 0 if a diagonal block is singular."""
-    tamsi = _problem(problem, "extension")
-    island = _problem(problem, "island")
-    listed = _problem(problem, "island_tree")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    block_start = _problem(problem, "block_start")
-    column_start = _problem(problem, "column_start")
-    column_size = _problem(problem, "column_size")
-    entry_tree = _problem(problem, "entry_tree")
-    entry_block = _problem(problem, "entry_block")
-    pair_entry = _problem(problem, "pair_entry")
-    position = _problem(problem, "position")
-    factor = _problem(problem, "factor")
-    upper = _problem(problem, "coupling")
-    lower = _tamsi(tamsi, "lower")
-    pivot = _tamsi(tamsi, "pivot")
-    for index in range(island[0], island[1]):
-        tree = listed[index]
+    tamsi = TAMSI.at(problem.extension)
+    tree_size = problem.tree_size
+    entry_block = problem.entry_block
+    upper = problem.coupling
+    lower = tamsi.lower
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
         n = tree_size[tree]
-        start = block_start[tree]
-        if not lu(factor, start, n, pivot, tree_start[tree]):
+        start = problem.block_start[tree]
+        if not lu(problem.factor, start, n, tamsi.pivot, problem.tree_start[tree]):
             return 0
-        first = column_start[tree]
-        last = first + column_size[tree]
+        first = problem.column_start[tree]
+        last = first + problem.column_size[tree]
         for entry in range(first, last):
-            width = tree_size[entry_tree[entry]]
+            width = tree_size[problem.entry_tree[entry]]
             at = entry_block[entry]
-            lu_solve(factor, start, n, pivot, tree_start[tree], upper, at, width)
+            lu_solve(
+                problem.factor, start, n, tamsi.pivot, problem.tree_start[tree], upper, at, width
+            )
         for left in range(first, last):
-            o = entry_tree[left]
+            o = problem.entry_tree[left]
             for right in range(first, last):
-                p = entry_tree[right]
+                p = problem.entry_tree[right]
                 sizes = (tree_size[o], n, tree_size[p])
                 a = entry_block[left]
                 b = entry_block[right]
                 if o == p:
-                    _subtract_product(lower, a, upper, b, factor, block_start[o], sizes)
-                elif position[o] < position[p]:
-                    at = entry_block[pair_entry[o, p]]
+                    _subtract_product(
+                        lower, a, upper, b, problem.factor, problem.block_start[o], sizes
+                    )
+                elif problem.position[o] < problem.position[p]:
+                    at = entry_block[problem.pair_entry[o, p]]
                     _subtract_product(lower, a, upper, b, upper, at, sizes)
                 else:
-                    at = entry_block[pair_entry[o, p]]
+                    at = entry_block[problem.pair_entry[o, p]]
                     _subtract_product(lower, a, upper, b, lower, at, sizes)
     return 1
 
 
-@entry_point(types.int64(types.int64, types.int64))
+@entry_point(types.int64(PROBLEM.type, types.int64))
 def solve_jacobian(problem, _unused):
     """Solve for the island's part of ``direction`` in place."""
-    tamsi = _problem(problem, "extension")
-    island = _problem(problem, "island")
-    listed = _problem(problem, "island_tree")
-    tree_start = _problem(problem, "tree_start")
-    tree_size = _problem(problem, "tree_size")
-    block_start = _problem(problem, "block_start")
-    column_start = _problem(problem, "column_start")
-    column_size = _problem(problem, "column_size")
-    entry_tree = _problem(problem, "entry_tree")
-    entry_block = _problem(problem, "entry_block")
-    factor = _problem(problem, "factor")
-    upper = _problem(problem, "coupling")
-    lower = _tamsi(tamsi, "lower")
-    pivot = _tamsi(tamsi, "pivot")
-    x = _problem(problem, "direction")
-    for index in range(island[0], island[1]):
-        tree = listed[index]
+    tamsi = TAMSI.at(problem.extension)
+    tree_start = problem.tree_start
+    tree_size = problem.tree_size
+    column_start = problem.column_start
+    x = problem.direction
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
         n = tree_size[tree]
         dof = tree_start[tree]
-        lu_solve(factor, block_start[tree], n, pivot, dof, x, dof, 1)
-        for entry in range(column_start[tree], column_start[tree] + column_size[tree]):
-            other = entry_tree[entry]
+        lu_solve(problem.factor, problem.block_start[tree], n, tamsi.pivot, dof, x, dof, 1)
+        for entry in range(column_start[tree], column_start[tree] + problem.column_size[tree]):
+            other = problem.entry_tree[entry]
             _subtract_product(
-                lower, entry_block[entry], x, dof, x, tree_start[other], (tree_size[other], n, 1)
+                tamsi.lower,
+                problem.entry_block[entry],
+                x,
+                dof,
+                x,
+                tree_start[other],
+                (tree_size[other], n, 1),
             )
-    for index in range(island[1] - 1, island[0] - 1, -1):
-        tree = listed[index]
+    for index in range(problem.last_tree - 1, problem.first_tree - 1, -1):
+        tree = problem.island_tree[index]
         n = tree_size[tree]
         dof = tree_start[tree]
-        for entry in range(column_start[tree], column_start[tree] + column_size[tree]):
-            other = entry_tree[entry]
+        for entry in range(column_start[tree], column_start[tree] + problem.column_size[tree]):
+            other = problem.entry_tree[entry]
             _subtract_product(
-                upper, entry_block[entry], x, tree_start[other], x, dof, (n, tree_size[other], 1)
+                problem.coupling,
+                problem.entry_block[entry],
+                x,
+                tree_start[other],
+                x,
+                dof,
+                (n, tree_size[other], 1),
             )
     return 1

@@ -20,14 +20,16 @@ the column ``h1n, h2n`` alone; the row below it is zero.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from asperity.compiled import compiled, entry_point
-from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.laws import normal_force
+from asperity.convex.potentials.contacts import (
+    ALONG_SIGNATURE,
+    EVALUATE_SIGNATURE,
+    PREPARE_SIGNATURE,
+)
 from asperity.convex.potentials.laws import ContactLaw
 from asperity.convex.potentials.normal import normal_impulse, normal_numbers
-from asperity.convex.problem import PROBLEM
 from asperity.integrators.tamsi.layout import TAMSI
 
 __all__ = ["ONE_WAY", "TAMSI_LAW", "TWO_WAY"]
@@ -35,90 +37,58 @@ __all__ = ["ONE_WAY", "TAMSI_LAW", "TWO_WAY"]
 TAMSI_LAW = 3
 """The law's number, beside those in `asperity.convex.problem`."""
 
-_problem = PROBLEM.get
-_contacts = CONTACT_SET.get
-_tamsi = TAMSI.get
-
-_I = types.int64
-_F = types.float64
-
 
 @compiled
 def _prepare(problem, contacts, step, ncontact, two_way):
-    order = _problem(problem, "contact")
-    vn = _problem(problem, "vn")
-    friction = _problem(problem, "friction")
-    softness = _problem(problem, "softness")
-    cutoff = _problem(problem, "cutoff")
-    normal_slope = _problem(problem, "normal_slope")
-    normal_bend = _problem(problem, "normal_bend")
-    lagged_normal = _problem(problem, "lagged_normal")
-    signed_distance = _contacts(contacts, "signed_distance")
-    stiffness = _contacts(contacts, "stiffness")
-    material_dissipation = _contacts(contacts, "dissipation")
-    dynamic_friction = _contacts(contacts, "dynamic_friction")
-    stiction_tolerance = _contacts(contacts, "stiction_tolerance")
     for i in range(ncontact):
-        c = order[i]
-        k = stiffness[c]
-        d = material_dissipation[c]
-        friction[i] = dynamic_friction[c]
-        softness[i] = stiction_tolerance[c]
+        c = problem.contact[i]
+        k = contacts.stiffness[c]
+        d = contacts.dissipation[c]
+        problem.friction[i] = contacts.dynamic_friction[c]
+        problem.softness[i] = contacts.stiction_tolerance[c]
         if two_way:
-            force = -k * signed_distance[c]
-            cutoff[i], normal_slope[i], normal_bend[i] = normal_numbers(force, k, d, step)
-            lagged_normal[i] = 0.0
+            force = -k * contacts.signed_distance[c]
+            problem.cutoff[i], problem.normal_slope[i], problem.normal_bend[i] = normal_numbers(
+                force, k, d, step
+            )
+            problem.lagged_normal[i] = 0.0
         else:
-            cutoff[i] = normal_slope[i] = normal_bend[i] = 0.0
-            lagged_normal[i] = step * normal_force(k, d, signed_distance[c], vn[i])
+            problem.cutoff[i] = problem.normal_slope[i] = problem.normal_bend[i] = 0.0
+            problem.lagged_normal[i] = step * normal_force(
+                k, d, contacts.signed_distance[c], problem.vn[i]
+            )
 
 
-@entry_point(_I(_I, _I, _F, _I))
+@entry_point(PREPARE_SIGNATURE)
 def _prepare_two_way(problem, contacts, step, ncontact):
     _prepare(problem, contacts, step, ncontact, True)
     return 0
 
 
-@entry_point(_I(_I, _I, _F, _I))
+@entry_point(PREPARE_SIGNATURE)
 def _prepare_one_way(problem, contacts, step, ncontact):
     _prepare(problem, contacts, step, ncontact, False)
     return 0
 
 
-@entry_point(_F(_I, _I, _I))
+@entry_point(EVALUATE_SIGNATURE)
 def _evaluate(problem, first, last):
     """Fill impulses and their derivatives of contacts ``first .. last``; there is no cost."""
-    tamsi = _problem(problem, "extension")
-    parabolic = _tamsi(tamsi, "parabolic") == 1
-    relative = _tamsi(tamsi, "relative")
-    v1 = _problem(problem, "v1")
-    v2 = _problem(problem, "v2")
-    vn = _problem(problem, "vn")
-    g1 = _problem(problem, "g1")
-    g2 = _problem(problem, "g2")
-    gn = _problem(problem, "gn")
-    h11 = _problem(problem, "h11")
-    h12 = _problem(problem, "h12")
-    h22 = _problem(problem, "h22")
-    hnn = _problem(problem, "hnn")
-    h1n = _problem(problem, "h1n")
-    h2n = _problem(problem, "h2n")
-    friction = _problem(problem, "friction")
-    softness = _problem(problem, "softness")
-    cutoff = _problem(problem, "cutoff")
-    normal_slope = _problem(problem, "normal_slope")
-    normal_bend = _problem(problem, "normal_bend")
-    lagged_normal = _problem(problem, "lagged_normal")
+    tamsi = TAMSI.at(problem.extension)
+    parabolic = tamsi.parabolic == 1
+    relative = tamsi.relative
     for i in range(first, last):
-        speed = max(cutoff[i] - vn[i], 0.0)
-        normal, curvature, _ = normal_impulse(speed, normal_slope[i], normal_bend[i])
-        normal += lagged_normal[i]
+        speed = max(problem.cutoff[i] - problem.vn[i], 0.0)
+        normal, curvature, _ = normal_impulse(
+            speed, problem.normal_slope[i], problem.normal_bend[i]
+        )
+        normal += problem.lagged_normal[i]
         steepness = curvature if speed > 0.0 else 0.0
-        gn[i] = normal
-        hnn[i] = steepness
-        x = v1[i]
-        y = v2[i]
-        tolerance = softness[i]
+        problem.gn[i] = normal
+        problem.hnn[i] = steepness
+        x = problem.v1[i]
+        y = problem.v2[i]
+        tolerance = problem.softness[i]
         square = x * x + y * y
         if parabolic:
             square += relative * relative * tolerance * tolerance
@@ -134,19 +104,19 @@ def _evaluate(problem, first, last):
         else:
             share = 1.0 / speed
             bend = share / square
-        share *= friction[i]
-        bend *= friction[i] * normal
-        g1[i] = -share * normal * x
-        g2[i] = -share * normal * y
-        h11[i] = share * normal - bend * x * x
-        h12[i] = -bend * x * y
-        h22[i] = share * normal - bend * y * y
-        h1n[i] = -share * x * steepness
-        h2n[i] = -share * y * steepness
+        share *= problem.friction[i]
+        bend *= problem.friction[i] * normal
+        problem.g1[i] = -share * normal * x
+        problem.g2[i] = -share * normal * y
+        problem.h11[i] = share * normal - bend * x * x
+        problem.h12[i] = -bend * x * y
+        problem.h22[i] = share * normal - bend * y * y
+        problem.h1n[i] = -share * x * steepness
+        problem.h2n[i] = -share * y * steepness
     return 0.0
 
 
-@entry_point(_F(_I, _I, _I, _F))
+@entry_point(ALONG_SIGNATURE)
 def _no_cost(_problem_address, _first, _last, _alpha):
     """Stand in for costs along a direction: forces that are not a gradient have none."""
     return np.nan

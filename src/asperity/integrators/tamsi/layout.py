@@ -6,10 +6,7 @@ import numpy as np
 
 from asperity.compiled import Layout, Table
 
-__all__ = ["LIMITED", "TAMSI", "grow_lower", "new_tamsi_table"]
-
-LIMITED = 0
-"""Index into ``statistics``: updates that the transition-aware line search has cut."""
+__all__ = ["TAMSI", "grow_lower", "new_tamsi_table"]
 
 TAMSI = Layout(
     "tamsi",
@@ -20,7 +17,7 @@ TAMSI = Layout(
     pivot="i8[:]",  # row exchanges within diagonal blocks
     patch="f8[:,:]",  # 6 × 6 Jacobians of two bodies: AA, AB, BA, BB
     projection="f8[:,:]",
-    statistics="i8[:]",
+    limited="i8",  # updates that the transition-aware line search has cut
 )
 
 
@@ -35,7 +32,6 @@ def new_tamsi_table(problem: Table) -> Table:
         pivot=np.zeros(problem.nv, np.int64),
         patch=np.zeros((4, 36)),
         projection=np.zeros((6, int(problem.tree_size.max(initial=6)))),
-        statistics=np.zeros(1, np.int64),
     )
     problem.extension = table.address
     return table

@@ -7,18 +7,9 @@ from dataclasses import dataclass
 from asperity.compiled import Kernel
 from asperity.convex.graph import build_graph
 from asperity.convex.potentials.laws import install_law
-from asperity.convex.problem import MAX_ITERATIONS
 from asperity.errors import ModelError
 from asperity.integrators.base import ERROR_NORMS, Integrator, require_one_of, require_positive
 from asperity.integrators.icf import icf_method, icf_solution
-from asperity.integrators.layout import (
-    ACCURACY,
-    LARGEST_STEP,
-    LAST_STEP,
-    NEXT_STEP,
-    SMALLEST_STEP,
-    VELOCITY_TIME,
-)
 from asperity.integrators.step_doubling import ERROR_ORDER, step_doubling_method
 from asperity.integrators.stepping import advance_error_controlled, advance_fixed
 from asperity.integrators.substeps import substep_method
@@ -147,27 +138,26 @@ class Tamsi(Integrator):
         world.tamsi.transition_aware = int(self.transition_aware)
         world.tamsi.parabolic = int(self.friction_law == "parabolic")
         world.tamsi.relative = self.tolerance
-        world.tamsi.statistics[:] = 0
+        world.tamsi.limited = 0
         install_law(problem, _COUPLINGS[self.coupling])
         problem.assemble = assemble_jacobian.address
         problem.factorize = factorize_jacobian.address
         problem.solve_factors = solve_jacobian.address
-        problem.limits[MAX_ITERATIONS] = self.max_iterations
+        problem.max_iterations = self.max_iterations
         table.solve_problem = solve_tamsi.address
         table.solve_step = icf_solution.address
         table.base_method = icf_method.address
-        reals = table.reals
-        reals[ACCURACY] = 0.0 if self.accuracy is None else self.accuracy
-        reals[LARGEST_STEP] = self.max_step
-        reals[SMALLEST_STEP] = self.min_step
-        reals[NEXT_STEP] = _FIRST_STEP * self.max_step
-        reals[LAST_STEP] = reals[NEXT_STEP] if self.time_step is None else self.time_step
-        reals[VELOCITY_TIME] = ERROR_NORMS[self.error_norm]
+        table.accuracy = 0.0 if self.accuracy is None else self.accuracy
+        table.largest_step = self.max_step
+        table.smallest_step = self.min_step
+        table.next_step = _FIRST_STEP * self.max_step
+        table.last_step = table.next_step if self.time_step is None else self.time_step
+        table.velocity_time = ERROR_NORMS[self.error_norm]
 
     def advance(self, world: World, end: float, budget: int) -> int:
-        address = world.table.address
+        table = world.table
         if self.time_step is None:
             method = step_doubling_method.address
-            return int(advance_error_controlled(address, method, ERROR_ORDER, end, budget))
+            return int(advance_error_controlled(table, method, ERROR_ORDER, end, budget))
         fixed = substep_method if self.substeps else icf_method
-        return int(advance_fixed(address, fixed.address, self.time_step, end, budget))
+        return int(advance_fixed(table, fixed.address, self.time_step, end, budget))

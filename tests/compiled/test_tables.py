@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
-from numba.core.errors import TypingError
+from numba.core.errors import NumbaError, TypingError
 
 from asperity.compiled import Layout, Table
 
@@ -20,41 +20,40 @@ EVERYTHING = Layout(
     block="f8[:,:,:]",
     last="i8",
 )
-get = EVERYTHING.get
 
 
 @numba.njit
 def read_numbers(table):
-    return get(table, "real"), get(table, "integer"), get(table, "last")
+    return table.real, table.integer, table.last
 
 
 @numba.njit
 def read_arrays(table):
     return (
-        get(table, "reals").copy(),
-        get(table, "integers").copy(),
-        get(table, "small").copy(),
-        get(table, "flags").copy(),
-        get(table, "block").copy(),
+        table.reals.copy(),
+        table.integers.copy(),
+        table.small.copy(),
+        table.flags.copy(),
+        table.block.copy(),
     )
 
 
 @numba.njit
 def read_shapes(table):
     return (
-        get(table, "reals").shape,
-        get(table, "small").shape,
-        get(table, "block").shape,
-        get(table, "block").strides,
+        table.reals.shape,
+        table.small.shape,
+        table.block.shape,
+        table.block.strides,
     )
 
 
 @numba.njit
 def write(table):
-    get(table, "reals")[1] = 7.5
-    get(table, "small")[1, 2] = -9
-    get(table, "flags")[0, 1] = 255
-    get(table, "block")[1, 2, 3] = -1.0
+    table.reals[1] = 7.5
+    table.small[1, 2] = -9
+    table.flags[0, 1] = 255
+    table.block[1, 2, 3] = -1.0
 
 
 def filled() -> Table:
@@ -74,32 +73,32 @@ def filled() -> Table:
 
 def test_numbers() -> None:
     table = filled()
-    assert read_numbers(table.address) == (-0.1, -(2**62) - 1, 5)
+    assert read_numbers(table) == (-0.1, -(2**62) - 1, 5)
     table.real, table.integer = np.inf, 3
-    assert read_numbers(table.address) == (np.inf, 3, 5)
+    assert read_numbers(table) == (np.inf, 3, 5)
     assert (table.real, table.integer) == (np.inf, 3)
 
 
 def test_arrays() -> None:
     table = filled()
-    found = read_arrays(table.address)
+    found = read_arrays(table)
     for name, array in zip(("reals", "integers", "small", "flags", "block"), found, strict=True):
         expected = getattr(table, name)
         assert array.dtype == expected.dtype
         np.testing.assert_array_equal(array, expected)
-    shapes = read_shapes(table.address)
+    shapes = read_shapes(table)
     assert shapes == ((4,), (2, 3), (2, 3, 4), table.block.strides)
 
 
 def test_compiled_code_writes_into_the_arrays() -> None:
     table = filled()
-    before = [array.copy() for array in read_arrays(table.address)]
-    write(table.address)
+    before = [array.copy() for array in read_arrays(table)]
+    write(table)
     assert table.reals[1] == 7.5
     assert table.small[1, 2] == -9
     assert table.flags[0, 1] == 255
     assert table.block[1, 2, 3] == -1.0
-    after = read_arrays(table.address)
+    after = read_arrays(table)
     changed = [int(np.sum(a != b)) for a, b in zip(before, after, strict=True)]
     assert changed == [1, 0, 1, 1, 1]
 
@@ -110,8 +109,8 @@ def test_replaced_arrays_are_read_at_the_same_address() -> None:
     table.reals = np.arange(9.0)
     table.block = np.zeros((0, 3, 4))
     assert table.address == address
-    np.testing.assert_array_equal(read_arrays(address)[0], np.arange(9.0))
-    assert read_shapes(address)[:3] == ((9,), (2, 3), (0, 3, 4))
+    np.testing.assert_array_equal(read_arrays(table)[0], np.arange(9.0))
+    assert read_shapes(table)[:3] == ((9,), (2, 3), (0, 3, 4))
 
 
 @pytest.mark.parametrize(
@@ -138,41 +137,89 @@ def test_other_types_are_refused(field: str, value: object) -> None:
         setattr(table, field, value)
     # The table is as it was.
     assert getattr(table, field) is before
-    np.testing.assert_array_equal(read_arrays(table.address)[0], table.reals)
+    np.testing.assert_array_equal(read_arrays(table)[0], table.reals)
 
 
 def test_unknown_fields() -> None:
     table = filled()
-    with pytest.raises(KeyError):
+    with pytest.raises(AttributeError, match="'everything' has no field 'rals'"):
         table.rals = np.zeros(3)
     with pytest.raises(AttributeError, match="rals"):
         _ = table.rals
 
     @numba.njit
-    def misspelt(address):
-        return get(address, "rals")
+    def misspelt(other):
+        return other.rals
 
     with pytest.raises(TypingError, match="'everything' has no field 'rals'"):
-        misspelt(table.address)
+        misspelt(table)
 
 
 def test_missing_fields_are_listed() -> None:
     table = Table(EVERYTHING, real=0.0, reals=np.zeros(1))
-    assert table.missing() == ["integer", "integers", "small", "flags", "block", "last"]
+    assert table.missing() == ["integers", "small", "flags", "block"]
     assert filled().missing() == []
 
 
-@pytest.mark.parametrize("kind", ["f4", "f8[", "f8[:", "i8[,]x", "float64", ""])
+PAIR = Layout("pair", first=EVERYTHING, second=EVERYTHING, total="f8", count="i8")
+
+
+@numba.njit
+def add_up(pair):
+    for i in range(pair.first.reals.size):
+        pair.total += pair.first.reals[i] * pair.second.reals[i]
+    pair.count += 1
+    pair.first.integer = 2 * pair.count
+    return EVERYTHING.at(pair.second.address).last
+
+
+def test_tables_in_tables() -> None:
+    first, second = filled(), filled()
+    second.reals = np.full(4, 2.0)
+    pair = Table(PAIR, first=first, second=second)
+    assert add_up(pair) == 5
+    assert pair.total == pytest.approx(2.0 * first.reals.sum(), rel=1e-15)
+    assert (pair.count, first.integer, second.integer) == (1, 2, -(2**62) - 1)
+    pair.second = first
+    add_up(pair)
+    assert pair.total == pytest.approx(
+        2.0 * first.reals.sum() + first.reals @ first.reals, rel=1e-14
+    )
+
+
+@pytest.mark.parametrize("value", [0, None, Table(PAIR), np.zeros(3)])
+def test_only_the_right_table_fits(value: object) -> None:
+    pair = Table(PAIR, first=filled(), second=filled())
+    with pytest.raises(TypeError, match=r"pair\.first: needs a table 'everything'"):
+        pair.first = value
+
+
+@pytest.mark.parametrize("field", ["reals", "address"])
+def test_compiled_code_replaces_no_arrays(field: str) -> None:
+    namespace: dict[str, object] = {}
+    exec(f"def replace(table):\n    table.{field} = table.{field}", namespace)
+    with pytest.raises(NumbaError, match=f"cannot replace '{field}' of table 'everything'"):
+        numba.njit(namespace["replace"])(filled())
+
+
+def test_numbers_are_zero_until_set() -> None:
+    pair = Table(PAIR)
+    assert (pair.total, pair.count) == (0.0, 0)
+    assert pair.missing() == ["first", "second"]
+    with pytest.raises(AttributeError, match="'first' of table 'pair' was never set"):
+        _ = pair.first
+
+
+@pytest.mark.parametrize("kind", ["i4", "u1", "f4", "f8[", "f8[:", "i8[,]x", "float64", ""])
 def test_unknown_kinds(kind: str) -> None:
     with pytest.raises(TypeError, match=r"wrong\.field"):
         Layout("wrong", field=kind)
 
 
 def test_slots_do_not_overlap() -> None:
-    sizes = {name: 1 + ndim for name, (_, ndim) in EVERYTHING.kinds.items()}
     covered = [
         slot
-        for name, start in EVERYTHING.slots.items()
-        for slot in range(start, start + sizes[name])
+        for field in EVERYTHING.fields.values()
+        for slot in range(field.slot, field.slot + 1 + field.ndim)
     ]
     assert sorted(covered) == list(range(EVERYTHING.size))
