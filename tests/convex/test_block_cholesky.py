@@ -173,14 +173,13 @@ def test_islands_are_the_components(name: str) -> None:
     c, r = case.contacts, case.rows
     contacts, rows = [], []
     for _ in case.islands():
-        i = p.island
-        trees = p.island_tree[i[0] : i[1]]
+        trees = p.island_tree[p.first_tree : p.last_tree]
         assert np.all(np.diff(p.position[trees]) > 0)
         found.append(frozenset(trees.tolist()))
-        for contact in p.contact[i[2] : i[3]]:
+        for contact in p.contact[p.first_contact : p.last_contact]:
             assert {c.link_tree[link] for link in c.link[contact] if link >= 0} <= found[-1]
             contacts.append(int(contact))
-        for row in p.row[i[4] : i[5]]:
+        for row in p.row[p.first_row : p.last_row]:
             assert {t for t in r.tree[row] if t >= 0} <= found[-1]
             rows.append(int(row))
     assert set(found) == expected

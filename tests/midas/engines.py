@@ -15,8 +15,6 @@ from asperity.midas.kinematics import move_vertices, place_links
 from asperity.midas.newton import find_direction, incremental_potential
 from asperity.plant.materials import ContactParameters, resolve_materials
 
-__all__ = ["CANDIDATES", "FRICTION_PAIRS"]
-
 _call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 OPTIONS = EngineOptions(

@@ -6,11 +6,11 @@ global would not be).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
+from numba import extending, types
 
 from asperity.compiled.tables import TableType
 
@@ -35,6 +35,9 @@ __all__ = [
     "store_double",
     "store_int",
 ]
+
+# Called from compiled code without their first parameter, which type checkers cannot know.
+intrinsic: Callable[[Any], Any] = extending.intrinsic
 
 _I64 = ir.IntType(64)
 _I32 = ir.IntType(32)

@@ -113,7 +113,7 @@ class Layout:
             f"{field}:{kind.type.key if isinstance(kind, Layout) else kind}"
             for field, kind in fields.items()
         )
-        self.type = TableType(name, hashlib.sha256(text.encode()).hexdigest()[:8])
+        self.type: TableType = TableType(name, hashlib.sha256(text.encode()).hexdigest()[:8])
         _LAYOUTS[self.type.key] = self
         self.at = _make_at(self.type)
 
@@ -161,7 +161,7 @@ class _TableModel(models.PrimitiveModel):
 class _TableAttributes(AttributeTemplate):
     key = TableType
 
-    def generic_resolve(self, table: TableType, attribute: str) -> Any:
+    def generic_resolve(self, table: Any, attribute: str) -> Any:  # type: ignore[override]
         """Type of a field; an unknown one is an error that names the table."""
         if attribute == "address":
             return types.int64

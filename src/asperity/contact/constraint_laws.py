@@ -53,7 +53,7 @@ STIFFEST_STEP = 1e-4
 
 
 @compiled
-def restoring_speed(violation, reach):
+def restoring_speed(violation: float, reach: float) -> float:
     """v̂ of an equality that could be restored within the time ``reach`` [s]."""
     size = abs(violation)
     speed = min(size / reach, max(size / EQUALITY_RECOVERY, DRIFT_SPEED))
@@ -61,7 +61,16 @@ def restoring_speed(violation, reach):
 
 
 @compiled
-def row_force(kind, u, position, force, lower, upper, inverse_mass, stiff_step):
+def row_force(
+    kind: int,
+    u: float,
+    position: float,
+    force: float,
+    lower: float,
+    upper: float,
+    inverse_mass: float,
+    stiff_step: float,
+) -> float:
     """Force [N or Nm] of one row of a constraint set at its velocity u.
 
     ``position`` to ``inverse_mass`` are the row's fields; ``stiff_step`` is δt_e [s].

@@ -41,14 +41,18 @@ STRIBECK_WIDTH = 10.0
 
 
 @compiled
-def normal_force(stiffness, dissipation, signed_distance, normal_velocity):
+def normal_force(
+    stiffness: float, dissipation: float, signed_distance: float, normal_velocity: float
+) -> float:
     """Normal force [N] that pushes the bodies apart."""
     elastic = stiffness * max(-signed_distance, 0.0)
     return elastic * max(1.0 - dissipation * normal_velocity, 0.0)
 
 
 @compiled
-def friction_coefficient(static, dynamic, slip, stiction_tolerance):
+def friction_coefficient(
+    static: float, dynamic: float, slip: float, stiction_tolerance: float
+) -> float:
     """Coefficient of friction at a slip speed [m/s] (CENIC, equation 8)."""
     if static == dynamic:
         return static
@@ -60,7 +64,7 @@ def friction_coefficient(static, dynamic, slip, stiction_tolerance):
 
 
 @compiled
-def friction_per_speed(law, slip, stiction_tolerance):
+def friction_per_speed(law: int, slip: float, stiction_tolerance: float) -> float:
     """f(s)/‖v_t‖ [s/m] of a regularisation, which is finite at rest."""
     if law == LINEAR:
         return 1.0 / max(slip, stiction_tolerance)

@@ -17,6 +17,8 @@ One own value stands alone against a geom without one.
 
 from __future__ import annotations
 
+import numpy as np
+
 from asperity.compiled import compiled
 
 __all__ = [
@@ -45,7 +47,7 @@ UNSET = -1.0
 
 
 @compiled
-def find_pair(keys, key):
+def find_pair(keys: np.ndarray, key: int) -> int:
     """Index of a key in a sorted array, or −1."""
     low = 0
     high = keys.size
@@ -61,7 +63,7 @@ def find_pair(keys, key):
 
 
 @compiled
-def _harmonic(a, b, default):
+def _harmonic(a: float, b: float, default: float) -> float:
     if a < 0.0 and b < 0.0:
         return default
     if a < 0.0:
@@ -72,7 +74,16 @@ def _harmonic(a, b, default):
 
 
 @compiled
-def combine(own, pairs, pair_keys, default, a, b, model_friction, out):
+def combine(
+    own: np.ndarray,
+    pairs: np.ndarray,
+    pair_keys: np.ndarray,
+    default: np.ndarray,
+    a: int,
+    b: int,
+    model_friction: float,
+    out: np.ndarray,
+) -> float:
     """Fill ``out`` with the contact's parameters.
 
     Parameters

@@ -6,9 +6,10 @@ the sum goes through the bodies' chains of joints. For free bodies it is added a
 
 from __future__ import annotations
 
+import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import LAGGED, PROBLEM
@@ -25,7 +26,9 @@ __all__ = ["assemble", "begin_blocks", "clear_couplings"]
 
 
 @compiled
-def _project(patch, column, start, size, projection):
+def _project(
+    patch: np.ndarray, column: np.ndarray, start: int, size: int, projection: np.ndarray
+) -> None:
     """projection(6 × size) = patch · columns."""
     for e in range(size):
         for i in range(6):
@@ -36,7 +39,13 @@ def _project(patch, column, start, size, projection):
 
 
 @compiled
-def _add_lower(factor, at, p, q, g):
+def _add_lower(
+    factor: np.ndarray,
+    at: int,
+    p: tuple[float, float, float, float, float, float],
+    q: tuple[float, float, float, float, float, float, float, float, float],
+    g: tuple[float, float, float, float, float, float],
+) -> None:
     """Add the lower triangle of (P, Q; Qᵀ, G) to a 6 × 6 block."""
     factor[at] += p[0]
     factor[at + 6] += p[1]
@@ -58,7 +67,16 @@ def _add_lower(factor, at, p, q, g):
 
 
 @compiled
-def _subtract_block(coupling, at, rows, columns, corner, right, low, g):
+def _subtract_block(
+    coupling: np.ndarray,
+    at: int,
+    rows: int,
+    columns: int,
+    corner: tuple[float, float, float, float, float, float, float, float, float],
+    right: tuple[float, float, float, float, float, float, float, float, float],
+    low: tuple[float, float, float, float, float, float, float, float, float],
+    g: tuple[float, float, float, float, float, float],
+) -> None:
     """Subtract (corner, right; lowᵀ, G) from a 6 × 6 block with these strides."""
     numbers = full(g)
     for i in range(3):
@@ -72,7 +90,14 @@ def _subtract_block(coupling, at, rows, columns, corner, right, low, g):
 
 
 @compiled
-def _add_own(problem, contacts, link, p, q, g):
+def _add_own(
+    problem: Table,
+    contacts: Table,
+    link: int,
+    p: tuple[float, float, float, float, float, float],
+    q: tuple[float, float, float, float, float, float, float, float, float],
+    g: tuple[float, float, float, float, float, float],
+) -> None:
     """Add a Hessian (P, Q; Qᵀ, G) to the diagonal block of one link's tree."""
     tree = contacts.link_tree[link]
     block = problem.block_start[tree]
@@ -96,7 +121,16 @@ def _add_own(problem, contacts, link, p, q, g):
 
 
 @compiled
-def _add_cross(problem, contacts, a, b, corner, right, low, g):
+def _add_cross(
+    problem: Table,
+    contacts: Table,
+    a: int,
+    b: int,
+    corner: tuple[float, float, float, float, float, float, float, float, float],
+    right: tuple[float, float, float, float, float, float, float, float, float],
+    low: tuple[float, float, float, float, float, float, float, float, float],
+    g: tuple[float, float, float, float, float, float],
+) -> None:
     """Subtract J_aᵀ S J_b with S = (corner, right; lowᵀ, G) where the links' trees meet."""
     factor = problem.factor
     coupling = problem.coupling
@@ -138,12 +172,12 @@ def _add_cross(problem, contacts, a, b, corner, right, low, g):
         for j in range(size_b):
             value = 0.0
             for k in range(6):
-                right = patch[6 * k + j] if spatial_b else problem.projection[k, j]
+                column = patch[6 * k + j] if spatial_b else problem.projection[k, j]
                 if spatial_a:
                     if k == i:
-                        value = right
+                        value = column
                 else:
-                    value += contacts.chain_column[start_a + i, k] * right
+                    value += contacts.chain_column[start_a + i, k] * column
             col = j if spatial_b else contacts.chain_dof[start_b + j] - first_b
             if same:
                 factor[problem.block_start[tree_a] + row * na + col] -= value
@@ -155,7 +189,16 @@ def _add_cross(problem, contacts, a, b, corner, right, low, g):
 
 
 @compiled
-def _add_pair(problem, contacts, a, b, d, p, q, g):
+def _add_pair(
+    problem: Table,
+    contacts: Table,
+    a: int,
+    b: int,
+    d: tuple[float, float, float],
+    p: tuple[float, float, float, float, float, float],
+    q: tuple[float, float, float, float, float, float, float, float, float],
+    g: tuple[float, float, float, float, float, float],
+) -> None:
     """Add the Hessian (P, Q; Qᵀ, G) of two bodies' contacts, about the end of A's (or B's) arm."""
     if a < 0 or b < 0:
         _add_own(problem, contacts, max(a, b), p, q, g)
@@ -167,7 +210,7 @@ def _add_pair(problem, contacts, a, b, d, p, q, g):
 
 
 @compiled
-def _add_contacts(problem, contacts, first, last):
+def _add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None:
     coupled = problem.law != LAGGED
     curvature = (
         problem.h11,
@@ -208,7 +251,7 @@ def _add_contacts(problem, contacts, first, last):
 
 
 @compiled
-def _add_rows(problem, rows, first, last):
+def _add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
     start = rows.start
     dof = rows.dof
     jacobian = rows.jacobian
@@ -246,7 +289,7 @@ def _add_rows(problem, rows, first, last):
 
 
 @compiled
-def clear_couplings(problem, coupling):
+def clear_couplings(problem: Table, coupling: np.ndarray) -> None:
     """Set the couplings of the island to 0, in an array of the problem's structure."""
     for index in range(problem.first_tree, problem.last_tree):
         tree = problem.island_tree[index]
@@ -260,7 +303,7 @@ def clear_couplings(problem, coupling):
 
 
 @compiled
-def begin_blocks(problem):
+def begin_blocks(problem: Table) -> None:
     """Fill the island's diagonal blocks with A, and its couplings with 0."""
     for index in range(problem.first_tree, problem.last_tree):
         tree = problem.island_tree[index]
@@ -271,7 +314,7 @@ def begin_blocks(problem):
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
-def assemble(problem, contacts, rows):
+def assemble(problem: Table, contacts: Table, rows: Table) -> int:
     """Fill the blocks of the island's Hessian from the present curvatures."""
     begin_blocks(problem)
     _add_contacts(problem, contacts, problem.first_contact, problem.last_contact)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.convex.free_body_blocks import (
     backward_6,
     cholesky_6,
@@ -27,7 +27,7 @@ __all__ = ["cholesky", "cholesky_solve", "factorize", "solve_factors"]
 
 
 @compiled
-def cholesky(block, start, n, inverse, dof):
+def cholesky(block: np.ndarray, start: int, n: int, inverse: np.ndarray, dof: int) -> bool:
     """Factorize a dense block in place; False if it is not positive definite."""
     for i in range(n):
         row_i = start + i * n
@@ -49,7 +49,9 @@ def cholesky(block, start, n, inverse, dof):
 
 
 @compiled
-def cholesky_solve(factor, block, n, inverse, vector, start):
+def cholesky_solve(
+    factor: np.ndarray, block: int, n: int, inverse: np.ndarray, vector: np.ndarray, start: int
+) -> None:
     """Solve L Lᵀ x = b in place, for the part of a vector that starts at ``start``."""
     for i in range(n):
         value = vector[start + i]
@@ -64,7 +66,16 @@ def cholesky_solve(factor, block, n, inverse, vector, start):
 
 
 @compiled
-def _substitute(block, start, n, inverse, dof, coupling, at, m):
+def _substitute(
+    block: np.ndarray,
+    start: int,
+    n: int,
+    inverse: np.ndarray,
+    dof: int,
+    coupling: np.ndarray,
+    at: int,
+    m: int,
+) -> None:
     """Replace an n × m coupling U by L⁻¹ U."""
     for i in range(n):
         row = at + i * m
@@ -79,7 +90,9 @@ def _substitute(block, start, n, inverse, dof, coupling, at, m):
 
 
 @compiled
-def _downdate(coupling, a, na, b, nb, n, target, at):
+def _downdate(
+    coupling: np.ndarray, a: int, na: int, b: int, nb: int, n: int, target: np.ndarray, at: int
+) -> None:
     """target(na × nb) −= U_aᵀ U_b, with U_a (n × na) and U_b (n × nb)."""
     for q in range(na):
         row = at + q * nb
@@ -91,7 +104,7 @@ def _downdate(coupling, a, na, b, nb, n, target, at):
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
-def factorize(problem, _unused):
+def factorize(problem: Table, _unused: int) -> int:
     """Factorize the island's blocks; returns 1, or 0 if they are not positive definite."""
     first = problem.first_tree
     last = problem.last_tree
@@ -139,7 +152,7 @@ def factorize(problem, _unused):
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
-def solve_factors(problem, _unused):
+def solve_factors(problem: Table, _unused: int) -> int:
     """Solve H x = b in place for the island's part of ``direction``."""
     first = problem.first_tree
     last = problem.last_tree

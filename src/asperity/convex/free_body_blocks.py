@@ -22,7 +22,7 @@ __all__ = [
 
 
 @compiled
-def cholesky_6(block, start, inverse, dof):
+def cholesky_6(block: np.ndarray, start: int, inverse: np.ndarray, dof: int) -> bool:
     """The same for a free body, written out: its loops are too short to be loops."""
     a00 = block[start + 0]
     a10 = block[start + 6]
@@ -113,7 +113,7 @@ def cholesky_6(block, start, inverse, dof):
 
 
 @compiled
-def forward_6(block, start, inverse, dof, x):
+def forward_6(block: np.ndarray, start: int, inverse: np.ndarray, dof: int, x: np.ndarray) -> None:
     """x = L⁻¹ x for a free body."""
     x0 = x[dof] * inverse[dof]
     x1 = (x[dof + 1] - block[start + 6] * x0) * inverse[dof + 1]
@@ -145,7 +145,7 @@ def forward_6(block, start, inverse, dof, x):
 
 
 @compiled
-def backward_6(block, start, inverse, dof, x):
+def backward_6(block: np.ndarray, start: int, inverse: np.ndarray, dof: int, x: np.ndarray) -> None:
     """x = L⁻ᵀ x for a free body."""
     x5 = x[dof + 5] * inverse[dof + 5]
     x4 = (x[dof + 4] - block[start + 34] * x5) * inverse[dof + 4]
@@ -177,7 +177,9 @@ def backward_6(block, start, inverse, dof, x):
 
 
 @compiled
-def substitute_6(block, start, inverse, dof, coupling, at):
+def substitute_6(
+    block: np.ndarray, start: int, inverse: np.ndarray, dof: int, coupling: np.ndarray, at: int
+) -> None:
     for i in range(6):
         row = at + 6 * i
         c0 = coupling[row]
@@ -205,7 +207,7 @@ def substitute_6(block, start, inverse, dof, coupling, at):
 
 
 @compiled
-def downdate_6(coupling, a, b, target, at):
+def downdate_6(coupling: np.ndarray, a: int, b: int, target: np.ndarray, at: int) -> None:
     for q in range(6):
         row = at + 6 * q
         t0 = 0.0
@@ -232,7 +234,7 @@ def downdate_6(coupling, a, b, target, at):
 
 
 @compiled
-def push_6(coupling, at, x, dof, target):
+def push_6(coupling: np.ndarray, at: int, x: np.ndarray, dof: int, target: int) -> None:
     """x[target] −= Uᵀ x[dof] for two free bodies."""
     t0 = x[target]
     t1 = x[target + 1]
@@ -258,7 +260,7 @@ def push_6(coupling, at, x, dof, target):
 
 
 @compiled
-def pull_6(coupling, at, x, dof, source):
+def pull_6(coupling: np.ndarray, at: int, x: np.ndarray, dof: int, source: int) -> None:
     """x[dof] −= U x[source] for two free bodies."""
     s0 = x[source]
     s1 = x[source + 1]

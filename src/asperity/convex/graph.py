@@ -8,9 +8,10 @@ the components are the same ones.
 
 from __future__ import annotations
 
+import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import PROBLEM
@@ -24,7 +25,7 @@ COUPLING_TOO_SMALL = -1
 
 
 @compiled
-def _root(parent, tree):
+def _root(parent: np.ndarray, tree: int) -> int:
     while parent[tree] != tree:
         parent[tree] = parent[parent[tree]]
         tree = parent[tree]
@@ -32,14 +33,16 @@ def _root(parent, tree):
 
 
 @compiled
-def _trees_of_contact(link, link_tree, contact):
+def _trees_of_contact(link: np.ndarray, link_tree: np.ndarray, contact: int) -> tuple[int, int]:
     a = link[contact, 0]
     b = link[contact, 1]
     return link_tree[a] if a >= 0 else -1, link_tree[b] if b >= 0 else -1
 
 
 @compiled
-def _couple(a, b, parent, pair_stamp, stamp, pair_entry):
+def _couple(
+    a: int, b: int, parent: np.ndarray, pair_stamp: np.ndarray, stamp: int, pair_entry: np.ndarray
+) -> tuple[bool, bool, bool]:
     """Join two trees; returns (is a new pair, has a block, joined two components)."""
     if a < 0 or b < 0 or a == b:
         return False, True, False
@@ -59,7 +62,15 @@ def _couple(a, b, parent, pair_stamp, stamp, pair_entry):
 
 
 @compiled
-def _eliminate(ntree, size, adjacency, neighbours, order, position, degree_start):
+def _eliminate(
+    ntree: int,
+    size: np.ndarray,
+    adjacency: np.ndarray,
+    neighbours: np.ndarray,
+    order: np.ndarray,
+    position: np.ndarray,
+    degree_start: int,
+) -> None:
     """Order the trees by minimum degree; fills `adjacency` with the couplings of the factor."""
     for tree in range(ntree):
         position[tree] = -1
@@ -94,7 +105,7 @@ def _eliminate(ntree, size, adjacency, neighbours, order, position, degree_start
 
 
 @compiled
-def _symbolic(problem, stamp):
+def _symbolic(problem: Table, stamp: int) -> int:
     """Recompute order and structure for the pairs that carry `stamp`."""
     ntree = problem.ntree
     for a in range(ntree):
@@ -130,7 +141,7 @@ def _symbolic(problem, stamp):
 
 
 @compiled
-def _label_islands(problem, parent):
+def _label_islands(problem: Table, parent: np.ndarray) -> int:
     """Number the components in the order of their first tree; list their trees by position."""
     ntree = problem.ntree
     island = problem.component[ntree : 2 * ntree]
@@ -165,7 +176,7 @@ def _label_islands(problem, parent):
 
 
 @compiled
-def _base(tree, link, nv, tree_start, tree_spatial):
+def _base(tree: int, link: int, nv: int, tree_start: np.ndarray, tree_spatial: np.ndarray) -> int:
     """Where a link's spatial velocity starts in the problem's vectors; −1 for the world."""
     if tree < 0:
         return -1
@@ -173,7 +184,7 @@ def _base(tree, link, nv, tree_start, tree_spatial):
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
-def build_graph(problem, contacts, rows):
+def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     """Find islands and order, sort contacts and rows by island.
 
     Returns ``OK``, ``PATTERN_CHANGED`` (blocks and factors of earlier solves are void) or

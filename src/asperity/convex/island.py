@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.convex.kinematics import (
     add_impulses,
@@ -28,7 +28,7 @@ __all__ = [
 
 
 @compiled
-def choose_island(problem, k):
+def choose_island(problem: Table, k: int) -> None:
     """Make island ``k`` of the graph the one at hand."""
     problem.first_tree = problem.island_start[k]
     problem.last_tree = problem.island_start[k + 1]
@@ -39,7 +39,7 @@ def choose_island(problem, k):
 
 
 @compiled
-def multiply(problem, first, last, x, out):
+def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarray) -> None:
     """``out = A x`` for the trees listed at ``first .. last``."""
     matrix = problem.matrix
     for index in range(first, last):
@@ -71,7 +71,7 @@ def multiply(problem, first, last, x, out):
 
 
 @compiled
-def scaled_norm(problem, first, last, vector):
+def scaled_norm(problem: Table, first: int, last: int, vector: np.ndarray) -> float:
     """‖D vector‖ over an island."""
     total = 0.0
     for index in range(first, last):
@@ -82,7 +82,7 @@ def scaled_norm(problem, first, last, vector):
 
 
 @compiled
-def momentum_scale(problem, first, last):
+def momentum_scale(problem: Table, first: int, last: int) -> float:
     """max(‖D p‖, ‖D j‖) with j = p − r − ∇ℓ."""
     momentum = 0.0
     impulse = 0.0
@@ -96,7 +96,7 @@ def momentum_scale(problem, first, last):
 
 
 @compiled
-def newton_direction(problem, first, last):
+def newton_direction(problem: Table, first: int, last: int) -> tuple[float, float]:
     """Solve for the Newton direction; return g·p and ‖D⁻¹ p‖."""
     listed = problem.island_tree
     direction = problem.direction
@@ -116,7 +116,9 @@ def newton_direction(problem, first, last):
 
 
 @compiled
-def follow_direction(problem, contacts, rows, cost, slope):
+def follow_direction(
+    problem: Table, contacts: Table, rows: Table, cost: float, slope: float
+) -> float:
     """Go along ``direction`` to the least cost of the island; returns the step length."""
     first = problem.first_tree
     last = problem.last_tree
@@ -167,7 +169,7 @@ def follow_direction(problem, contacts, rows, cost, slope):
 
 
 @compiled
-def island_gradient(problem, contacts, rows):
+def island_gradient(problem: Table, contacts: Table, rows: Table) -> float:
     """Fill the island's impulses, curvatures and gradient; return the cost of its potentials."""
     cost = evaluate_contacts(problem, problem.first_contact, problem.last_contact)
     cost += evaluate_rows(problem, problem.first_row, problem.last_row)
@@ -188,7 +190,7 @@ def island_gradient(problem, contacts, rows):
 
 
 @compiled
-def extrapolate_guess(problem, contacts, rows, cost):
+def extrapolate_guess(problem: Table, contacts: Table, rows: Table, cost: float) -> bool:
     """Improve the guess along ``extrapolation``, as far as the cost falls; True if it does."""
     slope = 0.0
     for index in range(problem.first_tree, problem.last_tree):

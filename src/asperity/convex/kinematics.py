@@ -6,13 +6,15 @@ that: shorter ones would be written beyond their end.
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
+import numpy as np
+
+from asperity.compiled import Table, compiled
 
 __all__ = ["add_impulses", "contact_velocities", "link_velocities", "row_velocities"]
 
 
 @compiled
-def link_velocities(problem, contacts, vector):
+def link_velocities(problem: Table, contacts: Table, vector: np.ndarray) -> None:
     """Fill a vector's end with the spatial velocities of the links of articulated trees."""
     nv = problem.nv
     for link in range(contacts.link_count):
@@ -29,7 +31,9 @@ def link_velocities(problem, contacts, vector):
 
 
 @compiled
-def _side_velocity(arm, c, vector, base):
+def _side_velocity(
+    arm: np.ndarray, c: int, vector: np.ndarray, base: int
+) -> tuple[float, float, float]:
     """Velocity of one side's surface at contact c, v + ω × r, in world axes."""
     wx = vector[base]
     wy = vector[base + 1]
@@ -45,7 +49,16 @@ def _side_velocity(arm, c, vector, base):
 
 
 @compiled
-def contact_velocities(problem, contacts, first, last, vector, v1, v2, vn):
+def contact_velocities(
+    problem: Table,
+    contacts: Table,
+    first: int,
+    last: int,
+    vector: np.ndarray,
+    v1: np.ndarray,
+    v2: np.ndarray,
+    vn: np.ndarray,
+) -> None:
     """Fill contact velocities (without surface velocity), after `link_velocities`."""
     frame = contacts.frame
     for i in range(first, last):
@@ -66,7 +79,7 @@ def contact_velocities(problem, contacts, first, last, vector, v1, v2, vn):
 
 
 @compiled
-def add_surface_velocities(problem, contacts, first, last):
+def add_surface_velocities(problem: Table, contacts: Table, first: int, last: int) -> None:
     """Add the velocity of moving surfaces (conveyor belts) to the contact velocities."""
     for i in range(first, last):
         c = problem.contact[i]
@@ -75,7 +88,9 @@ def add_surface_velocities(problem, contacts, first, last):
 
 
 @compiled
-def row_velocities(problem, rows, first, last, velocity, out):
+def row_velocities(
+    problem: Table, rows: Table, first: int, last: int, velocity: np.ndarray, out: np.ndarray
+) -> None:
     """Fill ``out`` with the velocity of rows ``first .. last`` (sorted by island)."""
     for i in range(first, last):
         r = problem.row[i]
@@ -86,7 +101,9 @@ def row_velocities(problem, rows, first, last, velocity, out):
 
 
 @compiled
-def _add_side(arm, c, x, y, z, out, base):
+def _add_side(
+    arm: np.ndarray, c: int, x: float, y: float, z: float, out: np.ndarray, base: int
+) -> None:
     """Add a force at contact c, in world axes, with its moment."""
     rx = arm[c, 0]
     ry = arm[c, 1]
@@ -100,7 +117,15 @@ def _add_side(arm, c, x, y, z, out, base):
 
 
 @compiled
-def add_impulses(problem, contacts, rows, contact_range, row_range, out, sign):
+def add_impulses(
+    problem: Table,
+    contacts: Table,
+    rows: Table,
+    contact_range: tuple[int, int],
+    row_range: tuple[int, int],
+    out: np.ndarray,
+    sign: float,
+) -> None:
     """``out += sign · Jᵀ γ`` for the impulses of a range of contacts and rows."""
     if contact_range[1] > contact_range[0]:
         _add_contact_impulses(problem, contacts, contact_range, out, sign)
@@ -112,7 +137,9 @@ def add_impulses(problem, contacts, rows, contact_range, row_range, out, sign):
 
 
 @compiled
-def _add_contact_impulses(problem, contacts, contact_range, out, sign):
+def _add_contact_impulses(
+    problem: Table, contacts: Table, contact_range: tuple[int, int], out: np.ndarray, sign: float
+) -> None:
     nv = problem.nv
     frame = contacts.frame
     links = contacts.link_count

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.convex.potentials.contacts import along_contacts, contact_cost_along
 from asperity.convex.potentials.rows import along_rows, row_cost_along
 from asperity.convex.problem import (
@@ -37,7 +37,7 @@ _ARMIJO_REDUCTIONS = 60
 
 
 @compiled
-def _along(problem, alpha):
+def _along(problem: Table, alpha: float) -> tuple[float, float]:
     """First and second derivative of contacts and rows of the island."""
     slope_a, curvature_a = along_contacts(
         problem, problem.first_contact, problem.last_contact, alpha
@@ -47,7 +47,7 @@ def _along(problem, alpha):
 
 
 @compiled
-def _cubic_minimum(cost_0, cost_1, slope_0, slope_1):
+def _cubic_minimum(cost_0: float, cost_1: float, slope_0: float, slope_1: float) -> float:
     """Minimum in (0, 1) of the cubic with these values and slopes at 0 and 1."""
     a = 2.0 * (cost_0 - cost_1) + slope_0 + slope_1
     b = -3.0 * (cost_0 - cost_1) - 2.0 * slope_0 - slope_1
@@ -64,7 +64,7 @@ def _cubic_minimum(cost_0, cost_1, slope_0, slope_1):
 
 
 @compiled
-def _cost_along(problem, alpha):
+def _cost_along(problem: Table, alpha: float) -> float:
     """Cost of contacts and rows of the island at α, with the change of the quadratic part."""
     return (
         contact_cost_along(problem, problem.first_contact, problem.last_contact, alpha)
@@ -75,7 +75,7 @@ def _cost_along(problem, alpha):
 
 
 @compiled
-def _backtrack(problem, slope_0):
+def _backtrack(problem: Table, slope_0: float) -> int:
     """Step of the least cost that meets Armijo's criterion; returns the number of evaluations."""
     cost = problem.search_cost
     # What the sums of costs cannot tell apart is left to Newton's own step.
@@ -98,7 +98,9 @@ def _backtrack(problem, slope_0):
 
 
 @compiled
-def _root(problem, low, high, alpha, target):
+def _root(
+    problem: Table, low: float, high: float, alpha: float, target: float
+) -> tuple[float, int]:
     """Root of ℓ' in a bracket from a first guess; returns it and the number of evaluations."""
     evaluations = 0
     previous = high - low
@@ -127,7 +129,7 @@ def _root(problem, low, high, alpha, target):
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
-def line_search(problem, _unused):
+def line_search(problem: Table, _unused: int) -> int:
     """Minimise the cost of the island along the direction.
 
     Reads ``smooth_slope``, ``smooth_curvature``, ``search_cost`` and ``search_slope``; ``v*``,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
 
 __all__ = ["fill_inverse_masses"]
@@ -22,7 +22,7 @@ _DECOUPLED = 3  # the same; rotation and translation do not couple, translation 
 
 
 @compiled
-def _invert_rotation(matrix, factor, block):
+def _invert_rotation(matrix: np.ndarray, factor: np.ndarray, block: int) -> None:
     """Invert the 3 × 3 rotational block of a free body whose blocks do not couple."""
     xx = matrix[block]
     xy = matrix[block + 1]
@@ -47,7 +47,7 @@ def _invert_rotation(matrix, factor, block):
 
 
 @compiled
-def _prepare_tree(problem, tree):
+def _prepare_tree(problem: Table, tree: int) -> int:
     """Factorize or invert a tree's block of A into the memory of its factor; returns its mark."""
     matrix = problem.matrix
     factor = problem.factor
@@ -82,7 +82,9 @@ def _prepare_tree(problem, tree):
 
 
 @compiled
-def _link_mobility(problem, contacts, link, other, mobility, which):
+def _link_mobility(
+    problem: Table, contacts: Table, link: int, other: int, mobility: np.ndarray, which: int
+) -> None:
     """mobility[which] = C_link A⁻¹ C_otherᵀ for two links of one articulated tree."""
     tree = contacts.link_tree[link]
     block = problem.block_start[tree]
@@ -104,7 +106,7 @@ def _link_mobility(problem, contacts, link, other, mobility, which):
 
 
 @compiled
-def _fill_jacobian(frame, arm, c, out, side):
+def _fill_jacobian(frame: np.ndarray, arm: np.ndarray, c: int, out: np.ndarray, side: int) -> None:
     """out[side] = R (−[r]×, 1), the 3 × 6 Jacobian of one side of a contact."""
     for i in range(3):
         x = frame[c, 3 * i]
@@ -119,7 +121,15 @@ def _fill_jacobian(frame, arm, c, out, side):
 
 
 @compiled
-def _add_block(jacobian, left, right, mobility, which, sign, out):
+def _add_block(
+    jacobian: np.ndarray,
+    left: int,
+    right: int,
+    mobility: np.ndarray,
+    which: int,
+    sign: float,
+    out: np.ndarray,
+) -> None:
     """out += sign · J_left Λ J_rightᵀ for the sides of one contact."""
     for i in range(3):
         for k in range(6):
@@ -132,7 +142,9 @@ def _add_block(jacobian, left, right, mobility, which, sign, out):
 
 
 @compiled
-def _add_decoupled(jacobian, side, factor, block, out):
+def _add_decoupled(
+    jacobian: np.ndarray, side: int, factor: np.ndarray, block: int, out: np.ndarray
+) -> None:
     """The same for a free body with a diagonal of blocks; the contact's axes are orthonormal."""
     for i in range(3):
         for k in range(3):
@@ -145,7 +157,9 @@ def _add_decoupled(jacobian, side, factor, block, out):
 
 
 @compiled
-def _link_matrix(problem, contacts, link, mark, mobility, which):
+def _link_matrix(
+    problem: Table, contacts: Table, link: int, mark: int, mobility: np.ndarray, which: int
+) -> None:
     """mobility[which] of one link with itself, unless its tree is decoupled."""
     if mark == _FACTORIZED:
         _link_mobility(problem, contacts, link, link, mobility, which)
@@ -156,7 +170,7 @@ def _link_matrix(problem, contacts, link, mark, mobility, which):
 
 
 @compiled
-def fill_inverse_masses(problem, contacts, ncontact, out):
+def fill_inverse_masses(problem: Table, contacts: Table, ncontact: int, out: np.ndarray) -> None:
     """``out[i] = ‖W_ii‖_F/3`` [1/kg] for the problem's contacts.
 
     Uses the memory of the factors, which are void afterwards, ``direction`` and ``patch``.

@@ -66,7 +66,9 @@ _LARGEST = 1.7976931348623157e308
 
 
 @compiled
-def _solve_island(problem, contacts, rows, have_factors, extrapolated):
+def _solve_island(
+    problem: Table, contacts: Table, rows: Table, have_factors: bool, extrapolated: bool
+) -> int:
     """Minimise over the island at hand, from the guess in ``velocity``."""
     row_range = (problem.first_row, problem.last_row)
     first = problem.first_tree
@@ -165,7 +167,7 @@ def _solve_island(problem, contacts, rows, have_factors, extrapolated):
 
 
 @compiled
-def _solve_free(problem):
+def _solve_free(problem: Table) -> int:
     """Solve an island without contacts or rows, which is one tree: A v = r."""
     tree = problem.island_tree[problem.first_tree]
     start = problem.tree_start[tree]
@@ -187,7 +189,7 @@ def _solve_free(problem):
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
-def solve_problem(problem, contacts, rows, have_factors):
+def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: int) -> int:
     """Solve every island; the solution replaces the guess in ``velocity``.
 
     ``have_factors`` says that the factors of the last solve belong to the same graph (for Hessian

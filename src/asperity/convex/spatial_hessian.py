@@ -8,6 +8,8 @@ Symmetric 3 × 3 matrices are tuples (xx, xy, xz, yy, yz, zz), others nine numbe
 
 from __future__ import annotations
 
+import numpy as np
+
 from asperity.compiled import compiled
 
 __all__ = [
@@ -21,7 +23,18 @@ __all__ = [
 
 
 @compiled
-def spatial_hessian(c, i, frame, arm, curvature, coupled):
+def spatial_hessian(
+    c: int,
+    i: int,
+    frame: np.ndarray,
+    arm: np.ndarray,
+    curvature: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    coupled: bool,
+) -> tuple[
+    tuple[float, float, float, float, float, float],
+    tuple[float, float, float, float, float, float, float, float, float],
+    tuple[float, float, float, float, float, float],
+]:
     """Hessian of one contact in world axes, about the end of an arm r.
 
     Returns G (xx, xy, xz, yy, yz, zz), Q = [r]× G row by row and the upper triangle of
@@ -96,12 +109,18 @@ def spatial_hessian(c, i, frame, arm, curvature, coupled):
 
 
 @compiled
-def add_symmetric(a, b):
+def add_symmetric(
+    a: tuple[float, float, float, float, float, float],
+    b: tuple[float, float, float, float, float, float],
+) -> tuple[float, float, float, float, float, float]:
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
 
 
 @compiled
-def add_full(a, b):
+def add_full(
+    a: tuple[float, float, float, float, float, float, float, float, float],
+    b: tuple[float, float, float, float, float, float, float, float, float],
+) -> tuple[float, float, float, float, float, float, float, float, float]:
     return (
         a[0] + b[0],
         a[1] + b[1],
@@ -116,7 +135,9 @@ def add_full(a, b):
 
 
 @compiled
-def _cross_symmetric(x, y, z, g):
+def _cross_symmetric(
+    x: float, y: float, z: float, g: tuple[float, float, float, float, float, float]
+) -> tuple[float, float, float, float, float, float, float, float, float]:
     """[d]× G for a symmetric G."""
     return (
         y * g[2] - z * g[1],
@@ -132,7 +153,12 @@ def _cross_symmetric(x, y, z, g):
 
 
 @compiled
-def _times_cross_transposed(q, x, y, z):
+def _times_cross_transposed(
+    q: tuple[float, float, float, float, float, float, float, float, float],
+    x: float,
+    y: float,
+    z: float,
+) -> tuple[float, float, float, float, float, float, float, float, float]:
     """Q [d]×ᵀ, whose rows are d × (rows of Q)."""
     return (
         y * q[2] - z * q[1],
@@ -148,13 +174,21 @@ def _times_cross_transposed(q, x, y, z):
 
 
 @compiled
-def full(g):
+def full(
+    g: tuple[float, float, float, float, float, float],
+) -> tuple[float, float, float, float, float, float, float, float, float]:
     """All nine numbers of a symmetric 3 × 3 matrix."""
     return (g[0], g[1], g[2], g[1], g[3], g[4], g[2], g[4], g[5])
 
 
 @compiled
-def write_patch(patch, corner, right, low, g):
+def write_patch(
+    patch: np.ndarray,
+    corner: tuple[float, float, float, float, float, float, float, float, float],
+    right: tuple[float, float, float, float, float, float, float, float, float],
+    low: tuple[float, float, float, float, float, float, float, float, float],
+    g: tuple[float, float, float, float, float, float],
+) -> None:
     """patch = (corner, right; lowᵀ, G), row by row."""
     numbers = full(g)
     for i in range(3):
@@ -166,7 +200,16 @@ def write_patch(patch, corner, right, low, g):
 
 
 @compiled
-def other_side(d, g, q, p):
+def other_side(
+    d: tuple[float, float, float],
+    g: tuple[float, float, float, float, float, float],
+    q: tuple[float, float, float, float, float, float, float, float, float],
+    p: tuple[float, float, float, float, float, float],
+) -> tuple[
+    tuple[float, float, float, float, float, float, float, float, float],
+    tuple[float, float, float, float, float, float, float, float, float],
+    tuple[float, float, float, float, float, float],
+]:
     """Q_b, the corner of the coupling, and P_b, from (P, Q, G) about the end of A's arm.
 
     With r_b = r_a + d:  Q_b = Q_a + [d]× G,  coupling = (P + Q_a [d]×ᵀ, Q_a; Q_bᵀ, G) and

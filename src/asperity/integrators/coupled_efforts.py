@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.plant.constraints import to_solver_row
 
 __all__ = ["couple_efforts", "find_exceeded", "set_own_row", "set_row"]
@@ -30,7 +30,7 @@ _NO_LIMIT = 1e300
 
 
 @compiled
-def set_row(state, effort, gain, bias, velocity):
+def set_row(state: Table, effort: int, gain: float, bias: float, velocity: float) -> None:
     """Feedback ``bias − gain u`` of an effort's row, u being ``velocity`` now."""
     row = state.effort_row[effort]
     if row < 0:
@@ -42,7 +42,9 @@ def set_row(state, effort, gain, bias, velocity):
 
 
 @compiled
-def set_own_row(state, effort, gain, present, predicted, velocity):
+def set_own_row(
+    state: Table, effort: int, gain: float, present: float, predicted: float, velocity: float
+) -> None:
     """Feedback of an effort by itself: its ``predicted`` value at the present velocity."""
     if gain > 0.0:
         set_row(state, effort, gain, predicted + gain * velocity, velocity)
@@ -51,7 +53,16 @@ def set_own_row(state, effort, gain, present, predicted, velocity):
 
 
 @compiled
-def _set_jacobian(plant, state, system, effort, weights, members, low, high):
+def _set_jacobian(
+    plant: Table,
+    state: Table,
+    system: Table,
+    effort: int,
+    weights: np.ndarray,
+    members: np.ndarray,
+    low: float,
+    high: float,
+) -> None:
     """Write the Jacobian Σ weights_k J_k of a row that spans the coupled efforts, and limits."""
     rows = state.rows
     row = state.effort_row[effort]
@@ -72,7 +83,7 @@ def _set_jacobian(plant, state, system, effort, weights, members, low, high):
 
 
 @compiled
-def _inertia(plant, state, jacobian):
+def _inertia(plant: Table, state: Table, jacobian: np.ndarray) -> float:
     """J diag(M) Jᵀ of an effort."""
     total = 0.0
     for i in range(jacobian.size):
@@ -85,7 +96,7 @@ def _inertia(plant, state, jacobian):
 
 
 @compiled
-def _scaled_gains(system, members, scale):
+def _scaled_gains(system: Table, members: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Symmetric part of the gains of some efforts, rows and columns divided by ``scale``."""
     n = members.size
     symmetric = np.empty((n, n))
@@ -99,7 +110,7 @@ def _scaled_gains(system, members, scale):
 
 
 @compiled
-def _members(system, limited):
+def _members(system: Table, limited: int) -> np.ndarray:
     """The coupled efforts that have been limited, or the others."""
     found = np.empty(system.members.size, np.int64)
     n = 0
@@ -111,7 +122,7 @@ def _members(system, limited):
 
 
 @compiled
-def couple_efforts(plant, state, system):
+def couple_efforts(plant: Table, state: Table, system: Table) -> None:
     """Write the rows of the coupled efforts, some of which may have been limited."""
     free = _members(system, 0)
     if free.size > 0:
@@ -122,7 +133,7 @@ def couple_efforts(plant, state, system):
 
 
 @compiled
-def _couple(plant, state, system, members):
+def _couple(plant: Table, state: Table, system: Table, members: np.ndarray) -> None:
     """Rows of efforts together: eigenvectors of the semidefinite part of their gains."""
     first = system.first_effort
     predicted = system.efforts
@@ -152,7 +163,7 @@ def _couple(plant, state, system, members):
 
 
 @compiled
-def _separate(plant, state, system, members):
+def _separate(plant: Table, state: Table, system: Table, members: np.ndarray) -> None:
     """Rows of efforts each by itself and within its limits."""
     first = system.first_effort
     n = members.size
@@ -179,7 +190,7 @@ def _separate(plant, state, system, members):
 
 
 @compiled
-def find_exceeded(plant, system, qvel):
+def find_exceeded(plant: Table, system: Table, qvel: np.ndarray) -> bool:
     """Mark the coupled efforts that are beyond their limits at velocities that solve the step.
 
     Returns whether there are any that were not marked before.

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.integrators.coupled_efforts import (
     couple_efforts,
     find_exceeded,
@@ -44,7 +44,7 @@ __all__ = ["SYSTEM_KERNELS", "advance_systems", "limit_systems", "prepare_system
 
 
 @compiled
-def _prepare_state(system, step):
+def _prepare_state(system: Table, step: float) -> np.ndarray:
     """P applied: how z⁺ depends on u⁺. Returns z⁺ − z at u_0."""
     n = system.rate_now.size
     m = system.velocity.size
@@ -74,7 +74,7 @@ def _prepare_state(system, step):
 
 
 @compiled
-def _prepare_implicit(plant, state, system, step):
+def _prepare_implicit(plant: Table, state: Table, system: Table, step: float) -> int:
     efforts = system.efforts
     first = system.first_effort
     n = system.velocity.size
@@ -111,21 +111,21 @@ def _prepare_implicit(plant, state, system, step):
 
 
 @compiled
-def _prepare_explicit(plant, state, system):
+def _prepare_explicit(plant: Table, state: Table, system: Table) -> None:
     first = system.first_effort
     for k in range(system.output_now.size):
         set_row(state, first + k, 0.0, system.output_now[k], 0.0)
 
 
 @compiled_method
-def prepare_systems(world, state, _target, step):
+def prepare_systems(world: Table, state: Table, _target: Table, step: float) -> int:
     """Write the feedback of every external system into the rows of its efforts."""
     plant = world.plant
     for s in range(world.systems.size):
         system = SYSTEM.at(world.systems[s])
         code = sample_system(plant, system, state)
         if code == OK and system.treatment == IMPLICIT:
-            if state == world.current:
+            if state.address == world.current.address:
                 code = linearise_system(plant, system, state)
             if code == OK:
                 # Nothing here raises but LAPACK.
@@ -141,7 +141,7 @@ def prepare_systems(world, state, _target, step):
 
 
 @compiled_method
-def limit_systems(world, state, _target, step):
+def limit_systems(world: Table, state: Table, _target: Table, step: float) -> int:
     """After a solution, limit the coupled efforts that are beyond their limits.
 
     Returns `LIMITED` if rows have changed and the problem must be solved again.
@@ -161,7 +161,7 @@ def limit_systems(world, state, _target, step):
 
 
 @compiled_method
-def advance_systems(world, source, target, step):
+def advance_systems(world: Table, source: Table, target: Table, step: float) -> int:
     """Advance the systems' states to the end of the step that was prepared last."""
     for s in range(world.systems.size):
         system = SYSTEM.at(world.systems[s])

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import (
     call_method,
     call_pp_status,
@@ -59,7 +59,7 @@ __all__ = [
 
 
 @compiled
-def ensure_evaluated(world, state):
+def ensure_evaluated(world: Table, state: Table) -> int:
     """Evaluate a state unless its snapshot is valid."""
     if state.valid == 1:
         return OK
@@ -67,7 +67,7 @@ def ensure_evaluated(world, state):
 
 
 @compiled
-def smooth_terms(plant, problem, state, step):
+def smooth_terms(plant: Table, problem: Table, state: Table, step: float) -> None:
     """Fill A, diag(M) and r from the snapshot."""
     for i in range(problem.matrix.size):
         problem.matrix[i] = state.mass[i]
@@ -91,7 +91,7 @@ def smooth_terms(plant, problem, state, step):
 
 
 @compiled
-def velocities_at(problem, state, velocity):
+def velocities_at(problem: Table, state: Table, velocity: np.ndarray) -> tuple[int, int]:
     """Fill contact and row velocities for solver velocities at a state's configuration."""
     contacts = state.contacts
     rows = state.rows
@@ -114,7 +114,7 @@ def velocities_at(problem, state, velocity):
 
 
 @compiled
-def prepare_potentials(problem, state, step):
+def prepare_potentials(problem: Table, state: Table, step: float) -> None:
     """Fill the numbers of all potentials at the beginning of the step."""
     ncontact, nrow = velocities_at(problem, state, state.velocity)
     prepare_contacts(problem, state.contacts, step, ncontact)
@@ -122,7 +122,7 @@ def prepare_potentials(problem, state, step):
 
 
 @compiled
-def graph_of(world, state):
+def graph_of(world: Table, state: Table) -> int:
     """Islands and order for the state's contacts and constraints, unless they are at hand."""
     evaluation = state.evaluations
     if world.graph_state == state.address and world.graph_evaluation == evaluation:
@@ -144,7 +144,7 @@ def graph_of(world, state):
 
 
 @compiled
-def minimise(world, state):
+def minimise(world: Table, state: Table) -> int:
     """Solve the prepared problem from the guess, or else from the state's own velocity.
 
     With `PREVIOUS_VELOCITY` the guess is the velocity one step ago, and the state's own velocity is
@@ -174,7 +174,7 @@ def minimise(world, state):
 
 
 @compiled
-def solve_potentials(world, state, step):
+def solve_potentials(world: Table, state: Table, step: float) -> int:
     """Prepare all potentials and solve, with the feedback of external systems in its limits.
 
     Needs A, r and the graph, and takes the guess that there is.
@@ -200,7 +200,7 @@ def solve_potentials(world, state, step):
 
 
 @compiled_method
-def icf_solution(world, state, _target, step):
+def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int:
     """Solve the convex problem of an ICF step; the result is in the problem's ``velocity``."""
     code = ensure_evaluated(world, state)
     if code != OK:
@@ -215,7 +215,9 @@ def icf_solution(world, state, _target, step):
 
 
 @compiled
-def integrate_positions(plant, source, target, qvel, step):
+def integrate_positions(
+    plant: Table, source: Table, target: Table, qvel: np.ndarray, step: float
+) -> None:
     """``target.qpos = source.qpos ⊕ step · qvel``; the target's snapshot becomes invalid."""
     for i in range(source.qpos.size):
         target.qpos[i] = source.qpos[i]
@@ -231,7 +233,7 @@ def integrate_positions(plant, source, target, qvel, step):
 
 
 @compiled
-def advance_activations(plant, source, target, step):
+def advance_activations(plant: Table, source: Table, target: Table, step: float) -> None:
     """Advance the actuators' activations from the source's rates, as MuJoCo does."""
     for i in range(source.act.size):
         if plant.act_kind[i] == 1:
@@ -244,7 +246,7 @@ def advance_activations(plant, source, target, step):
 
 
 @compiled_method
-def icf_method(world, source, target, step):
+def icf_method(world: Table, source: Table, target: Table, step: float) -> int:
     """One ICF step."""
     plant = world.plant
     code = call_method(world.solve_step, world, source, 0, step)

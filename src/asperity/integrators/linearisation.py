@@ -6,7 +6,9 @@ the other, and nowhere else; what else the system depends on is explicit.
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
+import numpy as np
+
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_p_status, call_pppd
 from asperity.integrators.layout import NON_FINITE, OK, SYSTEM_FAILED
 from asperity.integrators.system_table import (
@@ -24,7 +26,7 @@ _RELATIVE_STEP = 2.0**-26
 
 
 @compiled
-def _load(system, state):
+def _load(system: Table, state: Table) -> None:
     """Fill the arrays that a system sees."""
     system.time = state.time
     first = system.first_state
@@ -39,7 +41,7 @@ def _load(system, state):
 
 
 @compiled
-def first_bad(values):
+def first_bad(values: np.ndarray) -> int:
     for i in range(values.size):
         if not abs(values[i]) <= _LARGEST:
             return i
@@ -47,7 +49,7 @@ def first_bad(values):
 
 
 @compiled
-def _call(system):
+def _call(system: Table) -> int:
     if call_p_status(system.call, system) != CALL_SUCCEEDED:
         return SYSTEM_FAILED
     system.bad_output = first_bad(system.output)
@@ -58,7 +60,7 @@ def _call(system):
 
 
 @compiled
-def sample_system(plant, system, state):
+def sample_system(plant: Table, system: Table, state: Table) -> int:
     """Outputs and rates at a state, and the efforts' Jacobians there."""
     if system.sampled_state == state.address and system.sampled_evaluation == state.evaluations:
         return OK
@@ -89,7 +91,9 @@ def sample_system(plant, system, state):
 
 
 @compiled
-def _difference(system, outputs, rates, column, step):
+def _difference(
+    system: Table, outputs: np.ndarray, rates: np.ndarray, column: int, step: float
+) -> None:
     """A column of forward differences from the present outputs and rates."""
     now = system.output_now
     for k in range(system.output.size):
@@ -100,13 +104,13 @@ def _difference(system, outputs, rates, column, step):
 
 
 @compiled
-def _step_for(system, value):
+def _step_for(system: Table, value: float) -> float:
     step = system.difference
     return step if step > 0.0 else _RELATIVE_STEP * max(1.0, abs(value))
 
 
 @compiled
-def linearise_system(plant, system, state):
+def linearise_system(plant: Table, system: Table, state: Table) -> int:
     """Derivatives of outputs and rates at a state of which there are outputs."""
     if (
         system.linearised_state == state.address

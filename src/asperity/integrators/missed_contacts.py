@@ -17,7 +17,7 @@ This is not part of the CENIC paper, whose examples have no thin or fast bodies.
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.plant.layouts import STATE
 from asperity.plant.sweep import closing_distance, passed, save_poses
 
@@ -31,7 +31,7 @@ _SHORTEST = 0.1
 
 
 @compiled
-def passed_before_sample(world):
+def passed_before_sample(world: Table) -> bool:
     """Whether geoms passed through each other between the current state and the sample."""
     sample = STATE.at(world.geom_sample)
     if sample.address == 0:
@@ -42,7 +42,7 @@ def passed_before_sample(world):
 
 
 @compiled
-def _was_known(known, contacts, c):
+def _was_known(known: Table, contacts: Table, c: int) -> bool:
     for k in range(known.count):
         if known.geom[k, 0] == contacts.geom[c, 0] and known.geom[k, 1] == contacts.geom[c, 1]:
             return True
@@ -50,7 +50,7 @@ def _was_known(known, contacts, c):
 
 
 @compiled
-def step_without_missed_contacts(world, step, accuracy):
+def step_without_missed_contacts(world: Table, step: float, accuracy: float) -> float:
     """The step size to try instead, or ``step`` if the step has missed nothing that matters.
 
     The current state is the end of the step, evaluated.

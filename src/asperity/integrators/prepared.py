@@ -6,7 +6,7 @@ import math
 
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_method
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
@@ -20,13 +20,13 @@ __all__ = ["prepare_problem"]
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
-def _keep_the_guess(_problem, _contacts, _rows, _have_factors):
+def _keep_the_guess(_problem: Table, _contacts: Table, _rows: Table, _have_factors: int) -> int:
     """Stand in for a solver: what the solver would have been given stays as it is."""
     return CONVERGED
 
 
 @compiled
-def _solve_step(world, step):
+def _solve_step(world: Table, step: float) -> int:
     return call_method(world.solve_step, world, world.current, 0, step)
 
 

@@ -8,6 +8,7 @@ mean of beginning and full step, the second half step from the full step.
 
 from __future__ import annotations
 
+from asperity.compiled import Table
 from asperity.compiled.calls import call_method
 from asperity.integrators.layout import END_VELOCITY, OK, compiled_method
 from asperity.integrators.stepping import position_difference
@@ -19,7 +20,7 @@ ERROR_ORDER = 2
 
 
 @compiled_method
-def step_doubling_method(world, source, target, step):
+def step_doubling_method(world: Table, source: Table, target: Table, step: float) -> int:
     """Two half steps of ``base_method``, compared with one full step."""
     method = world.base_method
     half = world.half

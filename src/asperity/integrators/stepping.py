@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, compiled_loop
+from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_method, call_pp_status, call_ppdpp
 from asperity.integrators.layout import (
     NON_FINITE,
@@ -50,7 +50,7 @@ _ARTIFICIAL = 0.95
 
 
 @compiled
-def _all_finite(values):
+def _all_finite(values: np.ndarray) -> bool:
     # Not np.isfinite, which the reassociation of sums can turn into a constant. Numba compiles no
     # all() over a generator.
     for value in values:  # noqa: SIM110
@@ -60,7 +60,7 @@ def _all_finite(values):
 
 
 @compiled
-def _is_finite(state):
+def _is_finite(state: Table) -> bool:
     return (
         _all_finite(state.qpos)
         and _all_finite(state.qvel)
@@ -70,7 +70,7 @@ def _is_finite(state):
 
 
 @compiled
-def _exchange(first, second):
+def _exchange(first: np.ndarray, second: np.ndarray) -> None:
     for i in range(first.size):
         value = first[i]
         first[i] = second[i]
@@ -78,7 +78,7 @@ def _exchange(first, second):
 
 
 @compiled
-def _exchange_states(world, time):
+def _exchange_states(world: Table, time: float) -> None:
     """Exchange the current and the following state; the current one gets a time."""
     current = world.current
     following = world.following
@@ -91,7 +91,7 @@ def _exchange_states(world, time):
 
 
 @compiled
-def _record(world, step):
+def _record(world: Table, step: float) -> None:
     """Count and record the current state as the end of an accepted step."""
     current = world.current
     time = current.time
@@ -111,7 +111,7 @@ def _record(world, step):
 
 
 @compiled_loop(types.int64(WORLD.type, types.int64, types.float64, types.float64, types.int64))
-def advance_fixed(world, method, step, end, budget):
+def advance_fixed(world: Table, method: int, step: float, end: float, budget: int) -> int:
     """Advance the current state to time ``end`` in steps of ``step``; the last may be shorter."""
     current = world.current
     following = world.following
@@ -146,7 +146,7 @@ def advance_fixed(world, method, step, end, budget):
 
 
 @compiled
-def error_norm(world, step):
+def error_norm(world: Table, step: float) -> float:
     """Largest scaled position error, max |S (q ⊖ q̂)|, of the last attempted step.
 
     With a velocity weight w and a velocity time T, errors of velocity count as (w·δt + T)·|v − v̂|
@@ -178,7 +178,7 @@ def error_norm(world, step):
 
 
 @compiled
-def next_step_size(step, error, accuracy, order):
+def next_step_size(step: float, error: float, accuracy: float, order: int) -> float:
     """Step size for the next attempt (CENIC V-F with Drake's safety checks; equations 6.5)."""
     if not error <= _LARGEST:
         return _MIN_SHRINK * step
@@ -194,7 +194,7 @@ def next_step_size(step, error, accuracy, order):
 
 
 @compiled_loop(types.int64(WORLD.type, types.int64, types.int64, types.float64, types.int64))
-def advance_error_controlled(world, method, order, end, budget):
+def advance_error_controlled(world: Table, method: int, order: int, end: float, budget: int) -> int:
     """Advance the current state to time ``end`` under error control.
 
     A step whose error exceeds the accuracy, whose solver does not converge, whose result is not
@@ -266,7 +266,7 @@ def advance_error_controlled(world, method, order, end, budget):
 
 
 @compiled
-def position_difference(plant, first, second, out):
+def position_difference(plant: Table, first: Table, second: Table, out: np.ndarray) -> None:
     """``out = second.qpos ⊖ first.qpos`` in the tangent space."""
     call_ppdpp(
         plant.differentiate_positions,

@@ -7,7 +7,7 @@ Unlike the sub-steps of Drake's TAMSI every part evaluates the model anew.
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_method
 from asperity.integrators.layout import (
     NON_FINITE,
@@ -23,7 +23,7 @@ HALVINGS = 20
 
 
 @compiled
-def _copy(source, target):
+def _copy(source: Table, target: Table) -> None:
     a = source.qpos
     b = target.qpos
     for i in range(a.size):
@@ -45,7 +45,7 @@ def _copy(source, target):
 
 
 @compiled_method
-def substep_method(world, source, target, step):
+def substep_method(world: Table, source: Table, target: Table, step: float) -> int:
     """One step of ``base_method``, in parts if it does not converge.
 
     Parts alternate between the states ``half`` and ``full``.

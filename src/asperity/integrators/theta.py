@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_method, call_pp_status
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
 from asperity.integrators.icf import (
@@ -46,7 +46,7 @@ _LARGEST = 1.7976931348623157e308
 
 
 @compiled
-def _evaluate_between(world, source, velocity, step):
+def _evaluate_between(world: Table, source: Table, velocity: np.ndarray, step: float) -> int:
     """Evaluate the plant at q^θ and v^θ in the state ``half``, without contacts."""
     plant = world.plant
     half = world.half
@@ -62,7 +62,9 @@ def _evaluate_between(world, source, velocity, step):
 
 
 @compiled
-def _solve_spin(mass, block, velocity, b, start, share):
+def _solve_spin(
+    mass: np.ndarray, block: int, velocity: np.ndarray, b: np.ndarray, start: int, share: float
+) -> None:
     """Solve for the change of a free body's velocity, with the gyroscopic term, in place.
 
     The rotational matrix is I + share ([ω]× I − [I ω]×), ω the angular velocity at q^θ.
@@ -103,7 +105,9 @@ def _solve_spin(mass, block, velocity, b, start, share):
 
 
 @compiled
-def _newton_step(world, source, velocity, step):
+def _newton_step(
+    world: Table, source: Table, velocity: np.ndarray, step: float
+) -> tuple[float, float]:
     """Improve v* once; returns the size of the change and of v*."""
     plant = world.plant
     problem = world.problem
@@ -151,7 +155,7 @@ def _newton_step(world, source, velocity, step):
 
 
 @compiled
-def _free_motion(world, source, step, velocity):
+def _free_motion(world: Table, source: Table, step: float, velocity: np.ndarray) -> int:
     """Solve stage 1 for θ > 0; ``half`` then holds the plant at q^θ."""
     for i in range(velocity.size):
         velocity[i] = source.qvel[i]
@@ -174,7 +178,7 @@ def _free_motion(world, source, step, velocity):
 
 
 @compiled
-def _fill_mass(world, owner, frame, step):
+def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
     """A and the diagonal of the norms: mass of one state in the solver velocities of another."""
     plant = world.plant
     problem = world.problem
@@ -213,7 +217,7 @@ def _fill_mass(world, owner, frame, step):
 
 
 @compiled
-def _multiply(problem, x, out):
+def _multiply(problem: Table, x: np.ndarray, out: np.ndarray) -> None:
     """``out = A x`` for all trees."""
     for tree in range(problem.ntree):
         start = problem.tree_start[tree]
@@ -228,7 +232,7 @@ def _multiply(problem, x, out):
 
 
 @compiled_method
-def theta_solution(world, state, _target, step):
+def theta_solution(world: Table, state: Table, _target: Table, step: float) -> int:
     """Solve both stages of a step; the result is in the problem's ``velocity``."""
     code = ensure_evaluated(world, state)
     if code != OK:
@@ -259,7 +263,7 @@ def theta_solution(world, state, _target, step):
 
 
 @compiled_method
-def theta_method(world, source, target, step):
+def theta_method(world: Table, source: Table, target: Table, step: float) -> int:
     """One step of the θ-method."""
     plant = world.plant
     code = call_method(world.solve_step, world, source, 0, step)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_method
 from asperity.contact.constraint_set import ACTUATOR, FRICTION
 from asperity.contact.laws import friction_coefficient
@@ -48,7 +48,7 @@ ERROR_ORDER = 2
 
 
 @compiled
-def _impulses_now(problem, state, step):
+def _impulses_now(problem: Table, state: Table, step: float) -> None:
     """Replace the impulses of the last solve by δt·f of the continuous laws, where there are such.
 
     Needs contact and row velocities at the state's own velocity.
@@ -90,7 +90,9 @@ def _impulses_now(problem, state, step):
 
 
 @compiled
-def _smooth_terms(world, source, full, step, start_impulse):
+def _smooth_terms(
+    world: Table, source: Table, full: Table, step: float, start_impulse: np.ndarray
+) -> None:
     """Fill A, diag(M) and r; ``start_impulse`` is j_0 in the solver velocities of the source."""
     plant = world.plant
     problem = world.problem
@@ -138,7 +140,7 @@ def _smooth_terms(world, source, full, step, start_impulse):
 
 
 @compiled
-def _backward_potentials(world, source, full, step):
+def _backward_potentials(world: Table, source: Table, full: Table, step: float) -> None:
     """Fill the numbers of all potentials from x̂, stepped backwards."""
     plant = world.plant
     problem = world.problem
@@ -151,7 +153,7 @@ def _backward_potentials(world, source, full, step):
 
 
 @compiled_method
-def trapezoid_method(world, source, target, step):
+def trapezoid_method(world: Table, source: Table, target: Table, step: float) -> int:
     """One trapezoid step, with the full ICF step as its reference."""
     plant = world.plant
     problem = world.problem

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.contact_terms import add_contact_terms, expand
 from asperity.midas.equality_terms import (
     add_coupling_slopes,
@@ -27,7 +28,7 @@ __all__ = ["assemble"]
 
 
 @compiled
-def _add(engine, row, column, value):
+def _add(engine: Table, row: int, column: int, value: float) -> None:
     """Add to the lower triangle; both places of a symmetric pair are the same one."""
     i = max(row, column)
     j = min(row, column)
@@ -36,12 +37,12 @@ def _add(engine, row, column, value):
 
 
 @compiled
-def _columns(engine, link):
+def _columns(engine: Table, link: int) -> int:
     return engine.chain_start[link + 1] - engine.chain_start[link]
 
 
 @compiled
-def _times_jacobian(engine, block, link, out):
+def _times_jacobian(engine: Table, block: np.ndarray, link: int, out: np.ndarray) -> None:
     """``out = block · J`` for the link's Jacobian, shape (12, columns)."""
     start = engine.chain_start[link]
     count = _columns(engine, link)
@@ -60,7 +61,7 @@ def _times_jacobian(engine, block, link, out):
 
 
 @compiled
-def _entry(engine, link, c, product, d):
+def _entry(engine: Table, link: int, c: int, product: np.ndarray, d: int) -> float:
     """Entry of Jᵀ · product, in column c of the link's Jacobian and column d of the product."""
     if engine.link_kind[link] == FREE:
         return product[c, d]
@@ -73,7 +74,7 @@ def _entry(engine, link, c, product, d):
 
 
 @compiled
-def _add_link(engine, link, product):
+def _add_link(engine: Table, link: int, product: np.ndarray) -> None:
     start = engine.chain_start[link]
     block = engine.link_block[link]
     expand(engine.link_sums[link], block)
@@ -86,7 +87,7 @@ def _add_link(engine, link, product):
 
 
 @compiled
-def _add_slot(engine, slot, product):
+def _add_slot(engine: Table, slot: int, product: np.ndarray) -> None:
     a = engine.slot_link[slot, 0]
     b = engine.slot_link[slot, 1]
     for i in range(12):
@@ -104,7 +105,7 @@ def _add_slot(engine, slot, product):
 
 
 @compiled
-def _sum_joint_slopes(engine, angle, curved):
+def _sum_joint_slopes(engine: Table, angle: np.ndarray, curved: int) -> None:
     """Fill ψ′ and ψ″ of every joint, motors and couplings included."""
     for joint in range(angle.size):
         _, engine.joint_slope[joint], engine.joint_stiffening[joint] = joint_slopes(
@@ -119,7 +120,7 @@ def _sum_joint_slopes(engine, angle, curved):
 
 
 @compiled
-def _add_joint(engine, joint, curved):
+def _add_joint(engine: Table, joint: int, curved: int) -> None:
     slope = engine.joint_slope[joint]
     curvature = engine.joint_stiffening[joint]
     by_z = engine.joint_gradient[joint]
@@ -138,7 +139,7 @@ def _add_joint(engine, joint, curved):
 
 
 @compiled
-def _add_turn(engine, term, q):
+def _add_turn(engine: Table, term: int, q: np.ndarray) -> None:
     """Add what ψ″ of a ball or free joint's term gives."""
     curvature = turn_columns(engine, term, q, engine.right)
     if curvature == 0.0:
@@ -157,7 +158,7 @@ def _add_turn(engine, term, q):
 
 
 @compiled
-def _add_coupling(engine, coupling, angle):
+def _add_coupling(engine: Table, coupling: int, angle: np.ndarray) -> None:
     """Add the Hessian between the two joints of a coupling."""
     joint = engine.coupling_joint[coupling]
     if joint[1] < 0:
@@ -176,7 +177,7 @@ def _add_coupling(engine, coupling, angle):
 
 
 @compiled
-def _add_slides(engine, z, q):
+def _add_slides(engine: Table, z: np.ndarray, q: np.ndarray) -> None:
     """Add second derivatives of the links that slides on turning links carry.
 
     A slide's child has Q = (T + s e d) Q_parent in its first row, so that the gradient g of that
@@ -226,7 +227,7 @@ def _add_slides(engine, z, q):
 
 
 @entry_point(types.int64(MIDAS.type, types.int64))
-def assemble(engine, curved):
+def assemble(engine: Table, curved: int) -> int:
     """Fill gradient and Hessian at the iterate, for candidates measured there.
 
     With ``curved`` the Hessian has the second derivatives of slides and of hinge angles, which may

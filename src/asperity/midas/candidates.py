@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
 from asperity.midas.layouts import CANDIDATES_FULL
 
@@ -24,7 +24,7 @@ SLACK = 0.5
 
 
 @compiled
-def box_vertices(engine, x, p, longest):
+def box_vertices(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) -> None:
     """Box the paths from ``x`` along ``p``, of each no more than a length ``longest`` [m]."""
     least = SLACK * engine.activation
     widening = engine.widening
@@ -40,7 +40,7 @@ def box_vertices(engine, x, p, longest):
 
 
 @compiled
-def time_in_boxes(engine, x, p):
+def time_in_boxes(engine: Table, x: np.ndarray, p: np.ndarray) -> float:
     """Largest time τ ≤ 1 for which x + τ p stays in the boxes."""
     time = 1.0
     for vertex in range(engine.moving_vertices):
@@ -54,7 +54,9 @@ def time_in_boxes(engine, x, p):
 
 
 @compiled
-def _primitive_box(low, high, primitive, box):
+def _primitive_box(
+    low: np.ndarray, high: np.ndarray, primitive: np.ndarray, box: np.ndarray
+) -> None:
     """Fill the box of an edge or a face, shape (2, 3)."""
     for k in range(3):
         box[0, k] = low[primitive[0], k]
@@ -65,7 +67,16 @@ def _primitive_box(low, high, primitive, box):
 
 
 @compiled
-def _select(low, high, primitives, start, end, region, chosen, boxes):
+def _select(
+    low: np.ndarray,
+    high: np.ndarray,
+    primitives: np.ndarray,
+    start: int,
+    end: int,
+    region: np.ndarray,
+    chosen: np.ndarray,
+    boxes: np.ndarray,
+) -> int:
     """List the primitives whose boxes meet a region; returns how many."""
     count = 0
     for i in range(start, end):
@@ -81,7 +92,7 @@ def _select(low, high, primitives, start, end, region, chosen, boxes):
 
 
 @compiled
-def _apart(one, other, margin):
+def _apart(one: np.ndarray, other: np.ndarray, margin: float) -> bool:
     for k in range(3):
         if one[0, k] > other[1, k] + margin or other[0, k] > one[1, k] + margin:
             return True
@@ -89,7 +100,18 @@ def _apart(one, other, margin):
 
 
 @compiled
-def _add(engine, x, count, pair, kind, i0, i1, i2, i3, margin):
+def _add(
+    engine: Table,
+    x: np.ndarray,
+    count: int,
+    pair: int,
+    kind: int,
+    i0: int,
+    i1: int,
+    i2: int,
+    i3: int,
+    margin: float,
+) -> int:
     """Add a stencil if its distance allows; returns the new count, or −1 if the list is full."""
     reach = engine.vertex_reach
     vertices = engine.candidate_vertex
@@ -133,7 +155,17 @@ def _add(engine, x, count, pair, kind, i0, i1, i2, i3, margin):
 
 
 @compiled
-def _add_faces(engine, x, count, pair, vertices, faces, region, margin, work):
+def _add_faces(
+    engine: Table,
+    x: np.ndarray,
+    count: int,
+    pair: int,
+    vertices: int,
+    faces: int,
+    region: np.ndarray,
+    margin: float,
+    work: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> int:
     """Add the vertices of one shape against the faces of another."""
     chosen, boxes, box = work
     some = _select(
@@ -165,7 +197,18 @@ def _add_faces(engine, x, count, pair, vertices, faces, region, margin, work):
 
 
 @compiled
-def _add_edges(engine, x, count, pair, one, other, region, margin, work, work_too):
+def _add_edges(
+    engine: Table,
+    x: np.ndarray,
+    count: int,
+    pair: int,
+    one: int,
+    other: int,
+    region: np.ndarray,
+    margin: float,
+    work: tuple[np.ndarray, np.ndarray, np.ndarray],
+    work_too: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> int:
     edge = engine.edge
     starts = engine.shape_edge
     chosen, boxes, _ = work
@@ -211,7 +254,7 @@ def _add_edges(engine, x, count, pair, one, other, region, margin, work, work_to
 
 
 @compiled
-def _use_slot(engine, block):
+def _use_slot(engine: Table, block: int) -> bool:
     """Give a pair of links a Hessian block; returns False if there is no room."""
     if block < 0:
         return True
@@ -228,7 +271,7 @@ def _use_slot(engine, block):
 
 
 @compiled
-def find_candidates(engine, x, keep_slots):
+def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
     """List all stencils that may touch in the vertices' boxes; returns 0 or `CANDIDATES_FULL`.
 
     Parameters

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from asperity.compiled import compiled
 from asperity.midas.distances import VERTEX_FACE, VERTEX_PLANE, separation
 
@@ -23,7 +25,9 @@ _MOST_ADVANCES = 10000
 
 
 @compiled
-def _relative_speed(kind, i0, i1, i2, i3, p, mean):
+def _relative_speed(
+    kind: int, i0: int, i1: int, i2: int, i3: int, p: np.ndarray, mean: np.ndarray
+) -> float:
     """Bound of how fast two points of the two sides approach, with the mean motion taken off."""
     for k in range(3):
         mean[k] = 0.25 * (p[i0, k] + p[i1, k] + p[i2, k] + p[i3, k])
@@ -42,7 +46,21 @@ def _relative_speed(kind, i0, i1, i2, i3, p, mean):
 
 
 @compiled
-def collision_free_time(kind, i0, i1, i2, i3, x, p, planes, square, longest, c, t, corner):
+def collision_free_time(
+    kind: int,
+    i0: int,
+    i1: int,
+    i2: int,
+    i3: int,
+    x: np.ndarray,
+    p: np.ndarray,
+    planes: np.ndarray,
+    square: float,
+    longest: float,
+    c: np.ndarray,
+    t: np.ndarray,
+    corner: np.ndarray,
+) -> float:
     """Largest time τ ≤ ``longest`` up to which x + τ p keeps a tenth of the distance.
 
     Parameters

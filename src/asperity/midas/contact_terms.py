@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import math
 
-from asperity.compiled import compiled
+import numpy as np
+
+from asperity.compiled import Table, compiled
 from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier, separation
 from asperity.midas.potentials import barrier, barrier_slopes
 
@@ -25,7 +27,7 @@ __all__ = [
 
 
 @compiled
-def measure_candidates(engine, x):
+def measure_candidates(engine: Table, x: np.ndarray) -> float:
     """Measure all candidates at vertex positions ``x``; returns the smallest squared distance."""
     vertex = engine.candidate_vertex
     smallest = math.inf
@@ -46,7 +48,7 @@ def measure_candidates(engine, x):
 
 
 @compiled
-def contact_energy(engine, x):
+def contact_energy(engine: Table, x: np.ndarray) -> float:
     """Energy [J s²] of candidates measured at ``x``; infinite where surfaces touch."""
     activation = engine.activation
     limit = activation * activation
@@ -65,7 +67,9 @@ def contact_energy(engine, x):
 
 
 @compiled
-def contact_sides(engine, kind, vertex, coefficient, weight):
+def contact_sides(
+    engine: Table, kind: int, vertex: np.ndarray, coefficient: np.ndarray, weight: np.ndarray
+) -> None:
     """Fill y of both sides, shape (2, 4)."""
     first = 2 if kind == EDGE_EDGE else 1
     for side in range(2):
@@ -82,7 +86,17 @@ def contact_sides(engine, kind, vertex, coefficient, weight):
 
 
 @compiled
-def add_outer(sums, ya, yb, h00, h01, h02, h11, h12, h22):
+def add_outer(
+    sums: np.ndarray,
+    ya: np.ndarray,
+    yb: np.ndarray,
+    h00: float,
+    h01: float,
+    h02: float,
+    h11: float,
+    h12: float,
+    h22: float,
+) -> None:
     """Add (y_a y_bᵀ) ⊗ H for a symmetric 3 × 3 matrix H to sums of shape (6, 16).
 
     One row for every entry of H, so that the innermost loop runs over contiguous numbers;
@@ -101,7 +115,7 @@ def add_outer(sums, ya, yb, h00, h01, h02, h11, h12, h22):
 
 
 @compiled
-def expand(sums, block):
+def expand(sums: np.ndarray, block: np.ndarray) -> None:
     """Add what `add_outer` has summed to a 12 × 12 block."""
     for i in range(4):
         for j in range(4):
@@ -120,7 +134,9 @@ def expand(sums, block):
 
 
 @compiled
-def _add_mollified(engine, i, x, value, gradient):
+def _add_mollified(
+    engine: Table, i: int, x: np.ndarray, value: float, gradient: np.ndarray
+) -> float:
     """Add the part of the gradient that the mollifier's change gives; returns the mollifier."""
     vertex = engine.candidate_vertex[i]
     threshold = engine.candidate_threshold[i]
@@ -143,7 +159,7 @@ def _add_mollified(engine, i, x, value, gradient):
 
 
 @compiled
-def add_contact_terms(engine, x):
+def add_contact_terms(engine: Table, x: np.ndarray) -> int:
     """Add gradients and Hessian blocks of candidates measured at ``x``; returns how many touch."""
     square = engine.candidate_square
     gradient = engine.link_gradient

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.midas.contact_terms import contact_sides, measure_candidates
 from asperity.midas.distances import VERTEX_PLANE
@@ -38,7 +38,7 @@ class EngineContacts(NamedTuple):
 
 
 @compiled
-def survey(engine):
+def survey(engine: Table) -> int:
     """List and measure the candidates of the present state; returns a code."""
     move_vertices(engine, engine.q, engine.vertex_now)
     for vertex in range(engine.moving_vertices):
@@ -52,7 +52,7 @@ def survey(engine):
 
 
 @compiled
-def _measure(engine, out):
+def _measure(engine: Table, out: np.ndarray) -> int:
     """Fill one row for every candidate that pushes; returns how many."""
     vertex = engine.candidate_vertex
     arm = engine.candidate_arm

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 
 __all__ = ["crossing_pairs"]
 
@@ -19,12 +19,31 @@ _RAY = (0.5377, 0.3188, 0.7805)
 
 
 @compiled
-def _determinant(a0, a1, a2, b0, b1, b2, c0, c1, c2):
+def _determinant(
+    a0: float,
+    a1: float,
+    a2: float,
+    b0: float,
+    b1: float,
+    b2: float,
+    c0: float,
+    c1: float,
+    c2: float,
+) -> float:
     return a0 * (b1 * c2 - b2 * c1) - a1 * (b0 * c2 - b2 * c0) + a2 * (b0 * c1 - b1 * c0)
 
 
 @compiled
-def _meets(x, face, p0, p1, p2, d0, d1, d2):
+def _meets(
+    x: np.ndarray,
+    face: np.ndarray,
+    p0: float,
+    p1: float,
+    p2: float,
+    d0: float,
+    d1: float,
+    d2: float,
+) -> float:
     """Parameter s at which p + s d meets a triangle's plane inside the triangle, or inf."""
     i = face[0]
     e0 = x[face[1], 0] - x[i, 0]
@@ -47,7 +66,7 @@ def _meets(x, face, p0, p1, p2, d0, d1, d2):
 
 
 @compiled
-def _edges_cross(engine, x, edges, faces):
+def _edges_cross(engine: Table, x: np.ndarray, edges: int, faces: int) -> bool:
     """Whether an edge of one shape goes through a face of another."""
     for j in range(engine.shape_face[faces], engine.shape_face[faces + 1]):
         f = engine.face[j]
@@ -75,7 +94,7 @@ def _edges_cross(engine, x, edges, faces):
 
 
 @compiled
-def _is_inside(engine, x, vertex, shape):
+def _is_inside(engine: Table, x: np.ndarray, vertex: int, shape: int) -> bool:
     """Whether a vertex is inside a closed shape: a ray from it leaves an odd number of times."""
     count = 0
     for j in range(engine.shape_face[shape], engine.shape_face[shape + 1]):
@@ -88,7 +107,7 @@ def _is_inside(engine, x, vertex, shape):
 
 
 @compiled
-def crossing_pairs(engine, x, closed, out):
+def crossing_pairs(engine: Table, x: np.ndarray, closed: np.ndarray, out: np.ndarray) -> None:
     """Mark the pairs of shapes that intersect at vertex positions ``x``.
 
     Parameters

@@ -9,6 +9,8 @@ with respect to x_i is exactly 2 c_i t: closest points are stationary.
 
 from __future__ import annotations
 
+import numpy as np
+
 from asperity.compiled import compiled
 
 __all__ = ["EDGE_EDGE", "VERTEX_FACE", "VERTEX_PLANE", "mollifier", "separation"]
@@ -24,7 +26,7 @@ _PARALLEL = 1e-14
 
 
 @compiled
-def _vertex_face(x, i0, i1, i2, i3, c):
+def _vertex_face(x: np.ndarray, i0: int, i1: int, i2: int, i3: int, c: np.ndarray) -> None:
     """Regions of a triangle's plane (Ericson, Real-Time Collision Detection, 5.1.5)."""
     ux = x[i2, 0] - x[i1, 0]
     uy = x[i2, 1] - x[i1, 1]
@@ -76,7 +78,7 @@ def _vertex_face(x, i0, i1, i2, i3, c):
 
 
 @compiled
-def _edge_edge(x, i0, i1, i2, i3, c):
+def _edge_edge(x: np.ndarray, i0: int, i1: int, i2: int, i3: int, c: np.ndarray) -> None:
     """Closest points of two segments (Ericson, 5.1.9)."""
     ux = x[i1, 0] - x[i0, 0]
     uy = x[i1, 1] - x[i0, 1]
@@ -112,7 +114,17 @@ def _edge_edge(x, i0, i1, i2, i3, c):
 
 
 @compiled
-def separation(kind, i0, i1, i2, i3, x, planes, c, t):
+def separation(
+    kind: int,
+    i0: int,
+    i1: int,
+    i2: int,
+    i3: int,
+    x: np.ndarray,
+    planes: np.ndarray,
+    c: np.ndarray,
+    t: np.ndarray,
+) -> float:
     """Fill the coefficients of a stencil's closest points and the vector between them.
 
     Parameters
@@ -163,7 +175,9 @@ def separation(kind, i0, i1, i2, i3, x, planes, c, t):
 
 
 @compiled
-def mollifier(i0, i1, i2, i3, x, threshold, slope):
+def mollifier(
+    i0: int, i1: int, i2: int, i3: int, x: np.ndarray, threshold: float, slope: np.ndarray
+) -> float:
     """Fade-out of edge–edge contact as the edges become parallel (IPC, section 5.2 and supplement).
 
     m = z (2 − z) with z = ‖u × v‖²/ε for z < 1, else 1, where u and v are the edges and ε is

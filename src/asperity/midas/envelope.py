@@ -13,14 +13,14 @@ import math
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.midas.layouts import FACTOR_FULL
 
 __all__ = ["arrange", "factorize", "solve"]
 
 
 @compiled
-def _order_trees(near, order, place):
+def _order_trees(near: np.ndarray, order: np.ndarray, place: np.ndarray) -> None:
     """Fill the elimination order of trees; ``near`` is a symmetric matrix of neighbours."""
     count = order.size
     degree = np.zeros(count, np.int64)
@@ -64,7 +64,7 @@ def _order_trees(near, order, place):
 
 
 @compiled
-def arrange(engine):
+def arrange(engine: Table) -> int:
     """Lay out the factor for the pairs of links in use; returns 0 or `FACTOR_FULL`."""
     near = engine.tree_near
     order = engine.tree_order
@@ -110,7 +110,7 @@ def arrange(engine):
 
 
 @compiled
-def factorize(engine):
+def factorize(engine: Table) -> int:
     """Replace the lower triangle by its Cholesky factor; returns 1 if a pivot is not positive."""
     values = engine.factor
     for i in range(engine.row_first.size):
@@ -135,7 +135,7 @@ def factorize(engine):
 
 
 @compiled
-def solve(engine, right):
+def solve(engine: Table, right: np.ndarray) -> None:
     """Replace a right-hand side in the factor's order by the solution."""
     first = engine.row_first
     values = engine.factor

@@ -13,7 +13,9 @@ against it; then penalties grow.
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
+import numpy as np
+
+from asperity.compiled import Table, compiled
 from asperity.midas.contact_terms import add_outer
 
 __all__ = [
@@ -40,7 +42,7 @@ _CLOSED = 1e-9
 
 
 @compiled
-def _tie_gap(engine, tie, q, k):
+def _tie_gap(engine: Table, tie: int, q: np.ndarray, k: int) -> float:
     """Coordinate k of a tie's gap [m], less what is left for later steps."""
     one = engine.tie_link[tie, 0]
     other = engine.tie_link[tie, 1]
@@ -53,7 +55,7 @@ def _tie_gap(engine, tie, q, k):
 
 
 @compiled
-def _polynomial(engine, coupling, angle):
+def _polynomial(engine: Table, coupling: int, angle: np.ndarray) -> tuple[float, float, float]:
     """What a coupling makes of its second joint: p, p′ and p″."""
     c = engine.coupling_polynomial[coupling]
     joint = engine.coupling_joint[coupling, 1]
@@ -68,7 +70,7 @@ def _polynomial(engine, coupling, angle):
 
 
 @compiled
-def _coupling_gap(engine, coupling, angle):
+def _coupling_gap(engine: Table, coupling: int, angle: np.ndarray) -> float:
     """A coupling's gap [m or rad], less what is left for later steps."""
     value, _, _ = _polynomial(engine, coupling, angle)
     own = angle[engine.coupling_joint[coupling, 0]]
@@ -76,7 +78,7 @@ def _coupling_gap(engine, coupling, angle):
 
 
 @compiled
-def _rest(gap, recovery, h):
+def _rest(gap: float, recovery: float, h: float) -> float:
     """What of a gap is left at the end of a step of h [s]: it decays with a time constant."""
     if abs(gap) <= _CLOSED:
         return 0.0
@@ -84,7 +86,7 @@ def _rest(gap, recovery, h):
 
 
 @compiled
-def begin_equalities(engine, h):
+def begin_equalities(engine: Table, h: float) -> None:
     """At the beginning of a step, decide what gaps it leaves, and take up the last multipliers."""
     step = engine.step
     inertia = engine.tie_inertia
@@ -113,7 +115,7 @@ def begin_equalities(engine, h):
 
 
 @compiled
-def largest_gap(engine, q, angle):
+def largest_gap(engine: Table, q: np.ndarray, angle: np.ndarray) -> float:
     """Largest gap of all constraints [m or rad]."""
     largest = 0.0
     active = engine.tie_active
@@ -129,7 +131,7 @@ def largest_gap(engine, q, angle):
 
 
 @compiled
-def raise_multipliers(engine, q, angle, before):
+def raise_multipliers(engine: Table, q: np.ndarray, angle: np.ndarray, before: float) -> float:
     """Let multipliers take over what penalties hold; penalties grow if gaps have not shrunk.
 
     Parameters
@@ -170,7 +172,7 @@ def raise_multipliers(engine, q, angle, before):
 
 
 @compiled
-def keep_multipliers(engine):
+def keep_multipliers(engine: Table) -> None:
     """At the end of a step, keep the constraints' forces for the next one."""
     force = engine.tie_force
     start = engine.tie_force_start
@@ -184,7 +186,7 @@ def keep_multipliers(engine):
 
 
 @compiled
-def equality_energy(engine, q, angle):
+def equality_energy(engine: Table, q: np.ndarray, angle: np.ndarray) -> float:
     """Energy of all constraints [J s²]."""
     total = 0.0
     active = engine.tie_active
@@ -205,7 +207,7 @@ def equality_energy(engine, q, angle):
 
 
 @compiled
-def equality_rounding(engine, q, angle):
+def equality_rounding(engine: Table, q: np.ndarray, angle: np.ndarray) -> float:
     """What round-off of coordinates does to `equality_energy` [J s²], in units of itself."""
     total = 0.0
     active = engine.tie_active
@@ -229,7 +231,7 @@ def equality_rounding(engine, q, angle):
 
 
 @compiled
-def add_tie_terms(engine, q):
+def add_tie_terms(engine: Table, q: np.ndarray) -> None:
     """Add gradients and Hessian blocks of ties to those of links."""
     h = engine.step
     links = engine.link_gradient.shape[0]
@@ -265,7 +267,9 @@ def add_tie_terms(engine, q):
 
 
 @compiled
-def add_coupling_slopes(engine, angle, slopes, curvatures, curved):
+def add_coupling_slopes(
+    engine: Table, angle: np.ndarray, slopes: np.ndarray, curvatures: np.ndarray, curved: int
+) -> None:
     """Add what couplings add to ψ′ and ψ″ of their joints."""
     h = engine.step
     for i in range(engine.coupling_active.size):
@@ -286,7 +290,7 @@ def add_coupling_slopes(engine, angle, slopes, curvatures, curved):
 
 
 @compiled
-def coupling_cross(engine, coupling, angle):
+def coupling_cross(engine: Table, coupling: int, angle: np.ndarray) -> float:
     """∂²/∂θ₁∂θ₂ of a coupling's energy."""
     h = engine.step
     _, first, _ = _polynomial(engine, coupling, angle)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 
-from asperity.compiled import compiled
+import numpy as np
+
+from asperity.compiled import Table, compiled
 from asperity.midas.contact_terms import add_outer, contact_sides
 from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier
 from asperity.midas.potentials import barrier_slopes, friction, friction_slope
@@ -24,7 +26,7 @@ __all__ = [
 
 
 @compiled
-def normal_force(engine, i, x):
+def normal_force(engine: Table, i: int, x: np.ndarray) -> float:
     """Normal force [N] of a candidate measured at ``x``."""
     activation = engine.activation
     square = engine.candidate_square[i]
@@ -40,7 +42,7 @@ def normal_force(engine, i, x):
 
 
 @compiled
-def tangents(normal, frame):
+def tangents(normal: np.ndarray, frame: np.ndarray) -> None:
     """Fill two unit vectors across a normal (of any length), shape (2, 3)."""
     k = 0
     if abs(normal[1]) < abs(normal[k]):
@@ -61,7 +63,7 @@ def tangents(normal, frame):
 
 
 @compiled
-def collect_friction(engine, x):
+def collect_friction(engine: Table, x: np.ndarray) -> None:
     """Freeze friction at candidates measured at ``x``."""
     world = engine.link_parent.size
     count = 0
@@ -93,7 +95,7 @@ def collect_friction(engine, x):
 
 
 @compiled
-def friction_scale(engine):
+def friction_scale(engine: Table) -> float:
     """Sum of the forces that friction can bear [N]."""
     total = 0.0
     for i in range(engine.friction_pairs):
@@ -102,7 +104,7 @@ def friction_scale(engine):
 
 
 @compiled
-def _slip(engine, i, q, u):
+def _slip(engine: Table, i: int, q: np.ndarray, u: np.ndarray) -> None:
     """Fill the slip [m] of a friction stencil from the start of the step, shape (2,)."""
     u[0] = 0.0
     u[1] = 0.0
@@ -117,7 +119,7 @@ def _slip(engine, i, q, u):
 
 
 @compiled
-def friction_energy(engine, q):
+def friction_energy(engine: Table, q: np.ndarray) -> float:
     """Energy of friction [J s²]."""
     u = engine.slip
     h = engine.step
@@ -130,7 +132,7 @@ def friction_energy(engine, q):
 
 
 @compiled
-def add_friction_terms(engine, q):
+def add_friction_terms(engine: Table, q: np.ndarray) -> None:
     """Add gradients and Hessian blocks of friction."""
     u = engine.slip
     h = engine.step

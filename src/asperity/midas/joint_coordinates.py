@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 
-from asperity.compiled import compiled
+import numpy as np
+
+from asperity.compiled import Table, compiled
 from asperity.midas.layouts import FREE, SLIDE
 
 __all__ = [
@@ -21,7 +23,7 @@ __all__ = [
 
 
 @compiled
-def _directions(engine, joint, q, out):
+def _directions(engine: Table, joint: int, q: np.ndarray, out: np.ndarray) -> None:
     """Fill u, n and b of a hinge, shape (3, 3)."""
     child = engine.joint_link[joint]
     p = engine.link_parent[child]
@@ -34,14 +36,16 @@ def _directions(engine, joint, q, out):
 
 
 @compiled
-def _sine_cosine(d):
+def _sine_cosine(d: np.ndarray) -> tuple[float, float]:
     sine = d[0, 0] * d[2, 0] + d[0, 1] * d[2, 1] + d[0, 2] * d[2, 2]
     cosine = d[0, 0] * d[1, 0] + d[0, 1] * d[1, 1] + d[0, 2] * d[1, 2]
     return sine, cosine
 
 
 @compiled
-def joint_coordinates(engine, q, z, near, out):
+def joint_coordinates(
+    engine: Table, q: np.ndarray, z: np.ndarray, near: np.ndarray, out: np.ndarray
+) -> None:
     """Fill coordinates relative to the reference pose, angles within π of those in ``near``."""
     for joint in range(engine.joint_link.size):
         if engine.link_kind[engine.joint_link[joint]] == SLIDE:
@@ -55,7 +59,7 @@ def joint_coordinates(engine, q, z, near, out):
 
 
 @compiled
-def _by_variables(engine, joint, parts):
+def _by_variables(engine: Table, joint: int, parts: np.ndarray) -> None:
     """Fill ∂u/∂z, ∂n/∂z and ∂b/∂z over the variables that move the joint's link, shape (9, ·)."""
     child = engine.joint_link[joint]
     p = engine.link_parent[child]
@@ -84,7 +88,7 @@ def _by_variables(engine, joint, parts):
 
 
 @compiled
-def joint_gradients(engine, q):
+def joint_gradients(engine: Table, q: np.ndarray) -> None:
     """Fill ∂θ/∂z of every joint over the variables that move its link, and what it is made of."""
     d = engine.directions
     for joint in range(engine.joint_link.size):
@@ -114,7 +118,9 @@ def joint_gradients(engine, q):
 
 
 @compiled
-def add_angle_gradient(engine, joint, q, slope, out):
+def add_angle_gradient(
+    engine: Table, joint: int, q: np.ndarray, slope: float, out: np.ndarray
+) -> None:
     """Add ψ′ ∂θ/∂Q of a hinge to gradients of its two links; nothing for a slide."""
     child = engine.joint_link[joint]
     if engine.link_kind[child] == SLIDE:
@@ -137,7 +143,7 @@ def add_angle_gradient(engine, joint, q, slope, out):
 
 
 @compiled
-def joint_curvature(engine, joint, a, b):
+def joint_curvature(engine: Table, joint: int, a: int, b: int) -> float:
     """∂²θ/∂z_a∂z_b for two columns of a hinge's chain, after `joint_gradients`."""
     part = engine.joint_parts[joint]
     s_z = engine.joint_sine[joint]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 
-from asperity.compiled import compiled
+import numpy as np
+
+from asperity.compiled import Table, compiled
 from asperity.midas.potentials import friction, friction_slope
 
 __all__ = [
@@ -21,7 +23,7 @@ __all__ = [
 
 
 @compiled
-def limit_barrier(gap, width):
+def limit_barrier(gap: float, width: float) -> tuple[float, float, float]:
     """−(x − 1)² ln x with x = gap/width, and its derivatives by the gap."""
     x = gap / width
     if x >= 1.0:
@@ -38,7 +40,7 @@ def limit_barrier(gap, width):
 
 
 @compiled
-def joint_slopes(engine, joint, angle):
+def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float, float]:
     """Energy ψ [J s²] of a joint without its motors, ψ′ and ψ″."""
     h = engine.step
     armature = engine.joint_armature[joint]
@@ -76,7 +78,7 @@ def joint_slopes(engine, joint, angle):
 
 
 @compiled
-def _motor(engine, motor, angle):
+def _motor(engine: Table, motor: int, angle: float) -> tuple[float, float, float]:
     """Potential of a motor's force clamp(c − k θ), the force, and what of k is in effect."""
     k = engine.motor_stiffness[motor]
     wanted = engine.motor_constant[motor] - k * angle
@@ -91,7 +93,7 @@ def _motor(engine, motor, angle):
 
 
 @compiled
-def motor_forces(engine, angle):
+def motor_forces(engine: Table, angle: np.ndarray) -> None:
     """Fill the motors' forces on their joints [N or N m]."""
     for motor in range(engine.motor_joint.size):
         _, force, _ = _motor(engine, motor, angle[engine.motor_joint[motor]])
@@ -99,7 +101,7 @@ def motor_forces(engine, angle):
 
 
 @compiled
-def joint_energy(engine, angle):
+def joint_energy(engine: Table, angle: np.ndarray) -> float:
     """Energy [J s²] of all joints and motors; infinite beyond a limit."""
     h = engine.step
     total = 0.0
@@ -113,7 +115,7 @@ def joint_energy(engine, angle):
 
 
 @compiled
-def motor_slopes(engine, motor, angle):
+def motor_slopes(engine: Table, motor: int, angle: float) -> tuple[float, float]:
     """First and second derivative of a motor's energy by its joint's coordinate."""
     h = engine.step
     _, force, stiffness = _motor(engine, motor, angle)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
+import numpy as np
+
+from asperity.compiled import Table, compiled
 from asperity.midas.layouts import FREE, SLIDE
 
 __all__ = ["link_jacobians", "move_vertices", "place_links", "reduce_gradient"]
 
 
 @compiled
-def place_links(engine, z, q):
+def place_links(engine: Table, z: np.ndarray, q: np.ndarray) -> None:
     """Fill the links' coordinates, shape (n + 1, 4, 3); the world's are there already."""
     for link in range(engine.link_parent.size):
         start = engine.link_variable[link]
@@ -38,7 +40,7 @@ def place_links(engine, z, q):
 
 
 @compiled
-def link_jacobians(engine, z, q):
+def link_jacobians(engine: Table, z: np.ndarray, q: np.ndarray) -> None:
     """Fill ∂Q/∂z of every link over the variables that move it."""
     kind = engine.link_kind
     chain = engine.chain_start
@@ -86,7 +88,7 @@ def link_jacobians(engine, z, q):
 
 
 @compiled
-def reduce_gradient(engine, gradient):
+def reduce_gradient(engine: Table, gradient: np.ndarray) -> None:
     """Add the links' gradients to that of the variables."""
     for link in range(engine.link_kind.size):
         if engine.link_kind[link] == FREE:
@@ -104,7 +106,7 @@ def reduce_gradient(engine, gradient):
 
 
 @compiled
-def move_vertices(engine, q, x):
+def move_vertices(engine: Table, q: np.ndarray, x: np.ndarray) -> None:
     """Fill the positions of the moving links' vertices, which come first in ``x``."""
     world = q.shape[0] - 1
     for vertex in range(engine.vertex_link.size):

@@ -12,13 +12,15 @@ is used without its first term, which alone can make it indefinite, and vanishes
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
+import numpy as np
+
+from asperity.compiled import Table, compiled
 
 __all__ = ["add_link_terms", "link_energy", "link_rounding"]
 
 
 @compiled
-def link_energy(engine, q):
+def link_energy(engine: Table, q: np.ndarray) -> float:
     """Energy of all links [J s²]."""
     h = engine.step
     total = 0.0
@@ -49,7 +51,7 @@ def link_energy(engine, q):
 
 
 @compiled
-def link_rounding(engine, q):
+def link_rounding(engine: Table, q: np.ndarray) -> float:
     """What round-off of coordinates does to `link_energy` [J s²], in units of the relative one.
 
     Displacements of a step are small differences of coordinates, so that the energy is known far
@@ -74,7 +76,7 @@ def link_rounding(engine, q):
 
 
 @compiled
-def add_link_terms(engine, q):
+def add_link_terms(engine: Table, q: np.ndarray) -> None:
     """Set the links' gradients and Hessian blocks to those of `link_energy`, with the damping."""
     h = engine.step
     inertia = 1.0 + engine.inertia_damping

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.candidates import box_vertices, find_candidates
@@ -48,7 +49,7 @@ _MOST_DAMPING = 1e12
 
 
 @compiled
-def incremental_potential(engine, q, x, angle):
+def incremental_potential(engine: Table, q: np.ndarray, x: np.ndarray, angle: np.ndarray) -> float:
     """Incremental potential [J s²] at a state whose candidates have been measured."""
     contact = contact_energy(engine, x)
     if contact == math.inf:
@@ -64,7 +65,7 @@ def incremental_potential(engine, q, x, angle):
 
 
 @compiled
-def _accept(engine):
+def _accept(engine: Table) -> None:
     """Make the trial state the present one."""
     for i in range(engine.z_now.size):
         engine.z_now[i] = engine.z_trial[i]
@@ -80,13 +81,13 @@ def _accept(engine):
 
 
 @compiled
-def _remember_squares(engine):
+def _remember_squares(engine: Table) -> None:
     for i in range(engine.candidates):
         engine.now_square[i] = engine.candidate_square[i]
 
 
 @entry_point(types.int64(MIDAS.type, types.int64))
-def rebuild(engine, keep_slots):
+def rebuild(engine: Table, keep_slots: int) -> int:
     """List candidates along ``vertex_move`` anew and lay out the Hessian; returns a code.
 
     With ``keep_slots`` Hessian blocks in use stay in use: friction's outlive a list.
@@ -103,7 +104,7 @@ def rebuild(engine, keep_slots):
 
 
 @entry_point(types.int64(MIDAS.type, types.int64))
-def find_direction(engine, _unused):
+def find_direction(engine: Table, _unused: int) -> int:
     """Fill the direction from the assembled gradient and Hessian; returns 0, or 1 if that fails."""
     gradient = engine.gradient
     # Massless links between the joints of a body may leave a variable without stiffness.
@@ -122,7 +123,7 @@ def find_direction(engine, _unused):
 
 
 @compiled
-def _slope(engine):
+def _slope(engine: Table) -> float:
     """Derivative of the energy along the direction."""
     total = 0.0
     for i in range(engine.gradient.size):
@@ -131,7 +132,9 @@ def _slope(engine):
 
 
 @compiled
-def _descend(engine, before, rounding, slope, share, linear):
+def _descend(
+    engine: Table, before: float, rounding: float, slope: float, share: float, linear: bool
+) -> float:
     """Halve the trial step until the energy does not grow; returns the energy, or NaN."""
     for _ in range(_HALVINGS):
         engine.line_searches += 1
@@ -154,7 +157,7 @@ def _descend(engine, before, rounding, slope, share, linear):
 
 
 @compiled
-def _set_damping(engine, free, short):
+def _set_damping(engine: Table, free: float, short: int) -> int:
     """Choose the damping of the next direction; returns the number of short steps in a row.
 
     ``free`` is the part of the way that surfaces and limits have left.
@@ -176,7 +179,7 @@ def _set_damping(engine, free, short):
 
 
 @entry_point(types.int64(MIDAS.type, types.int64))
-def minimize(engine, _unused):
+def minimize(engine: Table, _unused: int) -> int:
     """Minimize the incremental potential from the present state; returns a code.
 
     The candidates must be those of the present state. The state is left where the method stopped,

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.midas.layouts import BALL, FREE
 
 __all__ = ["nearest_rotation", "write_qpos"]
@@ -17,7 +17,7 @@ _ITERATIONS = 12
 
 
 @compiled
-def nearest_rotation(q, out):
+def nearest_rotation(q: np.ndarray, out: np.ndarray) -> None:
     """Fill the orthogonal polar factor of A, Q = [p; Aᵀ], by Newton's iteration (Higham 1986)."""
     for i in range(3):
         for k in range(3):
@@ -45,7 +45,7 @@ def nearest_rotation(q, out):
 
 
 @compiled
-def _write_quaternion(r, qpos, at):
+def _write_quaternion(r: np.ndarray, qpos: np.ndarray, at: int) -> None:
     """Write a rotation's unit quaternion, on the side of the one that is there."""
     w = 1.0 + r[0, 0] + r[1, 1] + r[2, 2]
     x = 1.0 + r[0, 0] - r[1, 1] - r[2, 2]
@@ -95,7 +95,7 @@ def _write_quaternion(r, qpos, at):
 
 
 @compiled
-def write_qpos(engine, qpos):
+def write_qpos(engine: Table, qpos: np.ndarray) -> None:
     """Fill the coordinates of all joints, near those that are there.
 
     A free body's centre of mass is where it is; its orientation is the rotation nearest to A.

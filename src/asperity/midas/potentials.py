@@ -19,7 +19,7 @@ __all__ = ["barrier", "barrier_slopes", "friction", "friction_slope"]
 
 
 @compiled
-def barrier(square, activation):
+def barrier(square: float, activation: float) -> float:
     """−d̂ (z − 1)² ln z for a squared distance [m²]; infinite where surfaces touch."""
     z = square / (activation * activation)
     if z >= 1.0:
@@ -30,7 +30,7 @@ def barrier(square, activation):
 
 
 @compiled
-def barrier_slopes(square, activation):
+def barrier_slopes(square: float, activation: float) -> tuple[float, float]:
     """First and second derivatives of `barrier` with respect to the distance D itself."""
     scale = activation * activation
     z = square / scale
@@ -45,7 +45,7 @@ def barrier_slopes(square, activation):
 
 
 @compiled
-def friction(slip, width):
+def friction(slip: float, width: float) -> float:
     """f₀: the slip y [m] beyond ε, smooth with f₀(0) = ε/3 below."""
     if slip >= width:
         return slip
@@ -53,7 +53,7 @@ def friction(slip, width):
 
 
 @compiled
-def friction_slope(slip, width):
+def friction_slope(slip: float, width: float) -> tuple[float, float]:
     """f₁(y)/y and (f₁′(y) y − f₁(y))/y³, where f₁ = f₀′.
 
     The force is μλ f₁/y u, and its derivative μλ (f₁/y 1 + (f₁′y − f₁)/y³ u uᵀ).

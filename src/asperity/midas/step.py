@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status, call_ppdpp
 from asperity.integrators.layout import NOT_CONVERGED, OK, compiled_method
 from asperity.midas.candidates import SLACK
@@ -32,7 +32,7 @@ _ROUNDS = 40
 
 
 @compiled
-def _finish(engine, h):
+def _finish(engine: Table, h: float) -> None:
     """Make the iterate the present state."""
     step = engine.step
     for i in range(engine.z.size):
@@ -62,7 +62,7 @@ def _finish(engine, h):
 
 
 @compiled
-def _close_gaps(engine):
+def _close_gaps(engine: Table) -> int:
     """After a minimization, close what gaps equality constraints have; returns a code."""
     gap = math.inf
     for _ in range(_ROUNDS):
@@ -76,7 +76,7 @@ def _close_gaps(engine):
 
 
 @compiled
-def _solve(engine, limit):
+def _solve(engine: Table, limit: int) -> int:
     """Minimize from the iterate in at most ``limit`` iterations; returns a code."""
     engine.solves += 1
     engine.iterations_left = limit
@@ -91,7 +91,7 @@ def _solve(engine, limit):
 
 
 @compiled
-def _return_to_solution(engine):
+def _return_to_solution(engine: Table) -> int:
     """Set the iterate to the last solution; returns a code."""
     z = engine.z_now
     for i in range(z.size):
@@ -107,7 +107,7 @@ def _return_to_solution(engine):
 
 
 @compiled
-def solve_step(engine, h):
+def solve_step(engine: Table, h: float) -> int:
     """Advance the engine's state by h [s]; returns a code, and unless it is OK changes nothing.
 
     Friction's normal forces are those of the step's beginning, then those of the solution. Where
@@ -150,7 +150,7 @@ def solve_step(engine, h):
 
 
 @compiled
-def _count(engine, problem):
+def _count(engine: Table, problem: Table) -> None:
     """Move the engine's counters into the statistics that every integrator keeps."""
     problem.solves += engine.solves
     problem.iterations += engine.iterations
@@ -164,7 +164,7 @@ def _count(engine, problem):
 
 
 @compiled_method
-def midas_method(world, source, target, h):
+def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
     """Advance the engine's state, which must be that of ``source``, by h [s] into ``target``."""
     engine = MIDAS.at(world.engine)
     plant = world.plant

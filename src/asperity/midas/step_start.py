@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.layout import OK
 from asperity.midas.equality_terms import begin_equalities
@@ -21,7 +21,7 @@ __all__ = ["prepare_step"]
 
 
 @compiled
-def _apply_forces(engine):
+def _apply_forces(engine: Table) -> None:
     """Turn wrenches into forces on Q: a torque τ does ½ τ × aᵢ on the rows of a rigid link."""
     wrench = engine.wrench
     for link in range(wrench.shape[0]):
@@ -37,7 +37,7 @@ def _apply_forces(engine):
 
 
 @compiled
-def _predict(engine, h):
+def _predict(engine: Table, h: float) -> float:
     """Fill where displacements count from and where inertia leads; returns the step of forces."""
     second = (
         engine.second_order == 1
@@ -68,7 +68,7 @@ def _predict(engine, h):
 
 
 @compiled
-def _set_motors(engine, step):
+def _set_motors(engine: Table, step: float) -> None:
     """Bring motors into the form clamp(c − k θ), with the velocity (θ − θ*)/h."""
     for i in range(engine.motor_joint.size):
         k = -engine.motor_position[i] - engine.motor_velocity[i] / step
@@ -85,7 +85,7 @@ def _set_motors(engine, step):
 
 
 @compiled
-def _begin(engine):
+def _begin(engine: Table) -> None:
     """Set the iterate to the present state, and its expected moves to those of inertia."""
     for i in range(engine.z.size):
         engine.z_now[i] = engine.z[i]
@@ -105,7 +105,7 @@ def _begin(engine):
 
 
 @compiled
-def prepare_step(engine, h):
+def prepare_step(engine: Table, h: float) -> int:
     """Set up a step's potential, with the iterate at the present state; returns a code."""
     _apply_forces(engine)
     step = _predict(engine, h)

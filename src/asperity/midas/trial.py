@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.midas.candidates import time_in_boxes
 from asperity.midas.collision_time import collision_free_time
 from asperity.midas.joint_coordinates import joint_coordinates
@@ -24,7 +24,7 @@ _ATTEMPTS = 60
 
 
 @compiled
-def try_share(engine, share):
+def try_share(engine: Table, share: float) -> None:
     """Place the trial state at z + share · direction."""
     for i in range(engine.z_now.size):
         engine.z_trial[i] = engine.z_now[i] + share * engine.direction[i]
@@ -39,7 +39,7 @@ def try_share(engine, share):
 
 
 @compiled
-def largest_move(engine):
+def largest_move(engine: Table) -> float:
     """Bound of how far any point of a link is from now to the trial state [m]."""
     largest = 0.0
     for link in range(engine.radius.size):
@@ -56,7 +56,7 @@ def largest_move(engine):
 
 
 @compiled
-def _largest_turn(engine):
+def _largest_turn(engine: Table) -> float:
     largest = 0.0
     for joint in range(engine.joint_now.size):
         largest = max(largest, abs(engine.joint_trial[joint] - engine.joint_now[joint]))
@@ -64,7 +64,7 @@ def _largest_turn(engine):
 
 
 @compiled
-def _time_to_limits(engine):
+def _time_to_limits(engine: Table) -> float:
     """Share of the trial step that keeps a tenth of the way to every joint limit."""
     now = engine.joint_now
     time = 1.0
@@ -80,7 +80,7 @@ def _time_to_limits(engine):
 
 
 @compiled
-def _time_to_collision(engine, time):
+def _time_to_collision(engine: Table, time: float) -> float:
     """Share of the trial step, at most ``time``, that keeps a tenth of every distance."""
     c = engine.side_weight[0]
     for i in range(engine.candidates):
@@ -104,7 +104,7 @@ def _time_to_collision(engine, time):
 
 
 @compiled
-def safe_share(engine):
+def safe_share(engine: Table) -> tuple[float, bool, float]:
     """Bring the trial state to the largest safe share of the direction.
 
     Returns the share, whether the vertices' boxes cut it, and what part of the rest surfaces and
@@ -141,7 +141,7 @@ def safe_share(engine):
 
 
 @compiled
-def is_free(engine):
+def is_free(engine: Table) -> bool:
     """Whether the straight paths to the trial state stay in the boxes and free of collisions."""
     return (
         time_in_boxes(engine, engine.vertex_now, engine.vertex_move) == 1.0

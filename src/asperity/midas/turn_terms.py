@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import math
 
-from asperity.compiled import compiled
+import numpy as np
+
+from asperity.compiled import Table, compiled
 from asperity.midas.contact_terms import add_outer
 from asperity.midas.joint_terms import limit_barrier
 from asperity.midas.layouts import DAMPER, FREE, LIMIT, SPRING
@@ -34,7 +36,7 @@ _FARTHEST = 0.9999
 
 
 @compiled
-def _measure(engine, term, q, r):
+def _measure(engine: Table, term: int, q: np.ndarray, r: np.ndarray) -> float:
     """Fill the rows of Aᵀ − Wᵀ A_parentᵀ, shape (3, 3), and return u."""
     link = engine.turn_link[term]
     p = engine.link_parent[link]
@@ -51,7 +53,7 @@ def _measure(engine, term, q, r):
 
 
 @compiled
-def _slopes(engine, term, u):
+def _slopes(engine: Table, term: int, u: float) -> tuple[float, float, float]:
     """ψ [J], ψ′ and ψ″."""
     kind = engine.turn_kind[term]
     scale = engine.turn_scale[term]
@@ -82,7 +84,7 @@ def _slopes(engine, term, u):
 
 
 @compiled
-def begin_turns(engine):
+def begin_turns(engine: Table) -> None:
     """At the beginning of a step, let dampers start from where displacements count."""
     kind = engine.turn_kind
     for term in range(kind.size):
@@ -110,7 +112,7 @@ def begin_turns(engine):
 
 
 @compiled
-def _hold_stiffness(engine, term):
+def _hold_stiffness(engine: Table, term: int) -> float:
     scale = engine.hold_scale[term]
     if engine.hold_kind[term] == SPRING:
         return scale
@@ -118,7 +120,7 @@ def _hold_stiffness(engine, term):
 
 
 @compiled
-def _hold_gap(engine, term, q, k):
+def _hold_gap(engine: Table, term: int, q: np.ndarray, k: int) -> float:
     link = engine.hold_link[term]
     gap = -engine.hold_target[term, k]
     for j in range(4):
@@ -127,7 +129,7 @@ def _hold_gap(engine, term, q, k):
 
 
 @compiled
-def turn_energy(engine, q):
+def turn_energy(engine: Table, q: np.ndarray) -> float:
     """Energy of all these terms [J s²]; infinite beyond a limit."""
     total = 0.0
     for term in range(engine.turn_link.size):
@@ -142,7 +144,7 @@ def turn_energy(engine, q):
 
 
 @compiled
-def add_turn_terms(engine, q):
+def add_turn_terms(engine: Table, q: np.ndarray) -> None:
     """Add gradients, and Hessian blocks without what ψ″ gives, to those of links."""
     y = engine.side_weight
     h = engine.step
@@ -191,7 +193,7 @@ def add_turn_terms(engine, q):
 
 
 @compiled
-def turn_columns(engine, term, q, out):
+def turn_columns(engine: Table, term: int, q: np.ndarray, out: np.ndarray) -> float:
     """Fill ∂u/∂z over the variables that move the term's link; returns h² ψ″."""
     link = engine.turn_link[term]
     p = engine.link_parent[link]
@@ -223,7 +225,7 @@ def turn_columns(engine, term, q, out):
 
 
 @compiled
-def share_to_turn_limits(engine, now, trial):
+def share_to_turn_limits(engine: Table, now: np.ndarray, trial: np.ndarray) -> float:
     """Share of the way to a trial state that keeps a tenth of the way to every limit.
 
     Exact enough because u is convex along it.

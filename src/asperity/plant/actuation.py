@@ -12,7 +12,9 @@ MuJoCo's own forces at the beginning of the step.
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
+import numpy as np
+
+from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import ACTUATOR
 from asperity.plant.constraints import add_row
 from asperity.plant.layouts import EVALUATED, ROWS_FULL, TREES
@@ -21,7 +23,7 @@ __all__ = ["actuator_forces", "add_servo_rows"]
 
 
 @compiled
-def actuator_forces(plant, state, out):
+def actuator_forces(plant: Table, state: Table, out: np.ndarray) -> None:
     """Add the explicit actuators' generalized forces."""
     if plant.all_explicit:
         total = state.mj_qfrc_actuator
@@ -46,7 +48,7 @@ def actuator_forces(plant, state, out):
 
 
 @compiled
-def add_servo_rows(plant, state):
+def add_servo_rows(plant: Table, state: Table) -> int:
     """Append a feedback row for every linear servo."""
     rows = state.rows
     gain = plant.servo_gain

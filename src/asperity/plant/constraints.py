@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp, load_address, load_double, load_int, store_int
 from asperity.contact.constraint_set import EQUALITY, FRICTION, LIMIT, NO_LIMIT
 from asperity.plant.layouts import EVALUATED, FAILED, ROWS_FULL, TREES
@@ -29,7 +29,7 @@ _EXCLUDED = 64
 
 
 @compiled
-def to_solver_row(plant, state, tree):
+def to_solver_row(plant: Table, state: Table, tree: int) -> None:
     """Change the part of ``dof_row`` that belongs to a spatial tree to solver velocities."""
     dense = plant.dof_row
     cdof = state.cdof
@@ -51,7 +51,7 @@ def to_solver_row(plant, state, tree):
 
 
 @compiled
-def add_row(plant, state, kind, source):
+def add_row(plant: Table, state: Table, kind: int, source: int) -> int:
     """Append a row whose generalized Jacobian is in ``dof_row`` (which is zeroed again).
 
     Returns the row's index, ``−1`` if the constraint set is full, ``−2`` if the row has more than
@@ -112,7 +112,9 @@ def add_row(plant, state, kind, source):
 
 
 @compiled
-def _add_joint_row(plant, state, kind, source, first, count):
+def _add_joint_row(
+    plant: Table, state: Table, kind: int, source: int, first: int, count: int
+) -> int:
     """As `add_row`, of a row that is in ``count`` dofs of one joint of an articulated tree."""
     rows = state.rows
     row = rows.count
@@ -143,7 +145,7 @@ def _add_joint_row(plant, state, kind, source, first, count):
 
 
 @compiled
-def _add_limits(plant, state):
+def _add_limits(plant: Table, state: Table) -> int:
     """Limits of hinges and slides, both in one row."""
     rows = state.rows
     for k in range(plant.limit_dof.size):
@@ -158,7 +160,7 @@ def _add_limits(plant, state):
 
 
 @compiled
-def _add_ball_limits(plant, state):
+def _add_ball_limits(plant: Table, state: Table) -> int:
     """Limits of ball joints, c = range − angle − margin with the rate −axis · ω.
 
     The angle and axis are those of the rotation from the reference, in [0, π]; ω is in the moving
@@ -199,7 +201,7 @@ def _add_ball_limits(plant, state):
 
 
 @compiled
-def add_joint_rows(plant, state):
+def add_joint_rows(plant: Table, state: Table) -> int:
     """Start the constraint set with limits and dry friction of joints."""
     rows = state.rows
     rows.count = 0
@@ -221,7 +223,7 @@ def add_joint_rows(plant, state):
 
 
 @compiled
-def add_mujoco_rows(plant, state):
+def add_mujoco_rows(plant: Table, state: Table) -> int:
     """Append MuJoCo's rows of equalities, tendon limits and tendon friction."""
     rows = state.rows
     data = state.data

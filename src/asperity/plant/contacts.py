@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import load_address, load_double, load_int
 from asperity.contact.materials import (
     DISSIPATION,
@@ -21,7 +22,7 @@ __all__ = ["read_contacts"]
 
 
 @compiled
-def _link_of(plant, state, contacts, body):
+def _link_of(plant: Table, state: Table, contacts: Table, body: int) -> int:
     """The link of a body, made if new; −1 for a body fixed to the world, −2 if none is left."""
     tree = plant.body_tree[body]
     if tree < 0:
@@ -54,13 +55,15 @@ def _link_of(plant, state, contacts, body):
 
 
 @compiled
-def _set_arm(com, root, point, c, arm):
+def _set_arm(com: np.ndarray, root: int, point: np.ndarray, c: int, arm: np.ndarray) -> None:
     for a in range(3):
         arm[c, a] = point[c, a] - com[root, a]
 
 
 @compiled
-def _inverse_mass(plant, state, contacts, link, arm, c):
+def _inverse_mass(
+    plant: Table, state: Table, contacts: Table, link: int, arm: np.ndarray, c: int
+) -> float:
     """One side's part of the mean diagonal of J diag(M)⁻¹ Jᵀ.
 
     The contact's axes are orthonormal, so the squares of a column of J add up to that of the
@@ -90,7 +93,7 @@ def _inverse_mass(plant, state, contacts, link, arm, c):
 
 
 @entry_point(types.int64(PLANT.type, STATE.type))
-def read_contacts(plant, state):
+def read_contacts(plant: Table, state: Table) -> int:
     """Fill the contact set; returns ``EVALUATED`` or ``CONTACTS_FULL``."""
     contacts = state.contacts
     material = plant.pair_material

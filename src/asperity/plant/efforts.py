@@ -91,7 +91,7 @@ def _span(table: Table, model: mujoco.MjModel, efforts: Efforts, members: list[i
 
 
 @compiled
-def effort_jacobian(plant, state, effort, out):
+def effort_jacobian(plant: Table, state: Table, effort: int, out: np.ndarray) -> None:
     """Add an effort's generalized Jacobian, its force per dof, to ``out``."""
     dof = plant.effort_dof[effort]
     if dof >= 0:
@@ -104,7 +104,7 @@ def effort_jacobian(plant, state, effort, out):
 
 
 @compiled
-def _add_spanning_row(plant, state, effort):
+def _add_spanning_row(plant: Table, state: Table, effort: int) -> int:
     """As `add_row`, of a row over the dofs that the effort's group spans."""
     rows = state.rows
     tree = rows.tree
@@ -138,7 +138,7 @@ def _add_spanning_row(plant, state, effort):
 
 
 @compiled
-def add_effort_rows(plant, state):
+def add_effort_rows(plant: Table, state: Table) -> int:
     """Append a row for every effort, without any force yet."""
     rows = state.rows
     for k in range(state.effort_row.size):

@@ -7,9 +7,10 @@ velocity at its centre of mass, see `asperity.contact.contact_set`).
 
 from __future__ import annotations
 
+import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp, call_pp_status, store_double, store_int
 from asperity.plant.actuation import actuator_forces, add_servo_rows
 from asperity.plant.constraints import add_joint_rows, add_mujoco_rows
@@ -21,7 +22,7 @@ __all__ = ["evaluate", "evaluate_smooth", "read_constraints"]
 
 
 @compiled
-def _copy_in(plant, state):
+def _copy_in(plant: Table, state: Table) -> None:
     data = state.data
     for i in range(state.qpos.size):
         state.mj_qpos[i] = state.qpos[i]
@@ -33,7 +34,7 @@ def _copy_in(plant, state):
 
 
 @compiled
-def _run_mujoco(plant, state, collide):
+def _run_mujoco(plant: Table, state: Table, collide: bool) -> None:
     model = plant.model
     data = state.data
     call_pp(plant.kinematics, model, data)
@@ -55,7 +56,7 @@ def _run_mujoco(plant, state, collide):
 
 
 @compiled
-def _mass(plant, state):
+def _mass(plant: Table, state: Table) -> None:
     """Diagonal blocks of the mass matrix in solver velocities."""
     mass = state.mass
     cinert = state.mj_cinert
@@ -101,7 +102,7 @@ def _mass(plant, state):
 
 
 @compiled
-def _add_applied(plant, state, out):
+def _add_applied(plant: Table, state: Table, out: np.ndarray) -> None:
     """Add ``qfrc_applied`` and ``xfrc_applied`` to generalized forces."""
     for i in range(state.mj_qfrc_applied.size):
         out[i] += state.mj_qfrc_applied[i]
@@ -136,7 +137,7 @@ def _add_applied(plant, state, out):
 
 
 @compiled
-def _free_body_forces(plant, state):
+def _free_body_forces(plant: Table, state: Table) -> None:
     """Gravity and gyroscopic torque of free bodies, −ω × (I ω), without MuJoCo's recursions."""
     mass = state.mass
     force = state.force
@@ -165,7 +166,7 @@ def _free_body_forces(plant, state):
 
 
 @compiled
-def _forces(plant, state):
+def _forces(plant: Table, state: Table) -> None:
     """Smooth forces in solver velocities, with joint damping taken out again."""
     qvel = state.qvel
     force = plant.dof_force
@@ -186,7 +187,7 @@ def _forces(plant, state):
 
 
 @entry_point(types.int64(PLANT.type, STATE.type))
-def read_constraints(plant, state):
+def read_constraints(plant: Table, state: Table) -> int:
     """Fill the constraint set; returns ``EVALUATED`` or what is missing."""
     status = add_joint_rows(plant, state)
     if status == EVALUATED and plant.has_actuators:
@@ -199,7 +200,7 @@ def read_constraints(plant, state):
 
 
 @compiled
-def _read_smooth(plant, state):
+def _read_smooth(plant: Table, state: Table) -> None:
     """Read what is not contact or constraint from the state's MjData."""
     for i in range(state.cdof.shape[0]):
         for a in range(6):
@@ -211,7 +212,7 @@ def _read_smooth(plant, state):
 
 
 @entry_point(types.int64(PLANT.type, STATE.type))
-def evaluate_smooth(plant, state):
+def evaluate_smooth(plant: Table, state: Table) -> int:
     """Fill a state's snapshot without contacts and constraints, which are void afterwards."""
     state.valid = 0
     _copy_in(plant, state)
@@ -221,7 +222,7 @@ def evaluate_smooth(plant, state):
 
 
 @entry_point(types.int64(PLANT.type, STATE.type))
-def evaluate(plant, state):
+def evaluate(plant: Table, state: Table) -> int:
     """Fill a state's snapshot.
 
     Returns ``EVALUATED``, or what is missing (the snapshot is then invalid).

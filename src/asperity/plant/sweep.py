@@ -12,7 +12,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 
 __all__ = ["closing_distance", "colliding_geoms", "inner_radii", "passed", "save_poses"]
 
@@ -72,7 +72,7 @@ def colliding_geoms(model: mujoco.MjModel) -> np.ndarray:
 
 
 @compiled
-def save_poses(state, position, rotation):
+def save_poses(state: Table, position: np.ndarray, rotation: np.ndarray) -> None:
     """Copy the geoms' poses at an evaluated state."""
     for g in range(state.mj_geom_xpos.shape[0]):
         for a in range(3):
@@ -82,7 +82,14 @@ def save_poses(state, position, rotation):
 
 
 @compiled
-def _travel(plant, g, position, rotation, xpos, xmat):
+def _travel(
+    plant: Table,
+    g: int,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    xpos: np.ndarray,
+    xmat: np.ndarray,
+) -> float:
     """Bound on the distance that any point of a geom has moved."""
     square = 0.0
     for a in range(3):
@@ -97,7 +104,7 @@ def _travel(plant, g, position, rotation, xpos, xmat):
 
 
 @compiled
-def _in_contact(contacts, a, b):
+def _in_contact(contacts: Table, a: int, b: int) -> bool:
     geom = contacts.geom
     for c in range(contacts.count):
         if (geom[c, 0] == a and geom[c, 1] == b) or (geom[c, 0] == b and geom[c, 1] == a):
@@ -106,7 +113,9 @@ def _in_contact(contacts, a, b):
 
 
 @compiled
-def _local(plant, g, other, xpos, xmat):
+def _local(
+    plant: Table, g: int, other: int, xpos: np.ndarray, xmat: np.ndarray
+) -> tuple[float, float, float]:
     """Centre of ``other``'s box in the frame of the box of geom ``g``."""
     box = plant.geom_box
     x = xpos[other, 0] - xpos[g, 0]
@@ -125,7 +134,15 @@ def _local(plant, g, other, xpos, xmat):
 
 
 @compiled
-def _enters(plant, core, g, position, rotation, xpos, xmat):
+def _enters(
+    plant: Table,
+    core: int,
+    g: int,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    xpos: np.ndarray,
+    xmat: np.ndarray,
+) -> bool:
     """Whether the path of a geom's centre meets the grown box of geom ``g`` with a long step."""
     start = _local(plant, g, core, position, rotation)
     end = _local(plant, g, core, xpos, xmat)
@@ -149,7 +166,9 @@ def _enters(plant, core, g, position, rotation, xpos, xmat):
 
 
 @compiled
-def passed(plant, contacts, position, rotation, state):
+def passed(
+    plant: Table, contacts: Table, position: np.ndarray, rotation: np.ndarray, state: Table
+) -> bool:
     """Whether a geom may have passed through another on the way to a state.
 
     ``contacts``, ``position`` and ``rotation`` belong to the sample before; geoms that touched
@@ -178,7 +197,16 @@ def passed(plant, contacts, position, rotation, state):
 
 
 @compiled
-def _advance_of(g, point, c, normal, position, rotation, xpos, xmat):
+def _advance_of(
+    g: int,
+    point: np.ndarray,
+    c: int,
+    normal: np.ndarray,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    xpos: np.ndarray,
+    xmat: np.ndarray,
+) -> float:
     """How far the material point of a geom that is now at a contact has moved along its normal."""
     x = point[c, 0] - xpos[g, 0]
     y = point[c, 1] - xpos[g, 1]
@@ -199,7 +227,9 @@ def _advance_of(g, point, c, normal, position, rotation, xpos, xmat):
 
 
 @compiled
-def closing_distance(contacts, c, position, rotation, state):
+def closing_distance(
+    contacts: Table, c: int, position: np.ndarray, rotation: np.ndarray, state: Table
+) -> float:
     """How far the surfaces at a contact of a state have approached since the sample before [m]."""
     first = _advance_of(
         contacts.geom[c, 0],

@@ -9,7 +9,9 @@ For a spatial tree (one free body) with dofs (linear 3, rotational 3) and MuJoCo
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
+import numpy as np
+
+from asperity.compiled import Table, compiled
 
 __all__ = [
     "add_mass",
@@ -21,7 +23,7 @@ __all__ = [
 
 
 @compiled
-def velocity_to_solver(plant, cdof, qvel, out):
+def velocity_to_solver(plant: Table, cdof: np.ndarray, qvel: np.ndarray, out: np.ndarray) -> None:
     """Solver velocities of generalized velocities."""
     for tree in range(plant.ntree):
         s = plant.tree_start[tree]
@@ -41,7 +43,9 @@ def velocity_to_solver(plant, cdof, qvel, out):
 
 
 @compiled
-def velocity_from_solver(plant, cdof, velocity, out):
+def velocity_from_solver(
+    plant: Table, cdof: np.ndarray, velocity: np.ndarray, out: np.ndarray
+) -> None:
     """Generalized velocities of solver velocities."""
     for tree in range(plant.ntree):
         s = plant.tree_start[tree]
@@ -61,7 +65,7 @@ def velocity_from_solver(plant, cdof, velocity, out):
 
 
 @compiled
-def force_to_solver(plant, cdof, force, out):
+def force_to_solver(plant: Table, cdof: np.ndarray, force: np.ndarray, out: np.ndarray) -> None:
     """Solver forces of generalized forces (the power is the same)."""
     for tree in range(plant.ntree):
         s = plant.tree_start[tree]
@@ -81,7 +85,7 @@ def force_to_solver(plant, cdof, force, out):
 
 
 @compiled
-def force_from_solver(plant, cdof, force, out):
+def force_from_solver(plant: Table, cdof: np.ndarray, force: np.ndarray, out: np.ndarray) -> None:
     """Generalized forces of solver forces."""
     for tree in range(plant.ntree):
         s = plant.tree_start[tree]
@@ -100,7 +104,14 @@ def force_from_solver(plant, cdof, force, out):
 
 
 @compiled
-def add_mass(plant, mass, own_cdof, cdof, work, matrix):
+def add_mass(
+    plant: Table,
+    mass: np.ndarray,
+    own_cdof: np.ndarray,
+    cdof: np.ndarray,
+    work: np.ndarray,
+    matrix: np.ndarray,
+) -> None:
     """``matrix += M`` of one configuration in the solver velocities of another.
 
     ``mass`` is in the solver velocities of ``own_cdof``, the sum in those of ``cdof``; ``work`` has

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import types
 
-from asperity.compiled import compiled, compiled_loop
+from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import load_address, load_double, load_int, store_double
 from asperity.contact.constraint_set import ACTUATOR, LIMIT
 from asperity.integrators.layout import WORLD
@@ -18,12 +18,12 @@ _BALL = 1
 
 
 @compiled
-def _add(address, value):
+def _add(address: int, value: float) -> None:
     store_double(address, load_double(address) + value)
 
 
 @compiled
-def _write_contacts(plant, problem, state, force, step):
+def _write_contacts(plant: Table, problem: Table, state: Table, force: int, step: float) -> None:
     contacts = state.contacts
     base = load_address(state.data + plant.contact_offset)
     size = plant.contact_size
@@ -56,7 +56,7 @@ def _write_contacts(plant, problem, state, force, step):
 
 
 @compiled
-def _find_rows(plant, state, count):
+def _find_rows(plant: Table, state: Table, count: int) -> None:
     """Fill the scratch with MuJoCo's rows of joint limits, by sign, and of dry friction of dofs."""
     data = state.data
     kinds = load_address(data + plant.efc_type_offset)
@@ -87,7 +87,9 @@ def _find_rows(plant, state, count):
 
 
 @compiled
-def _write_rows(plant, problem, state, force, count, step):
+def _write_rows(
+    plant: Table, problem: Table, state: Table, force: int, count: int, step: float
+) -> None:
     rows = state.rows
     present = rows.count
     if present == 0:
@@ -116,7 +118,7 @@ def _write_rows(plant, problem, state, force, count, step):
 
 
 @compiled_loop(types.void(WORLD.type, types.float64))
-def write_constraint_forces(world, step):
+def write_constraint_forces(world: Table, step: float) -> None:
     """Write the forces of the last solve [N, Nm] into ``efc_force`` of the current state's data."""
     plant = world.plant
     problem = world.problem

@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 from numba import types
 
-from asperity.compiled import compiled_loop
+from asperity.compiled import Table, compiled_loop
 from asperity.compiled.calls import call_method
 from asperity.contact.constraint_set import ACTUATOR
 from asperity.convex.kinematics import add_impulses
@@ -32,7 +32,9 @@ _VECTOR = types.Array(types.float64, 1, "C")
 
 
 @compiled_loop(types.int64(WORLD.type, types.float64, _VECTOR, _VECTOR))
-def solve_forces(world, step, acceleration, constraint_force):
+def solve_forces(
+    world: Table, step: float, acceleration: np.ndarray, constraint_force: np.ndarray
+) -> int:
     """Solve the current state's next step without taking it.
 
     Fills generalized acceleration and constraint forces, and leaves impulses in the problem.

@@ -48,7 +48,7 @@ _FEEDBACK = Layout(
 
 
 @entry_point(types.int64(SYSTEM.type))
-def _pid(system):  # type: ignore[no-untyped-def]
+def _pid(system: Table) -> int:
     """y = k_p (q_d − q) + k_d (v_d − v) + k_i z,  ż = q_d − q."""
     own = _FEEDBACK.at(system.own)
     for i in range(system.output.size):
@@ -62,7 +62,7 @@ def _pid(system):  # type: ignore[no-untyped-def]
 
 
 @entry_point(types.int64(SYSTEM.type))
-def _inverse_dynamics(system):  # type: ignore[no-untyped-def]
+def _inverse_dynamics(system: Table) -> int:
     """y = M(q) (a_d + feedback) + k(q, v), by the recursive Newton–Euler algorithm."""
     own = _FEEDBACK.at(system.own)
     for i in range(own.data_qpos.size):

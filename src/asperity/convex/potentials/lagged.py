@@ -49,7 +49,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.contact.laws import friction_coefficient
 from asperity.convex.potentials.normal import (
     normal_impulse,
@@ -68,7 +68,9 @@ __all__ = [
 
 
 @compiled
-def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
+def prepare_lagged(
+    problem: Table, contacts: Table, step: float, ncontact: int, elastic_shift: float
+) -> None:
     """Fill the law's numbers from ``v1, v2, vn``, the contact velocities at the lagged state.
 
     ``elastic_shift`` is added to −φ per unit of v_n: 0 for a step from this configuration, δt where
@@ -98,7 +100,7 @@ def prepare_lagged(problem, contacts, step, ncontact, elastic_shift):
 
 
 @compiled
-def evaluate_lagged(problem, first, last):
+def evaluate_lagged(problem: Table, first: int, last: int) -> float:
     """Fill impulses and curvatures of contacts ``first .. last``; return their cost.
 
     The curvatures are those of the estimates w in ``dual1``, ``dual2`` and q in ``dual_n``.
@@ -131,7 +133,7 @@ def evaluate_lagged(problem, first, last):
 
 
 @compiled
-def begin_estimates(problem, first, last):
+def begin_estimates(problem: Table, first: int, last: int) -> None:
     """Fill the estimates w and q for the first Newton step from the present velocities."""
     for i in range(first, last):
         x = problem.v1[i]
@@ -145,7 +147,7 @@ def begin_estimates(problem, first, last):
 
 
 @compiled
-def update_estimates(problem, first, last, alpha):
+def update_estimates(problem: Table, first: int, last: int, alpha: float) -> None:
     """Let the estimates w and q follow a Newton step Δv, of which α has been taken."""
     for i in range(first, last):
         x = problem.v1[i] - alpha * problem.dv1[i]
@@ -164,7 +166,7 @@ def update_estimates(problem, first, last, alpha):
 
 
 @compiled
-def along_lagged(problem, first, last, alpha):
+def along_lagged(problem: Table, first: int, last: int, alpha: float) -> tuple[float, float]:
     """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
     dv1 = problem.dv1
     dv2 = problem.dv2
@@ -188,7 +190,7 @@ def along_lagged(problem, first, last, alpha):
 
 
 @compiled
-def lagged_cost_along(problem, first, last, alpha):
+def lagged_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
     """Cost of the contacts at ``v + α Δv``."""
     cost = 0.0
     for i in range(first, last):

@@ -57,68 +57,68 @@ def install_law(problem: Table, law: ContactLaw) -> None:
 
 
 @entry_point(PREPARE_SIGNATURE)
-def _prepare_lagged(problem, contacts, step, ncontact):
+def _prepare_lagged(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
     prepare_lagged(problem, contacts, step, ncontact, 0.0)
     return 0
 
 
 @entry_point(EVALUATE_SIGNATURE)
-def _evaluate_lagged(problem, first, last):
+def _evaluate_lagged(problem: Table, first: int, last: int) -> float:
     return evaluate_lagged(problem, first, last)
 
 
 @entry_point(ALONG_SIGNATURE)
-def _along_lagged(problem, first, last, alpha):
+def _along_lagged(problem: Table, first: int, last: int, alpha: float) -> float:
     slope, problem.contact_curvature = along_lagged(problem, first, last, alpha)
     return slope
 
 
 @entry_point(ALONG_SIGNATURE)
-def _lagged_cost_along(problem, first, last, alpha):
+def _lagged_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
     return lagged_cost_along(problem, first, last, alpha)
 
 
 @entry_point(PREPARE_SIGNATURE)
-def _prepare_similar(problem, contacts, step, ncontact):
+def _prepare_similar(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
     prepare_similar(problem, contacts, step, ncontact)
     return 0
 
 
 @entry_point(EVALUATE_SIGNATURE)
-def _evaluate_similar(problem, first, last):
+def _evaluate_similar(problem: Table, first: int, last: int) -> float:
     return evaluate_similar(problem, first, last)
 
 
 @entry_point(ALONG_SIGNATURE)
-def _along_similar(problem, first, last, alpha):
+def _along_similar(problem: Table, first: int, last: int, alpha: float) -> float:
     slope, problem.contact_curvature = along_similar(problem, first, last, alpha)
     return slope
 
 
 @entry_point(ALONG_SIGNATURE)
-def _similar_cost_along(problem, first, last, alpha):
+def _similar_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
     return similar_cost_along(problem, first, last, alpha)
 
 
 @entry_point(PREPARE_SIGNATURE)
-def _prepare_sap(problem, contacts, step, ncontact):
+def _prepare_sap(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
     prepare_sap(problem, contacts, step, ncontact)
     return 0
 
 
 @entry_point(EVALUATE_SIGNATURE)
-def _evaluate_sap(problem, first, last):
+def _evaluate_sap(problem: Table, first: int, last: int) -> float:
     return evaluate_sap(problem, first, last)
 
 
 @entry_point(ALONG_SIGNATURE)
-def _along_sap(problem, first, last, alpha):
+def _along_sap(problem: Table, first: int, last: int, alpha: float) -> float:
     slope, problem.contact_curvature = along_sap(problem, first, last, alpha)
     return slope
 
 
 @entry_point(ALONG_SIGNATURE)
-def _sap_cost_along(problem, first, last, alpha):
+def _sap_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
     return sap_cost_along(problem, first, last, alpha)
 
 

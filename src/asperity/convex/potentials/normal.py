@@ -23,7 +23,9 @@ __all__ = ["normal_impulse", "normal_numbers", "speed_of_impulse"]
 
 
 @compiled
-def normal_numbers(force, stiffness, dissipation, step):
+def normal_numbers(
+    force: float, stiffness: float, dissipation: float, step: float
+) -> tuple[float, float, float]:
     """``cutoff``, ``normal_slope`` and ``normal_bend`` of a contact with this elastic force [N]."""
     # The tiny terms keep k = 0 and d = 0 finite.
     cutoff = min(force / (step * stiffness + 1e-300), 1.0 / (dissipation + 1e-20))
@@ -32,7 +34,7 @@ def normal_numbers(force, stiffness, dissipation, step):
 
 
 @compiled
-def normal_impulse(speed, slope, bend):
+def normal_impulse(speed: float, slope: float, bend: float) -> tuple[float, float, float]:
     """n, −n' and −∫ n at a speed p ≥ 0 below the cutoff; −n' is that of contact at p = 0, too."""
     return (
         speed * (slope + bend * speed),
@@ -42,7 +44,7 @@ def normal_impulse(speed, slope, bend):
 
 
 @compiled
-def speed_of_impulse(impulse, slope, bend):
+def speed_of_impulse(impulse: float, slope: float, bend: float) -> float:
     """Speed p below the cutoff at which the normal impulse is this one, ≥ 0."""
     # The tiny term is for contacts without stiffness.
     return 2.0 * impulse / (slope + np.sqrt(slope * slope + 4.0 * bend * impulse) + 1e-300)

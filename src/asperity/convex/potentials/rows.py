@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.contact.constraint_laws import (
     LIMIT_RECOVERY,
     NEAR_RIGID_PERIOD,
@@ -52,7 +52,7 @@ __all__ = [
 
 
 @compiled
-def prepare_rows(problem, rows, step, nrow, backward):
+def prepare_rows(problem: Table, rows: Table, step: float, nrow: int, backward: bool) -> None:
     """Fill the numbers of every row from ``u``, the row velocities at the rows' own state.
 
     That state is the beginning of the step, or, with ``backward``, an estimate of its end. Then the
@@ -109,7 +109,7 @@ def prepare_rows(problem, rows, step, nrow, backward):
 
 
 @compiled
-def _actuator_cost(y, gain, lower, upper):
+def _actuator_cost(y: float, gain: float, lower: float, upper: float) -> float:
     """F(y)/c with F' = clamp."""
     if y > upper:
         return (upper * y - 0.5 * upper * upper) / gain
@@ -119,7 +119,9 @@ def _actuator_cost(y, gain, lower, upper):
 
 
 @compiled
-def _row(kind, u, target, gain, lower, upper):
+def _row(
+    kind: int, u: float, target: float, gain: float, lower: float, upper: float
+) -> tuple[float, float, float]:
     """Cost, impulse and curvature of one row at velocity u."""
     if kind == EQUALITY:
         gap = target - u
@@ -147,7 +149,7 @@ def _row(kind, u, target, gain, lower, upper):
 
 
 @compiled
-def evaluate_rows(problem, first, last):
+def evaluate_rows(problem: Table, first: int, last: int) -> float:
     """Fill impulses and curvatures of rows ``first .. last``; return their cost."""
     cost = 0.0
     for i in range(first, last):
@@ -164,7 +166,7 @@ def evaluate_rows(problem, first, last):
 
 
 @compiled
-def along_rows(problem, first, last, alpha):
+def along_rows(problem: Table, first: int, last: int, alpha: float) -> tuple[float, float]:
     """First and second derivative of the rows' cost at ``u + α Δu`` along Δu."""
     du = problem.row_du
     first_derivative = 0.0
@@ -184,7 +186,7 @@ def along_rows(problem, first, last, alpha):
 
 
 @compiled
-def row_cost_along(problem, first, last, alpha):
+def row_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
     """Cost of the rows at ``u + α Δu``."""
     cost = 0.0
     for i in range(first, last):

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.convex.mobility import fill_inverse_masses
 
 __all__ = ["along_sap", "evaluate_sap", "prepare_sap", "sap_cost_along"]
@@ -44,7 +44,7 @@ _LEAST_INVERSE_MASS = 1e-12
 
 
 @compiled
-def prepare_sap(problem, contacts, step, ncontact):
+def prepare_sap(problem: Table, contacts: Table, step: float, ncontact: int) -> None:
     """Fill the law's numbers; needs the problem's A, and uses the memory of its factors."""
     sigma = problem.slip_regularization
     near_rigid = problem.near_rigid / (2.0 * np.pi)
@@ -68,7 +68,7 @@ def prepare_sap(problem, contacts, step, ncontact):
 
 
 @compiled
-def evaluate_sap(problem, first, last):
+def evaluate_sap(problem: Table, first: int, last: int) -> float:
     """Fill impulses and curvatures of contacts ``first .. last``; return their cost."""
     cost = 0.0
     for i in range(first, last):
@@ -120,7 +120,7 @@ def evaluate_sap(problem, first, last):
 
 
 @compiled
-def along_sap(problem, first, last, alpha):
+def along_sap(problem: Table, first: int, last: int, alpha: float) -> tuple[float, float]:
     """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
     first_derivative = 0.0
     second_derivative = 0.0
@@ -151,7 +151,7 @@ def along_sap(problem, first, last, alpha):
 
 
 @compiled
-def sap_cost_along(problem, first, last, alpha):
+def sap_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
     """Cost of the contacts at ``v + α Δv``."""
     cost = 0.0
     for i in range(first, last):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.contact.laws import friction_coefficient
 from asperity.convex.potentials.lagged import prepare_lagged
 from asperity.convex.potentials.normal import normal_impulse
@@ -26,7 +26,7 @@ __all__ = ["along_similar", "evaluate_similar", "prepare_similar", "similar_cost
 
 
 @compiled
-def prepare_similar(problem, contacts, step, ncontact):
+def prepare_similar(problem: Table, contacts: Table, step: float, ncontact: int) -> None:
     """Fill the law's numbers from ``v1, v2, vn``, the contact velocities before the step."""
     prepare_lagged(problem, contacts, step, ncontact, 0.0)
     for i in range(ncontact):
@@ -41,7 +41,7 @@ def prepare_similar(problem, contacts, step, ncontact):
 
 
 @compiled
-def _normal(speed, slope, bend):
+def _normal(speed: float, slope: float, bend: float) -> tuple[float, float, float]:
     """n, −n' and cost at any speed below the cutoff."""
     if speed <= 0.0:
         return 0.0, 0.0, 0.0
@@ -49,7 +49,7 @@ def _normal(speed, slope, bend):
 
 
 @compiled
-def evaluate_similar(problem, first, last):
+def evaluate_similar(problem: Table, first: int, last: int) -> float:
     """Fill impulses and curvatures of contacts ``first .. last``; return their cost."""
     cost = 0.0
     for i in range(first, last):
@@ -77,7 +77,7 @@ def evaluate_similar(problem, first, last):
 
 
 @compiled
-def along_similar(problem, first, last, alpha):
+def along_similar(problem: Table, first: int, last: int, alpha: float) -> tuple[float, float]:
     """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
     dv1 = problem.dv1
     dv2 = problem.dv2
@@ -100,7 +100,7 @@ def along_similar(problem, first, last, alpha):
 
 
 @compiled
-def similar_cost_along(problem, first, last, alpha):
+def similar_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
     """Cost of the contacts at ``v + α Δv``."""
     cost = 0.0
     for i in range(first, last):

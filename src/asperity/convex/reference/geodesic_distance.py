@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import EQUALITY
 from asperity.convex.reference.geodesic_table import HALF, limits_of_row
 
@@ -15,7 +15,9 @@ __all__ = ["choose_kappa", "fill_distance", "fill_first_impulses", "fill_second_
 
 
 @compiled
-def _resolvent(large, small, mu, kn, kt):
+def _resolvent(
+    large: float, small: float, mu: float, kn: float, kt: float
+) -> tuple[float, float, float]:
     """T in the plane of the two idempotents: 11, 22, 12."""
     normal = 1.0 / (mu * mu * kn)
     tangential = 1.0 / kt
@@ -28,7 +30,9 @@ def _resolvent(large, small, mu, kn, kt):
 
 
 @compiled
-def fill_first_impulses(problem, work, contact_range, row_range):
+def fill_first_impulses(
+    problem: Table, work: Table, contact_range: tuple[int, int], row_range: tuple[int, int]
+) -> None:
     """2 Q T e, the part of the right-hand side without κ."""
     frame = work.frame
     for i in range(contact_range[0], contact_range[1]):
@@ -59,7 +63,13 @@ def fill_first_impulses(problem, work, contact_range, row_range):
 
 
 @compiled
-def fill_second_impulses(problem, contacts, work, contact_range, row_range):
+def fill_second_impulses(
+    problem: Table,
+    contacts: Table,
+    work: Table,
+    contact_range: tuple[int, int],
+    row_range: tuple[int, int],
+) -> None:
     """S v̂, the part of the right-hand side with κ."""
     for i in range(contact_range[0], contact_range[1]):
         x = -contacts.surface_velocity[problem.contact[i], 0]
@@ -83,7 +93,16 @@ def fill_second_impulses(problem, contacts, work, contact_range, row_range):
 
 
 @compiled
-def fill_distance(problem, contacts, work, contact_range, row_range, second, out, row_out):
+def fill_distance(
+    problem: Table,
+    contacts: Table,
+    work: Table,
+    contact_range: tuple[int, int],
+    row_range: tuple[int, int],
+    second: bool,
+    out: np.ndarray,
+    row_out: np.ndarray,
+) -> None:
     """A part of d from the velocities at hand: that at κ = 0, or (second) the change with κ."""
     frame = work.frame
     for i in range(contact_range[0], contact_range[1]):
@@ -133,7 +152,13 @@ def fill_distance(problem, contacts, work, contact_range, row_range, second, out
 
 
 @compiled
-def _distance(problem, work, contact_range, row_range, kappa):
+def _distance(
+    problem: Table,
+    work: Table,
+    contact_range: tuple[int, int],
+    row_range: tuple[int, int],
+    kappa: float,
+) -> tuple[float, float]:
     """‖d‖_∞ at κ, and its derivative."""
     slope = work.slope
     largest = 0.0
@@ -169,7 +194,7 @@ def _distance(problem, work, contact_range, row_range, kappa):
 
 
 @compiled
-def _nearest(work, contact_range, row_range):
+def _nearest(work: Table, contact_range: tuple[int, int], row_range: tuple[int, int]) -> float:
     """The κ of least ‖d‖_2."""
     product = 0.0
     square = 0.0
@@ -185,7 +210,13 @@ def _nearest(work, contact_range, row_range):
 
 
 @compiled
-def choose_kappa(problem, work, contact_range, row_range, wished):
+def choose_kappa(
+    problem: Table,
+    work: Table,
+    contact_range: tuple[int, int],
+    row_range: tuple[int, int],
+    wished: float,
+) -> tuple[float, float]:
     """The largest κ up to the wished one with ‖d‖_∞ ≤ 1, or else the best one; and its ‖d‖_∞.
 
     ‖d‖_∞ is convex in κ, so Newton's method from the right comes down to the largest root.

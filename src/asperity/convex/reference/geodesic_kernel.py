@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status, call_ppp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET, EQUALITY
 from asperity.contact.contact_set import CONTACT_SET
@@ -64,7 +64,15 @@ _WARM_SHARE = 0.1
 
 
 @compiled
-def _solve(problem, contacts, rows, contact_range, row_range, share, out):
+def _solve(
+    problem: Table,
+    contacts: Table,
+    rows: Table,
+    contact_range: tuple[int, int],
+    row_range: tuple[int, int],
+    share: float,
+    out: np.ndarray,
+) -> float:
     """out = (A + Jᵀ S J)⁻¹ (share r + Jᵀ γ) with the impulses at hand; fills velocities."""
     listed = problem.island_tree
     direction = problem.direction
@@ -97,7 +105,9 @@ def _solve(problem, contacts, rows, contact_range, row_range, share, out):
 
 
 @compiled
-def _write_velocity(problem, rows, work, row_range, kappa):
+def _write_velocity(
+    problem: Table, rows: Table, work: Table, row_range: tuple[int, int], kappa: float
+) -> None:
     """v = u/κ; also fills the velocities of rows."""
     for index in range(problem.first_tree, problem.last_tree):
         start = problem.tree_start[problem.island_tree[index]]
@@ -107,7 +117,7 @@ def _write_velocity(problem, rows, work, row_range, kappa):
 
 
 @compiled
-def _count_cones(problem, contact_range, row_range):
+def _count_cones(problem: Table, contact_range: tuple[int, int], row_range: tuple[int, int]) -> int:
     count = contact_range[1] - contact_range[0]
     for i in range(row_range[0], row_range[1]):
         if problem.row_kind[i] != EQUALITY:
@@ -116,7 +126,15 @@ def _count_cones(problem, contact_range, row_range):
 
 
 @compiled
-def _solve_island(problem, contacts, rows, work, contact_range, row_range, warm):
+def _solve_island(
+    problem: Table,
+    contacts: Table,
+    rows: Table,
+    work: Table,
+    contact_range: tuple[int, int],
+    row_range: tuple[int, int],
+    warm: bool,
+) -> tuple[int, int]:
     """Solve the island at hand, whose contact and row velocities are those of the guess."""
     wished = 1.0 / np.sqrt(work.complementarity)
     most = work.max_iterations
@@ -175,7 +193,7 @@ def _solve_island(problem, contacts, rows, work, contact_range, row_range, warm)
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, GEODESIC.type))
-def geodesic_kernel(problem, contacts, rows, work):
+def geodesic_kernel(problem: Table, contacts: Table, rows: Table, work: Table) -> int:
     """Solve every island; the guess in the problem's ``velocity`` stays.
 
     Uses the problem's factors, curvatures, impulses and velocities of contacts and rows. Returns

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import EQUALITY
 from asperity.convex.potentials.sap import evaluate_sap
 from asperity.convex.reference.geodesic_table import HALF, limits_of_row
@@ -19,7 +19,7 @@ _ROW_MASS = 2.5e-4
 
 
 @compiled
-def _near_path(y, m, c2):
+def _near_path(y: float, m: float, c2: float) -> float:
     """Of a complementary pair y = λ − c² s, the λ/√m that the central path has instead."""
     root = np.sqrt(y * y + 4.0 * m * c2)
     value = 0.5 * (y + root) if y > 0.0 else 2.0 * m * c2 / (root - y)
@@ -27,7 +27,13 @@ def _near_path(y, m, c2):
 
 
 @compiled
-def start_points(problem, work, contact_range, row_range, warm):
+def start_points(
+    problem: Table,
+    work: Table,
+    contact_range: tuple[int, int],
+    row_range: tuple[int, int],
+    warm: bool,
+) -> None:
     """Fill w: of the guess, whose velocities are filled, or of nothing."""
     sigma = problem.slip_regularization
     point = work.point
@@ -71,7 +77,9 @@ def start_points(problem, work, contact_range, row_range, warm):
 
 
 @compiled
-def _curvature(large, small, mu, kn, kt):
+def _curvature(
+    large: float, small: float, mu: float, kn: float, kt: float
+) -> tuple[float, float, float]:
     """S in the plane of the two idempotents: 11, 22, 12."""
     normal = 1.0 / (mu * mu * kn)
     tangential = 1.0 / kt
@@ -84,7 +92,7 @@ def _curvature(large, small, mu, kn, kt):
 
 
 @compiled
-def fill_frames(problem, work, contact_range):
+def fill_frames(problem: Table, work: Table, contact_range: tuple[int, int]) -> None:
     """Eigenvalues and axes of Q, and the curvatures S of the contacts."""
     point = work.point
     frame = work.frame
@@ -127,7 +135,7 @@ def fill_frames(problem, work, contact_range):
 
 
 @compiled
-def fill_row_curvatures(problem, work, row_range):
+def fill_row_curvatures(problem: Table, work: Table, row_range: tuple[int, int]) -> None:
     for i in range(row_range[0], row_range[1]):
         if problem.row_kind[i] == EQUALITY:
             problem.row_curvature[i] = problem.row_gain[i]
@@ -140,7 +148,14 @@ def fill_row_curvatures(problem, work, row_range):
 
 
 @compiled
-def move_points(problem, work, contact_range, row_range, kappa, alpha):
+def move_points(
+    problem: Table,
+    work: Table,
+    contact_range: tuple[int, int],
+    row_range: tuple[int, int],
+    kappa: float,
+    alpha: float,
+) -> None:
     """w ← Q exp(α d)."""
     point = work.point
     frame = work.frame
@@ -172,7 +187,13 @@ def move_points(problem, work, contact_range, row_range, kappa, alpha):
 
 
 @compiled
-def fill_solution(problem, work, contact_range, row_range, kappa):
+def fill_solution(
+    problem: Table,
+    work: Table,
+    contact_range: tuple[int, int],
+    row_range: tuple[int, int],
+    kappa: float,
+) -> None:
     """λ = Q(e + d)/κ, as impulses."""
     frame = work.frame
     impulse = work.impulse

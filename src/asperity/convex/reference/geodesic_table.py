@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asperity.compiled import Layout, compiled
+from asperity.compiled import Layout, Table, compiled
 
 __all__ = ["GEODESIC", "HALF", "LARGEST", "NO_UPPER_LIMIT", "limits_of_row"]
 
@@ -43,7 +43,7 @@ GEODESIC = Layout(
 
 
 @compiled
-def limits_of_row(problem, i):
+def limits_of_row(problem: Table, i: int) -> tuple[float, float, bool]:
     """(v̂ of the lower limit in terms of u, v̂ of the upper one in terms of −u, has an upper one)."""
     target = problem.row_target[i]
     upper = problem.row_upper[i]

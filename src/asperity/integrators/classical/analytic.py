@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.constraint_laws import row_force
 from asperity.contact.constraint_set import ACTUATOR, FRICTION
 from asperity.contact.laws import friction_coefficient, friction_per_speed, normal_force
@@ -43,13 +43,13 @@ _DISTANCE = 1e-8  # of a difference [m, rad]; limits and equalities are piecewis
 
 
 @compiled
-def _share(law, static, dynamic, slip, tolerance):
+def _share(law: int, static: float, dynamic: float, slip: float, tolerance: float) -> float:
     coefficient = friction_coefficient(static, dynamic, slip, tolerance)
     return coefficient * friction_per_speed(law, slip, tolerance)
 
 
 @compiled
-def _contact_slopes(problem, contacts, ncontact, law):
+def _contact_slopes(problem: Table, contacts: Table, ncontact: int, law: int) -> None:
     """Per contact, ∂f/∂v_c in ``h11 … h2n`` and ∂f/∂φ in ``friction, softness, lagged_normal``."""
     for i in range(ncontact):
         c = problem.contact[i]
@@ -86,7 +86,7 @@ def _contact_slopes(problem, contacts, ncontact, law):
 
 
 @compiled
-def _row_slopes(problem, rows, nrow, stiff_step):
+def _row_slopes(problem: Table, rows: Table, nrow: int, stiff_step: float) -> None:
     """∂f/∂u in ``row_gain`` and ∂f/∂c in ``row_target`` of every row."""
     u = problem.row_u
     kind = rows.kind
@@ -142,7 +142,7 @@ def _row_slopes(problem, rows, nrow, stiff_step):
 
 
 @compiled
-def _changes(problem, ncontact, nrow, by_position):
+def _changes(problem: Table, ncontact: int, nrow: int, by_position: bool) -> None:
     """Changes of the forces for the changes ``dv1 … row_du``, in the places of the forces."""
     dvn = problem.dvn
     if by_position:
@@ -169,7 +169,15 @@ def _changes(problem, ncontact, nrow, by_position):
 
 
 @compiled
-def _add_systems(world, state, unit, by_position, generalized, solver, out):
+def _add_systems(
+    world: Table,
+    state: Table,
+    unit: np.ndarray,
+    by_position: bool,
+    generalized: np.ndarray,
+    solver: np.ndarray,
+    out: np.ndarray,
+) -> None:
     """Add the changes of what external systems exert along a direction."""
     plant = world.plant
     for i in range(generalized.size):
@@ -201,7 +209,7 @@ def _add_systems(world, state, unit, by_position, generalized, solver, out):
 
 
 @entry_point(types.int64(WORLD.type, STATE.type, types.float64, STATE.type))
-def differentiate_forces(world, _source, _time, state):
+def differentiate_forces(world: Table, _source: Table, _time: float, state: Table) -> int:
     """Fill J_q and J_v at ``state``, where the dynamics have been evaluated last."""
     plant = world.plant
     problem = world.problem
@@ -210,18 +218,15 @@ def differentiate_forces(world, _source, _time, state):
     rows = state.rows
     ncontact = contacts.count
     nrow = rows.count
-    systems = world.systems
-    for s in range(systems.size):
-        if systems[s].treatment == EXPLICIT:
-            code = linearise_system(plant, systems[s], state)
+    for s in range(world.systems.size):
+        system = SYSTEM.at(world.systems[s])
+        if system.treatment == EXPLICIT:
+            code = linearise_system(plant, system, state)
             if code != OK:
                 return code
     _contact_slopes(problem, contacts, ncontact, classical.friction_law)
     _row_slopes(problem, rows, nrow, classical.stiff_step)
-    matrices = (
-        classical.velocity_jacobian,
-        classical.position_jacobian,
-    )
+    matrices = (classical.velocity_jacobian, classical.position_jacobian)
     unit = world.scratch
     column = classical.acceleration_of[1]
     n = unit.size
@@ -247,7 +252,7 @@ def differentiate_forces(world, _source, _time, state):
         for part in range(2):
             _changes(problem, ncontact, nrow, part == 1)
             slope = plant.dof_stiffness if part == 1 else plant.dof_damping
-            if systems.size > 0:
+            if world.systems.size > 0:
                 for i in range(n):
                     total[i] = -slope[i] * direction[i]
                 _add_systems(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_method, call_ppp_status
 from asperity.contact.constraint_laws import row_force
 from asperity.contact.laws import friction_coefficient, friction_per_speed, normal_force
@@ -32,7 +32,7 @@ _LARGEST = 1.7976931348623157e308
 
 
 @compiled
-def _contact_forces(problem, contacts, ncontact, law):
+def _contact_forces(problem: Table, contacts: Table, ncontact: int, law: int) -> None:
     """Fill ``g1, g2, gn`` with the forces [N] at the contact velocities ``v1, v2, vn``."""
     for i in range(ncontact):
         c = problem.contact[i]
@@ -54,7 +54,7 @@ def _contact_forces(problem, contacts, ncontact, law):
 
 
 @compiled
-def _row_forces(problem, rows, nrow, stiff_step):
+def _row_forces(problem: Table, rows: Table, nrow: int, stiff_step: float) -> None:
     """Fill ``row_impulse`` with the forces [N or Nm] at the row velocities ``row_u``."""
     for i in range(nrow):
         r = problem.row[i]
@@ -71,7 +71,7 @@ def _row_forces(problem, rows, nrow, stiff_step):
 
 
 @compiled
-def _solve_mass(problem, mass, x):
+def _solve_mass(problem: Table, mass: np.ndarray, x: np.ndarray) -> bool:
     """``x = M⁻¹ x`` in solver velocities, tree by tree; False if M is not positive definite."""
     for tree in range(problem.ntree):
         start = problem.tree_start[tree]
@@ -87,7 +87,7 @@ def _solve_mass(problem, mass, x):
 
 
 @entry_point(types.int64(WORLD.type, STATE.type, CLASSICAL.type))
-def dynamics(world, state, classical):
+def dynamics(world: Table, state: Table, classical: Table) -> int:
     """Evaluate the dynamics at a state, whose snapshot is then valid.
 
     Fills ``acceleration`` (generalized velocities) of the classical table, and the problem's
@@ -127,7 +127,7 @@ def dynamics(world, state, classical):
 
 
 @compiled_method
-def dynamics_solution(world, state, _target, step):
+def dynamics_solution(world: Table, state: Table, _target: Table, step: float) -> int:
     """What publication shows of a classical method: the forces of the state, over a step.
 
     Leaves δt·f in the problem's impulses and v + δt·v̇ in its ``velocity``.

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_ppdd_status, call_ppdp_status, call_ppp_status
 from asperity.integrators.classical.jacobian import evaluate_at, factorize_stage
 from asperity.integrators.classical.layout import CLASSICAL
@@ -39,7 +39,7 @@ _ALPHA = 2.0 - 1.25 * np.sqrt(2.0)
 
 
 @compiled
-def _begin(world, source, target, step):
+def _begin(world: Table, source: Table, target: Table, step: float) -> int:
     """Advance activations and the states of systems, and set the guess.
 
     That is what step doubling says, or the velocity now.
@@ -68,13 +68,13 @@ def _begin(world, source, target, step):
 
 
 @compiled
-def _solve(world, source, c, time):
+def _solve(world: Table, source: Table, c: float, time: float) -> int:
     classical = CLASSICAL.at(world.classical)
     return call_ppdd_status(classical.solve_stage, world, source, c, time)
 
 
 @compiled_method
-def implicit_euler_method(world, source, target, step):
+def implicit_euler_method(world: Table, source: Table, target: Table, step: float) -> int:
     """One step of implicit Euler, without an error estimate."""
     code = _begin(world, source, target, step)
     if code != OK:
@@ -93,7 +93,7 @@ def implicit_euler_method(world, source, target, step):
 
 
 @compiled
-def _finish(world, source, target, step):
+def _finish(world: Table, source: Table, target: Table, step: float) -> None:
     """Compare the target with the embedded solution, which the table holds."""
     full = world.full
     world.geom_sample = world.work.address
@@ -107,7 +107,7 @@ def _finish(world, source, target, step):
 
 
 @compiled_method
-def sdirk_2_method(world, source, target, step):
+def sdirk_2_method(world: Table, source: Table, target: Table, step: float) -> int:
     """One step of SDIRK2, with the embedded solution in the state ``full``."""
     code = _begin(world, source, target, step)
     if code != OK:
@@ -147,7 +147,9 @@ def sdirk_2_method(world, source, target, step):
 
 
 @compiled
-def _rosenbrock_stage(classical, c, right_u, right_v, stage):
+def _rosenbrock_stage(
+    classical: Table, c: float, right_u: np.ndarray, right_v: np.ndarray, stage: int
+) -> None:
     """Solve G k = (r_u, r_v); k_u and k_v are kept as rates of a stage."""
     x = classical.update
     k_u = classical.rate[stage]
@@ -165,7 +167,7 @@ def _rosenbrock_stage(classical, c, right_u, right_v, stage):
 
 
 @compiled_method
-def rosenbrock_2_method(world, source, target, step):
+def rosenbrock_2_method(world: Table, source: Table, target: Table, step: float) -> int:
     """One step of the Rosenbrock method, with the embedded solution in the state ``full``."""
     code = _begin(world, source, target, step)
     if code != OK:

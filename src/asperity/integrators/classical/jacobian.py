@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_ppp_status
 from asperity.integrators.classical.layout import CLASSICAL
 from asperity.integrators.classical.stages import place
@@ -26,7 +26,7 @@ _ROOT_OF_EPSILON = 1.4901161193847656e-08
 
 
 @compiled
-def evaluate_at(world, source, time):
+def evaluate_at(world: Table, source: Table, time: float) -> int:
     """Evaluate the dynamics in ``work``, at the table's displacement and velocity."""
     work = world.work
     classical = CLASSICAL.at(world.classical)
@@ -35,7 +35,7 @@ def evaluate_at(world, source, time):
 
 
 @entry_point(types.int64(WORLD.type, STATE.type, types.float64, STATE.type))
-def differentiate(world, source, time, _state):
+def differentiate(world: Table, source: Table, time: float, _state: Table) -> int:
     """Fill J_q and J_v at the table's displacement and velocity, in 2 nv evaluations.
 
     The dynamics must have been evaluated there; their acceleration is in the table afterwards too.
@@ -76,7 +76,7 @@ def differentiate(world, source, time, _state):
 
 
 @compiled
-def factorize_stage(world, c):
+def factorize_stage(world: Table, c: float) -> int:
     """Factorize G for a c [s], unless that is at hand."""
     classical = CLASSICAL.at(world.classical)
     if classical.factor_step == c:

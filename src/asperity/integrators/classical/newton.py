@@ -16,9 +16,10 @@ Newton then gets a new Jacobian too: that of the steep region is the point of st
 
 from __future__ import annotations
 
+import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_ppdp_status
 from asperity.integrators.classical.jacobian import evaluate_at, factorize_stage
 from asperity.integrators.classical.layout import CLASSICAL
@@ -37,7 +38,7 @@ _LARGEST = 1.7976931348623157e308
 
 
 @compiled
-def _go_to(classical, c, start, share, update):
+def _go_to(classical: Table, c: float, start: np.ndarray, share: float, update: np.ndarray) -> None:
     """Displacement and velocity of the stage at ``start + share · update``."""
     iterate = classical.iterate
     for i in range(iterate.size):
@@ -47,14 +48,14 @@ def _go_to(classical, c, start, share, update):
 
 
 @compiled
-def _residual(classical, c, out):
+def _residual(classical: Table, c: float, out: np.ndarray) -> None:
     """``out = −g(v)`` from the acceleration that was evaluated last."""
     for i in range(classical.iterate.size):
         out[i] = classical.base_velocity[i] + c * classical.acceleration[i] - classical.iterate[i]
 
 
 @compiled
-def _new_jacobian(world, source, time):
+def _new_jacobian(world: Table, source: Table, time: float) -> int:
     """Differentiate at the iterate, where the dynamics have been evaluated."""
     classical = CLASSICAL.at(world.classical)
     work = world.work
@@ -62,7 +63,7 @@ def _new_jacobian(world, source, time):
 
 
 @compiled
-def _iterate(world, source, c, time, full):
+def _iterate(world: Table, source: Table, c: float, time: float, full: bool) -> int:
     """Newton's iteration from the guess with the factors at hand, or new ones each time."""
     classical = CLASSICAL.at(world.classical)
     problem = world.problem
@@ -133,7 +134,7 @@ def _iterate(world, source, c, time, full):
 
 
 @entry_point(types.int64(WORLD.type, STATE.type, types.float64, types.float64))
-def solve_stage(world, source, c, time):
+def solve_stage(world: Table, source: Table, c: float, time: float) -> int:
     """Solve a stage from the table's ``guess``; the result is in its ``iterate``.
 
     ``time`` [s] is that of the stage, counted from the source's. The table's displacement and

@@ -8,7 +8,7 @@ Kutta's third-order rule, and the midpoint rule as its reference: the pair of Dr
 
 from __future__ import annotations
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.integrators.classical.layout import CLASSICAL
 from asperity.integrators.classical.stages import evaluate_stage, place
 from asperity.integrators.layout import OK, compiled_method
@@ -21,7 +21,7 @@ ERROR_ORDER = 3
 
 
 @compiled
-def _combine(classical, source, a, b, c):
+def _combine(classical: Table, source: Table, a: float, b: float, c: float) -> None:
     """``x_0 + a k_1 + b k_2 + c k_3`` into displacement, velocity, activation, system state."""
     rate = classical.rate
     out = classical.displacement
@@ -45,7 +45,7 @@ def _combine(classical, source, a, b, c):
 
 
 @compiled_method
-def runge_kutta_3_method(world, source, target, step):
+def runge_kutta_3_method(world: Table, source: Table, target: Table, step: float) -> int:
     """One step, with the midpoint rule's result in the state ``full``."""
     classical = CLASSICAL.at(world.classical)
     half = world.half

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.integrators.tamsi.transition import transition_step
 
 __all__ = ["keep_slips", "share_of_update"]
@@ -20,7 +20,7 @@ _RELATIVE = 1e-2
 
 
 @compiled
-def _slip(problem, contacts, i):
+def _slip(problem: Table, contacts: Table, i: int) -> tuple[float, float, float]:
     """Tangential velocity of the problem's contact i in world axes."""
     c = problem.contact[i]
     frame = contacts.frame
@@ -34,7 +34,7 @@ def _slip(problem, contacts, i):
 
 
 @compiled
-def keep_slips(classical, problem, contacts):
+def keep_slips(classical: Table, problem: Table, contacts: Table) -> None:
     """Keep the contacts of the state that was evaluated last as those of the iterate."""
     count = contacts.count
     for i in range(count):
@@ -49,7 +49,7 @@ def keep_slips(classical, problem, contacts):
 
 
 @compiled
-def _partner(classical, contacts, c):
+def _partner(classical: Table, contacts: Table, c: int) -> int:
     """The kept contact that contact c was before the update, or −1."""
     geom = contacts.geom
     rank = 0
@@ -65,7 +65,7 @@ def _partner(classical, contacts, c):
 
 
 @compiled
-def share_of_update(classical, problem, contacts):
+def share_of_update(classical: Table, problem: Table, contacts: Table) -> float:
     """Share of the update that led from the kept contacts to those of the last evaluation."""
     known = classical.known_slip
     alpha = 1.0

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_ppp_status
 from asperity.integrators.classical.layout import CLASSICAL
 from asperity.integrators.icf import integrate_positions
@@ -28,7 +28,7 @@ _BALL = 1
 
 
 @compiled
-def _turn(rate, dof, x, y, z):
+def _turn(rate: np.ndarray, dof: int, x: float, y: float, z: float) -> None:
     """Change ω at three dofs into the rate of the rotation vector (x, y, z)."""
     p = rate[dof]
     q = rate[dof + 1]
@@ -48,7 +48,9 @@ def _turn(rate, dof, x, y, z):
 
 
 @compiled
-def displacement_rate(plant, displacement, qvel, rate):
+def displacement_rate(
+    plant: Table, displacement: np.ndarray, qvel: np.ndarray, rate: np.ndarray
+) -> None:
     """Rate of a displacement at which the generalized velocities are ``qvel``."""
     for i in range(qvel.size):
         rate[i] = qvel[i]
@@ -60,7 +62,7 @@ def displacement_rate(plant, displacement, qvel, rate):
 
 
 @compiled
-def place(world, source, target, time):
+def place(world: Table, source: Table, target: Table, time: float) -> None:
     """Put a state at the classical table's displacement, velocity, activation and system state.
 
     ``time`` [s] is counted from that of ``source``, from whose positions the displacement is. The
@@ -81,7 +83,7 @@ def place(world, source, target, time):
 
 
 @compiled
-def system_rates(world, rates):
+def system_rates(world: Table, rates: np.ndarray) -> None:
     """Fill the rates of the states of external systems at the state that was evaluated last."""
     for s in range(world.systems.size):
         system = SYSTEM.at(world.systems[s])
@@ -93,7 +95,7 @@ def system_rates(world, rates):
 
 
 @compiled
-def evaluate_stage(world, state, stage):
+def evaluate_stage(world: Table, state: Table, stage: int) -> int:
     """Evaluate the dynamics at a state and keep the rates as those of a stage.
 
     The classical table's displacement must be that of the state.

@@ -6,9 +6,10 @@ those below it into TAMSI's own ``lower``. Contacts of the same two bodies are g
 
 from __future__ import annotations
 
+import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.assembly import begin_blocks, clear_couplings
@@ -19,7 +20,12 @@ __all__ = ["assemble_jacobian"]
 
 
 @compiled
-def _world_matrix(c, i, frame, derivative):
+def _world_matrix(
+    c: int,
+    i: int,
+    frame: np.ndarray,
+    derivative: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+) -> tuple[float, float, float, float, float, float, float, float, float]:
     """H of one contact in world axes, row by row."""
     h11, h12, h22, h1n, h2n, hnn = derivative
     ax = frame[c, 0]
@@ -55,7 +61,15 @@ def _world_matrix(c, i, frame, derivative):
 
 
 @compiled
-def _add_spatial(patch, which, g, left, right, c, sign):
+def _add_spatial(
+    patch: np.ndarray,
+    which: int,
+    g: tuple[float, float, float, float, float, float, float, float, float],
+    left: np.ndarray,
+    right: np.ndarray,
+    c: int,
+    sign: float,
+) -> None:
     """patch[which] += sign · ([r]×; 1) G (−[s]×, 1) for the arms r, s of contact c."""
     x = left[c, 0]
     y = left[c, 1]
@@ -84,7 +98,7 @@ def _add_spatial(patch, which, g, left, right, c, sign):
 
 
 @compiled
-def _add_block(problem, tamsi, contacts, p, q, which):
+def _add_block(problem: Table, tamsi: Table, contacts: Table, p: int, q: int, which: int) -> None:
     """Add a 6 × 6 patch between the links p (rows) and q (columns) to the block of their trees."""
     tree_spatial = problem.tree_spatial
     link_start = contacts.link_start
@@ -143,7 +157,7 @@ def _add_block(problem, tamsi, contacts, p, q, which):
 
 
 @compiled
-def _add_contacts(problem, tamsi, contacts, first, last):
+def _add_contacts(problem: Table, tamsi: Table, contacts: Table, first: int, last: int) -> None:
     derivative = (
         problem.h11,
         problem.h12,
@@ -192,7 +206,7 @@ def _add_contacts(problem, tamsi, contacts, first, last):
 
 
 @compiled
-def _add_rows(problem, tamsi, rows, first, last):
+def _add_rows(problem: Table, tamsi: Table, rows: Table, first: int, last: int) -> None:
     start = rows.start
     dof = rows.dof
     jacobian = rows.jacobian
@@ -228,7 +242,7 @@ def _add_rows(problem, tamsi, rows, first, last):
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
-def assemble_jacobian(problem, contacts, rows):
+def assemble_jacobian(problem: Table, contacts: Table, rows: Table) -> int:
     """Fill the blocks of the island's Jacobian from the present derivatives."""
     tamsi = TAMSI.at(problem.extension)
     begin_blocks(problem)

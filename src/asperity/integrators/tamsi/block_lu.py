@@ -10,9 +10,10 @@ D the diagonal block of a tree t when its turn comes, U_o its couplings above an
 
 from __future__ import annotations
 
+import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.convex.problem import PROBLEM
 from asperity.integrators.tamsi.layout import TAMSI
 
@@ -23,7 +24,7 @@ _LARGEST = 1.7976931348623157e308
 
 
 @compiled
-def lu(block, start, n, pivot, first):
+def lu(block: np.ndarray, start: int, n: int, pivot: np.ndarray, first: int) -> bool:
     """Factorize a dense block in place, rows exchanged as ``pivot`` says; False if singular."""
     for k in range(n):
         best = k
@@ -53,7 +54,16 @@ def lu(block, start, n, pivot, first):
 
 
 @compiled
-def lu_solve(block, start, n, pivot, first, x, at, width):
+def lu_solve(
+    block: np.ndarray,
+    start: int,
+    n: int,
+    pivot: np.ndarray,
+    first: int,
+    x: np.ndarray,
+    at: int,
+    width: int,
+) -> None:
     """Solve D X = B in place for ``width`` columns, which lie row by row from ``at``."""
     for k in range(n):
         other = pivot[first + k]
@@ -78,7 +88,15 @@ def lu_solve(block, start, n, pivot, first, x, at, width):
 
 
 @compiled
-def _subtract_product(left, a, right, b, target, at, sizes):
+def _subtract_product(
+    left: np.ndarray,
+    a: int,
+    right: np.ndarray,
+    b: int,
+    target: np.ndarray,
+    at: int,
+    sizes: tuple[int, int, int],
+) -> None:
     """target(rows × columns) −= left(rows × inner) · right(inner × columns)."""
     rows, inner, columns = sizes
     for i in range(rows):
@@ -90,7 +108,7 @@ def _subtract_product(left, a, right, b, target, at, sizes):
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
-def factorize_jacobian(problem, _unused):
+def factorize_jacobian(problem: Table, _unused: int) -> int:
     """Factorize the blocks of the island at hand in place; 0 if a diagonal block is singular."""
     tamsi = TAMSI.at(problem.extension)
     tree_size = problem.tree_size
@@ -132,7 +150,7 @@ def factorize_jacobian(problem, _unused):
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
-def solve_jacobian(problem, _unused):
+def solve_jacobian(problem: Table, _unused: int) -> int:
     """Solve for the island's part of ``direction`` in place."""
     tamsi = TAMSI.at(problem.extension)
     tree_start = problem.tree_start

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.laws import normal_force
 from asperity.convex.potentials.contacts import (
     ALONG_SIGNATURE,
@@ -39,7 +39,7 @@ TAMSI_LAW = 3
 
 
 @compiled
-def _prepare(problem, contacts, step, ncontact, two_way):
+def _prepare(problem: Table, contacts: Table, step: float, ncontact: int, two_way: bool) -> None:
     for i in range(ncontact):
         c = problem.contact[i]
         k = contacts.stiffness[c]
@@ -60,19 +60,19 @@ def _prepare(problem, contacts, step, ncontact, two_way):
 
 
 @entry_point(PREPARE_SIGNATURE)
-def _prepare_two_way(problem, contacts, step, ncontact):
+def _prepare_two_way(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
     _prepare(problem, contacts, step, ncontact, True)
     return 0
 
 
 @entry_point(PREPARE_SIGNATURE)
-def _prepare_one_way(problem, contacts, step, ncontact):
+def _prepare_one_way(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
     _prepare(problem, contacts, step, ncontact, False)
     return 0
 
 
 @entry_point(EVALUATE_SIGNATURE)
-def _evaluate(problem, first, last):
+def _evaluate(problem: Table, first: int, last: int) -> float:
     """Fill impulses and their derivatives of contacts ``first .. last``; there is no cost."""
     tamsi = TAMSI.at(problem.extension)
     parabolic = tamsi.parabolic == 1
@@ -117,7 +117,7 @@ def _evaluate(problem, first, last):
 
 
 @entry_point(ALONG_SIGNATURE)
-def _no_cost(_problem_address, _first, _last, _alpha):
+def _no_cost(_problem_address: Table, _first: int, _last: int, _alpha: float) -> float:
     """Stand in for costs along a direction: forces that are not a gradient have none."""
     return np.nan
 

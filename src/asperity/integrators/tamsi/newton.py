@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status, call_ppp_status
 from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, FRICTION
 from asperity.contact.contact_set import CONTACT_SET
@@ -55,7 +55,7 @@ _LARGEST = 1.7976931348623157e308
 
 
 @compiled
-def _update_velocities(problem, contacts, rows):
+def _update_velocities(problem: Table, contacts: Table, rows: Table) -> None:
     """Fill the changes of contact and row velocities along ``direction``."""
     direction = problem.direction
     if problem.last_contact > problem.first_contact:
@@ -75,7 +75,7 @@ def _update_velocities(problem, contacts, rows):
 
 
 @compiled
-def _contact_update(problem):
+def _contact_update(problem: Table) -> tuple[float, float]:
     """Largest change of a contact velocity, in stiction tolerances, and the share to take."""
     tamsi = TAMSI.at(problem.extension)
     relative = tamsi.relative
@@ -100,7 +100,7 @@ def _contact_update(problem):
 
 
 @compiled
-def _row_share(problem):
+def _row_share(problem: Table) -> float:
     """Share of the update that no row's steep region is jumped by.
 
     Dry friction of a joint is steep in its stiction region as that of a contact is, a servo between
@@ -131,7 +131,7 @@ def _row_share(problem):
 
 
 @compiled
-def _go(problem, alpha):
+def _go(problem: Table, alpha: float) -> None:
     """Take a share of the update."""
     for index in range(problem.first_tree, problem.last_tree):
         start = problem.tree_start[problem.island_tree[index]]
@@ -147,7 +147,7 @@ def _go(problem, alpha):
 
 
 @compiled
-def _solve_island(problem, contacts, rows):
+def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
     """Find the island's velocities, from the guess in ``velocity``."""
     tamsi = TAMSI.at(problem.extension)
     relative = tamsi.relative
@@ -198,7 +198,7 @@ def _solve_island(problem, contacts, rows):
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
-def solve_tamsi(problem, contacts, rows, _have_factors):
+def solve_tamsi(problem: Table, contacts: Table, rows: Table, _have_factors: int) -> int:
     """Solve every island; the solution replaces the guess in ``velocity``.
 
     Returns ``CONVERGED``, ``NOT_CONVERGED`` (the worst residual is recorded) or ``NON_FINITE``.

@@ -37,7 +37,9 @@ _COSINE = np.cos(LARGEST_TURN)
 
 
 @compiled
-def transition_step(x, y, dx, dy, stiction_tolerance, relative):
+def transition_step(
+    x: float, y: float, dx: float, dy: float, stiction_tolerance: float, relative: float
+) -> float:
     """Share α ∈ (0, 1] of the update (dx, dy) to a tangential velocity (x, y), all in m/s.
 
     ``relative`` is ε. Velocities that are not finite give a share that is NaN or 1.
