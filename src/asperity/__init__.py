@@ -31,8 +31,8 @@ if TYPE_CHECKING:
         Sdirk2,
         Tamsi,
     )
+    from asperity.loading import load_model, load_spec
     from asperity.midas import Midas
-    from asperity.plant.loading import load_model, load_spec
     from asperity.plant.materials import ContactParameters, Material
     from asperity.simulator import (
         Contacts,
@@ -110,7 +110,7 @@ _ROOMS = {
         "Tamsi",
     ),
     "asperity.midas": ("Midas",),
-    "asperity.plant.loading": ("load_model", "load_spec"),
+    "asperity.loading": ("load_model", "load_spec"),
     "asperity.plant.materials": ("ContactParameters", "Material"),
     "asperity.simulator": (
         "Contacts",

@@ -70,7 +70,7 @@ class Plant:
     Parameters
     ----------
     model : mujoco.MjModel
-        Must have passed `asperity.plant.loading.check_supported`.
+        Must have passed `asperity.plant.support.check_supported`.
     contact : ContactParameters
         Defaults and overrides; values in the model's own ``<custom>`` elements come second.
     joint_stiction_tolerance : float
