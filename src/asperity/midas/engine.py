@@ -49,6 +49,7 @@ from asperity.midas.tables import (
 )
 from asperity.midas.turns import turn_tables
 from asperity.plant.materials import ResolvedMaterials
+from asperity.plant.own_options import OwnOptions
 
 __all__ = ["ENGINE_KERNELS", "Engine", "EngineOptions"]
 
@@ -101,6 +102,7 @@ class Engine:
         options: EngineOptions,
     ) -> None:
         self.model = model
+        self.own_options = OwnOptions(model)
         self.data = data
         self.options = options
         self.adapted = False
