@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.errors import ModelError
+from asperity.geometry.surfaces import is_closed
 from asperity.midas.contacts import survey
 from asperity.midas.crossings import crossing_pairs
 from asperity.midas.engine import Engine
 from asperity.midas.layouts import ACTIVATION, CANDIDATES, FREE, LIMIT
-from asperity.midas.surfaces import is_closed
 from asperity.plant.names import element
 
 __all__ = ["check_clearance"]
