@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
     from asperity.loading import load_model, load_spec
     from asperity.midas import Midas
-    from asperity.plant.materials import ContactParameters, Material
+    from asperity.plant.contact_parameters import ContactParameters, Material
     from asperity.simulator import (
         Contacts,
         Report,
@@ -111,7 +111,7 @@ _ROOMS = {
     ),
     "asperity.midas": ("Midas",),
     "asperity.loading": ("load_model", "load_spec"),
-    "asperity.plant.materials": ("ContactParameters", "Material"),
+    "asperity.plant.contact_parameters": ("ContactParameters", "Material"),
     "asperity.simulator": (
         "Contacts",
         "Report",

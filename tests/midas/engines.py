@@ -14,7 +14,7 @@ from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.kinematics import move_vertices, place_links
 from asperity.midas.layouts import CANDIDATES, FRICTION_PAIRS
 from asperity.midas.newton import find_direction, incremental_potential
-from asperity.plant.materials import ContactParameters, resolve_materials
+from asperity.plant.contact_parameters import ContactParameters, resolve_materials
 
 __all__ = ["CANDIDATES", "FRICTION_PAIRS"]
 

@@ -34,11 +34,11 @@ from asperity.integrators.layout import (
 from asperity.integrators.stepping import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
 from asperity.integrators.world import World
 from asperity.loading import LoadReport, load_model
+from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.layouts import TIME
-from asperity.plant.materials import ContactParameters
 from asperity.plant.plant import Plant
 from asperity.plant.support import check_supported
-from asperity.simulator.contacts import Contacts, read_contacts
+from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.inputs import Inputs
 from asperity.simulator.publish import PUBLICATION_KERNELS, publish
 from asperity.simulator.report import Report, Statistics

@@ -30,7 +30,7 @@ from asperity.integrators.world import World
 from asperity.plant.layouts import TIME
 from asperity.systems.base import ExternalSystem
 from asperity.systems.callbacks import SystemFunction
-from asperity.systems.efforts import resolve_efforts
+from asperity.systems.system_efforts import resolve_efforts
 
 __all__ = ["Coupling"]
 
