@@ -16,7 +16,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from asperity.plant.loading import LoadReport, load_model
+from asperity.loading import LoadReport, load_model
 
 __all__ = ["ROBOTS", "Robot", "robot"]
 

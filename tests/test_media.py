@@ -9,11 +9,12 @@ import mujoco
 import numpy as np
 import pytest
 
+from asperity.geometry.surfaces import Surface
 from asperity.media import MediaError, write_video, write_web_playback
 from asperity.media.bodies import display_nodes
 from asperity.media.camera import fitted_camera
+from asperity.media.display_meshes import display_mesh, split_creases
 from asperity.media.recording import Recording
-from asperity.media.tessellation import split_creases, tessellate
 
 FALLING_BOX = """
 <mujoco model="falling box">
@@ -143,7 +144,7 @@ def test_every_geom_type_becomes_a_closed_surface_of_its_size():
     model = mujoco.MjModel.from_xml_string(ALL_GEOMS)
     for name in ("sphere", "capsule", "ellipsoid", "cylinder", "box", "pyramid"):
         geom = model.geom(name).id
-        mesh = tessellate(model, geom)
+        mesh = display_mesh(model, geom)
         assert mesh is not None
         vertices, faces = mesh
         a, b, c = (vertices[faces[:, k]] for k in range(3))
@@ -157,7 +158,7 @@ def test_a_height_field_has_its_peaks_where_mujoco_has_them():
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     geom = next(g for g in range(model.ngeom) if model.geom_type[g] == mujoco.mjtGeom.mjGEOM_HFIELD)
-    mesh = tessellate(model, geom)
+    mesh = display_mesh(model, geom)
     assert mesh is not None
     vertices = mesh[0] + data.geom_xpos[geom]
     inner = np.abs(vertices - data.geom_xpos[geom])[:, :2] < [0.99, 1.99]
@@ -186,8 +187,8 @@ def test_creases_are_split_and_smooth_edges_are_not():
     corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
     quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     faces = np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))])
-    assert len(split_creases(corners, faces)[0]) == 24
-    assert len(split_creases(corners, faces, angle=np.deg2rad(100))[0]) == 8
+    assert len(split_creases(Surface(corners, faces))[0]) == 24
+    assert len(split_creases(Surface(corners, faces), angle=np.deg2rad(100))[0]) == 8
 
 
 def test_interpolation_turns_at_a_constant_rate():

@@ -8,8 +8,8 @@ import pytest
 from robots import ROBOTS, Robot
 
 import asperity as asp
-from asperity.plant.loading import _overlaps
-from asperity.plant.urdf import prepare_urdf
+from asperity.loading.initial_overlaps import initial_overlaps
+from asperity.loading.urdf import prepare_urdf
 
 pytestmark = [
     pytest.mark.assets,
@@ -47,7 +47,7 @@ def _with_floor(entry: Robot) -> mujoco.MjModel:
     for first, second in prepared.excludes:
         spec.add_exclude(bodyname1=first, bodyname2=second)
     if entry.overlaps:
-        for first, second in _overlaps(spec.compile()):
+        for first, second in initial_overlaps(spec.compile()):
             spec.add_exclude(bodyname1=first, bodyname2=second)
     floor = spec.worldbody.add_geom(
         name="the floor", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asperity.errors import ModelError
-from asperity.plant.loading import check_supported
+from asperity.plant.support import check_supported
 
 SLIDER = "<body name='{0}'><joint name='{0}' type='slide'/><geom name='{0}' size='0.1'/></body>"
 

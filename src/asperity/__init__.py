@@ -31,9 +31,9 @@ if TYPE_CHECKING:
         Sdirk2,
         Tamsi,
     )
+    from asperity.loading import load_model, load_spec
     from asperity.midas import Midas
-    from asperity.plant.loading import load_model, load_spec
-    from asperity.plant.materials import ContactParameters, Material
+    from asperity.plant.contact_parameters import ContactParameters, Material
     from asperity.simulator import (
         Contacts,
         Report,
@@ -110,8 +110,8 @@ _ROOMS = {
         "Tamsi",
     ),
     "asperity.midas": ("Midas",),
-    "asperity.plant.loading": ("load_model", "load_spec"),
-    "asperity.plant.materials": ("ContactParameters", "Material"),
+    "asperity.loading": ("load_model", "load_spec"),
+    "asperity.plant.contact_parameters": ("ContactParameters", "Material"),
     "asperity.simulator": (
         "Contacts",
         "Report",

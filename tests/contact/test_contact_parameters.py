@@ -10,7 +10,7 @@ import pytest
 
 from asperity.contact.materials import PARAMETERS, STATIC_FRICTION, UNSET, combine
 from asperity.errors import ModelError
-from asperity.plant.materials import ContactParameters, Material, resolve_materials
+from asperity.plant.contact_parameters import ContactParameters, Material, resolve_materials
 
 BODIES = """
 <geom name='floor' type='plane' size='1 1 1' friction='0.4'/>

@@ -11,9 +11,9 @@ from convex_problems import Case, call
 from asperity.convex.newton import install_solver
 from asperity.convex.potentials.laws import LAGGED_LAW, install_law
 from asperity.convex.problem import new_problem
+from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.evaluate import evaluate
 from asperity.plant.layouts import EVALUATED
-from asperity.plant.materials import ContactParameters
 from asperity.plant.plant import Plant
 from asperity.plant.state import State
 from asperity.plant.trees import velocity_from_solver

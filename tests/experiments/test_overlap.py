@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asperity.experiments.overlap import OverlapMeter, inside, surface_distance
-from asperity.midas.surfaces import is_closed, volume_integrals
+from asperity.geometry.surfaces import is_closed, volume_integrals
 from asperity.scenes.solids import Solid, cup, union_of_boxes
 from asperity.scenes.usb import Fit, plug, port
 

@@ -13,7 +13,7 @@ from asperity.midas.engine import Engine, EngineOptions
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.kinematics import move_vertices, place_links
 from asperity.midas.newton import find_direction, incremental_potential
-from asperity.plant.materials import ContactParameters, resolve_materials
+from asperity.plant.contact_parameters import ContactParameters, resolve_materials
 
 _call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.midas.surfaces import Surface, volume_integrals
+from asperity.geometry.surfaces import Surface, volume_integrals
 
 SEGMENTS = 24
 

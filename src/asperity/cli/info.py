@@ -22,7 +22,7 @@ def info(
     from asperity.cli.console import preparing, print_notes, results, transient
     from asperity.cli.inventory import inventory
     from asperity.cli.models import load
-    from asperity.plant.materials import ContactParameters
+    from asperity.plant.contact_parameters import ContactParameters
     from asperity.plant.plant import Plant
 
     passing, output = transient(), results()

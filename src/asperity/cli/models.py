@@ -10,7 +10,8 @@ from pathlib import Path
 import mujoco
 
 from asperity.errors import AsperityWarning, ModelError
-from asperity.plant.loading import check_supported, load_model, load_spec
+from asperity.loading import load_model, load_spec
+from asperity.plant.support import check_supported
 
 __all__ = ["load"]
 

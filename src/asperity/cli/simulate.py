@@ -226,7 +226,7 @@ def simulate(
     from asperity.cli.outputs import Outputs
     from asperity.cli.runner import run, warm_up
     from asperity.cli.summary import print_summary
-    from asperity.plant.materials import ContactParameters
+    from asperity.plant.contact_parameters import ContactParameters
     from asperity.simulator import Recorder
     from asperity.simulator.simulator import find_keyframe
 

@@ -4,7 +4,7 @@ A parameter's value for a contact comes from, in this order: a pair's own value;
 values, combined; the default, which is the pair's value as it stands (or, for friction, MuJoCo's
 combined coefficient when no default is given).
 
-Two own values combine as follows (equations 1.3 of the design, the rules of Drake):
+Two own values combine as follows (docs/equations.md, ‘Materials of two bodies’):
 
     stiffness     k = k_A k_B/(k_A + k_B)                         springs in series
     dissipation   d = (k_B d_A + k_A d_B)/(k_A + k_B)             the softer side dominates

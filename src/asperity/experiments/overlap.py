@@ -9,7 +9,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.midas.surfaces import Surface, geom_surface
+from asperity.geometry.surfaces import Surface
+from asperity.plant.geom_surfaces import geom_surface
 
 __all__ = ["Overlap", "OverlapMeter", "inside", "surface_distance"]
 

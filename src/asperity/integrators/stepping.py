@@ -179,7 +179,7 @@ def error_norm(world: Table, step: float) -> float:
 
 @compiled
 def next_step_size(step: float, error: float, accuracy: float, order: int) -> float:
-    """Step size for the next attempt (CENIC V-F with Drake's safety checks; equations 6.5)."""
+    """Step size for the next attempt (CENIC V-F; docs/equations.md, ‘Step-size control’)."""
     if not error <= _LARGEST:
         return _MIN_SHRINK * step
     if error == 0.0:

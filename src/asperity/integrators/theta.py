@@ -1,4 +1,4 @@
-"""The two-stage θ-method of SAP (II-C, II-D; equations 3.1 of the design).
+"""The two-stage θ-method of SAP (II-C, II-D; docs/equations.md, ‘θ-method’).
 
 With q^θ = q_0 ⊕ δt θ v^θvq, v^θ = θ v + (1 − θ) v_0, v^θvq = θ_vq v + (1 − θ_vq) v_0, joint springs
 and dampers k_1, and k_2 for all other smooth forces:

@@ -1,4 +1,4 @@
-"""The second-order trapezoid scheme (CENIC V-B, equation 25; errata in the design's equations 6.2).
+"""The second-order trapezoid scheme (CENIC V-B, equation 25; docs/equations.md, ‘Trapezoid’).
 
 A full ICF step gives x̂. With bars for means of beginning and x̂, and hats for x̂,
 

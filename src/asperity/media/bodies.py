@@ -9,8 +9,9 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from asperity.geometry.surfaces import Surface
 from asperity.media.appearance import checker_tiles, geom_color
-from asperity.media.tessellation import Mesh, checkerboard, tessellate
+from asperity.media.display_meshes import checkerboard, display_mesh
 
 __all__ = ["SHOWN_GROUPS", "MovingBody", "Part", "carriers", "display_nodes"]
 
@@ -59,7 +60,9 @@ def display_nodes(model: mujoco.MjModel, data: mujoco.MjData) -> list[MovingBody
         Any configuration, with poses computed; gives the relative poses of welded bodies.
     """
     carrier = carriers(model)
-    meshes: dict[int, dict[tuple[float, ...], list[Mesh]]] = defaultdict(lambda: defaultdict(list))
+    meshes: dict[int, dict[tuple[float, ...], list[Surface]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for geom in range(model.ngeom):
         if model.geom_group[geom] >= SHOWN_GROUPS:
             continue
@@ -73,7 +76,8 @@ def display_nodes(model: mujoco.MjModel, data: mujoco.MjData) -> list[MovingBody
         for (vertices, faces), color in _surfaces(model, geom):
             if color[3] > 0.0:
                 key = (*np.round(color, 3).tolist(), float(is_open))
-                meshes[body][key].append((vertices @ rotation.T + position, faces))
+                piece = Surface(vertices @ rotation.T + position, faces)
+                meshes[body][key].append(piece)
     nodes = []
     for body in sorted(meshes):
         parts = [
@@ -84,9 +88,9 @@ def display_nodes(model: mujoco.MjModel, data: mujoco.MjData) -> list[MovingBody
     return nodes
 
 
-def _surfaces(model: mujoco.MjModel, geom: int) -> list[tuple[Mesh, Floats]]:
+def _surfaces(model: mujoco.MjModel, geom: int) -> list[tuple[Surface, Floats]]:
     """Meshes of one geom with their colours: two for a checkered plane, else at most one."""
-    mesh = tessellate(model, geom)
+    mesh = display_mesh(model, geom)
     if mesh is None:
         return []
     color = geom_color(model, geom)
@@ -118,9 +122,9 @@ def _node_name(model: mujoco.MjModel, body: int) -> str:
     return f"{name or 'body'}_{body}"
 
 
-def _merge(meshes: list[Mesh]) -> Mesh:
+def _merge(meshes: list[Surface]) -> Surface:
     offsets = np.cumsum([0] + [len(vertices) for vertices, _ in meshes[:-1]])
-    return (
+    return Surface(
         np.concatenate([vertices for vertices, _ in meshes]),
         np.concatenate([f + k for (_, f), k in zip(meshes, offsets, strict=True)]),
     )

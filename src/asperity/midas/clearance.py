@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.errors import ModelError
+from asperity.geometry.surfaces import is_closed
 from asperity.midas.contacts import survey
 from asperity.midas.crossings import crossing_pairs
 from asperity.midas.engine import Engine
 from asperity.midas.layouts import FREE, LIMIT
-from asperity.midas.surfaces import is_closed
 from asperity.plant.names import element
 
 __all__ = ["check_clearance"]
@@ -184,7 +184,7 @@ def _separate(engine: Engine, flagged: dict[int, float]) -> None:
     for _ in range(_ROUNDS):
         data.qpos[:] = engine.table.qpos
         close = {tuple(sorted(engine.pair_geoms(pair))) for pair in pairs}
-        for geoms, distance, normal in _deepest_contacts(engine.model, data, gap):
+        for geoms, distance, normal in _deepest_contacts(engine, data, gap):
             if tuple(sorted(geoms)) in close and distance < gap:
                 _push(engine, data.qpos, geoms, (gap - distance) * normal)
         engine.set_state(data.qpos, qvel)
@@ -195,18 +195,15 @@ def _separate(engine: Engine, flagged: dict[int, float]) -> None:
 
 
 def _deepest_contacts(
-    model: mujoco.MjModel, data: mujoco.MjData, gap: float
+    engine: Engine, data: mujoco.MjData, gap: float
 ) -> list[tuple[tuple[int, int], float, NDArray[np.float64]]]:
     """Geoms, signed distance and normal of MuJoCo's deepest contact of every pair of geoms."""
-    flags, margin = int(model.opt.enableflags), float(model.opt.o_margin)
-    model.opt.enableflags = flags | int(mujoco.mjtEnableBit.mjENBL_OVERRIDE)
-    model.opt.o_margin = 4.0 * gap
-    try:
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_comPos(model, data)
-        mujoco.mj_collision(model, data)
-    finally:
-        model.opt.enableflags, model.opt.o_margin = flags, margin
+    with engine.own_options as lent:
+        lent.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_OVERRIDE)
+        lent.opt.o_margin = 4.0 * gap
+        mujoco.mj_kinematics(lent, data)
+        mujoco.mj_comPos(lent, data)
+        mujoco.mj_collision(lent, data)
     deepest: dict[tuple[int, int], tuple[float, NDArray[np.float64]]] = {}
     for contact in data.contact:
         geoms = (int(contact.geom[0]), int(contact.geom[1]))

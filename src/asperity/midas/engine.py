@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from asperity.compiled import Table
 from asperity.midas.assembly import assemble
+from asperity.midas.engine_support import check_equalities
 from asperity.midas.equalities import mocap_points, read_equalities
-from asperity.midas.joints import joint_tables, motor_feed, motor_tables
+from asperity.midas.joint_tables import joint_tables, motor_feed, motor_tables
 from asperity.midas.kinematics import move_vertices
 from asperity.midas.layouts import (
     CANDIDATES_FULL,
@@ -21,13 +22,7 @@ from asperity.midas.layouts import (
     MIDAS,
     SLIDE,
 )
-from asperity.midas.links import Link, read_links
-from asperity.midas.newton import find_direction, minimize, rebuild
-from asperity.midas.placement import place
-from asperity.midas.poses import write_qpos
-from asperity.midas.shapes import read_shapes
-from asperity.midas.support import check_equalities
-from asperity.midas.tables import (
+from asperity.midas.link_tables import (
     gravity_shares,
     is_linear,
     link_fields,
@@ -35,8 +30,14 @@ from asperity.midas.tables import (
     state_fields,
     work_fields,
 )
+from asperity.midas.links import Link, read_links
+from asperity.midas.newton import find_direction, minimize, rebuild
+from asperity.midas.placement import place
+from asperity.midas.poses import write_qpos
+from asperity.midas.shapes import read_shapes
 from asperity.midas.turns import turn_tables
-from asperity.plant.materials import ResolvedMaterials
+from asperity.plant.contact_parameters import ResolvedMaterials
+from asperity.plant.own_options import OwnOptions
 
 __all__ = ["ENGINE_KERNELS", "Engine", "EngineOptions"]
 
@@ -89,6 +90,7 @@ class Engine:
         options: EngineOptions,
     ) -> None:
         self.model = model
+        self.own_options = OwnOptions(model)
         self.data = data
         self.options = options
         self.adapted = False

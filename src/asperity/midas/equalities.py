@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.midas.joints import scalar_links
+from asperity.midas.joint_tables import scalar_links
 from asperity.midas.links import Links, rotation_matrix
 
 __all__ = ["Equalities", "mocap_points", "read_equalities"]

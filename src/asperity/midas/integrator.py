@@ -13,9 +13,9 @@ from asperity.integrators.world import World
 from asperity.midas.clearance import check_clearance
 from asperity.midas.contacts import EngineContacts, read_contacts
 from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
-from asperity.midas.publication import publish
+from asperity.midas.engine_publication import publish
+from asperity.midas.engine_support import check_supported
 from asperity.midas.step import midas_method
-from asperity.midas.support import check_supported
 from asperity.midas.verification import verify_no_intersections
 
 __all__ = ["Midas"]

@@ -2,7 +2,7 @@
 
 A slide's coordinate is a variable. A hinge's is the signed angle between a direction u of the child
 and a direction n of the parent across the axis, θ = atan2(s, c) with s = u·b, c = u·n and b the
-axis × n (design 8.5), unwrapped from step to step.
+axis × n (docs/equations.md, ‘Joints’), unwrapped from step to step.
 """
 
 from __future__ import annotations

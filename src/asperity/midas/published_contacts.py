@@ -21,13 +21,20 @@ _SOLIMP = (0.9, 0.95, 0.001, 0.5, 2.0)
 _LEAST_FRICTION = 1e-5
 
 
-def write_contacts(engine: Engine, data: mujoco.MjData) -> None:
+def write_contacts(engine: Engine, model: mujoco.MjModel, data: mujoco.MjData) -> None:
     """Fill ``data.contact``, MuJoCo's rows of the contacts, and ``data.efc_force``.
 
     Those that MuJoCo's memory (``<size memory>``) has no room for are left out.
+
+    Parameters
+    ----------
+    engine : Engine
+    model : mujoco.MjModel
+        That of the engine, with options such that nothing but contacts has rows.
+    data : mujoco.MjData
     """
     contacts, friction = read_contacts_and_friction(engine)
-    count = _make_room(engine.model, data, len(contacts.geom))
+    count = _make_room(model, data, len(contacts.geom))
     if count:
         # The strongest ones, if not all.
         chosen = np.sort(np.argsort(-contacts.normal_force, kind="stable")[:count])
@@ -40,13 +47,13 @@ def write_contacts(engine: Engine, data: mujoco.MjData) -> None:
         ours.geom[:] = contacts.geom[chosen]
         ours.friction[:] = mu[:, None]
         ours.includemargin[:] = 2.0 * engine.table.activation
-    mujoco.mj_makeConstraint(engine.model, data)
+    mujoco.mj_makeConstraint(model, data)
     if not count:
         return
     local = np.einsum("nij,nj->ni", frame, contacts.force[chosen])
     row = data.contact.efc_address.astype(np.int64)
     force = data.efc_force
-    if int(engine.model.opt.cone) == int(mujoco.mjtCone.mjCONE_ELLIPTIC):
+    if int(model.opt.cone) == int(mujoco.mjtCone.mjCONE_ELLIPTIC):
         for k in range(3):
             force[row + k] = local[:, k]
         return

@@ -10,15 +10,10 @@ from numpy.typing import NDArray
 
 from asperity.contact.materials import PARAMETERS, STATIC_FRICTION, combine
 from asperity.errors import ModelError
+from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volume_integrals
 from asperity.midas.links import Links, rotation_matrix
-from asperity.midas.surfaces import (
-    Surface,
-    geom_surface,
-    sharp_edges,
-    vertex_areas,
-    volume_integrals,
-)
-from asperity.plant.materials import ResolvedMaterials
+from asperity.plant.contact_parameters import ResolvedMaterials
+from asperity.plant.geom_surfaces import geom_surface
 from asperity.plant.names import element
 
 __all__ = ["Shapes", "read_shapes", "surface_tables"]

@@ -8,12 +8,12 @@ import numpy as np
 from asperity.compiled import Table
 from asperity.contact.materials import PARAMETERS
 from asperity.plant import native
+from asperity.plant.contact_parameters import ContactParameters, resolve_materials
 from asperity.plant.contacts import read_contacts
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
 from asperity.plant.evaluate import read_constraints
 from asperity.plant.joints import integers, set_joints
 from asperity.plant.layouts import PLANT
-from asperity.plant.materials import ContactParameters, resolve_materials
 from asperity.plant.servos import set_activations, set_servos
 from asperity.plant.state import State
 from asperity.plant.sweep import colliding_geoms, inner_radii
@@ -70,7 +70,7 @@ class Plant:
     Parameters
     ----------
     model : mujoco.MjModel
-        Must have passed `asperity.plant.loading.check_supported`.
+        Must have passed `asperity.plant.support.check_supported`.
     contact : ContactParameters
         Defaults and overrides; values in the model's own ``<custom>`` elements come second.
     joint_stiction_tolerance : float

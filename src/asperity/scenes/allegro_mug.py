@@ -11,7 +11,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from asperity.plant.loading import load_model, load_spec
+from asperity.loading import load_model, load_spec
 from asperity.scenes.robot_files import example_robot
 
 __all__ = ["HOLD", "MUG", "allegro_mug", "posture"]

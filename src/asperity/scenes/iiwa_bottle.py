@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.plant.loading import load_model, load_spec
+from asperity.loading import load_model, load_spec
 from asperity.scenes.inverse_kinematics import InverseKinematics
 from asperity.scenes.robot_files import iiwa_file
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.midas.surfaces import Surface
+from asperity.geometry.surfaces import Surface
 
 __all__ = ["Box", "Solid", "cup", "union_of_boxes"]
 

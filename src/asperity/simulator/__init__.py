@@ -1,6 +1,6 @@
 """What a user calls: `Simulator`, `simulate` and the drop-in `step`."""
 
-from asperity.simulator.contacts import Contacts
+from asperity.simulator.current_contacts import Contacts
 from asperity.simulator.drop_in import step
 from asperity.simulator.report import Report, Statistics
 from asperity.simulator.simulator import Simulator

@@ -17,10 +17,11 @@ from asperity.integrators import Cenic, Integrator
 from asperity.integrators import layout as codes
 from asperity.integrators.stepping import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
 from asperity.integrators.world import World
-from asperity.plant.loading import LoadReport, check_supported, load_model
-from asperity.plant.materials import ContactParameters
+from asperity.loading import LoadReport, load_model
+from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.plant import Plant
-from asperity.simulator.contacts import Contacts, read_contacts
+from asperity.plant.support import check_supported
+from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.inputs import Inputs
 from asperity.simulator.publish import PUBLICATION_KERNELS, publish
 from asperity.simulator.report import Report, Statistics

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from asperity.errors import ModelError, Status
 from asperity.integrators import Integrator
-from asperity.plant.materials import ContactParameters
-from asperity.simulator.contacts import Contacts
+from asperity.plant.contact_parameters import ContactParameters
+from asperity.simulator.current_contacts import Contacts
 from asperity.simulator.report import Statistics
 from asperity.simulator.simulator import Control, Simulator, find_keyframe
 from asperity.systems import ExternalSystem

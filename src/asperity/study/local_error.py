@@ -1,4 +1,4 @@
-"""The localised global error of a simulation (TAMSI IV; equation 2.8 of the design).
+"""The localised global error of a simulation (TAMSI IV; docs/equations.md, ‘Localised error’).
 
 Chaos makes the error at the end of a contact-rich simulation a matter of luck. The localised error
 asks instead how far a simulation goes astray within windows of time: a reference starts from the

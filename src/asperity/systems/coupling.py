@@ -20,7 +20,7 @@ from asperity.integrators.system_table import EXPLICIT, HELD, IMPLICIT, SYSTEM
 from asperity.integrators.world import World
 from asperity.systems.base import ExternalSystem
 from asperity.systems.callbacks import SystemFunction
-from asperity.systems.efforts import resolve_efforts
+from asperity.systems.system_efforts import resolve_efforts
 
 __all__ = ["Coupling"]
 

@@ -74,7 +74,7 @@ def prepare_lagged(
     """Fill the law's numbers from ``v1, v2, vn``, the contact velocities at the lagged state.
 
     ``elastic_shift`` is added to −φ per unit of v_n: 0 for a step from this configuration, δt where
-    the configuration is that of the step's end (trapezoid; equations 6.2 of the design).
+    the configuration is that of the step's end (docs/equations.md, ‘Trapezoid’).
     """
     slip_regularization = problem.slip_regularization
     for i in range(ncontact):

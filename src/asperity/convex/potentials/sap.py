@@ -1,8 +1,8 @@
 """The contact potential of SAP: compliant contact by projection onto the friction cone.
 
 With the contact velocity v_c, the friction cone F = {γ: ‖γ_t‖ ≤ μ γ_n}, its analytic projection P
-in the norm of R = diag(R_t, R_t, R_n) (SAP III-B, V-A, appendix C; equations 3.2 – 3.4 of the
-design) and y = R⁻¹(v̂ − v_c), v̂ = (0, 0, v̂_n):
+in the norm of R = diag(R_t, R_t, R_n) (SAP III-B, V-A, appendix C; docs/equations.md,
+‘SAP’) and y = R⁻¹(v̂ − v_c), v̂ = (0, 0, v̂_n):
 
     γ = P(y),   ℓ = ½ γᵀ R γ,   v̂_n = −φ_0/(δt + τ_d)
 

@@ -1,7 +1,7 @@
 """The *similar* potential of irrotational contact fields (ICF): normal and tangential coupled.
 
 With the soft norm ‖v_t‖_ε = √(‖v_t‖² + ε²) − ε, n the Hunt–Crossley normal impulse of the lagged
-law and N its antiderivative (equations 4.2 of the design):
+law and N its antiderivative (docs/equations.md, ‘Similar’):
 
     z = v_n − μ ‖v_t‖_ε,   ℓ = −N(z),   γ_n = n(z),   γ_t = −μ n(z) t,   t = v_t/√(‖v_t‖² + ε²).
 

@@ -9,7 +9,7 @@ computes.
 from asperity.convex.reference.clarabel_solver import solve_clarabel
 from asperity.convex.reference.compiled_solvers import solve_geodesic, solve_newton
 from asperity.convex.reference.gurobi_solver import SizeLimitError, solve_gurobi
-from asperity.convex.reference.problem import (
+from asperity.convex.reference.sap_problem import (
     ReferenceProblem,
     Tables,
     UnsupportedProblemError,

@@ -14,7 +14,7 @@ from asperity.convex.newton import solve_problem
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 from asperity.convex.reference.geodesic_kernel import geodesic_kernel
 from asperity.convex.reference.geodesic_table import GEODESIC, NO_UPPER_LIMIT
-from asperity.convex.reference.problem import ReferenceProblem, Tables
+from asperity.convex.reference.sap_problem import ReferenceProblem, Tables
 from asperity.convex.reference.solution import Solution
 from asperity.errors import Status
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from asperity.convex.reference.cone_program import cone_program
-from asperity.convex.reference.problem import ReferenceProblem
+from asperity.convex.reference.sap_problem import ReferenceProblem
 from asperity.convex.reference.solution import Solution
 from asperity.errors import AsperityError, Status
 

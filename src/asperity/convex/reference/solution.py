@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from asperity.convex.reference.problem import ReferenceProblem
+from asperity.convex.reference.sap_problem import ReferenceProblem
 from asperity.errors import Status
 
 __all__ = ["Errors", "Solution", "errors_of"]

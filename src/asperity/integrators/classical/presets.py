@@ -160,7 +160,8 @@ _NEWTON = ("full", "quasi")
 
 _JACOBIANS = {"finite-differences": differentiate, "analytic": differentiate_forces}
 
-# Equations 2.7 of the design: errors of Newton's method are a twentieth of the accuracy at most.
+# Errors of Newton's method are a twentieth of the accuracy at most, which does not spoil the
+# estimate of a step's error (docs/equations.md, ‘Newton's method of implicit stages’).
 _NEWTON_SHARE = 0.05
 _FIXED_NEWTON_TOLERANCE = 1e-8
 

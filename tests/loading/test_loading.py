@@ -19,7 +19,7 @@ from loading_texts import (
 )
 
 from asperity.errors import AsperityWarning, ModelError
-from asperity.plant.loading import LoadReport, load_model, load_spec
+from asperity.loading import LoadReport, load_model, load_spec
 from asperity.simulator import Simulator
 
 # --- sources ---------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from loading_texts import (
 )
 
 from asperity.errors import AsperityWarning
-from asperity.plant.loading import load_model
+from asperity.loading import load_model
 
 # --- URDF: base ------------------------------------------------------------------------------
 

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.kinematic_graph import KinematicGraph
+from asperity.loading.kinematic_graph import KinematicGraph
+from asperity.loading.xml_reader import number
 from asperity.plant.names import quoted
-from asperity.plant.xml_reader import number
 
 __all__ = ["check_inertias"]
 

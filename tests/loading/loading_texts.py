@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from asperity.errors import ModelError
-from asperity.plant.loading import LoadReport, load_model
+from asperity.loading import LoadReport, load_model
 
 BALL = "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body name='ball'><freejoint/>"
 BALL += "<geom size='0.1'/></body></worldbody></mujoco>"

@@ -17,7 +17,7 @@ from loading_texts import (
 )
 
 from asperity.errors import AsperityWarning
-from asperity.plant.loading import load_model
+from asperity.loading import load_model
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from asperity.errors import ModelError
-from asperity.midas.surfaces import geom_surface, sharp_edges, vertex_areas, volume_integrals
+from asperity.geometry.surfaces import sharp_edges, vertex_areas, volume_integrals
+from asperity.plant.geom_surfaces import geom_surface
 
 GEOMS = {
     "box": '<geom type="box" size=".1 .2 .3"/>',

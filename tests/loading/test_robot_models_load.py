@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from robots import ROBOTS, Robot
 
-from asperity.plant.loading import check_supported
+from asperity.plant.support import check_supported
 
 pytestmark = [
     pytest.mark.assets,

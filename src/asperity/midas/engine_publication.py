@@ -36,21 +36,19 @@ def publish(engine: Engine, data: mujoco.MjData, acceleration: np.ndarray | None
     model = engine.model
     data.flg_energypos = data.flg_energyvel = False
     data.flg_subtreevel = data.flg_rnepost = False
-    flags = int(model.opt.disableflags)
-    model.opt.disableflags = flags | _OFF
-    try:
-        mujoco.mj_fwdPosition(model, data)
-        model.opt.disableflags = flags | _OTHERS
-        write_contacts(engine, data)
-        mujoco.mj_sensorPos(model, data)
-        mujoco.mj_fwdVelocity(model, data)
-        mujoco.mj_sensorVel(model, data)
-        mujoco.mj_fwdActuation(model, data)
+    with engine.own_options as lent:
+        flags = int(lent.opt.disableflags)
+        lent.opt.disableflags = flags | _OFF
+        mujoco.mj_fwdPosition(lent, data)
+        lent.opt.disableflags = flags | _OTHERS
+        write_contacts(engine, lent, data)
+        mujoco.mj_sensorPos(lent, data)
+        mujoco.mj_fwdVelocity(lent, data)
+        mujoco.mj_sensorVel(lent, data)
+        mujoco.mj_fwdActuation(lent, data)
         if acceleration is not None and model.nu:
             _write_motor_forces(engine, data)
-        mujoco.mj_fwdAcceleration(model, data)
-    finally:
-        model.opt.disableflags = flags
+        mujoco.mj_fwdAcceleration(lent, data)
     data.qacc[:] = data.qacc_smooth if acceleration is None else acceleration
     data.qacc_warmstart[:] = data.qacc
     inertial = np.zeros(model.nv)

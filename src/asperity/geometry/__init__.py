@@ -1,0 +1,1 @@
+"""Triangle meshes: of primitive shapes, and what follows from a mesh alone."""

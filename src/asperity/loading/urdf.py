@@ -1,0 +1,154 @@
+"""Prepare a URDF for MuJoCo's URDF compiler, and say what becomes of each part of it."""
+
+from __future__ import annotations
+
+import os
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from asperity.loading.link_inertia import check_inertias
+from asperity.loading.mesh_files import MeshFinder
+from asperity.loading.urdf_base import choose_base, exclude_base, free_floating
+from asperity.loading.urdf_document import PreparedUrdf, UrdfDocument
+from asperity.loading.urdf_shapes import drop_visuals, resolve_meshes
+from asperity.loading.xml_reader import number, read_xml
+from asperity.plant.names import quoted
+
+__all__ = ["prepare_urdf"]
+
+_KNOWN_TAGS = {"link", "joint", "material", "mujoco"}
+
+
+def prepare_urdf(
+    text: str,
+    source: str,
+    folder: Path,
+    *,
+    package_paths: Sequence[str | os.PathLike[str]] = (),
+    floating_base: bool | None = None,
+    discard_visual: bool | None = None,
+    fuse_static: bool | None = None,
+) -> PreparedUrdf:
+    """Rewrite a URDF so that MuJoCo loads what its author meant.
+
+    Parameters
+    ----------
+    text : str
+        The URDF.
+    source : str
+        What messages call it.
+    folder : Path
+        Where relative names start.
+    package_paths, floating_base, discard_visual, fuse_static
+        As in :func:`asperity.load_model`.
+
+    Raises
+    ------
+    ModelError
+        If the XML is broken, the links and joints do not form a tree, a link cannot have the mass
+        it needs, or a collision mesh is missing.
+    """
+    root, lines = read_xml(text, source)
+    robot = UrdfDocument(root, lines, source)
+    prepared = PreparedUrdf()
+    _refuse_xacro(robot)
+    robot.read_graph()
+    if "world" in robot.graph.roots and "world" not in robot.graph.links:
+        ET.SubElement(root, "link", name="world")  # as some simulators take for granted
+
+    compiler = _compiler(root)
+    finder = MeshFinder(
+        folder,
+        package_paths,
+        mesh_folder=compiler.get("meshdir", compiler.get("assetdir", "")),
+        strip_path=compiler.get("strippath") == "true",
+    )
+    # Names become absolute below, so MuJoCo must not cut them.
+    compiler.set("strippath", "false")
+    compiler.attrib.setdefault("balanceinertia", "true")
+    for name, choice in (("discardvisual", discard_visual), ("fusestatic", fuse_static)):
+        if choice is not None:
+            compiler.set(name, "true" if choice else "false")
+        else:
+            compiler.attrib.setdefault(name, "true")
+
+    _drop_unused(robot, prepared)
+    choose_base(robot, prepared, floating_base)
+    free_floating(robot, prepared)
+    _check_joints(robot, prepared)
+    if compiler.get("discardvisual") == "true":
+        drop_visuals(robot, prepared)
+    resolve_meshes(robot, prepared, finder)
+    # After the meshes: a link whose shape was dropped cannot get its mass from it.
+    check_inertias(
+        robot.graph,
+        robot.lines,
+        source,
+        prepared.notes,
+        free=prepared.free_bodies,
+        repair=compiler.get("balanceinertia") == "true",
+    )
+    exclude_base(robot, prepared, fused=compiler.get("fusestatic") == "true")
+    prepared.xml = ET.tostring(root, encoding="unicode")
+    return prepared
+
+
+def _compiler(root: ET.Element) -> ET.Element:
+    """The element in which a URDF holds options for MuJoCo, made if there is none."""
+    extension = root.find("mujoco")
+    if extension is None:
+        extension = ET.SubElement(root, "mujoco")
+    compiler = extension.find("compiler")
+    return ET.SubElement(extension, "compiler") if compiler is None else compiler
+
+
+def _refuse_xacro(robot: UrdfDocument) -> None:
+    for item in robot.root.iter():
+        macro = item.tag.startswith("xacro:") or any("${" in v for v in item.attrib.values())
+        if macro:
+            raise robot.error(
+                f"element '{item.tag}' in line {robot.lines[item]} needs xacro; expand the file "
+                "first with `xacro FILE > robot.urdf` and load the result."
+            )
+
+
+def _drop_unused(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
+    ignored = [item for item in robot.root if item.tag not in _KNOWN_TAGS]
+    for item in ignored:
+        robot.root.remove(item)
+    if ignored:
+        counts = Counter(item.tag for item in ignored)
+        text = ", ".join(f"{count} <{tag}>" for tag, count in counts.items())
+        prepared.notes.append(f"Ignored, because they do not describe the mechanics: {text}.")
+    # Textures are for rendering only, and a missing image would stop MuJoCo.
+    for parent in list(robot.root.iter("material")):
+        for texture in parent.findall("texture"):
+            parent.remove(texture)
+
+
+def _check_joints(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
+    unlimited, velocities = [], False
+    for joint in robot.graph.joints.values():
+        limit = joint.element.find("limit")
+        if limit is None:
+            continue
+        velocities = velocities or (joint.kind != "fixed" and "velocity" in limit.attrib)
+        lower, upper = limit.get("lower"), limit.get("upper")
+        if joint.kind in ("revolute", "prismatic") and lower is not None and upper is not None:
+            low, high = (
+                number(limit, name, robot.lines, robot.source) for name in ("lower", "upper")
+            )
+            if low == high:
+                unlimited.append(joint.name)
+                del limit.attrib["lower"], limit.attrib["upper"]  # MuJoCo would log a warning
+    mimics = [j.name for j in robot.graph.joints.values() if j.mimic is not None]
+    if unlimited:
+        prepared.notes.append(
+            f"Joints with equal lower and upper limits move without limits: {quoted(unlimited)}."
+        )
+    if mimics:
+        prepared.notes.append(f"Mimic joints became joint equality constraints: {quoted(mimics)}.")
+    if velocities:
+        prepared.notes.append("Velocity limits of joints are not enforced.")

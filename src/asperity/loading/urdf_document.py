@@ -1,0 +1,68 @@
+"""A URDF in work, and what comes of it."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass, field
+
+from asperity.errors import ModelError
+from asperity.loading.kinematic_graph import KinematicGraph
+
+__all__ = ["PreparedUrdf", "UrdfDocument"]
+
+
+@dataclass
+class UrdfDocument:
+    """A URDF that is being changed.
+
+    Attributes
+    ----------
+    root : Element
+    lines : dict
+        Line of each element.
+    source : str
+        What messages call the file.
+    graph : KinematicGraph
+        Links and joints; made anew when joints get other parents.
+    """
+
+    root: ET.Element
+    lines: dict[ET.Element, int]
+    source: str
+    graph: KinematicGraph = field(init=False)
+
+    def read_graph(self) -> None:
+        """Collect links and joints from the document as it is now."""
+        self.graph = KinematicGraph.from_urdf(self.root, self.lines, self.source)
+
+    def error(self, message: str) -> ModelError:
+        """An error that names the file."""
+        return ModelError(f"{self.source}: {message}")
+
+
+@dataclass
+class PreparedUrdf:
+    """A URDF that MuJoCo compiles, and what is left to do on the compiled specification.
+
+    Attributes
+    ----------
+    xml : str
+        The URDF with absolute mesh files, without what MuJoCo cannot use.
+    free_bodies : list of str
+        Links that get a free joint.
+    base_bodies : list of str
+        Links that do not move, to be kept apart from the world body.
+    excludes : list of (str, str)
+        Pairs of links that must not collide: those of a fixed base and what moves on it.
+    notes : list of str
+        Sentences for the report.
+    losses : list of str
+        Sentences about collision geometry that had to be dropped; these are worth a warning.
+    """
+
+    xml: str = ""
+    free_bodies: list[str] = field(default_factory=list)
+    base_bodies: list[str] = field(default_factory=list)
+    excludes: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)

@@ -1,0 +1,81 @@
+"""Compile a URDF that was prepared, and look at what came out."""
+
+from __future__ import annotations
+
+import mujoco
+
+from asperity.loading.compiler_errors import explained
+from asperity.loading.initial_overlaps import initial_overlaps
+from asperity.loading.urdf_document import PreparedUrdf
+from asperity.plant.names import listed
+
+__all__ = ["compile_urdf"]
+
+# Extent [m] beyond which a robot was probably drawn in millimetres.
+_LARGE = 100.0
+
+
+def compile_urdf(
+    prepared: PreparedUrdf, name: str, *, exclude_overlaps: bool
+) -> tuple[mujoco.MjSpec, mujoco.MjModel, list[str]]:
+    """Make a specification and a model of a URDF.
+
+    Parameters
+    ----------
+    prepared : PreparedUrdf
+    name : str
+        What messages call it.
+    exclude_overlaps : bool
+        Whether links that overlap at the initial pose pass through each other.
+
+    Returns
+    -------
+    spec : mujoco.MjSpec
+    model : mujoco.MjModel
+        The specification compiled.
+    notes : list of str
+        Those of the preparation, and what was seen here.
+
+    Raises
+    ------
+    ModelError
+        With MuJoCo's complaint in our words.
+    """
+    notes = list(prepared.notes)
+    try:
+        spec = mujoco.MjSpec.from_string(prepared.xml)
+        bodies = len(spec.bodies)
+        for body in prepared.free_bodies:
+            spec.body(body).add_freejoint(name=f"{body}_free")
+        for body in prepared.base_bodies:
+            spec.body(body).fuse = False
+        for first, second in prepared.excludes:
+            spec.add_exclude(bodyname1=first, bodyname2=second)
+        model = spec.compile()
+        overlaps = initial_overlaps(model)
+        if overlaps and exclude_overlaps:
+            for first, second in overlaps:
+                spec.add_exclude(bodyname1=first, bodyname2=second)
+            model = spec.compile()
+    except (ValueError, mujoco.FatalError) as error:
+        # The text that MuJoCo saw is not the user's, so its line numbers would mislead.
+        raise explained(error, name, lines=False) from None
+    if bodies > model.nbody:
+        notes.append(
+            f"Fused {bodies - model.nbody} links into those they are fixed to; pass "
+            "fuse_static=False to keep them."
+        )
+    if overlaps:
+        pairs = listed([f"'{a}' and '{b}' ({d * 1e3:.0f} mm)" for (a, b), d in overlaps.items()])
+        treatment = (
+            "do not collide with each other"
+            if exclude_overlaps
+            else "will push each other apart; pass exclude_overlaps=True to prevent it"
+        )
+        notes.append(f"Links that overlap at the initial pose {treatment}: {pairs}.")
+    if model.stat.extent > _LARGE:
+        notes.append(
+            f"The model is {model.stat.extent:.0f} m across; if its meshes are in millimetres, "
+            'give them scale="0.001 0.001 0.001".'
+        )
+    return spec, model, notes
