@@ -19,8 +19,8 @@ from asperity.contact.laws import (
 from asperity.convex.potentials.contacts import evaluate_contacts
 from asperity.convex.potentials.laws import LAGGED_LAW, install_law
 from asperity.convex.potentials.rows import evaluate_rows
-from asperity.integrators.classical.dynamics import dynamics
-from asperity.integrators.icf import prepare_potentials
+from asperity.integrators.methods.classical.dynamics import dynamics
+from asperity.integrators.methods.icf import prepare_potentials
 
 # Everything that exerts forces: contacts that stick, slide and part, a limit that is near, one that
 # is violated, dry friction, servos with and without effort limits, an equality, a spring.

@@ -21,7 +21,7 @@ from asperity.convex.reference import (
 )
 from asperity.errors import SimulationError, Status
 from asperity.integrators import Sap
-from asperity.integrators.prepared import prepare_problem
+from asperity.integrators.methods.prepared_problem import prepare_problem
 from asperity.simulator import Simulator
 
 __all__ = ["SOLVERS", "available_solvers", "compare_solvers"]

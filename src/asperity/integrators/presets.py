@@ -20,23 +20,23 @@ from asperity.convex.problem import (
     RESIDUAL_AND_STEP,
 )
 from asperity.errors import ModelError
-from asperity.integrators.base import (
+from asperity.integrators.integrator import (
     ERROR_NORMS,
     Integrator,
     require_non_negative,
     require_one_of,
     require_positive,
 )
-from asperity.integrators.icf import icf_method, icf_solution
-from asperity.integrators.step_doubling import ERROR_ORDER as DOUBLING_ORDER
-from asperity.integrators.step_doubling import step_doubling_method
-from asperity.integrators.stepping import (
+from asperity.integrators.methods.icf import icf_method, icf_solution
+from asperity.integrators.methods.step_doubling import ERROR_ORDER as DOUBLING_ORDER
+from asperity.integrators.methods.step_doubling import step_doubling_method
+from asperity.integrators.steppings.loops import (
     advance_error_controlled,
     advance_fixed,
 )
-from asperity.integrators.theta import theta_method, theta_solution
-from asperity.integrators.trapezoid import ERROR_ORDER as TRAPEZOID_ORDER
-from asperity.integrators.trapezoid import trapezoid_method
+from asperity.integrators.methods.theta import theta_method, theta_solution
+from asperity.integrators.methods.trapezoid import ERROR_ORDER as TRAPEZOID_ORDER
+from asperity.integrators.methods.trapezoid import trapezoid_method
 from asperity.integrators.world import CONVEX_KERNELS, World
 from asperity.plant.evaluate import evaluate_smooth
 

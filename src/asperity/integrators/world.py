@@ -12,17 +12,17 @@ from asperity.convex.graph import build_graph
 from asperity.convex.line_search import line_search
 from asperity.convex.newton import install_solver, solve_problem
 from asperity.convex.problem import grow_contacts, grow_factor, grow_rows, new_problem
-from asperity.integrators.classical.layout import (
+from asperity.integrators.methods.classical.stage_layout import (
     grow_classical,
     set_system_states,
 )
-from asperity.integrators.layout import (
+from asperity.integrators.world_layout import (
     CONTACTS_FULL,
     COUPLING_FULL,
     ROWS_FULL,
     WORLD,
 )
-from asperity.integrators.tamsi.layout import grow_lower
+from asperity.integrators.methods.tamsi.tamsi_layout import grow_lower
 from asperity.plant.contacts import read_contacts
 from asperity.plant.evaluate import evaluate, read_constraints
 from asperity.plant.plant import Plant

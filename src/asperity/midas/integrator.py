@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from asperity.compiled import Kernel
 from asperity.errors import ModelError
-from asperity.integrators.base import Integrator
-from asperity.integrators.stepping import advance_fixed
+from asperity.integrators.integrator import Integrator
+from asperity.integrators.steppings.loops import advance_fixed
 from asperity.integrators.world import World
 from asperity.midas.clearance import check_clearance
 from asperity.midas.contacts import EngineContacts, read_contacts

@@ -6,7 +6,7 @@ import math
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status, call_ppdpp
-from asperity.integrators.layout import NOT_CONVERGED, OK, compiled_method
+from asperity.integrators.world_layout import NOT_CONVERGED, OK, compiled_method
 from asperity.midas.candidates import SLACK
 from asperity.midas.equality_terms import (
     keep_multipliers,

@@ -7,7 +7,7 @@ from numba import types
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import load_address, load_double, load_int, store_double
 from asperity.contact.constraint_set import ACTUATOR, LIMIT
-from asperity.integrators.layout import WORLD
+from asperity.integrators.world_layout import WORLD
 
 __all__ = ["write_constraint_forces"]
 

@@ -14,8 +14,8 @@ from asperity.compiled.compilation import compile_kernels
 from asperity.convex.problem import read_statistics, write_statistics
 from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import Cenic, Integrator
-from asperity.integrators import layout as codes
-from asperity.integrators.stepping import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
+from asperity.integrators import world_layout as codes
+from asperity.integrators.steppings.loops import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
 from asperity.integrators.world import World
 from asperity.loading import LoadReport, load_model
 from asperity.plant.contact_parameters import ContactParameters

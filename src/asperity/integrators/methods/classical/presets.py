@@ -9,25 +9,25 @@ from asperity.compiled import EntryPoint, Kernel
 from asperity.contact.constraint_laws import STIFFEST_STEP
 from asperity.contact.laws import LINEAR, PARABOLIC, SMOOTH
 from asperity.errors import ModelError
-from asperity.integrators.base import ERROR_NORMS, Integrator, require_one_of, require_positive
-from asperity.integrators.classical.analytic import differentiate_forces
-from asperity.integrators.classical.dynamics import dynamics, dynamics_solution
-from asperity.integrators.classical.implicit import (
+from asperity.integrators.integrator import ERROR_NORMS, Integrator, require_one_of, require_positive
+from asperity.integrators.methods.classical.analytic import differentiate_forces
+from asperity.integrators.methods.classical.dynamics import dynamics, dynamics_solution
+from asperity.integrators.methods.classical.implicit import (
     implicit_euler_method,
     rosenbrock_2_method,
     sdirk_2_method,
 )
-from asperity.integrators.classical.jacobian import differentiate
-from asperity.integrators.classical.layout import (
+from asperity.integrators.methods.classical.jacobian import differentiate
+from asperity.integrators.methods.classical.stage_layout import (
     classical_table,
 )
-from asperity.integrators.classical.newton import solve_stage
-from asperity.integrators.classical.runge_kutta import ERROR_ORDER as RUNGE_KUTTA_ORDER
-from asperity.integrators.classical.runge_kutta import runge_kutta_3_method
-from asperity.integrators.step_doubling import ERROR_ORDER as DOUBLING_ORDER
-from asperity.integrators.step_doubling import step_doubling_method
-from asperity.integrators.stepping import advance_error_controlled, advance_fixed
-from asperity.integrators.substeps import substep_method
+from asperity.integrators.methods.classical.stage_newton import solve_stage
+from asperity.integrators.methods.classical.runge_kutta import ERROR_ORDER as RUNGE_KUTTA_ORDER
+from asperity.integrators.methods.classical.runge_kutta import runge_kutta_3_method
+from asperity.integrators.methods.step_doubling import ERROR_ORDER as DOUBLING_ORDER
+from asperity.integrators.methods.step_doubling import step_doubling_method
+from asperity.integrators.steppings.loops import advance_error_controlled, advance_fixed
+from asperity.integrators.methods.substeps import substep_method
 from asperity.integrators.world import CONVEX_KERNELS, World
 
 __all__ = ["Classical", "ImplicitEuler", "Rosenbrock2", "RungeKutta3", "Sdirk2"]

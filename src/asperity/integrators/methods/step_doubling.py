@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from asperity.compiled import Table
 from asperity.compiled.calls import call_method
-from asperity.integrators.layout import END_VELOCITY, OK, compiled_method
-from asperity.integrators.stepping import position_difference
+from asperity.integrators.world_layout import END_VELOCITY, OK, compiled_method
+from asperity.integrators.steppings.loops import position_difference
 
 __all__ = ["ERROR_ORDER", "step_doubling_method"]
 
@@ -42,7 +42,7 @@ def step_doubling_method(world: Table, source: Table, target: Table, step: float
     code = call_method(method, world, half, target, 0.5 * step)
     if code != OK:
         return code
-    position_difference(world.plant, full, target, world.error)
-    world.has_error = 1
-    world.geom_sample = half.address
+    position_difference(world.plant, full, target, world.result.error)
+    # Of a method of order p the difference is of order p + 1. The sample is the last half step's.
+    world.result.error_order = world.base_order + 1
     return OK

@@ -15,10 +15,10 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_ppp_status
-from asperity.integrators.classical.layout import CLASSICAL
-from asperity.integrators.icf import integrate_positions
-from asperity.integrators.layout import OK
-from asperity.integrators.system_table import HELD, SYSTEM
+from asperity.integrators.methods.classical.stage_layout import CLASSICAL
+from asperity.integrators.methods.icf import integrate_positions
+from asperity.integrators.world_layout import OK
+from asperity.integrators.external.system_table import HELD, SYSTEM
 
 __all__ = ["displacement_rate", "evaluate_stage", "place", "system_rates"]
 
@@ -69,7 +69,7 @@ def place(world: Table, source: Table, target: Table, time: float) -> None:
     target's snapshot becomes invalid.
     """
     plant = world.plant
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     integrate_positions(plant, source, target, classical.displacement, 1.0)
     target.time = source.time + time
     for i in range(target.qvel.size):
@@ -100,7 +100,7 @@ def evaluate_stage(world: Table, state: Table, stage: int) -> int:
 
     The classical table's displacement must be that of the state.
     """
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     code = call_ppp_status(classical.dynamics, world, state, classical)
     if code != OK:
         return code

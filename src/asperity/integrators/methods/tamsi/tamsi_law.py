@@ -30,7 +30,7 @@ from asperity.convex.potentials.contacts import (
 )
 from asperity.convex.potentials.laws import ContactLaw
 from asperity.convex.potentials.normal import normal_impulse, normal_numbers
-from asperity.integrators.tamsi.layout import TAMSI
+from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
 
 __all__ = ["ONE_WAY", "TAMSI_LAW", "TWO_WAY"]
 

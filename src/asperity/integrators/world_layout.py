@@ -1,10 +1,9 @@
-"""What methods and stepping loops share, as compiled code sees it: codes, indices, the table.
+"""What methods and steppings share, as compiled code sees it: codes, the world, a step's result.
 
 A *method* is a compiled function ``code = method(world, source, target, h)`` that advances the
-state at address ``source`` by h [s] into ``target`` and fills ``error``, the difference of two
-solutions, if it has an estimate. It may use the ``guess`` of the end velocity if
-``guess_kind`` is set. A *stepping* decides on h and on what is accepted. Codes below `REFUSED`
-are good.
+state ``source`` by h [s] into ``target`` and says in ``world.result`` what is to know about the
+step. It may use the ``guess`` of the end velocity if ``guess_kind`` is set. A *stepping* decides on
+h and on what is accepted.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ __all__ = [
     "NOT_CONVERGED",
     "OK",
     "PREVIOUS_VELOCITY",
+    "RESULT",
     "ROWS_FULL",
     "SYSTEM_FAILED",
     "TREES",
@@ -53,40 +53,43 @@ SYSTEM_FAILED = 8  # an external system raised; who called it knows what
 END_VELOCITY = 1
 PREVIOUS_VELOCITY = 2
 
+RESULT = Layout(
+    "step result",
+    error_order="i8",  # of ``error`` in the step size; 0 if the step has no estimate
+    error="f8[:]",  # difference of two solutions' positions, in the tangent space
+    # Address of the last state in which the method has looked for contacts, with geoms where the
+    # state's MjData has them; 0 if contacts that it may have missed are not to be looked for.
+    sample="i8",
+)
+"""What a method leaves with the state at a step's end; ``world.full`` is the other solution."""
+
 WORLD = Layout(
     "world",
     plant=PLANT,
     problem=PROBLEM,
     evaluate="i8",  # compiled entry points
-    evaluate_smooth="i8",
     build_graph="i8",
     solve_problem="i8",
     # A method whose result is not a state but the solution of a step's convex problem.
     solve_step="i8",
-    base_method="i8",  # the method that step doubling repeats
-    engine="i8",  # table of an integrator that keeps more state than the world does, or 0
+    base_method="i8",  # the method that others wrap: that step doubling repeats, for instance
+    base_order="i8",  # its order of accuracy
+    memory="i8",  # address of the table of its own that it may have
     current=STATE,
     following=STATE,
-    classical="i8",  # the table of a classical integrator, or 0
-    work=STATE,  # of the classical integrators' own
     half=STATE,
     full=STATE,
     guess="f8[:]",
     guess_kind="i8",
-    error="f8[:]",
+    result=RESULT,
     scratch="f8[:]",
     geom_position="f8[:,:]",
     geom_rotation="f8[:,:]",
-    theta="f8",  # θ, θ_vq of the θ-method
-    theta_vq="f8",
-    norm_by_system="f8",  # 1 to scale norms by diag(A), 0 by diag(M)
-    has_error="i8",
     factors_valid="i8",
     forces_at_hand="i8",  # 1 if `solve_step` leaves impulses, not only a velocity
     # address and evaluation of the state whose graph is at hand, or 0
     graph_state="i8",
     graph_evaluation="i8",
-    geom_sample="i8",  # address of the last state in which a method has looked for contacts, or 0
     # stepping
     has_history="i8",  # 1 if `following` holds the state before the current one
     steps="i8",

@@ -20,17 +20,17 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_ppdd_status, call_ppdp_status, call_ppp_status
-from asperity.integrators.classical.jacobian import evaluate_at, factorize_stage
-from asperity.integrators.classical.layout import CLASSICAL
-from asperity.integrators.classical.stages import place, system_rates
-from asperity.integrators.icf import advance_activations, ensure_evaluated
-from asperity.integrators.layout import (
+from asperity.integrators.methods.classical.jacobian import evaluate_at, factorize_stage
+from asperity.integrators.methods.classical.stage_layout import CLASSICAL
+from asperity.integrators.methods.classical.stages import place, system_rates
+from asperity.integrators.methods.icf import advance_activations, ensure_evaluated
+from asperity.integrators.world_layout import (
     END_VELOCITY,
     OK,
     compiled_method,
 )
-from asperity.integrators.stepping import position_difference
-from asperity.integrators.tamsi.block_lu import lu_solve
+from asperity.integrators.steppings.loops import position_difference
+from asperity.integrators.methods.tamsi.block_lu import lu_solve
 
 __all__ = ["implicit_euler_method", "rosenbrock_2_method", "sdirk_2_method"]
 
@@ -45,7 +45,7 @@ def _begin(world: Table, source: Table, target: Table, step: float) -> int:
     That is what step doubling says, or the velocity now.
     """
     plant = world.plant
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     if plant.na > 0:
         code = ensure_evaluated(world, source)
         if code != OK:
@@ -69,7 +69,7 @@ def _begin(world: Table, source: Table, target: Table, step: float) -> int:
 
 @compiled
 def _solve(world: Table, source: Table, c: float, time: float) -> int:
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     return call_ppdd_status(classical.solve_stage, world, source, c, time)
 
 
@@ -79,7 +79,7 @@ def implicit_euler_method(world: Table, source: Table, target: Table, step: floa
     code = _begin(world, source, target, step)
     if code != OK:
         return code
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     for i in range(classical.base_displacement.size):
         classical.base_displacement[i] = 0.0
         classical.base_velocity[i] = source.qvel[i]
@@ -87,8 +87,8 @@ def implicit_euler_method(world: Table, source: Table, target: Table, step: floa
     if code != OK:
         return code
     place(world, source, target, step)
-    world.has_error = 0
-    world.geom_sample = world.work.address
+    world.result.error_order = 0
+    world.result.sample = classical.work.address
     return OK
 
 
@@ -96,14 +96,14 @@ def implicit_euler_method(world: Table, source: Table, target: Table, step: floa
 def _finish(world: Table, source: Table, target: Table, step: float) -> None:
     """Compare the target with the embedded solution, which the table holds."""
     full = world.full
-    world.geom_sample = world.work.address
-    world.has_error = 0
+    world.result.sample = CLASSICAL.at(world.memory).work.address
+    world.result.error_order = 0
     if target.address == full.address:
         # A part of a step: nobody asks for its error.
         return
     place(world, source, full, step)
-    position_difference(world.plant, full, target, world.error)
-    world.has_error = 1
+    position_difference(world.plant, full, target, world.result.error)
+    world.result.error_order = 2
 
 
 @compiled_method
@@ -112,7 +112,7 @@ def sdirk_2_method(world: Table, source: Table, target: Table, step: float) -> i
     code = _begin(world, source, target, step)
     if code != OK:
         return code
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     base = classical.base_displacement
     iterate = classical.iterate
     first = classical.rate[0]
@@ -172,7 +172,7 @@ def rosenbrock_2_method(world: Table, source: Table, target: Table, step: float)
     code = _begin(world, source, target, step)
     if code != OK:
         return code
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     displacement = classical.displacement
     velocity = classical.velocity
     right_u = classical.rate[2]
@@ -187,7 +187,7 @@ def rosenbrock_2_method(world: Table, source: Table, target: Table, step: float)
         velocity[i] = qvel[i]
     if classical.activation.size + classical.system_state.size > 0:
         # Differences must not see activations and system states jump.
-        evaluated = world.work
+        evaluated = classical.work
         code = evaluate_at(world, source, 0.0)
     else:
         evaluated = source

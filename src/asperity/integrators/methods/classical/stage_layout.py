@@ -23,8 +23,8 @@ STAGES = 3
 
 CLASSICAL = Layout(
     "classical",
-    dynamics="i8",  # compiled entry point, `asperity.integrators.classical.dynamics`
-    solve_stage="i8",  # compiled entry point, `asperity.integrators.classical.newton`
+    dynamics="i8",  # compiled entry point, `asperity.integrators.methods.classical.dynamics`
+    solve_stage="i8",  # compiled entry point, `asperity.integrators.methods.classical.stage_newton`
     differentiate="i8",  # compiled entry point of `…classical.jacobian` or `…classical.analytic`
     friction_law="i8",  # of `asperity.contact.laws`
     stiff_step="f8",  # limits and equalities are as stiff as in such steps [s]

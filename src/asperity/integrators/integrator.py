@@ -51,7 +51,7 @@ class Integrator(abc.ABC):
 
     @property
     def takes_systems(self) -> bool:
-        """Whether steps are coupled with external systems (`asperity.integrators.external`)."""
+        """Whether steps are coupled with external systems (`asperity.integrators.external.feedback`)."""
         return False
 
     @property

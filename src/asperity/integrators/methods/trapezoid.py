@@ -23,7 +23,7 @@ from asperity.contact.laws import friction_coefficient
 from asperity.convex.kinematics import add_impulses, row_velocities
 from asperity.convex.potentials.lagged import prepare_lagged
 from asperity.convex.potentials.rows import prepare_rows
-from asperity.integrators.icf import (
+from asperity.integrators.methods.icf import (
     advance_activations,
     ensure_evaluated,
     graph_of,
@@ -31,8 +31,8 @@ from asperity.integrators.icf import (
     minimise,
     velocities_at,
 )
-from asperity.integrators.layout import END_VELOCITY, OK, compiled_method
-from asperity.integrators.stepping import position_difference
+from asperity.integrators.world_layout import END_VELOCITY, OK, compiled_method
+from asperity.integrators.steppings.loops import position_difference
 from asperity.plant.trees import (
     add_mass,
     force_from_solver,
@@ -195,7 +195,8 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
         world.scratch[i] = 0.5 * (source.qvel[i] + target.qvel[i])
     integrate_positions(plant, source, target, world.scratch, step)
     advance_activations(plant, source, target, step)
-    position_difference(plant, full, target, world.error)
-    world.has_error = 1
-    world.geom_sample = full.address
+    position_difference(plant, full, target, world.result.error)
+    # The order of the first-order solution that it is compared with.
+    world.result.error_order = 2
+    world.result.sample = full.address
     return OK

@@ -6,7 +6,7 @@
 D and K are the damping and stiffness of joints, which makes linear springs and dampers implicit;
 f_0 are all other smooth forces, with the springs' at q_0. Linear servos, limits and constraints
 enter as potentials (`asperity.convex.potentials`), and so do external systems
-(`asperity.integrators.external`).
+(`asperity.integrators.external.feedback`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from asperity.convex.potentials.contacts import prepare_contacts
 from asperity.convex.potentials.rows import prepare_rows
 from asperity.convex.problem import CONVERGED
 from asperity.convex.problem import NOT_CONVERGED as NEWTON_NOT_CONVERGED
-from asperity.integrators.layout import (
+from asperity.integrators.world_layout import (
     COUPLING_FULL,
     END_VELOCITY,
     LIMITED,
@@ -256,7 +256,8 @@ def icf_method(world: Table, source: Table, target: Table, step: float) -> int:
     velocity_from_solver(plant, source.cdof, problem.velocity, target.qvel)
     integrate_positions(plant, source, target, target.qvel, step)
     advance_activations(plant, source, target, step)
-    world.has_error = 0
+    world.result.error_order = 0
+    world.result.sample = source.address
     if world.systems.size > 0:
         return call_method(world.advance_systems, world, source, target, step)
     return OK

@@ -29,10 +29,10 @@ from asperity.convex.kinematics import (
     link_velocities,
     row_velocities,
 )
-from asperity.integrators.classical.layout import CLASSICAL
-from asperity.integrators.layout import OK, WORLD
-from asperity.integrators.linearisation import linearise_system
-from asperity.integrators.system_table import EXPLICIT, SYSTEM
+from asperity.integrators.methods.classical.stage_layout import CLASSICAL
+from asperity.integrators.world_layout import OK, WORLD
+from asperity.integrators.external.linearisation import linearise_system
+from asperity.integrators.external.system_table import EXPLICIT, SYSTEM
 from asperity.plant.layouts import STATE
 from asperity.plant.trees import force_to_solver, velocity_from_solver, velocity_to_solver
 
@@ -213,7 +213,7 @@ def differentiate_forces(world: Table, _source: Table, _time: float, state: Tabl
     """Fill J_q and J_v at ``state``, where the dynamics have been evaluated last."""
     plant = world.plant
     problem = world.problem
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     contacts = state.contacts
     rows = state.rows
     ncontact = contacts.count

@@ -8,16 +8,16 @@ from asperity.compiled import Kernel
 from asperity.convex.graph import build_graph
 from asperity.convex.potentials.laws import install_law
 from asperity.errors import ModelError
-from asperity.integrators.base import ERROR_NORMS, Integrator, require_one_of, require_positive
-from asperity.integrators.icf import icf_method, icf_solution
-from asperity.integrators.step_doubling import ERROR_ORDER, step_doubling_method
-from asperity.integrators.stepping import advance_error_controlled, advance_fixed
-from asperity.integrators.substeps import substep_method
-from asperity.integrators.tamsi.assembly import assemble_jacobian
-from asperity.integrators.tamsi.block_lu import factorize_jacobian, solve_jacobian
-from asperity.integrators.tamsi.law import ONE_WAY, TWO_WAY
-from asperity.integrators.tamsi.layout import new_tamsi_table
-from asperity.integrators.tamsi.newton import solve_tamsi
+from asperity.integrators.integrator import ERROR_NORMS, Integrator, require_one_of, require_positive
+from asperity.integrators.methods.icf import icf_method, icf_solution
+from asperity.integrators.methods.step_doubling import ERROR_ORDER, step_doubling_method
+from asperity.integrators.steppings.loops import advance_error_controlled, advance_fixed
+from asperity.integrators.methods.substeps import substep_method
+from asperity.integrators.methods.tamsi.jacobian_assembly import assemble_jacobian
+from asperity.integrators.methods.tamsi.block_lu import factorize_jacobian, solve_jacobian
+from asperity.integrators.methods.tamsi.tamsi_law import ONE_WAY, TWO_WAY
+from asperity.integrators.methods.tamsi.tamsi_layout import new_tamsi_table
+from asperity.integrators.methods.tamsi.tamsi_newton import solve_tamsi
 from asperity.integrators.world import World
 from asperity.plant.contacts import read_contacts
 from asperity.plant.evaluate import evaluate, read_constraints

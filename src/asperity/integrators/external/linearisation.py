@@ -10,8 +10,8 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_p_status, call_pppd
-from asperity.integrators.layout import NON_FINITE, OK, SYSTEM_FAILED
-from asperity.integrators.system_table import (
+from asperity.integrators.world_layout import NON_FINITE, OK, SYSTEM_FAILED
+from asperity.integrators.external.system_table import (
     CALL_SUCCEEDED,
     HELD,
 )

@@ -33,7 +33,7 @@ _SHORTEST = 0.1
 @compiled
 def passed_before_sample(world: Table) -> bool:
     """Whether geoms passed through each other between the current state and the sample."""
-    sample = STATE.at(world.geom_sample)
+    sample = STATE.at(world.result.sample)
     if sample.address == 0:
         return False
     current = world.current
@@ -55,7 +55,7 @@ def step_without_missed_contacts(world: Table, step: float, accuracy: float) -> 
 
     The current state is the end of the step, evaluated.
     """
-    sample = STATE.at(world.geom_sample)
+    sample = STATE.at(world.result.sample)
     if sample.address == 0:
         return step
     current = world.current

@@ -20,9 +20,9 @@ from asperity.contact.constraint_laws import row_force
 from asperity.contact.laws import friction_coefficient, friction_per_speed, normal_force
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
 from asperity.convex.kinematics import add_impulses
-from asperity.integrators.classical.layout import CLASSICAL
-from asperity.integrators.icf import ensure_evaluated, graph_of, velocities_at
-from asperity.integrators.layout import NON_FINITE, OK, WORLD, compiled_method
+from asperity.integrators.methods.classical.stage_layout import CLASSICAL
+from asperity.integrators.methods.icf import ensure_evaluated, graph_of, velocities_at
+from asperity.integrators.world_layout import NON_FINITE, OK, WORLD, compiled_method
 from asperity.plant.layouts import STATE
 from asperity.plant.trees import velocity_from_solver
 
@@ -132,7 +132,7 @@ def dynamics_solution(world: Table, state: Table, _target: Table, step: float) -
 
     Leaves δt·f in the problem's impulses and v + δt·v̇ in its ``velocity``.
     """
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     code = call_ppp_status(classical.dynamics, world, state, classical)
     if code != OK:
         return code

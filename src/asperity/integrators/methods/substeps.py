@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_method
-from asperity.integrators.layout import (
+from asperity.integrators.world_layout import (
     NON_FINITE,
     NOT_CONVERGED,
     OK,
@@ -81,6 +81,6 @@ def substep_method(world: Table, source: Table, target: Table, step: float) -> i
             size *= 2
     _copy(begin, target)
     target.time = source.time + step
-    world.has_error = 0
-    world.geom_sample = 0
+    world.result.error_order = 0
+    world.result.sample = 0
     return OK

@@ -14,10 +14,10 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_ppp_status
-from asperity.integrators.classical.layout import CLASSICAL
-from asperity.integrators.classical.stages import place
-from asperity.integrators.layout import NOT_CONVERGED, OK, WORLD
-from asperity.integrators.tamsi.block_lu import lu
+from asperity.integrators.methods.classical.stage_layout import CLASSICAL
+from asperity.integrators.methods.classical.stages import place
+from asperity.integrators.world_layout import NOT_CONVERGED, OK, WORLD
+from asperity.integrators.methods.tamsi.block_lu import lu
 from asperity.plant.layouts import STATE
 
 __all__ = ["differentiate", "evaluate_at", "factorize_stage"]
@@ -28,8 +28,7 @@ _ROOT_OF_EPSILON = 1.4901161193847656e-08
 @compiled
 def evaluate_at(world: Table, source: Table, time: float) -> int:
     """Evaluate the dynamics in ``work``, at the table's displacement and velocity."""
-    work = world.work
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     place(world, source, work, time)
     return call_ppp_status(classical.dynamics, world, work, classical)
 
@@ -40,7 +39,7 @@ def differentiate(world: Table, source: Table, time: float, _state: Table) -> in
 
     The dynamics must have been evaluated there; their acceleration is in the table afterwards too.
     """
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     displacement = classical.displacement
     velocity = classical.velocity
     acceleration = classical.acceleration
@@ -78,7 +77,7 @@ def differentiate(world: Table, source: Table, time: float, _state: Table) -> in
 @compiled
 def factorize_stage(world: Table, c: float) -> int:
     """Factorize G for a c [s], unless that is at hand."""
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     if classical.factor_step == c:
         return OK
     n = classical.pivot.size

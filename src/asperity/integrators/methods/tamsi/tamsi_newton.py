@@ -41,8 +41,8 @@ from asperity.convex.problem import (
     NOT_CONVERGED,
     PROBLEM,
 )
-from asperity.integrators.tamsi.layout import TAMSI
-from asperity.integrators.tamsi.transition import transition_step
+from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
+from asperity.integrators.methods.tamsi.transition import transition_step
 
 __all__ = ["solve_tamsi"]
 

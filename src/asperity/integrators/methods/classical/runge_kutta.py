@@ -9,10 +9,10 @@ Kutta's third-order rule, and the midpoint rule as its reference: the pair of Dr
 from __future__ import annotations
 
 from asperity.compiled import Table, compiled
-from asperity.integrators.classical.layout import CLASSICAL
-from asperity.integrators.classical.stages import evaluate_stage, place
-from asperity.integrators.layout import OK, compiled_method
-from asperity.integrators.stepping import position_difference
+from asperity.integrators.methods.classical.stage_layout import CLASSICAL
+from asperity.integrators.methods.classical.stages import evaluate_stage, place
+from asperity.integrators.world_layout import OK, compiled_method
+from asperity.integrators.steppings.loops import position_difference
 
 __all__ = ["ERROR_ORDER", "runge_kutta_3_method"]
 
@@ -47,7 +47,7 @@ def _combine(classical: Table, source: Table, a: float, b: float, c: float) -> N
 @compiled_method
 def runge_kutta_3_method(world: Table, source: Table, target: Table, step: float) -> int:
     """One step, with the midpoint rule's result in the state ``full``."""
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     half = world.half
     full = world.full
     for i in range(classical.displacement.size):
@@ -69,8 +69,8 @@ def runge_kutta_3_method(world: Table, source: Table, target: Table, step: float
     place(world, source, target, step)
     _combine(classical, source, 0.0, step, 0.0)
     place(world, source, full, step)
-    position_difference(world.plant, full, target, world.error)
-    world.has_error = 1
+    position_difference(world.plant, full, target, world.result.error)
+    world.result.error_order = 3
     # The contacts and poses there are still those of the third stage.
-    world.geom_sample = full.address
+    world.result.sample = full.address
     return OK

@@ -21,11 +21,11 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_ppdp_status
-from asperity.integrators.classical.jacobian import evaluate_at, factorize_stage
-from asperity.integrators.classical.layout import CLASSICAL
-from asperity.integrators.classical.slip import keep_slips, share_of_update
-from asperity.integrators.layout import NON_FINITE, NOT_CONVERGED, OK, WORLD
-from asperity.integrators.tamsi.block_lu import lu_solve
+from asperity.integrators.methods.classical.jacobian import evaluate_at, factorize_stage
+from asperity.integrators.methods.classical.stage_layout import CLASSICAL
+from asperity.integrators.methods.classical.slip import keep_slips, share_of_update
+from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, WORLD
+from asperity.integrators.methods.tamsi.block_lu import lu_solve
 from asperity.plant.layouts import STATE
 
 __all__ = ["solve_stage"]
@@ -57,17 +57,17 @@ def _residual(classical: Table, c: float, out: np.ndarray) -> None:
 @compiled
 def _new_jacobian(world: Table, source: Table, time: float) -> int:
     """Differentiate at the iterate, where the dynamics have been evaluated."""
-    classical = CLASSICAL.at(world.classical)
-    work = world.work
+    classical = CLASSICAL.at(world.memory)
+    work = classical.work
     return call_ppdp_status(classical.differentiate, world, source, time, work)
 
 
 @compiled
 def _iterate(world: Table, source: Table, c: float, time: float, full: bool) -> int:
     """Newton's iteration from the guess with the factors at hand, or new ones each time."""
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     problem = world.problem
-    contacts = world.work.contacts
+    contacts = classical.work.contacts
     aware = classical.transition_aware == 1
     tolerance = classical.newton_tolerance
     update = classical.update
@@ -140,7 +140,7 @@ def solve_stage(world: Table, source: Table, c: float, time: float) -> int:
     ``time`` [s] is that of the stage, counted from the source's. The table's displacement and
     velocity are those of the stage, and ``work`` is at or next to it.
     """
-    classical = CLASSICAL.at(world.classical)
+    classical = CLASSICAL.at(world.memory)
     world.problem.solves += 1
     if classical.full_newton == 1:
         return _iterate(world, source, c, time, True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.integrators.tamsi.transition import transition_step
+from asperity.integrators.methods.tamsi.transition import transition_step
 
 __all__ = ["keep_slips", "share_of_update"]
 

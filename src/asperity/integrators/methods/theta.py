@@ -25,14 +25,14 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_method, call_pp_status
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
-from asperity.integrators.icf import (
+from asperity.integrators.methods.icf import (
     advance_activations,
     ensure_evaluated,
     graph_of,
     integrate_positions,
     solve_potentials,
 )
-from asperity.integrators.layout import NON_FINITE, NOT_CONVERGED, OK, compiled_method
+from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, compiled_method
 from asperity.plant.trees import add_mass, velocity_from_solver, velocity_to_solver
 
 __all__ = ["theta_method", "theta_solution"]
@@ -47,18 +47,18 @@ _LARGEST = 1.7976931348623157e308
 
 @compiled
 def _evaluate_between(world: Table, source: Table, velocity: np.ndarray, step: float) -> int:
-    """Evaluate the plant at q^θ and v^θ in the state ``half``, without contacts."""
-    plant = world.plant
-    half = world.half
-    theta = world.theta
-    theta_vq = world.theta_vq
-    for i in range(world.error.size):
-        world.error[i] = theta_vq * velocity[i] + (1.0 - theta_vq) * source.qvel[i]
-        half.qvel[i] = theta * velocity[i] + (1.0 - theta) * source.qvel[i]
-    integrate_positions(plant, source, half, world.error, theta * step)
+    """Evaluate the plant at q^θ and v^θ in the state ``between``, without contacts."""
+    memory = THETA.at(world.memory)
+    between = memory.between
+    theta = memory.theta
+    theta_vq = memory.theta_vq
+    for i in range(memory.mean.size):
+        memory.mean[i] = theta_vq * velocity[i] + (1.0 - theta_vq) * source.qvel[i]
+        between.qvel[i] = theta * velocity[i] + (1.0 - theta) * source.qvel[i]
+    integrate_positions(world.plant, source, between, memory.mean, theta * step)
     for i in range(source.act.size):
-        half.act[i] = source.act[i]
-    return call_pp_status(world.evaluate_smooth, plant, half)
+        between.act[i] = source.act[i]
+    return call_pp_status(memory.evaluate_smooth, world.plant, between)
 
 
 @compiled
@@ -112,8 +112,9 @@ def _newton_step(
     plant = world.plant
     problem = world.problem
     half = world.half
-    theta = world.theta
-    theta_vq = world.theta_vq
+    memory = THETA.at(world.memory)
+    theta = memory.theta
+    theta_vq = memory.theta_vq
     factor = problem.factor
     after = problem.product
     before = problem.gradient
@@ -156,7 +157,7 @@ def _newton_step(
 
 @compiled
 def _free_motion(world: Table, source: Table, step: float, velocity: np.ndarray) -> int:
-    """Solve stage 1 for θ > 0; ``half`` then holds the plant at q^θ."""
+    """Solve stage 1 for θ > 0; ``between`` then holds the plant at q^θ."""
     for i in range(velocity.size):
         velocity[i] = source.qvel[i]
     previous = 0.0
@@ -182,9 +183,10 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
     """A and the diagonal of the norms: mass of one state in the solver velocities of another."""
     plant = world.plant
     problem = world.problem
-    theta = world.theta
-    theta_vq = world.theta_vq
-    by_system = world.norm_by_system
+    memory = THETA.at(world.memory)
+    theta = memory.theta
+    theta_vq = memory.theta_vq
+    by_system = memory.norm_by_system
     matrix = problem.matrix
     if owner.address == frame.address:
         for i in range(matrix.size):
@@ -240,7 +242,7 @@ def theta_solution(world: Table, state: Table, _target: Table, step: float) -> i
     plant = world.plant
     problem = world.problem
     rhs = problem.rhs
-    if world.theta == 0.0:
+    if THETA.at(world.memory).theta == 0.0:
         _fill_mass(world, state, state, step)
         _multiply(problem, state.velocity, rhs)
         # A free body without damping has none in its solver velocities either.
@@ -269,13 +271,14 @@ def theta_method(world: Table, source: Table, target: Table, step: float) -> int
     code = call_method(world.solve_step, world, source, 0, step)
     if code != OK:
         return code
-    theta_vq = world.theta_vq
+    theta_vq = THETA.at(world.memory).theta_vq
     velocity_from_solver(plant, source.cdof, world.problem.velocity, target.qvel)
     for i in range(world.scratch.size):
         world.scratch[i] = theta_vq * target.qvel[i] + (1.0 - theta_vq) * source.qvel[i]
     integrate_positions(plant, source, target, world.scratch, step)
     advance_activations(plant, source, target, step)
-    world.has_error = 0
+    world.result.error_order = 0
+    world.result.sample = source.address
     if world.systems.size > 0:
         return call_method(world.advance_systems, world, source, target, step)
     return OK

@@ -15,7 +15,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.convex.problem import PROBLEM
-from asperity.integrators.tamsi.layout import TAMSI
+from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
 
 __all__ = ["factorize_jacobian", "lu", "lu_solve", "solve_jacobian"]
 

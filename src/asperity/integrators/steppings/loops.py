@@ -13,14 +13,14 @@ from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_method, call_pp_status, call_ppdpp
-from asperity.integrators.layout import (
+from asperity.integrators.world_layout import (
     NON_FINITE,
     NOT_CONVERGED,
     OK,
     PREVIOUS_VELOCITY,
     WORLD,
 )
-from asperity.integrators.missed_contacts import (
+from asperity.integrators.steppings.missed_contacts import (
     passed_before_sample,
     step_without_missed_contacts,
 )
@@ -154,8 +154,8 @@ def error_norm(world: Table, step: float) -> float:
     """
     plant = world.plant
     norm = 0.0
-    for i in range(world.error.size):
-        value = abs(world.error[i]) * plant.error_weight[i]
+    for i in range(world.result.error.size):
+        value = abs(world.result.error[i]) * plant.error_weight[i]
         # Written so that NaN is not lost.
         if not value <= norm:
             norm = value
@@ -221,17 +221,17 @@ def advance_error_controlled(world: Table, method: int, order: int, end: float, 
             time = end
             limited = remaining < _ARTIFICIAL * ideal
         smallest = max(world.smallest_step, 1e-14 * max(1.0, abs(current.time)))
-        world.geom_sample = 0
+        world.result.sample = 0
         code = call_method(method, world, current, following, h)
         if code in (NOT_CONVERGED, NON_FINITE):
             error = np.inf
         elif code != OK:
             return code
-        elif world.has_error == 0:
+        elif world.result.error_order == 0:
             error = 0.0 if _is_finite(following) else np.inf
         else:
             error = error_norm(world, h) if _is_finite(following) else np.inf
-        new = next_step_size(h, error, accuracy, order)
+        new = next_step_size(h, error, accuracy, world.result.error_order)
         accepted = error <= accuracy
         if accepted and passed_before_sample(world):
             accepted = False

@@ -14,7 +14,7 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.assembly import begin_blocks, clear_couplings
 from asperity.convex.problem import PROBLEM
-from asperity.integrators.tamsi.layout import TAMSI
+from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
 
 __all__ = ["assemble_jacobian"]
 
