@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import logging
 import os
@@ -14,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 import pytest
 
 import asperity
@@ -39,9 +41,9 @@ def thrice(x):
 """
 
 
-def load(folder: Path) -> ModuleType:
+def load(folder: Path, source: str = SOURCE) -> ModuleType:
     file = folder / "kernels_of_a_test.py"
-    file.write_text(SOURCE)
+    file.write_text(source)
     spec = importlib.util.spec_from_file_location("kernels_of_a_test", file)
     assert spec is not None
     assert spec.loader is not None
@@ -87,6 +89,54 @@ def test_a_compiler_that_is_not_asked_is_refused(
     add = load(tmp_path).add
     with pytest.raises(RuntimeError, match="install a version"):
         add.load()
+
+
+SUMS = """
+from numba import carray, types
+from asperity.compiled import compiled, compiled_loop, entry_point
+
+VECTOR = types.float64[::1]
+
+@compiled
+def add_up(x):
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * x[i]
+    return total
+
+@compiled_loop(types.float64(VECTOR))
+def loop(x):
+    return add_up(x) + 0.0
+
+@entry_point(types.float64(types.CPointer(types.float64), types.int64))
+def entry(address, n):
+    return add_up(carray(address, (n,)))
+"""
+
+
+def test_results_do_not_depend_on_what_was_compiled_first(tmp_path: Path) -> None:
+    """The sum of a vector, whose last bits tell in which order it was added up."""
+    x = np.random.default_rng(1).normal(size=1001)
+
+    def from_kernel(module: ModuleType) -> float:
+        return float(module.add_up(x))
+
+    def from_loop(module: ModuleType) -> float:
+        return float(module.loop(x))
+
+    def from_entry(module: ModuleType) -> float:
+        kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int64)
+        return float(kind(module.entry.address)(x.ctypes.data, x.size))
+
+    ways = {"kernel": from_kernel, "loop": from_loop, "entry point": from_entry}
+    found = {}
+    for first, way in ways.items():
+        folder = tmp_path / first
+        folder.mkdir()
+        way(load(folder, SUMS))
+        module = load(folder, SUMS)  # as a process that finds this on disk
+        found[first] = {name: way(module) for name, way in ways.items()}
+    assert found["kernel"] == found["loop"] == found["entry point"]
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ stamped with the sources that it may contain (`asperity.compiled.sources`).
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -111,10 +112,41 @@ def _name_of(function: Callable[..., Any]) -> str:
     return f"{function.__module__}:{function.__qualname__}"
 
 
+_VECTORIZERS = {"LOOP_VECTORIZE": 0, "SLP_VECTORIZE": 1}
+
+
+@contextlib.contextmanager
+def _vectorizing_blocks() -> Iterator[None]:
+    """Compile with LLVM's vectorizer of straight-line code instead of that of loops.
+
+    The innermost loops here run over 3, 6 or a dozen numbers; vectorized bodies with their
+    prologues and remainders make the whole simulation a quarter slower. The kernels of 6 × 6 blocks
+    are written out, and a sixth faster when their lines are vectorized.
+
+    Whatever compiles a kernel first leaves it on disk for all others that contain it. Were the
+    settings not always the same, the order of compilation would decide the last bits of results.
+    """
+    with global_compiler_lock:
+        before = {name: vars(config)[name] for name in _VECTORIZERS}
+        vars(config).update(_VECTORIZERS)
+        try:
+            yield
+        finally:
+            vars(config).update(before)
+
+
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a kernel: no GIL, cached on disk, IEEE semantics for NaN and inf."""
     dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=_FASTMATH)(function)
     _enable_cache(dispatcher, function)
+    compile_signature = dispatcher.compile
+
+    @functools.wraps(compile_signature)
+    def compile_alike(signature: Any) -> Any:
+        with _vectorizing_blocks():
+            return compile_signature(signature)
+
+    dispatcher.compile = compile_alike
     return dispatcher
 
 
@@ -147,26 +179,6 @@ class Loop:
     def compile(self) -> None:
         """See `Kernel`."""
         self._dispatcher.compile(self._arguments)
-
-
-_VECTORIZERS = {"LOOP_VECTORIZE": 0, "SLP_VECTORIZE": 1}
-
-
-@contextlib.contextmanager
-def _vectorizing_blocks() -> Iterator[None]:
-    """Compile with LLVM's vectorizer of straight-line code instead of that of loops.
-
-    The innermost loops here run over 3, 6 or a dozen numbers; vectorized bodies with their
-    prologues and remainders make the whole simulation a quarter slower. The kernels of 6 × 6 blocks
-    are written out, and a sixth faster when their lines are vectorized.
-    """
-    with global_compiler_lock:
-        before = {name: vars(config)[name] for name in _VECTORIZERS}
-        vars(config).update(_VECTORIZERS)
-        try:
-            yield
-        finally:
-            vars(config).update(before)
 
 
 class _NotCached(Exception):
