@@ -48,6 +48,8 @@ def load(folder: Path, source: str = SOURCE) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    # Cached code names the module of its function.
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
 
