@@ -9,7 +9,6 @@ stamped with the sources that it may contain (`asperity.compiled.sources`).
 from __future__ import annotations
 
 import contextlib
-import functools
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -139,14 +138,8 @@ def compiled(function: Callable[..., Any]) -> Any:
     """Compile a kernel: no GIL, cached on disk, IEEE semantics for NaN and inf."""
     dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=_FASTMATH)(function)
     _enable_cache(dispatcher, function)
-    compile_signature = dispatcher.compile
-
-    @functools.wraps(compile_signature)
-    def compile_alike(signature: Any) -> Any:
-        with _vectorizing_blocks():
-            return compile_signature(signature)
-
-    dispatcher.compile = compile_alike
+    # Callers' calls and those of Python both come here.
+    vars(dispatcher)["compile"] = _vectorizing_blocks()(dispatcher.compile)
     return dispatcher
 
 
