@@ -123,6 +123,7 @@ class Simulator:
                 *self.coupling.kernels,
                 *(PUBLICATION_KERNELS if convex else ()),
             ),
+            type(integrator).__name__,
         )
         self.plant = Plant(
             self.model,
