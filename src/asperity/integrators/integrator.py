@@ -1,28 +1,32 @@
-"""What a simulator needs of an integrator, and the checks of its options."""
+"""What a simulator needs of an integrator: a method, a stepping, and their options.
+
+An *integrator* is what users name: a frozen set of options (a preset), which makes a method and a
+stepping for a simulation. This module and the presets import no compiled code, so that the command
+line can list them quickly; methods are imported when they are made.
+"""
 
 from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from asperity.compiled import Kernel
 from asperity.errors import ModelError
-from asperity.integrators.world import World
+from asperity.integrators.steppings.stepping import ERROR_NORMS, ErrorControl, Fixed, Stepping
+
+if TYPE_CHECKING:
+    from asperity.compiled import Kernel
+    from asperity.integrators.methods.method import Method
 
 __all__ = [
-    "ERROR_NORMS",
     "Integrator",
+    "SteppedIntegrator",
     "require_non_negative",
     "require_one_of",
     "require_positive",
 ]
-
-
-ERROR_NORMS = {"position": 0.0, "state": 1.0}
-"""Time [s] by which an error of velocity counts as one of position."""
 
 
 def require_positive(name: str, value: float) -> None:
@@ -44,60 +48,103 @@ def require_non_negative(name: str, value: float) -> None:
 
 
 class Integrator(abc.ABC):
-    """What a `Simulator` needs of an integrator."""
+    """Options of a method and a stepping."""
 
     time_step: float | None
     """The fixed step [s], or None under error control."""
 
     @property
-    def takes_systems(self) -> bool:
-        """Whether steps are coupled with external systems (`asperity.integrators.external.feedback`)."""
-        return False
-
-    @property
-    def evaluates_systems(self) -> bool:
-        """Whether external systems are evaluated with the dynamics, and not linearised in a step.
-
-        Their forces and rates are then functions of the state like all others.
-        """
-        return False
-
-    @property
-    def solves_convex_problems(self) -> bool:
-        """Whether steps, or the publication of states, solve convex problems.
-
-        An integrator that does neither needs the kernels for it neither compiled nor loaded.
-        """
-        return True
-
-    @property
     @abc.abstractmethod
+    def stepping(self) -> Stepping:
+        """Who chooses the steps."""
+
+    @abc.abstractmethod
+    def make_method(self) -> Method:
+        """A method for one simulation, with memory of its own."""
+
+    @property
     def kernels(self) -> tuple[Kernel, ...]:
         """What the integrator needs compiled; what takes longest to compile comes first."""
+        return tuple(dict.fromkeys((*self.make_method().kernels, *self.stepping.kernels)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteppedIntegrator(Integrator):
+    """A method of any kind, in fixed steps or under error control.
+
+    A method without an error estimate of its own is doubled under error control: every step is done
+    whole and in two halves.
+
+    Parameters
+    ----------
+    time_step : float, optional
+        Fixed step size [s]. Give either this or ``accuracy``.
+    accuracy : float, optional
+        Largest estimated error of a step in any coordinate: metres, radians.
+    max_step : float
+        Largest step under error control [s]; 0.1 as in CENIC. The first attempt is a tenth of it.
+    min_step : float
+        Smallest step under error control [s]. A step of this size that is still refused, as forces
+        that grow without bound will have it, ends the simulation with ``Status.STEP_TOO_SMALL``.
+    error_norm : {"position", "state"}
+        What the accuracy bounds: positions, as in CENIC, or velocities as well, in m/s and rad/s,
+        as is usual with general-purpose integrators.
+    velocity_weight : float
+        With w > 0, errors of velocity count as w·δt times their size.
+    """
+
+    time_step: float | None = None
+    accuracy: float | None = None
+    max_step: float = 0.1
+    min_step: float = 1e-9
+    error_norm: str = "position"
+    velocity_weight: float = 0.0
+
+    default_time_step: ClassVar[float | None] = None
+    """The step where neither ``time_step`` nor ``accuracy`` is given; None for error control."""
+    default_accuracy: ClassVar[float] = 1e-3
+
+    def __post_init__(self) -> None:
+        if self.time_step is not None and self.accuracy is not None:
+            raise ModelError(
+                "time_step asks for fixed steps and accuracy for error control; give one of them."
+            )
+        if self.time_step is None and self.accuracy is None:
+            if self.default_time_step is None:
+                object.__setattr__(self, "accuracy", self.default_accuracy)
+            else:
+                object.__setattr__(self, "time_step", self.default_time_step)
+        for name in ("time_step", "accuracy"):
+            if getattr(self, name) is not None:
+                require_positive(name, getattr(self, name))
+        require_positive("max_step", self.max_step)
+        require_positive("min_step", self.min_step)
+        if self.min_step >= self.max_step:
+            raise ModelError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
+        require_one_of("error_norm", self.error_norm, ERROR_NORMS)
+        require_non_negative("velocity_weight", self.velocity_weight)
 
     @abc.abstractmethod
-    def prepare(self, world: World) -> None:
-        """Write the options into a world."""
+    def make_base_method(self) -> Method:
+        """The method that the stepping repeats, or doubles if it has no error estimate."""
 
-    @abc.abstractmethod
-    def advance(self, world: World, end: float, budget: int) -> int:
-        """Advance the world's current state to time ``end`` [s]; returns a stepping's reason."""
+    @property
+    def stepping(self) -> Stepping:
+        if self.time_step is not None:
+            return Fixed(self.time_step)
+        assert self.accuracy is not None
+        return ErrorControl(
+            self.accuracy, self.max_step, self.min_step, self.error_norm, self.velocity_weight
+        )
 
-    def publish(self, world: World) -> bool:
-        """Bring the MjData of the current state up to date, by forces of the integrator's own.
+    def make_method(self) -> Method:
+        from asperity.integrators.methods.step_doubling import StepDoubling
 
-        False, the default, has the simulator do it with the convex problem of the next step.
-        """
-        return False
+        method = self.make_base_method()
+        if self.time_step is None and not method.estimates_error:
+            return StepDoubling(method)
+        return self.fixed(method) if self.time_step is not None else method
 
-    def contacts(self, world: World) -> Sequence[np.ndarray] | None:
-        """Fields of `asperity.simulator.Contacts`, if the integrator has its own contacts."""
-        return None
-
-    def fallbacks(self, world: World) -> tuple[int, int]:
-        """Steps that took other friction than asked, and those among them that took none."""
-        return 0, 0
-
-    def clearance(self, world: World) -> float | None:
-        """Smallest distance of surfaces over all steps [m], if the integrator keeps them apart."""
-        return None
+    def fixed(self, method: Method) -> Method:
+        """What fixed steps take of the base method: the same, or something around it."""
+        return method

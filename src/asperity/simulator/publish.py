@@ -19,9 +19,9 @@ from asperity.contact.constraint_set import ACTUATOR
 from asperity.convex.kinematics import add_impulses
 from asperity.convex.potentials.contacts import evaluate_contacts
 from asperity.convex.potentials.rows import evaluate_rows
-from asperity.integrators.methods.icf import velocities_at
-from asperity.integrators.world_layout import NOT_CONVERGED, OK, WORLD
+from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.world import World
+from asperity.integrators.world_layout import NOT_CONVERGED, OK, WORLD
 from asperity.plant.trees import force_from_solver, velocity_from_solver
 from asperity.simulator.constraint_forces import write_constraint_forces
 

@@ -15,7 +15,7 @@ from asperity.convex.problem import read_statistics, write_statistics
 from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import Cenic, Integrator
 from asperity.integrators import world_layout as codes
-from asperity.integrators.steppings.loops import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
+from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
 from asperity.integrators.world import World
 from asperity.loading import LoadReport, load_model
 from asperity.plant.contact_parameters import ContactParameters
@@ -110,16 +110,21 @@ class Simulator:
             raise ModelError(
                 f"joint_stiction_tolerance must be positive, got {joint_stiction_tolerance}."
             )
-        if systems and not integrator.takes_systems:
+        self.integrator = integrator
+        self.method = integrator.make_method()
+        if systems and not self.method.takes_systems:
             raise ModelError(
                 f"{integrator!r} does not take external systems; use any other integrator, such as "
                 "Cenic with scheme='step-doubling', or a control callback."
             )
-        self.coupling = Coupling(self.model, systems, evaluated=integrator.evaluates_systems)
-        convex = integrator.solves_convex_problems
+        # Memory and results are those of the innermost method.
+        self._base = self.method.base
+        self.coupling = Coupling(self.model, systems, evaluated=self._base.evaluates_systems)
+        convex = self._base.evaluates_plant
         compile_kernels(
             (
-                *integrator.kernels,
+                *self.method.kernels,
+                *integrator.stepping.kernels,
                 *self.coupling.kernels,
                 *(PUBLICATION_KERNELS if convex else ()),
             ),
@@ -133,12 +138,10 @@ class Simulator:
             evaluated=convex,
         )
         self.data = mujoco.MjData(self.model) if data is None else data
-        self.integrator = integrator
         self.control = control
-        self._scratch = mujoco.MjData(self.model)
-        self.world = World(self.plant, self.data, self._scratch, convex=convex)
+        self.world = World(self.plant, self.data, mujoco.MjData(self.model), convex=convex)
         self.world.table.records = -1
-        integrator.prepare(self.world)
+        self._prepare()
         self.coupling.attach(self.world)
         self._wall_time = 0.0
         self._pace = 100  # attempted steps per return to Python
@@ -160,16 +163,17 @@ class Simulator:
     def stats(self) -> Statistics:
         """Work done since construction or the last reset."""
         world = self.world
-        fallbacks, frictionless = self.integrator.fallbacks(world)
+        fallbacks, frictionless = self._base.fallbacks(world)
+        counts = self._base.statistics(world)
         evaluations = sum(state.table.evaluations for state in world.evaluated_states)
         return Statistics(
             steps=int(world.table.steps),
             rejections=int(world.table.rejections),
-            solves=int(self.world.problem.solves),
-            iterations=int(self.world.problem.iterations),
-            longest_iterations=int(self.world.problem.longest_iterations),
-            factorizations=int(self.world.problem.factorizations),
-            line_search_evaluations=int(self.world.problem.line_search_evaluations),
+            solves=counts["solves"],
+            iterations=counts["iterations"],
+            longest_iterations=counts["longest_iterations"],
+            factorizations=counts["factorizations"],
+            line_search_evaluations=counts["line_search_evaluations"],
             evaluations=evaluations,
             substeps=int(world.table.substeps),
             fallbacks=fallbacks,
@@ -192,10 +196,15 @@ class Simulator:
     @property
     def contacts(self) -> Contacts:
         """Contacts of the published state with their forces."""
-        own = self.integrator.contacts(self.world)
+        own = self._base.contacts(self.world)
         if own is not None:
             return Contacts(*own)
         return read_contacts(self.world, self._force_step)
+
+    @property
+    def clearance(self) -> float | None:
+        """Smallest distance of surfaces over all steps [m], of `Midas`, which keeps them apart."""
+        return self._base.clearance(self.world)
 
     def system_state(self, system: ExternalSystem) -> np.ndarray:
         """State z of an external system; a view that may be written between advances."""
@@ -251,7 +260,7 @@ class Simulator:
         if not math.isfinite(time) or time < self.data.time:
             raise ModelError(f"time {time} must be finite and not before {self.time}.")
         before = self.stats
-        self.world.problem.worst_residual = 0.0
+        self._base.clear_residual(self.world)
         # What follows depends on the state alone, so that a restored one continues identically.
         self.world.forget_history()
         self._sync()
@@ -269,7 +278,7 @@ class Simulator:
             status=status,
             time=self.time,
             stats=self.stats - before,
-            residual=float(self.world.problem.worst_residual)
+            residual=self._base.worst_residual(self.world)
             if status == Status.NOT_CONVERGED
             else 0.0,
             detail=complaint if status == Status.NON_FINITE else "",
@@ -288,7 +297,7 @@ class Simulator:
         else:
             mujoco.mj_resetDataKeyframe(self.model, self.data, find_keyframe(self.model, keyframe))
         self._start_control(float(self.data.time))
-        self.integrator.prepare(self.world)
+        self._prepare()
         self.coupling.reset()
         self._inputs.forget()
         self._sync()
@@ -297,8 +306,8 @@ class Simulator:
 
     def _clear_counters(self) -> None:
         world = self.world
-        write_statistics(world.problem)
-        world.problem.worst_residual = 0.0
+        self._base.clear_statistics(world)
+        self._base.clear_residual(world)
         world.table.steps = world.table.rejections = world.table.substeps = 0
         # The graph at hand is known by its state's number of evaluations, which starts anew.
         world.table.graph_state = 0
@@ -308,10 +317,27 @@ class Simulator:
 
     # -- inside ------------------------------------------------------------------------------
 
+    def _prepare(self) -> None:
+        """Write the options of method and stepping into the world."""
+        self.method.prepare(self.world)
+        self.integrator.stepping.prepare(self.world)
+
+    def _take_steps(self, end: float, budget: int) -> int:
+        """Advance the world to a time in at most so many attempts; returns a stepping's reason."""
+        self._base.begin(self.world)
+        budget = min(budget, self._base.most_steps)
+        code = self.integrator.stepping.advance(self.world, self.method, end, budget)
+        self._base.end(self.world)
+        return code
+
+    def warm_up(self) -> None:
+        """Load or compile what the first step needs, without taking it."""
+        self._take_steps(self.time, 1)
+
     def _sync(self) -> None:
         """Take over what the user changed in ``data``; refuse what is not finite."""
         if self._inputs.changed():
-            self._inputs.hand_over(self.world, self._scratch)
+            self._inputs.hand_over(self.world)
 
     def _start_control(self, time: float) -> None:
         """Let the control's sampling times begin at ``time`` [s]."""
@@ -347,7 +373,7 @@ class Simulator:
         world = self.world
         while True:
             started = clock.perf_counter()
-            code = self.integrator.advance(world, stop, self._pace)
+            code = self._take_steps(stop, self._pace)
             elapsed = clock.perf_counter() - started
             self._wall_time += elapsed
             self.data.time = world.current.table.time
@@ -389,13 +415,12 @@ class Simulator:
         data.act[:] = current.act
         data.time = current.time
         self._force_step = float(self.world.table.last_step)
-        problem = self.world.problem
-        counters = read_statistics(problem)
         code = codes.OK
-        if not self.integrator.publish(self.world):
+        if not self._base.publish(self.world):
+            # What publication solves is not the integrator's work.
+            counters = read_statistics(self.world.problem)
             code = publish(self.world, self._force_step, self.coupling.publish)
-        # What publication solves is not the integrator's work.
-        write_statistics(problem, counters)
+            write_statistics(self.world.problem, counters)
         self._inputs.remember()
         if code == codes.SYSTEM_FAILED and not quietly:
             self.coupling.raise_failure()

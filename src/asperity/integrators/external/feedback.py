@@ -17,7 +17,8 @@ One Rosenbrock step of size δt (equations 26 to 28), and with it the outputs at
 
 which becomes y⁺ = clamp(−C u⁺ + d) with d = y(u_0) + C u_0 (equation 29), one ``ACTUATOR`` row per
 effort. In the paper C = max(0, diag(−∂y/∂u)), and where C_i = 0 the present effort is held,
-d_i = g_i. Efforts of one system may be coupled instead (`asperity.integrators.external.coupled_efforts`).
+d_i = g_i. Efforts of one system may be coupled instead
+(`asperity.integrators.external.coupled_efforts`).
 
 Derivatives are taken once per beginning of a step, whatever the number of attempts: they do not
 depend on δt. The second half step of step doubling takes the system's present g and h, and the
@@ -35,9 +36,15 @@ from asperity.integrators.external.coupled_efforts import (
     set_own_row,
     set_row,
 )
-from asperity.integrators.world_layout import LIMITED, NON_FINITE, NOT_CONVERGED, OK, compiled_method
 from asperity.integrators.external.linearisation import first_bad, linearise_system, sample_system
 from asperity.integrators.external.system_table import EXPLICIT, IMPLICIT, SYSTEM
+from asperity.integrators.world_layout import (
+    LIMITED,
+    NON_FINITE,
+    NOT_CONVERGED,
+    OK,
+    compiled_method,
+)
 from asperity.plant.trees import velocity_from_solver
 
 __all__ = ["SYSTEM_KERNELS", "advance_systems", "limit_systems", "prepare_systems"]

@@ -10,11 +10,11 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_p_status, call_pppd
-from asperity.integrators.world_layout import NON_FINITE, OK, SYSTEM_FAILED
 from asperity.integrators.external.system_table import (
     CALL_SUCCEEDED,
     HELD,
 )
+from asperity.integrators.world_layout import NON_FINITE, OK, SYSTEM_FAILED
 from asperity.plant.efforts import effort_jacobian
 
 __all__ = ["first_bad", "linearise_system", "sample_system"]

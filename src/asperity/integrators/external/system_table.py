@@ -1,4 +1,4 @@
-"""The table of an external system, as compiled code sees it (`asperity.integrators.external.feedback`)."""
+"""The table of an external system, as compiled code sees it (`…external.feedback`)."""
 
 from __future__ import annotations
 

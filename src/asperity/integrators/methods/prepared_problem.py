@@ -13,8 +13,8 @@ from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import CONVERGED, PROBLEM
 from asperity.convex.reference import Tables
 from asperity.errors import SimulationError
-from asperity.integrators.world_layout import OK
 from asperity.integrators.world import World
+from asperity.integrators.world_layout import OK
 
 __all__ = ["prepare_problem"]
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from asperity.compiled import Table
 from asperity.compiled.calls import call_method
+from asperity.integrators.methods.method import WrappingMethod
+from asperity.integrators.methods.motion import position_difference
 from asperity.integrators.world_layout import END_VELOCITY, OK, compiled_method
-from asperity.integrators.steppings.loops import position_difference
 
-__all__ = ["ERROR_ORDER", "step_doubling_method"]
-
-ERROR_ORDER = 2
-"""Order in h of the estimate for a first-order method."""
+__all__ = ["StepDoubling", "step_doubling_method"]
 
 
 @compiled_method
@@ -46,3 +44,10 @@ def step_doubling_method(world: Table, source: Table, target: Table, step: float
     # Of a method of order p the difference is of order p + 1. The sample is the last half step's.
     world.result.error_order = world.base_order + 1
     return OK
+
+
+class StepDoubling(WrappingMethod):
+    """Any method without an error estimate, with one."""
+
+    kernel = step_doubling_method
+    estimates_error = True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_method
+from asperity.integrators.methods.method import WrappingMethod
 from asperity.integrators.world_layout import (
     NON_FINITE,
     NOT_CONVERGED,
@@ -16,7 +17,7 @@ from asperity.integrators.world_layout import (
     compiled_method,
 )
 
-__all__ = ["HALVINGS", "substep_method"]
+__all__ = ["HALVINGS", "Substeps", "substep_method"]
 
 HALVINGS = 20
 """n: a step is divided into at most 2ⁿ parts."""
@@ -84,3 +85,9 @@ def substep_method(world: Table, source: Table, target: Table, step: float) -> i
     world.result.error_order = 0
     world.result.sample = 0
     return OK
+
+
+class Substeps(WrappingMethod):
+    """A method whose steps are done in parts where they do not converge whole."""
+
+    kernel = substep_method

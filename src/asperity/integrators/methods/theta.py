@@ -20,22 +20,43 @@ in its own axes, where its inertia is constant and the midpoint rule conserves r
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Kernel, Layout, Table, compiled
 from asperity.compiled.calls import call_method, call_pp_status
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
-from asperity.integrators.methods.icf import (
+from asperity.convex.potentials.laws import SAP_LAW, install_law
+from asperity.convex.problem import ARMIJO, EXACT, MOMENTUM
+from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
+from asperity.integrators.methods.motion import (
     advance_activations,
     ensure_evaluated,
-    graph_of,
     integrate_positions,
-    solve_potentials,
 )
+from asperity.integrators.world import World
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, compiled_method
+from asperity.plant.evaluate import evaluate_smooth
+from asperity.plant.layouts import STATE
+from asperity.plant.state import State
 from asperity.plant.trees import add_mass, velocity_from_solver, velocity_to_solver
 
-__all__ = ["theta_method", "theta_solution"]
+__all__ = ["LINE_SEARCHES", "ThetaMethod", "theta_method", "theta_solution"]
+
+LINE_SEARCHES = {"exact": EXACT, "armijo": ARMIJO}
+
+# α_max of the line searches, as in SAP's code.
+_LARGEST_SEARCH_STEP = {"exact": 1.5, "armijo": 1.25}
+
+THETA = Layout(
+    "θ-method",
+    theta="f8",  # θ
+    theta_vq="f8",  # θ_vq
+    norm_by_system="f8",  # 1 to scale norms by diag(A), 0 by diag(M)
+    evaluate_smooth="i8",  # compiled entry point
+    between=STATE,  # the plant at q^θ and v^θ
+    mean="f8[:]",
+)
 
 _TOLERANCE = 1e-10
 """Largest expected error of ‖v*‖ in the metric of diag(M), relative."""
@@ -111,7 +132,7 @@ def _newton_step(
     """Improve v* once; returns the size of the change and of v*."""
     plant = world.plant
     problem = world.problem
-    half = world.half
+    between = THETA.at(world.memory).between
     memory = THETA.at(world.memory)
     theta = memory.theta
     theta_vq = memory.theta_vq
@@ -119,8 +140,8 @@ def _newton_step(
     after = problem.product
     before = problem.gradient
     change = problem.direction
-    velocity_to_solver(plant, half.cdof, velocity, after)
-    velocity_to_solver(plant, half.cdof, source.qvel, before)
+    velocity_to_solver(plant, between.cdof, velocity, after)
+    velocity_to_solver(plant, between.cdof, source.qvel, before)
     length = 0.0
     size = 0.0
     for tree in range(plant.ntree):
@@ -128,28 +149,28 @@ def _newton_step(
         n = plant.tree_size[tree]
         block = plant.block_start[tree]
         for i in range(n):
-            value = step * half.force[start + i]
+            value = step * between.force[start + i]
             for j in range(n):
-                value -= half.mass[block + i * n + j] * (after[start + j] - before[start + j])
+                value -= between.mass[block + i * n + j] * (after[start + j] - before[start + j])
             change[start + i] = value
         if plant.tree_spatial[tree]:
-            _solve_spin(half.mass, block, half.velocity, change, start, theta * step)
+            _solve_spin(between.mass, block, between.velocity, change, start, theta * step)
         else:
             problem.factor_island[tree] = 0
             for k in range(n * n):
-                factor[block + k] = half.mass[block + k]
+                factor[block + k] = between.mass[block + k]
             for i in range(n):
                 d = plant.dof_damping[start + i]
-                change[start + i] -= step * d * half.velocity[start + i]
+                change[start + i] -= step * d * between.velocity[start + i]
                 factor[block + i * n + i] += (
                     theta * step * (d + theta_vq * step * plant.dof_stiffness[start + i])
                 )
             cholesky(factor, block, n, problem.factor_inverse_diagonal, start)
             cholesky_solve(factor, block, n, problem.factor_inverse_diagonal, change, start)
         for i in range(start, start + n):
-            length += half.mass_diagonal[i] * change[i] * change[i]
-            size += half.mass_diagonal[i] * (after[i] + change[i]) * (after[i] + change[i])
-    velocity_from_solver(plant, half.cdof, change, before)
+            length += between.mass_diagonal[i] * change[i] * change[i]
+            size += between.mass_diagonal[i] * (after[i] + change[i]) * (after[i] + change[i])
+    velocity_from_solver(plant, between.cdof, change, before)
     for i in range(velocity.size):
         velocity[i] += before[i]
     return np.sqrt(length), np.sqrt(size)
@@ -252,7 +273,7 @@ def theta_solution(world: Table, state: Table, _target: Table, step: float) -> i
         code = _free_motion(world, state, step, world.scratch)
         if code != OK:
             return code
-        _fill_mass(world, world.half, state, step)
+        _fill_mass(world, THETA.at(world.memory).between, state, step)
         velocity_to_solver(plant, state.cdof, world.scratch, problem.product)
         _multiply(problem, problem.product, rhs)
     code = graph_of(world, state)
@@ -282,3 +303,100 @@ def theta_method(world: Table, source: Table, target: Table, step: float) -> int
     if world.systems.size > 0:
         return call_method(world.advance_systems, world, source, target, step)
     return OK
+
+
+class ThetaMethod(ConvexMethod):
+    """Steps of the θ-method with SAP's contact.
+
+    Parameters
+    ----------
+    theta, theta_vq : float
+        θ and θ_vq.
+    near_rigid : float
+        β.
+    slip_regularization : float
+        σ.
+    relaxation_time : float or None
+        Of contacts without one [s]; the step size by default.
+    tolerance : float
+        ε_r of SAP's criterion (equation 26).
+    norm_by_system : bool
+        Scale its norms by diag(A) instead of diag(M).
+    line_search : str
+        A key of `LINE_SEARCHES`.
+    max_iterations : int
+    """
+
+    kernel = theta_method
+    solution = theta_solution
+
+    def __init__(
+        self,
+        *,
+        theta: float,
+        theta_vq: float,
+        near_rigid: float,
+        slip_regularization: float,
+        relaxation_time: float | None,
+        tolerance: float,
+        norm_by_system: bool,
+        line_search: str,
+        max_iterations: int,
+    ) -> None:
+        self.theta = theta
+        self.theta_vq = theta_vq
+        self.near_rigid = near_rigid
+        self.slip_regularization = slip_regularization
+        self.relaxation_time = relaxation_time
+        self.tolerance = tolerance
+        self.norm_by_system = norm_by_system
+        self.line_search = line_search
+        self.max_iterations = max_iterations
+        # The midpoint rule is of second order.
+        self.order = 2 if theta == theta_vq == 0.5 else 1
+        self._table: Table | None = None
+        self._between: State | None = None
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return (
+            *super().kernels,
+            theta_solution,
+            *SAP_LAW.kernels,
+            evaluate_smooth,
+            theta_method,
+        )
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        return () if self._between is None else (self._between,)
+
+    def set_system_states(self, count: int) -> None:
+        assert self._between is not None
+        self._between.table.system_state = np.zeros(count)
+
+    def prepare(self, world: World) -> None:
+        super().prepare(world)
+        if self._table is None:
+            # Data of its own: a step's sample of contacts is looked at after this evaluation.
+            data = mujoco.MjData(world.plant.model)
+            self._between = world.new_state(data)
+            mean = np.zeros(world.plant.model.nv)
+            self._table = Table(THETA, between=self._between.table, mean=mean)
+        table, problem = self._table, world.problem
+        world.table.memory = table.address
+        table.theta, table.theta_vq = self.theta, self.theta_vq
+        table.norm_by_system = float(self.norm_by_system)
+        table.evaluate_smooth = evaluate_smooth.address
+        install_law(problem, SAP_LAW)
+        problem.tolerance = self.tolerance
+        problem.absolute_tolerance = 1e-14
+        problem.line_search_tolerance = 1e-8
+        problem.slip_regularization = self.slip_regularization
+        problem.max_iterations = self.max_iterations
+        problem.reused_iterations = 0
+        problem.criterion = MOMENTUM
+        problem.line_search_method = LINE_SEARCHES[self.line_search]
+        problem.largest_search_step = _LARGEST_SEARCH_STEP[self.line_search]
+        problem.near_rigid = self.near_rigid
+        problem.relaxation_time = -1.0 if self.relaxation_time is None else self.relaxation_time

@@ -23,16 +23,15 @@ from asperity.contact.laws import friction_coefficient
 from asperity.convex.kinematics import add_impulses, row_velocities
 from asperity.convex.potentials.lagged import prepare_lagged
 from asperity.convex.potentials.rows import prepare_rows
-from asperity.integrators.methods.icf import (
+from asperity.integrators.methods.convex_step import graph_of, minimise, velocities_at
+from asperity.integrators.methods.method import WrappingMethod
+from asperity.integrators.methods.motion import (
     advance_activations,
     ensure_evaluated,
-    graph_of,
     integrate_positions,
-    minimise,
-    velocities_at,
+    position_difference,
 )
 from asperity.integrators.world_layout import END_VELOCITY, OK, compiled_method
-from asperity.integrators.steppings.loops import position_difference
 from asperity.plant.trees import (
     add_mass,
     force_from_solver,
@@ -41,10 +40,7 @@ from asperity.plant.trees import (
     velocity_to_solver,
 )
 
-__all__ = ["ERROR_ORDER", "trapezoid_method"]
-
-ERROR_ORDER = 2
-"""Order in h of the estimate: that of the first-order solution it is compared with."""
+__all__ = ["Trapezoid", "trapezoid_method"]
 
 
 @compiled
@@ -200,3 +196,12 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     world.result.error_order = 2
     world.result.sample = full.address
     return OK
+
+
+class Trapezoid(WrappingMethod):
+    """ICF steps, corrected to second order and compared with themselves."""
+
+    kernel = trapezoid_method
+    order = 2
+    estimates_error = True
+    takes_systems = False

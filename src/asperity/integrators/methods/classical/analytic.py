@@ -29,10 +29,10 @@ from asperity.convex.kinematics import (
     link_velocities,
     row_velocities,
 )
-from asperity.integrators.methods.classical.stage_layout import CLASSICAL
-from asperity.integrators.world_layout import OK, WORLD
 from asperity.integrators.external.linearisation import linearise_system
 from asperity.integrators.external.system_table import EXPLICIT, SYSTEM
+from asperity.integrators.methods.classical.stage_layout import CLASSICAL
+from asperity.integrators.world_layout import OK, WORLD
 from asperity.plant.layouts import STATE
 from asperity.plant.trees import force_to_solver, velocity_from_solver, velocity_to_solver
 

@@ -21,7 +21,8 @@ from asperity.contact.laws import friction_coefficient, friction_per_speed, norm
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
 from asperity.convex.kinematics import add_impulses
 from asperity.integrators.methods.classical.stage_layout import CLASSICAL
-from asperity.integrators.methods.icf import ensure_evaluated, graph_of, velocities_at
+from asperity.integrators.methods.convex_step import graph_of, velocities_at
+from asperity.integrators.methods.motion import ensure_evaluated
 from asperity.integrators.world_layout import NON_FINITE, OK, WORLD, compiled_method
 from asperity.plant.layouts import STATE
 from asperity.plant.trees import velocity_from_solver

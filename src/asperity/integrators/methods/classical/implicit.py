@@ -23,14 +23,17 @@ from asperity.compiled.calls import call_ppdd_status, call_ppdp_status, call_ppp
 from asperity.integrators.methods.classical.jacobian import evaluate_at, factorize_stage
 from asperity.integrators.methods.classical.stage_layout import CLASSICAL
 from asperity.integrators.methods.classical.stages import place, system_rates
-from asperity.integrators.methods.icf import advance_activations, ensure_evaluated
+from asperity.integrators.methods.motion import (
+    advance_activations,
+    ensure_evaluated,
+    position_difference,
+)
+from asperity.integrators.methods.tamsi.block_lu import lu_solve
 from asperity.integrators.world_layout import (
     END_VELOCITY,
     OK,
     compiled_method,
 )
-from asperity.integrators.steppings.loops import position_difference
-from asperity.integrators.methods.tamsi.block_lu import lu_solve
 
 __all__ = ["implicit_euler_method", "rosenbrock_2_method", "sdirk_2_method"]
 

@@ -16,8 +16,8 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_ppp_status
 from asperity.integrators.methods.classical.stage_layout import CLASSICAL
 from asperity.integrators.methods.classical.stages import place
-from asperity.integrators.world_layout import NOT_CONVERGED, OK, WORLD
 from asperity.integrators.methods.tamsi.block_lu import lu
+from asperity.integrators.world_layout import NOT_CONVERGED, OK, WORLD
 from asperity.plant.layouts import STATE
 
 __all__ = ["differentiate", "evaluate_at", "factorize_stage"]
@@ -29,8 +29,8 @@ _ROOT_OF_EPSILON = 1.4901161193847656e-08
 def evaluate_at(world: Table, source: Table, time: float) -> int:
     """Evaluate the dynamics in ``work``, at the table's displacement and velocity."""
     classical = CLASSICAL.at(world.memory)
-    place(world, source, work, time)
-    return call_ppp_status(classical.dynamics, world, work, classical)
+    place(world, source, classical.work, time)
+    return call_ppp_status(classical.dynamics, world, classical.work, classical)
 
 
 @entry_point(types.int64(WORLD.type, STATE.type, types.float64, STATE.type))

@@ -11,13 +11,10 @@ from __future__ import annotations
 from asperity.compiled import Table, compiled
 from asperity.integrators.methods.classical.stage_layout import CLASSICAL
 from asperity.integrators.methods.classical.stages import evaluate_stage, place
+from asperity.integrators.methods.motion import position_difference
 from asperity.integrators.world_layout import OK, compiled_method
-from asperity.integrators.steppings.loops import position_difference
 
-__all__ = ["ERROR_ORDER", "runge_kutta_3_method"]
-
-ERROR_ORDER = 3
-"""Order in h of the estimate."""
+__all__ = ["runge_kutta_3_method"]
 
 
 @compiled

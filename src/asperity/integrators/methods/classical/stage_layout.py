@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import mujoco
 import numpy as np
 
 from asperity.compiled import Layout, Table
-
-if TYPE_CHECKING:
-    from asperity.integrators.world import World
+from asperity.plant.layouts import STATE
 
 __all__ = [
     "CLASSICAL",
     "STAGES",
-    "classical_table",
     "grow_classical",
+    "new_classical_table",
     "set_system_states",
 ]
 
@@ -60,40 +57,38 @@ CLASSICAL = Layout(
     # contacts of the last iterate
     known_geom="i8[:,:]",
     known_slip="f8[:,:]",  # tangential velocities, world axes [m/s]
+    work=STATE,  # where implicit stages iterate
 )
 
 
-def classical_table(world: World) -> Table:
-    """The table of a world's classical integrator, made when it is first asked for."""
-    if world.classical is None:
-        model = world.plant.model
-        nv = model.nv
-        vectors = (
-            "acceleration",
-            "displacement",
-            "velocity",
-            "base_displacement",
-            "base_velocity",
-            "iterate",
-            "guess",
-            "update",
-        )
-        matrices = ("position_jacobian", "velocity_jacobian", "factor")
-        world.classical = Table(
-            CLASSICAL,
-            rate=np.zeros((STAGES, nv)),
-            acceleration_of=np.zeros((STAGES, nv)),
-            activation_rate=np.zeros((STAGES, model.na)),
-            activation=np.zeros(model.na),
-            system_rate=np.zeros((STAGES, 0)),
-            system_state=np.zeros(0),
-            pivot=np.zeros(nv, np.int64),
-            **{name: np.zeros(nv) for name in vectors},
-            **{name: np.zeros(nv * nv) for name in matrices},
-        )
-        grow_classical(world.classical, world.contact_capacity)
-        world.table.classical = world.classical.address
-    return world.classical
+def new_classical_table(model: mujoco.MjModel, contacts: int) -> Table:
+    """Allocate the memory of a classical method, with room for so many contacts."""
+    nv = model.nv
+    vectors = (
+        "acceleration",
+        "displacement",
+        "velocity",
+        "base_displacement",
+        "base_velocity",
+        "iterate",
+        "guess",
+        "update",
+    )
+    matrices = ("position_jacobian", "velocity_jacobian", "factor")
+    table = Table(
+        CLASSICAL,
+        rate=np.zeros((STAGES, nv)),
+        acceleration_of=np.zeros((STAGES, nv)),
+        activation_rate=np.zeros((STAGES, model.na)),
+        activation=np.zeros(model.na),
+        system_rate=np.zeros((STAGES, 0)),
+        system_state=np.zeros(0),
+        pivot=np.zeros(nv, np.int64),
+        **{name: np.zeros(nv) for name in vectors},
+        **{name: np.zeros(nv * nv) for name in matrices},
+    )
+    grow_classical(table, contacts)
+    return table
 
 
 def set_system_states(table: Table, count: int) -> None:

@@ -22,10 +22,10 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_ppdp_status
 from asperity.integrators.methods.classical.jacobian import evaluate_at, factorize_stage
-from asperity.integrators.methods.classical.stage_layout import CLASSICAL
 from asperity.integrators.methods.classical.slip import keep_slips, share_of_update
-from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, WORLD
+from asperity.integrators.methods.classical.stage_layout import CLASSICAL
 from asperity.integrators.methods.tamsi.block_lu import lu_solve
+from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, WORLD
 from asperity.plant.layouts import STATE
 
 __all__ = ["solve_stage"]

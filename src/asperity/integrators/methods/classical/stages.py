@@ -15,10 +15,10 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_ppp_status
-from asperity.integrators.methods.classical.stage_layout import CLASSICAL
-from asperity.integrators.methods.icf import integrate_positions
-from asperity.integrators.world_layout import OK
 from asperity.integrators.external.system_table import HELD, SYSTEM
+from asperity.integrators.methods.classical.stage_layout import CLASSICAL
+from asperity.integrators.methods.motion import integrate_positions
+from asperity.integrators.world_layout import OK
 
 __all__ = ["displacement_rate", "evaluate_stage", "place", "system_rates"]
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from asperity.compiled import Kernel
 from asperity.errors import ModelError
 from asperity.integrators.integrator import Integrator
-from asperity.integrators.steppings.loops import advance_fixed
-from asperity.integrators.world import World
-from asperity.midas.clearance import check_clearance
-from asperity.midas.contacts import EngineContacts, read_contacts
-from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
-from asperity.midas.engine_publication import publish
-from asperity.midas.engine_support import check_supported
-from asperity.midas.step import midas_method
-from asperity.midas.verification import verify_no_intersections
+from asperity.integrators.registry import register
+from asperity.integrators.steppings.stepping import Fixed
+
+if TYPE_CHECKING:
+    from asperity.integrators.methods.method import Method
 
 __all__ = ["Midas"]
 
@@ -24,6 +20,7 @@ _SCHEMES = ("implicit-euler", "bdf2")
 _ACTIVATION = 1e-3
 
 
+@register("midas", variants=())
 @dataclass(frozen=True, kw_only=True)
 class Midas(Integrator):
     """Fixed steps of incremental potential contact on affine bodies: nothing ever intersects.
@@ -142,87 +139,30 @@ class Midas(Integrator):
             raise ModelError(f"segments must be a multiple of 4, at least 8, got {self.segments}.")
 
     @property
-    def kernels(self) -> tuple[Kernel, ...]:
-        return (*ENGINE_KERNELS, midas_method, advance_fixed)
+    def stepping(self) -> Fixed:
+        return Fixed(self.time_step)
 
-    @property
-    def solves_convex_problems(self) -> bool:
-        return False
+    def make_method(self) -> Method:
+        from asperity.midas.engine import EngineOptions
+        from asperity.midas.method import MidasMethod
 
-    def prepare(self, world: World) -> None:
-        model = world.plant.model
-        check_supported(model)
-        engine = Engine(
-            model,
-            world.current.data,
-            world.plant.materials,
-            EngineOptions(
-                activation_distance=self.activation_distance or _ACTIVATION,
-                barrier_stiffness=self.barrier_stiffness,
-                rigidity=self.rigidity,
-                stiction_tolerance=self.stiction_tolerance,
-                joint_stiction_tolerance=float(world.plant.table.joint_stiction_tolerance),
-                tolerance=self.tolerance,
-                max_iterations=int(self.max_iterations),
-                friction_solves=int(self.friction_solves),
-                second_order=self.scheme == "bdf2",
-                segments=self.segments,
-                subdivisions=int(self.subdivisions),
-                hulls=self.convex_meshes,
-            ),
+        options = EngineOptions(
+            activation_distance=self.activation_distance or _ACTIVATION,
+            barrier_stiffness=self.barrier_stiffness,
+            rigidity=self.rigidity,
+            stiction_tolerance=self.stiction_tolerance,
+            joint_stiction_tolerance=0.0,  # the simulator's
+            tolerance=self.tolerance,
+            max_iterations=int(self.max_iterations),
+            friction_solves=int(self.friction_solves),
+            second_order=self.scheme == "bdf2",
+            segments=self.segments,
+            subdivisions=int(self.subdivisions),
+            hulls=self.convex_meshes,
         )
-        world.engine = engine
-        world.table.engine = engine.table.address
-        world.table.last_step = self.time_step
-
-    def _engine(self, world: World) -> Engine:
-        """The world's engine, in the world's state."""
-        engine = world.engine
-        assert isinstance(engine, Engine)
-        current = world.current.table
-        if not engine.holds(current.qpos, current.qvel):
-            engine.set_state(current.qpos, current.qvel)
-        return engine
-
-    def advance(self, world: World, end: float, budget: int) -> int:
-        engine = self._engine(world)
-        if not engine.checked:
-            adapt = self.activation_distance is None
-            if check_clearance(engine, separate=self.separate, adapt_activation=adapt):
-                engine.write_state(world.current.table.qpos)
-            engine.checked = True
-        engine.read_inputs()
-        while True:
-            code = int(
-                advance_fixed(
-                    world.table,
-                    midas_method.address,
-                    self.time_step,
-                    end,
-                    1 if self.verify else budget,
-                )
-            )
-            if engine.grow(code):
-                continue
-            if self.verify:
-                verify_no_intersections(engine)
-            return code
-
-    def publish(self, world: World) -> bool:
-        engine = self._engine(world)
-        publish(engine, world.current.data, engine.acceleration)
-        return True
-
-    def contacts(self, world: World) -> EngineContacts:
-        return read_contacts(self._engine(world))
-
-    def fallbacks(self, world: World) -> tuple[int, int]:
-        engine = world.engine
-        assert isinstance(engine, Engine)
-        return int(engine.table.fallbacks), int(engine.table.frictionless)
-
-    def clearance(self, world: World) -> float:
-        """Smallest distance of surfaces over all steps [m], or 1.5 activation distances."""
-        engine = world.engine
-        assert isinstance(engine, Engine)
-        return float(engine.table.clearance)
+        return MidasMethod(
+            options,
+            adapt_activation=self.activation_distance is None,
+            separate=self.separate,
+            verify=self.verify,
+        )
