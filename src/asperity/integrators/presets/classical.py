@@ -21,8 +21,8 @@ _NEWTON = ("full", "quasi")
 # (`asperity.contact.constraint_laws.STIFFEST_STEP`).
 _CONSTRAINT_STEP = 1e-4
 
-# Errors of Newton's method are a twentieth of the accuracy at most (docs/equations.md, ‘Classical
-# integrators’).
+# Errors of Newton's method are a twentieth of the accuracy at most
+# (docs/equations.md, ‘Classical methods’).
 _NEWTON_SHARE = 0.05
 _FIXED_NEWTON_TOLERANCE = 1e-8
 
