@@ -27,6 +27,8 @@ __all__ = [
     "compiled",
     "compiled_loop",
     "entry_point",
+    "higher_order",
+    "inlined",
 ]
 
 # NaN and inf must stay visible, so the flags that assume their absence (nnan, ninf) are left out.
@@ -62,13 +64,36 @@ def _name_of(function: Callable[..., Any]) -> str:
     return f"{function.__module__}:{function.__qualname__}"
 
 
+def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
+    return numba.njit(nogil=True, error_model="numpy", fastmath=_FASTMATH, **options)(function)
+
+
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a kernel: no GIL, cached on disk, IEEE semantics for NaN and inf."""
-    dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_FASTMATH)(
-        function
-    )
+    dispatcher = _dispatcher(function, cache=True)
     _stamp_cache(dispatcher, function)
     return dispatcher
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that is never called but always part of its callers, however large it is.
+
+    For what innermost loops do at every turn: LLVM leaves calls to functions that it finds large.
+    """
+    dispatcher = _dispatcher(function, cache=True, forceinline=True)
+    _stamp_cache(dispatcher, function)
+    return dispatcher
+
+
+def higher_order(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that takes other kernels as arguments, which it calls at no cost.
+
+    It is not cached by itself, for another process knows its arguments as other objects. The entry
+    points that contain it are, as long as they take the arguments from their module's globals: a
+    function made inside of another one, with kernels in its closure, is compiled in every process.
+    """
+    # Inlined before it is typed: a kernel passed as a value would be an address of this process.
+    return _dispatcher(function, inline="always")
 
 
 class Loop:

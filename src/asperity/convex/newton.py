@@ -47,10 +47,9 @@ from asperity.convex.kinematics import (
     row_velocities,
 )
 from asperity.convex.line_search import line_search
-from asperity.convex.potentials.lagged import begin_estimates, update_estimates
+from asperity.convex.potentials.contacts import begin_estimates, update_estimates
 from asperity.convex.problem import (
     CONVERGED,
-    LAGGED,
     MOMENTUM,
     NON_FINITE,
     NOT_CONVERGED,
@@ -76,7 +75,6 @@ def _solve_island(
     wished = problem.reused_iterations
     most = problem.max_iterations
     by_momentum = problem.criterion == MOMENTUM
-    lagged = problem.law == LAGGED
     epsilon = problem.tolerance
 
     multiply(problem, first, last, problem.velocity, problem.product)
@@ -87,8 +85,7 @@ def _solve_island(
     before = 0.0
     best = np.inf
     stalled = 0
-    if lagged:
-        begin_estimates(problem, problem.first_contact, problem.last_contact)
+    begin_estimates(problem, problem.first_contact, problem.last_contact)
     # Factors of an earlier solve serve if the graph is the same one and this island had been
     # factorized.
     fresh = have_factors and problem.factor_island[problem.island_tree[first]] == last - first
@@ -104,8 +101,7 @@ def _solve_island(
         if norm <= epsilon * scale:
             return CONVERGED
         if iteration == 0 and extrapolated and extrapolate_guess(problem, contacts, rows, cost):
-            if lagged:
-                begin_estimates(problem, problem.first_contact, problem.last_contact)
+            begin_estimates(problem, problem.first_contact, problem.last_contact)
             cost = island_gradient(problem, contacts, rows)
             norm = scaled_norm(problem, first, last, problem.gradient)
             if norm <= epsilon * scale:
@@ -150,8 +146,7 @@ def _solve_island(
         if alpha == 0.0:
             return CONVERGED
         problem.iterations += 1
-        if lagged:
-            update_estimates(problem, problem.first_contact, problem.last_contact, alpha)
+        update_estimates(problem, problem.first_contact, problem.last_contact, alpha)
 
         length *= alpha
         if iteration == 0:

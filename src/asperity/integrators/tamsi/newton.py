@@ -84,7 +84,7 @@ def _contact_update(problem: Table) -> tuple[float, float]:
     alpha = 1.0
     for i in range(problem.first_contact, problem.last_contact):
         change = np.sqrt(problem.dv1[i] * problem.dv1[i] + problem.dv2[i] * problem.dv2[i])
-        largest = max(largest, max(change, abs(problem.dvn[i])) / problem.softness[i])
+        largest = max(largest, max(change, abs(problem.dvn[i])) / problem.stiction_tolerance[i])
         # Without friction there is no transition.
         if aware and problem.friction[i] * problem.gn[i] > 0.0:
             share = transition_step(
@@ -92,7 +92,7 @@ def _contact_update(problem: Table) -> tuple[float, float]:
                 problem.v2[i],
                 problem.dv1[i],
                 problem.dv2[i],
-                problem.softness[i],
+                problem.stiction_tolerance[i],
                 relative,
             )
             alpha = min(alpha, share)
