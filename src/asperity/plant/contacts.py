@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.calls import load_address, load_double, load_int
 from asperity.contact.materials import (
     DISSIPATION,
@@ -78,7 +78,7 @@ def make_links(plant: Table, state: Table, geom_a: int, geom_b: int) -> int:
     return 1 if link_a >= 0 or link_b >= 0 else 0
 
 
-@compiled
+@inlined
 def _inverse_mass(
     plant: Table, state: Table, contacts: Table, link: int, arm: np.ndarray, c: int
 ) -> float:
@@ -110,7 +110,7 @@ def _inverse_mass(
     return total / 3.0
 
 
-@compiled
+@inlined
 def _add_side(plant: Table, state: Table, c: int, body: int, arm: np.ndarray) -> None:
     """Fill one side's arm, and add its part of the inverse mass, if the body can move."""
     contacts = state.contacts
@@ -123,7 +123,7 @@ def _add_side(plant: Table, state: Table, c: int, body: int, arm: np.ndarray) ->
     contacts.inverse_mass[c] += _inverse_mass(plant, state, contacts, link, arm, c)
 
 
-@compiled
+@inlined
 def add_contact(
     plant: Table,
     state: Table,
@@ -187,7 +187,7 @@ def _triple(at: int) -> tuple[float, float, float]:
     return load_double(at), load_double(at + 8), load_double(at + 16)
 
 
-@compiled
+@inlined
 def _add_mujoco_contact(
     plant: Table,
     state: Table,
