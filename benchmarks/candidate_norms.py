@@ -122,7 +122,7 @@ def _modes(world, state, out):
     for i in range(count):
         if not problem.vn[i] < problem.cutoff[i]:
             out[problem.contact[i]] = OPEN
-        elif problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i] < problem.softness[i]:
+        elif problem.v1[i] ** 2 + problem.v2[i] ** 2 < problem.soft_slip_square[i]:
             out[problem.contact[i]] = STICK
         else:
             out[problem.contact[i]] = SLIP

@@ -18,16 +18,26 @@ from numba import types
 
 from asperity.compiled import EntryPoint, decorators, entry_point, sources
 from asperity.compiled.compilation import compile_kernels
+from asperity.convex.potentials.lagged import LAGGED_LAW
+from asperity.convex.potentials.sap import SAP_LAW
 from asperity.errors import AsperityError
 from asperity.plant import native
 
 SOURCE = """
 from numba import types
-from asperity.compiled import compiled, compiled_loop, entry_point
+from asperity.compiled import compiled, compiled_loop, entry_point, higher_order
 
 @compiled
 def twice(x):
     return 2.0 * x
+
+@higher_order
+def both(function, x, y):
+    return function(x) + function(y)
+
+@entry_point(types.float64(types.float64, types.float64))
+def doubled(x, y):
+    return both(twice, x, y)
 
 @compiled_loop(types.float64(types.float64))
 def thrice(x):
@@ -112,6 +122,28 @@ def test_cache_serves_as_long_as_the_stamp_is_the_same(
     monkeypatch.setattr(decorators, "source_stamp", lambda file: "another source")
     assert hits() == (False, False, False)
     assert hits() == (True, True, True)
+
+
+def test_kernels_may_be_arguments_of_cached_code(private_cache: Path) -> None:
+    kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_double)
+    for cached in (False, True):
+        doubled = load_module(private_cache).doubled
+        assert kind(doubled.address)(1.0, 2.5) == 7.0
+        assert doubled.was_cached is cached
+
+
+def test_another_process_loads_contact_laws_from_the_cache() -> None:
+    program = (
+        "from asperity.convex.potentials.lagged import LAGGED_LAW\n"
+        "from asperity.convex.potentials.sap import SAP_LAW\n"
+        "print([one.load() for one in (*LAGGED_LAW.kernels, *SAP_LAW.kernels)])"
+    )
+    for kernel in (*LAGGED_LAW.kernels, *SAP_LAW.kernels):
+        kernel.compile()
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split() == str([True] * (6 + 4)).split()
 
 
 def test_kernels_are_compiled_by_other_processes(

@@ -33,11 +33,15 @@ from asperity.convex.kinematics import (
     row_velocities,
 )
 from asperity.convex.newton import install_solver, solve_problem
-from asperity.convex.potentials.contacts import evaluate_contacts, prepare_contacts
-from asperity.convex.potentials.lagged import update_estimates
-from asperity.convex.potentials.laws import LAGGED_LAW, install_law
+from asperity.convex.potentials.contacts import (
+    evaluate_contacts,
+    prepare_contacts,
+    update_estimates,
+)
+from asperity.convex.potentials.lagged import LAGGED_LAW
+from asperity.convex.potentials.laws import has_law, install_law
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
-from asperity.convex.problem import LAGGED, grow_factor, new_problem
+from asperity.convex.problem import grow_factor, new_problem
 
 
 def call(entry: EntryPoint, *arguments: Table | int) -> int:
@@ -48,9 +52,9 @@ def call(entry: EntryPoint, *arguments: Table | int) -> int:
 
 
 def curvature(problem: Table, i: int) -> np.ndarray:
-    """The 3 × 3 Hessian of one contact; the lagged law does not couple normal and tangential."""
+    """The 3 × 3 Hessian of one contact."""
     p = problem
-    a, b = (0.0, 0.0) if p.law == LAGGED else (p.h1n[i], p.h2n[i])
+    a, b = p.h1n[i], p.h2n[i]
     return np.array([[p.h11[i], p.h12[i], a], [p.h12[i], p.h22[i], b], [a, b, p.hnn[i]]])
 
 
@@ -125,7 +129,7 @@ class Case:
         """Fill impulses and curvatures; return the whole cost."""
         self.set_velocity(velocity)
         velocity = velocity[: self.problem.nv]
-        if self.problem.law == LAGGED:
+        if has_law(self.problem, LAGGED_LAW):
             # So that the curvatures are the Hessian's.
             self.problem.dv1[:] = self.problem.dv2[:] = 0.0
             update_estimates(self.problem, 0, self.ncontact, 0.0)

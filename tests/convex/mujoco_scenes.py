@@ -9,7 +9,8 @@ import numpy as np
 from convex_problems import Case, call
 
 from asperity.convex.newton import install_solver
-from asperity.convex.potentials.laws import LAGGED_LAW, install_law
+from asperity.convex.potentials.lagged import LAGGED_LAW
+from asperity.convex.potentials.laws import install_law
 from asperity.convex.problem import new_problem
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.evaluate import evaluate

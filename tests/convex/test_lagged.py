@@ -12,14 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asperity.contact.laws import STRIBECK_WIDTH, friction_coefficient
-from asperity.convex.potentials.lagged import (
-    along_lagged,
+from asperity.convex.potentials.contacts import (
+    along_contacts,
     begin_estimates,
-    evaluate_lagged,
-    lagged_cost_along,
-    prepare_lagged,
+    contact_cost_along,
+    evaluate_contacts,
     update_estimates,
 )
+from asperity.convex.potentials.lagged import LAGGED_LAW, prepare_lagged
+from asperity.convex.potentials.laws import install_law
 
 STEP = 0.01
 DEFAULTS = {
@@ -41,6 +42,7 @@ class Contact:
         self.case.contacts.link[0] = -1, 0
         self.case.contacts.count = self.case.contacts.link_count = 1
         assert self.case.build() >= 0
+        install_law(self.case.problem, LAGGED_LAW)
 
     def prepare(self, before: np.ndarray, step: float = STEP, shift: float = 0.0, **given: float):
         for name, value in {**DEFAULTS, **given}.items():
@@ -56,7 +58,7 @@ class Contact:
 
     def cost(self, v: np.ndarray) -> float:
         self._set(v)
-        return float(evaluate_lagged(self.case.problem, 0, 1))
+        return float(evaluate_contacts(self.case.problem, 0, 1))
 
     def impulse(self, v: np.ndarray) -> np.ndarray:
         self.cost(v)
@@ -89,7 +91,7 @@ class Contact:
         self._set(v)
         self._set(dv, "dv")
         problem = self.case.problem
-        return lagged_cost_along(problem, 0, 1, alpha), *along_lagged(problem, 0, 1, alpha)
+        return contact_cost_along(problem, 0, 1, alpha), *along_contacts(problem, 0, 1, alpha)
 
 
 @pytest.fixture(scope="module")
@@ -331,7 +333,7 @@ def test_elastic_shift_turns_the_distance_at_the_end_into_that_at_the_beginning(
     contact.prepare(v, shift=STEP, signed_distance=-1e-3)
     normal = contact.impulse(v)[2]
     assert normal == pytest.approx(STEP * 1e5 * 1e-3 * (1.0 + 2.0 * 0.05), rel=1e-13)
-    assert contact.case.problem.friction[0] == pytest.approx(0.8 * normal, rel=1e-13)
+    assert contact.case.problem.friction_limit[0] == pytest.approx(0.8 * normal, rel=1e-13)
 
 
 def test_friction_coefficient_at_its_marks() -> None:

@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 from mujoco_scenes import load
 from sap_reference import SapContact, contact_bias, inverse_mass, sap_contacts, solve_socp
 
-from asperity.convex.potentials.laws import SAP_LAW, install_law
-from asperity.convex.potentials.sap import along_sap, evaluate_sap, prepare_sap, sap_cost_along
+from asperity.convex.potentials.contacts import (
+    along_contacts,
+    contact_cost_along,
+    evaluate_contacts,
+    prepare_contacts,
+)
+from asperity.convex.potentials.laws import install_law
+from asperity.convex.potentials.sap import SAP_LAW
 from asperity.convex.problem import (
     ARMIJO,
     CONVERGED,
@@ -38,14 +44,14 @@ class OneContact:
 
     def use(self, contact: SapContact) -> OneContact:
         p = self.case.problem
-        p.friction[0], p.target[0] = contact.mu, contact.target
+        p.friction[0], p.normal_target[0] = contact.mu, contact.target
         p.normal_gain[0], p.tangential_gain[0] = 1.0 / contact.rn, 1.0 / contact.rt
         return self
 
     def cost(self, v: np.ndarray) -> float:
         p = self.case.problem
         p.v1[0], p.v2[0], p.vn[0] = v
-        return float(evaluate_sap(p, 0, 1))
+        return float(evaluate_contacts(p, 0, 1))
 
     def impulse(self, v: np.ndarray) -> np.ndarray:
         self.cost(v)
@@ -60,8 +66,8 @@ class OneContact:
         p = self.case.problem
         p.v1[0], p.v2[0], p.vn[0] = v
         p.dv1[0], p.dv2[0], p.dvn[0] = dv
-        first, second = along_sap(p, 0, 1, alpha)
-        return sap_cost_along(p, 0, 1, alpha), first, second
+        first, second = along_contacts(p, 0, 1, alpha)
+        return contact_cost_along(p, 0, 1, alpha), first, second
 
 
 ONE = OneContact()
@@ -259,7 +265,7 @@ def test_parameters(relaxation: float | None) -> None:
         one = expected[c]
         stiff += one.rn * STEP * 3e4 * STEP > 1.0
         assert p.friction[i] == one.mu
-        assert p.target[i] == pytest.approx(one.target, rel=1e-13)
+        assert p.normal_target[i] == pytest.approx(one.target, rel=1e-13)
         assert p.normal_gain[i] == pytest.approx(1.0 / one.rn, rel=1e-9)
         assert p.tangential_gain[i] == pytest.approx(1.0 / one.rt, rel=1e-9)
     assert 0 < stiff <= case.ncontact
@@ -270,7 +276,7 @@ def test_inverse_masses_of_a_real_scene() -> None:
     case = load()
     install_law(case.problem, SAP_LAW)
     case.build()
-    prepare_sap(*case.tables[:2], 1e-3, case.ncontact)
+    prepare_contacts(*case.tables[:2], 1e-3, case.ncontact)
     same_tree = 0
     for i, c in enumerate(case.problem.contact[: case.ncontact]):
         a, b = case.contacts.link[c]
@@ -394,13 +400,13 @@ def test_optimality(kind: str) -> None:
             impulses += jacobian[c].T @ g
             vc = np.array([p.v1[i], p.v2[i], p.vn[i]])
             r = 1.0 / np.array([p.tangential_gain[i]] * 2 + [p.normal_gain[i]])
-            target = np.array([0.0, 0.0, p.target[i]])
+            target = np.array([0.0, 0.0, p.normal_target[i]])
             slack = vc - target + r * g
             # Complementarity, to the round-off of its own terms.
             size = np.abs(g) @ (np.abs(vc) + np.abs(target) + r * np.abs(g))
             assert abs(g @ slack) <= 1e-14 * size
             assert np.hypot(*g[:2]) <= p.friction[i] * g[2] * (1 + 1e-14)
-            room = np.linalg.norm(vc) + abs(p.target[i])
+            room = np.linalg.norm(vc) + abs(p.normal_target[i])
             assert p.friction[i] * np.hypot(*slack[:2]) <= slack[2] + 1e-14 * room
         momentum = case.dense_matrix() @ v
         residual = np.linalg.norm((momentum - p.rhs - impulses) / scale)

@@ -8,14 +8,15 @@ from convex_problems import Case, Scene, curvature, empty_case, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asperity.convex.potentials.lagged import evaluate_lagged, prepare_lagged
-from asperity.convex.potentials.laws import LAGGED_LAW, SIMILAR_LAW, install_law
-from asperity.convex.potentials.similar import (
-    along_similar,
-    evaluate_similar,
-    prepare_similar,
-    similar_cost_along,
+from asperity.convex.potentials.contacts import (
+    along_contacts,
+    contact_cost_along,
+    evaluate_contacts,
+    prepare_contacts,
 )
+from asperity.convex.potentials.lagged import LAGGED_LAW
+from asperity.convex.potentials.laws import install_law
+from asperity.convex.potentials.similar import SIMILAR_LAW
 from asperity.convex.problem import CONVERGED
 
 STEP = 0.01
@@ -44,7 +45,7 @@ class Contact:
         for name, value in {**DEFAULTS, **given}.items():
             getattr(self.case.contacts, name)[0] = value
         self._set(before)
-        prepare_similar(*self.case.tables[:2], step, 1)
+        prepare_contacts(*self.case.tables[:2], step, 1)
         return self
 
     def _set(self, v: np.ndarray, prefix: str = "v") -> None:
@@ -53,7 +54,7 @@ class Contact:
 
     def cost(self, v: np.ndarray) -> float:
         self._set(v)
-        return float(evaluate_similar(self.case.problem, 0, 1))
+        return float(evaluate_contacts(self.case.problem, 0, 1))
 
     def impulse(self, v: np.ndarray) -> np.ndarray:
         self.cost(v)
@@ -68,7 +69,7 @@ class Contact:
         self._set(v)
         self._set(dv, "dv")
         problem = self.case.problem
-        return similar_cost_along(problem, 0, 1, alpha), *along_similar(problem, 0, 1, alpha)
+        return contact_cost_along(problem, 0, 1, alpha), *along_contacts(problem, 0, 1, alpha)
 
 
 SHARED = Contact()
@@ -101,7 +102,7 @@ def test_derivatives(name: str) -> None:
     v = np.array(v)
     contact = SHARED.prepare(BEFORE, **material)
     p = contact.case.problem
-    epsilon = np.sqrt(p.softness[0])
+    epsilon = np.sqrt(p.soft_slip_square[0])
     z = v[2] - p.friction[0] * (np.hypot(epsilon, np.hypot(*v[:2])) - epsilon)
     margin = abs(z - p.cutoff[0])
     assert margin > 1e-4
@@ -180,8 +181,8 @@ def test_is_the_lagged_law_without_slip_and_change() -> None:
         similar = contact.impulse(v)
         case = contact.case
         install_law(case.problem, LAGGED_LAW)
-        prepare_lagged(*case.tables[:2], STEP, 1, 0.0)
-        evaluate_lagged(case.problem, 0, 1)
+        prepare_contacts(*case.tables[:2], STEP, 1)
+        evaluate_contacts(case.problem, 0, 1)
         assert similar[2] == pytest.approx(case.problem.gn[0], rel=1e-14)
         install_law(case.problem, SIMILAR_LAW)
 

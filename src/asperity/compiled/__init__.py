@@ -7,6 +7,8 @@ from asperity.compiled.decorators import (
     compiled,
     compiled_loop,
     entry_point,
+    higher_order,
+    inlined,
 )
 from asperity.compiled.tables import Layout, Table
 
@@ -19,4 +21,6 @@ __all__ = [
     "compiled",
     "compiled_loop",
     "entry_point",
+    "higher_order",
+    "inlined",
 ]

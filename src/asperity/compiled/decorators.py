@@ -9,6 +9,7 @@ stamped with the sources that it may contain (`asperity.compiled.sources`).
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -30,10 +31,16 @@ __all__ = [
     "compiled",
     "compiled_loop",
     "entry_point",
+    "higher_order",
+    "inlined",
 ]
 
 # NaN and inf must stay visible, so the flags that assume their absence (nnan, ninf) are left out.
 _FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+
+_njit: Callable[..., Any] = functools.partial(
+    numba.njit, nogil=True, error_model="numpy", fastmath=_FASTMATH
+)
 
 
 class Kernel(Protocol):
@@ -128,15 +135,38 @@ def _vectorizing_blocks() -> Iterator[None]:
             vars(config).update(before)
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """Compile a kernel: no GIL, cached on disk, IEEE semantics for NaN and inf."""
-    dispatcher = numba.njit(
-        nogil=True, error_model="numpy", fastmath=_FASTMATH, no_cfunc_wrapper=True
-    )(function)
+def _kernel(function: Callable[..., Any], **options: Any) -> Any:
+    """A dispatcher whose code is kept on disk."""
+    # Nothing uses kernels as first-class functions.
+    dispatcher = _njit(no_cfunc_wrapper=True, **options)(function)
     _enable_cache(dispatcher, function)
     # Callers' calls and those of Python both come here.
     vars(dispatcher)["compile"] = _vectorizing_blocks()(dispatcher.compile)
     return dispatcher
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Compile a kernel: no GIL, cached on disk, IEEE semantics for NaN and inf."""
+    return _kernel(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that is never called but always part of its callers, however large it is.
+
+    For what innermost loops do at every turn: LLVM leaves calls to functions that it finds large.
+    """
+    return _kernel(function, forceinline=True)
+
+
+def higher_order(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that takes other kernels as arguments, which it calls at no cost.
+
+    It is not cached by itself, for another process knows its arguments as other objects. The entry
+    points that contain it are, as long as they take the arguments from their module's globals: a
+    function made inside of another one, with kernels in its closure, is compiled in every process.
+    """
+    # Inlined before it is typed: a kernel passed as a value would be an address of this process.
+    return _njit(inline="always")(function)
 
 
 class Loop:

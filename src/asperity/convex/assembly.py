@@ -12,7 +12,7 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
-from asperity.convex.problem import LAGGED, PROBLEM
+from asperity.convex.problem import PROBLEM
 from asperity.convex.spatial_hessian import (
     add_full,
     add_symmetric,
@@ -211,7 +211,7 @@ def _add_pair(
 
 @compiled
 def _add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None:
-    coupled = problem.law != LAGGED
+    coupled = problem.coupled == 1
     curvature = (
         problem.h11,
         problem.h12,

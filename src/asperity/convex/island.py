@@ -1,30 +1,101 @@
-"""One island of a convex problem: its gradient, norms, directions, and steps along them."""
+"""Islands of a problem: the loop over them, and what solvers do in one of them.
+
+That is its gradient, norms, factors, directions, and steps along them, for the *island at hand*,
+which `choose_island` has written into the problem.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from asperity.compiled import Table, compiled
-from asperity.compiled.calls import call_pp_status
+from asperity.compiled import Table, compiled, higher_order
+from asperity.compiled.calls import call_pp_status, call_ppp_status
 from asperity.convex.kinematics import (
     add_impulses,
+    add_surface_velocities,
     contact_velocities,
     link_velocities,
     row_velocities,
 )
 from asperity.convex.potentials.contacts import evaluate_contacts
 from asperity.convex.potentials.rows import evaluate_rows
+from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 
 __all__ = [
+    "begin_island",
     "choose_island",
-    "extrapolate_guess",
+    "factorize_island",
     "follow_direction",
+    "give_up",
+    "guess_velocities",
     "island_gradient",
+    "island_velocities",
     "momentum_scale",
     "multiply",
     "newton_direction",
+    "prepare_direction",
     "scaled_norm",
+    "solve_islands",
+    "take_step",
 ]
+
+
+@higher_order
+def solve_islands(
+    solve_island: Callable[[Table, Table, Table], int], problem: Table, contacts: Table, rows: Table
+) -> int:
+    """Solve every island, and count; returns the worst code.
+
+    ``solve_island`` replaces the guess in the island's part of ``velocity`` by the solution, and
+    counts ``iterations``.
+    """
+    problem.solves += 1
+    guess_velocities(problem, contacts)
+    worst = CONVERGED
+    longest = 0
+    for k in range(problem.islands):
+        choose_island(problem, k)
+        before = problem.iterations
+        worst = max(worst, solve_island(problem, contacts, rows))
+        longest = max(longest, problem.iterations - before)
+    problem.longest_iterations += longest
+    return worst
+
+
+@compiled
+def guess_velocities(problem: Table, contacts: Table) -> None:
+    """Fill the velocities of all contacts for the guess in ``velocity``."""
+    ncontact = problem.island_contact_start[problem.islands]
+    link_velocities(problem, contacts, problem.velocity)
+    contact_velocities(
+        problem,
+        contacts,
+        0,
+        ncontact,
+        problem.velocity,
+        problem.v1,
+        problem.v2,
+        problem.vn,
+    )
+    add_surface_velocities(problem, contacts, 0, ncontact)
+
+
+@compiled
+def begin_island(problem: Table, rows: Table) -> None:
+    """Fill A v and the velocities of rows for the guess."""
+    multiply(problem, problem.first_tree, problem.last_tree, problem.velocity, problem.product)
+    row_velocities(
+        problem, rows, problem.first_row, problem.last_row, problem.velocity, problem.row_u
+    )
+
+
+@compiled
+def give_up(problem: Table, residual: float) -> int:
+    """Record the residual, in units of the norm's scale, at which an island's solve has ended."""
+    problem.worst_residual = max(problem.worst_residual, residual)
+    return NOT_CONVERGED
 
 
 @compiled
@@ -96,8 +167,10 @@ def momentum_scale(problem: Table, first: int, last: int) -> float:
 
 
 @compiled
-def newton_direction(problem: Table, first: int, last: int) -> tuple[float, float]:
+def newton_direction(problem: Table) -> tuple[float, float]:
     """Solve for the Newton direction; return g·p and ‖D⁻¹ p‖."""
+    first = problem.first_tree
+    last = problem.last_tree
     listed = problem.island_tree
     direction = problem.direction
     for index in range(first, last):
@@ -116,48 +189,67 @@ def newton_direction(problem: Table, first: int, last: int) -> tuple[float, floa
 
 
 @compiled
-def follow_direction(
-    problem: Table, contacts: Table, rows: Table, cost: float, slope: float
-) -> float:
-    """Go along ``direction`` to the least cost of the island; returns the step length."""
-    first = problem.first_tree
-    last = problem.last_tree
-    listed = problem.island_tree
-    direction = problem.direction
+def factorize_island(problem: Table, contacts: Table, rows: Table) -> bool:
+    """Assemble and factorize the matrix of the present curvatures; False if that fails."""
+    call_ppp_status(problem.assemble, problem, contacts, rows)
+    if call_pp_status(problem.factorize, problem, 0) == 0:
+        return False
+    problem.factorizations += 1
+    return True
+
+
+@compiled
+def island_velocities(
+    problem: Table,
+    contacts: Table,
+    rows: Table,
+    vector: np.ndarray,
+    out: tuple[np.ndarray, np.ndarray, np.ndarray],
+    row_out: np.ndarray,
+) -> None:
+    """Fill the velocities of contacts (without surface velocity) and rows along a vector."""
     if problem.last_contact > problem.first_contact:
-        link_velocities(problem, contacts, direction)
+        link_velocities(problem, contacts, vector)
     contact_velocities(
         problem,
         contacts,
         problem.first_contact,
         problem.last_contact,
-        direction,
-        problem.dv1,
-        problem.dv2,
-        problem.dvn,
+        vector,
+        out[0],
+        out[1],
+        out[2],
     )
-    row_velocities(problem, rows, problem.first_row, problem.last_row, direction, problem.row_du)
-    multiply(problem, first, last, direction, problem.direction_product)
-    smooth_slope = 0.0
-    smooth_curvature = 0.0
-    for index in range(first, last):
-        start = problem.tree_start[listed[index]]
-        for i in range(start, start + problem.tree_size[listed[index]]):
-            smooth_slope += direction[i] * (problem.product[i] - problem.rhs[i])
-            smooth_curvature += direction[i] * problem.direction_product[i]
-    problem.smooth_slope = smooth_slope
-    problem.smooth_curvature = smooth_curvature
-    problem.search_cost = cost
-    problem.search_slope = slope
-    evaluations = call_pp_status(problem.line_search, problem, 0)
-    alpha = problem.search_step
-    problem.line_search_evaluations += evaluations
-    if alpha == 0.0:
-        return 0.0
-    for index in range(first, last):
-        start = problem.tree_start[listed[index]]
-        for i in range(start, start + problem.tree_size[listed[index]]):
-            problem.velocity[i] += alpha * direction[i]
+    row_velocities(problem, rows, problem.first_row, problem.last_row, vector, row_out)
+
+
+@compiled
+def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
+    """Fill A p and the changes of contact and row velocities along ``direction``."""
+    island_velocities(
+        problem,
+        contacts,
+        rows,
+        problem.direction,
+        (problem.dv1, problem.dv2, problem.dvn),
+        problem.row_du,
+    )
+    multiply(
+        problem,
+        problem.first_tree,
+        problem.last_tree,
+        problem.direction,
+        problem.direction_product,
+    )
+
+
+@compiled
+def take_step(problem: Table, alpha: float) -> None:
+    """Go a share α of the prepared direction."""
+    for index in range(problem.first_tree, problem.last_tree):
+        start = problem.tree_start[problem.island_tree[index]]
+        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+            problem.velocity[i] += alpha * problem.direction[i]
             problem.product[i] += alpha * problem.direction_product[i]
     for i in range(problem.first_contact, problem.last_contact):
         problem.v1[i] += alpha * problem.dv1[i]
@@ -165,7 +257,30 @@ def follow_direction(
         problem.vn[i] += alpha * problem.dvn[i]
     for i in range(problem.first_row, problem.last_row):
         problem.row_u[i] += alpha * problem.row_du[i]
-    return alpha
+
+
+@compiled
+def follow_direction(
+    problem: Table, contacts: Table, rows: Table, cost: float, slope: float
+) -> float:
+    """Go along ``direction`` to the least cost of the island; returns the step length."""
+    prepare_direction(problem, contacts, rows)
+    direction = problem.direction
+    smooth_slope = 0.0
+    smooth_curvature = 0.0
+    for index in range(problem.first_tree, problem.last_tree):
+        start = problem.tree_start[problem.island_tree[index]]
+        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+            smooth_slope += direction[i] * (problem.product[i] - problem.rhs[i])
+            smooth_curvature += direction[i] * problem.direction_product[i]
+    problem.smooth_slope = smooth_slope
+    problem.smooth_curvature = smooth_curvature
+    problem.search_cost = cost
+    problem.search_slope = slope
+    problem.line_search_evaluations += call_pp_status(problem.line_search, problem, 0)
+    if problem.search_step != 0.0:
+        take_step(problem, problem.search_step)
+    return problem.search_step
 
 
 @compiled
@@ -187,15 +302,3 @@ def island_gradient(problem: Table, contacts: Table, rows: Table) -> float:
         -1.0,
     )
     return cost
-
-
-@compiled
-def extrapolate_guess(problem: Table, contacts: Table, rows: Table, cost: float) -> bool:
-    """Improve the guess along ``extrapolation``, as far as the cost falls; True if it does."""
-    slope = 0.0
-    for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[problem.island_tree[index]]
-        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
-            problem.direction[i] = problem.extrapolation[i]
-            slope += problem.gradient[i] * problem.extrapolation[i]
-    return slope < 0.0 and follow_direction(problem, contacts, rows, cost, slope) > 0.0

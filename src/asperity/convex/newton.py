@@ -25,143 +25,189 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import call_pp_status, call_ppp_status
+from asperity.compiled.calls import call_pp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.assembly import assemble
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.island import (
-    choose_island,
-    extrapolate_guess,
+    begin_island,
+    factorize_island,
     follow_direction,
+    give_up,
     island_gradient,
     momentum_scale,
-    multiply,
     newton_direction,
     scaled_norm,
-)
-from asperity.convex.kinematics import (
-    add_surface_velocities,
-    contact_velocities,
-    link_velocities,
-    row_velocities,
+    solve_islands,
 )
 from asperity.convex.line_search import line_search
-from asperity.convex.potentials.lagged import begin_estimates, update_estimates
-from asperity.convex.problem import (
-    CONVERGED,
-    LAGGED,
-    MOMENTUM,
-    NON_FINITE,
-    NOT_CONVERGED,
-    PROBLEM,
-)
+from asperity.convex.potentials.contacts import begin_estimates, update_estimates
+from asperity.convex.problem import CONVERGED, MOMENTUM, NON_FINITE, NOT_CONVERGED, PROBLEM
 
 __all__ = ["install_solver", "solve_problem"]
 
 _ROUND_OFF = 1e-14
+# Iterations without progress of the gradient after which round-off may be the reason.
+_PATIENCE = 6
 
 # np.isfinite subtracts a value from itself, which reassociation turns into zero for any sum.
 _LARGEST = 1.7976931348623157e308
 
 
 @compiled
-def _solve_island(
-    problem: Table, contacts: Table, rows: Table, have_factors: bool, extrapolated: bool
-) -> int:
-    """Minimise over the island at hand, from the guess in ``velocity``."""
-    row_range = (problem.first_row, problem.last_row)
+def _residual(problem: Table, contacts: Table, rows: Table) -> tuple[float, float]:
+    """Fill gradient and curvatures; the cost of the potentials, and ‖D ∇ℓ‖."""
+    cost = island_gradient(problem, contacts, rows)
+    return cost, scaled_norm(problem, problem.first_tree, problem.last_tree, problem.gradient)
+
+
+@compiled
+def _wanted_residual(problem: Table, iteration: int, before: float) -> float:
+    """What ‖D ∇ℓ‖ must not exceed at the end: ε s, or ε_a + ε max(‖D p‖, ‖D j‖)."""
     first = problem.first_tree
     last = problem.last_tree
-    wished = problem.reused_iterations
-    most = problem.max_iterations
-    by_momentum = problem.criterion == MOMENTUM
-    lagged = problem.law == LAGGED
-    epsilon = problem.tolerance
+    if problem.criterion == MOMENTUM:
+        return problem.absolute_tolerance + problem.tolerance * momentum_scale(problem, first, last)
+    if iteration == 0:
+        return problem.tolerance * max(1.0, scaled_norm(problem, first, last, problem.rhs))
+    return before
 
-    multiply(problem, first, last, problem.velocity, problem.product)
-    row_velocities(problem, rows, row_range[0], row_range[1], problem.velocity, problem.row_u)
-    scale = 1.0
-    previous = 0.0
-    rate = 0.0
-    before = 0.0
+
+@compiled
+def _extrapolate_guess(problem: Table, contacts: Table, rows: Table, cost: float) -> bool:
+    """Improve the guess along ``extrapolation``, as far as the cost falls; True if it does."""
+    slope = 0.0
+    for index in range(problem.first_tree, problem.last_tree):
+        start = problem.tree_start[problem.island_tree[index]]
+        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+            problem.direction[i] = problem.extrapolation[i]
+            slope += problem.gradient[i] * problem.extrapolation[i]
+    return slope < 0.0 and follow_direction(problem, contacts, rows, cost, slope) > 0.0
+
+
+@compiled
+def _is_round_off(problem: Table, norm: float, wanted: float, cost: float) -> bool:
+    """Whether a gradient that has stopped falling is round-off, a difference of large numbers."""
+    scale = max(wanted / problem.tolerance, abs(cost))
+    return norm <= 1e4 * _ROUND_OFF * scale
+
+
+@compiled
+def _has_factors(problem: Table) -> bool:
+    """Whether there are factors of just this island from an earlier solve of the same graph."""
+    size = problem.last_tree - problem.first_tree
+    return problem.factor_island[problem.island_tree[problem.first_tree]] == size
+
+
+@compiled
+def _factors_serve(
+    problem: Table,
+    iteration: int,
+    wanted: float,
+    residuals: tuple[float, float],
+    rate: float,
+    length: float,
+) -> bool:
+    """Whether the last factors are good enough for this iteration, too.
+
+    With Hessian reuse they are unless the predicted error θ^m/(1 − θ) ‖D⁻¹ Δv‖, after the m
+    iterations that are left of those wished for, is too large (CENIC, equation 35).
+    """
+    wished = problem.reused_iterations
+    if wished == 0:
+        # They gain once more what the last iteration has gained: enough to end with?
+        norm, before = residuals
+        return iteration > 0 and norm * norm <= 0.1 * wanted * before
+    if iteration < 2:
+        return True
+    ahead = max(wished - iteration, 0)
+    return not rate**ahead / (1.0 - rate) * length >= wanted
+
+
+@compiled
+def _refresh_factors(problem: Table, contacts: Table, rows: Table) -> bool:
+    """Assemble and factorize the Hessian, and mark the factors as this island's."""
+    if not factorize_island(problem, contacts, rows):
+        return False
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
+        problem.factor_island[tree] = problem.last_tree - problem.first_tree
+    return True
+
+
+@compiled
+def _rate(iteration: int, length: float, before: float) -> float:
+    """θ = ‖D⁻¹ Δv_k‖/‖D⁻¹ Δv_{k−1}‖, below 1; 0 at first."""
+    if iteration == 0 or not before > 0.0:
+        return 0.0
+    return min(length / before, 0.9999)
+
+
+@compiled
+def _step_is_small(
+    problem: Table, iteration: int, wanted: float, rate: float, length: float
+) -> bool:
+    """η ‖D⁻¹ Δv‖ ≤ ε s, if the criterion has this part."""
+    eta = 1.0 if iteration == 0 else rate / (1.0 - rate)
+    return problem.criterion != MOMENTUM and eta * length <= wanted
+
+
+@compiled
+def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
+    """Minimise over the island at hand, from the guess in ``velocity``."""
+    first = problem.first_contact
+    last = problem.last_contact
+    begin_island(problem, rows)
+    begin_estimates(problem, first, last)
+    fresh = _has_factors(problem)
+    wanted = before = length = rate = 0.0
     best = np.inf
     stalled = 0
-    if lagged:
-        begin_estimates(problem, problem.first_contact, problem.last_contact)
-    # Factors of an earlier solve serve if the graph is the same one and this island had been
-    # factorized.
-    fresh = have_factors and problem.factor_island[problem.island_tree[first]] == last - first
-    for iteration in range(most + 1):
-        cost = island_gradient(problem, contacts, rows)
-        norm = scaled_norm(problem, first, last, problem.gradient)
-        if by_momentum:
-            scale = momentum_scale(problem, first, last) + problem.absolute_tolerance / epsilon
-        elif iteration == 0:
-            scale = max(1.0, scaled_norm(problem, first, last, problem.rhs))
+    for iteration in range(problem.max_iterations + 1):
+        cost, norm = _residual(problem, contacts, rows)
+        wanted = _wanted_residual(problem, iteration, wanted)
         if not abs(norm + cost) <= _LARGEST:
             return NON_FINITE
-        if norm <= epsilon * scale:
+        if norm <= wanted:
             return CONVERGED
-        if iteration == 0 and extrapolated and extrapolate_guess(problem, contacts, rows, cost):
-            if lagged:
-                begin_estimates(problem, problem.first_contact, problem.last_contact)
-            cost = island_gradient(problem, contacts, rows)
-            norm = scaled_norm(problem, first, last, problem.gradient)
-            if norm <= epsilon * scale:
+        if (
+            iteration == 0
+            and problem.extrapolated == 1
+            and _extrapolate_guess(problem, contacts, rows, cost)
+        ):
+            begin_estimates(problem, first, last)
+            cost, norm = _residual(problem, contacts, rows)
+            if norm <= wanted:
                 return CONVERGED
-        # The gradient is a difference of large numbers; when it has stopped falling at the level of
-        # round-off there is nothing left to gain.
-        if norm < 0.5 * best:
+        stalled = 0 if norm < 0.5 * best else stalled + 1
+        if stalled == 0:
             best = norm
-            stalled = 0
-        else:
-            stalled += 1
-            if stalled >= 6 and norm <= 1e4 * _ROUND_OFF * max(scale, abs(cost)):
-                return CONVERGED
-        if iteration == most:
-            problem.worst_residual = max(problem.worst_residual, norm / scale)
-            return NOT_CONVERGED
+        elif stalled >= _PATIENCE and _is_round_off(problem, norm, wanted, cost):
+            return CONVERGED
+        if iteration == problem.max_iterations:
+            return give_up(problem, norm * problem.tolerance / wanted)
 
-        refresh = not fresh
-        if fresh and wished > 0 and iteration >= 2:
-            ahead = max(wished - iteration, 0)
-            refresh = rate**ahead / (1.0 - rate) * previous >= epsilon * scale
-        elif wished == 0:
-            # Old factors gain once more what the last iteration has gained: enough to end with?
-            refresh = not (iteration > 0 and norm * norm <= 0.1 * epsilon * scale * before)
-        before = norm
-        if refresh:
-            call_ppp_status(problem.assemble, problem, contacts, rows)
-            if call_pp_status(problem.factorize, problem, 0) == 0:
-                return NON_FINITE
-            problem.factorizations += 1
-            fresh = True
-            for index in range(first, last):
-                problem.factor_island[problem.island_tree[index]] = last - first
-        else:
+        if fresh and _factors_serve(problem, iteration, wanted, (norm, before), rate, length):
             problem.reuses += 1
-        slope, length = newton_direction(problem, first, last)
+        elif _refresh_factors(problem, contacts, rows):
+            fresh = True
+        else:
+            return NON_FINITE
+        slope, newton_length = newton_direction(problem)
         if not slope < 0.0:
             # Uphill within round-off, or NaN.
             return CONVERGED if abs(slope) <= _LARGEST else NON_FINITE
-
         alpha = follow_direction(problem, contacts, rows, cost, slope)
         if alpha == 0.0:
             return CONVERGED
         problem.iterations += 1
-        if lagged:
-            update_estimates(problem, problem.first_contact, problem.last_contact, alpha)
+        update_estimates(problem, first, last, alpha)
 
-        length *= alpha
-        if iteration == 0:
-            eta = 1.0
-            rate = 0.0
-        else:
-            rate = min(length / previous, 0.9999) if previous > 0.0 else 0.0
-            eta = rate / (1.0 - rate)
-        previous = length
-        if not by_momentum and eta * length <= epsilon * scale:
+        rate = _rate(iteration, alpha * newton_length, length)
+        length = alpha * newton_length
+        before = norm
+        if _step_is_small(problem, iteration, wanted, rate, length):
             return CONVERGED
     return NOT_CONVERGED
 
@@ -188,6 +234,13 @@ def _solve_free(problem: Table) -> int:
     return CONVERGED if abs(total) <= _LARGEST else NON_FINITE
 
 
+@compiled
+def _solve_any_island(problem: Table, contacts: Table, rows: Table) -> int:
+    if problem.first_contact == problem.last_contact and problem.first_row == problem.last_row:
+        return _solve_free(problem)
+    return _solve_island(problem, contacts, rows)
+
+
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
 def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: int) -> int:
     """Solve every island; the solution replaces the guess in ``velocity``.
@@ -197,37 +250,11 @@ def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: in
     ``NOT_CONVERGED`` (the worst residual is recorded, the solution is the best iterate) or
     ``NON_FINITE``.
     """
-    problem.solves += 1
-    ncontact = problem.island_contact_start[problem.islands]
-    link_velocities(problem, contacts, problem.velocity)
-    contact_velocities(
-        problem,
-        contacts,
-        0,
-        ncontact,
-        problem.velocity,
-        problem.v1,
-        problem.v2,
-        problem.vn,
-    )
-    add_surface_velocities(problem, contacts, 0, ncontact)
-    worst = CONVERGED
-    extrapolated = problem.extrapolated == 1
-    problem.extrapolated = 0
     if have_factors == 0:
         for tree in range(problem.factor_island.size):
             problem.factor_island[tree] = 0
-    longest = 0
-    for k in range(problem.islands):
-        choose_island(problem, k)
-        if problem.first_contact == problem.last_contact and problem.first_row == problem.last_row:
-            worst = max(worst, _solve_free(problem))
-        else:
-            before = problem.iterations
-            status = _solve_island(problem, contacts, rows, have_factors == 1, extrapolated)
-            worst = max(worst, status)
-            longest = max(longest, problem.iterations - before)
-    problem.longest_iterations += longest
+    worst = solve_islands(_solve_any_island, problem, contacts, rows)
+    problem.extrapolated = 0
     return worst
 
 

@@ -22,14 +22,11 @@ __all__ = [
     "ARMIJO",
     "CONVERGED",
     "EXACT",
-    "LAGGED",
     "MOMENTUM",
     "NON_FINITE",
     "NOT_CONVERGED",
     "PROBLEM",
     "RESIDUAL_AND_STEP",
-    "SAP",
-    "SIMILAR",
     "STATISTICS",
     "grow_contacts",
     "grow_factor",
@@ -43,11 +40,6 @@ __all__ = [
 CONVERGED = 0
 NOT_CONVERGED = 1
 NON_FINITE = 2
-
-# Contact laws (`law`).
-LAGGED = 0
-SIMILAR = 1
-SAP = 2
 
 # Stopping criteria (see `asperity.convex.newton`) and line searches.
 RESIDUAL_AND_STEP = 0
@@ -69,23 +61,29 @@ _CONTACT_FIELDS = [
     "h12",
     "h22",
     "hnn",
-    # normal with tangential: only of laws that couple them
+    # normal with tangential: zero unless the law is `coupled`
     "h1n",
     "h2n",
     # numbers of the laws; each law says which it uses
-    "friction",
-    "softness",
-    "cutoff",
+    "friction",  # coefficient μ
+    "friction_limit",  # largest impulse of friction μ n_0, known before the step [N s]
+    "soft_slip_square",  # ε² of a friction law smoothed by √(‖v_t‖² + ε²)
+    "stiction_tolerance",  # v_s of a friction law with a ramp
+    "cutoff",  # of the Hunt–Crossley normal impulse: see `asperity.convex.potentials.normal`
     "normal_slope",
     "normal_bend",
-    "lagged_normal",
-    "target",
+    "explicit_normal",  # part of the normal impulse that is known before the step [N s]
+    "normal_target",  # v̂_n of a linear spring and damper
     "normal_gain",
     "tangential_gain",
     "dual1",  # the lagged law's estimates: of the direction of friction,
     "dual2",
     "dual_n",  # and of the final speed below the cutoff
     "stoppable",  # slip speed that friction could stop within the step
+    # of continuous forces, for analytic Jacobians: their derivatives by the signed distance
+    "by_distance1",
+    "by_distance2",
+    "by_distance_n",
 ]
 STATISTICS = (
     "solves",
@@ -145,7 +143,6 @@ PROBLEM = Layout(
     factor_island="i8[:]",  # trees in the island with which a tree was factorized; 0: never
     coupling="f8[:]",
     # contacts, sorted by island
-    law="i8",
     contact="i8[:]",  # index into the contact set
     base_a="i8[:]",  # where the spatial velocity of side A or B starts in a vector, or −1
     base_b="i8[:]",
@@ -184,6 +181,9 @@ PROBLEM = Layout(
     evaluate_contacts="i8",
     along_contacts="i8",
     contact_cost_along="i8",
+    begin_estimates="i8",  # or 0
+    update_estimates="i8",
+    coupled="i8",  # 1 if the law couples normal and tangential
     extension="i8",  # the table of a solver that needs one of its own, or 0
     # options, statistics
     tolerance="f8",  # of the solve
@@ -234,7 +234,6 @@ def new_problem(
         rhs=np.zeros(nv),
         velocity=np.zeros(nv + 6 * links),
         extrapolation=np.zeros(nv + 6 * links),
-        law=LAGGED,
         components=-1,
         order=np.arange(ntree, dtype=np.int64),
         position=np.arange(ntree, dtype=np.int64),

@@ -38,6 +38,8 @@ _HALVINGS = 60
 _LONGEST = 64.0
 # Relative round-off of a coordinate, in which growth of the energy says nothing.
 _ROUNDING = 1e-15
+# Steps up to so many tolerances may be the last if round-off hides what they gain.
+_NEAR = 100.0
 # Iterations in a row that go less than this share of their way before directions are damped.
 _SHORT = 0.01
 _PATIENCE = 3
@@ -65,8 +67,25 @@ def incremental_potential(engine: Table, q: np.ndarray, x: np.ndarray, angle: np
 
 
 @compiled
+def _energy_rounding(engine: Table, energy: float) -> float:
+    """Growth of the energy that round-off of the present state may pretend."""
+    return _ROUNDING * (
+        abs(energy)
+        + link_rounding(engine, engine.q_now)
+        + equality_rounding(engine, engine.q_now, engine.joint_now)
+    )
+
+
+@compiled
+def _remember_squares(engine: Table) -> None:
+    """Keep the measured distances as those of the present state."""
+    for i in range(engine.candidates):
+        engine.now_square[i] = engine.candidate_square[i]
+
+
+@compiled
 def _accept(engine: Table) -> None:
-    """Make the trial state the present one."""
+    """Make the trial state, whose candidates have been measured, the present one."""
     for i in range(engine.z_now.size):
         engine.z_now[i] = engine.z_trial[i]
     for link in range(engine.q_now.shape[0] - 1):
@@ -78,12 +97,7 @@ def _accept(engine: Table) -> None:
             engine.vertex_now[vertex, k] = engine.vertex_trial[vertex, k]
     for joint in range(engine.joint_now.size):
         engine.joint_now[joint] = engine.joint_trial[joint]
-
-
-@compiled
-def _remember_squares(engine: Table) -> None:
-    for i in range(engine.candidates):
-        engine.now_square[i] = engine.candidate_square[i]
+    _remember_squares(engine)
 
 
 @entry_point(types.int64(MIDAS.type, types.int64))
@@ -123,6 +137,16 @@ def find_direction(engine: Table, _unused: int) -> int:
 
 
 @compiled
+def _choose_direction(engine: Table) -> bool:
+    """Fill Newton's direction, or one that is downhill if that is not; False if neither exists."""
+    for curved in (1, 0):
+        call_pp_status(engine.assemble, engine, curved)
+        if call_pp_status(engine.find_direction, engine, 0) == 0:
+            return True
+    return False
+
+
+@compiled
 def _slope(engine: Table) -> float:
     """Derivative of the energy along the direction."""
     total = 0.0
@@ -132,10 +156,9 @@ def _slope(engine: Table) -> float:
 
 
 @compiled
-def _descend(
-    engine: Table, before: float, rounding: float, slope: float, share: float, linear: bool
-) -> float:
+def _descend(engine: Table, before: float, rounding: float, slope: float, share: float) -> float:
     """Halve the trial step until the energy does not grow; returns the energy, or NaN."""
+    linear = engine.linear == 1
     for _ in range(_HALVINGS):
         engine.line_searches += 1
         measure_candidates(engine, engine.vertex_trial)
@@ -178,6 +201,47 @@ def _set_damping(engine: Table, free: float, short: int) -> int:
     return short
 
 
+@compiled
+def _begin(engine: Table) -> float:
+    """Measure the present state's candidates; returns its energy."""
+    engine.longest_move = 4.0 * engine.activation
+    engine.inertia_damping = 0.0
+    measure_candidates(engine, engine.vertex_now)
+    _remember_squares(engine)
+    return incremental_potential(engine, engine.q_now, engine.vertex_now, engine.joint_now)
+
+
+@compiled
+def _is_small(size: float, tolerance: float, slope: float, rounding: float) -> bool:
+    """Whether a step is below the tolerance, or near to it and too small to be seen in the energy.
+
+    Parameters are the step's size and its tolerance [m], the energy's slope along it and rounding.
+    """
+    return size <= tolerance or (size <= _NEAR * tolerance and -slope <= rounding)
+
+
+@compiled
+def _take_last_step(engine: Table) -> None:
+    """Go the whole way once more.
+
+    It costs no more iterations and squares what is left of the error: forces of a stiff barrier
+    need it.
+    """
+    measure_candidates(engine, engine.vertex_trial)
+    _accept(engine)
+
+
+@compiled
+def _widen_boxes(engine: Table) -> int:
+    """List candidates in larger boxes, for paths that theirs have cut; returns a code."""
+    engine.longest_move = min(2.0 * engine.longest_move, _LONGEST * engine.activation)
+    # The next direction will be another one.
+    engine.widening = 0.3
+    # Boxes along the last direction, whose end is not reached yet.
+    try_share(engine, 1.0)
+    return call_pp_status(engine.rebuild, engine, 1)
+
+
 @entry_point(types.int64(MIDAS.type, types.int64))
 def minimize(engine: Table, _unused: int) -> int:
     """Minimize the incremental potential from the present state; returns a code.
@@ -185,64 +249,43 @@ def minimize(engine: Table, _unused: int) -> int:
     The candidates must be those of the present state. The state is left where the method stopped,
     free of intersections in any case.
     """
-    linear = engine.linear == 1
     tolerance = engine.tolerance * engine.step
-    engine.longest_move = 4.0 * engine.activation
-    engine.inertia_damping = 0.0
     short = 0
-    measure_candidates(engine, engine.vertex_now)
-    _remember_squares(engine)
-    energy = incremental_potential(engine, engine.q_now, engine.vertex_now, engine.joint_now)
+    energy = _begin(engine)
     while True:
-        call_pp_status(engine.assemble, engine, 1)
-        if call_pp_status(engine.find_direction, engine, 0) != 0:
-            call_pp_status(engine.assemble, engine, 0)
-            if call_pp_status(engine.find_direction, engine, 0) != 0:
-                return NON_FINITE
+        if not _choose_direction(engine):
+            return NON_FINITE
         try_share(engine, 1.0)
         size = largest_move(engine)
         if not size <= _LARGEST:
             return NON_FINITE
         share, cut, free = safe_share(engine)
         slope = _slope(engine)
-        rounding = _ROUNDING * (
-            abs(energy)
-            + link_rounding(engine, engine.q_now)
-            + equality_rounding(engine, engine.q_now, engine.joint_now)
-        )
+        rounding = _energy_rounding(engine, energy)
         damped = engine.inertia_damping > 0.0
-        small = size <= tolerance or (size <= 100.0 * tolerance and -slope <= rounding)
+        small = _is_small(size, tolerance, slope, rounding)
         if small and not damped:
-            # The last step costs no more iterations and squares what is left of the error: forces
-            # of a stiff barrier need it.
             if share == 1.0:
-                measure_candidates(engine, engine.vertex_trial)
-                _accept(engine)
-                _remember_squares(engine)
+                _take_last_step(engine)
             return OK
         if engine.iterations_left <= 0:
             return NOT_CONVERGED
         engine.iterations_left -= 1
         short = _set_damping(engine, 1.0 if small else free, short)
         if share > 0.0:
-            lower = _descend(engine, energy, rounding, slope, share, linear)
-            if not abs(lower) <= _LARGEST:
+            lower = _descend(engine, energy, rounding, slope, share)
+            if abs(lower) <= _LARGEST:
+                energy = lower
+                _accept(engine)
+            elif damped:
+                engine.inertia_damping = 0.0
+                continue
+            else:
                 # No shorter step is better: this is as near as round-off lets us.
-                if damped:
-                    engine.inertia_damping = 0.0
-                    continue
-                return OK if size <= 100.0 * tolerance else NOT_CONVERGED
-            energy = lower
-            _accept(engine)
-            _remember_squares(engine)
+                return OK if size <= _NEAR * tolerance else NOT_CONVERGED
         elif not cut and engine.inertia_damping >= _MOST_DAMPING:
             return NOT_CONVERGED
         if cut:
-            engine.longest_move = min(2.0 * engine.longest_move, _LONGEST * engine.activation)
-            # The next direction will be another one.
-            engine.widening = 0.3
-            # Boxes along the last direction, whose end is not reached yet.
-            try_share(engine, 1.0)
-            code = call_pp_status(engine.rebuild, engine, 1)
+            code = _widen_boxes(engine)
             if code != 0:
                 return code

@@ -1,11 +1,16 @@
-"""Point contacts from MuJoCo's collision detection into the contact set."""
+"""The contact set: contacts between geoms, and MuJoCo's point contacts in it.
+
+Whoever finds contacts empties the set (`empty_contacts`), makes the links of each two geoms that
+touch (`make_links`), looks up what their materials make of each other, and adds the contacts one by
+one (`add_contact`). `read_contacts` does this with what MuJoCo's collision detection has found.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.calls import load_address, load_double, load_int
 from asperity.contact.materials import (
     DISSIPATION,
@@ -18,7 +23,7 @@ from asperity.contact.materials import (
 )
 from asperity.plant.layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
-__all__ = ["read_contacts"]
+__all__ = ["add_contact", "empty_contacts", "make_links", "read_contacts"]
 
 
 @compiled
@@ -55,12 +60,25 @@ def _link_of(plant: Table, state: Table, contacts: Table, body: int) -> int:
 
 
 @compiled
-def _set_arm(com: np.ndarray, root: int, point: np.ndarray, c: int, arm: np.ndarray) -> None:
-    for a in range(3):
-        arm[c, a] = point[c, a] - com[root, a]
+def empty_contacts(plant: Table, contacts: Table) -> None:
+    """Forget all contacts and links."""
+    contacts.count = 0
+    contacts.link_count = 0
+    for body in range(plant.body_link.size):
+        plant.body_link[body] = -1
 
 
 @compiled
+def make_links(plant: Table, state: Table, geom_a: int, geom_b: int) -> int:
+    """Make the links of two geoms' bodies; 1, 0 if neither body can move, −1 without room."""
+    link_a = _link_of(plant, state, state.contacts, plant.geom_body[geom_a])
+    link_b = _link_of(plant, state, state.contacts, plant.geom_body[geom_b])
+    if link_a == -2 or link_b == -2:
+        return -1
+    return 1 if link_a >= 0 or link_b >= 0 else 0
+
+
+@inlined
 def _inverse_mass(
     plant: Table, state: Table, contacts: Table, link: int, arm: np.ndarray, c: int
 ) -> float:
@@ -92,53 +110,157 @@ def _inverse_mass(
     return total / 3.0
 
 
+@inlined
+def _add_side(plant: Table, state: Table, c: int, body: int, arm: np.ndarray) -> None:
+    """Fill one side's arm, and add its part of the inverse mass, if the body can move."""
+    contacts = state.contacts
+    link = plant.body_link[body]
+    if link < 0:
+        return
+    root = plant.body_root[body]
+    for a in range(3):
+        arm[c, a] = contacts.point[c, a] - state.mj_subtree_com[root, a]
+    contacts.inverse_mass[c] += _inverse_mass(plant, state, contacts, link, arm, c)
+
+
+@inlined
+def add_contact(
+    plant: Table,
+    state: Table,
+    geoms: tuple[int, int],
+    source: int,
+    point: tuple[float, float, float],
+    frame: tuple[float, float, float, float, float, float, float, float, float],
+    signed_distance: float,
+    material: tuple[float, float, float, float, float, float],
+    surface_velocity: tuple[float, float],
+) -> None:
+    """Add a contact to the state's contact set, which has room for it.
+
+    Parameters
+    ----------
+    plant, state : Table
+    geoms : tuple of int
+        Geoms 1 and 2, whose links have been made.
+    source : int
+        Where the contact comes from: its index among those that MuJoCo has found.
+    point : tuple of float
+        Where the force acts [m], in world axes as all of this.
+    frame : tuple of float
+        Both tangents and the normal, which points from geom 1 to geom 2.
+    signed_distance : float
+        Negative where the geoms overlap [m].
+    material : tuple of float
+        Stiffness [N/m], dissipation [s/m], coefficients of static and dynamic friction, stiction
+        tolerance [m/s], and relaxation time [s] (negative if there is none).
+    surface_velocity : tuple of float
+        Of moving surfaces, along the tangents [m/s].
+    """
+    contacts = state.contacts
+    c = contacts.count
+    for a in range(9):
+        contacts.frame[c, a] = frame[a]
+    for a in range(3):
+        contacts.point[c, a] = point[a]
+    contacts.geom[c, 0], contacts.geom[c, 1] = geoms
+    contacts.source[c] = source
+    contacts.signed_distance[c] = signed_distance
+    contacts.stiffness[c] = material[0]
+    contacts.dissipation[c] = material[1]
+    contacts.static_friction[c] = material[2]
+    contacts.dynamic_friction[c] = material[3]
+    contacts.stiction_tolerance[c] = material[4]
+    contacts.relaxation_time[c] = material[5]
+    contacts.surface_velocity[c, 0], contacts.surface_velocity[c, 1] = surface_velocity
+    body_a = plant.geom_body[geoms[0]]
+    body_b = plant.geom_body[geoms[1]]
+    contacts.link[c, 0] = plant.body_link[body_a]
+    contacts.link[c, 1] = plant.body_link[body_b]
+    contacts.inverse_mass[c] = 0.0
+    _add_side(plant, state, c, body_a, contacts.arm_a)
+    _add_side(plant, state, c, body_b, contacts.arm_b)
+    contacts.count = c + 1
+
+
+@compiled
+def _triple(at: int) -> tuple[float, float, float]:
+    return load_double(at), load_double(at + 8), load_double(at + 16)
+
+
+@inlined
+def _add_mujoco_contact(
+    plant: Table,
+    state: Table,
+    index: int,
+    address: int,
+    geoms: tuple[int, int],
+    share: float,
+) -> None:
+    """Add a contact of MuJoCo's with the material in ``pair_material``.
+
+    ``share`` is geom 1's part of the contact's compliance, as `combine` returns it.
+    """
+    material = plant.pair_material
+    distance = load_double(address + plant.contact_dist)
+    # MuJoCo's rows are (n, t1, t2).
+    normal = _triple(address + plant.contact_frame)
+    tangent_1 = _triple(address + plant.contact_frame + 24)
+    tangent_2 = _triple(address + plant.contact_frame + 48)
+    # Its point is midway through the overlap; the stiffer side's surface is nearer to where the
+    # force acts.
+    x, y, z = _triple(address + plant.contact_pos)
+    ahead = (share - 0.5) * distance
+    sliding = load_int(address + plant.contact_dim) >= 3
+    surface = address + plant.contact_surfacevel
+    add_contact(
+        plant,
+        state,
+        geoms,
+        index,
+        (x + ahead * normal[0], y + ahead * normal[1], z + ahead * normal[2]),
+        (*tangent_1, *tangent_2, *normal),
+        distance,
+        (
+            material[STIFFNESS],
+            material[DISSIPATION],
+            material[STATIC_FRICTION] if sliding else 0.0,
+            material[DYNAMIC_FRICTION] if sliding else 0.0,
+            material[STICTION_TOLERANCE],
+            material[RELAXATION_TIME],
+        ),
+        (load_double(surface), load_double(surface + 8)),
+    )
+
+
 @entry_point(types.int64(PLANT.type, STATE.type))
 def read_contacts(plant: Table, state: Table) -> int:
     """Fill the contact set; returns ``EVALUATED`` or ``CONTACTS_FULL``."""
     contacts = state.contacts
-    material = plant.pair_material
-
-    contacts.count = 0
-    contacts.link_count = 0
-    for body in range(plant.body_link.size):
-        plant.body_link[body] = -1
-    data = state.data
-    found = load_int(data + plant.ncon_offset)
+    empty_contacts(plant, contacts)
+    found = load_int(state.data + plant.ncon_offset)
     if found > contacts.link.shape[0]:
         return CONTACTS_FULL
-    base = load_address(data + plant.contact_offset)
-    size = plant.contact_size
-    dist_at = plant.contact_dist
-    pos_at = plant.contact_pos
-    frame_at = plant.contact_frame
-    geom_at = plant.contact_geom
-    friction_at = plant.contact_friction
+    base = load_address(state.data + plant.contact_offset)
     last_a = -1
     last_b = -1
     last_friction = 0.0
-    body_a = 0
-    body_b = 0
-    link_a = -1
-    link_b = -1
+    moving = 0
     share = 0.5
-    c = 0
     for index in range(found):
-        address = base + index * size
+        address = base + index * plant.contact_size
         if load_int(address + plant.contact_exclude) != 0:
             continue
-        geom_a = load_int(address + geom_at)
-        geom_b = load_int(address + geom_at + 4)
-        model_friction = load_double(address + friction_at)
-        if geom_a != last_a or geom_b != last_b or model_friction != last_friction:
+        geom_a = load_int(address + plant.contact_geom)
+        geom_b = load_int(address + plant.contact_geom + 4)
+        friction = load_double(address + plant.contact_friction)
+        if geom_a != last_a or geom_b != last_b or friction != last_friction:
             # Contacts of the same two geoms follow each other and share all of this.
             last_a = geom_a
             last_b = geom_b
-            last_friction = model_friction
-            body_a = plant.geom_body[geom_a]
-            body_b = plant.geom_body[geom_b]
-            link_a = _link_of(plant, state, contacts, body_a)
-            link_b = _link_of(plant, state, contacts, body_b)
-            if link_a == -2 or link_b == -2:
+            last_friction = friction
+            moving = make_links(plant, state, geom_a, geom_b)
+            if moving < 0:
+                contacts.count = 0
                 return CONTACTS_FULL
             share = combine(
                 plant.material,
@@ -147,57 +269,9 @@ def read_contacts(plant: Table, state: Table) -> int:
                 plant.material_default,
                 geom_a,
                 geom_b,
-                model_friction,
-                material,
+                friction,
+                plant.pair_material,
             )
-        if link_a < 0 and link_b < 0:
-            continue
-        distance = load_double(address + dist_at)
-        if material[STIFFNESS] <= 0.0:
-            continue
-        for i in range(3):
-            # MuJoCo's rows are (n, t1, t2).
-            row = 3 * ((i + 1) % 3)
-            for a in range(3):
-                contacts.frame[c, 3 * i + a] = load_double(address + frame_at + 8 * (row + a))
-        for a in range(3):
-            # MuJoCo's point is midway through the overlap; the stiffer side's surface is nearer
-            # to where the force acts.
-            contacts.point[c, a] = (
-                load_double(address + pos_at + 8 * a)
-                + (share - 0.5) * distance * contacts.frame[c, 6 + a]
-            )
-        contacts.link[c, 0] = link_a
-        contacts.link[c, 1] = link_b
-        contacts.geom[c, 0] = geom_a
-        contacts.geom[c, 1] = geom_b
-        contacts.source[c] = index
-        contacts.signed_distance[c] = distance
-        contacts.stiffness[c] = material[STIFFNESS]
-        contacts.dissipation[c] = material[DISSIPATION]
-        sliding = load_int(address + plant.contact_dim) >= 3
-        contacts.static_friction[c] = material[STATIC_FRICTION] if sliding else 0.0
-        contacts.dynamic_friction[c] = material[DYNAMIC_FRICTION] if sliding else 0.0
-        contacts.stiction_tolerance[c] = material[STICTION_TOLERANCE]
-        contacts.relaxation_time[c] = material[RELAXATION_TIME]
-        surface = address + plant.contact_surfacevel
-        contacts.surface_velocity[c, 0] = load_double(surface)
-        contacts.surface_velocity[c, 1] = load_double(surface + 8)
-        contacts.inverse_mass[c] = 0.0
-        if link_a >= 0:
-            _set_arm(
-                state.mj_subtree_com, plant.body_root[body_a], contacts.point, c, contacts.arm_a
-            )
-            contacts.inverse_mass[c] += _inverse_mass(
-                plant, state, contacts, link_a, contacts.arm_a, c
-            )
-        if link_b >= 0:
-            _set_arm(
-                state.mj_subtree_com, plant.body_root[body_b], contacts.point, c, contacts.arm_b
-            )
-            contacts.inverse_mass[c] += _inverse_mass(
-                plant, state, contacts, link_b, contacts.arm_b, c
-            )
-        c += 1
-    contacts.count = c
+        if moving == 1 and plant.pair_material[STIFFNESS] > 0.0:
+            _add_mujoco_contact(plant, state, index, address, (geom_a, geom_b), share)
     return EVALUATED

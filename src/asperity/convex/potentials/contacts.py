@@ -1,32 +1,106 @@
-"""The contact law of a problem: one call for all contacts, whatever the law.
+"""Contact laws over the contacts of a problem.
 
-The law is reached through the addresses that `asperity.convex.potentials.laws` has put into the
-problem. A call serves all contacts of an island, so that the indirection costs nothing.
+A law is written once, as functions of one contact i, whose numbers it reads from the problem, and
+of a contact velocity (v_t, v_n):
+
+- ``respond(problem, i, v1, v2, vn)``: its cost, impulses (γ_1, γ_2, γ_n) and curvatures −∂γ/∂v,
+  (h_11, h_12, h_22, h_1n, h_2n, h_nn); those of an uncoupled law have h_1n = h_2n = 0,
+- ``along(problem, i, v1, v2, vn, d1, d2, dn)``: the first and second derivative of the cost along
+  the direction d there,
+- ``cost(problem, i, v1, v2, vn)``: the cost alone.
+
+`evaluate_each`, `along_each` and `cost_along_each` take them over the contacts of an island. A
+law's entry points are these with its functions, and `asperity.convex.potentials.laws` puts their
+addresses into the problem. A call serves all contacts of an island, so that the indirection costs
+nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from numba import types
 
-from asperity.compiled import Table, compiled
-from asperity.compiled.calls import call_ppdp_status, call_ppp_double, call_pppd_double
+from asperity.compiled import Table, compiled, higher_order
+from asperity.compiled.calls import (
+    call_ppdp_status,
+    call_ppp_double,
+    call_ppp_status,
+    call_pppd_double,
+)
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import PROBLEM
 
 __all__ = [
     "ALONG_SIGNATURE",
+    "BEGIN_SIGNATURE",
     "EVALUATE_SIGNATURE",
     "PREPARE_SIGNATURE",
+    "Response",
     "along_contacts",
+    "along_each",
+    "begin_estimates",
     "contact_cost_along",
+    "cost_along_each",
     "evaluate_contacts",
+    "evaluate_each",
     "prepare_contacts",
+    "update_estimates",
 ]
 
 # Of a law's entry points.
 PREPARE_SIGNATURE = types.int64(PROBLEM.type, CONTACT_SET.type, types.float64, types.int64)
 EVALUATE_SIGNATURE = types.float64(PROBLEM.type, types.int64, types.int64)
 ALONG_SIGNATURE = types.float64(PROBLEM.type, types.int64, types.int64, types.float64)
+BEGIN_SIGNATURE = types.int64(PROBLEM.type, types.int64, types.int64)
+
+_Kernel = Callable[..., Any]
+
+Response = tuple[float, tuple[float, float, float], tuple[float, float, float, float, float, float]]
+"""Cost, impulses and curvatures of one contact."""
+
+
+@higher_order
+def evaluate_each(respond: _Kernel, problem: Table, first: int, last: int) -> float:
+    """`evaluate_contacts` of the law with this response."""
+    total = 0.0
+    for i in range(first, last):
+        cost, impulse, curvature = respond(problem, i, problem.v1[i], problem.v2[i], problem.vn[i])
+        problem.g1[i], problem.g2[i], problem.gn[i] = impulse
+        problem.h11[i], problem.h12[i], problem.h22[i] = curvature[:3]
+        problem.h1n[i], problem.h2n[i], problem.hnn[i] = curvature[3:]
+        total += cost
+    return total
+
+
+@higher_order
+def along_each(along: _Kernel, problem: Table, first: int, last: int, alpha: float) -> float:
+    """First derivative of `along_contacts` for a law; the second goes to ``contact_curvature``."""
+    slope = 0.0
+    curvature = 0.0
+    for i in range(first, last):
+        dx = problem.dv1[i]
+        dy = problem.dv2[i]
+        dn = problem.dvn[i]
+        x = problem.v1[i] + alpha * dx
+        y = problem.v2[i] + alpha * dy
+        one, two = along(problem, i, x, y, problem.vn[i] + alpha * dn, dx, dy, dn)
+        slope += one
+        curvature += two
+    problem.contact_curvature = curvature
+    return slope
+
+
+@higher_order
+def cost_along_each(cost: _Kernel, problem: Table, first: int, last: int, alpha: float) -> float:
+    """`contact_cost_along` of the law with this cost."""
+    total = 0.0
+    for i in range(first, last):
+        x = problem.v1[i] + alpha * problem.dv1[i]
+        y = problem.v2[i] + alpha * problem.dv2[i]
+        total += cost(problem, i, x, y, problem.vn[i] + alpha * problem.dvn[i])
+    return total
 
 
 @compiled
@@ -55,3 +129,17 @@ def along_contacts(problem: Table, first: int, last: int, alpha: float) -> tuple
 def contact_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
     """Cost of the contacts at ``v + α Δv``."""
     return call_pppd_double(problem.contact_cost_along, problem, first, last, alpha)
+
+
+@compiled
+def begin_estimates(problem: Table, first: int, last: int) -> None:
+    """Let the law estimate, from the present velocities, what shapes its curvatures, if it does."""
+    if problem.begin_estimates != 0:
+        call_ppp_status(problem.begin_estimates, problem, first, last)
+
+
+@compiled
+def update_estimates(problem: Table, first: int, last: int, alpha: float) -> None:
+    """Let the law's estimates follow a Newton step Δv, of which α has been taken."""
+    if problem.update_estimates != 0:
+        call_pppd_double(problem.update_estimates, problem, first, last, alpha)

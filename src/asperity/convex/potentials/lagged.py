@@ -16,8 +16,8 @@ For v_s the kernels take max(v_s, σ μ n_0 w) with w the inverse mass at the co
 SAP V-B and of the ICF paper on how stiff friction gets against inertia: a contact sticks to within
 σ g δt. CENIC has σ = 0.
 
-Per contact the kernels keep ``friction`` = μ n_0, ``softness`` = v_s², and the numbers of
-`potentials.normal`: ``cutoff`` v̂, ``normal_slope`` G and ``normal_bend`` C.
+Per contact the kernels keep ``friction_limit`` = μ n_0, ``soft_slip_square`` = v_s², and the
+numbers of `potentials.normal`: ``cutoff`` v̂, ``normal_slope`` G and ``normal_bend`` C.
 
 Friction that stops a slip is what makes the problem hard for Newton's method: it resists with a
 nearly constant force, which has no curvature along the slip, until within v_s it turns around. The
@@ -49,22 +49,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.contact.laws import friction_coefficient
+from asperity.convex.potentials.contacts import (
+    ALONG_SIGNATURE,
+    BEGIN_SIGNATURE,
+    EVALUATE_SIGNATURE,
+    PREPARE_SIGNATURE,
+    Response,
+    along_each,
+    cost_along_each,
+    evaluate_each,
+)
+from asperity.convex.potentials.laws import ContactLaw
 from asperity.convex.potentials.normal import (
     normal_impulse,
     normal_numbers,
     speed_of_impulse,
 )
 
-__all__ = [
-    "along_lagged",
-    "begin_estimates",
-    "evaluate_lagged",
-    "lagged_cost_along",
-    "prepare_lagged",
-    "update_estimates",
-]
+__all__ = ["LAGGED_LAW", "prepare_lagged"]
 
 
 @compiled
@@ -86,73 +90,117 @@ def prepare_lagged(
         lagged = step * max(present, 0.0) * max(1.0 - d * problem.vn[i], 0.0)
         slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
         tolerance = contacts.stiction_tolerance[c]
-        problem.friction[i] = lagged * friction_coefficient(
+        problem.friction_limit[i] = lagged * friction_coefficient(
             contacts.static_friction[c], contacts.dynamic_friction[c], slip, tolerance
         )
         tolerance = max(
-            tolerance, slip_regularization * problem.friction[i] * contacts.inverse_mass[c]
+            tolerance, slip_regularization * problem.friction_limit[i] * contacts.inverse_mass[c]
         )
-        problem.softness[i] = tolerance * tolerance
-        problem.stoppable[i] = problem.friction[i] * contacts.inverse_mass[c]
+        problem.soft_slip_square[i] = tolerance * tolerance
+        problem.stoppable[i] = problem.friction_limit[i] * contacts.inverse_mass[c]
         problem.cutoff[i], problem.normal_slope[i], problem.normal_bend[i] = normal_numbers(
             force, k, d, step
         )
 
 
-@compiled
-def evaluate_lagged(problem: Table, first: int, last: int) -> float:
-    """Fill impulses and curvatures of contacts ``first .. last``; return their cost.
-
-    The curvatures are those of the estimates w in ``dual1``, ``dual2`` and q in ``dual_n``.
-    """
-    friction = problem.friction
-    cost = 0.0
-    for i in range(first, last):
-        x = problem.v1[i]
-        y = problem.v2[i]
-        inverse = 1.0 / np.sqrt(x * x + y * y + problem.softness[i])
-        f = friction[i] * inverse
-        x *= inverse
-        y *= inverse
-        problem.g1[i] = -friction[i] * x
-        problem.g2[i] = -friction[i] * y
-        problem.h11[i] = f * (1.0 - problem.dual1[i] * x)
-        problem.h12[i] = -0.5 * f * (problem.dual1[i] * y + problem.dual2[i] * x)
-        problem.h22[i] = f * (1.0 - problem.dual2[i] * y)
-        speed = max(problem.cutoff[i] - problem.vn[i], 0.0)
-        active = 1.0 if speed > 0.0 else 0.0
-        problem.gn[i], _, normal_cost = normal_impulse(
-            speed, problem.normal_slope[i], problem.normal_bend[i]
-        )
-        problem.hnn[i] = active * (
-            problem.normal_slope[i] + problem.normal_bend[i] * (speed + problem.dual_n[i])
-        )
-        # Both parts of the cost vanish without contact.
-        cost += normal_cost + friction[i] * (1.0 / inverse - np.sqrt(problem.softness[i]))
-    return cost
+@inlined
+def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
+    """Cost, impulses, and the curvatures of the estimates ``dual1``, ``dual2`` and ``dual_n``."""
+    limit = problem.friction_limit[i]
+    slope = problem.normal_slope[i]
+    bend = problem.normal_bend[i]
+    inverse = 1.0 / np.sqrt(x * x + y * y + problem.soft_slip_square[i])
+    f = limit * inverse
+    x *= inverse
+    y *= inverse
+    speed = max(problem.cutoff[i] - vn, 0.0)
+    active = 1.0 if speed > 0.0 else 0.0
+    normal, _, normal_cost = normal_impulse(speed, slope, bend)
+    # Both parts of the cost vanish without contact.
+    return (
+        normal_cost + limit * (1.0 / inverse - np.sqrt(problem.soft_slip_square[i])),
+        (-limit * x, -limit * y, normal),
+        (
+            f * (1.0 - problem.dual1[i] * x),
+            -0.5 * f * (problem.dual1[i] * y + problem.dual2[i] * x),
+            f * (1.0 - problem.dual2[i] * y),
+            0.0,
+            0.0,
+            active * (slope + bend * (speed + problem.dual_n[i])),
+        ),
+    )
 
 
-@compiled
-def begin_estimates(problem: Table, first: int, last: int) -> None:
+@inlined
+def _along(
+    problem: Table, i: int, x: float, y: float, vn: float, dx: float, dy: float, dn: float
+) -> tuple[float, float]:
+    """First and second derivative of the cost along a direction."""
+    speed = max(problem.cutoff[i] - vn, 0.0)
+    inverse_square = 1.0 / (x * x + y * y + problem.soft_slip_square[i])
+    f = problem.friction_limit[i] * np.sqrt(inverse_square)
+    w = x * dx + y * dy
+    active = dn if speed > 0.0 else 0.0
+    normal, curvature, _ = normal_impulse(speed, problem.normal_slope[i], problem.normal_bend[i])
+    return (
+        f * w - active * normal,
+        f * (dx * dx + dy * dy - w * w * inverse_square) + active * active * curvature,
+    )
+
+
+@inlined
+def _cost(problem: Table, i: int, x: float, y: float, vn: float) -> float:
+    """Cost."""
+    speed = max(problem.cutoff[i] - vn, 0.0)
+    _, _, normal_cost = normal_impulse(speed, problem.normal_slope[i], problem.normal_bend[i])
+    square = problem.soft_slip_square[i]
+    slip = np.sqrt(x * x + y * y + square) - np.sqrt(square)
+    return normal_cost + problem.friction_limit[i] * slip
+
+
+@entry_point(PREPARE_SIGNATURE)
+def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
+    prepare_lagged(problem, contacts, step, ncontact, 0.0)
+    return 0
+
+
+@entry_point(EVALUATE_SIGNATURE)
+def _evaluate(problem: Table, first: int, last: int) -> float:
+    return evaluate_each(_respond, problem, first, last)
+
+
+@entry_point(ALONG_SIGNATURE)
+def _slopes(problem: Table, first: int, last: int, alpha: float) -> float:
+    return along_each(_along, problem, first, last, alpha)
+
+
+@entry_point(ALONG_SIGNATURE)
+def _costs(problem: Table, first: int, last: int, alpha: float) -> float:
+    return cost_along_each(_cost, problem, first, last, alpha)
+
+
+@entry_point(BEGIN_SIGNATURE)
+def _begin_estimates(problem: Table, first: int, last: int) -> int:
     """Fill the estimates w and q for the first Newton step from the present velocities."""
     for i in range(first, last):
         x = problem.v1[i]
         y = problem.v2[i]
         square = x * x + y * y
         stops = square < problem.stoppable[i] * problem.stoppable[i]
-        inverse = 0.0 if stops else 1.0 / np.sqrt(square + problem.softness[i])
+        inverse = 0.0 if stops else 1.0 / np.sqrt(square + problem.soft_slip_square[i])
         problem.dual1[i] = inverse * x
         problem.dual2[i] = inverse * y
         problem.dual_n[i] = max(problem.cutoff[i] - problem.vn[i], 0.0)
+    return 0
 
 
-@compiled
-def update_estimates(problem: Table, first: int, last: int, alpha: float) -> None:
+@entry_point(ALONG_SIGNATURE)
+def _update_estimates(problem: Table, first: int, last: int, alpha: float) -> float:
     """Let the estimates w and q follow a Newton step Δv, of which α has been taken."""
     for i in range(first, last):
         x = problem.v1[i] - alpha * problem.dv1[i]
         y = problem.v2[i] - alpha * problem.dv2[i]
-        inverse = 1.0 / np.sqrt(x * x + y * y + problem.softness[i])
+        inverse = 1.0 / np.sqrt(x * x + y * y + problem.soft_slip_square[i])
         along = (x * problem.dv1[i] + y * problem.dv2[i]) * inverse
         x = inverse * (x + problem.dv1[i] - problem.dual1[i] * along)
         y = inverse * (y + problem.dv2[i] - problem.dual2[i] * along)
@@ -163,41 +211,15 @@ def update_estimates(problem: Table, first: int, last: int, alpha: float) -> Non
         problem.dual_n[i] = speed_of_impulse(
             impulse, problem.normal_slope[i], problem.normal_bend[i]
         )
+    return 0.0
 
 
-@compiled
-def along_lagged(problem: Table, first: int, last: int, alpha: float) -> tuple[float, float]:
-    """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
-    dv1 = problem.dv1
-    dv2 = problem.dv2
-    first_derivative = 0.0
-    second_derivative = 0.0
-    for i in range(first, last):
-        x = problem.v1[i] + alpha * dv1[i]
-        y = problem.v2[i] + alpha * dv2[i]
-        speed = max(problem.cutoff[i] - (problem.vn[i] + alpha * problem.dvn[i]), 0.0)
-        inverse_square = 1.0 / (x * x + y * y + problem.softness[i])
-        f = problem.friction[i] * np.sqrt(inverse_square)
-        w = x * dv1[i] + y * dv2[i]
-        active = problem.dvn[i] if speed > 0.0 else 0.0
-        normal, curvature, _ = normal_impulse(
-            speed, problem.normal_slope[i], problem.normal_bend[i]
-        )
-        first_derivative += f * w - active * normal
-        second_derivative += f * (dv1[i] * dv1[i] + dv2[i] * dv2[i] - w * w * inverse_square)
-        second_derivative += active * active * curvature
-    return first_derivative, second_derivative
-
-
-@compiled
-def lagged_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
-    """Cost of the contacts at ``v + α Δv``."""
-    cost = 0.0
-    for i in range(first, last):
-        x = problem.v1[i] + alpha * problem.dv1[i]
-        y = problem.v2[i] + alpha * problem.dv2[i]
-        speed = max(problem.cutoff[i] - (problem.vn[i] + alpha * problem.dvn[i]), 0.0)
-        _, _, normal_cost = normal_impulse(speed, problem.normal_slope[i], problem.normal_bend[i])
-        slip = np.sqrt(x * x + y * y + problem.softness[i]) - np.sqrt(problem.softness[i])
-        cost += normal_cost + problem.friction[i] * slip
-    return cost
+LAGGED_LAW = ContactLaw(
+    _prepare,
+    _evaluate,
+    _slopes,
+    _costs,
+    coupled=False,
+    begin_estimates=_begin_estimates,
+    update_estimates=_update_estimates,
+)

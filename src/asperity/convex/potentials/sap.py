@@ -23,18 +23,28 @@ A contact too stiff for the step to resolve becomes near-rigid, of period β δt
 linear in the penetration's rate (Kelvin–Voigt), by the relaxation time τ_d: Hunt–Crossley
 dissipation plays no part. Friction has one coefficient, the dynamic one.
 
-Per contact the kernels keep ``friction`` = μ, ``target`` = v̂_n, ``normal_gain`` = 1/R_n and
-``tangential_gain`` = 1/R_t.
+Per contact the kernels keep ``friction`` = μ, ``normal_target`` = v̂_n, ``normal_gain`` = 1/R_n
+and ``tangential_gain`` = 1/R_t.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, entry_point, inlined
 from asperity.convex.mobility import fill_inverse_masses
+from asperity.convex.potentials.contacts import (
+    ALONG_SIGNATURE,
+    EVALUATE_SIGNATURE,
+    PREPARE_SIGNATURE,
+    Response,
+    along_each,
+    cost_along_each,
+    evaluate_each,
+)
+from asperity.convex.potentials.laws import ContactLaw
 
-__all__ = ["along_sap", "evaluate_sap", "prepare_sap", "sap_cost_along"]
+__all__ = ["SAP_LAW"]
 
 # Added to the slip before dividing by it; smaller than any slip that matters.
 _TINY = 1e-200
@@ -43,8 +53,8 @@ _TINY = 1e-200
 _LEAST_INVERSE_MASS = 1e-12
 
 
-@compiled
-def prepare_sap(problem: Table, contacts: Table, step: float, ncontact: int) -> None:
+@entry_point(PREPARE_SIGNATURE)
+def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
     """Fill the law's numbers; needs the problem's A, and uses the memory of its factors."""
     sigma = problem.slip_regularization
     near_rigid = problem.near_rigid / (2.0 * np.pi)
@@ -60,113 +70,104 @@ def prepare_sap(problem: Table, contacts: Table, step: float, ncontact: int) -> 
             contacts.relaxation_time[c] if contacts.relaxation_time[c] >= 0.0 else default
         )
         problem.friction[i] = contacts.dynamic_friction[c]
-        problem.target[i] = -contacts.signed_distance[c] / reach
+        problem.normal_target[i] = -contacts.signed_distance[c] / reach
         problem.normal_gain[i] = 1.0 / max(
             near_rigid * near_rigid * w, 1.0 / (step * contacts.stiffness[c] * reach)
         )
         problem.tangential_gain[i] = 1.0 / (sigma * w)
+    return 0
 
 
-@compiled
-def evaluate_sap(problem: Table, first: int, last: int) -> float:
-    """Fill impulses and curvatures of contacts ``first .. last``; return their cost."""
-    cost = 0.0
-    for i in range(first, last):
-        x = problem.v1[i]
-        y = problem.v2[i]
-        mu = problem.friction[i]
-        kn = problem.normal_gain[i]
-        kt = problem.tangential_gain[i]
-        approach = problem.target[i] - problem.vn[i]
-        s = np.sqrt(x * x + y * y)
-        z = approach + mu * s
-        problem.h12[i] = 0.0
-        problem.h1n[i] = 0.0
-        problem.h2n[i] = 0.0
-        if z <= 0.0:
-            problem.g1[i] = 0.0
-            problem.g2[i] = 0.0
-            problem.gn[i] = 0.0
-            problem.h11[i] = 0.0
-            problem.h22[i] = 0.0
-            problem.hnn[i] = 0.0
-        elif mu > 0.0 and kt * s <= mu * kn * approach:
-            problem.g1[i] = -kt * x
-            problem.g2[i] = -kt * y
-            problem.gn[i] = kn * approach
-            problem.h11[i] = kt
-            problem.h22[i] = kt
-            problem.hnn[i] = kn
-            cost += 0.5 * (kt * s * s + kn * approach * approach)
-        else:
-            # Without friction a contact may slide at no speed; its direction does not matter then.
-            x /= s + _TINY
-            y /= s + _TINY
-            h = kn / (1.0 + mu * mu * kn / kt)
-            n = h * z
-            f = mu * n / (s + _TINY)
-            curvature = mu * mu * h - f
-            problem.gn[i] = n
-            problem.g1[i] = -mu * n * x
-            problem.g2[i] = -mu * n * y
-            problem.h11[i] = f + curvature * x * x
-            problem.h12[i] = curvature * x * y
-            problem.h22[i] = f + curvature * y * y
-            problem.h1n[i] = -mu * h * x
-            problem.h2n[i] = -mu * h * y
-            problem.hnn[i] = h
-            cost += 0.5 * n * z
-    return cost
+@inlined
+def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
+    """Cost, impulses and curvatures."""
+    mu = problem.friction[i]
+    kn = problem.normal_gain[i]
+    kt = problem.tangential_gain[i]
+    approach = problem.normal_target[i] - vn
+    s = np.sqrt(x * x + y * y)
+    z = approach + mu * s
+    if z <= 0.0:
+        return 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if mu > 0.0 and kt * s <= mu * kn * approach:
+        return (
+            0.5 * (kt * s * s + kn * approach * approach),
+            (-kt * x, -kt * y, kn * approach),
+            (kt, 0.0, kt, 0.0, 0.0, kn),
+        )
+    # Without friction a contact may slide at no speed; its direction does not matter then.
+    x /= s + _TINY
+    y /= s + _TINY
+    h = kn / (1.0 + mu * mu * kn / kt)
+    n = h * z
+    f = mu * n / (s + _TINY)
+    curvature = mu * mu * h - f
+    return (
+        0.5 * n * z,
+        (-mu * n * x, -mu * n * y, n),
+        (
+            f + curvature * x * x,
+            curvature * x * y,
+            f + curvature * y * y,
+            -mu * h * x,
+            -mu * h * y,
+            h,
+        ),
+    )
 
 
-@compiled
-def along_sap(problem: Table, first: int, last: int, alpha: float) -> tuple[float, float]:
-    """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
-    first_derivative = 0.0
-    second_derivative = 0.0
-    for i in range(first, last):
-        dx = problem.dv1[i]
-        dy = problem.dv2[i]
-        dn = problem.dvn[i]
-        x = problem.v1[i] + alpha * dx
-        y = problem.v2[i] + alpha * dy
-        mu = problem.friction[i]
-        kn = problem.normal_gain[i]
-        kt = problem.tangential_gain[i]
-        approach = problem.target[i] - problem.vn[i] - alpha * dn
-        s = np.sqrt(x * x + y * y)
-        z = approach + mu * s
-        if z <= 0.0:
-            continue
-        if mu > 0.0 and kt * s <= mu * kn * approach:
-            first_derivative += kt * (x * dx + y * dy) - kn * approach * dn
-            second_derivative += kt * (dx * dx + dy * dy) + kn * dn * dn
-        else:
-            h = kn / (1.0 + mu * mu * kn / kt)
-            w = (x * dx + y * dy) / (s + _TINY)
-            dz = mu * w - dn
-            first_derivative += h * z * dz
-            second_derivative += h * (dz * dz + mu * z * (dx * dx + dy * dy - w * w) / (s + _TINY))
-    return first_derivative, second_derivative
+@inlined
+def _along(
+    problem: Table, i: int, x: float, y: float, vn: float, dx: float, dy: float, dn: float
+) -> tuple[float, float]:
+    """First and second derivative of the cost along a direction."""
+    mu = problem.friction[i]
+    kn = problem.normal_gain[i]
+    kt = problem.tangential_gain[i]
+    approach = problem.normal_target[i] - vn
+    s = np.sqrt(x * x + y * y)
+    z = approach + mu * s
+    if z <= 0.0:
+        return 0.0, 0.0
+    if mu > 0.0 and kt * s <= mu * kn * approach:
+        slope = kt * (x * dx + y * dy) - kn * approach * dn
+        return slope, kt * (dx * dx + dy * dy) + kn * dn * dn
+    h = kn / (1.0 + mu * mu * kn / kt)
+    inverse = 1.0 / (s + _TINY)
+    w = (x * dx + y * dy) * inverse
+    dz = mu * w - dn
+    return h * z * dz, h * (dz * dz + mu * z * (dx * dx + dy * dy - w * w) * inverse)
 
 
-@compiled
-def sap_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
-    """Cost of the contacts at ``v + α Δv``."""
-    cost = 0.0
-    for i in range(first, last):
-        x = problem.v1[i] + alpha * problem.dv1[i]
-        y = problem.v2[i] + alpha * problem.dv2[i]
-        mu = problem.friction[i]
-        kn = problem.normal_gain[i]
-        kt = problem.tangential_gain[i]
-        approach = problem.target[i] - problem.vn[i] - alpha * problem.dvn[i]
-        s = np.sqrt(x * x + y * y)
-        z = approach + mu * s
-        if z <= 0.0:
-            continue
-        if mu > 0.0 and kt * s <= mu * kn * approach:
-            cost += 0.5 * (kt * s * s + kn * approach * approach)
-        else:
-            cost += 0.5 * kn / (1.0 + mu * mu * kn / kt) * z * z
-    return cost
+@inlined
+def _cost(problem: Table, i: int, x: float, y: float, vn: float) -> float:
+    """Cost."""
+    mu = problem.friction[i]
+    kn = problem.normal_gain[i]
+    kt = problem.tangential_gain[i]
+    approach = problem.normal_target[i] - vn
+    s = np.sqrt(x * x + y * y)
+    z = approach + mu * s
+    if z <= 0.0:
+        return 0.0
+    if mu > 0.0 and kt * s <= mu * kn * approach:
+        return 0.5 * (kt * s * s + kn * approach * approach)
+    return 0.5 * kn / (1.0 + mu * mu * kn / kt) * z * z
+
+
+@entry_point(EVALUATE_SIGNATURE)
+def _evaluate(problem: Table, first: int, last: int) -> float:
+    return evaluate_each(_respond, problem, first, last)
+
+
+@entry_point(ALONG_SIGNATURE)
+def _slopes(problem: Table, first: int, last: int, alpha: float) -> float:
+    return along_each(_along, problem, first, last, alpha)
+
+
+@entry_point(ALONG_SIGNATURE)
+def _costs(problem: Table, first: int, last: int, alpha: float) -> float:
+    return cost_along_each(_cost, problem, first, last, alpha)
+
+
+SAP_LAW = ContactLaw(_prepare, _evaluate, _slopes, _costs, coupled=True)

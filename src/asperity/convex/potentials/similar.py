@@ -9,24 +9,34 @@ Friction follows the normal impulse of the step's end, at the price of gliding: 
 the bodies apart by about δt μ ‖v_t‖. The coefficient is that at the slip of the step's beginning,
 ε = max(v_s, σ w μ n_0) as in the lagged law.
 
-Per contact the kernels keep ``friction`` = μ, ``softness`` = ε², and the lagged law's ``cutoff``,
-``normal_slope`` and ``normal_bend``.
+Per contact the kernels keep ``friction`` = μ, ``soft_slip_square`` = ε², and the lagged law's
+``cutoff``, ``normal_slope`` and ``normal_bend``.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.contact.laws import friction_coefficient
+from asperity.convex.potentials.contacts import (
+    ALONG_SIGNATURE,
+    EVALUATE_SIGNATURE,
+    PREPARE_SIGNATURE,
+    Response,
+    along_each,
+    cost_along_each,
+    evaluate_each,
+)
 from asperity.convex.potentials.lagged import prepare_lagged
+from asperity.convex.potentials.laws import ContactLaw
 from asperity.convex.potentials.normal import normal_impulse
 
-__all__ = ["along_similar", "evaluate_similar", "prepare_similar", "similar_cost_along"]
+__all__ = ["SIMILAR_LAW"]
 
 
-@compiled
-def prepare_similar(problem: Table, contacts: Table, step: float, ncontact: int) -> None:
+@entry_point(PREPARE_SIGNATURE)
+def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
     """Fill the law's numbers from ``v1, v2, vn``, the contact velocities before the step."""
     prepare_lagged(problem, contacts, step, ncontact, 0.0)
     for i in range(ncontact):
@@ -38,6 +48,7 @@ def prepare_similar(problem: Table, contacts: Table, step: float, ncontact: int)
             slip,
             contacts.stiction_tolerance[c],
         )
+    return 0
 
 
 @compiled
@@ -48,66 +59,70 @@ def _normal(speed: float, slope: float, bend: float) -> tuple[float, float, floa
     return normal_impulse(speed, slope, bend)
 
 
-@compiled
-def evaluate_similar(problem: Table, first: int, last: int) -> float:
-    """Fill impulses and curvatures of contacts ``first .. last``; return their cost."""
-    cost = 0.0
-    for i in range(first, last):
-        x = problem.v1[i]
-        y = problem.v2[i]
-        mu = problem.friction[i]
-        norm = np.sqrt(x * x + y * y + problem.softness[i])
-        x /= norm
-        y /= norm
-        z = problem.vn[i] - mu * (norm - np.sqrt(problem.softness[i]))
-        n, h, one = _normal(problem.cutoff[i] - z, problem.normal_slope[i], problem.normal_bend[i])
-        cost += one
-        f = mu * n / norm
-        curvature = mu * mu * h - f
-        problem.gn[i] = n
-        problem.g1[i] = -mu * n * x
-        problem.g2[i] = -mu * n * y
-        problem.h11[i] = f + curvature * x * x
-        problem.h12[i] = curvature * x * y
-        problem.h22[i] = f + curvature * y * y
-        problem.h1n[i] = -mu * h * x
-        problem.h2n[i] = -mu * h * y
-        problem.hnn[i] = h
+@inlined
+def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
+    """Cost, impulses and curvatures."""
+    mu = problem.friction[i]
+    square = problem.soft_slip_square[i]
+    norm = np.sqrt(x * x + y * y + square)
+    x /= norm
+    y /= norm
+    z = vn - mu * (norm - np.sqrt(square))
+    n, h, cost = _normal(problem.cutoff[i] - z, problem.normal_slope[i], problem.normal_bend[i])
+    f = mu * n / norm
+    curvature = mu * mu * h - f
+    return (
+        cost,
+        (-mu * n * x, -mu * n * y, n),
+        (
+            f + curvature * x * x,
+            curvature * x * y,
+            f + curvature * y * y,
+            -mu * h * x,
+            -mu * h * y,
+            h,
+        ),
+    )
+
+
+@inlined
+def _along(
+    problem: Table, i: int, x: float, y: float, vn: float, dx: float, dy: float, dn: float
+) -> tuple[float, float]:
+    """First and second derivative of the cost along a direction."""
+    mu = problem.friction[i]
+    square = problem.soft_slip_square[i]
+    norm = np.sqrt(x * x + y * y + square)
+    z = vn - mu * (norm - np.sqrt(square))
+    n, h, _ = _normal(problem.cutoff[i] - z, problem.normal_slope[i], problem.normal_bend[i])
+    w = (x * dx + y * dy) / norm
+    dz = dn - mu * w
+    return -n * dz, h * dz * dz + mu * n * (dx * dx + dy * dy - w * w) / norm
+
+
+@inlined
+def _cost(problem: Table, i: int, x: float, y: float, vn: float) -> float:
+    """Cost."""
+    square = problem.soft_slip_square[i]
+    slip = np.sqrt(x * x + y * y + square) - np.sqrt(square)
+    z = vn - problem.friction[i] * slip
+    _, _, cost = _normal(problem.cutoff[i] - z, problem.normal_slope[i], problem.normal_bend[i])
     return cost
 
 
-@compiled
-def along_similar(problem: Table, first: int, last: int, alpha: float) -> tuple[float, float]:
-    """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
-    dv1 = problem.dv1
-    dv2 = problem.dv2
-    first_derivative = 0.0
-    second_derivative = 0.0
-    for i in range(first, last):
-        x = problem.v1[i] + alpha * dv1[i]
-        y = problem.v2[i] + alpha * dv2[i]
-        mu = problem.friction[i]
-        norm = np.sqrt(x * x + y * y + problem.softness[i])
-        z = problem.vn[i] + alpha * problem.dvn[i] - mu * (norm - np.sqrt(problem.softness[i]))
-        n, h, _ = _normal(problem.cutoff[i] - z, problem.normal_slope[i], problem.normal_bend[i])
-        w = (x * dv1[i] + y * dv2[i]) / norm
-        dz = problem.dvn[i] - mu * w
-        first_derivative -= n * dz
-        second_derivative += (
-            h * dz * dz + mu * n * (dv1[i] * dv1[i] + dv2[i] * dv2[i] - w * w) / norm
-        )
-    return first_derivative, second_derivative
+@entry_point(EVALUATE_SIGNATURE)
+def _evaluate(problem: Table, first: int, last: int) -> float:
+    return evaluate_each(_respond, problem, first, last)
 
 
-@compiled
-def similar_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
-    """Cost of the contacts at ``v + α Δv``."""
-    cost = 0.0
-    for i in range(first, last):
-        x = problem.v1[i] + alpha * problem.dv1[i]
-        y = problem.v2[i] + alpha * problem.dv2[i]
-        slip = np.sqrt(x * x + y * y + problem.softness[i]) - np.sqrt(problem.softness[i])
-        z = problem.vn[i] + alpha * problem.dvn[i] - problem.friction[i] * slip
-        _, _, one = _normal(problem.cutoff[i] - z, problem.normal_slope[i], problem.normal_bend[i])
-        cost += one
-    return cost
+@entry_point(ALONG_SIGNATURE)
+def _slopes(problem: Table, first: int, last: int, alpha: float) -> float:
+    return along_each(_along, problem, first, last, alpha)
+
+
+@entry_point(ALONG_SIGNATURE)
+def _costs(problem: Table, first: int, last: int, alpha: float) -> float:
+    return cost_along_each(_cost, problem, first, last, alpha)
+
+
+SIMILAR_LAW = ContactLaw(_prepare, _evaluate, _slopes, _costs, coupled=True)

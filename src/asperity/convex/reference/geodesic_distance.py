@@ -74,7 +74,7 @@ def fill_second_impulses(
     for i in range(contact_range[0], contact_range[1]):
         x = -contacts.surface_velocity[problem.contact[i], 0]
         y = -contacts.surface_velocity[problem.contact[i], 1]
-        n = problem.target[i]
+        n = problem.normal_target[i]
         problem.g1[i] = problem.h11[i] * x + problem.h12[i] * y + problem.h1n[i] * n
         problem.g2[i] = problem.h12[i] * x + problem.h22[i] * y + problem.h2n[i] * n
         problem.gn[i] = problem.h1n[i] * x + problem.h2n[i] * y + problem.hnn[i] * n
@@ -113,7 +113,7 @@ def fill_distance(
         if second:
             x += contacts.surface_velocity[problem.contact[i], 0]
             y += contacts.surface_velocity[problem.contact[i], 1]
-            n -= problem.target[i]
+            n -= problem.normal_target[i]
         if mu <= 0.0:
             w = work.point[i, 2]
             t = 1.0 / (1.0 + w * w / problem.normal_gain[i])

@@ -31,12 +31,14 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status, call_ppp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET, EQUALITY
 from asperity.contact.contact_set import CONTACT_SET
-from asperity.convex.island import choose_island
+from asperity.convex.island import (
+    begin_island,
+    choose_island,
+    guess_velocities,
+    island_velocities,
+)
 from asperity.convex.kinematics import (
     add_impulses,
-    add_surface_velocities,
-    contact_velocities,
-    link_velocities,
     row_velocities,
 )
 from asperity.convex.problem import CONVERGED, NON_FINITE, NOT_CONVERGED, PROBLEM
@@ -82,19 +84,9 @@ def _solve(
             direction[i] = share * problem.rhs[i]
     add_impulses(problem, contacts, rows, contact_range, row_range, direction, 1.0)
     call_pp_status(problem.solve_factors, problem, 0)
-    if contact_range[1] > contact_range[0]:
-        link_velocities(problem, contacts, direction)
-    contact_velocities(
-        problem,
-        contacts,
-        contact_range[0],
-        contact_range[1],
-        direction,
-        problem.v1,
-        problem.v2,
-        problem.vn,
+    island_velocities(
+        problem, contacts, rows, direction, (problem.v1, problem.v2, problem.vn), problem.row_u
     )
-    row_velocities(problem, rows, row_range[0], row_range[1], direction, problem.row_u)
     total = 0.0
     for index in range(problem.first_tree, problem.last_tree):
         start = problem.tree_start[listed[index]]
@@ -205,26 +197,12 @@ def geodesic_kernel(problem: Table, contacts: Table, rows: Table, work: Table) -
     for tree in range(problem.factor_island.size):
         problem.factor_island[tree] = 0
     worst = CONVERGED
+    guess_velocities(problem, contacts)
     for k in range(problem.islands):
         choose_island(problem, k)
         contact_range = (problem.first_contact, problem.last_contact)
         row_range = (problem.first_row, problem.last_row)
-        if problem.last_contact > problem.first_contact:
-            link_velocities(problem, contacts, problem.velocity)
-        contact_velocities(
-            problem,
-            contacts,
-            problem.first_contact,
-            problem.last_contact,
-            problem.velocity,
-            problem.v1,
-            problem.v2,
-            problem.vn,
-        )
-        add_surface_velocities(problem, contacts, problem.first_contact, problem.last_contact)
-        row_velocities(
-            problem, rows, problem.first_row, problem.last_row, problem.velocity, problem.row_u
-        )
+        begin_island(problem, rows)
         code, used = _solve_island(problem, contacts, rows, work, contact_range, row_range, warm)
         if problem.first_contact < problem.last_contact or problem.first_row < problem.last_row:
             work.iterations += used

@@ -9,7 +9,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import EQUALITY
-from asperity.convex.potentials.sap import evaluate_sap
+from asperity.convex.potentials.contacts import evaluate_contacts
 from asperity.convex.reference.geodesic_table import HALF, limits_of_row
 
 __all__ = ["fill_frames", "fill_row_curvatures", "fill_solution", "move_points", "start_points"]
@@ -39,7 +39,7 @@ def start_points(
     point = work.point
     m = work.complementarity
     if warm:
-        evaluate_sap(problem, contact_range[0], contact_range[1])
+        evaluate_contacts(problem, contact_range[0], contact_range[1])
     for i in range(contact_range[0], contact_range[1]):
         mu = problem.friction[i]
         c2 = sigma * problem.tangential_gain[i]  # an estimate of the contact's mass
@@ -48,7 +48,7 @@ def start_points(
         point[i, 2] = c2 if mu > 0.0 else np.sqrt(c2)
         if not warm:
             continue
-        slack = problem.vn[i] - problem.target[i] + problem.gn[i] / problem.normal_gain[i]
+        slack = problem.vn[i] - problem.normal_target[i] + problem.gn[i] / problem.normal_gain[i]
         if mu <= 0.0:
             point[i, 2] = _near_path(problem.gn[i] - c2 * slack, m, c2)
             continue

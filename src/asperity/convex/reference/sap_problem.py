@@ -16,7 +16,8 @@ from scipy.sparse.linalg import spsolve
 
 from asperity.compiled import Table
 from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION
-from asperity.convex.problem import SAP
+from asperity.convex.potentials.laws import has_law
+from asperity.convex.potentials.sap import SAP_LAW
 from asperity.convex.reference.geodesic_table import NO_UPPER_LIMIT
 from asperity.errors import AsperityError
 
@@ -153,7 +154,7 @@ def read_problem(tables: Tables) -> ReferenceProblem:
         within the solve, is among the rows.
     """
     problem, contacts, rows = tables
-    if problem.law != SAP:
+    if not has_law(problem, SAP_LAW):
         raise UnsupportedProblemError(
             "only the problem of SAP is a second-order cone program; use the integrator Sap()."
         )
@@ -198,7 +199,7 @@ def _contact_numbers(problem: Table, contacts: Table) -> tuple[np.ndarray, np.nd
     count = contacts.count
     order = problem.contact[:count]
     target = np.zeros((count, 3))
-    target[order, 2] = problem.target[:count]
+    target[order, 2] = problem.normal_target[:count]
     target[:, :2] = -contacts.surface_velocity[:count]
     regularization = np.zeros((count, 3))
     regularization[order, 0] = regularization[order, 1] = 1.0 / problem.tangential_gain[:count]

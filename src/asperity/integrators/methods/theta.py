@@ -26,7 +26,8 @@ import numpy as np
 from asperity.compiled import Kernel, Layout, Table, compiled
 from asperity.compiled.calls import call_method, call_pp_status
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
-from asperity.convex.potentials.laws import SAP_LAW, install_law
+from asperity.convex.potentials.laws import install_law
+from asperity.convex.potentials.sap import SAP_LAW
 from asperity.convex.problem import ARMIJO, EXACT, MOMENTUM
 from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
 from asperity.integrators.methods.motion import (

@@ -67,7 +67,7 @@ def _impulses_now(problem: Table, state: Table, step: float) -> None:
             np.sqrt(square),
             contacts.stiction_tolerance[c],
         )
-        f = coefficient * normal / np.sqrt(square + problem.softness[i])
+        f = coefficient * normal / np.sqrt(square + problem.soft_slip_square[i])
         problem.g1[i] = -f * problem.v1[i]
         problem.g2[i] = -f * problem.v2[i]
         problem.gn[i] = normal

@@ -50,7 +50,7 @@ def _share(law: int, static: float, dynamic: float, slip: float, tolerance: floa
 
 @compiled
 def _contact_slopes(problem: Table, contacts: Table, ncontact: int, law: int) -> None:
-    """Per contact, ∂f/∂v_c in ``h11 … h2n`` and ∂f/∂φ in ``friction, softness, lagged_normal``."""
+    """Per contact, ∂f/∂v_c in ``h11 … h2n`` and ∂f/∂φ in ``by_distance1 … by_distance_n``."""
     for i in range(ncontact):
         c = problem.contact[i]
         k = contacts.stiffness[c]
@@ -80,9 +80,9 @@ def _contact_slopes(problem: Table, contacts: Table, ncontact: int, law: int) ->
         problem.hnn[i] = by_velocity
         problem.h1n[i] = -share * x * by_velocity
         problem.h2n[i] = -share * y * by_velocity
-        problem.friction[i] = -share * x * by_distance
-        problem.softness[i] = -share * y * by_distance
-        problem.lagged_normal[i] = by_distance
+        problem.by_distance1[i] = -share * x * by_distance
+        problem.by_distance2[i] = -share * y * by_distance
+        problem.by_distance_n[i] = by_distance
 
 
 @compiled
@@ -147,9 +147,9 @@ def _changes(problem: Table, ncontact: int, nrow: int, by_position: bool) -> Non
     dvn = problem.dvn
     if by_position:
         for i in range(ncontact):
-            problem.g1[i] = problem.friction[i] * dvn[i]
-            problem.g2[i] = problem.softness[i] * dvn[i]
-            problem.gn[i] = problem.lagged_normal[i] * dvn[i]
+            problem.g1[i] = problem.by_distance1[i] * dvn[i]
+            problem.g2[i] = problem.by_distance2[i] * dvn[i]
+            problem.gn[i] = problem.by_distance_n[i] * dvn[i]
     else:
         for i in range(ncontact):
             problem.g1[i] = (

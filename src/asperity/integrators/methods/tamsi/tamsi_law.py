@@ -21,21 +21,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.contact.laws import normal_force
 from asperity.convex.potentials.contacts import (
     ALONG_SIGNATURE,
     EVALUATE_SIGNATURE,
     PREPARE_SIGNATURE,
+    Response,
+    evaluate_each,
 )
 from asperity.convex.potentials.laws import ContactLaw
 from asperity.convex.potentials.normal import normal_impulse, normal_numbers
 from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
 
-__all__ = ["ONE_WAY", "TAMSI_LAW", "TWO_WAY"]
-
-TAMSI_LAW = 3
-"""The law's number, beside those in `asperity.convex.problem`."""
+__all__ = ["ONE_WAY", "TWO_WAY"]
 
 
 @compiled
@@ -45,16 +44,16 @@ def _prepare(problem: Table, contacts: Table, step: float, ncontact: int, two_wa
         k = contacts.stiffness[c]
         d = contacts.dissipation[c]
         problem.friction[i] = contacts.dynamic_friction[c]
-        problem.softness[i] = contacts.stiction_tolerance[c]
+        problem.stiction_tolerance[i] = contacts.stiction_tolerance[c]
         if two_way:
             force = -k * contacts.signed_distance[c]
             problem.cutoff[i], problem.normal_slope[i], problem.normal_bend[i] = normal_numbers(
                 force, k, d, step
             )
-            problem.lagged_normal[i] = 0.0
+            problem.explicit_normal[i] = 0.0
         else:
             problem.cutoff[i] = problem.normal_slope[i] = problem.normal_bend[i] = 0.0
-            problem.lagged_normal[i] = step * normal_force(
+            problem.explicit_normal[i] = step * normal_force(
                 k, d, contacts.signed_distance[c], problem.vn[i]
             )
 
@@ -71,56 +70,57 @@ def _prepare_one_way(problem: Table, contacts: Table, step: float, ncontact: int
     return 0
 
 
-@entry_point(EVALUATE_SIGNATURE)
-def _evaluate(problem: Table, first: int, last: int) -> float:
-    """Fill impulses and their derivatives of contacts ``first .. last``; there is no cost."""
+@inlined
+def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
+    """Impulses and their derivatives; there is no cost."""
     tamsi = TAMSI.at(problem.extension)
     parabolic = tamsi.parabolic == 1
-    relative = tamsi.relative
-    for i in range(first, last):
-        speed = max(problem.cutoff[i] - problem.vn[i], 0.0)
-        normal, curvature, _ = normal_impulse(
-            speed, problem.normal_slope[i], problem.normal_bend[i]
-        )
-        normal += problem.lagged_normal[i]
-        steepness = curvature if speed > 0.0 else 0.0
-        problem.gn[i] = normal
-        problem.hnn[i] = steepness
-        x = problem.v1[i]
-        y = problem.v2[i]
-        tolerance = problem.softness[i]
-        square = x * x + y * y
+    speed = max(problem.cutoff[i] - vn, 0.0)
+    normal, curvature, _ = normal_impulse(speed, problem.normal_slope[i], problem.normal_bend[i])
+    normal += problem.explicit_normal[i]
+    steepness = curvature if speed > 0.0 else 0.0
+    tolerance = problem.stiction_tolerance[i]
+    square = x * x + y * y
+    if parabolic:
+        square += tamsi.relative * tamsi.relative * tolerance * tolerance
+    slip = np.sqrt(square)
+    # μ̃/‖v_t‖, and the difference of that to μ̃'/v_s over ‖v_t‖².
+    if slip < tolerance:
         if parabolic:
-            square += relative * relative * tolerance * tolerance
-        speed = np.sqrt(square)
-        # μ̃/‖v_t‖, and the difference of that to μ̃'/v_s over ‖v_t‖².
-        if speed < tolerance:
-            if parabolic:
-                share = (2.0 - speed / tolerance) / tolerance
-                bend = 1.0 / (tolerance * tolerance * speed)
-            else:
-                share = 1.0 / tolerance
-                bend = 0.0
+            share = (2.0 - slip / tolerance) / tolerance
+            bend = 1.0 / (tolerance * tolerance * slip)
         else:
-            share = 1.0 / speed
-            bend = share / square
-        share *= problem.friction[i]
-        bend *= problem.friction[i] * normal
-        problem.g1[i] = -share * normal * x
-        problem.g2[i] = -share * normal * y
-        problem.h11[i] = share * normal - bend * x * x
-        problem.h12[i] = -bend * x * y
-        problem.h22[i] = share * normal - bend * y * y
-        problem.h1n[i] = -share * x * steepness
-        problem.h2n[i] = -share * y * steepness
-    return 0.0
+            share = 1.0 / tolerance
+            bend = 0.0
+    else:
+        share = 1.0 / slip
+        bend = share / square
+    share *= problem.friction[i]
+    bend *= problem.friction[i] * normal
+    return (
+        0.0,
+        (-share * normal * x, -share * normal * y, normal),
+        (
+            share * normal - bend * x * x,
+            -bend * x * y,
+            share * normal - bend * y * y,
+            -share * x * steepness,
+            -share * y * steepness,
+            steepness,
+        ),
+    )
+
+
+@entry_point(EVALUATE_SIGNATURE)
+def _evaluate(problem: Table, first: int, last: int) -> float:
+    return evaluate_each(_respond, problem, first, last)
 
 
 @entry_point(ALONG_SIGNATURE)
-def _no_cost(_problem_address: Table, _first: int, _last: int, _alpha: float) -> float:
+def _no_cost(_problem: Table, _first: int, _last: int, _alpha: float) -> float:
     """Stand in for costs along a direction: forces that are not a gradient have none."""
     return np.nan
 
 
-TWO_WAY = ContactLaw(TAMSI_LAW, _prepare_two_way, _evaluate, _no_cost, _no_cost)
-ONE_WAY = ContactLaw(TAMSI_LAW, _prepare_one_way, _evaluate, _no_cost, _no_cost)
+TWO_WAY = ContactLaw(_prepare_two_way, _evaluate, _no_cost, _no_cost, coupled=True)
+ONE_WAY = ContactLaw(_prepare_one_way, _evaluate, _no_cost, _no_cost, coupled=True)

@@ -19,21 +19,18 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import call_pp_status, call_ppp_status
 from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, FRICTION
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.island import (
-    choose_island,
+    begin_island,
+    factorize_island,
+    give_up,
     island_gradient,
-    multiply,
     newton_direction,
+    prepare_direction,
     scaled_norm,
-)
-from asperity.convex.kinematics import (
-    add_surface_velocities,
-    contact_velocities,
-    link_velocities,
-    row_velocities,
+    solve_islands,
+    take_step,
 )
 from asperity.convex.problem import (
     CONVERGED,
@@ -55,26 +52,6 @@ _LARGEST = 1.7976931348623157e308
 
 
 @compiled
-def _update_velocities(problem: Table, contacts: Table, rows: Table) -> None:
-    """Fill the changes of contact and row velocities along ``direction``."""
-    direction = problem.direction
-    if problem.last_contact > problem.first_contact:
-        link_velocities(problem, contacts, direction)
-    contact_velocities(
-        problem,
-        contacts,
-        problem.first_contact,
-        problem.last_contact,
-        direction,
-        problem.dv1,
-        problem.dv2,
-        problem.dvn,
-    )
-    row_velocities(problem, rows, problem.first_row, problem.last_row, direction, problem.row_du)
-    multiply(problem, problem.first_tree, problem.last_tree, direction, problem.direction_product)
-
-
-@compiled
 def _contact_update(problem: Table) -> tuple[float, float]:
     """Largest change of a contact velocity, in stiction tolerances, and the share to take."""
     tamsi = TAMSI.at(problem.extension)
@@ -84,7 +61,7 @@ def _contact_update(problem: Table) -> tuple[float, float]:
     alpha = 1.0
     for i in range(problem.first_contact, problem.last_contact):
         change = np.sqrt(problem.dv1[i] * problem.dv1[i] + problem.dv2[i] * problem.dv2[i])
-        largest = max(largest, max(change, abs(problem.dvn[i])) / problem.softness[i])
+        largest = max(largest, max(change, abs(problem.dvn[i])) / problem.stiction_tolerance[i])
         # Without friction there is no transition.
         if aware and problem.friction[i] * problem.gn[i] > 0.0:
             share = transition_step(
@@ -92,7 +69,7 @@ def _contact_update(problem: Table) -> tuple[float, float]:
                 problem.v2[i],
                 problem.dv1[i],
                 problem.dv2[i],
-                problem.softness[i],
+                problem.stiction_tolerance[i],
                 relative,
             )
             alpha = min(alpha, share)
@@ -131,22 +108,6 @@ def _row_share(problem: Table) -> float:
 
 
 @compiled
-def _go(problem: Table, alpha: float) -> None:
-    """Take a share of the update."""
-    for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[problem.island_tree[index]]
-        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
-            problem.velocity[i] += alpha * problem.direction[i]
-            problem.product[i] += alpha * problem.direction_product[i]
-    for i in range(problem.first_contact, problem.last_contact):
-        problem.v1[i] += alpha * problem.dv1[i]
-        problem.v2[i] += alpha * problem.dv2[i]
-        problem.vn[i] += alpha * problem.dvn[i]
-    for i in range(problem.first_row, problem.last_row):
-        problem.row_u[i] += alpha * problem.row_du[i]
-
-
-@compiled
 def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
     """Find the island's velocities, from the guess in ``velocity``."""
     tamsi = TAMSI.at(problem.extension)
@@ -157,10 +118,7 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
     for index in range(first, last):
         # The factors there will not be those of a convex Hessian.
         problem.factor_island[problem.island_tree[index]] = 0
-    multiply(problem, first, last, problem.velocity, problem.product)
-    row_velocities(
-        problem, rows, problem.first_row, problem.last_row, problem.velocity, problem.row_u
-    )
+    begin_island(problem, rows)
     scale = max(1.0, scaled_norm(problem, first, last, problem.rhs))
     most = problem.max_iterations
     for iteration in range(most + 1):
@@ -170,18 +128,12 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
             return NON_FINITE
         if norm <= _RESIDUAL * scale:
             return CONVERGED
-        if iteration == most:
-            problem.worst_residual = max(problem.worst_residual, norm / scale)
-            return NOT_CONVERGED
-        call_ppp_status(problem.assemble, problem, contacts, rows)
-        if call_pp_status(problem.factorize, problem, 0) == 0:
-            problem.worst_residual = max(problem.worst_residual, norm / scale)
-            return NOT_CONVERGED
-        problem.factorizations += 1
-        _, length = newton_direction(problem, first, last)
+        if iteration == most or not factorize_island(problem, contacts, rows):
+            return give_up(problem, norm / scale)
+        _, length = newton_direction(problem)
         if not length <= _LARGEST:
             return NON_FINITE
-        _update_velocities(problem, contacts, rows)
+        prepare_direction(problem, contacts, rows)
         change, alpha = _contact_update(problem)
         if aware:
             alpha = min(alpha, _row_share(problem))
@@ -190,7 +142,7 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
         small = change < relative and length <= _SCALED_UPDATE * relative * scale
         if aware and not small and iteration >= _PATIENCE and iteration % 2 == 1:
             alpha *= 0.5
-        _go(problem, alpha)
+        take_step(problem, alpha)
         problem.iterations += 1
         if small and alpha == 1.0:
             return CONVERGED
@@ -205,26 +157,4 @@ def solve_tamsi(problem: Table, contacts: Table, rows: Table, _have_factors: int
     """
     # The guess is the velocity of the step's beginning: at a long step's end contacts have changed.
     problem.extrapolated = 0
-    problem.solves += 1
-    ncontact = problem.island_contact_start[problem.islands]
-    link_velocities(problem, contacts, problem.velocity)
-    contact_velocities(
-        problem,
-        contacts,
-        0,
-        ncontact,
-        problem.velocity,
-        problem.v1,
-        problem.v2,
-        problem.vn,
-    )
-    add_surface_velocities(problem, contacts, 0, ncontact)
-    worst = CONVERGED
-    longest = 0
-    for k in range(problem.islands):
-        choose_island(problem, k)
-        before = problem.iterations
-        worst = max(worst, _solve_island(problem, contacts, rows))
-        longest = max(longest, problem.iterations - before)
-    problem.longest_iterations += longest
-    return worst
+    return solve_islands(_solve_island, problem, contacts, rows)
