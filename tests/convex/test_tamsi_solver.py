@@ -9,7 +9,7 @@ import pytest
 from convex_problems import MIXED, Case, Scene, call, random_case
 
 from asperity.compiled import Table
-from asperity.convex.potentials.laws import ContactLaw, install_law
+from asperity.convex.potentials.law_table import ContactLaw, install_law
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 from asperity.integrators.tamsi.assembly import assemble_jacobian
 from asperity.integrators.tamsi.block_lu import factorize_jacobian, solve_jacobian

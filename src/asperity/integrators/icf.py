@@ -21,14 +21,14 @@ from asperity.compiled.calls import (
     call_pppd,
     call_pppn_status,
 )
-from asperity.convex.graph import COUPLING_TOO_SMALL, PATTERN_CHANGED
-from asperity.convex.kinematics import (
+from asperity.convex.contact_velocities import (
     add_surface_velocities,
     contact_velocities,
     link_velocities,
     row_velocities,
 )
-from asperity.convex.potentials.contacts import prepare_contacts
+from asperity.convex.graph import COUPLING_TOO_SMALL, PATTERN_CHANGED
+from asperity.convex.potentials.contact_driver import prepare_contacts
 from asperity.convex.potentials.rows import prepare_rows
 from asperity.convex.problem import CONVERGED
 from asperity.convex.problem import NOT_CONVERGED as NEWTON_NOT_CONVERGED

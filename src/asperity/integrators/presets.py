@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from asperity.compiled import Kernel
 from asperity.convex.potentials.lagged import LAGGED_LAW
-from asperity.convex.potentials.laws import ContactLaw, install_law
+from asperity.convex.potentials.law_table import ContactLaw, install_law
 from asperity.convex.potentials.sap import SAP_LAW
 from asperity.convex.potentials.similar import SIMILAR_LAW
 from asperity.convex.problem import (

@@ -6,11 +6,11 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
-from asperity.convex.assembly import assemble
 from asperity.convex.block_cholesky import factorize, solve_factors
+from asperity.convex.convex_newton import install_solver, solve_problem
 from asperity.convex.graph import build_graph
+from asperity.convex.hessian_assembly import assemble
 from asperity.convex.line_search import line_search
-from asperity.convex.newton import install_solver, solve_problem
 from asperity.convex.problem import grow_contacts, grow_factor, grow_rows, new_problem
 from asperity.integrators.classical.layout import (
     grow_classical,
@@ -23,7 +23,7 @@ from asperity.integrators.layout import (
     WORLD,
 )
 from asperity.integrators.tamsi.layout import grow_lower
-from asperity.plant.contacts import read_contacts
+from asperity.plant.collision import read_contacts
 from asperity.plant.evaluate import evaluate, read_constraints
 from asperity.plant.plant import Plant
 from asperity.plant.state import State

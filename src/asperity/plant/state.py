@@ -11,7 +11,7 @@ from asperity.compiled import Table
 from asperity.contact.constraint_set import new_constraint_set
 from asperity.contact.contact_set import new_contact_set
 from asperity.errors import ModelError
-from asperity.plant.layouts import STATE
+from asperity.plant.plant_layouts import STATE
 
 if TYPE_CHECKING:
     from asperity.plant.plant import Plant

@@ -18,7 +18,7 @@ from asperity.integrators.classical.layout import CLASSICAL
 from asperity.integrators.classical.stages import place
 from asperity.integrators.layout import NOT_CONVERGED, OK, WORLD
 from asperity.integrators.tamsi.block_lu import lu
-from asperity.plant.layouts import STATE
+from asperity.plant.plant_layouts import STATE
 
 __all__ = ["differentiate", "evaluate_at", "factorize_stage"]
 

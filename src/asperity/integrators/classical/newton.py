@@ -26,7 +26,7 @@ from asperity.integrators.classical.layout import CLASSICAL
 from asperity.integrators.classical.slip import keep_slips, share_of_update
 from asperity.integrators.layout import NON_FINITE, NOT_CONVERGED, OK, WORLD
 from asperity.integrators.tamsi.block_lu import lu_solve
-from asperity.plant.layouts import STATE
+from asperity.plant.plant_layouts import STATE
 
 __all__ = ["solve_stage"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from asperity.compiled import Kernel
 from asperity.convex.graph import build_graph
-from asperity.convex.potentials.laws import install_law
+from asperity.convex.potentials.law_table import install_law
 from asperity.errors import ModelError
 from asperity.integrators.base import ERROR_NORMS, Integrator, require_one_of, require_positive
 from asperity.integrators.icf import icf_method, icf_solution
@@ -19,7 +19,7 @@ from asperity.integrators.tamsi.law import ONE_WAY, TWO_WAY
 from asperity.integrators.tamsi.layout import new_tamsi_table
 from asperity.integrators.tamsi.newton import solve_tamsi
 from asperity.integrators.world import World
-from asperity.plant.contacts import read_contacts
+from asperity.plant.collision import read_contacts
 from asperity.plant.evaluate import evaluate, read_constraints
 
 __all__ = ["Tamsi"]
