@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from asperity.contact.materials import PARAMETERS, STATIC_FRICTION, UNSET, combine
+from asperity.contact.combination import PARAMETERS, STATIC_FRICTION, UNSET, combine
 from asperity.errors import ModelError
 from asperity.plant.contact_parameters import ContactParameters, Material, resolve_materials
 

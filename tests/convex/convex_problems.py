@@ -21,25 +21,25 @@ from asperity.contact.constraint_set import (
     new_constraint_set,
 )
 from asperity.contact.contact_set import new_contact_set
-from asperity.convex.assembly import assemble
 from asperity.convex.block_cholesky import factorize, solve_factors
-from asperity.convex.graph import COUPLING_TOO_SMALL, build_graph
-from asperity.convex.island import choose_island
-from asperity.convex.kinematics import (
+from asperity.convex.contact_velocities import (
     add_impulses,
     add_surface_velocities,
     contact_velocities,
     link_velocities,
     row_velocities,
 )
-from asperity.convex.newton import install_solver, solve_problem
-from asperity.convex.potentials.contacts import (
+from asperity.convex.convex_newton import install_solver, solve_problem
+from asperity.convex.graph import COUPLING_TOO_SMALL, build_graph
+from asperity.convex.hessian_assembly import assemble
+from asperity.convex.island import choose_island
+from asperity.convex.potentials.contact_driver import (
     evaluate_contacts,
     prepare_contacts,
     update_estimates,
 )
 from asperity.convex.potentials.lagged import LAGGED_LAW
-from asperity.convex.potentials.laws import has_law, install_law
+from asperity.convex.potentials.law_table import has_law, install_law
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
 from asperity.convex.problem import grow_factor, new_problem
 

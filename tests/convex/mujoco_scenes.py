@@ -8,14 +8,14 @@ import mujoco
 import numpy as np
 from convex_problems import Case, call
 
-from asperity.convex.newton import install_solver
+from asperity.convex.convex_newton import install_solver
 from asperity.convex.potentials.lagged import LAGGED_LAW
-from asperity.convex.potentials.laws import install_law
+from asperity.convex.potentials.law_table import install_law
 from asperity.convex.problem import new_problem
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.evaluate import evaluate
-from asperity.plant.layouts import EVALUATED
 from asperity.plant.plant import Plant
+from asperity.plant.plant_layouts import EVALUATED
 from asperity.plant.state import State
 from asperity.plant.trees import velocity_from_solver
 

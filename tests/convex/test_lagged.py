@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asperity.contact.laws import STRIBECK_WIDTH, friction_coefficient
-from asperity.convex.potentials.contacts import (
+from asperity.convex.potentials.contact_driver import (
     along_contacts,
     begin_estimates,
     contact_cost_along,
@@ -20,7 +20,7 @@ from asperity.convex.potentials.contacts import (
     update_estimates,
 )
 from asperity.convex.potentials.lagged import LAGGED_LAW, prepare_lagged
-from asperity.convex.potentials.laws import install_law
+from asperity.convex.potentials.law_table import install_law
 
 STEP = 0.01
 DEFAULTS = {

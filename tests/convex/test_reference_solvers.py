@@ -13,7 +13,7 @@ from test_sap import KINDS, PILE, STEP, duplicate_contacts, sap_case
 
 from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT, NO_LIMIT
 from asperity.convex.potentials.lagged import LAGGED_LAW
-from asperity.convex.potentials.laws import install_law
+from asperity.convex.potentials.law_table import install_law
 from asperity.convex.potentials.sap import SAP_LAW
 from asperity.convex.reference import (
     Errors,

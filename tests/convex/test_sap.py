@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from mujoco_scenes import load
 from sap_reference import SapContact, contact_bias, inverse_mass, sap_contacts, solve_socp
 
-from asperity.convex.potentials.contacts import (
+from asperity.convex.potentials.contact_driver import (
     along_contacts,
     contact_cost_along,
     evaluate_contacts,
     prepare_contacts,
 )
-from asperity.convex.potentials.laws import install_law
+from asperity.convex.potentials.law_table import install_law
 from asperity.convex.potentials.sap import SAP_LAW
 from asperity.convex.problem import (
     ARMIJO,

@@ -8,14 +8,14 @@ from convex_problems import Case, Scene, curvature, empty_case, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asperity.convex.potentials.contacts import (
+from asperity.convex.potentials.contact_driver import (
     along_contacts,
     contact_cost_along,
     evaluate_contacts,
     prepare_contacts,
 )
 from asperity.convex.potentials.lagged import LAGGED_LAW
-from asperity.convex.potentials.laws import install_law
+from asperity.convex.potentials.law_table import install_law
 from asperity.convex.potentials.similar import SIMILAR_LAW
 from asperity.convex.problem import CONVERGED
 

@@ -9,7 +9,7 @@ import pytest
 from convex_problems import MIXED, Case, Scene, call, random_case
 
 from asperity.compiled import Table
-from asperity.convex.potentials.laws import ContactLaw, install_law
+from asperity.convex.potentials.law_table import ContactLaw, install_law
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 from asperity.integrators.methods.tamsi.block_lu import factorize_jacobian, solve_jacobian
 from asperity.integrators.methods.tamsi.jacobian_assembly import assemble_jacobian

@@ -16,9 +16,9 @@ from asperity.contact.laws import (
     friction_per_speed,
     normal_force,
 )
-from asperity.convex.potentials.contacts import evaluate_contacts
+from asperity.convex.potentials.contact_driver import evaluate_contacts
 from asperity.convex.potentials.lagged import LAGGED_LAW
-from asperity.convex.potentials.laws import install_law
+from asperity.convex.potentials.law_table import install_law
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.integrators.methods.classical.dynamics import dynamics
 from asperity.integrators.methods.convex_step import prepare_potentials

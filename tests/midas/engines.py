@@ -7,12 +7,12 @@ import ctypes
 import mujoco
 import numpy as np
 
-from asperity.midas.assembly import assemble as assemble_kernel
 from asperity.midas.contact_terms import measure_candidates
+from asperity.midas.energy_assembly import assemble as assemble_kernel
+from asperity.midas.energy_newton import find_direction, incremental_potential
 from asperity.midas.engine import Engine, EngineOptions
 from asperity.midas.joint_coordinates import joint_coordinates
-from asperity.midas.kinematics import move_vertices, place_links
-from asperity.midas.newton import find_direction, incremental_potential
+from asperity.midas.link_kinematics import move_vertices, place_links
 from asperity.plant.contact_parameters import ContactParameters, resolve_materials
 
 _call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)

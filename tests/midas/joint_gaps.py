@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.midas.engine import Engine
-from asperity.midas.layouts import FREE, HINGE, SLIDE
+from asperity.midas.engine_layout import FREE, HINGE, SLIDE
 
 __all__ = ["largest_gap"]
 

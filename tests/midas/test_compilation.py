@@ -8,7 +8,7 @@ import sys
 PROGRAM = """
 import asperity as asp
 from asperity.convex.block_cholesky import factorize
-from asperity.convex.newton import solve_problem
+from asperity.convex.convex_newton import solve_problem
 from asperity.plant.evaluate import evaluate
 from asperity.simulator.publish import solve_forces
 

@@ -12,7 +12,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from asperity.contact.materials import UNSET
+from asperity.contact.combination import UNSET
 from asperity.plant.names import listed
 from asperity.plant.plant import Plant
 

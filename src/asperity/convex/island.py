@@ -12,14 +12,14 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, higher_order
 from asperity.compiled.calls import call_pp_status, call_ppp_status
-from asperity.convex.kinematics import (
+from asperity.convex.contact_velocities import (
     add_impulses,
     add_surface_velocities,
     contact_velocities,
     link_velocities,
     row_velocities,
 )
-from asperity.convex.potentials.contacts import evaluate_contacts
+from asperity.convex.potentials.contact_driver import evaluate_contacts
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 

@@ -18,7 +18,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.convex.potentials.contacts import along_contacts, contact_cost_along
+from asperity.convex.potentials.contact_driver import along_contacts, contact_cost_along
 from asperity.convex.potentials.rows import along_rows, row_cost_along
 from asperity.convex.problem import (
     ARMIJO,

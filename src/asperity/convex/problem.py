@@ -41,7 +41,7 @@ CONVERGED = 0
 NOT_CONVERGED = 1
 NON_FINITE = 2
 
-# Stopping criteria (see `asperity.convex.newton`) and line searches.
+# Stopping criteria (see `asperity.convex.convex_newton`) and line searches.
 RESIDUAL_AND_STEP = 0
 MOMENTUM = 1
 EXACT = 0

@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 
 from asperity.convex.island import choose_island
-from asperity.convex.potentials.contacts import evaluate_contacts
+from asperity.convex.potentials.contact_driver import evaluate_contacts
 from asperity.errors import SimulationError
 from asperity.integrators import Sap
 from asperity.integrators.world import World

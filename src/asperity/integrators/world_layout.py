@@ -15,8 +15,8 @@ from numba import types
 
 from asperity.compiled import EntryPoint, Layout
 from asperity.convex.problem import PROBLEM
-from asperity.plant import layouts
-from asperity.plant.layouts import PLANT, STATE
+from asperity.plant import plant_layouts
+from asperity.plant.plant_layouts import PLANT, STATE
 
 __all__ = [
     "CONTACTS_FULL",
@@ -38,11 +38,11 @@ __all__ = [
 ]
 
 # Codes of methods.
-OK = layouts.EVALUATED
-CONTACTS_FULL = layouts.CONTACTS_FULL
-ROWS_FULL = layouts.ROWS_FULL
-TREES = layouts.TREES
-FAILED = layouts.FAILED
+OK = plant_layouts.EVALUATED
+CONTACTS_FULL = plant_layouts.CONTACTS_FULL
+ROWS_FULL = plant_layouts.ROWS_FULL
+TREES = plant_layouts.TREES
+FAILED = plant_layouts.FAILED
 COUPLING_FULL = 5
 NOT_CONVERGED = 6
 NON_FINITE = 7

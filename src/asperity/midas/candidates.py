@@ -14,7 +14,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
-from asperity.midas.layouts import CANDIDATES_FULL
+from asperity.midas.engine_layout import CANDIDATES_FULL
 
 __all__ = ["SLACK", "box_vertices", "find_candidates", "time_in_boxes"]
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import is_closed
-from asperity.midas.contacts import survey
 from asperity.midas.crossings import crossing_pairs
 from asperity.midas.engine import Engine
-from asperity.midas.layouts import FREE, LIMIT
+from asperity.midas.engine_contacts import survey
+from asperity.midas.engine_layout import FREE, LIMIT
 from asperity.plant.names import element
 
 __all__ = ["check_clearance"]

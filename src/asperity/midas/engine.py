@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.compiled import Table
-from asperity.midas.assembly import assemble
-from asperity.midas.engine_support import check_equalities
-from asperity.midas.equalities import mocap_points, read_equalities
-from asperity.midas.joint_tables import joint_tables, motor_feed, motor_tables
-from asperity.midas.kinematics import move_vertices
-from asperity.midas.layouts import (
+from asperity.midas.energy_assembly import assemble
+from asperity.midas.energy_newton import find_direction, minimize, rebuild
+from asperity.midas.engine_layout import (
     CANDIDATES_FULL,
     FACTOR_FULL,
     FREE,
@@ -22,6 +19,10 @@ from asperity.midas.layouts import (
     MIDAS,
     SLIDE,
 )
+from asperity.midas.engine_support import check_equalities
+from asperity.midas.equalities import mocap_points, read_equalities
+from asperity.midas.joint_tables import joint_tables, motor_feed, motor_tables
+from asperity.midas.link_kinematics import move_vertices
 from asperity.midas.link_tables import (
     gravity_shares,
     is_linear,
@@ -31,7 +32,6 @@ from asperity.midas.link_tables import (
     work_fields,
 )
 from asperity.midas.links import Link, read_links
-from asperity.midas.newton import find_direction, minimize, rebuild
 from asperity.midas.placement import place
 from asperity.midas.poses import write_qpos
 from asperity.midas.shapes import read_shapes

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.layouts import FACTOR_FULL
+from asperity.midas.engine_layout import FACTOR_FULL
 
 __all__ = ["arrange", "factorize", "solve"]
 

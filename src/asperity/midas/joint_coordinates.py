@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.layouts import FREE, SLIDE
+from asperity.midas.engine_layout import FREE, SLIDE
 
 __all__ = [
     "add_angle_gradient",

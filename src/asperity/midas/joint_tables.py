@@ -7,7 +7,7 @@ import numpy as np
 
 from asperity.compiled import Table
 from asperity.errors import ModelError
-from asperity.midas.layouts import HINGE, SLIDE
+from asperity.midas.engine_layout import HINGE, SLIDE
 from asperity.midas.links import Link, joint_axes
 from asperity.plant.names import element
 

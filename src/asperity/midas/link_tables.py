@@ -1,4 +1,4 @@
-"""Fields of the engine's table from links and shapes; `asperity.midas.layouts` says which."""
+"""Fields of the engine's table from links and shapes; `asperity.midas.engine_layout` says which."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from asperity.midas.layouts import HINGE, SLIDE
+from asperity.midas.engine_layout import HINGE, SLIDE
 from asperity.midas.links import Link, change_of_variables, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
 

@@ -1,4 +1,4 @@
-"""Affine bodies and their joints from a MuJoCo model; `asperity.midas.layouts` has the terms."""
+"""Affine bodies and joints from a MuJoCo model; `asperity.midas.engine_layout` has the terms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.midas.layouts import BALL, FREE, HINGE, SLIDE
+from asperity.midas.engine_layout import BALL, FREE, HINGE, SLIDE
 
 __all__ = [
     "Link",
@@ -204,7 +204,7 @@ def own_points(link: Link) -> Floats:
 
 
 def change_of_variables(links: list[Link], link: Link) -> tuple[Floats, Floats, Floats]:
-    """T, the slide direction and E of a link; see `asperity.midas.layouts`."""
+    """T, the slide direction and E of a link; see `asperity.midas.engine_layout`."""
     transfer, direction, embedding = np.zeros((4, 4)), np.zeros(3), np.zeros((4, 4))
     if link.kind == FREE:
         # Q itself is made of the variables.

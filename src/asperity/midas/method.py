@@ -8,8 +8,8 @@ from asperity.compiled import Kernel
 from asperity.integrators.methods.method import Method
 from asperity.integrators.world import World
 from asperity.midas.clearance import check_clearance
-from asperity.midas.contacts import EngineContacts, read_contacts
 from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
+from asperity.midas.engine_contacts import EngineContacts, read_contacts
 from asperity.midas.engine_publication import publish
 from asperity.midas.engine_support import check_supported
 from asperity.midas.step import midas_method

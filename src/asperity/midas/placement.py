@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.midas.layouts import BALL, FREE, HINGE, SLIDE
+from asperity.midas.engine_layout import BALL, FREE, HINGE, SLIDE
 from asperity.midas.links import Link, Links, own_points, rotation_matrix, variable_count
 
 __all__ = ["place"]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.layouts import BALL, FREE
+from asperity.midas.engine_layout import BALL, FREE
 
 __all__ = ["nearest_rotation", "write_qpos"]
 

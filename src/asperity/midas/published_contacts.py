@@ -10,8 +10,8 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from asperity.midas.contacts import read_contacts_and_friction
 from asperity.midas.engine import Engine
+from asperity.midas.engine_contacts import read_contacts_and_friction
 
 __all__ = ["write_contacts"]
 

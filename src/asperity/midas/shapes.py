@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.contact.materials import PARAMETERS, STATIC_FRICTION, combine
+from asperity.contact.combination import PARAMETERS, STATIC_FRICTION, combine
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volume_integrals
 from asperity.midas.links import Links, rotation_matrix

@@ -8,6 +8,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status, call_ppdpp
 from asperity.integrators.world_layout import NOT_CONVERGED, OK, compiled_method
 from asperity.midas.candidates import SLACK
+from asperity.midas.engine_layout import MIDAS
 from asperity.midas.equality_terms import (
     keep_multipliers,
     raise_multipliers,
@@ -15,8 +16,7 @@ from asperity.midas.equality_terms import (
 from asperity.midas.friction_terms import collect_friction, friction_scale
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.joint_terms import motor_forces
-from asperity.midas.kinematics import move_vertices, place_links
-from asperity.midas.layouts import MIDAS
+from asperity.midas.link_kinematics import move_vertices, place_links
 from asperity.midas.poses import write_qpos
 from asperity.midas.step_start import prepare_step
 

@@ -14,7 +14,7 @@ from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import OK
 from asperity.midas.equality_terms import begin_equalities
 from asperity.midas.friction_terms import collect_friction
-from asperity.midas.kinematics import move_vertices
+from asperity.midas.link_kinematics import move_vertices
 from asperity.midas.turn_terms import begin_turns
 
 __all__ = ["prepare_step"]

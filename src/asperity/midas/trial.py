@@ -12,7 +12,7 @@ from asperity.compiled import Table, compiled
 from asperity.midas.candidates import time_in_boxes
 from asperity.midas.collision_time import collision_free_time
 from asperity.midas.joint_coordinates import joint_coordinates
-from asperity.midas.kinematics import move_vertices, place_links
+from asperity.midas.link_kinematics import move_vertices, place_links
 from asperity.midas.turn_terms import share_to_turn_limits
 
 __all__ = ["is_free", "largest_move", "safe_share", "try_share"]

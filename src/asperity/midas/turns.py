@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.midas.layouts import BALL, DAMPER, FREE, LIMIT, SPRING
+from asperity.midas.engine_layout import BALL, DAMPER, FREE, LIMIT, SPRING
 from asperity.midas.links import Link, Links, rotation_matrix
 
 __all__ = ["turn_tables"]

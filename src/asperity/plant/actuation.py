@@ -17,7 +17,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import ACTUATOR
 from asperity.plant.constraints import add_row
-from asperity.plant.layouts import EVALUATED, ROWS_FULL, TREES
+from asperity.plant.plant_layouts import EVALUATED, ROWS_FULL, TREES
 
 __all__ = ["actuator_forces", "add_servo_rows"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp, load_address, load_double, load_int, store_int
 from asperity.contact.constraint_set import EQUALITY, FRICTION, LIMIT, NO_LIMIT
-from asperity.plant.layouts import EVALUATED, FAILED, ROWS_FULL, TREES
+from asperity.plant.plant_layouts import EVALUATED, FAILED, ROWS_FULL, TREES
 
 __all__ = ["add_joint_rows", "add_mujoco_rows", "add_row", "to_solver_row"]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from asperity.contact.materials import (
+from asperity.contact.combination import (
     DISSIPATION,
     DYNAMIC_FRICTION,
     PARAMETERS,
@@ -154,7 +154,7 @@ _DEFAULT = Material(stiffness=1e5, dissipation=10.0, stiction_tolerance=1e-4)
 
 
 class ResolvedMaterials(NamedTuple):
-    """Tables for `asperity.contact.materials.combine`."""
+    """Tables for `asperity.contact.combination.combine`."""
 
     default: np.ndarray
     geoms: np.ndarray

@@ -15,7 +15,7 @@ from asperity.compiled.calls import call_pp, call_pp_status, store_double, store
 from asperity.plant.actuation import actuator_forces, add_servo_rows
 from asperity.plant.constraints import add_joint_rows, add_mujoco_rows
 from asperity.plant.efforts import add_effort_rows
-from asperity.plant.layouts import EVALUATED, PLANT, STATE
+from asperity.plant.plant_layouts import EVALUATED, PLANT, STATE
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 
 __all__ = ["evaluate", "evaluate_smooth", "read_constraints"]

@@ -6,14 +6,14 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
-from asperity.contact.materials import PARAMETERS
+from asperity.contact.combination import PARAMETERS
 from asperity.plant import native
+from asperity.plant.collision import read_contacts
 from asperity.plant.contact_parameters import ContactParameters, resolve_materials
-from asperity.plant.contacts import read_contacts
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
 from asperity.plant.evaluate import read_constraints
 from asperity.plant.joints import integers, set_joints
-from asperity.plant.layouts import PLANT
+from asperity.plant.plant_layouts import PLANT
 from asperity.plant.servos import set_activations, set_servos
 from asperity.plant.state import State
 from asperity.plant.sweep import colliding_geoms, inner_radii

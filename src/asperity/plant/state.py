@@ -9,7 +9,7 @@ from asperity.compiled import Table
 from asperity.contact.constraint_set import new_constraint_set
 from asperity.contact.contact_set import new_contact_set
 from asperity.errors import ModelError
-from asperity.plant.layouts import STATE
+from asperity.plant.plant_layouts import STATE
 
 __all__ = ["State"]
 

@@ -16,8 +16,8 @@ from numba import types
 from asperity.compiled import Table, compiled_loop
 from asperity.compiled.calls import call_method
 from asperity.contact.constraint_set import ACTUATOR
-from asperity.convex.kinematics import add_impulses
-from asperity.convex.potentials.contacts import evaluate_contacts
+from asperity.convex.contact_velocities import add_impulses
+from asperity.convex.potentials.contact_driver import evaluate_contacts
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.world import World

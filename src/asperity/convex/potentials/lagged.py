@@ -51,7 +51,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.contact.laws import friction_coefficient
-from asperity.convex.potentials.contacts import (
+from asperity.convex.potentials.contact_driver import (
     ALONG_SIGNATURE,
     BEGIN_SIGNATURE,
     EVALUATE_SIGNATURE,
@@ -61,7 +61,7 @@ from asperity.convex.potentials.contacts import (
     cost_along_each,
     evaluate_each,
 )
-from asperity.convex.potentials.laws import ContactLaw
+from asperity.convex.potentials.law_table import ContactLaw
 from asperity.convex.potentials.normal import (
     normal_impulse,
     normal_numbers,

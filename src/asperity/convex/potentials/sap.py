@@ -33,7 +33,7 @@ import numpy as np
 
 from asperity.compiled import Table, entry_point, inlined
 from asperity.convex.mobility import fill_inverse_masses
-from asperity.convex.potentials.contacts import (
+from asperity.convex.potentials.contact_driver import (
     ALONG_SIGNATURE,
     EVALUATE_SIGNATURE,
     PREPARE_SIGNATURE,
@@ -42,7 +42,7 @@ from asperity.convex.potentials.contacts import (
     cost_along_each,
     evaluate_each,
 )
-from asperity.convex.potentials.laws import ContactLaw
+from asperity.convex.potentials.law_table import ContactLaw
 
 __all__ = ["SAP_LAW"]
 

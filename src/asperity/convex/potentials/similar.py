@@ -19,7 +19,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.contact.laws import friction_coefficient
-from asperity.convex.potentials.contacts import (
+from asperity.convex.potentials.contact_driver import (
     ALONG_SIGNATURE,
     EVALUATE_SIGNATURE,
     PREPARE_SIGNATURE,
@@ -29,7 +29,7 @@ from asperity.convex.potentials.contacts import (
     evaluate_each,
 )
 from asperity.convex.potentials.lagged import prepare_lagged
-from asperity.convex.potentials.laws import ContactLaw
+from asperity.convex.potentials.law_table import ContactLaw
 from asperity.convex.potentials.normal import normal_impulse
 
 __all__ = ["SIMILAR_LAW"]

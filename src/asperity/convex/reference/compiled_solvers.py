@@ -10,7 +10,7 @@ import numpy as np
 
 from asperity.compiled import EntryPoint, Table
 from asperity.contact.constraint_set import EQUALITY
-from asperity.convex.newton import solve_problem
+from asperity.convex.convex_newton import solve_problem
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 from asperity.convex.reference.geodesic_kernel import geodesic_kernel
 from asperity.convex.reference.geodesic_table import GEODESIC, NO_UPPER_LIMIT

@@ -31,15 +31,15 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status, call_ppp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET, EQUALITY
 from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.contact_velocities import (
+    add_impulses,
+    row_velocities,
+)
 from asperity.convex.island import (
     begin_island,
     choose_island,
     guess_velocities,
     island_velocities,
-)
-from asperity.convex.kinematics import (
-    add_impulses,
-    row_velocities,
 )
 from asperity.convex.problem import CONVERGED, NON_FINITE, NOT_CONVERGED, PROBLEM
 from asperity.convex.reference.geodesic_distance import (
@@ -189,7 +189,7 @@ def geodesic_kernel(problem: Table, contacts: Table, rows: Table, work: Table) -
     """Solve every island; the guess in the problem's ``velocity`` stays.
 
     Uses the problem's factors, curvatures, impulses and velocities of contacts and rows. Returns
-    a code of `asperity.convex.newton`.
+    a code of `asperity.convex.convex_newton`.
     """
     warm = work.warm == 1
     work.iterations = 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import EQUALITY
-from asperity.convex.potentials.contacts import evaluate_contacts
+from asperity.convex.potentials.contact_driver import evaluate_contacts
 from asperity.convex.reference.geodesic_table import HALF, limits_of_row
 
 __all__ = ["fill_frames", "fill_row_curvatures", "fill_solution", "move_points", "start_points"]

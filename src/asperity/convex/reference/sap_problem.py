@@ -16,7 +16,7 @@ from scipy.sparse.linalg import spsolve
 
 from asperity.compiled import Table
 from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION
-from asperity.convex.potentials.laws import has_law
+from asperity.convex.potentials.law_table import has_law
 from asperity.convex.potentials.sap import SAP_LAW
 from asperity.convex.reference.geodesic_table import NO_UPPER_LIMIT
 from asperity.errors import AsperityError

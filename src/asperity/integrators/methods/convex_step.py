@@ -10,18 +10,18 @@ import numpy as np
 
 from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.calls import call_method, call_ppp_status, call_pppn_status
-from asperity.convex.assembly import assemble
 from asperity.convex.block_cholesky import factorize, solve_factors
-from asperity.convex.graph import COUPLING_TOO_SMALL, PATTERN_CHANGED, build_graph
-from asperity.convex.kinematics import (
+from asperity.convex.contact_velocities import (
     add_surface_velocities,
     contact_velocities,
     link_velocities,
     row_velocities,
 )
+from asperity.convex.convex_newton import install_solver, solve_problem
+from asperity.convex.graph import COUPLING_TOO_SMALL, PATTERN_CHANGED, build_graph
+from asperity.convex.hessian_assembly import assemble
 from asperity.convex.line_search import line_search
-from asperity.convex.newton import install_solver, solve_problem
-from asperity.convex.potentials.contacts import prepare_contacts
+from asperity.convex.potentials.contact_driver import prepare_contacts
 from asperity.convex.potentials.rows import prepare_rows
 from asperity.convex.problem import CONVERGED
 from asperity.convex.problem import NOT_CONVERGED as NEWTON_NOT_CONVERGED
@@ -36,7 +36,7 @@ from asperity.integrators.world_layout import (
     OK,
     PREVIOUS_VELOCITY,
 )
-from asperity.plant.contacts import read_contacts
+from asperity.plant.collision import read_contacts
 from asperity.plant.evaluate import evaluate, read_constraints
 from asperity.plant.trees import velocity_from_solver, velocity_to_solver
 
@@ -62,7 +62,7 @@ def install_evaluation(world: World) -> None:
 
 
 class ConvexMethod(Method):
-    """A method whose steps solve convex problems by Newton's method (`asperity.convex.newton`)."""
+    """A method whose steps solve convex problems (`asperity.convex.convex_newton`)."""
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

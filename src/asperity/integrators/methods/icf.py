@@ -14,7 +14,7 @@ from __future__ import annotations
 from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.calls import call_method
 from asperity.convex.potentials.lagged import LAGGED_LAW
-from asperity.convex.potentials.laws import ContactLaw, install_law
+from asperity.convex.potentials.law_table import ContactLaw, install_law
 from asperity.convex.potentials.similar import SIMILAR_LAW
 from asperity.convex.problem import EXACT, RESIDUAL_AND_STEP
 from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials

@@ -26,7 +26,7 @@ import numpy as np
 from asperity.compiled import Kernel, Layout, Table, compiled
 from asperity.compiled.calls import call_method, call_pp_status
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
-from asperity.convex.potentials.laws import install_law
+from asperity.convex.potentials.law_table import install_law
 from asperity.convex.potentials.sap import SAP_LAW
 from asperity.convex.problem import ARMIJO, EXACT, MOMENTUM
 from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
@@ -38,7 +38,7 @@ from asperity.integrators.methods.motion import (
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, compiled_method
 from asperity.plant.evaluate import evaluate_smooth
-from asperity.plant.layouts import STATE
+from asperity.plant.plant_layouts import STATE
 from asperity.plant.state import State
 from asperity.plant.trees import add_mass, velocity_from_solver, velocity_to_solver
 

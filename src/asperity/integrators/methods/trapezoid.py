@@ -20,7 +20,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_method
 from asperity.contact.constraint_set import ACTUATOR, FRICTION
 from asperity.contact.laws import friction_coefficient
-from asperity.convex.kinematics import add_impulses, row_velocities
+from asperity.convex.contact_velocities import add_impulses, row_velocities
 from asperity.convex.potentials.lagged import prepare_lagged
 from asperity.convex.potentials.rows import prepare_rows
 from asperity.integrators.methods.convex_step import graph_of, minimise, velocities_at

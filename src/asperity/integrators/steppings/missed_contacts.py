@@ -18,7 +18,7 @@ This is not part of the CENIC paper, whose examples have no thin or fast bodies.
 from __future__ import annotations
 
 from asperity.compiled import Table, compiled
-from asperity.plant.layouts import STATE
+from asperity.plant.plant_layouts import STATE
 from asperity.plant.sweep import closing_distance, passed, save_poses
 
 __all__ = ["passed_before_sample", "step_without_missed_contacts"]

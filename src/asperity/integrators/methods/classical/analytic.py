@@ -23,7 +23,7 @@ from asperity.contact.constraint_laws import row_force
 from asperity.contact.constraint_set import ACTUATOR, FRICTION
 from asperity.contact.laws import friction_coefficient, friction_per_speed, normal_force
 from asperity.convex.block_cholesky import cholesky_solve
-from asperity.convex.kinematics import (
+from asperity.convex.contact_velocities import (
     add_impulses,
     contact_velocities,
     link_velocities,
@@ -33,7 +33,7 @@ from asperity.integrators.external.linearisation import linearise_system
 from asperity.integrators.external.system_table import EXPLICIT, SYSTEM
 from asperity.integrators.methods.classical.stage_layout import CLASSICAL
 from asperity.integrators.world_layout import OK, WORLD
-from asperity.plant.layouts import STATE
+from asperity.plant.plant_layouts import STATE
 from asperity.plant.trees import force_to_solver, velocity_from_solver, velocity_to_solver
 
 __all__ = ["differentiate_forces"]

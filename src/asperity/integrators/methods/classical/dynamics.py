@@ -19,12 +19,12 @@ from asperity.compiled.calls import call_method, call_ppp_status
 from asperity.contact.constraint_laws import row_force
 from asperity.contact.laws import friction_coefficient, friction_per_speed, normal_force
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
-from asperity.convex.kinematics import add_impulses
+from asperity.convex.contact_velocities import add_impulses
 from asperity.integrators.methods.classical.stage_layout import CLASSICAL
 from asperity.integrators.methods.convex_step import graph_of, velocities_at
 from asperity.integrators.methods.motion import ensure_evaluated
 from asperity.integrators.world_layout import NON_FINITE, OK, WORLD, compiled_method
-from asperity.plant.layouts import STATE
+from asperity.plant.plant_layouts import STATE
 from asperity.plant.trees import velocity_from_solver
 
 __all__ = ["dynamics", "dynamics_solution"]

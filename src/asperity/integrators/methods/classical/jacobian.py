@@ -18,7 +18,7 @@ from asperity.integrators.methods.classical.stage_layout import CLASSICAL
 from asperity.integrators.methods.classical.stages import place
 from asperity.integrators.methods.tamsi.block_lu import lu
 from asperity.integrators.world_layout import NOT_CONVERGED, OK, WORLD
-from asperity.plant.layouts import STATE
+from asperity.plant.plant_layouts import STATE
 
 __all__ = ["differentiate", "evaluate_at", "factorize_stage"]
 

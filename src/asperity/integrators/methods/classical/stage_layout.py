@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Layout, Table
-from asperity.plant.layouts import STATE
+from asperity.plant.plant_layouts import STATE
 
 __all__ = [
     "CLASSICAL",

@@ -26,7 +26,7 @@ from asperity.integrators.methods.classical.slip import keep_slips, share_of_upd
 from asperity.integrators.methods.classical.stage_layout import CLASSICAL
 from asperity.integrators.methods.tamsi.block_lu import lu_solve
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, WORLD
-from asperity.plant.layouts import STATE
+from asperity.plant.plant_layouts import STATE
 
 __all__ = ["solve_stage"]
 

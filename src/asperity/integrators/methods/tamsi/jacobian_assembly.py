@@ -12,7 +12,7 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
-from asperity.convex.assembly import begin_blocks, clear_couplings
+from asperity.convex.hessian_assembly import begin_blocks, clear_couplings
 from asperity.convex.problem import PROBLEM
 from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
 

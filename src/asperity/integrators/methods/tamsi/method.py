@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asperity.compiled import Kernel, Table
-from asperity.convex.potentials.laws import install_law
+from asperity.convex.potentials.law_table import install_law
 from asperity.integrators.methods.convex_step import EVALUATION_KERNELS, install_evaluation
 from asperity.integrators.methods.icf import icf_method, icf_solution
 from asperity.integrators.methods.method import Method

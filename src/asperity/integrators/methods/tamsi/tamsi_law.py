@@ -23,14 +23,14 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.contact.laws import normal_force
-from asperity.convex.potentials.contacts import (
+from asperity.convex.potentials.contact_driver import (
     ALONG_SIGNATURE,
     EVALUATE_SIGNATURE,
     PREPARE_SIGNATURE,
     Response,
     evaluate_each,
 )
-from asperity.convex.potentials.laws import ContactLaw
+from asperity.convex.potentials.law_table import ContactLaw
 from asperity.convex.potentials.normal import normal_impulse, normal_numbers
 from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
 

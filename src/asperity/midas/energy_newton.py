@@ -17,13 +17,13 @@ from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.candidates import box_vertices, find_candidates
 from asperity.midas.contact_terms import contact_energy, measure_candidates
+from asperity.midas.engine_layout import (
+    MIDAS,
+)
 from asperity.midas.envelope import arrange, factorize, solve
 from asperity.midas.equality_terms import equality_energy, equality_rounding
 from asperity.midas.friction_terms import friction_energy
 from asperity.midas.joint_terms import joint_energy
-from asperity.midas.layouts import (
-    MIDAS,
-)
 from asperity.midas.link_terms import link_energy, link_rounding
 from asperity.midas.trial import is_free, largest_move, safe_share, try_share
 from asperity.midas.turn_terms import turn_energy

@@ -28,8 +28,8 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
-from asperity.convex.assembly import assemble
 from asperity.convex.block_cholesky import factorize, solve_factors
+from asperity.convex.hessian_assembly import assemble
 from asperity.convex.island import (
     begin_island,
     factorize_island,
@@ -42,7 +42,7 @@ from asperity.convex.island import (
     solve_islands,
 )
 from asperity.convex.line_search import line_search
-from asperity.convex.potentials.contacts import begin_estimates, update_estimates
+from asperity.convex.potentials.contact_driver import begin_estimates, update_estimates
 from asperity.convex.problem import CONVERGED, MOMENTUM, NON_FINITE, NOT_CONVERGED, PROBLEM
 
 __all__ = ["install_solver", "solve_problem"]

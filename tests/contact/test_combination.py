@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asperity.contact.materials import (
+from asperity.contact.combination import (
     DISSIPATION,
     DYNAMIC_FRICTION,
     PARAMETERS,

@@ -1,11 +1,11 @@
-"""Links from variables, along the tree; `asperity.midas.layouts` has the change of variables."""
+"""Links from variables, along the tree, by the change of variables of `engine_layout`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.layouts import FREE, SLIDE
+from asperity.midas.engine_layout import FREE, SLIDE
 
 __all__ = ["link_jacobians", "move_vertices", "place_links", "reduce_gradient"]
 

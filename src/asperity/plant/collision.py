@@ -12,7 +12,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.calls import load_address, load_double, load_int
-from asperity.contact.materials import (
+from asperity.contact.combination import (
     DISSIPATION,
     DYNAMIC_FRICTION,
     RELAXATION_TIME,
@@ -21,7 +21,7 @@ from asperity.contact.materials import (
     STIFFNESS,
     combine,
 )
-from asperity.plant.layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
+from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
 __all__ = ["add_contact", "empty_contacts", "make_links", "read_contacts"]
 

@@ -10,9 +10,9 @@ of a contact velocity (v_t, v_n):
 - ``cost(problem, i, v1, v2, vn)``: the cost alone.
 
 `evaluate_each`, `along_each` and `cost_along_each` take them over the contacts of an island. A
-law's entry points are these with its functions, and `asperity.convex.potentials.laws` puts their
-addresses into the problem. A call serves all contacts of an island, so that the indirection costs
-nothing.
+law's entry points are these with its functions, and `asperity.convex.potentials.law_table` puts
+their addresses into the problem. A call serves all contacts of an island, so that the indirection
+costs nothing.
 """
 
 from __future__ import annotations

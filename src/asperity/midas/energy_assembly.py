@@ -7,6 +7,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.contact_terms import add_contact_terms, expand
+from asperity.midas.engine_layout import FREE, MIDAS, SLIDE
 from asperity.midas.equality_terms import (
     add_coupling_slopes,
     add_tie_terms,
@@ -19,8 +20,7 @@ from asperity.midas.joint_coordinates import (
     joint_gradients,
 )
 from asperity.midas.joint_terms import joint_slopes, motor_slopes
-from asperity.midas.kinematics import link_jacobians, reduce_gradient
-from asperity.midas.layouts import FREE, MIDAS, SLIDE
+from asperity.midas.link_kinematics import link_jacobians, reduce_gradient
 from asperity.midas.link_terms import add_link_terms
 from asperity.midas.turn_terms import add_turn_terms, turn_columns
 

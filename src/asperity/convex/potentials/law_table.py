@@ -13,7 +13,7 @@ __all__ = ["ContactLaw", "has_law", "install_law"]
 
 
 class ContactLaw(NamedTuple):
-    """Entry points of a law; `asperity.convex.potentials.contacts` says what they do."""
+    """Entry points of a law; `asperity.convex.potentials.contact_driver` says what they do."""
 
     prepare: EntryPoint
     evaluate: EntryPoint

@@ -14,7 +14,7 @@ from asperity.midas.contact_terms import contact_sides, measure_candidates
 from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine import Engine
 from asperity.midas.friction_terms import normal_force, tangents
-from asperity.midas.kinematics import move_vertices
+from asperity.midas.link_kinematics import move_vertices
 from asperity.midas.potentials import friction_slope
 
 __all__ = ["EngineContacts", "read_contacts", "read_contacts_and_friction", "survey"]
