@@ -7,8 +7,8 @@ A preset registers itself where it is defined::
     class MyMethod(SteppedIntegrator):
         ...
 
-and is then known to ``asperity simulate --integrator my-method``, with its fields as options, and
-to ``asperity study --methods my-method``.
+and is then known to ``asperity simulate --integrator my-method``, with its fields as options, to
+``asperity info --integrators`` and to ``asperity study --methods my-method``.
 """
 
 from __future__ import annotations
