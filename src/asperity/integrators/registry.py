@@ -14,6 +14,7 @@ and is then known to ``asperity simulate --integrator my-method``, with its fiel
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import inspect
 import re
@@ -128,6 +129,7 @@ class Option(NamedTuple):
     """What the preset's docstring says about it."""
 
 
+@functools.cache
 def options_of(preset: type[Any]) -> tuple[Option, ...]:
     """The options of a preset, from its fields and the parameters of its docstring.
 
@@ -166,12 +168,19 @@ _ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?: : ([^\n]*))?\n((?:    [^\n]*\n|\n)+)",
 
 def _documented(preset: type, name: str) -> tuple[tuple[str, ...], str]:
     """Choices and text that docstrings of a class and its bases have for a parameter."""
-    found: list[tuple[int, tuple[str, ...], str]] = []
-    for owner in preset.__mro__:
-        for entry in _ENTRY.finditer(inspect.cleandoc(owner.__doc__ or "") + "\n"):
-            names = entry[1].split(", ")
-            if name in names:
-                choices = tuple(re.findall(r'"([^"]+)"', entry[2] or ""))
-                found.append((len(names), choices, " ".join(entry[3].split())))
-    found.sort(key=lambda one: one[0] > 1)
-    return found[0][1:] if found else ((), "")
+    entries = [entry for owner in preset.__mro__ for entry in _entries(owner) if name in entry[0]]
+    entries.sort(key=lambda entry: len(entry[0]) > 1)
+    return entries[0][1:] if entries else ((), "")
+
+
+@functools.cache
+def _entries(owner: type) -> list[tuple[list[str], tuple[str, ...], str]]:
+    """Parameters in a class's own docstring: names, choices and text."""
+    return [
+        (
+            entry[1].split(", "),
+            tuple(re.findall(r'"([^"]+)"', entry[2] or "")),
+            " ".join(entry[3].split()),
+        )
+        for entry in _ENTRY.finditer(inspect.cleandoc(owner.__doc__ or "") + "\n")
+    ]
