@@ -169,6 +169,10 @@ def test_pictures(ball, tmp_path, capsys):
         (["--integrator", "tamsi", "--substeps", "no"], "--substeps"),
         (["--integrator", "midas", "--segments", "1.5"], "--segments"),
         (["--integrator", "midas", "--segments", "6"], "--segments must be a multiple of 4"),
+        (
+            ["--integrator", "tamsi", "--time-step", "1e-3", "--accuracy", "1e-3"],
+            "--time-step asks for fixed steps and --accuracy for error control",
+        ),
         (["--max-step", "1e-10"], "--min-step 1e-09 must be below --max-step 1e-10"),
         (["--integrator", "icf", "--scheme", "midpoint"], "--scheme does not apply"),
         (["--integrator", "sap", "--dissipation", "1"], "--dissipation does not apply"),
