@@ -15,6 +15,7 @@ import pytest
 from asperity import __version__
 from asperity.cli import main
 from asperity.cli.outputs import Outputs
+from asperity.integrators.registry import options_of, registered
 from asperity.media import MediaError
 
 BALL = """
@@ -79,8 +80,9 @@ def test_units_survive_markup(capsys):
         [],
         ["--accuracy", "1e-2", "--max-step", "0.05", "--scheme", "trapezoid"],
         ["--integrator", "icf", "--time-step", "0.002"],
+        ["--integrator", "icf", "--accuracy", "1e-2", "--law", "similar", "--hessian-reuse"],
         ["--integrator", "sap"],
-        ["--integrator", "tamsi", "--time-step", "0.002"],
+        ["--integrator", "tamsi", "--time-step", "0.002", "--substeps", "off"],
         ["--integrator", "runge-kutta-3", "--accuracy", "1e-3"],
         ["--integrator", "implicit-euler", "--time-step", "0.005"],
         ["--integrator", "sdirk2"],
@@ -88,7 +90,7 @@ def test_units_survive_markup(capsys):
         ["--integrator", "sap", "--time-step", "0.005", "--scheme", "midpoint"],
         ["--integrator", "sap", "--scheme", "implicit-euler", "--relaxation-time", "0.02"],
         ["--integrator", "midas", "--time-step", "0.005"],
-        ["--integrator", "midas", "--scheme", "bdf2", "--separate"],
+        ["--integrator", "midas", "--scheme", "bdf2", "--separate", "--stiction-tolerance", "1e-2"],
         ["--keyframe", "high", "--stiffness", "1e4", "--friction", "0.3"],
         ["--keyframe", "0", "--dissipation", "1", "--stiction-tolerance", "1e-3"],
     ],
@@ -154,24 +156,34 @@ def test_pictures(ball, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--integrator", "euler"], "'euler'"),
-        (["--stiffness", "-1"], "stiffness"),
+        (["--integrator", "euler"], "--integrator 'euler' is unknown; use one of cenic,"),
+        (["--stiffness", "-1"], "--stiffness must be positive"),
         (["--friction", "nan"], "friction"),
         (["--accuracy", "0"], "--accuracy"),
         (["--duration", "-1"], "--duration"),
         (["--duration", "soon"], "--duration"),
         (["--time-step", "0.01"], "--time-step does not apply"),
-        (["--integrator", "icf", "--accuracy", "0.01"], "--accuracy does not apply"),
+        (["--integrator", "midas", "--accuracy", "0.01"], "--accuracy does not apply"),
+        (["--integrator", "icf", "--coupling", "one-way"], "or choose --integrator tamsi."),
+        (["--jacobian", "analytic"], "--integrator implicit-euler, sdirk2 or rosenbrock2."),
+        (["--integrator", "tamsi", "--substeps", "no"], "--substeps"),
+        (["--integrator", "midas", "--segments", "1.5"], "--segments"),
+        (["--integrator", "midas", "--segments", "6"], "--segments must be a multiple of 4"),
+        (
+            ["--integrator", "tamsi", "--time-step", "1e-3", "--accuracy", "1e-3"],
+            "--time-step asks for fixed steps and --accuracy for error control",
+        ),
+        (["--max-step", "1e-10"], "--min-step 1e-09 must be below --max-step 1e-10"),
         (["--integrator", "icf", "--scheme", "midpoint"], "--scheme does not apply"),
         (["--integrator", "sap", "--dissipation", "1"], "--dissipation does not apply"),
         (["--relaxation-time", "1"], "choose --integrator sap"),
         (["--separate"], "choose --integrator midas"),
         (["--integrator", "midas", "--stiffness", "1e5"], "--stiffness does not apply"),
         (["--integrator", "midas", "--scheme", "midpoint"], "use one of implicit-euler, bdf2"),
-        (["--scheme", "midpoint"], "use one of step-doubling, trapezoid"),
-        (["--integrator", "sap", "--scheme", "trapezoid"], "use one of symplectic-euler,"),
+        (["--scheme", "midpoint"], "--scheme 'midpoint' is unknown; use one of step-doubling,"),
+        (["--integrator", "sap", "--scheme", "trapezoid"], "use one of explicit-euler,"),
         (["--integrator", "sap", "--time-step", "-1"], "--time-step must be a positive"),
-        (["--integrator", "sap", "--relaxation-time", "-1"], "relaxation_time"),
+        (["--integrator", "sap", "--relaxation-time", "-1"], "--relaxation-time must be"),
         (["--keyframe", "low"], "keyframe 'low'"),
         (["--keyframe", "7"], "keyframe 7"),
         (["--camera", "top", "--html", "run.html"], "camera named 'top'"),
@@ -288,6 +300,37 @@ def test_info_tells_what_a_model_holds(ball, capsys):
     assert "20000" in out
     assert "model:" in out
     assert "mass [kg]" in out
+
+
+def test_info_lists_the_integrators(capsys):
+    assert main(["info", "--integrators"]) == 0
+    out = capsys.readouterr().out
+    for name, entry in registered().items():
+        assert re.search(rf"^ {name} +{entry.preset.__name__} +\w", out, re.MULTILINE)
+
+
+def test_help_says_which_integrators_an_option_belongs_to(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["simulate", "--help"])
+    out = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "Fixed step size [s] (not cenic)." in out
+    assert "[default: icf, tamsi: 0.001; sap, midas: 0.01]" in out
+    assert "Linear dissipation, in s (sap)." in out
+    assert "the model's, else 1e-4; midas: 0.001" in out
+    assert "tamsi: Whether Newton's updates are cut by TALS" in out
+    for entry in registered().values():
+        for option in options_of(entry.preset):
+            assert f"--{option.name.replace('_', '-')} " in out
+
+
+def test_help_compiles_nothing():
+    """Help is there before the second that Numba and MuJoCo take to be imported."""
+    command = (
+        "import sys; from asperity.cli import main; main(sys.argv[1:])\n"
+        "assert not {'numba', 'mujoco', 'numpy'} & set(sys.modules)"
+    )
+    for arguments in (["--help"], ["simulate", "--help"], ["info", "--integrators"]):
+        subprocess.run([sys.executable, "-c", command, *arguments], check=True, capture_output=True)
 
 
 def test_info_warns_when_nothing_collides(tmp_path, capsys):

@@ -297,3 +297,40 @@ def test_bad_options(option: dict, match: str) -> None:
 def test_bad_law() -> None:
     with pytest.raises(ModelError, match="law 'sap' is unknown; use one of lagged, similar"):
         asp.Icf(law="sap")
+
+
+@pytest.mark.parametrize("accuracy", [1e-2, 1e-3, 1e-4])
+def test_error_control_rests_in_few_steps(accuracy: float) -> None:
+    model = on_plane("type='box' size='0.1 0.1 0.1' mass='1'", position="0 0 0.1")
+    sim = asp.Simulator(
+        model,
+        integrator=asp.Sap(accuracy=accuracy),
+        contact=asp.ContactParameters(stiffness=1e4),
+    )
+    assert sim.advance_to(5.0).success
+    # Depth, m g/(4 k), and what near-rigid contact adds in steps as long as max_step.
+    assert 0.0 < 0.1 - sim.data.qpos[2] < 1.1 * GRAVITY / 4e4 + 0.1 * accuracy
+    assert np.abs(sim.data.qvel).max() < 5e-3
+    # The largest step is 0.1 s; with the tightest accuracy near-rigid contact, which is another in
+    # every step size, allows about 30 ms.
+    assert sim.stats.steps < 250
+    assert sim.stats.rejections < 250
+
+
+def test_error_control_converges_to_tiny_steps() -> None:
+    model = on_plane("type='sphere' size='0.1' mass='1'", position="0 0 0.5")
+    contact = asp.ContactParameters(stiffness=1e4)
+
+    def after_a_bounce(**options: float) -> tuple[float, int]:
+        integrator = asp.Sap(relaxation_time=2e-3, **options)
+        sim = asp.Simulator(model, integrator=integrator, contact=contact)
+        assert sim.advance_to(0.45).success
+        return float(sim.data.qpos[2]), sim.stats.steps
+
+    exact, _ = after_a_bounce(time_step=1e-5)
+    rough, fine, finer = (after_a_bounce(accuracy=accuracy) for accuracy in (1e-4, 1e-5, 1e-6))
+    assert abs(finer[0] - exact) < 4e-3
+    # Of first order in the step, whose square the accuracy bounds.
+    assert 6.0 < abs(rough[0] - exact) / abs(finer[0] - exact) < 20.0
+    assert 2.0 < fine[1] / rough[1] < 4.5
+    assert finer[1] < 1500

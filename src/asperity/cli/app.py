@@ -9,26 +9,18 @@ from typing import Annotated
 
 import typer
 
-from asperity.cli import demo, info, options, reproduce, simulate, study
+from asperity.cli import options
 from asperity.cli.console import print_error
+from asperity.cli.demo import demo
 from asperity.cli.exits import BAD_INPUT, FAILED, INTERRUPTED
+from asperity.cli.info import info
+from asperity.cli.integrator_options import with_integrator_options
+from asperity.cli.reproduce import reproduce
+from asperity.cli.simulate import simulate
+from asperity.cli.study import study
 from asperity.errors import AsperityError, SimulationError
 
-__all__ = ["app", "main"]
-
-app = typer.Typer(
-    name="asperity",
-    help="Simulate robots and objects in frictional contact, with error control.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("simulate")(simulate.simulate)
-app.command("demo")(demo.demo)
-app.command("info")(info.info)
-app.command("reproduce")(reproduce.reproduce)
-app.command("study")(study.study)
+__all__ = ["application", "main"]
 
 
 def _print_version(wanted: bool) -> None:
@@ -39,7 +31,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool,
@@ -50,6 +41,25 @@ def _root(
     show_traceback: options.Traceback = False,
 ) -> None:
     """Options that come before the command."""
+
+
+def application() -> typer.Typer:
+    """All commands, with the options of the integrators that are registered now."""
+    app = typer.Typer(
+        name="asperity",
+        help="Simulate robots and objects in frictional contact, with error control.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    app.command()(with_integrator_options(simulate))
+    app.command()(demo)
+    app.command()(info)
+    app.command()(reproduce)
+    app.command()(study)
+    return app
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.traceback_wanted = False
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        result = app(given, standalone_mode=False, prog_name="asperity")
+        result = application()(given, standalone_mode=False, prog_name="asperity")
         return result if isinstance(result, int) else 0
     except KeyboardInterrupt:
         return _report("interrupted before the simulation began or after it ended.", INTERRUPTED)

@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from asperity.cli.options import FloatingBase, Floor, ModelPath, PackagePaths, Traceback
 
 __all__ = ["info"]
 
 
+def _show_integrators(wanted: bool) -> None:
+    if wanted:
+        from rich import box
+        from rich.table import Table
+
+        from asperity.cli.console import results
+        from asperity.cli.integrator_options import first_sentence
+        from asperity.integrators.registry import registered
+
+        table = Table(box=box.SIMPLE, pad_edge=False)
+        for heading in ("name", "in Python", "what it is"):
+            table.add_column(heading, no_wrap=heading != "what it is")
+        for name, entry in registered().items():
+            preset = entry.preset
+            table.add_row(name, preset.__name__, first_sentence(preset.__doc__ or ""))
+        results().print(table)
+        raise typer.Exit
+
+
 def info(
     model: ModelPath,
+    integrators: Annotated[
+        bool,
+        typer.Option(
+            "--integrators",
+            callback=_show_integrators,
+            is_eager=True,
+            help="Show the integrators that there are, and exit.",
+        ),
+    ] = False,
     package_path: PackagePaths = None,
     floating_base: FloatingBase = None,
     floor: Floor = None,

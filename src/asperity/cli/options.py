@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +10,8 @@ import typer
 __all__ = [
     "FloatingBase",
     "Floor",
-    "IntegratorName",
     "ModelPath",
     "PackagePaths",
-    "SchemeName",
     "Traceback",
 ]
 
@@ -25,32 +22,6 @@ traceback_wanted = False
 def _want_traceback(wanted: bool) -> None:
     global traceback_wanted
     traceback_wanted = traceback_wanted or wanted
-
-
-class IntegratorName(enum.StrEnum):
-    """Integrators that can be asked for."""
-
-    CENIC = "cenic"
-    ICF = "icf"
-    SAP = "sap"
-    TAMSI = "tamsi"
-    RUNGE_KUTTA_3 = "runge-kutta-3"
-    IMPLICIT_EULER = "implicit-euler"
-    SDIRK2 = "sdirk2"
-    ROSENBROCK2 = "rosenbrock2"
-    MIDAS = "midas"
-
-
-class SchemeName(enum.StrEnum):
-    """Error-controlled schemes of CENIC, those of SAP's θ-method, then those of Midas."""
-
-    STEP_DOUBLING = "step-doubling"
-    TRAPEZOID = "trapezoid"
-    SYMPLECTIC_EULER = "symplectic-euler"
-    MIDPOINT = "midpoint"
-    IMPLICIT_EULER = "implicit-euler"
-    EXPLICIT_EULER = "explicit-euler"
-    BDF2 = "bdf2"
 
 
 Traceback = Annotated[

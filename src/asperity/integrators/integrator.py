@@ -50,6 +50,11 @@ def require_non_negative(name: str, value: float) -> None:
 class Integrator(abc.ABC):
     """Options of a method and a stepping."""
 
+    contact_parameters: ClassVar[frozenset[str]] = frozenset(
+        {"stiffness", "dissipation", "friction", "dynamic_friction", "stiction_tolerance"}
+    )
+    """Fields of `ContactParameters` that play a part, here those of Hunt–Crossley contact."""
+
     time_step: float | None
     """The fixed step [s], or None under error control."""
 

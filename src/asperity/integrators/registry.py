@@ -7,14 +7,16 @@ A preset registers itself where it is defined::
     class MyMethod(SteppedIntegrator):
         ...
 
-and is then known to ``asperity simulate --integrator my-method``, with its fields as options, and
-to ``asperity study --methods my-method``.
+and is then known to ``asperity simulate --integrator my-method``, with its fields as options, to
+``asperity info --integrators`` and to ``asperity study --methods my-method``.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar, get_type_hints
@@ -92,6 +94,10 @@ def register(
         if known is not None and known.preset.__qualname__ != preset.__qualname__:
             raise ValueError(f"an integrator {name!r} is registered already: {known.preset!r}.")
         fields = {field.name for field in dataclasses.fields(preset)}  # type: ignore[arg-type]
+        if _required(preset):
+            raise ValueError(
+                f"options of an integrator need defaults: {', '.join(_required(preset))}."
+            )
         usual = Variant("time_step" if "time_step" in fields else "accuracy")
         _REGISTERED[name] = Registration(
             name, preset, (usual,) if variants is None else variants, reference
@@ -116,35 +122,65 @@ class Option(NamedTuple):
     kind: type
     """``float``, ``int``, ``bool`` or ``str``."""
     default: Any
+    """What the preset has if nothing is given."""
+    choices: tuple[str, ...]
+    """The strings that it may be, if the docstring lists them; the preset itself checks."""
     help: str
     """What the preset's docstring says about it."""
 
 
-def options_of(preset: type[Integrator]) -> tuple[Option, ...]:
-    """The options of a preset, from its fields and the parameters of its docstring."""
+@functools.cache
+def options_of(preset: type[Any]) -> tuple[Option, ...]:
+    """The options of a preset, from its fields and the parameters of its docstring.
+
+    A parameter that the docstring of a class only mentions together with others is described by
+    that class that gives it an entry of its own, if there is one among those it derives from.
+    """
     hints = get_type_hints(preset)
+    usual = preset if inspect.isabstract(preset) else preset()
     options = []
-    for field in dataclasses.fields(preset):  # type: ignore[arg-type]
+    for field in dataclasses.fields(preset):
         kinds = [kind for kind in (float, int, bool, str) if _allows(hints[field.name], kind)]
         if kinds:
-            text = _documented(preset, field.name)
-            options.append(Option(field.name, kinds[0], field.default, text))
+            choices, text = _documented(preset, field.name)
+            default = getattr(usual, field.name)
+            options.append(Option(field.name, kinds[0], default, choices, text))
     return tuple(options)
+
+
+def _required(preset: type[Integrator]) -> list[str]:
+    """Fields without a default."""
+    missing = dataclasses.MISSING
+    return [
+        field.name
+        for field in dataclasses.fields(preset)  # type: ignore[arg-type]
+        if field.default is missing and field.default_factory is missing
+    ]
 
 
 def _allows(hint: Any, kind: type) -> bool:
     return hint is kind or kind in getattr(hint, "__args__", ())
 
 
-def _documented(preset: type, name: str) -> str:
-    """What the docstring of a class, or of one that it derives from, says about a parameter."""
-    for owner in preset.__mro__:
-        text = owner.__doc__ or ""
-        match = re.search(
-            rf"^    (?:[\w, ]*, )?{name}(?:, [\w, ]*)?(?: : [^\n]*)?\n((?:        [^\n]*\n|\n)+)",
-            text,
-            re.MULTILINE,
+# A line of names and perhaps a type, and indented text.
+_ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?: : ([^\n]*))?\n((?:    [^\n]*\n|\n)+)", re.MULTILINE)
+
+
+def _documented(preset: type, name: str) -> tuple[tuple[str, ...], str]:
+    """Choices and text that docstrings of a class and its bases have for a parameter."""
+    entries = [entry for owner in preset.__mro__ for entry in _entries(owner) if name in entry[0]]
+    entries.sort(key=lambda entry: len(entry[0]) > 1)
+    return entries[0][1:] if entries else ((), "")
+
+
+@functools.cache
+def _entries(owner: type) -> list[tuple[list[str], tuple[str, ...], str]]:
+    """Parameters in a class's own docstring: names, choices and text."""
+    return [
+        (
+            entry[1].split(", "),
+            tuple(re.findall(r'"([^"]+)"', entry[2] or "")),
+            " ".join(entry[3].split()),
         )
-        if match is not None:
-            return " ".join(match[1].split())
-    return ""
+        for entry in _ENTRY.finditer(inspect.cleandoc(owner.__doc__ or "") + "\n")
+    ]

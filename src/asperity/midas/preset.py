@@ -58,10 +58,10 @@ class Midas(Integrator):
         Newton iterations after which a solve has failed. If nothing else helps, the step ends with
         ``Status.NOT_CONVERGED``.
     friction_solves : int
-        Friction acts by the normal forces of a known state: first of the step's beginning, then,
-        while they change by more than a tenth, of the solution found with the last ones, in so many
-        solves at most. With one, a body that leaves a tiny clearance is braked by a normal force
-        that is no longer there.
+        Most solves of a step. Friction acts by the normal forces of a known state: first of the
+        step's beginning, then, while they change by more than a tenth, of the solution found with
+        the last ones. With one solve, a body that leaves a tiny clearance is braked by a normal
+        force that is no longer there.
     segments : int
         Straight pieces around a circle of round geoms, a multiple of 4.
     subdivisions : int
@@ -113,6 +113,8 @@ class Midas(Integrator):
     convex_meshes: bool = False
     separate: bool = False
     verify: bool = False
+
+    contact_parameters = frozenset({"friction", "dynamic_friction"})
 
     def __post_init__(self) -> None:
         for name in (

@@ -44,7 +44,7 @@ class Cenic(Integrator):
         Smallest step [s]. A step of this size that is still refused, as forces that grow without
         bound will have it, ends the simulation with ``Status.STEP_TOO_SMALL``.
     scheme : {"step-doubling", "trapezoid"}
-        First-order step doubling (robust, the default) or the second-order trapezoid, which
+        First-order step doubling (robust, the default) or the second-order trapezoid. The latter
         conserves energy better but rings in stiff contact (sections V-B, VII-A): use it with an
         accuracy of 1e-3 or tighter.
     error_norm : {"position", "state"}

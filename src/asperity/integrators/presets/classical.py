@@ -11,7 +11,14 @@ from asperity.integrators.registry import Variant, register
 if TYPE_CHECKING:
     from asperity.integrators.methods.method import Method
 
-__all__ = ["Classical", "ImplicitEuler", "Rosenbrock2", "RungeKutta3", "Sdirk2"]
+__all__ = [
+    "Classical",
+    "ImplicitClassical",
+    "ImplicitEuler",
+    "Rosenbrock2",
+    "RungeKutta3",
+    "Sdirk2",
+]
 
 _FRICTION_LAWS = ("smooth", "linear", "parabolic")
 _JACOBIANS = ("finite-differences", "analytic")
@@ -91,7 +98,18 @@ class RungeKutta3(Classical):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Implicit(Classical):
+class ImplicitClassical(Classical):
+    """Options that the implicit ones share.
+
+    Parameters
+    ----------
+    jacobian : {"finite-differences", "analytic"}
+        How to differentiate the dynamics. Finite differences take two evaluations per degree of
+        freedom, which makes large models slow, and contacts that come and go lead them astray. The
+        others are the derivatives of contacts, constraints, joint springs and dampers, servos and
+        external systems, without those of inertia and geometry.
+    """
+
     jacobian: str = "finite-differences"
 
     def __post_init__(self) -> None:
@@ -107,19 +125,15 @@ class _Implicit(Classical):
 
 @register("implicit-euler", variants=_VARIANTS)
 @dataclass(frozen=True, kw_only=True)
-class ImplicitEuler(_Implicit):
+class ImplicitEuler(ImplicitClassical):
     """Implicit Euler with Newton's method, the baseline of the TAMSI paper (sections III, IV).
 
     First order and L-stable. Error control doubles steps. Fixed steps whose iteration does not
-    converge are done in parts (convergence control). Further options are those of `Classical`.
+    converge are done in parts (convergence control). Further options are those of
+    `ImplicitClassical`.
 
     Parameters
     ----------
-    jacobian : {"finite-differences", "analytic"}
-        How to differentiate the dynamics: by two evaluations per degree of freedom, which makes
-        large models slow and which contacts that come and go lead astray, or from the derivatives
-        of contacts, constraints, joint springs and dampers, servos and external systems, without
-        those of inertia and geometry.
     newton : {"quasi", "full"}
         Keep the Jacobian and its factors as long as they serve, or make new ones in every
         iteration.
@@ -152,12 +166,11 @@ class ImplicitEuler(_Implicit):
 
 @register("sdirk2", variants=_VARIANTS)
 @dataclass(frozen=True, kw_only=True)
-class Sdirk2(_Implicit):
+class Sdirk2(ImplicitClassical):
     """The two-stage, singly diagonally implicit Runge–Kutta method of order two.
 
     L-stable, with an embedded error estimate and quasi-Newton iterations. Fixed steps that do not
-    converge are done in parts. Options are those of `Classical`, and ``jacobian`` of
-    `ImplicitEuler`.
+    converge are done in parts. Options are those of `ImplicitClassical`.
     """
 
     def make_base_method(self) -> Method:
@@ -173,11 +186,11 @@ class Sdirk2(_Implicit):
 
 @register("rosenbrock2", variants=_VARIANTS)
 @dataclass(frozen=True, kw_only=True)
-class Rosenbrock2(_Implicit):
+class Rosenbrock2(ImplicitClassical):
     """The two-stage Rosenbrock method of order two.
 
     L-stable, with an embedded error estimate and a new Jacobian, but no iteration, in every step.
-    Options are those of `Classical`, and ``jacobian`` of `ImplicitEuler`.
+    Options are those of `ImplicitClassical`.
     """
 
     def make_base_method(self) -> Method:

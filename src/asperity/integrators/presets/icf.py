@@ -39,15 +39,16 @@ class Icf(SteppedIntegrator):
         Whether friction is limited by the normal force of the step's beginning (CENIC's law, free
         of artifacts) or by that of its end, which makes sliding bodies glide.
     slip_regularization : float
-        σ of `Cenic`, here 1e-3 as in SAP: a violent step that is not to be repeated smaller would
-        otherwise need a hundred iterations.
+        σ ≥ 0: contacts stick to within max(v_s, σ μ g δt) instead of the stiction tolerance v_s.
+        1e-3 as in SAP: a violent step that is not to be repeated smaller would otherwise need a
+        hundred iterations.
     tolerance : float
         Tolerance of the convex solver, 1e-8 as in the paper (section VI-B).
     max_iterations : int
         Newton iterations after which the simulation stops with ``Status.NOT_CONVERGED``. The
         problem is convex, so only violent impacts at long steps need more than a few dozen.
     hessian_reuse : bool
-        See `Cenic`.
+        Keep a factorization for further iterations while it converges fast enough (equation 35).
     """
 
     law: str = "lagged"

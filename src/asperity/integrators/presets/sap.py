@@ -85,7 +85,8 @@ class Sap(SteppedIntegrator):
         Diagonal that gives all components of that criterion the same units: of the mass matrix, as
         in the paper, or of A, mass with implicit joint springs and dampers, as in Drake.
     line_search : {"exact", "armijo"}
-        Section IV-B.
+        How far to follow Newton's direction: to the minimum, or until the cost has decreased enough
+        (section IV-B).
     max_iterations : int
         Newton iterations after which the simulation stops with ``Status.NOT_CONVERGED``.
     """
@@ -100,6 +101,7 @@ class Sap(SteppedIntegrator):
     max_iterations: int = 100
 
     default_time_step = 0.01
+    contact_parameters = frozenset({"stiffness", "relaxation_time", "friction", "dynamic_friction"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
