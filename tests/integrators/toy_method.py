@@ -14,7 +14,7 @@ from asperity.integrators.methods.motion import ensure_evaluated, integrate_posi
 from asperity.integrators.registry import register
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, compiled_method
-from asperity.plant.layouts import STATE
+from asperity.plant.plant_layouts import STATE
 from asperity.plant.state import State
 from asperity.plant.trees import velocity_from_solver
 
