@@ -35,6 +35,7 @@ from asperity.convex.island import (
     extrapolate_guess,
     follow_direction,
     island_gradient,
+    island_impulses,
     momentum_scale,
     multiply,
     newton_direction,
@@ -162,6 +163,7 @@ def _solve_island(
             eta = rate / (1.0 - rate)
         previous = length
         if not by_momentum and eta * length <= epsilon * scale:
+            island_impulses(problem)
             return CONVERGED
     return NOT_CONVERGED
 
@@ -190,7 +192,7 @@ def _solve_free(problem: Table) -> int:
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
 def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: int) -> int:
-    """Solve every island; the solution replaces the guess in ``velocity``.
+    """Solve every island; the solution replaces the guess in ``velocity``, with its impulses.
 
     ``have_factors`` says that the factors of the last solve belong to the same graph (for Hessian
     reuse). Contact velocities of the guess must not be filled: this does it. Returns ``CONVERGED``,

@@ -25,6 +25,7 @@ from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.island import (
     choose_island,
     island_gradient,
+    island_impulses,
     multiply,
     newton_direction,
     scaled_norm,
@@ -193,13 +194,14 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
         _go(problem, alpha)
         problem.iterations += 1
         if small and alpha == 1.0:
+            island_impulses(problem)
             return CONVERGED
     return NOT_CONVERGED
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
 def solve_tamsi(problem: Table, contacts: Table, rows: Table, _have_factors: int) -> int:
-    """Solve every island; the solution replaces the guess in ``velocity``.
+    """Solve every island; the solution replaces the guess in ``velocity``, with its impulses.
 
     Returns ``CONVERGED``, ``NOT_CONVERGED`` (the worst residual is recorded) or ``NON_FINITE``.
     """
