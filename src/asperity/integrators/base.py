@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Iterable, Sequence
-
-import numpy as np
+from collections.abc import Iterable
 
 from asperity.compiled import Kernel
 from asperity.errors import ModelError
+from asperity.integrators.own_results import OwnResults
 from asperity.integrators.world import World
 
 __all__ = [
@@ -83,15 +82,8 @@ class Integrator(abc.ABC):
     def advance(self, world: World, end: float, budget: int) -> int:
         """Advance the world's current state to time ``end`` [s]; returns a stepping's reason."""
 
-    def publish(self, world: World) -> bool:
-        """Bring the MjData of the current state up to date, by forces of the integrator's own.
-
-        False, the default, has the simulator do it with the convex problem of the next step.
-        """
-        return False
-
-    def contacts(self, world: World) -> Sequence[np.ndarray] | None:
-        """Fields of `asperity.simulator.Contacts`, if the integrator has its own contacts."""
+    def own_results(self, world: World) -> OwnResults | None:
+        """Results of the last step, if the integrator does not keep them in the world."""
         return None
 
     def fallbacks(self, world: World) -> tuple[int, int]:

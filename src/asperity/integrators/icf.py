@@ -42,6 +42,7 @@ from asperity.integrators.layout import (
     PREVIOUS_VELOCITY,
     compiled_method,
 )
+from asperity.integrators.results import keep_results
 from asperity.plant.trees import velocity_from_solver, velocity_to_solver
 
 __all__ = [
@@ -256,6 +257,7 @@ def icf_method(world: Table, source: Table, target: Table, step: float) -> int:
     velocity_from_solver(plant, source.cdof, problem.velocity, target.qvel)
     integrate_positions(plant, source, target, target.qvel, step)
     advance_activations(plant, source, target, step)
+    keep_results(world, source, source.qvel, target.qvel, step)
     world.has_error = 0
     if world.systems.size > 0:
         return call_method(world.advance_systems, world, source, target, step)

@@ -15,6 +15,7 @@ from typing import Any
 from numba import types
 
 from asperity.compiled import EntryPoint, Layout
+from asperity.contact.delivered import DELIVERED
 from asperity.convex.problem import PROBLEM
 from asperity.plant import layouts
 from asperity.plant.layouts import PLANT, STATE
@@ -82,7 +83,6 @@ WORLD = Layout(
     norm_by_system="f8",  # 1 to scale norms by diag(A), 0 by diag(M)
     has_error="i8",
     factors_valid="i8",
-    forces_at_hand="i8",  # 1 if `solve_step` leaves impulses, not only a velocity
     # address and evaluation of the state whose graph is at hand, or 0
     graph_state="i8",
     graph_evaluation="i8",
@@ -100,6 +100,13 @@ WORLD = Layout(
     velocity_weight="f8",
     velocity_time="f8",  # [s]
     records="i8",  # number of recorded states, negative where none are wanted
+    # results (`asperity.integrators.results`): the state whose contact and constraint sets have
+    # those of the last solve, or 0, the interval over which they acted [s], and what they did
+    result_state="i8",
+    result_step="f8",
+    result_acceleration="f8[:]",
+    deliver="i8",  # compiled entry point, or 0
+    delivered=DELIVERED,
     # external systems: their tables, entry points, and weights of their state in the error norm
     systems="i8[:]",
     prepare_systems="i8",

@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
-from asperity.compiled.calls import call_method, call_pp_status, call_ppdpp
+from asperity.compiled.calls import call_method, call_p_status, call_pp_status, call_ppdpp
 from asperity.integrators.layout import (
     NON_FINITE,
     NOT_CONVERGED,
@@ -92,12 +92,14 @@ def _exchange_states(world: Table, time: float) -> None:
 
 @compiled
 def _record(world: Table, step: float) -> None:
-    """Count and record the current state as the end of an accepted step."""
+    """Count and record the current state as the end of an accepted step, with its results."""
     current = world.current
     time = current.time
     # A remainder of a step, to meet a time, says nothing about the steps that are being taken.
     world.last_step = max(step, 0.1 * world.last_step)
     world.steps += 1
+    if world.deliver != 0:
+        call_p_status(world.deliver, world)
     if world.records >= 0:
         n = world.records
         world.record_time[n] = time

@@ -33,6 +33,7 @@ from asperity.integrators.icf import (
     solve_potentials,
 )
 from asperity.integrators.layout import NON_FINITE, NOT_CONVERGED, OK, compiled_method
+from asperity.integrators.results import keep_results
 from asperity.plant.trees import add_mass, velocity_from_solver, velocity_to_solver
 
 __all__ = ["theta_method", "theta_solution"]
@@ -275,6 +276,7 @@ def theta_method(world: Table, source: Table, target: Table, step: float) -> int
         world.scratch[i] = theta_vq * target.qvel[i] + (1.0 - theta_vq) * source.qvel[i]
     integrate_positions(plant, source, target, world.scratch, step)
     advance_activations(plant, source, target, step)
+    keep_results(world, source, source.qvel, target.qvel, step)
     world.has_error = 0
     if world.systems.size > 0:
         return call_method(world.advance_systems, world, source, target, step)

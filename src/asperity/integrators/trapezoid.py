@@ -32,6 +32,7 @@ from asperity.integrators.icf import (
     velocities_at,
 )
 from asperity.integrators.layout import END_VELOCITY, OK, compiled_method
+from asperity.integrators.results import keep_results
 from asperity.integrators.stepping import position_difference
 from asperity.plant.trees import (
     add_mass,
@@ -191,6 +192,7 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     if code != OK:
         return code
     velocity_from_solver(plant, full.cdof, problem.velocity, target.qvel)
+    keep_results(world, full, source.qvel, target.qvel, step)
     for i in range(world.scratch.size):
         world.scratch[i] = 0.5 * (source.qvel[i] + target.qvel[i])
     integrate_positions(plant, source, target, world.scratch, step)

@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
+from asperity.contact.delivered import grow_delivered, new_delivered
 from asperity.convex.assembly import assemble
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.graph import build_graph
@@ -22,6 +23,7 @@ from asperity.integrators.layout import (
     ROWS_FULL,
     WORLD,
 )
+from asperity.integrators.results import deliver
 from asperity.integrators.tamsi.layout import grow_lower
 from asperity.plant.contacts import read_contacts
 from asperity.plant.evaluate import evaluate, read_constraints
@@ -40,6 +42,7 @@ CONVEX_KERNELS = (
     build_graph,
     factorize,
     solve_factors,
+    deliver,
 )
 """What steps by convex problems need compiled, whatever their method."""
 
@@ -92,6 +95,8 @@ class World:
         )
         if convex:
             install_solver(self.problem)
+        # Published: what a step has delivered stays, whatever later attempts leave elsewhere.
+        self.delivered: Table = new_delivered(model.nv, self.contact_capacity, self.row_capacity)
         records = 256
         self.table = Table(
             WORLD,
@@ -109,6 +114,9 @@ class World:
             scratch=np.zeros(model.nv),
             geom_position=np.zeros((model.ngeom, 3)),
             geom_rotation=np.zeros((model.ngeom, 9)),
+            result_acceleration=np.zeros(model.nv),
+            deliver=deliver.address if convex else 0,
+            delivered=self.delivered,
             systems=np.zeros(0, np.int64),
             system_weight=np.zeros(0),
             record_time=np.zeros(records),
@@ -152,6 +160,7 @@ class World:
             for state in self.evaluated_states:
                 state.grow_contacts(self.contact_capacity)
             grow_contacts(self.problem, self.contact_capacity)
+            grow_delivered(self.delivered, self.contact_capacity, self.row_capacity)
             if self.classical is not None:
                 grow_classical(self.classical, self.contact_capacity)
         elif code == ROWS_FULL:
@@ -159,6 +168,7 @@ class World:
             for state in self.evaluated_states:
                 state.grow_rows(self.row_capacity)
             grow_rows(self.problem, self.row_capacity)
+            grow_delivered(self.delivered, self.contact_capacity, self.row_capacity)
         elif code == COUPLING_FULL:
             grow_factor(self.problem, 2 * self.problem.coupling_size)
             if self.tamsi is not None:

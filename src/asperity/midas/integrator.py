@@ -11,9 +11,8 @@ from asperity.integrators.base import Integrator
 from asperity.integrators.stepping import advance_fixed
 from asperity.integrators.world import World
 from asperity.midas.clearance import check_clearance
-from asperity.midas.contacts import EngineContacts, read_contacts
 from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
-from asperity.midas.engine_publication import publish
+from asperity.midas.engine_publication import EngineResults
 from asperity.midas.engine_support import check_supported
 from asperity.midas.step import midas_method
 from asperity.midas.verification import verify_no_intersections
@@ -208,13 +207,8 @@ class Midas(Integrator):
                 verify_no_intersections(engine)
             return code
 
-    def publish(self, world: World) -> bool:
-        engine = self._engine(world)
-        publish(engine, world.current.data, engine.acceleration)
-        return True
-
-    def contacts(self, world: World) -> EngineContacts:
-        return read_contacts(self._engine(world))
+    def own_results(self, world: World) -> EngineResults:
+        return EngineResults(self._engine(world))
 
     def fallbacks(self, world: World) -> tuple[int, int]:
         engine = world.engine

@@ -11,10 +11,12 @@ import mujoco
 import numpy as np
 
 from asperity.compiled.compilation import compile_kernels
-from asperity.convex.problem import read_statistics, write_statistics
+from asperity.contact.delivered import NOTHING
+from asperity.convex.problem import write_statistics
 from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import Cenic, Integrator
 from asperity.integrators import layout as codes
+from asperity.integrators.own_results import OwnResults
 from asperity.integrators.stepping import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
 from asperity.integrators.world import World
 from asperity.loading import LoadReport, load_model
@@ -23,7 +25,12 @@ from asperity.plant.plant import Plant
 from asperity.plant.support import check_supported
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.inputs import Inputs
-from asperity.simulator.publish import PUBLICATION_KERNELS, publish
+from asperity.simulator.publish import (
+    FORCE_KERNELS,
+    Delivered,
+    publish,
+    solve_forces,
+)
 from asperity.simulator.report import Report, Statistics
 from asperity.simulator.sampling import SamplingClock
 from asperity.systems import Coupling, ExternalSystem
@@ -77,10 +84,11 @@ class Simulator:
 
     Notes
     -----
-    ``data`` after each call is what ``mj_forward`` would leave at the present state: kinematics,
-    sensors, accelerations, and contact forces where ``mj_contactForce`` reads them, from Asperity's
-    contact model over the next step. A user may change ``data.qpos``, ``qvel``, ``ctrl``, applied
-    forces and mocap poses between calls, as with ``mj_step``.
+    ``data`` after each call is what ``mj_forward`` would leave at the present state. Contacts,
+    forces (where ``mj_contactForce`` and sensors read them) and accelerations are, as after
+    ``mj_step``, those of the step that led there: what Asperity's contact model delivered over it,
+    see `Contacts`. A user may change ``data.qpos``, ``qvel``, ``ctrl``, applied forces and mocap
+    poses between calls, as with ``mj_step``.
     """
 
     def __init__(
@@ -121,7 +129,8 @@ class Simulator:
             (
                 *integrator.kernels,
                 *self.coupling.kernels,
-                *(PUBLICATION_KERNELS if convex else ()),
+                *FORCE_KERNELS,
+                *((solve_forces,) if convex else ()),
             ),
         )
         self.plant = Plant(
@@ -144,6 +153,7 @@ class Simulator:
         self._start_control(float(self.data.time))
         self._last_tick = 0.0  # wall time of the last call of a progress callback [s]
         self._inputs = Inputs(self.model, self.data)
+        self._results: OwnResults = Delivered(self.world, self.coupling)
         self._sync()
         self._publish()
         self._clear_counters()
@@ -190,11 +200,8 @@ class Simulator:
 
     @property
     def contacts(self) -> Contacts:
-        """Contacts of the published state with their forces."""
-        own = self.integrator.contacts(self.world)
-        if own is not None:
-            return Contacts(*own)
-        return read_contacts(self.world, self._force_step)
+        """Contacts of the last step with the forces that they delivered."""
+        return read_contacts(self._results.delivered)
 
     def system_state(self, system: ExternalSystem) -> np.ndarray:
         """State z of an external system; a view that may be written between advances."""
@@ -290,6 +297,7 @@ class Simulator:
         self.integrator.prepare(self.world)
         self.coupling.reset()
         self._inputs.forget()
+        self.world.delivered.origin = NOTHING
         self._sync()
         self._publish()
         self._clear_counters()
@@ -387,14 +395,8 @@ class Simulator:
         data.qvel[:] = current.qvel
         data.act[:] = current.act
         data.time = current.time
-        self._force_step = float(self.world.table.last_step)
-        problem = self.world.problem
-        counters = read_statistics(problem)
-        code = codes.OK
-        if not self.integrator.publish(self.world):
-            code = publish(self.world, self._force_step, self.coupling.publish)
-        # What publication solves is not the integrator's work.
-        write_statistics(problem, counters)
+        self._results = self.integrator.own_results(self.world) or self._results
+        code = publish(self.plant.table, self._results, data)
         self._inputs.remember()
         if code == codes.SYSTEM_FAILED and not quietly:
             self.coupling.raise_failure()

@@ -126,7 +126,6 @@ class Classical(Integrator):
         table = world.table
         table.solve_step = dynamics_solution.address
         table.base_method = self.base_method.address
-        table.forces_at_hand = 1
         table.accuracy = 1e-3 if self.accuracy is None else self.accuracy
         table.largest_step = self.max_step
         table.smallest_step = self.min_step

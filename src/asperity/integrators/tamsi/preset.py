@@ -10,6 +10,7 @@ from asperity.convex.potentials.laws import install_law
 from asperity.errors import ModelError
 from asperity.integrators.base import ERROR_NORMS, Integrator, require_one_of, require_positive
 from asperity.integrators.icf import icf_method, icf_solution
+from asperity.integrators.results import deliver
 from asperity.integrators.step_doubling import ERROR_ORDER, step_doubling_method
 from asperity.integrators.stepping import advance_error_controlled, advance_fixed
 from asperity.integrators.substeps import substep_method
@@ -122,6 +123,7 @@ class Tamsi(Integrator):
             read_contacts,
             build_graph,
             icf_solution,
+            deliver,
             *_COUPLINGS[self.coupling].kernels,
             icf_method,
             *(
