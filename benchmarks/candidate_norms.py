@@ -1,9 +1,9 @@
 """Error control with norms that Asperity does not offer, to compare them with the one it does.
 
 The convex steps are Asperity's own; around them this module does step doubling and error control in
-Python (`asperity.integrators.step_doubling` and `stepping` are their compiled equals), so that any
-norm can be tried, and so that forces may depend on time: a drive is evaluated at the beginning of
-every step and half step. Work is counted, not timed.
+Python (`asperity.integrators.methods.step_doubling` and `asperity.integrators.steppings` are their
+compiled equals), so that any norm can be tried, and so that forces may depend on time: a drive is
+evaluated at the beginning of every step and half step. Work is counted, not timed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ import numpy as np
 
 import asperity as asp
 from asperity.compiled import compiled
-from asperity.integrators.icf import ensure_evaluated, icf_method, velocities_at
-from asperity.integrators.layout import NON_FINITE, NOT_CONVERGED, OK
-from asperity.integrators.missed_contacts import (
+from asperity.integrators.methods.convex_step import velocities_at
+from asperity.integrators.methods.icf import icf_method
+from asperity.integrators.methods.motion import ensure_evaluated
+from asperity.integrators.steppings.controlled_steps import next_step_size
+from asperity.integrators.steppings.missed_contacts import (
     passed_before_sample,
     step_without_missed_contacts,
 )
-from asperity.integrators.stepping import next_step_size
+from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.plant.trees import velocity_to_solver
 
 __all__ = ["NORMS", "Norm", "Outcome", "run"]
@@ -223,7 +225,7 @@ class _Steps:
         """Make the step final unless it has missed a contact; returns the step to try instead."""
         world = self.world
         table = world.table
-        table.geom_sample = world.half.table.address
+        table.result.sample = world.half.table.address
         if passed_before_sample(table):
             return 0.5 * step
         now, new = world.current.table, world.following.table

@@ -155,7 +155,7 @@ def run_midas(case: Case) -> tuple[str, float, float, float, float]:
         report.stats.iterations / steps,
         report.stats.factorizations / steps,
         cpu / steps,
-        integrator.clearance(sim.world),
+        sim.clearance,
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 import asperity as asp
 from asperity.convex.reference import errors_of, read_problem, solve_geodesic, solve_newton
 from asperity.experiments.sap_solvers import available_solvers, compare_solvers
-from asperity.integrators.prepared import prepare_problem
+from asperity.integrators.methods.prepared_problem import prepare_problem
 from asperity.plant.trees import velocity_from_solver
 
 STEP = 0.01

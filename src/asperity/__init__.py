@@ -13,6 +13,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from asperity.integrators.presets import __all__ as _presets
+
 if TYPE_CHECKING:
     from asperity.errors import (
         AsperityError,
@@ -21,16 +23,7 @@ if TYPE_CHECKING:
         SimulationError,
         Status,
     )
-    from asperity.integrators import (
-        Cenic,
-        Icf,
-        ImplicitEuler,
-        Rosenbrock2,
-        RungeKutta3,
-        Sap,
-        Sdirk2,
-        Tamsi,
-    )
+    from asperity.integrators.presets import *  # noqa: F403
     from asperity.loading import load_model, load_spec
     from asperity.midas import Midas
     from asperity.plant.contact_parameters import ContactParameters, Material
@@ -58,13 +51,10 @@ __version__ = "0.1.0"
 __all__ = [
     "AsperityError",
     "AsperityWarning",
-    "Cenic",
     "ContactParameters",
     "Contacts",
     "ExternalSystem",
     "FunctionSystem",
-    "Icf",
-    "ImplicitEuler",
     "InverseDynamicsController",
     "Material",
     "Midas",
@@ -72,23 +62,19 @@ __all__ = [
     "PdController",
     "PidController",
     "Report",
-    "Rosenbrock2",
-    "RungeKutta3",
-    "Sap",
-    "Sdirk2",
     "SimulationError",
     "Simulator",
     "Statistics",
     "Status",
     "Suction",
     "SystemInput",
-    "Tamsi",
     "Trajectory",
     "load_model",
     "load_spec",
     "simulate",
     "step",
 ]
+__all__ += _presets
 
 # Imported on first use: Numba takes a second that the help of the command line need not wait for.
 _ROOMS = {
@@ -99,16 +85,8 @@ _ROOMS = {
         "SimulationError",
         "Status",
     ),
-    "asperity.integrators": (
-        "Cenic",
-        "Icf",
-        "ImplicitEuler",
-        "Rosenbrock2",
-        "RungeKutta3",
-        "Sap",
-        "Sdirk2",
-        "Tamsi",
-    ),
+    # Presets import no compiled code.
+    "asperity.integrators.presets": tuple(_presets),
     "asperity.midas": ("Midas",),
     "asperity.loading": ("load_model", "load_spec"),
     "asperity.plant.contact_parameters": ("ContactParameters", "Material"),

@@ -162,8 +162,8 @@ def package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def stamp(file: Path) -> str:
-    for cached in (sources.source_stamp, sources._imports, sources._content, sources._file_of):
-        cached.cache_clear()
+    for name in ("source_stamp", "_imports", "_content", "_digest", "_file_of", "_ground"):
+        getattr(sources, name).cache_clear()
     return sources.source_stamp(str(file))
 
 

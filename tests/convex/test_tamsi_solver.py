@@ -11,11 +11,11 @@ from convex_problems import MIXED, Case, Scene, call, random_case
 from asperity.compiled import Table
 from asperity.convex.potentials.laws import ContactLaw, install_law
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED
-from asperity.integrators.tamsi.assembly import assemble_jacobian
-from asperity.integrators.tamsi.block_lu import factorize_jacobian, solve_jacobian
-from asperity.integrators.tamsi.law import ONE_WAY, TWO_WAY
-from asperity.integrators.tamsi.layout import grow_lower, new_tamsi_table
-from asperity.integrators.tamsi.newton import solve_tamsi
+from asperity.integrators.methods.tamsi.block_lu import factorize_jacobian, solve_jacobian
+from asperity.integrators.methods.tamsi.jacobian_assembly import assemble_jacobian
+from asperity.integrators.methods.tamsi.tamsi_law import ONE_WAY, TWO_WAY
+from asperity.integrators.methods.tamsi.tamsi_layout import grow_lower, new_tamsi_table
+from asperity.integrators.methods.tamsi.tamsi_newton import solve_tamsi
 
 STEP = 1e-2
 

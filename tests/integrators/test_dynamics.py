@@ -19,8 +19,8 @@ from asperity.contact.laws import (
 from asperity.convex.potentials.contacts import evaluate_contacts
 from asperity.convex.potentials.laws import LAGGED_LAW, install_law
 from asperity.convex.potentials.rows import evaluate_rows
-from asperity.integrators.classical.dynamics import dynamics
-from asperity.integrators.icf import prepare_potentials
+from asperity.integrators.methods.classical.dynamics import dynamics
+from asperity.integrators.methods.convex_step import prepare_potentials
 
 # Everything that exerts forces: contacts that stick, slide and part, a limit that is near, one that
 # is violated, dry friction, servos with and without effort limits, an equality, a spring.
@@ -69,9 +69,9 @@ def everything(integrator: asp.RungeKutta3) -> asp.Simulator:
 
 def evaluate_dynamics(sim: asp.Simulator) -> None:
     """Fill the problem with the forces of the current state."""
-    assert sim.world.classical is not None
+    assert sim.method.base.table is not None
     world, state, classical = (
-        table.address for table in (sim.world.table, sim.world.current.table, sim.world.classical)
+        table.address for table in (sim.world.table, sim.world.current.table, sim.method.base.table)
     )
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)
     assert kind(dynamics.address)(world, state, classical) == 0

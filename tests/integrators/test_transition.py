@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from asperity.integrators.tamsi.transition import LARGEST_TURN, transition_step
+from asperity.integrators.methods.tamsi.transition import LARGEST_TURN, transition_step
 
 TOLERANCE = 1e-4
 RELATIVE = 1e-2

@@ -62,7 +62,7 @@ def run(name: str, seed: int, steps: int) -> Findings:
     sim = asp.Simulator(
         xml, integrator=asp.Midas(time_step=0.01, activation_distance=distance, separate=True)
     )
-    model, data, engine = sim.model, sim.data, sim.world.engine
+    model, data, engine = sim.model, sim.data, sim.method.engine
     rng = np.random.default_rng(seed)
     free = model.jnt_type == 0
     for dof in model.jnt_dofadr[free]:
@@ -104,7 +104,7 @@ def run(name: str, seed: int, steps: int) -> Findings:
         if not report.success:
             break  # where it would stand still for ever
     found.fallbacks, found.frictionless = sim.stats.fallbacks, sim.stats.frictionless
-    found.clearance = sim.integrator.clearance(sim.world)
+    found.clearance = sim.clearance
     found.wall_time = sim.stats.wall_time
     return found
 

@@ -99,7 +99,7 @@ def test_joints_do_not_drift(name):
     sim.data.qvel[:] = 5 * np.sin(1 + np.arange(sim.model.nv))
     for _ in range(200):
         assert sim.step().success
-        assert largest_gap(sim.world.engine) < 1e-10
+        assert largest_gap(sim.method.engine) < 1e-10
 
 
 LIMITED = '<body pos="0 0 1"><joint name="j" axis="0 1 0" range="-30 60" {more}/>' + ROD + "</body>"
@@ -226,7 +226,7 @@ def test_pairs_of_joined_bodies_do_not_touch_but_grandchildren_do():
         '<body pos="0 0 1">', '<body name="body3" pos="0 0 1">'
     )
     sim = midas(xml)
-    engine = sim.world.engine
+    engine = sim.method.engine
     names = {
         tuple(sorted(sim.model.geom(g).name for g in engine.pair_geoms(p)))
         for p in range(len(engine.table.pair_shape))
@@ -261,7 +261,7 @@ def test_urdf_joints_allow_what_they_should_and_nothing_else(kind, freedoms):
     place = data.xmat[arm].reshape(3, 3).T @ (data.xpos[tool] - data.xpos[arm])
     for _ in range(60):
         assert sim.step().success
-        assert largest_gap(sim.world.engine) < 1e-10
+        assert largest_gap(sim.method.engine) < 1e-10
     turn = data.xmat[arm].reshape(3, 3)
     axis = turn.T @ data.xmat[tool].reshape(3, 3) @ [0.6, 0, 0.8]
     move = turn.T @ (data.xpos[tool] - data.xpos[arm]) - place

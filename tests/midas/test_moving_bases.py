@@ -18,7 +18,7 @@ def midas(xml: str, **options) -> asp.Simulator:
 
 def pose_error(sim: asp.Simulator) -> float:
     """How far the first mocap body's link is from where it was told to be [m]."""
-    engine = sim.world.engine
+    engine = sim.method.engine
     body = int(np.flatnonzero(sim.model.body_mocapid == 0)[0])
     q = engine.table.q[engine.links.body_link[body]]
     data = sim.data

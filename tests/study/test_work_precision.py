@@ -12,7 +12,16 @@ import pytest
 
 import asperity as asp
 from asperity.cli import main
-from asperity.study import METHODS, LocalErrors, Method, Study, Trial, local_errors, work_precision
+from asperity.integrators import registry
+from asperity.integrators.registry import Variant, register
+from asperity.study import (
+    LocalErrors,
+    Study,
+    Trial,
+    local_errors,
+    study_methods,
+    work_precision,
+)
 from asperity.study.local_error import History, StateRecorder, windows_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
@@ -128,7 +137,7 @@ def _trial(method: str, parameter: float, wall_time: float, position: float | No
     errors = None if position is None else LocalErrors(position, 0.1, 40)
     status = asp.Status.SUCCESS if errors else asp.Status.NOT_CONVERGED
     stats = asp.Statistics(steps=10, wall_time=wall_time)
-    expression = METHODS[method].expression.format(parameter)
+    expression = study_methods()[method].expression.format(parameter)
     return Trial(method, parameter, expression, status, stats, errors, 2.0)
 
 
@@ -151,17 +160,13 @@ def test_the_recommendation_is_the_cheapest_that_is_good_enough() -> None:
 
 
 def test_precision_is_bought_and_failures_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_REGISTERED", dict(registry._REGISTERED))
+
     # All that a new method needs is an entry.
-    monkeypatch.setitem(
-        METHODS,
-        "impatient",
-        Method(
-            lambda step: asp.Icf(time_step=step, max_iterations=1, tolerance=1e-15),
-            "Icf(time_step={:g}, max_iterations=1)",
-            False,
-            METHODS["icf"].reference,
-        ),
-    )
+    @register("impatient", variants=(Variant("time_step", max_iterations=1, tolerance=1e-15),))
+    class _Impatient(asp.Icf):
+        pass
+
     shares: list[float] = []
     study = work_precision(
         _model(BOX),

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
-import threading
 import warnings
 from collections.abc import Iterable, Iterator
 
 from rich.console import Console
+from rich.status import Status
 
 from asperity.errors import AsperityWarning
 
 __all__ = ["preparing", "print_error", "print_notes", "results", "transient"]
-
-# With kernels from the disk cache, preparation takes a second or two.
-_SLOW = 5.0
 
 
 def results() -> Console:
@@ -28,29 +26,38 @@ def transient() -> Console:
     return Console(stderr=True, highlight=False)
 
 
+class _Announcements(logging.Handler):
+    """Shows what the library has to say while something is being prepared."""
+
+    def __init__(self, console: Console, status: Status) -> None:
+        super().__init__()
+        self._console = console
+        self._status = status
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._console.is_terminal:
+            self._status.update(record.getMessage())
+        else:
+            self._console.print(record.getMessage(), markup=False, soft_wrap=True)
+
+
 @contextlib.contextmanager
 def preparing(console: Console) -> Iterator[None]:
-    """Show that something is being prepared and, if it takes long, that kernels are compiled.
+    """Show that something is being prepared and, if so, that kernels are compiled.
 
     Warnings about the model are kept back: they are among the notes that commands print.
     """
-    message = "Compiling kernels: about a minute, only once."
+    logger = logging.getLogger("asperity")
     with warnings.catch_warnings(), console.status("Preparing …") as status:
         warnings.simplefilter("ignore", AsperityWarning)
-
-        def explain() -> None:
-            if console.is_terminal:
-                status.update(message)
-            else:
-                console.print(message)
-
-        timer = threading.Timer(_SLOW, explain)
-        timer.daemon = True
-        timer.start()
+        # What concerns the installation is no note of a model.
+        warnings.filterwarnings("default", "There is no folder", AsperityWarning)
+        handler = _Announcements(console, status)
+        logger.addHandler(handler)
         try:
             yield
         finally:
-            timer.cancel()
+            logger.removeHandler(handler)
 
 
 def print_notes(console: Console, notes: Iterable[str]) -> None:

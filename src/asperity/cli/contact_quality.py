@@ -65,7 +65,7 @@ def measure_contacts(simulator: Simulator, trajectory: Trajectory) -> ContactQua
         The one that made the trajectory; it is left at the trajectory's last state.
     trajectory : Trajectory
     """
-    clearance = simulator.integrator.clearance(simulator.world)
+    clearance = simulator.clearance
     if clearance is not None:
         return ContactQuality(0, 0, 0.0, 0.0, 0, 0.0, 0.0, clearance)
     chosen = _choose(trajectory.time, simulator.integrator.time_step)

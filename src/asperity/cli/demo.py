@@ -41,7 +41,7 @@ def demo(
     from asperity.cli.console import preparing, print_error, print_notes, results, transient
     from asperity.cli.models import load
     from asperity.cli.outputs import Outputs, check_video_support, check_web_support
-    from asperity.cli.runner import run, warm_up
+    from asperity.cli.runner import run
     from asperity.cli.summary import print_summary
     from asperity.integrators import Cenic
     from asperity.media import MediaError
@@ -81,7 +81,7 @@ def demo(
             control_period=scene.CONTROL_PERIOD,
         )
         simulator.reset(scene.KEYFRAME)
-        warm_up(simulator)
+        simulator.warm_up()
     finished = run(simulator, scene.DURATION if duration is None else duration, passing)
     print_summary(output, finished)
     failures = outputs.write(finished.trajectory, output)

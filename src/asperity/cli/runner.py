@@ -14,7 +14,7 @@ from asperity.cli.interrupts import deferred_interrupt
 from asperity.errors import Status
 from asperity.simulator import Recorder, Simulator, Trajectory
 
-__all__ = ["Run", "format_step", "run", "warm_up"]
+__all__ = ["Run", "format_step", "run"]
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,6 @@ def format_step(step: float) -> str:
     if step < 1e-3:
         return f"{1e6 * step:.3g} µs"
     return f"{1e3 * step:.3g} ms"
-
-
-def warm_up(simulator: Simulator) -> None:
-    """Compile the stepping loop, so that its compilation is not taken for slow simulation."""
-    simulator.integrator.advance(simulator.world, simulator.time, 1)
 
 
 def run(simulator: Recorder, duration: float, console: Console) -> Run:

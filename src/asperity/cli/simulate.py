@@ -224,7 +224,7 @@ def simulate(
     from asperity.cli.console import preparing, print_error, print_notes, results, transient
     from asperity.cli.models import load
     from asperity.cli.outputs import Outputs
-    from asperity.cli.runner import run, warm_up
+    from asperity.cli.runner import run
     from asperity.cli.summary import print_summary
     from asperity.plant.contact_parameters import ContactParameters
     from asperity.simulator import Recorder
@@ -248,7 +248,7 @@ def simulate(
         simulator = Recorder(loaded, integrator=stepping, contact=contact)
         if keyframe is not None:
             simulator.reset(keyframe)
-        warm_up(simulator)
+        simulator.warm_up()
     finished = run(simulator, duration, passing)
     print_summary(output, finished)
     failures = outputs.write(finished.trajectory, output)

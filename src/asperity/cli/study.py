@@ -147,7 +147,7 @@ def _run(model: mujoco.MjModel, options: dict[str, Any], console: Console) -> St
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     from asperity.cli.interrupts import deferred_interrupt
-    from asperity.study import METHODS, work_precision
+    from asperity.study import study_methods, work_precision
 
     bar = Progress(
         TextColumn("Studying"),
@@ -166,7 +166,7 @@ def _run(model: mujoco.MjModel, options: dict[str, Any], console: Console) -> St
             interrupt.check()
 
         if options["methods"] == ["all"]:
-            options = {**options, "methods": list(METHODS)}
+            options = {**options, "methods": list(study_methods())}
         return work_precision(model, progress=progress, **options)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import os
 import subprocess
 import sys
@@ -18,27 +19,54 @@ from concurrent.futures import ThreadPoolExecutor
 
 from asperity.compiled.decorators import Kernel
 
-__all__ = ["compile_kernels"]
+__all__ = ["LOGGER", "compile_kernels"]
+
+LOGGER = logging.getLogger("asperity")
+"""Says, once in a process, that there is something to wait for.
+
+As a warning, because Python shows these on the standard error where a program configures nothing.
+"""
 
 _LOCK = threading.Lock()
 _WORKERS = 2
+_announced = False
 
 
-def compile_kernels(kernels: Sequence[Kernel]) -> None:
+def compile_kernels(kernels: Sequence[Kernel], purpose: str = "this simulation") -> None:
     """Make kernels ready: load them, or compile them on up to two cores and load them.
 
-    Those that take longest should come first.
+    Parameters
+    ----------
+    kernels
+        Those that take longest should come first.
+    purpose
+        What they are for, as the user knows it.
     """
     with _LOCK:
         missing = [kernel for kernel in kernels if not kernel.load()]
         if not missing:
             return
-        # Without a cache folder, or where no process can be started, all is compiled here.
-        with contextlib.suppress(OSError):
-            _compile_in_workers([kernel.name for kernel in missing])
+        kept = [kernel.name for kernel in missing if kernel.is_kept]
+        _announce(purpose, once=bool(kept))
+        # Where no process can be started, all is compiled here; so is what these could not hand
+        # over, for want of a cache folder.
+        if kept:
+            with contextlib.suppress(OSError):
+                _compile_in_workers(kept)
         for kernel in missing:
             if not kernel.load():
                 kernel.compile()
+
+
+def _announce(purpose: str, *, once: bool) -> None:
+    global _announced
+    if not _announced:
+        _announced = True
+        LOGGER.warning(
+            "Asperity compiles its kernels for %s; this takes about a minute%s.",
+            purpose,
+            " and happens once" if once else "",
+        )
 
 
 def _compile_in_workers(names: Iterable[str]) -> None:

@@ -9,16 +9,19 @@ stamped with the sources that it may contain (`asperity.compiled.sources`).
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numba
 from numba.core import config
+from numba.core.caching import NullCache
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
 from asperity.compiled.sources import source_stamp
+from asperity.errors import AsperityWarning
 
 __all__ = [
     "EntryPoint",
@@ -39,6 +42,11 @@ class Kernel(Protocol):
     name: str
     """Module and function, as ``package.module:function``."""
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a folder on disk where the code is kept."""
+        ...
+
     def load(self) -> bool:
         """Load the code from the disk cache if it is there; False if it must be compiled."""
         ...
@@ -48,26 +56,84 @@ class Kernel(Protocol):
         ...
 
 
-def _stamp_cache(cached: Any, function: Callable[..., Any]) -> None:
-    """Add the stamp of everything that the code may contain to that of its own file."""
-    cache_file = getattr(cached._cache, "_cache_file", None)
-    if cache_file is not None and hasattr(cache_file, "_source_stamp"):
-        cache_file._source_stamp = (
-            source_stamp(function.__code__.co_filename),
-            cache_file._source_stamp,
-        )
+# What users are told, once, where nothing can be kept on disk.
+_NO_CACHE = (
+    "There is no folder in which compiled kernels could be kept (neither beside Asperity's sources "
+    "nor in the home folder), so every process compiles them again, for about a minute; set "
+    "NUMBA_CACHE_DIR=... to a folder that can be written to."
+)
+_warned_of_no_cache = False
+
+
+def _enable_cache(target: Any, function: Callable[..., Any]) -> None:
+    """Keep the code on disk, stamped with the sources of everything that it may contain.
+
+    Where Numba finds no folder that it can write to, nothing is kept.
+    """
+    global _warned_of_no_cache
+    try:
+        target.enable_caching()
+    except RuntimeError as error:
+        if "no locator available" not in str(error):
+            raise
+        if not _warned_of_no_cache:
+            _warned_of_no_cache = True
+            warnings.warn(_NO_CACHE, AsperityWarning, stacklevel=2)
+        return
+    # Numba offers no public way to say what else an entry depends on.
+    try:
+        cache_file = target._cache._cache_file
+        own_stamp = cache_file._source_stamp
+    except AttributeError as error:
+        raise _unknown_numba(str(error)) from error
+    cache_file._source_stamp = (source_stamp(function.__code__.co_filename), own_stamp)
+
+
+def _unknown_numba(detail: str) -> RuntimeError:
+    return RuntimeError(
+        f"Asperity does not know how Numba {numba.__version__} keeps compiled code on disk "
+        f"({detail}), and would run outdated machine code after a change of its sources; install a "
+        "version that Asperity's requirements allow, such as: pip install 'numba>=0.65,<0.69'."
+    )
+
+
+def _is_kept(target: Any) -> bool:
+    return not isinstance(target._cache, NullCache)
 
 
 def _name_of(function: Callable[..., Any]) -> str:
     return f"{function.__module__}:{function.__qualname__}"
 
 
+_VECTORIZERS = {"LOOP_VECTORIZE": 0, "SLP_VECTORIZE": 1}
+
+
+@contextlib.contextmanager
+def _vectorizing_blocks() -> Iterator[None]:
+    """Compile with LLVM's vectorizer of straight-line code instead of that of loops.
+
+    The innermost loops here run over 3, 6 or a dozen numbers; vectorized bodies with their
+    prologues and remainders make the whole simulation a quarter slower. The kernels of 6 × 6 blocks
+    are written out, and a sixth faster when their lines are vectorized.
+
+    Whatever compiles a kernel first leaves it on disk for all others that contain it. Were the
+    settings not always the same, the order of compilation would decide the last bits of results.
+    """
+    with global_compiler_lock:
+        before = {name: vars(config)[name] for name in _VECTORIZERS}
+        vars(config).update(_VECTORIZERS)
+        try:
+            yield
+        finally:
+            vars(config).update(before)
+
+
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a kernel: no GIL, cached on disk, IEEE semantics for NaN and inf."""
-    dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_FASTMATH)(
-        function
-    )
-    _stamp_cache(dispatcher, function)
+    dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=_FASTMATH)(function)
+    _enable_cache(dispatcher, function)
+    # Callers' calls and those of Python both come here.
+    vars(dispatcher)["compile"] = _vectorizing_blocks()(dispatcher.compile)
     return dispatcher
 
 
@@ -82,6 +148,11 @@ class Loop:
     def __call__(self, *arguments: Any) -> Any:
         return self._dispatcher(*arguments)
 
+    @property
+    def is_kept(self) -> bool:
+        """See `Kernel`."""
+        return _is_kept(self._dispatcher)
+
     def load(self) -> bool:
         """See `Kernel`."""
         dispatcher = self._dispatcher
@@ -95,26 +166,6 @@ class Loop:
     def compile(self) -> None:
         """See `Kernel`."""
         self._dispatcher.compile(self._arguments)
-
-
-_VECTORIZERS = {"LOOP_VECTORIZE": 0, "SLP_VECTORIZE": 1}
-
-
-@contextlib.contextmanager
-def _vectorizing_blocks() -> Iterator[None]:
-    """Compile with LLVM's vectorizer of straight-line code instead of that of loops.
-
-    The innermost loops here run over 3, 6 or a dozen numbers; vectorized bodies with their
-    prologues and remainders make the whole simulation a quarter slower. The kernels of 6 × 6 blocks
-    are written out, and a sixth faster when their lines are vectorized.
-    """
-    with global_compiler_lock:
-        before = {name: vars(config)[name] for name in _VECTORIZERS}
-        vars(config).update(_VECTORIZERS)
-        try:
-            yield
-        finally:
-            vars(config).update(before)
 
 
 class _NotCached(Exception):
@@ -149,9 +200,13 @@ class EntryPoint:
             locals={},
             options={"nopython": True, "error_model": "numpy", "fastmath": _FASTMATH},
         )
-        entry.enable_caching()
-        _stamp_cache(entry, self._function)
+        _enable_cache(entry, self._function)
         return entry
+
+    @property
+    def is_kept(self) -> bool:
+        """See `Kernel`."""
+        return _is_kept(self._make(CFunc) if self._compiled is None else self._compiled)
 
     def load(self) -> bool:
         """See `Kernel`."""
@@ -161,6 +216,8 @@ class EntryPoint:
                 entry.compile()
             except _NotCached:
                 return False
+            if not entry.cache_hits:
+                raise _unknown_numba("CFunc.compile does not call _compile_uncached")
             self._compiled = entry
         return True
 

@@ -10,8 +10,8 @@ from asperity.convex.island import choose_island
 from asperity.convex.potentials.contacts import evaluate_contacts
 from asperity.errors import SimulationError
 from asperity.integrators import Sap
-from asperity.integrators.layout import NOT_CONVERGED, OK
 from asperity.integrators.world import World
+from asperity.integrators.world_layout import NOT_CONVERGED, OK
 from asperity.scenes.sap_clutter import sap_clutter
 from asperity.simulator import Simulator
 

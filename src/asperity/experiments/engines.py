@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from asperity.experiments.bullet import BulletWorld
 from asperity.experiments.registry import Progress
-from asperity.midas.integrator import Midas
+from asperity.midas.preset import Midas
 from asperity.scenes.gripper_tasks import Task
 from asperity.simulator import Simulator
 

@@ -21,7 +21,7 @@ from asperity.convex.reference import (
 )
 from asperity.errors import SimulationError, Status
 from asperity.integrators import Sap
-from asperity.integrators.prepared import prepare_problem
+from asperity.integrators.methods.prepared_problem import prepare_problem
 from asperity.simulator import Simulator
 
 __all__ = ["SOLVERS", "available_solvers", "compare_solvers"]
@@ -123,6 +123,8 @@ def compare_solvers(
         raise ValueError(f"duration must be positive and finite, got {duration}.")
     if every < 1:
         raise ValueError(f"every must be at least 1, got {every}.")
+    if sap.time_step is None:
+        raise ValueError("the solvers are compared in fixed steps; give sap a time_step.")
     simulator = Simulator(model, integrator=sap)
     steps = max(1, round(duration / sap.time_step))
     records: list[list[tuple[float, ...]]] = []

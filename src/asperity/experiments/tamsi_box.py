@@ -6,7 +6,7 @@ import numpy as np
 
 from asperity.experiments.outcome import Curve, Finding, Outcome, Panel
 from asperity.experiments.registry import Experiment, Progress
-from asperity.integrators.tamsi.transition import transition_step
+from asperity.integrators.methods.tamsi.transition import transition_step
 
 __all__ = ["EXPERIMENTS", "box_residual", "newton_history", "simulate_box"]
 

@@ -1,23 +1,8 @@
-"""Methods (maps from state to state), steppings (who chooses the step), and their presets."""
+"""Integrators: methods (maps from state to state), steppings (who chooses the step), presets."""
 
-from asperity.integrators.base import Integrator
-from asperity.integrators.classical.presets import (
-    ImplicitEuler,
-    Rosenbrock2,
-    RungeKutta3,
-    Sdirk2,
-)
-from asperity.integrators.presets import Cenic, Icf, Sap
-from asperity.integrators.tamsi.preset import Tamsi
+from asperity.integrators.integrator import Integrator
+from asperity.integrators.presets import *  # noqa: F403
+from asperity.integrators.presets import __all__ as _presets
 
-__all__ = [
-    "Cenic",
-    "Icf",
-    "ImplicitEuler",
-    "Integrator",
-    "Rosenbrock2",
-    "RungeKutta3",
-    "Sap",
-    "Sdirk2",
-    "Tamsi",
-]
+__all__ = ["Integrator"]
+__all__ += _presets

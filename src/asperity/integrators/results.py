@@ -18,7 +18,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.delivered import NOTHING, TAKEN
-from asperity.integrators.layout import OK, WORLD
+from asperity.integrators.world_layout import OK, WORLD
 from asperity.plant.layouts import STATE
 
 __all__ = ["copy_results", "deliver", "keep_results", "write_results"]
@@ -57,9 +57,9 @@ def keep_results(
     problem = world.problem
     write_results(problem, state.contacts, state.rows)
     for i in range(after.size):
-        world.result_acceleration[i] = (after[i] - before[i]) / step
-    world.result_step = step
-    world.result_state = state.address
+        world.result.acceleration[i] = (after[i] - before[i]) / step
+    world.result.interval = step
+    world.result.solved = state.address
 
 
 @compiled
@@ -94,14 +94,14 @@ def copy_results(delivered: Table, state: Table) -> None:
 def deliver(world: Table) -> int:
     """Copy the results that the last method has kept; they then belong to an accepted step."""
     delivered = world.delivered
-    if world.result_state == 0:
+    if world.result.solved == 0:
         delivered.origin = NOTHING
         return OK
-    state = STATE.at(world.result_state)
-    world.result_state = 0
+    state = STATE.at(world.result.solved)
+    world.result.solved = 0
     copy_results(delivered, state)
-    delivered.step = world.result_step
+    delivered.step = world.result.interval
     for i in range(delivered.acceleration.size):
-        delivered.acceleration[i] = world.result_acceleration[i]
+        delivered.acceleration[i] = world.result.acceleration[i]
     delivered.origin = TAKEN
     return OK

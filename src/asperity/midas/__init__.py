@@ -1,5 +1,5 @@
 """The intersection-free engine: affine bodies, incremental potential contact, joints and motors."""
 
-from asperity.midas.integrator import Midas
+from asperity.midas.preset import Midas
 
 __all__ = ["Midas"]

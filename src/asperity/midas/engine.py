@@ -48,7 +48,7 @@ Floats = NDArray[np.float64]
 
 
 class EngineOptions(NamedTuple):
-    """Options of `asperity.midas.integrator.Midas`, resolved for a model."""
+    """Options of `asperity.midas.preset.Midas`, resolved for a model."""
 
     activation_distance: float
     barrier_stiffness: float

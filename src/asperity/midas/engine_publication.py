@@ -16,8 +16,8 @@ import numpy as np
 
 from asperity.compiled import Table
 from asperity.contact.delivered import new_delivered
-from asperity.integrators.layout import OK
-from asperity.integrators.own_results import OwnResults
+from asperity.integrators.methods.own_results import OwnResults
+from asperity.integrators.world_layout import OK
 from asperity.midas.contacts import read_contacts
 from asperity.midas.engine import Engine
 

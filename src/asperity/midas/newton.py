@@ -14,7 +14,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
-from asperity.integrators.layout import NON_FINITE, NOT_CONVERGED, OK
+from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.candidates import box_vertices, find_candidates
 from asperity.midas.contact_terms import contact_energy, measure_candidates
 from asperity.midas.envelope import arrange, factorize, solve

@@ -6,7 +6,7 @@ import math
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status, call_ppdpp
-from asperity.integrators.layout import NOT_CONVERGED, OK, compiled_method
+from asperity.integrators.world_layout import NOT_CONVERGED, OK, compiled_method
 from asperity.midas.candidates import SLACK
 from asperity.midas.equality_terms import (
     keep_multipliers,
@@ -149,27 +149,12 @@ def solve_step(engine: Table, h: float) -> int:
     return code
 
 
-@compiled
-def _count(engine: Table, problem: Table) -> None:
-    """Move the engine's counters into the statistics that every integrator keeps."""
-    problem.solves += engine.solves
-    problem.iterations += engine.iterations
-    problem.longest_iterations += engine.iterations
-    problem.factorizations += engine.factorizations
-    problem.line_search_evaluations += engine.line_searches
-    engine.solves = 0
-    engine.iterations = 0
-    engine.factorizations = 0
-    engine.line_searches = 0
-
-
 @compiled_method
 def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
     """Advance the engine's state, which must be that of ``source``, by h [s] into ``target``."""
-    engine = MIDAS.at(world.engine)
+    engine = MIDAS.at(world.memory)
     plant = world.plant
     code = solve_step(engine, h)
-    _count(engine, world.problem)
     if code != OK:
         return code
     qpos = target.qpos

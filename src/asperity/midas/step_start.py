@@ -11,7 +11,7 @@ import math
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
-from asperity.integrators.layout import OK
+from asperity.integrators.world_layout import OK
 from asperity.midas.equality_terms import begin_equalities
 from asperity.midas.friction_terms import collect_friction
 from asperity.midas.kinematics import move_vertices

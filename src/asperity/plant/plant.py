@@ -212,4 +212,4 @@ class Plant:
 
     def new_state(self, data: mujoco.MjData, contacts: int = 256, rows: int = 64) -> State:
         """Make a state that is evaluated in ``data``."""
-        return State(self, data, contacts, rows)
+        return State(self.model, self.table, data, contacts, rows)

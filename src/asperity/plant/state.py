@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import mujoco
 import numpy as np
 
@@ -13,9 +11,6 @@ from asperity.contact.contact_set import new_contact_set
 from asperity.errors import ModelError
 from asperity.plant.layouts import STATE
 
-if TYPE_CHECKING:
-    from asperity.plant.plant import Plant
-
 __all__ = ["State"]
 
 
@@ -24,13 +19,25 @@ class State:
 
     ``table`` holds the arrays; ``contacts`` and ``rows`` are the tables of its contact and
     constraint sets, which `grow_contacts` and `grow_rows` enlarge.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    plant : Table
+        The plant's table.
+    data : mujoco.MjData
+        Where the state is evaluated.
+    contacts, rows : int
+        For how many contacts and scalar constraints there is room at first.
     """
 
-    def __init__(self, plant: Plant, data: mujoco.MjData, contacts: int, rows: int) -> None:
-        model = plant.model
-        self.plant = plant
+    def __init__(
+        self, model: mujoco.MjModel, plant: Table, data: mujoco.MjData, contacts: int, rows: int
+    ) -> None:
+        self._model = model
+        self._plant = plant
         self.data = data
-        rows = max(rows, 3 * model.nv + 2 * model.nu + 16) + len(plant.table.effort_dof)
+        rows = max(rows, 3 * model.nv + 2 * model.nu + 16) + len(plant.effort_dof)
         self.table = Table(
             STATE,
             data=data._address,
@@ -38,8 +45,8 @@ class State:
             qvel=np.zeros(model.nv),
             act=np.zeros(model.na),
             system_state=np.zeros(0),
-            effort_row=np.zeros(len(plant.table.effort_dof), np.int64),
-            mass=np.zeros(int(np.sum(plant.table.tree_size**2))),
+            effort_row=np.zeros(len(plant.effort_dof), np.int64),
+            mass=np.zeros(int(np.sum(plant.tree_size**2))),
             mass_diagonal=np.ones(model.nv),
             mass_inverse_diagonal=np.ones(model.nv),
             # With places for the spatial velocities of links, as in the problem's vectors.
@@ -79,18 +86,16 @@ class State:
 
     def grow_contacts(self, contacts: int) -> None:
         """Make room for so many contacts."""
-        model = self.plant.model
+        model = self._model
         links = min(model.nbody, 2 * contacts) + 1
-        chain = int(
-            np.sum(np.where(self.plant.table.tree_spatial[self.plant.table.dof_tree], 0, 1))
-        )
+        chain = int(np.sum(np.where(self._plant.tree_spatial[self._plant.dof_tree], 0, 1)))
         self.contacts = new_contact_set(contacts, links, max(1, chain) * links)
         self.table.contacts = self.contacts
         self.table.valid = 0
 
     def grow_rows(self, rows: int) -> None:
         """Make room for so many scalar constraints."""
-        self.rows = new_constraint_set(rows, rows * max(8, min(64, self.plant.model.nv)))
+        self.rows = new_constraint_set(rows, rows * max(8, min(64, self._model.nv)))
         self.table.rows = self.rows
         self.table.valid = 0
 

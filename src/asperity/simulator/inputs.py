@@ -67,8 +67,8 @@ class Inputs:
         self._known = flat
         return True
 
-    def hand_over(self, world: World, scratch: mujoco.MjData) -> None:
-        """Copy the inputs into a world's current state, and into the data it evaluates with."""
+    def hand_over(self, world: World) -> None:
+        """Copy the inputs into a world's current state, and into the data that it works with."""
         data = self._data
         current = world.current.table
         delivered = world.delivered
@@ -84,14 +84,19 @@ class Inputs:
         current.act[:] = data.act
         current.time = data.time
         current.valid = 0
-        scratch.ctrl[:] = data.ctrl
-        scratch.qfrc_applied[:] = data.qfrc_applied
-        scratch.xfrc_applied[:] = data.xfrc_applied
-        scratch.mocap_pos[:] = data.mocap_pos
-        scratch.mocap_quat[:] = data.mocap_quat
-        scratch.eq_active[:] = data.eq_active
+        handed: list[mujoco.MjData] = [data]
         for state in world.evaluated_states[1:]:
             state.table.valid = 0
+            scratch = state.data
+            if any(scratch is one for one in handed):
+                continue
+            handed.append(scratch)
+            scratch.ctrl[:] = data.ctrl
+            scratch.qfrc_applied[:] = data.qfrc_applied
+            scratch.xfrc_applied[:] = data.xfrc_applied
+            scratch.mocap_pos[:] = data.mocap_pos
+            scratch.mocap_quat[:] = data.mocap_quat
+            scratch.eq_active[:] = data.eq_active
 
     def _gather(self) -> np.ndarray:
         """All numbers in one array."""

@@ -15,8 +15,11 @@ from numba import types
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_method, call_p_status
 from asperity.contact.delivered import NOTHING, SOLVED, TAKEN
-from asperity.integrators.icf import ensure_evaluated
-from asperity.integrators.layout import (
+from asperity.integrators.methods.motion import ensure_evaluated
+from asperity.integrators.methods.own_results import OwnResults
+from asperity.integrators.results import copy_results, keep_results
+from asperity.integrators.world import World
+from asperity.integrators.world_layout import (
     CONTACTS_FULL,
     COUPLING_FULL,
     FAILED,
@@ -26,14 +29,11 @@ from asperity.integrators.layout import (
     TREES,
     WORLD,
 )
-from asperity.integrators.own_results import OwnResults
-from asperity.integrators.results import copy_results, keep_results
-from asperity.integrators.world import World
 from asperity.plant.trees import velocity_from_solver
-from asperity.simulator.constraint_forces import FORCE_KERNELS, write_contacts, write_forces
+from asperity.simulator.constraint_forces import write_contacts, write_forces
 from asperity.systems import Coupling
 
-__all__ = ["FORCE_KERNELS", "Delivered", "publish", "solve_forces"]
+__all__ = ["Delivered", "publish", "solve_forces"]
 
 # The state is not evaluated: there is nothing to publish, or more memory is needed first.
 _NOT_EVALUATED = (CONTACTS_FULL, ROWS_FULL, COUPLING_FULL, TREES, FAILED)

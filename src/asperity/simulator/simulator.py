@@ -12,25 +12,20 @@ import numpy as np
 
 from asperity.compiled.compilation import compile_kernels
 from asperity.contact.delivered import NOTHING
-from asperity.convex.problem import write_statistics
 from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import Cenic, Integrator
-from asperity.integrators import layout as codes
-from asperity.integrators.own_results import OwnResults
-from asperity.integrators.stepping import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
+from asperity.integrators import world_layout as codes
+from asperity.integrators.methods.own_results import OwnResults
+from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
 from asperity.integrators.world import World
 from asperity.loading import LoadReport, load_model
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.plant import Plant
 from asperity.plant.support import check_supported
+from asperity.simulator.constraint_forces import FORCE_KERNELS
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.inputs import Inputs
-from asperity.simulator.publish import (
-    FORCE_KERNELS,
-    Delivered,
-    publish,
-    solve_forces,
-)
+from asperity.simulator.publish import Delivered, publish, solve_forces
 from asperity.simulator.report import Report, Statistics
 from asperity.simulator.sampling import SamplingClock
 from asperity.systems import Coupling, ExternalSystem
@@ -118,20 +113,26 @@ class Simulator:
             raise ModelError(
                 f"joint_stiction_tolerance must be positive, got {joint_stiction_tolerance}."
             )
-        if systems and not integrator.takes_systems:
+        self.integrator = integrator
+        self.method = integrator.make_method()
+        if systems and not self.method.takes_systems:
             raise ModelError(
                 f"{integrator!r} does not take external systems; use any other integrator, such as "
                 "Cenic with scheme='step-doubling', or a control callback."
             )
-        self.coupling = Coupling(self.model, systems, evaluated=integrator.evaluates_systems)
-        convex = integrator.solves_convex_problems
+        # Memory and results are those of the innermost method.
+        self._base = self.method.base
+        self.coupling = Coupling(self.model, systems, evaluated=self._base.evaluates_systems)
+        convex = self._base.evaluates_plant
         compile_kernels(
             (
-                *integrator.kernels,
+                *self.method.kernels,
+                *integrator.stepping.kernels,
                 *self.coupling.kernels,
                 *FORCE_KERNELS,
                 *((solve_forces,) if convex else ()),
             ),
+            type(integrator).__name__,
         )
         self.plant = Plant(
             self.model,
@@ -141,12 +142,10 @@ class Simulator:
             evaluated=convex,
         )
         self.data = mujoco.MjData(self.model) if data is None else data
-        self.integrator = integrator
         self.control = control
-        self._scratch = mujoco.MjData(self.model)
-        self.world = World(self.plant, self.data, self._scratch, convex=convex)
+        self.world = World(self.plant, self.data, mujoco.MjData(self.model), convex=convex)
         self.world.table.records = -1
-        integrator.prepare(self.world)
+        self._prepare()
         self.coupling.attach(self.world)
         self._wall_time = 0.0
         self._pace = 100  # attempted steps per return to Python
@@ -169,16 +168,17 @@ class Simulator:
     def stats(self) -> Statistics:
         """Work done since construction or the last reset."""
         world = self.world
-        fallbacks, frictionless = self.integrator.fallbacks(world)
+        fallbacks, frictionless = self._base.fallbacks(world)
+        counts = self._base.statistics(world)
         evaluations = sum(state.table.evaluations for state in world.evaluated_states)
         return Statistics(
             steps=int(world.table.steps),
             rejections=int(world.table.rejections),
-            solves=int(self.world.problem.solves),
-            iterations=int(self.world.problem.iterations),
-            longest_iterations=int(self.world.problem.longest_iterations),
-            factorizations=int(self.world.problem.factorizations),
-            line_search_evaluations=int(self.world.problem.line_search_evaluations),
+            solves=counts["solves"],
+            iterations=counts["iterations"],
+            longest_iterations=counts["longest_iterations"],
+            factorizations=counts["factorizations"],
+            line_search_evaluations=counts["line_search_evaluations"],
             evaluations=evaluations,
             substeps=int(world.table.substeps),
             fallbacks=fallbacks,
@@ -202,6 +202,11 @@ class Simulator:
     def contacts(self) -> Contacts:
         """Contacts of the last step with the forces that they delivered."""
         return read_contacts(self._results.delivered)
+
+    @property
+    def clearance(self) -> float | None:
+        """Smallest distance of surfaces over all steps [m], of `Midas`, which keeps them apart."""
+        return self._base.clearance(self.world)
 
     def system_state(self, system: ExternalSystem) -> np.ndarray:
         """State z of an external system; a view that may be written between advances."""
@@ -257,7 +262,7 @@ class Simulator:
         if not math.isfinite(time) or time < self.data.time:
             raise ModelError(f"time {time} must be finite and not before {self.time}.")
         before = self.stats
-        self.world.problem.worst_residual = 0.0
+        self._base.clear_residual(self.world)
         # What follows depends on the state alone, so that a restored one continues identically.
         self.world.forget_history()
         self._sync()
@@ -275,7 +280,7 @@ class Simulator:
             status=status,
             time=self.time,
             stats=self.stats - before,
-            residual=float(self.world.problem.worst_residual)
+            residual=self._base.worst_residual(self.world)
             if status == Status.NOT_CONVERGED
             else 0.0,
             detail=complaint if status == Status.NON_FINITE else "",
@@ -294,7 +299,7 @@ class Simulator:
         else:
             mujoco.mj_resetDataKeyframe(self.model, self.data, find_keyframe(self.model, keyframe))
         self._start_control(float(self.data.time))
-        self.integrator.prepare(self.world)
+        self._prepare()
         self.coupling.reset()
         self._inputs.forget()
         self.world.delivered.origin = NOTHING
@@ -304,8 +309,8 @@ class Simulator:
 
     def _clear_counters(self) -> None:
         world = self.world
-        write_statistics(world.problem)
-        world.problem.worst_residual = 0.0
+        self._base.clear_statistics(world)
+        self._base.clear_residual(world)
         world.table.steps = world.table.rejections = world.table.substeps = 0
         # The graph at hand is known by its state's number of evaluations, which starts anew.
         world.table.graph_state = 0
@@ -315,10 +320,27 @@ class Simulator:
 
     # -- inside ------------------------------------------------------------------------------
 
+    def _prepare(self) -> None:
+        """Write the options of method and stepping into the world."""
+        self.method.prepare(self.world)
+        self.integrator.stepping.prepare(self.world)
+
+    def _take_steps(self, end: float, budget: int) -> int:
+        """Advance the world to a time in at most so many attempts; returns a stepping's reason."""
+        self._base.begin(self.world)
+        budget = min(budget, self._base.most_steps)
+        code = self.integrator.stepping.advance(self.world, self.method, end, budget)
+        self._base.end(self.world)
+        return code
+
+    def warm_up(self) -> None:
+        """Load or compile what the first step needs, without taking it."""
+        self._take_steps(self.time, 1)
+
     def _sync(self) -> None:
         """Take over what the user changed in ``data``; refuse what is not finite."""
         if self._inputs.changed():
-            self._inputs.hand_over(self.world, self._scratch)
+            self._inputs.hand_over(self.world)
 
     def _start_control(self, time: float) -> None:
         """Let the control's sampling times begin at ``time`` [s]."""
@@ -354,7 +376,7 @@ class Simulator:
         world = self.world
         while True:
             started = clock.perf_counter()
-            code = self.integrator.advance(world, stop, self._pace)
+            code = self._take_steps(stop, self._pace)
             elapsed = clock.perf_counter() - started
             self._wall_time += elapsed
             self.data.time = world.current.table.time
@@ -395,7 +417,7 @@ class Simulator:
         data.qvel[:] = current.qvel
         data.act[:] = current.act
         data.time = current.time
-        self._results = self.integrator.own_results(self.world) or self._results
+        self._results = self._base.own_results(self.world) or self._results
         code = publish(self.plant.table, self._results, data)
         self._inputs.remember()
         if code == codes.SYSTEM_FAILED and not quietly:

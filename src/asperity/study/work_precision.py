@@ -12,7 +12,7 @@ from asperity.errors import ModelError, SimulationError, Status
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.simulator import Simulator, Statistics
 from asperity.study.local_error import History, LocalErrors, StateRecorder, local_errors
-from asperity.study.methods import METHODS, Method
+from asperity.study.methods import Method, study_methods
 
 __all__ = ["Study", "Trial", "work_precision"]
 
@@ -126,7 +126,7 @@ def work_precision(
     ----------
     model : mujoco.MjModel
     methods : sequence of str
-        Names from `METHODS`.
+        Names from `study_methods`.
     accuracies, time_steps : sequence of float
         What is tried of methods with error control, and with fixed steps [s].
     duration : float
@@ -154,9 +154,10 @@ def work_precision(
     SimulationError
         If a reference fails.
     """
+    known_methods = study_methods()
     for name in methods:
-        if name not in METHODS:
-            raise ModelError(f"method {name!r} is unknown; there are {', '.join(METHODS)}.")
+        if name not in known_methods:
+            raise ModelError(f"method {name!r} is unknown; there are {', '.join(known_methods)}.")
     numbers = {"duration": duration, "window": window, "reference_step": reference_step}
     for name, value in (*numbers.items(), ("target", target)):
         if not (math.isfinite(value) and value > 0):
@@ -166,7 +167,7 @@ def work_precision(
     plan = [
         (name, float(parameter))
         for name in dict.fromkeys(methods)
-        for parameter in _parameters(METHODS[name], accuracies, time_steps)
+        for parameter in _parameters(known_methods[name], accuracies, time_steps)
     ]
     if not plan:
         raise ModelError("there is nothing to try: name methods, accuracies and time steps.")
@@ -175,7 +176,7 @@ def work_precision(
     known: dict[Callable[[float], object], LocalErrors] = {}
     trials = []
     for number, (name, parameter) in enumerate(plan):
-        method = METHODS[name]
+        method = known_methods[name]
         begin, share = number / len(plan), 1.0 / len(plan)
         history, status, stats = _simulate(model, method, parameter, duration, keyframe, contact)
         report(begin + 0.2 * share)
@@ -199,7 +200,9 @@ def work_precision(
                 )
         expression = method.expression.format(parameter)
         trials.append(Trial(name, parameter, expression, status, stats, errors, duration))
-    floors = {n: known[METHODS[n].reference] for n in methods if METHODS[n].reference in known}
+    floors = {
+        n: known[known_methods[n].reference] for n in methods if known_methods[n].reference in known
+    }
     return Study(tuple(trials), target, window, floors)
 
 
@@ -224,7 +227,7 @@ def _simulate(
     """Simulate once for the record, and again for the least wall time."""
     simulator = StateRecorder(model, integrator=method.make(parameter), contact=contact)
     # The first call of a loop is not the simulation's work.
-    simulator.integrator.advance(simulator.world, simulator.time, 1)
+    simulator.warm_up()
     best: Statistics | None = None
     for _ in range(_REPEATS):
         simulator.reset(keyframe)

@@ -16,7 +16,7 @@ from numba.core.dispatcher import Dispatcher
 
 from asperity.compiled import Table
 from asperity.errors import ModelError
-from asperity.integrators.system_table import CALL_SUCCEEDED, SYSTEM
+from asperity.integrators.external.system_table import CALL_SUCCEEDED, SYSTEM
 from asperity.systems.base import ExternalSystem, SystemInput
 
 __all__ = ["SystemFunction"]

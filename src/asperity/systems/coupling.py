@@ -10,13 +10,13 @@ import numpy as np
 
 from asperity.compiled import Kernel, Table
 from asperity.errors import ModelError, SimulationError
-from asperity.integrators.external import (
+from asperity.integrators.external.feedback import (
     SYSTEM_KERNELS,
     advance_systems,
     limit_systems,
     prepare_systems,
 )
-from asperity.integrators.system_table import EXPLICIT, HELD, IMPLICIT, SYSTEM
+from asperity.integrators.external.system_table import EXPLICIT, HELD, IMPLICIT, SYSTEM
 from asperity.integrators.world import World
 from asperity.systems.base import ExternalSystem
 from asperity.systems.callbacks import SystemFunction

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from asperity.compiled import EntryPoint, Layout, Table, entry_point
 from asperity.compiled.calls import call_pp, call_ppip
 from asperity.errors import ModelError
-from asperity.integrators.system_table import CALL_SUCCEEDED, SYSTEM
+from asperity.integrators.external.system_table import CALL_SUCCEEDED, SYSTEM
 from asperity.plant import native
 from asperity.systems.base import ExternalSystem
 

@@ -1,0 +1,1 @@
+"""External systems in a step: what their efforts are, linearised, coupled and limited."""

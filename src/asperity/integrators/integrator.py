@@ -1,0 +1,150 @@
+"""What a simulator needs of an integrator: a method, a stepping, and their options.
+
+An *integrator* is what users name: a frozen set of options (a preset), which makes a method and a
+stepping for a simulation. This module and the presets import no compiled code, so that the command
+line can list them quickly; methods are imported when they are made.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from asperity.errors import ModelError
+from asperity.integrators.steppings.stepping import ERROR_NORMS, ErrorControl, Fixed, Stepping
+
+if TYPE_CHECKING:
+    from asperity.compiled import Kernel
+    from asperity.integrators.methods.method import Method
+
+__all__ = [
+    "Integrator",
+    "SteppedIntegrator",
+    "require_non_negative",
+    "require_one_of",
+    "require_positive",
+]
+
+
+def require_positive(name: str, value: float) -> None:
+    """Refuse an option that is not a positive number."""
+    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+        raise ModelError(f"{name} must be a positive, finite number, got {value!r}.")
+
+
+def require_one_of(name: str, value: str, known: Iterable[str]) -> None:
+    """Refuse an option that is not among the known ones."""
+    if value not in known:
+        raise ModelError(f"{name} {value!r} is unknown; use one of {', '.join(sorted(known))}.")
+
+
+def require_non_negative(name: str, value: float) -> None:
+    """Refuse an option that is negative or not finite."""
+    if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
+        raise ModelError(f"{name} must be non-negative and finite, got {value!r}.")
+
+
+class Integrator(abc.ABC):
+    """Options of a method and a stepping."""
+
+    time_step: float | None
+    """The fixed step [s], or None under error control."""
+
+    @property
+    @abc.abstractmethod
+    def stepping(self) -> Stepping:
+        """Who chooses the steps."""
+
+    @abc.abstractmethod
+    def make_method(self) -> Method:
+        """A method for one simulation, with memory of its own."""
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """What the integrator needs compiled; what takes longest to compile comes first."""
+        return tuple(dict.fromkeys((*self.make_method().kernels, *self.stepping.kernels)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteppedIntegrator(Integrator):
+    """A method of any kind, in fixed steps or under error control.
+
+    A method without an error estimate of its own is doubled under error control: every step is done
+    whole and in two halves.
+
+    Parameters
+    ----------
+    time_step : float, optional
+        Fixed step size [s]. Give either this or ``accuracy``.
+    accuracy : float, optional
+        Largest estimated error of a step in any coordinate: metres, radians.
+    max_step : float
+        Largest step under error control [s]; 0.1 as in CENIC. The first attempt is a tenth of it.
+    min_step : float
+        Smallest step under error control [s]. A step of this size that is still refused, as forces
+        that grow without bound will have it, ends the simulation with ``Status.STEP_TOO_SMALL``.
+    error_norm : {"position", "state"}
+        What the accuracy bounds: positions, as in CENIC, or velocities as well, in m/s and rad/s,
+        as is usual with general-purpose integrators.
+    velocity_weight : float
+        With w > 0, errors of velocity count as w·δt times their size.
+    """
+
+    time_step: float | None = None
+    accuracy: float | None = None
+    max_step: float = 0.1
+    min_step: float = 1e-9
+    error_norm: str = "position"
+    velocity_weight: float = 0.0
+
+    default_time_step: ClassVar[float | None] = None
+    """The step where neither ``time_step`` nor ``accuracy`` is given; None for error control."""
+    default_accuracy: ClassVar[float] = 1e-3
+
+    def __post_init__(self) -> None:
+        if self.time_step is not None and self.accuracy is not None:
+            raise ModelError(
+                "time_step asks for fixed steps and accuracy for error control; give one of them."
+            )
+        if self.time_step is None and self.accuracy is None:
+            if self.default_time_step is None:
+                object.__setattr__(self, "accuracy", self.default_accuracy)
+            else:
+                object.__setattr__(self, "time_step", self.default_time_step)
+        for name in ("time_step", "accuracy"):
+            if getattr(self, name) is not None:
+                require_positive(name, getattr(self, name))
+        require_positive("max_step", self.max_step)
+        require_positive("min_step", self.min_step)
+        if self.min_step >= self.max_step:
+            raise ModelError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
+        require_one_of("error_norm", self.error_norm, ERROR_NORMS)
+        require_non_negative("velocity_weight", self.velocity_weight)
+
+    @abc.abstractmethod
+    def make_base_method(self) -> Method:
+        """The method that the stepping repeats, or doubles if it has no error estimate."""
+
+    @property
+    def stepping(self) -> Stepping:
+        if self.time_step is not None:
+            return Fixed(self.time_step)
+        assert self.accuracy is not None
+        return ErrorControl(
+            self.accuracy, self.max_step, self.min_step, self.error_norm, self.velocity_weight
+        )
+
+    def make_method(self) -> Method:
+        from asperity.integrators.methods.step_doubling import StepDoubling
+
+        method = self.make_base_method()
+        if self.time_step is None and not method.estimates_error:
+            return StepDoubling(method)
+        return self.fixed(method) if self.time_step is not None else method
+
+    def fixed(self, method: Method) -> Method:
+        """What fixed steps take of the base method: the same, or something around it."""
+        return method

@@ -1,0 +1,1 @@
+"""Methods: maps from one state to the next."""

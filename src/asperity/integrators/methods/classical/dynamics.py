@@ -1,0 +1,149 @@
+"""The continuous dynamics ẋ = f(t, x): the system that every method converges to.
+
+    q̇ = N(q) v,    M(q) v̇ = τ(q, v) − D v + Jᵀ f_c(q, v) + Gᵀ f_r(q, v),    ȧ as MuJoCo has it
+
+with the forces of contacts and of scalar constraints as functions of the state
+(`asperity.contact.laws`, `asperity.contact.constraint_laws`), D the damping of joints and τ all
+other smooth forces, with those of external systems, whose own states evolve as ż = h(z, q, v). M is
+inverted tree by tree. Everything in a model that a convex method takes into account has a
+continuous form, so nothing is refused here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import call_method, call_ppp_status
+from asperity.contact.constraint_laws import row_force
+from asperity.contact.laws import friction_coefficient, friction_per_speed, normal_force
+from asperity.convex.block_cholesky import cholesky, cholesky_solve
+from asperity.convex.kinematics import add_impulses
+from asperity.integrators.methods.classical.stage_layout import CLASSICAL
+from asperity.integrators.methods.convex_step import graph_of, velocities_at
+from asperity.integrators.methods.motion import ensure_evaluated
+from asperity.integrators.world_layout import NON_FINITE, OK, WORLD, compiled_method
+from asperity.plant.layouts import STATE
+from asperity.plant.trees import velocity_from_solver
+
+__all__ = ["dynamics", "dynamics_solution"]
+
+_LARGEST = 1.7976931348623157e308
+
+
+@compiled
+def _contact_forces(problem: Table, contacts: Table, ncontact: int, law: int) -> None:
+    """Fill ``g1, g2, gn`` with the forces [N] at the contact velocities ``v1, v2, vn``."""
+    for i in range(ncontact):
+        c = problem.contact[i]
+        normal = normal_force(
+            contacts.stiffness[c],
+            contacts.dissipation[c],
+            contacts.signed_distance[c],
+            problem.vn[i],
+        )
+        slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
+        tolerance = contacts.stiction_tolerance[c]
+        coefficient = friction_coefficient(
+            contacts.static_friction[c], contacts.dynamic_friction[c], slip, tolerance
+        )
+        share = coefficient * normal * friction_per_speed(law, slip, tolerance)
+        problem.g1[i] = -share * problem.v1[i]
+        problem.g2[i] = -share * problem.v2[i]
+        problem.gn[i] = normal
+
+
+@compiled
+def _row_forces(problem: Table, rows: Table, nrow: int, stiff_step: float) -> None:
+    """Fill ``row_impulse`` with the forces [N or Nm] at the row velocities ``row_u``."""
+    for i in range(nrow):
+        r = problem.row[i]
+        problem.row_impulse[i] = row_force(
+            rows.kind[r],
+            problem.row_u[i],
+            rows.position[r],
+            rows.force[r],
+            rows.lower[r],
+            rows.upper[r],
+            rows.inverse_mass[r],
+            stiff_step,
+        )
+
+
+@compiled
+def _solve_mass(problem: Table, mass: np.ndarray, x: np.ndarray) -> bool:
+    """``x = M⁻¹ x`` in solver velocities, tree by tree; False if M is not positive definite."""
+    for tree in range(problem.ntree):
+        start = problem.tree_start[tree]
+        n = problem.tree_size[tree]
+        block = problem.block_start[tree]
+        problem.factor_island[tree] = 0
+        for k in range(block, block + n * n):
+            problem.factor[k] = mass[k]
+        if not cholesky(problem.factor, block, n, problem.factor_inverse_diagonal, start):
+            return False
+        cholesky_solve(problem.factor, block, n, problem.factor_inverse_diagonal, x, start)
+    return True
+
+
+@entry_point(types.int64(WORLD.type, STATE.type, CLASSICAL.type))
+def dynamics(world: Table, state: Table, classical: Table) -> int:
+    """Evaluate the dynamics at a state, whose snapshot is then valid.
+
+    Fills ``acceleration`` (generalized velocities) of the classical table, and the problem's
+    ``g1, g2, gn`` and ``row_impulse`` with forces. The rates of positions and activations are the
+    state's ``qvel`` and ``act_dot``. Returns a method's code.
+    """
+    code = ensure_evaluated(world, state)
+    if code != OK:
+        return code
+    code = graph_of(world, state)
+    if code != OK:
+        return code
+    if world.systems.size > 0:
+        code = call_method(world.prepare_systems, world, state, 0, 0.0)
+        if code != OK:
+            return code
+    plant = world.plant
+    problem = world.problem
+    contacts = state.contacts
+    rows = state.rows
+    ncontact, nrow = velocities_at(problem, state, state.velocity)
+    _contact_forces(problem, contacts, ncontact, classical.friction_law)
+    _row_forces(problem, rows, nrow, classical.stiff_step)
+    # A free body without damping has none in its solver velocities either.
+    total = problem.gradient
+    for i in range(state.force.size):
+        total[i] = state.force[i] - plant.dof_damping[i] * state.velocity[i]
+    add_impulses(problem, contacts, rows, (0, ncontact), (0, nrow), total, 1.0)
+    if not _solve_mass(problem, state.mass, total):
+        return NON_FINITE
+    velocity_from_solver(plant, state.cdof, total, classical.acceleration)
+    size = 0.0
+    for i in range(classical.acceleration.size):
+        size += abs(classical.acceleration[i])
+    # Kinematics and collisions must not be asked about infinite positions.
+    return OK if size <= _LARGEST else NON_FINITE
+
+
+@compiled_method
+def dynamics_solution(world: Table, state: Table, _target: Table, step: float) -> int:
+    """What publication shows of a classical method: the forces of the state, over a step.
+
+    Leaves δt·f in the problem's impulses and v + δt·v̇ in its ``velocity``.
+    """
+    classical = CLASSICAL.at(world.memory)
+    code = call_ppp_status(classical.dynamics, world, state, classical)
+    if code != OK:
+        return code
+    problem = world.problem
+    for i in range(problem.nv):
+        problem.velocity[i] = state.velocity[i] + step * problem.gradient[i]
+    for i in range(state.contacts.count):
+        problem.g1[i] *= step
+        problem.g2[i] *= step
+        problem.gn[i] *= step
+    for i in range(state.rows.count):
+        problem.row_impulse[i] *= step
+    return OK

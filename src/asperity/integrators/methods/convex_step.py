@@ -1,0 +1,186 @@
+"""What methods share that solve a convex problem in every step: its potentials, graph and solution.
+
+The method fills A and r; the potentials of contacts and rows, the feedback of external systems and
+the guess are the same for all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Kernel, Table, compiled
+from asperity.compiled.calls import call_method, call_ppp_status, call_pppn_status
+from asperity.convex.assembly import assemble
+from asperity.convex.block_cholesky import factorize, solve_factors
+from asperity.convex.graph import COUPLING_TOO_SMALL, PATTERN_CHANGED, build_graph
+from asperity.convex.kinematics import (
+    add_surface_velocities,
+    contact_velocities,
+    link_velocities,
+    row_velocities,
+)
+from asperity.convex.line_search import line_search
+from asperity.convex.newton import install_solver, solve_problem
+from asperity.convex.potentials.contacts import prepare_contacts
+from asperity.convex.potentials.rows import prepare_rows
+from asperity.convex.problem import CONVERGED
+from asperity.convex.problem import NOT_CONVERGED as NEWTON_NOT_CONVERGED
+from asperity.integrators.methods.method import Method
+from asperity.integrators.results import deliver
+from asperity.integrators.world import World
+from asperity.integrators.world_layout import (
+    COUPLING_FULL,
+    END_VELOCITY,
+    LIMITED,
+    NON_FINITE,
+    NOT_CONVERGED,
+    OK,
+    PREVIOUS_VELOCITY,
+)
+from asperity.plant.contacts import read_contacts
+from asperity.plant.evaluate import evaluate, read_constraints
+from asperity.plant.trees import velocity_from_solver, velocity_to_solver
+
+__all__ = [
+    "EVALUATION_KERNELS",
+    "ConvexMethod",
+    "graph_of",
+    "install_evaluation",
+    "minimise",
+    "prepare_potentials",
+    "solve_potentials",
+    "velocities_at",
+]
+
+EVALUATION_KERNELS = (read_constraints, evaluate, read_contacts, build_graph, deliver)
+"""What it takes to evaluate states, to find out what couples, and to keep results."""
+
+
+def install_evaluation(world: World) -> None:
+    """Put the entry points of `EVALUATION_KERNELS` into a world."""
+    world.table.evaluate = evaluate.address
+    world.table.build_graph = build_graph.address
+    world.table.deliver = deliver.address
+
+
+class ConvexMethod(Method):
+    """A method whose steps solve convex problems by Newton's method (`asperity.convex.newton`)."""
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return (solve_problem, assemble, line_search, *EVALUATION_KERNELS, factorize, solve_factors)
+
+    def prepare(self, world: World) -> None:
+        super().prepare(world)
+        install_evaluation(world)
+        install_solver(world.problem)
+        world.table.solve_problem = solve_problem.address
+
+
+@compiled
+def velocities_at(problem: Table, state: Table, velocity: np.ndarray) -> tuple[int, int]:
+    """Fill contact and row velocities for solver velocities at a state's configuration."""
+    contacts = state.contacts
+    rows = state.rows
+    ncontact = contacts.count
+    nrow = rows.count
+    link_velocities(problem, contacts, velocity)
+    contact_velocities(
+        problem,
+        contacts,
+        0,
+        ncontact,
+        velocity,
+        problem.v1,
+        problem.v2,
+        problem.vn,
+    )
+    add_surface_velocities(problem, contacts, 0, ncontact)
+    row_velocities(problem, rows, 0, nrow, velocity, problem.row_u)
+    return ncontact, nrow
+
+
+@compiled
+def prepare_potentials(problem: Table, state: Table, step: float) -> None:
+    """Fill the numbers of all potentials at the beginning of the step."""
+    ncontact, nrow = velocities_at(problem, state, state.velocity)
+    prepare_contacts(problem, state.contacts, step, ncontact)
+    prepare_rows(problem, state.rows, step, nrow, False)
+
+
+@compiled
+def graph_of(world: Table, state: Table) -> int:
+    """Islands and order for the state's contacts and constraints, unless they are at hand."""
+    evaluation = state.evaluations
+    if world.graph_state == state.address and world.graph_evaluation == evaluation:
+        return OK
+    world.graph_state = 0
+    graph = call_ppp_status(
+        world.build_graph,
+        world.problem,
+        state.contacts,
+        state.rows,
+    )
+    if graph == COUPLING_TOO_SMALL:
+        return COUPLING_FULL
+    if graph == PATTERN_CHANGED:
+        world.factors_valid = 0
+    world.graph_state = state.address
+    world.graph_evaluation = evaluation
+    return OK
+
+
+@compiled
+def minimise(world: Table, state: Table) -> int:
+    """Solve the prepared problem from the guess, or else from the state's own velocity.
+
+    With `PREVIOUS_VELOCITY` the guess is the velocity one step ago, and the state's own velocity is
+    extrapolated as far as that lowers the cost.
+    """
+    plant = world.plant
+    problem = world.problem
+    contacts = state.contacts
+    rows = state.rows
+    if world.guess_kind == END_VELOCITY:
+        world.guess_kind = 0
+        velocity_to_solver(plant, state.cdof, world.guess, problem.velocity)
+    else:
+        for i in range(state.velocity.size):
+            problem.velocity[i] = state.velocity[i]
+        if world.guess_kind == PREVIOUS_VELOCITY:
+            world.guess_kind = 0
+            velocity_to_solver(plant, state.cdof, world.guess, problem.extrapolation)
+            for i in range(problem.nv):
+                problem.extrapolation[i] = problem.velocity[i] - problem.extrapolation[i]
+            problem.extrapolated = 1
+    status = call_pppn_status(world.solve_problem, problem, contacts, rows, world.factors_valid)
+    world.factors_valid = 1
+    if status == CONVERGED:
+        return OK
+    return NOT_CONVERGED if status == NEWTON_NOT_CONVERGED else NON_FINITE
+
+
+@compiled
+def solve_potentials(world: Table, state: Table, step: float) -> int:
+    """Prepare all potentials and solve, with the feedback of external systems in its limits.
+
+    Needs A, r and the graph, and takes the guess that there is.
+    """
+    plant = world.plant
+    problem = world.problem
+    if world.systems.size > 0:
+        code = call_method(world.prepare_systems, world, state, 0, step)
+        if code != OK:
+            return code
+    prepare_potentials(problem, state, step)
+    code = minimise(world, state)
+    while code == OK and world.systems.size > 0:
+        # Ends, because every round limits an effort that was not.
+        code = call_method(world.limit_systems, world, state, 0, step)
+        if code != LIMITED:
+            return code
+        velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
+        world.guess_kind = END_VELOCITY
+        prepare_potentials(problem, state, step)
+        code = minimise(world, state)
+    return code

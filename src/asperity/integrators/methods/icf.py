@@ -1,0 +1,143 @@
+"""ICF: one convex step with lagged friction, the building block of CENIC (IV; method ``icf``).
+
+    A = M_0 + δt D + δt² K,                  r = M_0 v_0 + δt f_0,
+    v = argmin ½vᵀAv − rᵀv + Σ ℓ(Jv),        q = q_0 ⊕ δt v
+
+D and K are the damping and stiffness of joints, which makes linear springs and dampers implicit;
+f_0 are all other smooth forces, with the springs' at q_0. Linear servos, limits and constraints
+enter as potentials (`asperity.convex.potentials`), and so do external systems
+(`asperity.integrators.external.feedback`).
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import Kernel, Table, compiled
+from asperity.compiled.calls import call_method
+from asperity.convex.potentials.laws import LAGGED_LAW, SIMILAR_LAW, ContactLaw, install_law
+from asperity.convex.problem import EXACT, RESIDUAL_AND_STEP
+from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
+from asperity.integrators.methods.motion import (
+    advance_activations,
+    ensure_evaluated,
+    integrate_positions,
+)
+from asperity.integrators.results import keep_results
+from asperity.integrators.world import World
+from asperity.integrators.world_layout import OK, compiled_method
+from asperity.plant.trees import velocity_from_solver
+
+__all__ = ["ICF_LAWS", "IcfMethod", "icf_method", "icf_solution"]
+
+ICF_LAWS = {"lagged": LAGGED_LAW, "similar": SIMILAR_LAW}
+
+# CENIC VI-C: the wished number of iterations with one Hessian.
+_REUSED_ITERATIONS = 10
+
+
+@compiled
+def smooth_terms(plant: Table, problem: Table, state: Table, step: float) -> None:
+    """Fill A, diag(M) and r from the snapshot."""
+    for i in range(problem.matrix.size):
+        problem.matrix[i] = state.mass[i]
+    for tree in range(problem.ntree):
+        start = problem.tree_start[tree]
+        n = problem.tree_size[tree]
+        block = problem.block_start[tree]
+        for i in range(n):
+            value = 0.0
+            row = block + i * n
+            for j in range(n):
+                value += state.mass[row + j] * state.velocity[start + j]
+            problem.rhs[start + i] = value + step * state.force[start + i]
+            problem.mass_diagonal[start + i] = state.mass_diagonal[start + i]
+            problem.mass_inverse_diagonal[start + i] = state.mass_inverse_diagonal[start + i]
+        if not problem.tree_spatial[tree]:
+            for i in range(n):
+                problem.matrix[block + i * n + i] += step * (
+                    plant.dof_damping[start + i] + step * plant.dof_stiffness[start + i]
+                )
+
+
+@compiled_method
+def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int:
+    """Solve the convex problem of an ICF step; the result is in the problem's ``velocity``."""
+    code = ensure_evaluated(world, state)
+    if code != OK:
+        return code
+    plant = world.plant
+    problem = world.problem
+    smooth_terms(plant, problem, state, step)
+    code = graph_of(world, state)
+    if code != OK:
+        return code
+    return solve_potentials(world, state, step)
+
+
+@compiled_method
+def icf_method(world: Table, source: Table, target: Table, step: float) -> int:
+    """One ICF step."""
+    plant = world.plant
+    code = call_method(world.solve_step, world, source, 0, step)
+    if code != OK:
+        return code
+    problem = world.problem
+    velocity_from_solver(plant, source.cdof, problem.velocity, target.qvel)
+    integrate_positions(plant, source, target, target.qvel, step)
+    advance_activations(plant, source, target, step)
+    keep_results(world, source, source.qvel, target.qvel, step)
+    world.result.error_order = 0
+    world.result.sample = source.address
+    if world.systems.size > 0:
+        return call_method(world.advance_systems, world, source, target, step)
+    return OK
+
+
+class IcfMethod(ConvexMethod):
+    """Steps of irrotational contact fields.
+
+    Parameters
+    ----------
+    law : ContactLaw
+    tolerance : float
+        Of the convex solver (CENIC, equations 32 and 33).
+    slip_regularization : float
+        σ ≥ 0.
+    max_iterations : int
+    hessian_reuse : bool
+        Equation 35.
+    """
+
+    kernel = icf_method
+    solution = icf_solution
+
+    def __init__(
+        self,
+        *,
+        law: ContactLaw,
+        tolerance: float,
+        slip_regularization: float,
+        max_iterations: int,
+        hessian_reuse: bool,
+    ) -> None:
+        self.law = law
+        self.tolerance = tolerance
+        self.slip_regularization = slip_regularization
+        self.max_iterations = max_iterations
+        self.hessian_reuse = hessian_reuse
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return (*super().kernels, icf_solution, *self.law.kernels, icf_method)
+
+    def prepare(self, world: World) -> None:
+        super().prepare(world)
+        problem = world.problem
+        install_law(problem, self.law)
+        problem.tolerance = self.tolerance
+        problem.line_search_tolerance = 1e-2
+        problem.slip_regularization = self.slip_regularization
+        problem.largest_search_step = 1.0
+        problem.max_iterations = self.max_iterations
+        problem.reused_iterations = _REUSED_ITERATIONS if self.hessian_reuse else 0
+        problem.criterion = RESIDUAL_AND_STEP
+        problem.line_search_method = EXACT

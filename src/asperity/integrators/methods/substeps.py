@@ -1,0 +1,93 @@
+"""Retries with smaller steps, for methods whose solver may not converge.
+
+A step that does not converge is done in two halves, each of them in halves again if need be, down
+to h/2ⁿ; the size grows back as soon as a part has succeeded that ends where a longer one may begin.
+Unlike the sub-steps of Drake's TAMSI every part evaluates the model anew.
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import call_method
+from asperity.integrators.methods.method import WrappingMethod
+from asperity.integrators.world_layout import (
+    NON_FINITE,
+    NOT_CONVERGED,
+    OK,
+    compiled_method,
+)
+
+__all__ = ["HALVINGS", "Substeps", "substep_method"]
+
+HALVINGS = 20
+"""n: a step is divided into at most 2ⁿ parts."""
+
+
+@compiled
+def _copy(source: Table, target: Table) -> None:
+    a = source.qpos
+    b = target.qpos
+    for i in range(a.size):
+        b[i] = a[i]
+    a = source.qvel
+    b = target.qvel
+    for i in range(a.size):
+        b[i] = a[i]
+    a = source.act
+    b = target.act
+    for i in range(a.size):
+        b[i] = a[i]
+    a = source.system_state
+    b = target.system_state
+    for i in range(a.size):
+        b[i] = a[i]
+    target.time = source.time
+    target.valid = 0
+
+
+@compiled_method
+def substep_method(world: Table, source: Table, target: Table, step: float) -> int:
+    """One step of ``base_method``, in parts if it does not converge.
+
+    Parts alternate between the states ``half`` and ``full``.
+    """
+    method = world.base_method
+    code = call_method(method, world, source, target, step)
+    if code not in (NOT_CONVERGED, NON_FINITE):
+        return code
+    begin = source
+    end = world.half
+    other = world.full
+    # In units of the smallest part, so that all of them add up to the step.
+    whole = 1 << HALVINGS
+    smallest = step / whole
+    done = 0
+    size = whole // 2
+    while done < whole:
+        world.guess_kind = 0
+        code = call_method(method, world, begin, end, size * smallest)
+        if code in (NOT_CONVERGED, NON_FINITE):
+            size //= 2
+            if size == 0:
+                return code
+            continue
+        if code != OK:
+            return code
+        world.substeps += 1
+        done += size
+        begin = end
+        end = other
+        other = begin
+        if size < whole // 2 and done % (2 * size) == 0:
+            size *= 2
+    _copy(begin, target)
+    target.time = source.time + step
+    world.result.error_order = 0
+    world.result.sample = 0
+    return OK
+
+
+class Substeps(WrappingMethod):
+    """A method whose steps are done in parts where they do not converge whole."""
+
+    kernel = substep_method

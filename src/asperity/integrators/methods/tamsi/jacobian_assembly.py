@@ -1,0 +1,252 @@
+"""Assembly of TAMSI's Jacobian ``A + Jᵀ H J``, which is not symmetric (TAMSI equation 23).
+
+Blocks on and above the diagonal (in the order of elimination) go where the convex Hessian has them,
+those below it into TAMSI's own ``lower``. Contacts of the same two bodies are gathered first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.contact.constraint_set import CONSTRAINT_SET
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.assembly import begin_blocks, clear_couplings
+from asperity.convex.problem import PROBLEM
+from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
+
+__all__ = ["assemble_jacobian"]
+
+
+@compiled
+def _world_matrix(
+    c: int,
+    i: int,
+    frame: np.ndarray,
+    derivative: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+) -> tuple[float, float, float, float, float, float, float, float, float]:
+    """H of one contact in world axes, row by row."""
+    h11, h12, h22, h1n, h2n, hnn = derivative
+    ax = frame[c, 0]
+    ay = frame[c, 1]
+    az = frame[c, 2]
+    bx = frame[c, 3]
+    by = frame[c, 4]
+    bz = frame[c, 5]
+    nx = frame[c, 6]
+    ny = frame[c, 7]
+    nz = frame[c, 8]
+    # Rows of H in the contact's axes times the axes.
+    px = h11[i] * ax + h12[i] * bx + h1n[i] * nx
+    py = h11[i] * ay + h12[i] * by + h1n[i] * ny
+    pz = h11[i] * az + h12[i] * bz + h1n[i] * nz
+    qx = h12[i] * ax + h22[i] * bx + h2n[i] * nx
+    qy = h12[i] * ay + h22[i] * by + h2n[i] * ny
+    qz = h12[i] * az + h22[i] * bz + h2n[i] * nz
+    mx = hnn[i] * nx
+    my = hnn[i] * ny
+    mz = hnn[i] * nz
+    return (
+        ax * px + bx * qx + nx * mx,
+        ax * py + bx * qy + nx * my,
+        ax * pz + bx * qz + nx * mz,
+        ay * px + by * qx + ny * mx,
+        ay * py + by * qy + ny * my,
+        ay * pz + by * qz + ny * mz,
+        az * px + bz * qx + nz * mx,
+        az * py + bz * qy + nz * my,
+        az * pz + bz * qz + nz * mz,
+    )
+
+
+@compiled
+def _add_spatial(
+    patch: np.ndarray,
+    which: int,
+    g: tuple[float, float, float, float, float, float, float, float, float],
+    left: np.ndarray,
+    right: np.ndarray,
+    c: int,
+    sign: float,
+) -> None:
+    """patch[which] += sign · ([r]×; 1) G (−[s]×, 1) for the arms r, s of contact c."""
+    x = left[c, 0]
+    y = left[c, 1]
+    z = left[c, 2]
+    u = right[c, 0]
+    v = right[c, 1]
+    w = right[c, 2]
+    for i in range(3):
+        a = sign * g[3 * i]
+        b = sign * g[3 * i + 1]
+        d = sign * g[3 * i + 2]
+        # Row i of G (−[s]×, 1): (s × row, row).
+        row = (v * d - w * b, w * a - u * d, u * b - v * a, a, b, d)
+        # Row i of [r]× takes it to the rows i + 1 and i + 2 of the moment.
+        for j in range(6):
+            patch[which, 18 + 6 * i + j] += row[j]
+            if i == 0:
+                patch[which, 6 + j] += z * row[j]
+                patch[which, 12 + j] -= y * row[j]
+            elif i == 1:
+                patch[which, j] -= z * row[j]
+                patch[which, 12 + j] += x * row[j]
+            else:
+                patch[which, j] += y * row[j]
+                patch[which, 6 + j] -= x * row[j]
+
+
+@compiled
+def _add_block(problem: Table, tamsi: Table, contacts: Table, p: int, q: int, which: int) -> None:
+    """Add a 6 × 6 patch between the links p (rows) and q (columns) to the block of their trees."""
+    tree_spatial = problem.tree_spatial
+    link_start = contacts.link_start
+    right = tamsi.projection
+    rows = contacts.link_tree[p]
+    columns = contacts.link_tree[q]
+    width = problem.tree_size[columns]
+    if rows == columns:
+        target = problem.factor
+        at = problem.block_start[rows]
+    else:
+        entry = problem.pair_entry[rows, columns]
+        at = problem.entry_block[entry]
+        if problem.position[rows] < problem.position[columns]:
+            target = problem.coupling
+        else:
+            target = tamsi.lower
+    if tree_spatial[rows] and tree_spatial[columns]:
+        for i in range(6):
+            for j in range(6):
+                target[at + i * width + j] += tamsi.patch[which, 6 * i + j]
+        return
+    wide = 6
+    if not tree_spatial[columns]:
+        wide = contacts.link_size[q]
+        for e in range(wide):
+            for i in range(6):
+                value = 0.0
+                for j in range(6):
+                    value += (
+                        tamsi.patch[which, 6 * i + j] * contacts.chain_column[link_start[q] + e, j]
+                    )
+                right[i, e] = value
+    else:
+        for i in range(6):
+            for j in range(6):
+                right[i, j] = tamsi.patch[which, 6 * i + j]
+    high = 6
+    if not tree_spatial[rows]:
+        high = contacts.link_size[p]
+    for f in range(high):
+        i = f
+        if not tree_spatial[rows]:
+            i = contacts.chain_dof[link_start[p] + f] - problem.tree_start[rows]
+        for e in range(wide):
+            j = e
+            if not tree_spatial[columns]:
+                j = contacts.chain_dof[link_start[q] + e] - problem.tree_start[columns]
+            value = 0.0
+            if tree_spatial[rows]:
+                value = right[f, e]
+            else:
+                for k in range(6):
+                    value += contacts.chain_column[link_start[p] + f, k] * right[k, e]
+            target[at + i * width + j] += value
+
+
+@compiled
+def _add_contacts(problem: Table, tamsi: Table, contacts: Table, first: int, last: int) -> None:
+    derivative = (
+        problem.h11,
+        problem.h12,
+        problem.h22,
+        problem.h1n,
+        problem.h2n,
+        problem.hnn,
+    )
+    link = contacts.link
+    arm_a = contacts.arm_a
+    arm_b = contacts.arm_b
+    patch = tamsi.patch
+    i = first
+    while i < last:
+        c = problem.contact[i]
+        a = link[c, 0]
+        b = link[c, 1]
+        for which in range(4):
+            for k in range(36):
+                patch[which, k] = 0.0
+        active = False
+        while i < last:
+            c = problem.contact[i]
+            if link[c, 0] != a or link[c, 1] != b:
+                break
+            if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
+                active = True
+                g = _world_matrix(c, i, contacts.frame, derivative)
+                if a >= 0:
+                    _add_spatial(patch, 0, g, arm_a, arm_a, c, 1.0)
+                if b >= 0:
+                    _add_spatial(patch, 3, g, arm_b, arm_b, c, 1.0)
+                if a >= 0 and b >= 0:
+                    _add_spatial(patch, 1, g, arm_a, arm_b, c, -1.0)
+                    _add_spatial(patch, 2, g, arm_b, arm_a, c, -1.0)
+            i += 1
+        if not active:
+            continue
+        if a >= 0:
+            _add_block(problem, tamsi, contacts, a, a, 0)
+        if b >= 0:
+            _add_block(problem, tamsi, contacts, b, b, 3)
+        if a >= 0 and b >= 0:
+            _add_block(problem, tamsi, contacts, a, b, 1)
+            _add_block(problem, tamsi, contacts, b, a, 2)
+
+
+@compiled
+def _add_rows(problem: Table, tamsi: Table, rows: Table, first: int, last: int) -> None:
+    start = rows.start
+    dof = rows.dof
+    jacobian = rows.jacobian
+    for k in range(first, last):
+        g = problem.row_curvature[k]
+        if g == 0.0:
+            continue
+        r = problem.row[k]
+        for p in range(2):
+            s = rows.tree[r, p]
+            if s < 0:
+                continue
+            for q in range(2):
+                t = rows.tree[r, q]
+                if t < 0:
+                    continue
+                width = problem.tree_size[t]
+                at = (
+                    problem.block_start[s]
+                    if p == q
+                    else problem.entry_block[problem.pair_entry[s, t]]
+                )
+                for e in range(start[r, p], start[r, p + 1]):
+                    value = g * jacobian[e]
+                    line = at + (dof[e] - problem.tree_start[s]) * width - problem.tree_start[t]
+                    for f in range(start[r, q], start[r, q + 1]):
+                        if p == q:
+                            problem.factor[line + dof[f]] += value * jacobian[f]
+                        elif problem.position[s] < problem.position[t]:
+                            problem.coupling[line + dof[f]] += value * jacobian[f]
+                        else:
+                            tamsi.lower[line + dof[f]] += value * jacobian[f]
+
+
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
+def assemble_jacobian(problem: Table, contacts: Table, rows: Table) -> int:
+    """Fill the blocks of the island's Jacobian from the present derivatives."""
+    tamsi = TAMSI.at(problem.extension)
+    begin_blocks(problem)
+    clear_couplings(problem, tamsi.lower)
+    _add_contacts(problem, tamsi, contacts, problem.first_contact, problem.last_contact)
+    _add_rows(problem, tamsi, rows, problem.first_row, problem.last_row)
+    return 0

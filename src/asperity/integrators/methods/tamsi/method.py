@@ -1,0 +1,89 @@
+"""TAMSI as a method: its solver in ICF's step."""
+
+from __future__ import annotations
+
+from asperity.compiled import Kernel, Table
+from asperity.convex.potentials.laws import install_law
+from asperity.integrators.methods.convex_step import EVALUATION_KERNELS, install_evaluation
+from asperity.integrators.methods.icf import icf_method, icf_solution
+from asperity.integrators.methods.method import Method
+from asperity.integrators.methods.tamsi.block_lu import factorize_jacobian, solve_jacobian
+from asperity.integrators.methods.tamsi.jacobian_assembly import assemble_jacobian
+from asperity.integrators.methods.tamsi.tamsi_law import ONE_WAY, TWO_WAY
+from asperity.integrators.methods.tamsi.tamsi_layout import grow_lower, new_tamsi_table
+from asperity.integrators.methods.tamsi.tamsi_newton import solve_tamsi
+from asperity.integrators.world import World
+
+__all__ = ["TamsiMethod"]
+
+
+class TamsiMethod(Method):
+    """Steps whose contact is not the minimum of anything, by Newton's method with TALS.
+
+    Parameters
+    ----------
+    two_way : bool
+        Whether normal forces follow the velocities of the step's end.
+    parabolic : bool
+        Whether friction below the stiction tolerance is a parabola, and not a ramp.
+    transition_aware : bool
+    tolerance : float
+        Change of contact velocities, in stiction tolerances, that counts as none.
+    max_iterations : int
+    """
+
+    kernel = icf_method
+    solution = icf_solution
+
+    def __init__(
+        self,
+        *,
+        two_way: bool,
+        parabolic: bool,
+        transition_aware: bool,
+        tolerance: float,
+        max_iterations: int,
+    ) -> None:
+        self.law = TWO_WAY if two_way else ONE_WAY
+        self.parabolic = parabolic
+        self.transition_aware = transition_aware
+        self.tolerance = tolerance
+        self.max_iterations = max_iterations
+        self.table: Table | None = None
+        self._problem: Table | None = None
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return (
+            assemble_jacobian,
+            solve_tamsi,
+            factorize_jacobian,
+            solve_jacobian,
+            *EVALUATION_KERNELS,
+            icf_solution,
+            *self.law.kernels,
+            icf_method,
+        )
+
+    def grow_coupling(self, size: int) -> None:
+        assert self.table is not None
+        assert self._problem is not None
+        grow_lower(self.table, self._problem)
+
+    def prepare(self, world: World) -> None:
+        super().prepare(world)
+        install_evaluation(world)
+        problem = world.problem
+        if self.table is None:
+            self._problem = problem
+            self.table = new_tamsi_table(problem)
+        self.table.transition_aware = int(self.transition_aware)
+        self.table.parabolic = int(self.parabolic)
+        self.table.relative = self.tolerance
+        self.table.limited = 0
+        install_law(problem, self.law)
+        problem.assemble = assemble_jacobian.address
+        problem.factorize = factorize_jacobian.address
+        problem.solve_factors = solve_jacobian.address
+        problem.max_iterations = self.max_iterations
+        world.table.solve_problem = solve_tamsi.address

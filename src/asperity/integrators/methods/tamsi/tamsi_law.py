@@ -1,0 +1,126 @@
+"""TAMSI's contact impulses for one step, and their derivatives (TAMSI V).
+
+With the step δt, the contact velocity (v_t, v_n) at the end of the step, f_e0 = −k φ_0 and
+s = ‖v_t‖/v_s:
+
+    γ_n = δt π(v_n),   π = (f_e0 − δt k v_n)₊ (1 − d v_n)₊                     equations 5 and 19
+    γ_t = −δt μ̃(s) π(v_n) v_t/‖v_t‖                                           equations 6 and 7
+
+μ̃(s) = μ min(s, 1), or with the parabola of Drake's implementation μ s (2 − s) below 1. There
+‖v_t‖ is softened to √(‖v_t‖² + ε_v²), ε_v = ε v_s, because the parabola's slope is steepest where
+v_t has no direction. As with SAP there is one coefficient of friction, the dynamic one.
+
+One-way coupling takes π = k (−φ_0)₊ (1 − d v_n0)₊ of the beginning of the step: semi-implicit Euler
+(equations 10 to 12), explicit in normal forces.
+
+−∂γ/∂v is kept in ``h11, h12, h22, hnn`` and, because friction depends on v_n but γ_n not on v_t, in
+the column ``h1n, h2n`` alone; the row below it is zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.contact.laws import normal_force
+from asperity.convex.potentials.contacts import (
+    ALONG_SIGNATURE,
+    EVALUATE_SIGNATURE,
+    PREPARE_SIGNATURE,
+)
+from asperity.convex.potentials.laws import ContactLaw
+from asperity.convex.potentials.normal import normal_impulse, normal_numbers
+from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
+
+__all__ = ["ONE_WAY", "TAMSI_LAW", "TWO_WAY"]
+
+TAMSI_LAW = 3
+"""The law's number, beside those in `asperity.convex.problem`."""
+
+
+@compiled
+def _prepare(problem: Table, contacts: Table, step: float, ncontact: int, two_way: bool) -> None:
+    for i in range(ncontact):
+        c = problem.contact[i]
+        k = contacts.stiffness[c]
+        d = contacts.dissipation[c]
+        problem.friction[i] = contacts.dynamic_friction[c]
+        problem.softness[i] = contacts.stiction_tolerance[c]
+        if two_way:
+            force = -k * contacts.signed_distance[c]
+            problem.cutoff[i], problem.normal_slope[i], problem.normal_bend[i] = normal_numbers(
+                force, k, d, step
+            )
+            problem.lagged_normal[i] = 0.0
+        else:
+            problem.cutoff[i] = problem.normal_slope[i] = problem.normal_bend[i] = 0.0
+            problem.lagged_normal[i] = step * normal_force(
+                k, d, contacts.signed_distance[c], problem.vn[i]
+            )
+
+
+@entry_point(PREPARE_SIGNATURE)
+def _prepare_two_way(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
+    _prepare(problem, contacts, step, ncontact, True)
+    return 0
+
+
+@entry_point(PREPARE_SIGNATURE)
+def _prepare_one_way(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
+    _prepare(problem, contacts, step, ncontact, False)
+    return 0
+
+
+@entry_point(EVALUATE_SIGNATURE)
+def _evaluate(problem: Table, first: int, last: int) -> float:
+    """Fill impulses and their derivatives of contacts ``first .. last``; there is no cost."""
+    tamsi = TAMSI.at(problem.extension)
+    parabolic = tamsi.parabolic == 1
+    relative = tamsi.relative
+    for i in range(first, last):
+        speed = max(problem.cutoff[i] - problem.vn[i], 0.0)
+        normal, curvature, _ = normal_impulse(
+            speed, problem.normal_slope[i], problem.normal_bend[i]
+        )
+        normal += problem.lagged_normal[i]
+        steepness = curvature if speed > 0.0 else 0.0
+        problem.gn[i] = normal
+        problem.hnn[i] = steepness
+        x = problem.v1[i]
+        y = problem.v2[i]
+        tolerance = problem.softness[i]
+        square = x * x + y * y
+        if parabolic:
+            square += relative * relative * tolerance * tolerance
+        speed = np.sqrt(square)
+        # μ̃/‖v_t‖, and the difference of that to μ̃'/v_s over ‖v_t‖².
+        if speed < tolerance:
+            if parabolic:
+                share = (2.0 - speed / tolerance) / tolerance
+                bend = 1.0 / (tolerance * tolerance * speed)
+            else:
+                share = 1.0 / tolerance
+                bend = 0.0
+        else:
+            share = 1.0 / speed
+            bend = share / square
+        share *= problem.friction[i]
+        bend *= problem.friction[i] * normal
+        problem.g1[i] = -share * normal * x
+        problem.g2[i] = -share * normal * y
+        problem.h11[i] = share * normal - bend * x * x
+        problem.h12[i] = -bend * x * y
+        problem.h22[i] = share * normal - bend * y * y
+        problem.h1n[i] = -share * x * steepness
+        problem.h2n[i] = -share * y * steepness
+    return 0.0
+
+
+@entry_point(ALONG_SIGNATURE)
+def _no_cost(_problem_address: Table, _first: int, _last: int, _alpha: float) -> float:
+    """Stand in for costs along a direction: forces that are not a gradient have none."""
+    return np.nan
+
+
+TWO_WAY = ContactLaw(TAMSI_LAW, _prepare_two_way, _evaluate, _no_cost, _no_cost)
+ONE_WAY = ContactLaw(TAMSI_LAW, _prepare_one_way, _evaluate, _no_cost, _no_cost)

@@ -1,0 +1,232 @@
+"""Newton's method with TALS for TAMSI's velocities, island by island (TAMSI V-C).
+
+The residual is r(v) = A v − p* − Jᵀ γ(v) − Gᵀ λ(v): A and p* as in ICF (joint springs and dampers
+implicit, everything else at the beginning of the step), the contact impulses γ of TAMSI, and the
+impulses λ of limits, equalities, dry friction and servos of ICF. An island ends when the last
+update, before it was cut, changes no contact velocity by more than ε v_s and ‖D⁻¹ Δv‖ by no more
+than 10⁻⁴ ε s, or when ‖D r‖ ≤ 10⁻⁸ s; s = max(1, ‖D p*‖), D = diag(M)^(−1/2).
+
+Two things are not in the paper. Dry friction of joints and the effort limits of servos have steep
+regions of their own, which an update must not jump either. And from the 15th iteration on every
+other update is halved, which ends cycles among the kinks of several contacts and rows.
+
+The solver stands where the convex one stands: the same signature, tables and codes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import call_pp_status, call_ppp_status
+from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, FRICTION
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.island import (
+    choose_island,
+    island_gradient,
+    island_impulses,
+    multiply,
+    newton_direction,
+    scaled_norm,
+)
+from asperity.convex.kinematics import (
+    add_surface_velocities,
+    contact_velocities,
+    link_velocities,
+    row_velocities,
+)
+from asperity.convex.problem import (
+    CONVERGED,
+    NON_FINITE,
+    NOT_CONVERGED,
+    PROBLEM,
+)
+from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
+from asperity.integrators.methods.tamsi.transition import transition_step
+
+__all__ = ["solve_tamsi"]
+
+_RESIDUAL = 1e-8
+_SCALED_UPDATE = 1e-4
+# Iterations after which every other update is halved: that ends cycles among several kinks.
+_PATIENCE = 15
+
+_LARGEST = 1.7976931348623157e308
+
+
+@compiled
+def _update_velocities(problem: Table, contacts: Table, rows: Table) -> None:
+    """Fill the changes of contact and row velocities along ``direction``."""
+    direction = problem.direction
+    if problem.last_contact > problem.first_contact:
+        link_velocities(problem, contacts, direction)
+    contact_velocities(
+        problem,
+        contacts,
+        problem.first_contact,
+        problem.last_contact,
+        direction,
+        problem.dv1,
+        problem.dv2,
+        problem.dvn,
+    )
+    row_velocities(problem, rows, problem.first_row, problem.last_row, direction, problem.row_du)
+    multiply(problem, problem.first_tree, problem.last_tree, direction, problem.direction_product)
+
+
+@compiled
+def _contact_update(problem: Table) -> tuple[float, float]:
+    """Largest change of a contact velocity, in stiction tolerances, and the share to take."""
+    tamsi = TAMSI.at(problem.extension)
+    relative = tamsi.relative
+    aware = tamsi.transition_aware == 1
+    largest = 0.0
+    alpha = 1.0
+    for i in range(problem.first_contact, problem.last_contact):
+        change = np.sqrt(problem.dv1[i] * problem.dv1[i] + problem.dv2[i] * problem.dv2[i])
+        largest = max(largest, max(change, abs(problem.dvn[i])) / problem.softness[i])
+        # Without friction there is no transition.
+        if aware and problem.friction[i] * problem.gn[i] > 0.0:
+            share = transition_step(
+                problem.v1[i],
+                problem.v2[i],
+                problem.dv1[i],
+                problem.dv2[i],
+                problem.softness[i],
+                relative,
+            )
+            alpha = min(alpha, share)
+    return largest, alpha
+
+
+@compiled
+def _row_share(problem: Table) -> float:
+    """Share of the update that no row's steep region is jumped by.
+
+    Dry friction of a joint is steep in its stiction region as that of a contact is, a servo between
+    its effort limits.
+    """
+    relative = TAMSI.at(problem.extension).relative
+    alpha = 1.0
+    for i in range(problem.first_row, problem.last_row):
+        if problem.row_kind[i] == FRICTION:
+            share = transition_step(
+                problem.row_u[i],
+                0.0,
+                problem.row_du[i],
+                0.0,
+                np.sqrt(problem.row_target[i]),
+                relative,
+            )
+            alpha = min(alpha, share)
+        elif problem.row_kind[i] == ACTUATOR and problem.row_gain[i] > 0.0:
+            before = problem.row_target[i] - problem.row_gain[i] * problem.row_u[i]
+            after = before - problem.row_gain[i] * problem.row_du[i]
+            if (before > problem.row_upper[i] and after < problem.row_lower[i]) or (
+                before < problem.row_lower[i] and after > problem.row_upper[i]
+            ):
+                middle = 0.5 * (problem.row_lower[i] + problem.row_upper[i])
+                alpha = min(alpha, (middle - before) / (after - before))
+    return alpha
+
+
+@compiled
+def _go(problem: Table, alpha: float) -> None:
+    """Take a share of the update."""
+    for index in range(problem.first_tree, problem.last_tree):
+        start = problem.tree_start[problem.island_tree[index]]
+        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+            problem.velocity[i] += alpha * problem.direction[i]
+            problem.product[i] += alpha * problem.direction_product[i]
+    for i in range(problem.first_contact, problem.last_contact):
+        problem.v1[i] += alpha * problem.dv1[i]
+        problem.v2[i] += alpha * problem.dv2[i]
+        problem.vn[i] += alpha * problem.dvn[i]
+    for i in range(problem.first_row, problem.last_row):
+        problem.row_u[i] += alpha * problem.row_du[i]
+
+
+@compiled
+def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
+    """Find the island's velocities, from the guess in ``velocity``."""
+    tamsi = TAMSI.at(problem.extension)
+    relative = tamsi.relative
+    aware = tamsi.transition_aware == 1
+    first = problem.first_tree
+    last = problem.last_tree
+    for index in range(first, last):
+        # The factors there will not be those of a convex Hessian.
+        problem.factor_island[problem.island_tree[index]] = 0
+    multiply(problem, first, last, problem.velocity, problem.product)
+    row_velocities(
+        problem, rows, problem.first_row, problem.last_row, problem.velocity, problem.row_u
+    )
+    scale = max(1.0, scaled_norm(problem, first, last, problem.rhs))
+    most = problem.max_iterations
+    for iteration in range(most + 1):
+        island_gradient(problem, contacts, rows)
+        norm = scaled_norm(problem, first, last, problem.gradient)
+        if not norm <= _LARGEST:
+            return NON_FINITE
+        if norm <= _RESIDUAL * scale:
+            return CONVERGED
+        if iteration == most:
+            problem.worst_residual = max(problem.worst_residual, norm / scale)
+            return NOT_CONVERGED
+        call_ppp_status(problem.assemble, problem, contacts, rows)
+        if call_pp_status(problem.factorize, problem, 0) == 0:
+            problem.worst_residual = max(problem.worst_residual, norm / scale)
+            return NOT_CONVERGED
+        problem.factorizations += 1
+        _, length = newton_direction(problem, first, last)
+        if not length <= _LARGEST:
+            return NON_FINITE
+        _update_velocities(problem, contacts, rows)
+        change, alpha = _contact_update(problem)
+        if aware:
+            alpha = min(alpha, _row_share(problem))
+        if alpha < 1.0:
+            tamsi.limited += 1
+        small = change < relative and length <= _SCALED_UPDATE * relative * scale
+        if aware and not small and iteration >= _PATIENCE and iteration % 2 == 1:
+            alpha *= 0.5
+        _go(problem, alpha)
+        problem.iterations += 1
+        if small and alpha == 1.0:
+            island_impulses(problem)
+            return CONVERGED
+    return NOT_CONVERGED
+
+
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
+def solve_tamsi(problem: Table, contacts: Table, rows: Table, _have_factors: int) -> int:
+    """Solve every island; the solution replaces the guess in ``velocity``, with its impulses.
+
+    Returns ``CONVERGED``, ``NOT_CONVERGED`` (the worst residual is recorded) or ``NON_FINITE``.
+    """
+    # The guess is the velocity of the step's beginning: at a long step's end contacts have changed.
+    problem.extrapolated = 0
+    problem.solves += 1
+    ncontact = problem.island_contact_start[problem.islands]
+    link_velocities(problem, contacts, problem.velocity)
+    contact_velocities(
+        problem,
+        contacts,
+        0,
+        ncontact,
+        problem.velocity,
+        problem.v1,
+        problem.v2,
+        problem.vn,
+    )
+    add_surface_velocities(problem, contacts, 0, ncontact)
+    worst = CONVERGED
+    longest = 0
+    for k in range(problem.islands):
+        choose_island(problem, k)
+        before = problem.iterations
+        worst = max(worst, _solve_island(problem, contacts, rows))
+        longest = max(longest, problem.iterations - before)
+    problem.longest_iterations += longest
+    return worst

@@ -1,0 +1,404 @@
+"""The two-stage θ-method of SAP (II-C, II-D; docs/equations.md, ‘θ-method’).
+
+With q^θ = q_0 ⊕ δt θ v^θvq, v^θ = θ v + (1 − θ) v_0, v^θvq = θ_vq v + (1 − θ_vq) v_0, joint springs
+and dampers k_1, and k_2 for all other smooth forces:
+
+    stage 1, free motion    M(q^θ)(v* − v_0) = δt (k_1 + k_2)(q^θ, v^θ)
+    stage 2, contact        A (v − v*) = J(q_0)ᵀ γ,   A = M(q^θ) + δt² θ θ_vq K + δt θ D
+    positions               q = q_0 ⊕ δt v^θvq
+
+Linear servos and external systems are feedback in stage 2, of implicit Euler whatever the scheme.
+
+(θ, θ_vq) are (0, 0) for explicit Euler, (0, 1) symplectic Euler, (1, 1) implicit Euler and (½, ½)
+the midpoint rule. Stage 1 is explicit for θ = 0; else Newton's method solves it, with the matrix A
+for articulated trees (k_2 changes little within a step) and the exact gyroscopic term for free
+bodies, which may spin fast.
+
+Stage 1 works in generalized velocities, as the θ-method is meant: a free body's angular velocity is
+in its own axes, where its inertia is constant and the midpoint rule conserves rotational energy.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import Kernel, Layout, Table, compiled
+from asperity.compiled.calls import call_method, call_pp_status
+from asperity.convex.block_cholesky import cholesky, cholesky_solve
+from asperity.convex.potentials.laws import SAP_LAW, install_law
+from asperity.convex.problem import ARMIJO, EXACT, MOMENTUM
+from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
+from asperity.integrators.methods.motion import (
+    advance_activations,
+    ensure_evaluated,
+    integrate_positions,
+)
+from asperity.integrators.results import keep_results
+from asperity.integrators.world import World
+from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, compiled_method
+from asperity.plant.evaluate import evaluate_smooth
+from asperity.plant.layouts import STATE
+from asperity.plant.state import State
+from asperity.plant.trees import add_mass, velocity_from_solver, velocity_to_solver
+
+__all__ = ["LINE_SEARCHES", "ThetaMethod", "theta_method", "theta_solution"]
+
+LINE_SEARCHES = {"exact": EXACT, "armijo": ARMIJO}
+
+# α_max of the line searches, as in SAP's code.
+_LARGEST_SEARCH_STEP = {"exact": 1.5, "armijo": 1.25}
+
+THETA = Layout(
+    "θ-method",
+    theta="f8",  # θ
+    theta_vq="f8",  # θ_vq
+    norm_by_system="f8",  # 1 to scale norms by diag(A), 0 by diag(M)
+    evaluate_smooth="i8",  # compiled entry point
+    between=STATE,  # the plant at q^θ and v^θ
+    mean="f8[:]",
+)
+
+_TOLERANCE = 1e-10
+"""Largest expected error of ‖v*‖ in the metric of diag(M), relative."""
+
+_MAX_ITERATIONS = 30
+
+_LARGEST = 1.7976931348623157e308
+
+
+@compiled
+def _evaluate_between(world: Table, source: Table, velocity: np.ndarray, step: float) -> int:
+    """Evaluate the plant at q^θ and v^θ in the state ``between``, without contacts."""
+    memory = THETA.at(world.memory)
+    between = memory.between
+    theta = memory.theta
+    theta_vq = memory.theta_vq
+    for i in range(memory.mean.size):
+        memory.mean[i] = theta_vq * velocity[i] + (1.0 - theta_vq) * source.qvel[i]
+        between.qvel[i] = theta * velocity[i] + (1.0 - theta) * source.qvel[i]
+    integrate_positions(world.plant, source, between, memory.mean, theta * step)
+    for i in range(source.act.size):
+        between.act[i] = source.act[i]
+    return call_pp_status(memory.evaluate_smooth, world.plant, between)
+
+
+@compiled
+def _solve_spin(
+    mass: np.ndarray, block: int, velocity: np.ndarray, b: np.ndarray, start: int, share: float
+) -> None:
+    """Solve for the change of a free body's velocity, with the gyroscopic term, in place.
+
+    The rotational matrix is I + share ([ω]× I − [I ω]×), ω the angular velocity at q^θ.
+    """
+    x = velocity[start]
+    y = velocity[start + 1]
+    z = velocity[start + 2]
+    xx = mass[block]
+    xy = mass[block + 1]
+    xz = mass[block + 2]
+    yy = mass[block + 7]
+    yz = mass[block + 8]
+    zz = mass[block + 14]
+    hx = xx * x + xy * y + xz * z
+    hy = xy * x + yy * y + yz * z
+    hz = xz * x + yz * y + zz * z
+    a00 = xx + share * (y * xz - z * xy)
+    a01 = xy + share * (y * yz - z * yy + hz)
+    a02 = xz + share * (y * zz - z * yz - hy)
+    a10 = xy + share * (z * xx - x * xz - hz)
+    a11 = yy + share * (z * xy - x * yz)
+    a12 = yz + share * (z * xz - x * zz + hx)
+    a20 = xz + share * (x * xy - y * xx + hy)
+    a21 = yz + share * (x * yy - y * xy - hx)
+    a22 = zz + share * (x * yz - y * xz)
+    c0 = a11 * a22 - a12 * a21
+    c1 = a12 * a20 - a10 * a22
+    c2 = a10 * a21 - a11 * a20
+    scale = 1.0 / (a00 * c0 + a01 * c1 + a02 * c2)
+    b0 = b[start] * scale
+    b1 = b[start + 1] * scale
+    b2 = b[start + 2] * scale
+    b[start] = c0 * b0 + (a02 * a21 - a01 * a22) * b1 + (a01 * a12 - a02 * a11) * b2
+    b[start + 1] = c1 * b0 + (a00 * a22 - a02 * a20) * b1 + (a02 * a10 - a00 * a12) * b2
+    b[start + 2] = c2 * b0 + (a01 * a20 - a00 * a21) * b1 + (a00 * a11 - a01 * a10) * b2
+    for a in range(3, 6):
+        b[start + a] /= mass[block + 7 * a]
+
+
+@compiled
+def _newton_step(
+    world: Table, source: Table, velocity: np.ndarray, step: float
+) -> tuple[float, float]:
+    """Improve v* once; returns the size of the change and of v*."""
+    plant = world.plant
+    problem = world.problem
+    between = THETA.at(world.memory).between
+    memory = THETA.at(world.memory)
+    theta = memory.theta
+    theta_vq = memory.theta_vq
+    factor = problem.factor
+    after = problem.product
+    before = problem.gradient
+    change = problem.direction
+    velocity_to_solver(plant, between.cdof, velocity, after)
+    velocity_to_solver(plant, between.cdof, source.qvel, before)
+    length = 0.0
+    size = 0.0
+    for tree in range(plant.ntree):
+        start = plant.tree_start[tree]
+        n = plant.tree_size[tree]
+        block = plant.block_start[tree]
+        for i in range(n):
+            value = step * between.force[start + i]
+            for j in range(n):
+                value -= between.mass[block + i * n + j] * (after[start + j] - before[start + j])
+            change[start + i] = value
+        if plant.tree_spatial[tree]:
+            _solve_spin(between.mass, block, between.velocity, change, start, theta * step)
+        else:
+            problem.factor_island[tree] = 0
+            for k in range(n * n):
+                factor[block + k] = between.mass[block + k]
+            for i in range(n):
+                d = plant.dof_damping[start + i]
+                change[start + i] -= step * d * between.velocity[start + i]
+                factor[block + i * n + i] += (
+                    theta * step * (d + theta_vq * step * plant.dof_stiffness[start + i])
+                )
+            cholesky(factor, block, n, problem.factor_inverse_diagonal, start)
+            cholesky_solve(factor, block, n, problem.factor_inverse_diagonal, change, start)
+        for i in range(start, start + n):
+            length += between.mass_diagonal[i] * change[i] * change[i]
+            size += between.mass_diagonal[i] * (after[i] + change[i]) * (after[i] + change[i])
+    velocity_from_solver(plant, between.cdof, change, before)
+    for i in range(velocity.size):
+        velocity[i] += before[i]
+    return np.sqrt(length), np.sqrt(size)
+
+
+@compiled
+def _free_motion(world: Table, source: Table, step: float, velocity: np.ndarray) -> int:
+    """Solve stage 1 for θ > 0; ``between`` then holds the plant at q^θ."""
+    for i in range(velocity.size):
+        velocity[i] = source.qvel[i]
+    previous = 0.0
+    for iteration in range(_MAX_ITERATIONS):
+        code = _evaluate_between(world, source, velocity, step)
+        if code != OK:
+            return code
+        length, size = _newton_step(world, source, velocity, step)
+        if not length + size <= _LARGEST:
+            return NON_FINITE
+        eta = 1.0
+        if iteration > 0 and previous > 0.0:
+            rate = min(length / previous, 0.9999)
+            eta = rate / (1.0 - rate)
+        if eta * length <= _TOLERANCE * size:
+            return OK
+        previous = length
+    return NOT_CONVERGED
+
+
+@compiled
+def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
+    """A and the diagonal of the norms: mass of one state in the solver velocities of another."""
+    plant = world.plant
+    problem = world.problem
+    memory = THETA.at(world.memory)
+    theta = memory.theta
+    theta_vq = memory.theta_vq
+    by_system = memory.norm_by_system
+    matrix = problem.matrix
+    if owner.address == frame.address:
+        for i in range(matrix.size):
+            matrix[i] = owner.mass[i]
+    else:
+        for i in range(matrix.size):
+            matrix[i] = 0.0
+        add_mass(
+            plant,
+            owner.mass,
+            owner.cdof,
+            frame.cdof,
+            problem.patch,
+            matrix,
+        )
+    for tree in range(plant.ntree):
+        start = plant.tree_start[tree]
+        n = plant.tree_size[tree]
+        for i in range(n):
+            at = plant.block_start[tree] + i * n + i
+            implicit = 0.0
+            if not plant.tree_spatial[tree]:
+                implicit = (
+                    plant.dof_damping[start + i] + theta_vq * step * plant.dof_stiffness[start + i]
+                )
+                implicit *= theta * step
+            problem.mass_diagonal[start + i] = matrix[at] + by_system * implicit
+            problem.mass_inverse_diagonal[start + i] = 1.0 / problem.mass_diagonal[start + i]
+            matrix[at] += implicit
+
+
+@compiled
+def _multiply(problem: Table, x: np.ndarray, out: np.ndarray) -> None:
+    """``out = A x`` for all trees."""
+    for tree in range(problem.ntree):
+        start = problem.tree_start[tree]
+        n = problem.tree_size[tree]
+        row = problem.block_start[tree]
+        for i in range(n):
+            value = 0.0
+            for j in range(n):
+                value += problem.matrix[row + j] * x[start + j]
+            out[start + i] = value
+            row += n
+
+
+@compiled_method
+def theta_solution(world: Table, state: Table, _target: Table, step: float) -> int:
+    """Solve both stages of a step; the result is in the problem's ``velocity``."""
+    code = ensure_evaluated(world, state)
+    if code != OK:
+        return code
+    plant = world.plant
+    problem = world.problem
+    rhs = problem.rhs
+    if THETA.at(world.memory).theta == 0.0:
+        _fill_mass(world, state, state, step)
+        _multiply(problem, state.velocity, rhs)
+        # A free body without damping has none in its solver velocities either.
+        for i in range(rhs.size):
+            rhs[i] += step * (state.force[i] - plant.dof_damping[i] * state.velocity[i])
+    else:
+        code = _free_motion(world, state, step, world.scratch)
+        if code != OK:
+            return code
+        _fill_mass(world, THETA.at(world.memory).between, state, step)
+        velocity_to_solver(plant, state.cdof, world.scratch, problem.product)
+        _multiply(problem, problem.product, rhs)
+    code = graph_of(world, state)
+    if code != OK:
+        return code
+    # An extrapolated guess may satisfy the criterion at once; from the state's own velocity what is
+    # exact, such as energy without friction, stays exact.
+    world.guess_kind = 0
+    return solve_potentials(world, state, step)
+
+
+@compiled_method
+def theta_method(world: Table, source: Table, target: Table, step: float) -> int:
+    """One step of the θ-method."""
+    plant = world.plant
+    code = call_method(world.solve_step, world, source, 0, step)
+    if code != OK:
+        return code
+    theta_vq = THETA.at(world.memory).theta_vq
+    velocity_from_solver(plant, source.cdof, world.problem.velocity, target.qvel)
+    for i in range(world.scratch.size):
+        world.scratch[i] = theta_vq * target.qvel[i] + (1.0 - theta_vq) * source.qvel[i]
+    integrate_positions(plant, source, target, world.scratch, step)
+    advance_activations(plant, source, target, step)
+    keep_results(world, source, source.qvel, target.qvel, step)
+    world.result.error_order = 0
+    world.result.sample = source.address
+    if world.systems.size > 0:
+        return call_method(world.advance_systems, world, source, target, step)
+    return OK
+
+
+class ThetaMethod(ConvexMethod):
+    """Steps of the θ-method with SAP's contact.
+
+    Parameters
+    ----------
+    theta, theta_vq : float
+        θ and θ_vq.
+    near_rigid : float
+        β.
+    slip_regularization : float
+        σ.
+    relaxation_time : float or None
+        Of contacts without one [s]; the step size by default.
+    tolerance : float
+        ε_r of SAP's criterion (equation 26).
+    norm_by_system : bool
+        Scale its norms by diag(A) instead of diag(M).
+    line_search : str
+        A key of `LINE_SEARCHES`.
+    max_iterations : int
+    """
+
+    kernel = theta_method
+    solution = theta_solution
+
+    def __init__(
+        self,
+        *,
+        theta: float,
+        theta_vq: float,
+        near_rigid: float,
+        slip_regularization: float,
+        relaxation_time: float | None,
+        tolerance: float,
+        norm_by_system: bool,
+        line_search: str,
+        max_iterations: int,
+    ) -> None:
+        self.theta = theta
+        self.theta_vq = theta_vq
+        self.near_rigid = near_rigid
+        self.slip_regularization = slip_regularization
+        self.relaxation_time = relaxation_time
+        self.tolerance = tolerance
+        self.norm_by_system = norm_by_system
+        self.line_search = line_search
+        self.max_iterations = max_iterations
+        # The midpoint rule is of second order.
+        self.order = 2 if theta == theta_vq == 0.5 else 1
+        self._table: Table | None = None
+        self._between: State | None = None
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return (
+            *super().kernels,
+            theta_solution,
+            *SAP_LAW.kernels,
+            evaluate_smooth,
+            theta_method,
+        )
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        return () if self._between is None else (self._between,)
+
+    def set_system_states(self, count: int) -> None:
+        assert self._between is not None
+        self._between.table.system_state = np.zeros(count)
+
+    def prepare(self, world: World) -> None:
+        super().prepare(world)
+        if self._table is None:
+            # Data of its own: a step's sample of contacts is looked at after this evaluation.
+            data = mujoco.MjData(world.plant.model)
+            self._between = world.new_state(data)
+            mean = np.zeros(world.plant.model.nv)
+            self._table = Table(THETA, between=self._between.table, mean=mean)
+        table, problem = self._table, world.problem
+        world.table.memory = table.address
+        table.theta, table.theta_vq = self.theta, self.theta_vq
+        table.norm_by_system = float(self.norm_by_system)
+        table.evaluate_smooth = evaluate_smooth.address
+        install_law(problem, SAP_LAW)
+        problem.tolerance = self.tolerance
+        problem.absolute_tolerance = 1e-14
+        problem.line_search_tolerance = 1e-8
+        problem.slip_regularization = self.slip_regularization
+        problem.max_iterations = self.max_iterations
+        problem.reused_iterations = 0
+        problem.criterion = MOMENTUM
+        problem.line_search_method = LINE_SEARCHES[self.line_search]
+        problem.largest_search_step = _LARGEST_SEARCH_STEP[self.line_search]
+        problem.near_rigid = self.near_rigid
+        problem.relaxation_time = -1.0 if self.relaxation_time is None else self.relaxation_time

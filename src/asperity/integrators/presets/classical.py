@@ -1,0 +1,186 @@
+"""Classical integrators, to compare with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from asperity.integrators.integrator import SteppedIntegrator, require_one_of, require_positive
+from asperity.integrators.registry import Variant, register
+
+if TYPE_CHECKING:
+    from asperity.integrators.methods.method import Method
+
+__all__ = ["Classical", "ImplicitEuler", "Rosenbrock2", "RungeKutta3", "Sdirk2"]
+
+_FRICTION_LAWS = ("smooth", "linear", "parabolic")
+_JACOBIANS = ("finite-differences", "analytic")
+_NEWTON = ("full", "quasi")
+
+# Limits and equalities of `Icf` get no stiffer in shorter steps
+# (`asperity.contact.constraint_laws.STIFFEST_STEP`).
+_CONSTRAINT_STEP = 1e-4
+
+# Errors of Newton's method are a twentieth of the accuracy at most
+# (docs/equations.md, ‘Classical methods’).
+_NEWTON_SHARE = 0.05
+_FIXED_NEWTON_TOLERANCE = 1e-8
+
+_VARIANTS = (Variant("accuracy"),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classical(SteppedIntegrator):
+    """Options that all classical integrators share.
+
+    They integrate the continuous dynamics: Hunt–Crossley contact and regularised friction as
+    functions of the state, limits and equalities as stiff springs and dampers. The relaxation time
+    of SAP plays no part. The forces of external systems are functions of the state, too; their own
+    states, like activations, are advanced with the rates of the step's beginning by implicit
+    methods.
+
+    Parameters
+    ----------
+    time_step : float, optional
+        Fixed step size [s]. Give either this or ``accuracy``.
+    accuracy : float, optional
+        Largest estimated error of a step, as in `Cenic`; 1e-3 if there is no ``time_step``.
+    max_step, min_step, velocity_weight : float
+        Of error control, as in `Cenic`.
+    error_norm : {"position", "state"}
+        What the accuracy bounds: positions, as in `Cenic`, or velocities as well, in m/s and rad/s,
+        as is usual with general-purpose integrators (Drake's full-state norm).
+    friction_law : {"smooth", "linear", "parabolic"}
+        How Coulomb friction is regularised below the stiction tolerance: CENIC's algebraic function
+        (the limit of `Icf` and `Cenic`), TAMSI's ramp, or the parabola of Drake's TAMSI.
+    constraint_step : float
+        Limits and equalities are as stiff as those of `Icf` are in steps of this size [s]. 1e-4 by
+        default, below which those of `Icf` get no stiffer: both then have the same limit. Explicit
+        methods can afford more on models with limits or equalities: they are stable in steps up to
+        about a hundredth of it.
+    """
+
+    friction_law: str = "smooth"
+    constraint_step: float = _CONSTRAINT_STEP
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_one_of("friction_law", self.friction_law, _FRICTION_LAWS)
+        require_positive("constraint_step", self.constraint_step)
+
+    def _options(self) -> dict[str, Any]:
+        """Of the method."""
+        return {"friction_law": self.friction_law, "constraint_step": self.constraint_step}
+
+
+@register("runge-kutta-3", variants=_VARIANTS)
+@dataclass(frozen=True, kw_only=True)
+class RungeKutta3(Classical):
+    """The explicit Runge–Kutta method of order three with an error estimate (Drake's RK3).
+
+    Accurate for smooth motion; stiff contact and stiction need steps of some v_s/(μ g), 10 µs with
+    usual parameters, or the method is unstable. For studies and as a reference. Options are those
+    of `Classical`. With contact use ``error_norm="state"``: positions alone notice an instability
+    when bodies have already been launched.
+    """
+
+    def make_base_method(self) -> Method:
+        from asperity.integrators.methods.classical.method import RungeKutta3Method
+
+        return RungeKutta3Method(**self._options())
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Implicit(Classical):
+    jacobian: str = "finite-differences"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_one_of("jacobian", self.jacobian, _JACOBIANS)
+
+    def _options(self) -> dict[str, Any]:
+        tolerance = _FIXED_NEWTON_TOLERANCE
+        if self.accuracy is not None:
+            tolerance = _NEWTON_SHARE * self.accuracy
+        return {**super()._options(), "jacobian": self.jacobian, "newton_tolerance": tolerance}
+
+
+@register("implicit-euler", variants=_VARIANTS)
+@dataclass(frozen=True, kw_only=True)
+class ImplicitEuler(_Implicit):
+    """Implicit Euler with Newton's method, the baseline of the TAMSI paper (sections III, IV).
+
+    First order and L-stable. Error control doubles steps. Fixed steps whose iteration does not
+    converge are done in parts (convergence control). Further options are those of `Classical`.
+
+    Parameters
+    ----------
+    jacobian : {"finite-differences", "analytic"}
+        How to differentiate the dynamics: by two evaluations per degree of freedom, which makes
+        large models slow and which contacts that come and go lead astray, or from the derivatives
+        of contacts, constraints, joint springs and dampers, servos and external systems, without
+        those of inertia and geometry.
+    newton : {"quasi", "full"}
+        Keep the Jacobian and its factors as long as they serve, or make new ones in every
+        iteration.
+    transition_aware : bool
+        Cut updates that jump a stiction region (TALS). It helps while contacts keep their
+        orientation, and little else: that is the paper's finding, and what `Tamsi` is for.
+    """
+
+    newton: str = "quasi"
+    transition_aware: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_one_of("newton", self.newton, _NEWTON)
+
+    def make_base_method(self) -> Method:
+        from asperity.integrators.methods.classical.method import ImplicitEulerMethod
+
+        return ImplicitEulerMethod(
+            **self._options(),
+            full_newton=self.newton == "full",
+            transition_aware=self.transition_aware,
+        )
+
+    def fixed(self, method: Method) -> Method:
+        from asperity.integrators.methods.substeps import Substeps
+
+        return Substeps(method)
+
+
+@register("sdirk2", variants=_VARIANTS)
+@dataclass(frozen=True, kw_only=True)
+class Sdirk2(_Implicit):
+    """The two-stage, singly diagonally implicit Runge–Kutta method of order two.
+
+    L-stable, with an embedded error estimate and quasi-Newton iterations. Fixed steps that do not
+    converge are done in parts. Options are those of `Classical`, and ``jacobian`` of
+    `ImplicitEuler`.
+    """
+
+    def make_base_method(self) -> Method:
+        from asperity.integrators.methods.classical.method import Sdirk2Method
+
+        return Sdirk2Method(**self._options())
+
+    def fixed(self, method: Method) -> Method:
+        from asperity.integrators.methods.substeps import Substeps
+
+        return Substeps(method)
+
+
+@register("rosenbrock2", variants=_VARIANTS)
+@dataclass(frozen=True, kw_only=True)
+class Rosenbrock2(_Implicit):
+    """The two-stage Rosenbrock method of order two.
+
+    L-stable, with an embedded error estimate and a new Jacobian, but no iteration, in every step.
+    Options are those of `Classical`, and ``jacobian`` of `ImplicitEuler`.
+    """
+
+    def make_base_method(self) -> Method:
+        from asperity.integrators.methods.classical.method import Rosenbrock2Method
+
+        return Rosenbrock2Method(**self._options())

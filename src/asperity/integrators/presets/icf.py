@@ -1,0 +1,77 @@
+"""ICF."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from asperity.integrators.integrator import (
+    SteppedIntegrator,
+    require_non_negative,
+    require_one_of,
+    require_positive,
+)
+from asperity.integrators.registry import register
+
+if TYPE_CHECKING:
+    from asperity.integrators.methods.icf import IcfMethod
+
+__all__ = ["Icf"]
+
+_LAWS = ("lagged", "similar")
+
+
+@register("icf")
+@dataclass(frozen=True, kw_only=True)
+class Icf(SteppedIntegrator):
+    """Steps of convex irrotational contact fields (ICF), fixed ones by default.
+
+    With ``accuracy`` instead of ``time_step`` steps are doubled under error control; `Cenic` is
+    that with a solver whose tolerance follows the accuracy.
+
+    Parameters
+    ----------
+    time_step : float, optional
+        Step size [s], 1e-3 if there is no ``accuracy``.
+    accuracy, max_step, min_step, error_norm, velocity_weight
+        Of error control, as in `Cenic`.
+    law : {"lagged", "similar"}
+        Whether friction is limited by the normal force of the step's beginning (CENIC's law, free
+        of artifacts) or by that of its end, which makes sliding bodies glide.
+    slip_regularization : float
+        σ of `Cenic`, here 1e-3 as in SAP: a violent step that is not to be repeated smaller would
+        otherwise need a hundred iterations.
+    tolerance : float
+        Tolerance of the convex solver, 1e-8 as in the paper (section VI-B).
+    max_iterations : int
+        Newton iterations after which the simulation stops with ``Status.NOT_CONVERGED``. The
+        problem is convex, so only violent impacts at long steps need more than a few dozen.
+    hessian_reuse : bool
+        See `Cenic`.
+    """
+
+    law: str = "lagged"
+    slip_regularization: float = 1e-3
+    tolerance: float = 1e-8
+    max_iterations: int = 500
+    hessian_reuse: bool = False
+
+    default_time_step = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_one_of("law", self.law, _LAWS)
+        require_non_negative("slip_regularization", self.slip_regularization)
+        require_positive("tolerance", self.tolerance)
+        require_positive("max_iterations", self.max_iterations)
+
+    def make_base_method(self) -> IcfMethod:
+        from asperity.integrators.methods.icf import ICF_LAWS, IcfMethod
+
+        return IcfMethod(
+            law=ICF_LAWS[self.law],
+            tolerance=self.tolerance,
+            slip_regularization=self.slip_regularization,
+            max_iterations=self.max_iterations,
+            hessian_reuse=self.hessian_reuse,
+        )

@@ -1,0 +1,102 @@
+"""TAMSI."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from asperity.integrators.integrator import SteppedIntegrator, require_one_of, require_positive
+from asperity.integrators.registry import Variant, register
+
+if TYPE_CHECKING:
+    from asperity.integrators.methods.method import Method
+
+__all__ = ["Tamsi"]
+
+_COUPLINGS = ("two-way", "one-way")
+_FRICTION_LAWS = ("linear", "parabolic")
+
+
+def _reference(step: float) -> Tamsi:
+    # TAMSI's friction has another form below the stiction tolerance, and one coefficient.
+    return Tamsi(time_step=step, tolerance=1e-4)
+
+
+@register(
+    "tamsi",
+    variants=(Variant("time_step"), Variant("accuracy", "controlled")),
+    reference=_reference,
+)
+@dataclass(frozen=True, kw_only=True)
+class Tamsi(SteppedIntegrator):
+    """The transition-aware modified semi-implicit method (TAMSI), in fixed steps as in the paper.
+
+    With ``accuracy`` instead of ``time_step`` it doubles steps under error control, as `Cenic` does
+    with its convex steps.
+
+    Hunt–Crossley contact and regularised friction, coupled both ways and implicit in velocities, at
+    the geometry of the step's beginning. The forces are those of the continuous law, without the
+    convex methods' artefacts, but the equations are not those of a minimum: Newton's method with
+    the transition-aware line search nearly always converges, and nothing guarantees it. There is
+    one coefficient of friction, the dynamic one. Contacts are as stiff as their material says: the
+    near-rigid contact of `Sap` has no part in this method, so rigid materials with long steps cost
+    iterations.
+
+    Limits, equalities, dry friction, linear servos, joint springs, joint dampers and external
+    systems are implicit, as in `Icf`.
+
+    Parameters
+    ----------
+    time_step : float, optional
+        Step size [s], 1e-3 if there is no ``accuracy``.
+    accuracy, max_step, min_step, error_norm, velocity_weight
+        Of error control, as in `Cenic`.
+    coupling : {"two-way", "one-way"}
+        Whether normal forces follow the velocities of the step's end (section V-C), or are those of
+        its beginning: semi-implicit Euler (section V-A), unstable in stiff contact.
+    friction_law : {"linear", "parabolic"}
+        Friction below the stiction tolerance: the paper's ramp (equation 7), or the parabola of
+        Drake's implementation, which is twice as steep at rest and smooth at its end.
+    transition_aware : bool
+        Whether Newton's updates are cut by TALS (section III-A). Off only for comparisons.
+    tolerance : float
+        A step is solved when no contact velocity changes by more than this part of the stiction
+        tolerance.
+    max_iterations : int
+        Newton iterations after which a solve counts as failed.
+    substeps : bool
+        Do a step that fails in parts, of a millionth of it at the least, instead of stopping the
+        simulation with ``Status.NOT_CONVERGED``. Error control tries smaller steps in any case.
+    """
+
+    coupling: str = "two-way"
+    friction_law: str = "linear"
+    transition_aware: bool = True
+    tolerance: float = 1e-2
+    max_iterations: int = 30
+    substeps: bool = True
+
+    default_time_step = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_one_of("coupling", self.coupling, _COUPLINGS)
+        require_one_of("friction_law", self.friction_law, _FRICTION_LAWS)
+        require_positive("tolerance", self.tolerance)
+        require_positive("max_iterations", self.max_iterations)
+
+    def make_base_method(self) -> Method:
+        from asperity.integrators.methods.tamsi.method import TamsiMethod
+
+        return TamsiMethod(
+            two_way=self.coupling == "two-way",
+            parabolic=self.friction_law == "parabolic",
+            transition_aware=self.transition_aware,
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+        )
+
+    def fixed(self, method: Method) -> Method:
+        from asperity.integrators.methods.substeps import Substeps
+
+        return Substeps(method) if self.substeps else method

@@ -1,0 +1,150 @@
+"""The integrators that there are, by name: for the command line, studies and the package itself.
+
+A preset registers itself where it is defined::
+
+    @register("my-method")
+    @dataclass(frozen=True, kw_only=True)
+    class MyMethod(SteppedIntegrator):
+        ...
+
+and is then known to ``asperity simulate --integrator my-method``, with its fields as options, and
+to ``asperity study --methods my-method``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar, get_type_hints
+
+from asperity.integrators.integrator import Integrator
+
+__all__ = ["Option", "Registration", "Variant", "options_of", "register", "registered"]
+
+# What defines presets of this package: importing these modules registers them.
+_ROOMS = ("asperity.integrators.presets", "asperity.midas")
+
+P = TypeVar("P", bound=type[Integrator])
+
+
+class Variant:
+    """A use of a preset that studies compare, with one parameter that buys precision.
+
+    Parameters
+    ----------
+    parameter : {"accuracy", "time_step"}
+        Which option that is.
+    suffix : str
+        Of the preset's name, after a hyphen.
+    **options
+        Other options.
+    """
+
+    def __init__(self, parameter: str, suffix: str = "", **options: Any) -> None:
+        self.parameter = parameter
+        self.suffix = suffix
+        self.options: Mapping[str, Any] = options
+
+
+class Registration(NamedTuple):
+    """A preset and what is to know about it."""
+
+    name: str
+    """As on the command line."""
+    preset: type[Integrator]
+    variants: tuple[Variant, ...]
+    """For studies."""
+    reference: Callable[[float], Integrator] | None
+    """An integrator of a tiny time step [s] that solves the same differential equations, for
+    studies; None for that of Hunt–Crossley contact with smooth friction."""
+
+
+_REGISTERED: dict[str, Registration] = {}
+
+
+def register(
+    name: str,
+    *,
+    variants: tuple[Variant, ...] | None = None,
+    reference: Callable[[float], Integrator] | None = None,
+) -> Callable[[P], P]:
+    """Decorate a preset: a dataclass whose fields are options.
+
+    Parameters
+    ----------
+    name : str
+        For the command line and studies.
+    variants : tuple of Variant, optional
+        What studies compare; by default its ``time_step``, or else its ``accuracy``.
+    reference : callable, optional
+        See `Registration`.
+
+    Raises
+    ------
+    ValueError
+        If another preset has this name.
+    """
+
+    def keep(preset: P) -> P:
+        known = _REGISTERED.get(name)
+        if known is not None and known.preset.__qualname__ != preset.__qualname__:
+            raise ValueError(f"an integrator {name!r} is registered already: {known.preset!r}.")
+        fields = {field.name for field in dataclasses.fields(preset)}  # type: ignore[arg-type]
+        usual = Variant("time_step" if "time_step" in fields else "accuracy")
+        _REGISTERED[name] = Registration(
+            name, preset, (usual,) if variants is None else variants, reference
+        )
+        return preset
+
+    return keep
+
+
+def registered() -> Mapping[str, Registration]:
+    """All integrators by name, those of the package first."""
+    for room in _ROOMS:
+        importlib.import_module(room)
+    return dict(_REGISTERED)
+
+
+class Option(NamedTuple):
+    """An option of a preset."""
+
+    name: str
+    """Of the dataclass field."""
+    kind: type
+    """``float``, ``int``, ``bool`` or ``str``."""
+    default: Any
+    help: str
+    """What the preset's docstring says about it."""
+
+
+def options_of(preset: type[Integrator]) -> tuple[Option, ...]:
+    """The options of a preset, from its fields and the parameters of its docstring."""
+    hints = get_type_hints(preset)
+    options = []
+    for field in dataclasses.fields(preset):  # type: ignore[arg-type]
+        kinds = [kind for kind in (float, int, bool, str) if _allows(hints[field.name], kind)]
+        if kinds:
+            text = _documented(preset, field.name)
+            options.append(Option(field.name, kinds[0], field.default, text))
+    return tuple(options)
+
+
+def _allows(hint: Any, kind: type) -> bool:
+    return hint is kind or kind in getattr(hint, "__args__", ())
+
+
+def _documented(preset: type, name: str) -> str:
+    """What the docstring of a class, or of one that it derives from, says about a parameter."""
+    for owner in preset.__mro__:
+        text = owner.__doc__ or ""
+        match = re.search(
+            rf"^    (?:[\w, ]*, )?{name}(?:, [\w, ]*)?(?: : [^\n]*)?\n((?:        [^\n]*\n|\n)+)",
+            text,
+            re.MULTILINE,
+        )
+        if match is not None:
+            return " ".join(match[1].split())
+    return ""

@@ -1,0 +1,1 @@
+"""Steppings: who chooses the step size, and what is accepted."""

@@ -1,0 +1,53 @@
+"""Steps of one size."""
+
+from __future__ import annotations
+
+from numba import types
+
+from asperity.compiled import Table, compiled_loop
+from asperity.compiled.calls import call_method
+from asperity.integrators.steppings.accepted import (
+    BUDGET_USED,
+    RECORD_FULL,
+    exchange_states,
+    is_finite,
+    record,
+)
+from asperity.integrators.world_layout import NON_FINITE, OK, PREVIOUS_VELOCITY, WORLD
+
+__all__ = ["advance_fixed"]
+
+
+@compiled_loop(types.int64(WORLD.type, types.int64, types.float64, types.float64, types.int64))
+def advance_fixed(world: Table, method: int, step: float, end: float, budget: int) -> int:
+    """Advance the current state to time ``end`` in steps of ``step``; the last may be shorter."""
+    current = world.current
+    following = world.following
+    capacity = world.record_time.size
+    steps = 0
+    while current.time < end:
+        if world.records >= capacity:
+            return RECORD_FULL
+        if steps >= budget:
+            return BUDGET_USED
+        remaining = end - current.time
+        h = step
+        time = current.time + step
+        if remaining <= step * (1.0 + 1e-9):
+            h = remaining
+            time = end
+        if world.has_history == 1:
+            # `following` still holds the state before the current one.
+            for i in range(world.guess.size):
+                world.guess[i] = following.qvel[i]
+            world.guess_kind = PREVIOUS_VELOCITY
+        code = call_method(method, world, current, following, h)
+        if code != OK:
+            return code
+        if not is_finite(following):
+            return NON_FINITE
+        exchange_states(world, time)
+        record(world, h)
+        world.has_history = 1
+        steps += 1
+    return OK

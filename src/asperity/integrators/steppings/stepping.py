@@ -1,0 +1,120 @@
+"""Steppings as integrators choose them: fixed steps, or error control.
+
+This module imports no compiled code, so that presets can be looked at quickly.
+"""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asperity.compiled import Kernel
+    from asperity.integrators.methods.method import Method
+    from asperity.integrators.world import World
+
+__all__ = ["ERROR_NORMS", "ErrorControl", "Fixed", "Stepping"]
+
+ERROR_NORMS = {"position": 0.0, "state": 1.0}
+"""Time [s] by which an error of velocity counts as one of position."""
+
+# The first attempt, as a part of the largest step (CENIC V-F).
+_FIRST_STEP = 0.1
+
+
+class Stepping(abc.ABC):
+    """Who chooses the step size."""
+
+    time_step: float | None
+    """The fixed step [s], or None under error control."""
+
+    @property
+    @abc.abstractmethod
+    def kernels(self) -> tuple[Kernel, ...]:
+        """What must be compiled."""
+
+    @abc.abstractmethod
+    def prepare(self, world: World) -> None:
+        """Write the options into a world, and forget steps that were taken."""
+
+    @abc.abstractmethod
+    def advance(self, world: World, method: Method, end: float, budget: int) -> int:
+        """Advance a world's current state to time ``end`` [s] in at most so many attempts.
+
+        Returns a code of the method, or a reason of `asperity.integrators.steppings.accepted`.
+        """
+
+
+@dataclass(frozen=True)
+class Fixed(Stepping):
+    """Steps of one size.
+
+    Parameters
+    ----------
+    time_step : float
+        Step size [s].
+    """
+
+    time_step: float
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        from asperity.integrators.steppings.fixed_steps import advance_fixed
+
+        return (advance_fixed,)
+
+    def prepare(self, world: World) -> None:
+        world.table.last_step = self.time_step
+
+    def advance(self, world: World, method: Method, end: float, budget: int) -> int:
+        from asperity.integrators.steppings.fixed_steps import advance_fixed
+
+        kernel = method.kernel.address
+        return int(advance_fixed(world.table, kernel, self.time_step, end, budget))
+
+
+@dataclass(frozen=True)
+class ErrorControl(Stepping):
+    """Steps whose estimated error is within the accuracy.
+
+    Parameters
+    ----------
+    accuracy : float
+        Largest estimated error of a step in any coordinate: metres, radians.
+    max_step, min_step : float
+        Largest and smallest step [s].
+    error_norm : {"position", "state"}
+        What the accuracy bounds.
+    velocity_weight : float
+        With w > 0, errors of velocity count as w·δt times their size.
+    """
+
+    accuracy: float
+    max_step: float
+    min_step: float
+    error_norm: str = "position"
+    velocity_weight: float = 0.0
+
+    time_step = None
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        from asperity.integrators.steppings.controlled_steps import advance_error_controlled
+
+        return (advance_error_controlled,)
+
+    def prepare(self, world: World) -> None:
+        table = world.table
+        table.accuracy = self.accuracy
+        table.largest_step = self.max_step
+        table.smallest_step = self.min_step
+        table.next_step = _FIRST_STEP * self.max_step
+        table.last_step = table.next_step
+        table.velocity_weight = self.velocity_weight
+        table.velocity_time = ERROR_NORMS[self.error_norm]
+
+    def advance(self, world: World, method: Method, end: float, budget: int) -> int:
+        from asperity.integrators.steppings.controlled_steps import advance_error_controlled
+
+        return int(advance_error_controlled(world.table, method.kernel.address, end, budget))

@@ -1,0 +1,133 @@
+"""What methods and steppings share, as compiled code sees it: codes, the world, a step's result.
+
+A *method* is a compiled function ``code = method(world, source, target, h)`` that advances the
+state ``source`` by h [s] into ``target`` and says in ``world.result`` what is to know about the
+step. It may use the ``guess`` of the end velocity if ``guess_kind`` is set. A *stepping* decides on
+h and on what is accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import types
+
+from asperity.compiled import EntryPoint, Layout
+from asperity.contact.delivered import DELIVERED
+from asperity.convex.problem import PROBLEM
+from asperity.plant import layouts
+from asperity.plant.layouts import PLANT, STATE
+
+__all__ = [
+    "CONTACTS_FULL",
+    "COUPLING_FULL",
+    "END_VELOCITY",
+    "FAILED",
+    "LIMITED",
+    "METHOD_SIGNATURE",
+    "NON_FINITE",
+    "NOT_CONVERGED",
+    "OK",
+    "PREVIOUS_VELOCITY",
+    "RESULT",
+    "ROWS_FULL",
+    "SYSTEM_FAILED",
+    "TREES",
+    "WORLD",
+    "compiled_method",
+]
+
+# Codes of methods.
+OK = layouts.EVALUATED
+CONTACTS_FULL = layouts.CONTACTS_FULL
+ROWS_FULL = layouts.ROWS_FULL
+TREES = layouts.TREES
+FAILED = layouts.FAILED
+COUPLING_FULL = 5
+NOT_CONVERGED = 6
+NON_FINITE = 7
+LIMITED = 9  # efforts were limited: solve the step again
+SYSTEM_FAILED = 8  # an external system raised; who called it knows what
+
+# What `guess_kind` says of `guess`, besides 0 for nothing.
+END_VELOCITY = 1
+PREVIOUS_VELOCITY = 2
+
+RESULT = Layout(
+    "step result",
+    error_order="i8",  # of ``error`` in the step size; 0 if the step has no estimate
+    error="f8[:]",  # difference of two solutions' positions, in the tangent space
+    # Address of the last state in which the method has looked for contacts, with geoms where the
+    # state's MjData has them; 0 if contacts that it may have missed are not to be looked for.
+    sample="i8",
+    # Where the last solve's impulses are (`asperity.integrators.results`): address of the state in
+    # whose contact and constraint sets, or 0; the interval over which they act [s]; and the change
+    # of generalized velocities in it, per time.
+    solved="i8",
+    interval="f8",
+    acceleration="f8[:]",
+)
+"""What a method leaves with the state at a step's end; ``world.full`` is the other solution."""
+
+WORLD = Layout(
+    "world",
+    plant=PLANT,
+    problem=PROBLEM,
+    evaluate="i8",  # compiled entry points
+    build_graph="i8",
+    solve_problem="i8",
+    # A method whose result is not a state but the solution of a step's convex problem.
+    solve_step="i8",
+    base_method="i8",  # the method that others wrap: that step doubling repeats, for instance
+    base_order="i8",  # its order of accuracy
+    memory="i8",  # address of the table of its own that it may have
+    current=STATE,
+    following=STATE,
+    half=STATE,
+    full=STATE,
+    guess="f8[:]",
+    guess_kind="i8",
+    result=RESULT,
+    scratch="f8[:]",
+    geom_position="f8[:,:]",
+    geom_rotation="f8[:,:]",
+    factors_valid="i8",
+    # address and evaluation of the state whose graph is at hand, or 0
+    graph_state="i8",
+    graph_evaluation="i8",
+    # stepping
+    has_history="i8",  # 1 if `following` holds the state before the current one
+    steps="i8",
+    rejections="i8",
+    substeps="i8",  # parts of steps that did not converge at once
+    accuracy="f8",
+    next_step="f8",  # [s]
+    last_step="f8",
+    largest_step="f8",
+    smallest_step="f8",
+    velocity_weight="f8",
+    velocity_time="f8",  # [s]
+    records="i8",  # number of recorded states, negative where none are wanted
+    # what accepted steps have delivered, and the compiled entry point that keeps it, or 0
+    delivered=DELIVERED,
+    deliver="i8",
+    # external systems: their tables, entry points, and weights of their state in the error norm
+    systems="i8[:]",
+    prepare_systems="i8",
+    limit_systems="i8",
+    advance_systems="i8",
+    system_weight="f8[:]",
+    record_time="f8[:]",
+    record_qpos="f8[:,:]",
+    record_qvel="f8[:,:]",
+    record_act="f8[:,:]",
+)
+
+METHOD_SIGNATURE = types.int64(WORLD.type, STATE.type, STATE.type, types.float64)
+"""``code = method(world, source, target, h)``, h [s]."""
+
+
+def compiled_method(function: Callable[..., Any]) -> EntryPoint:
+    """Decorate a method (see `METHOD_SIGNATURE`)."""
+    return EntryPoint(function, METHOD_SIGNATURE)

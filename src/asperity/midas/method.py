@@ -1,0 +1,120 @@
+"""The engine as a method of the simulator: one engine per world, in step with the world's state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from asperity.compiled import Kernel
+from asperity.integrators.methods.method import Method
+from asperity.integrators.world import World
+from asperity.midas.clearance import check_clearance
+from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
+from asperity.midas.engine_publication import EngineResults
+from asperity.midas.engine_support import check_supported
+from asperity.midas.step import midas_method
+from asperity.midas.verification import verify_no_intersections
+
+__all__ = ["MidasMethod"]
+
+
+class MidasMethod(Method):
+    """Steps of the engine.
+
+    Parameters
+    ----------
+    options : EngineOptions
+        But for the joints' stiction tolerance, which is the plant's.
+    adapt_activation : bool
+        Whether the activation distance may be less where the initial state has smaller clearances.
+    separate, verify : bool
+        As of `Midas`.
+    """
+
+    kernel = midas_method
+    evaluates_plant = False
+    takes_systems = False
+
+    def __init__(
+        self, options: EngineOptions, *, adapt_activation: bool, separate: bool, verify: bool
+    ) -> None:
+        self.options = options
+        self.adapt_activation = adapt_activation
+        self.separate = separate
+        self.verify = verify
+        # Every state is to be verified.
+        self.most_steps = 1 if verify else Method.most_steps
+        self._engine: Engine | None = None
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return (*ENGINE_KERNELS, midas_method)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, of a method that has been prepared."""
+        assert self._engine is not None
+        return self._engine
+
+    def prepare(self, world: World) -> None:
+        super().prepare(world)
+        model, plant = world.plant.model, world.plant
+        check_supported(model)
+        stiction = float(plant.table.joint_stiction_tolerance)
+        options = self.options._replace(joint_stiction_tolerance=stiction)
+        self._engine = Engine(model, world.current.data, plant.materials, options)
+        world.table.memory = self._engine.table.address
+
+    def grow(self, code: int) -> bool:
+        return self.engine.grow(code)
+
+    def _synchronised(self, world: World) -> Engine:
+        """The engine, in the world's state."""
+        current = world.current.table
+        if not self.engine.holds(current.qpos, current.qvel):
+            self.engine.set_state(current.qpos, current.qvel)
+        return self.engine
+
+    def begin(self, world: World) -> None:
+        engine = self._synchronised(world)
+        if not engine.checked:
+            if check_clearance(
+                engine, separate=self.separate, adapt_activation=self.adapt_activation
+            ):
+                engine.write_state(world.current.table.qpos)
+            engine.checked = True
+        engine.read_inputs()
+
+    def end(self, world: World) -> None:
+        if self.verify:
+            verify_no_intersections(self.engine)
+
+    def statistics(self, world: World) -> Mapping[str, int]:
+        table = self.engine.table
+        return {
+            "solves": table.solves,
+            "iterations": table.iterations,
+            "longest_iterations": table.iterations,
+            "factorizations": table.factorizations,
+            "reuses": 0,
+            "line_search_evaluations": table.line_searches,
+        }
+
+    def clear_statistics(self, world: World) -> None:
+        table = self.engine.table
+        table.solves = table.iterations = table.factorizations = table.line_searches = 0
+
+    def worst_residual(self, world: World) -> float:
+        return 0.0
+
+    def clear_residual(self, world: World) -> None:
+        pass
+
+    def own_results(self, world: World) -> EngineResults:
+        return EngineResults(self._synchronised(world))
+
+    def fallbacks(self, world: World) -> tuple[int, int]:
+        return self.engine.table.fallbacks, self.engine.table.frictionless
+
+    def clearance(self, world: World) -> float:
+        """Smallest distance of surfaces over all steps [m], or 1.5 activation distances."""
+        return float(self.engine.table.clearance)

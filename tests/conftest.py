@@ -1,0 +1,62 @@
+"""What concerns the whole run: kernels are compiled once, before tests and not within them."""
+
+from __future__ import annotations
+
+import fcntl
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+
+def _kernels() -> list[Any]:
+    """All entry points and loops of the package; what takes longest to compile comes first.
+
+    A process that compiles an entry point itself may run other copies of the functions that it
+    contains than one that finds it on disk, with other last bits: so none is left to the tests.
+    """
+    import asperity as asp
+    from asperity.compiled import EntryPoint, Loop
+
+    large = (asp.Cenic(), asp.Midas(), asp.Tamsi(), asp.Sap(), asp.Sdirk2(jacobian="analytic"))
+    kernels = [kernel for integrator in large for kernel in integrator.kernels]
+    for module in pkgutil.walk_packages(asp.__path__, "asperity."):
+        if not module.name.startswith(("asperity.cli", "asperity.experiments")):
+            members = vars(importlib.import_module(module.name)).values()
+            kernels += [member for member in members if isinstance(member, EntryPoint | Loop)]
+    return list(dict.fromkeys(kernels))
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile on both cores before the first worker starts, if it is all tests that are run.
+
+    A part of the tests compiles what it needs.
+    """
+    everything = session.config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if everything and not _is_worker(session.config) and not session.config.option.collectonly:
+        from asperity.compiled.compilation import compile_kernels
+
+        compile_kernels(_kernels(), "its tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let no two workers compile the same kernels at the same time."""
+    if _is_worker(config):
+        from asperity.compiled import compilation
+        from asperity.simulator import simulator
+
+        compile_kernels = simulator.compile_kernels
+
+        def compile_in_turn(kernels: Sequence[Any], *purpose: str) -> None:
+            if not all(kernel.load() for kernel in kernels):
+                with open(compilation.__file__) as file:
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                    compile_kernels(kernels, *purpose)
+
+        simulator.compile_kernels = compile_in_turn
