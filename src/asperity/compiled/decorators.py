@@ -130,7 +130,9 @@ def _vectorizing_blocks() -> Iterator[None]:
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a kernel: no GIL, cached on disk, IEEE semantics for NaN and inf."""
-    dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=_FASTMATH)(function)
+    dispatcher = numba.njit(
+        nogil=True, error_model="numpy", fastmath=_FASTMATH, no_cfunc_wrapper=True
+    )(function)
     _enable_cache(dispatcher, function)
     # Callers' calls and those of Python both come here.
     vars(dispatcher)["compile"] = _vectorizing_blocks()(dispatcher.compile)

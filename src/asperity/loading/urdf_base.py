@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from asperity.loading.kinematic_graph import UrdfJoint
 from asperity.loading.urdf_document import PreparedUrdf, UrdfDocument
 from asperity.plant.names import quoted
+
+if TYPE_CHECKING:
+    from scipy.spatial.transform import Rotation
 
 __all__ = ["choose_base", "exclude_base", "free_floating"]
 
@@ -97,6 +100,9 @@ def exclude_base(robot: UrdfDocument, prepared: PreparedUrdf, *, fused: bool) ->
 def _place(robot: UrdfDocument, joint: UrdfJoint) -> tuple[Rotation, np.ndarray]:
     """Axes and origin of a joint's child in the world, with all joints at zero."""
     above = robot.graph.joint_of(joint.parent)
+    # Its import takes a quarter of a second, which every start would pay.
+    from scipy.spatial.transform import Rotation
+
     turn, point = Rotation.identity(), np.zeros(3)
     if above is not None:
         turn, point = _place(robot, above)
