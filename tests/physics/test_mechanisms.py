@@ -85,7 +85,9 @@ def test_geared_wheels_turn_as_one_inertia(setting: asp.Sap, ratio: float) -> No
     assert sim.data.qpos[1] == pytest.approx(ratio * sim.data.qpos[0], abs=1e-4)
     # The coupling carries what accelerates the second wheel.
     force = sim.data.qfrc_constraint[1]
-    assert force == pytest.approx(0.005 * ratio * acceleration, rel=1e-3)
+    assert force == pytest.approx(0.005 * sim.data.qacc[1], rel=1e-4)
+    # (a long step also restores the gap that the one before has left)
+    assert force == pytest.approx(0.005 * ratio * acceleration, rel=3e-3)
 
 
 @pytest.mark.filterwarnings("ignore:.*Nothing can collide")

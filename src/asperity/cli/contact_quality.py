@@ -107,7 +107,8 @@ def _choose(time: np.ndarray, time_step: float | None) -> np.ndarray:
 def _contacts(simulator: Simulator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Depth [m], slip speed and stiction tolerance [m/s] of the present state's contacts.
 
-    The slip is that of the state itself; `Simulator.contacts` has that at the end of the next step.
+    The slip is that of the state itself; `Simulator.contacts` has that at the end of a step from
+    there, since none has led to the state.
     """
     model, data = simulator.model, simulator.data
     table = simulator.world.current.contacts

@@ -59,6 +59,8 @@ CONSTRAINT_SET = Layout(
     # MuJoCo's constraint row, or −1 − the index of an actuator's output, of a joint with limits, or
     # of the dof of dry friction
     source="i8[:]",
+    identity="i8[:]",  # of a row of MuJoCo's: type · 2³² + id, increasing with the row
+    impulse="f8[:]",  # of the step in which the set was used [N s or Nm s]
 )
 
 
@@ -79,4 +81,6 @@ def new_constraint_set(rows: int, entries: int) -> Table:
         upper=np.zeros(rows),
         inverse_mass=np.zeros(rows),
         source=np.zeros(rows, np.int64),
+        identity=np.zeros(rows, np.int64),
+        impulse=np.zeros(rows),
     )

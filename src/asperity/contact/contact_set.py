@@ -55,6 +55,9 @@ CONTACT_SET = Layout(
     source="i8[:]",  # index among MuJoCo's contacts
     point="f8[:,:]",  # [m], world
     frame="f8[:,:]",  # t1, t2, n in world axes, row by row
+    # results of the step in which the set was used, along t1, t2, n
+    impulse="f8[:,:]",  # on B [N s]
+    velocity="f8[:,:]",  # of B relative to A at the step's end [m/s]
 )
 
 
@@ -89,4 +92,6 @@ def new_contact_set(contacts: int, links: int, chain: int) -> Table:
         source=np.zeros(contacts, np.int64),
         point=np.zeros((contacts, 3)),
         frame=np.zeros((contacts, 9)),
+        impulse=np.zeros((contacts, 3)),
+        velocity=np.zeros((contacts, 3)),
     )

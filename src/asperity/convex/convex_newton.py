@@ -36,6 +36,7 @@ from asperity.convex.island import (
     follow_direction,
     give_up,
     island_gradient,
+    island_impulses,
     momentum_scale,
     newton_direction,
     scaled_norm,
@@ -208,6 +209,7 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
         length = alpha * newton_length
         before = norm
         if _step_is_small(problem, iteration, wanted, rate, length):
+            island_impulses(problem)
             return CONVERGED
     return NOT_CONVERGED
 
@@ -243,7 +245,7 @@ def _solve_any_island(problem: Table, contacts: Table, rows: Table) -> int:
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
 def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: int) -> int:
-    """Solve every island; the solution replaces the guess in ``velocity``.
+    """Solve every island; the solution replaces the guess in ``velocity``, with its impulses.
 
     ``have_factors`` says that the factors of the last solve belong to the same graph (for Hessian
     reuse). Contact velocities of the guess must not be filled: this does it. Returns ``CONVERGED``,

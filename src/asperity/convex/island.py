@@ -31,6 +31,7 @@ __all__ = [
     "give_up",
     "guess_velocities",
     "island_gradient",
+    "island_impulses",
     "island_velocities",
     "momentum_scale",
     "multiply",
@@ -284,10 +285,16 @@ def follow_direction(
 
 
 @compiled
+def island_impulses(problem: Table) -> float:
+    """Fill the island's impulses and curvatures; return the cost of its potentials."""
+    cost = evaluate_contacts(problem, problem.first_contact, problem.last_contact)
+    return cost + evaluate_rows(problem, problem.first_row, problem.last_row)
+
+
+@compiled
 def island_gradient(problem: Table, contacts: Table, rows: Table) -> float:
     """Fill the island's impulses, curvatures and gradient; return the cost of its potentials."""
-    cost = evaluate_contacts(problem, problem.first_contact, problem.last_contact)
-    cost += evaluate_rows(problem, problem.first_row, problem.last_row)
+    cost = island_impulses(problem)
     for index in range(problem.first_tree, problem.last_tree):
         start = problem.tree_start[problem.island_tree[index]]
         for i in range(start, start + problem.tree_size[problem.island_tree[index]]):

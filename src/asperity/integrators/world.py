@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
+from asperity.contact.delivered import grow_delivered, new_delivered
 from asperity.convex.problem import grow_contacts, grow_factor, grow_rows, new_problem
 from asperity.integrators.world_layout import (
     CONTACTS_FULL,
@@ -89,7 +90,9 @@ class World:
         self.memories: list[Memory] = []
         self.contact_capacity = _CONTACTS
         self.row_capacity = len(self.current.rows.kind)
-        self.result = Table(RESULT, error=np.zeros(model.nv))
+        self.result = Table(RESULT, error=np.zeros(model.nv), acceleration=np.zeros(model.nv))
+        # Published: what a step has delivered stays, whatever later attempts leave elsewhere.
+        self.delivered = new_delivered(model.nv, self.contact_capacity, self.row_capacity)
         self.table = Table(
             WORLD,
             plant=plant.table,
@@ -99,6 +102,7 @@ class World:
             full=self.full.table,
             guess=np.zeros(model.nv),
             result=self.result,
+            delivered=self.delivered,
             scratch=np.zeros(model.nv),
             geom_position=np.zeros((model.ngeom, 3)),
             geom_rotation=np.zeros((model.ngeom, 9)),
@@ -169,6 +173,7 @@ class World:
             for state in self.evaluated_states:
                 state.grow_contacts(self.contact_capacity)
             grow_contacts(self.problem, self.contact_capacity)
+            grow_delivered(self.delivered, self.contact_capacity, self.row_capacity)
             for memory in self.memories:
                 memory.grow_contacts(self.contact_capacity)
         elif code == ROWS_FULL:
@@ -176,6 +181,7 @@ class World:
             for state in self.evaluated_states:
                 state.grow_rows(self.row_capacity)
             grow_rows(self.problem, self.row_capacity)
+            grow_delivered(self.delivered, self.contact_capacity, self.row_capacity)
         elif code == COUPLING_FULL:
             size = 2 * self.problem.coupling_size
             grow_factor(self.problem, size)

@@ -14,6 +14,7 @@ from typing import Any
 from numba import types
 
 from asperity.compiled import EntryPoint, Layout
+from asperity.contact.delivered import DELIVERED
 from asperity.convex.problem import PROBLEM
 from asperity.plant import plant_layouts
 from asperity.plant.plant_layouts import PLANT, STATE
@@ -60,6 +61,12 @@ RESULT = Layout(
     # Address of the last state in which the method has looked for contacts, with geoms where the
     # state's MjData has them; 0 if contacts that it may have missed are not to be looked for.
     sample="i8",
+    # Where the last solve's impulses are (`asperity.integrators.results`): address of the state in
+    # whose contact and constraint sets, or 0; the interval over which they act [s]; and the change
+    # of generalized velocities in it, per time.
+    solved="i8",
+    interval="f8",
+    acceleration="f8[:]",
 )
 """What a method leaves with the state at a step's end; ``world.full`` is the other solution."""
 
@@ -86,7 +93,6 @@ WORLD = Layout(
     geom_position="f8[:,:]",
     geom_rotation="f8[:,:]",
     factors_valid="i8",
-    forces_at_hand="i8",  # 1 if `solve_step` leaves impulses, not only a velocity
     # address and evaluation of the state whose graph is at hand, or 0
     graph_state="i8",
     graph_evaluation="i8",
@@ -103,6 +109,9 @@ WORLD = Layout(
     velocity_weight="f8",
     velocity_time="f8",  # [s]
     records="i8",  # number of recorded states, negative where none are wanted
+    # what accepted steps have delivered, and the compiled entry point that keeps it, or 0
+    delivered=DELIVERED,
+    deliver="i8",
     # external systems: their tables, entry points, and weights of their state in the error norm
     systems="i8[:]",
     prepare_systems="i8",

@@ -17,12 +17,12 @@ from asperity.midas.friction_terms import normal_force, tangents
 from asperity.midas.link_kinematics import move_vertices
 from asperity.midas.potentials import friction_slope
 
-__all__ = ["EngineContacts", "read_contacts", "read_contacts_and_friction", "survey"]
+__all__ = ["EngineContacts", "read_contacts", "survey"]
 
 
 # Columns of the kernel's output: point, arm, force on the second side, slip, squared distance,
 # pair and whether the first side is the pair's second shape.
-_COLUMNS = 14
+_COLUMNS = 13
 
 
 class EngineContacts(NamedTuple):
@@ -33,7 +33,6 @@ class EngineContacts(NamedTuple):
     normal: NDArray[np.float64]
     signed_distance: NDArray[np.float64]
     force: NDArray[np.float64]
-    normal_force: NDArray[np.float64]
     slip_speed: NDArray[np.float64]
 
 
@@ -110,18 +109,15 @@ def _measure(engine: Table, out: np.ndarray) -> int:
         out[count, 10] = distance
         out[count, 11] = engine.candidate_pair[i]
         out[count, 12] = vertex[i, 0]
-        out[count, 13] = push
         count += 1
     return count
 
 
-def read_contacts(engine: Engine) -> EngineContacts:
-    """Contacts of the engine's state: all pairs of primitives within the activation distance."""
-    return read_contacts_and_friction(engine)[0]
+def read_contacts(engine: Engine) -> tuple[EngineContacts, NDArray[np.float64]]:
+    """Contacts of the engine's state, and their coefficients of friction.
 
-
-def read_contacts_and_friction(engine: Engine) -> tuple[EngineContacts, NDArray[np.float64]]:
-    """Contacts of the engine's state, and their coefficients of friction."""
+    All pairs of primitives within the activation distance count.
+    """
     table, shapes = engine.table, engine.shapes
     while engine.grow(int(survey(table))):
         pass
@@ -143,7 +139,6 @@ def read_contacts_and_friction(engine: Engine) -> tuple[EngineContacts, NDArray[
         normal=rows[:, 3:6].copy(),
         signed_distance=rows[:, 10].copy(),
         force=rows[:, 6:9].copy(),
-        normal_force=rows[:, 13].copy(),
         slip_speed=rows[:, 9].copy(),
     )
     return contacts, table.pair_friction[pair]

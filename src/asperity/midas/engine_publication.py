@@ -1,4 +1,4 @@
-"""Publication of the engine's state into MjData.
+"""What the engine's last step leaves to be published in MjData.
 
 MuJoCo derives everything from ``qpos``, ``qvel`` and the accelerations of the last step. Its own
 contacts and constraints stay out: contacts are the engine's, the only rows of constraints are
@@ -8,13 +8,20 @@ force and torque sensors as applied ones.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import mujoco
 import numpy as np
 
+from asperity.compiled import Table
+from asperity.contact.delivered import new_delivered
+from asperity.integrators.methods.own_results import OwnResults
+from asperity.integrators.world_layout import OK
+from asperity.midas.contacts import read_contacts
 from asperity.midas.engine import Engine
-from asperity.midas.published_contacts import write_contacts
 
-__all__ = ["publish"]
+__all__ = ["EngineResults"]
 
 _BIT = mujoco.mjtDisableBit
 _OFF = int(_BIT.mjDSBL_CONTACT) | int(_BIT.mjDSBL_CONSTRAINT)
@@ -22,42 +29,94 @@ _OFF = int(_BIT.mjDSBL_CONTACT) | int(_BIT.mjDSBL_CONSTRAINT)
 _OTHERS = int(_BIT.mjDSBL_LIMIT) | int(_BIT.mjDSBL_EQUALITY) | int(_BIT.mjDSBL_FRICTIONLOSS)
 
 
-def publish(engine: Engine, data: mujoco.MjData, acceleration: np.ndarray | None) -> None:
-    """Bring ``data`` up to date with its ``qpos`` and ``qvel``.
+class EngineResults(OwnResults):
+    """Contacts, forces and accelerations of the engine's last step.
+
+    Accelerations are those of the smooth forces if there has been no step.
 
     Parameters
     ----------
     engine : Engine
-    data : mujoco.MjData
-    acceleration : ndarray, optional
-        Generalized acceleration of the last step, shape (nv,); that of the smooth forces if there
-        has been none.
+        In the state that is published.
     """
-    model = engine.model
-    data.flg_energypos = data.flg_energyvel = False
-    data.flg_subtreevel = data.flg_rnepost = False
-    with engine.own_options as lent:
-        flags = int(lent.opt.disableflags)
-        lent.opt.disableflags = flags | _OFF
-        mujoco.mj_fwdPosition(lent, data)
-        lent.opt.disableflags = flags | _OTHERS
-        write_contacts(engine, lent, data)
-        mujoco.mj_sensorPos(lent, data)
-        mujoco.mj_fwdVelocity(lent, data)
-        mujoco.mj_sensorVel(lent, data)
-        mujoco.mj_fwdActuation(lent, data)
-        if acceleration is not None and model.nu:
-            _write_motor_forces(engine, data)
-        mujoco.mj_fwdAcceleration(lent, data)
-    data.qacc[:] = data.qacc_smooth if acceleration is None else acceleration
-    data.qacc_warmstart[:] = data.qacc
-    inertial = np.zeros(model.nv)
-    mujoco.mj_mulM(model, data, inertial, data.qacc)
-    data.qfrc_constraint[:] = inertial - data.qfrc_smooth
-    _sense_forces(engine, data)
-    if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_ENERGY:
-        mujoco.mj_energyPos(model, data)
-        mujoco.mj_energyVel(model, data)
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine.model)
+        self._engine = engine
+        self._delivered = _delivered(engine)
+        self._acceleration = engine.acceleration
+        self.margin = 2.0 * engine.table.activation
+
+    @property
+    def delivered(self) -> Table:
+        """Contacts with forces in place of impulses: those of an interval of 1 s."""
+        return self._delivered
+
+    @contextlib.contextmanager
+    def options(self) -> Iterator[mujoco.MjModel]:
+        with self._engine.own_options as lent:
+            yield lent
+
+    def evaluate(self, model: mujoco.MjModel, data: mujoco.MjData) -> int:
+        flags = int(model.opt.disableflags)
+        model.opt.disableflags = flags | _OFF
+        mujoco.mj_fwdPosition(model, data)
+        model.opt.disableflags = flags | _OTHERS
+        return OK
+
+    def write_actuation(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        mujoco.mj_fwdActuation(model, data)
+        if self._acceleration is not None and self.model.nu:
+            _write_motor_forces(self._engine, data)
+
+    def write_accelerations(self, data: mujoco.MjData) -> None:
+        known = self._acceleration is not None
+        data.qacc[:] = self._acceleration if known else data.qacc_smooth
+        inertial = np.zeros(self.model.nv)
+        mujoco.mj_mulM(self.model, data, inertial, data.qacc)
+        data.qfrc_constraint[:] = inertial - data.qfrc_smooth
+
+    @contextlib.contextmanager
+    def further_forces(self, data: mujoco.MjData) -> Iterator[None]:
+        """Let the forces of ties act on bodies while sensors are read."""
+        applied = np.array(data.xfrc_applied)
+        if self.model.nsensor:
+            _apply_ties(self._engine, data)
+        try:
+            mujoco.mj_rnePostConstraint(self.model, data)
+        finally:
+            data.xfrc_applied[:] = applied
+        data.flg_rnepost = True
+        yield
+
+
+def _delivered(engine: Engine) -> Table:
+    """The engine's contacts with their forces."""
+    found, friction = read_contacts(engine)
+    count = len(found.geom)
+    frame = _frames(found.normal)
+    delivered = new_delivered(engine.model.nv, count, 0)
+    contacts = delivered.contacts
+    contacts.count = count
+    contacts.geom[:] = found.geom
+    contacts.point[:] = found.point
+    contacts.frame[:] = frame.reshape(count, 9)
+    contacts.signed_distance[:] = found.signed_distance
+    contacts.static_friction[:] = friction
+    contacts.impulse[:] = np.einsum("nij,nj->ni", frame, found.force)
+    contacts.velocity[:, 0] = found.slip_speed
+    return delivered
+
+
+def _frames(normal: np.ndarray) -> np.ndarray:
+    """Right-handed axes with the normals last, shape (n, 3, 3) (Duff et al. 2017)."""
+    x, y, z = normal.T
+    sign = np.copysign(1.0, z)
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    one = np.stack([1.0 + sign * x * x * a, sign * b, -sign * x], axis=1)
+    other = np.stack([b, sign + y * y * a, -y], axis=1)
+    return np.stack([one, other, normal], axis=1)
 
 
 def _write_motor_forces(engine: Engine, data: mujoco.MjData) -> None:
@@ -79,17 +138,3 @@ def _apply_ties(engine: Engine, data: mujoco.MjData) -> None:
             force = sign * table.tie_force_start[tie]
             torque = np.cross(point - data.xipos[body], force)
             data.xfrc_applied[body] += np.concatenate([force, torque])
-
-
-def _sense_forces(engine: Engine, data: mujoco.MjData) -> None:
-    """Accelerations and internal forces of all bodies: forces of contacts and ties act on them."""
-    model = engine.model
-    applied = np.array(data.xfrc_applied)
-    if model.nsensor:
-        _apply_ties(engine, data)
-    try:
-        mujoco.mj_rnePostConstraint(model, data)
-    finally:
-        data.xfrc_applied[:] = applied
-    data.flg_rnepost = True
-    mujoco.mj_sensorAcc(model, data)

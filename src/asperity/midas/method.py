@@ -9,8 +9,7 @@ from asperity.integrators.methods.method import Method
 from asperity.integrators.world import World
 from asperity.midas.clearance import check_clearance
 from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
-from asperity.midas.engine_contacts import EngineContacts, read_contacts
-from asperity.midas.engine_publication import publish
+from asperity.midas.engine_publication import EngineResults
 from asperity.midas.engine_support import check_supported
 from asperity.midas.step import midas_method
 from asperity.midas.verification import verify_no_intersections
@@ -110,13 +109,8 @@ class MidasMethod(Method):
     def clear_residual(self, world: World) -> None:
         pass
 
-    def publish(self, world: World) -> bool:
-        engine = self._synchronised(world)
-        publish(engine, world.current.data, engine.acceleration)
-        return True
-
-    def contacts(self, world: World) -> EngineContacts:
-        return read_contacts(self._synchronised(world))
+    def own_results(self, world: World) -> EngineResults:
+        return EngineResults(self._synchronised(world))
 
     def fallbacks(self, world: World) -> tuple[int, int]:
         return self.engine.table.fallbacks, self.engine.table.frictionless

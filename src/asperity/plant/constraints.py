@@ -242,6 +242,7 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
     if count == 0:
         return EVALUATED
     types = load_address(data + plant.efc_type_offset)
+    identities = load_address(data + plant.efc_id_offset)
     positions = load_address(data + plant.efc_pos_offset)
     margins = load_address(data + plant.efc_margin_offset)
     losses = load_address(data + plant.efc_frictionloss_offset)
@@ -277,6 +278,7 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
             return TREES
         if row < 0:
             continue
+        rows.identity[row] = (kind << 32) + load_int(identities + 4 * i)
         rows.position[row] = load_double(positions + 8 * i)
         if kind != _MJ_EQUALITY:
             rows.position[row] -= load_double(margins + 8 * i)

@@ -30,6 +30,8 @@ _FUNCTIONS = {
     "forward_velocity": "mj_fwdVelocity",
     "forward_actuation": "mj_fwdActuation",
     "make_constraint": "mj_makeConstraint",
+    "add_contact": "mj_addContact",
+    "multiply_transposed": "mj_mulJacTVec",
     "integrate_positions": "mj_integratePos",
     "differentiate_positions": "mj_differentiatePos",
 }
@@ -59,6 +61,8 @@ _CONTACT_OFFSETS = {
     "contact_surfacevel": "surfacevel",
     "contact_dim": "dim",
     "contact_geom": "geom",
+    "contact_first_geom": "geom1",
+    "contact_second_geom": "geom2",
     "contact_exclude": "exclude",
     "contact_efc_address": "efc_address",
 }
@@ -125,7 +129,6 @@ class Plant:
         table.read_contacts = read_contacts.address if evaluated else 0
         table.read_constraints = read_constraints.address if evaluated else 0
         table.contact_size = native.struct_size("mjContact")
-        table.pyramidal_cones = int(model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL)
         table.has_tendons = int(model.ntendon > 0)
         table.has_actuators = int(model.nu > 0)
         tendon_rows = np.any(model.tendon_limited > 0) or np.any(model.tendon_frictionloss > 0)

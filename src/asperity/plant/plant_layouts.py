@@ -28,6 +28,8 @@ PLANT = Layout(
     forward_velocity="i8",
     forward_actuation="i8",
     make_constraint="i8",
+    add_contact="i8",
+    multiply_transposed="i8",
     integrate_positions="i8",
     differentiate_positions="i8",
     # compiled entry points
@@ -64,9 +66,10 @@ PLANT = Layout(
     contact_surfacevel="i8",
     contact_dim="i8",
     contact_geom="i8",
+    contact_first_geom="i8",
+    contact_second_geom="i8",
     contact_exclude="i8",
     contact_efc_address="i8",
-    pyramidal_cones="i8",
     # bodies, trees, dofs
     nq="i8",
     nv="i8",

@@ -1,66 +1,117 @@
-"""Contact and constraint forces where MuJoCo's own functions look for them, in ``efc_force``."""
+"""Forces of contacts and constraints where MuJoCo's own functions and sensors look for them.
+
+``data.contact`` gets the contacts that a step has delivered, and ``efc_force`` their forces and
+those of limits, equalities and dry friction, so that ``mj_contactForce``, touch and contact sensors
+and what MuJoCo derives from them see ours. Contacts have friction in two directions, or none:
+Asperity has no torsional or rolling friction, whatever ``condim`` says.
+
+The rows are MuJoCo's at the new state, the forces those of the step that led to it.
+``qfrc_constraint`` is the generalized force of both, and of limits and dry friction without a row,
+as the limit of a joint that has just left it.
+"""
 
 from __future__ import annotations
 
+import functools
+
+import mujoco
+import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
-from asperity.compiled.calls import load_address, load_double, load_int, store_double
+from asperity.compiled.calls import (
+    call_ppp_status,
+    call_pppn_status,
+    load_address,
+    load_double,
+    load_int,
+    store_double,
+    store_int,
+)
 from asperity.contact.constraint_set import ACTUATOR, LIMIT
-from asperity.integrators.world_layout import WORLD
+from asperity.contact.delivered import DELIVERED, new_delivered
+from asperity.plant import native
+from asperity.plant.layouts import PLANT
 
-__all__ = ["write_constraint_forces"]
+__all__ = ["FORCE_KERNELS", "write_contacts", "write_forces"]
 
 # MuJoCo's mjtConstraint and mjtJoint.
 _FRICTION_DOF = 1
 _LIMIT_JOINT = 3
 _BALL = 1
 
+# MuJoCo's own numbers of a default contact; nothing of ours depends on them.
+_SOLREF = (0.02, 1.0)
+_SOLIMP = (0.9, 0.95, 0.001, 0.5, 2.0)
+_LEAST_FRICTION = 1e-5
+
+
+# Tables as addresses: Numba needs two microseconds to see what a table is, whenever Python calls.
+@compiled_loop(types.int64(types.int64, types.int64, types.int64, types.int64))
+def _add_contacts(plant_address: int, data: int, delivered_address: int, blank: int) -> int:
+    """Replace MuJoCo's contacts by those delivered, while there is room; returns how many not."""
+    plant = PLANT.at(plant_address)
+    contacts = DELIVERED.at(delivered_address).contacts
+    store_int(data + plant.ncon_offset, 0)
+    for c in range(contacts.count):
+        store_double(blank + plant.contact_dist, contacts.signed_distance[c])
+        for a in range(3):
+            store_double(blank + plant.contact_pos + 8 * a, contacts.point[c, a])
+            # MuJoCo's rows are (n, t1, t2).
+            for i in range(3):
+                at = plant.contact_frame + 8 * (3 * ((i + 1) % 3) + a)
+                store_double(blank + at, contacts.frame[c, 3 * i + a])
+        sliding = contacts.static_friction[c] > 0.0
+        store_int(blank + plant.contact_dim, 3 if sliding else 1)
+        for a in range(2):
+            friction = max(contacts.static_friction[c], _LEAST_FRICTION)
+            store_double(blank + plant.contact_friction + 8 * a, friction)
+        store_int(blank + plant.contact_geom, contacts.geom[c, 0])
+        store_int(blank + plant.contact_geom + 4, contacts.geom[c, 1])
+        store_int(blank + plant.contact_first_geom, contacts.geom[c, 0])
+        store_int(blank + plant.contact_second_geom, contacts.geom[c, 1])
+        call_ppp_status(plant.add_contact, plant.model, data, blank)
+    return contacts.count - load_int(data + plant.ncon_offset)
+
 
 @compiled
-def _add(address: int, value: float) -> None:
-    store_double(address, load_double(address) + value)
-
-
-@compiled
-def _write_contacts(plant: Table, problem: Table, state: Table, force: int, step: float) -> None:
-    contacts = state.contacts
-    base = load_address(state.data + plant.contact_offset)
-    size = plant.contact_size
-    pyramidal = plant.pyramidal_cones
-    for i in range(contacts.count):
-        contact = base + contacts.source[problem.contact[i]] * size
+def _write_contacts(plant: Table, data: int, delivered: Table, force: int, pyramidal: int) -> None:
+    contacts = delivered.contacts
+    base = load_address(data + plant.contact_offset)
+    for c in range(contacts.count):
+        contact = base + c * plant.contact_size
         row = load_int(contact + plant.contact_efc_address)
         if row < 0:
             continue
         at = force + 8 * row
-        dim = load_int(contact + plant.contact_dim)
-        normal = problem.gn[i] / step
-        if dim == 1:
+        first = contacts.impulse[c, 0] / delivered.step
+        second = contacts.impulse[c, 1] / delivered.step
+        normal = contacts.impulse[c, 2] / delivered.step
+        if load_int(contact + plant.contact_dim) == 1:
             store_double(at, normal)
-        elif not pyramidal:
+        elif pyramidal == 0:
             store_double(at, normal)
-            store_double(at + 8, problem.g1[i] / step)
-            store_double(at + 16, problem.g2[i] / step)
+            store_double(at + 8, first)
+            store_double(at + 16, second)
         else:
             # Opposite edges of the pyramid: their sum is normal, their difference tangential.
-            edges = 2 * (dim - 1)
-            for k in range(edges):
-                store_double(at + 8 * k, normal / edges)
-            for axis in range(2):
-                friction = load_double(contact + plant.contact_friction + 8 * axis)
-                tangential = problem.g1[i] if axis == 0 else problem.g2[i]
-                half = 0.5 * tangential / step / max(friction, 1e-15)
-                _add(at + 16 * axis, half)
-                _add(at + 16 * axis + 8, -half)
+            half = 0.5 / max(contacts.static_friction[c], _LEAST_FRICTION)
+            store_double(at, 0.25 * normal + half * first)
+            store_double(at + 8, 0.25 * normal - half * first)
+            store_double(at + 16, 0.25 * normal + half * second)
+            store_double(at + 24, 0.25 * normal - half * second)
 
 
 @compiled
-def _find_rows(plant: Table, state: Table, count: int) -> None:
+def _identity(plant: Table, data: int, row: int) -> int:
+    """Type and id of one of MuJoCo's rows, as a constraint set has them."""
+    kind = load_int(load_address(data + plant.efc_type_offset) + 4 * row)
+    return (kind << 32) + load_int(load_address(data + plant.efc_id_offset) + 4 * row)
+
+
+@compiled
+def _find_rows(plant: Table, data: int, count: int) -> None:
     """Fill the scratch with MuJoCo's rows of joint limits, by sign, and of dry friction of dofs."""
-    data = state.data
-    kinds = load_address(data + plant.efc_type_offset)
-    ids = load_address(data + plant.efc_id_offset)
     jacobian = load_address(data + plant.efc_jacobian_offset)
     rowadr = load_address(data + plant.efc_rowadr_offset)
     limit_rows = plant.joint_limit_rows
@@ -71,8 +122,9 @@ def _find_rows(plant: Table, state: Table, count: int) -> None:
     for i in range(plant.dof_friction_rows.size):
         plant.dof_friction_rows[i] = -1
     for i in range(count):
-        kind = load_int(kinds + 4 * i)
-        index = load_int(ids + 4 * i)
+        identity = _identity(plant, data, i)
+        kind = identity >> 32
+        index = identity - (kind << 32)
         if kind == _FRICTION_DOF:
             plant.dof_friction_rows[index] = i
         elif kind == _LIMIT_JOINT:
@@ -87,48 +139,145 @@ def _find_rows(plant: Table, state: Table, count: int) -> None:
 
 
 @compiled
-def _write_rows(
-    plant: Table, problem: Table, state: Table, force: int, count: int, step: float
-) -> None:
-    rows = state.rows
-    present = rows.count
-    if present == 0:
-        return
-    _find_rows(plant, state, count)
-    for i in range(present):
-        r = problem.row[i]
+def _write_limit(plant: Table, force: int, joint: int, value: float) -> bool:
+    """Write a limit's force into MuJoCo's rows of it; False if there is none."""
+    rows = plant.joint_limit_rows[joint]
+    # A limit pushes into its own row, and what it pulls is in the only one there is.
+    pushing = 1 if value >= 0.0 else 0
+    alone = rows[0] < 0 or rows[1] < 0
+    for side in range(2):
+        if rows[side] >= 0 and (side == pushing or alone):
+            store_double(force + 8 * rows[side], value if side == 1 else -value)
+    return rows[0] >= 0 or rows[1] >= 0
+
+
+@compiled
+def _write_rows(plant: Table, data: int, delivered: Table, force: int, count: int) -> None:
+    """Write what is not of contacts; ``dof_force`` gets what has no row."""
+    rows = delivered.rows
+    _find_rows(plant, data, count)
+    # MuJoCo's rows are sorted by type and then by id, as ours are that were made from them.
+    next_row = 0
+    for r in range(rows.count):
         if rows.kind[r] == ACTUATOR:
             continue
-        value = problem.row_impulse[i] / step
+        value = rows.impulse[r] / delivered.step
         if rows.source[r] >= 0:
-            store_double(force + 8 * rows.source[r], value)
+            while next_row < count and _identity(plant, data, next_row) < rows.identity[r]:
+                next_row += 1
+            if next_row < count and _identity(plant, data, next_row) == rows.identity[r]:
+                store_double(force + 8 * next_row, value)
+                next_row += 1
             continue
         index = -1 - rows.source[r]
         if rows.kind[r] != LIMIT:
             if plant.dof_friction_rows[index] >= 0:
                 store_double(force + 8 * plant.dof_friction_rows[index], value)
-            continue
-        # A limit pushes into its own row, and what it pulls is in the only one there is.
-        pushing = 1 if value >= 0.0 else 0
-        alone = plant.joint_limit_rows[index, 0] < 0 or plant.joint_limit_rows[index, 1] < 0
-        for side in range(2):
-            row = plant.joint_limit_rows[index, side]
-            if row >= 0 and (side == pushing or alone):
-                store_double(force + 8 * row, value if side == 1 else -value)
+            else:
+                plant.dof_force[index] += value
+        elif not _write_limit(plant, force, index, value) and plant.joint_type[index] != _BALL:
+            plant.dof_force[plant.joint_dof[index]] += value
 
 
-@compiled_loop(types.void(WORLD.type, types.float64))
-def write_constraint_forces(world: Table, step: float) -> None:
-    """Write the forces of the last solve [N, Nm] into ``efc_force`` of the current state's data."""
-    plant = world.plant
-    problem = world.problem
-    state = world.current
-    data = state.data
+@compiled_loop(types.void(types.int64, types.int64, types.int64, types.int64, types.int64))
+def _write_forces(
+    plant_address: int, data: int, delivered_address: int, pyramidal: int, out: int
+) -> None:
+    """Fill ``efc_force``, and the generalized constraint forces at the address ``out``."""
+    plant = PLANT.at(plant_address)
+    delivered = DELIVERED.at(delivered_address)
     count = load_int(data + plant.nefc_offset)
-    if count == 0:
-        return
     force = load_address(data + plant.efc_force_offset)
+    loose = plant.dof_force
+    for i in range(plant.nv):
+        loose[i] = 0.0
+        store_double(out + 8 * i, 0.0)
     for i in range(count):
         store_double(force + 8 * i, 0.0)
-    _write_contacts(plant, problem, state, force, step)
-    _write_rows(plant, problem, state, force, count, step)
+    if count > 0:
+        _write_contacts(plant, data, delivered, force, pyramidal)
+    _write_rows(plant, data, delivered, force, count)
+    if count > 0:
+        call_pppn_status(plant.multiply_transposed, plant.model, data, out, force)
+    for i in range(plant.nv):
+        store_double(out + 8 * i, load_double(out + 8 * i) + loose[i])
+
+
+FORCE_KERNELS = (_add_contacts, _write_forces)
+"""What `write_contacts` and `write_forces` need compiled."""
+
+
+@functools.cache
+def _blank(margin: float) -> tuple[int, np.ndarray]:
+    """A contact of MuJoCo's without contents: its address, and its memory."""
+    blank = np.zeros(native.struct_size("mjContact") // 8, np.int64)
+    reals, integers = blank.view(np.float64), blank.view(np.int32)
+
+    def real(field: str) -> int:
+        return native.offset("mjContact", field) // 8
+
+    reals[real("includemargin")] = margin
+    reals[real("solref") : real("solref") + 2] = _SOLREF
+    reals[real("solimp") : real("solimp") + 5] = _SOLIMP
+    for field in ("flex", "elem", "vert"):
+        at = native.offset("mjContact", field) // 4
+        integers[at : at + 2] = -1
+    return int(blank.ctypes.data), blank
+
+
+def write_contacts(
+    plant: Table, data: mujoco.MjData, delivered: Table, margin: float = 0.0
+) -> Table:
+    """Replace ``data.contact`` by the contacts that a step has delivered.
+
+    Where MuJoCo's memory (``<size memory>``) has no room for all of them, the weakest are left out.
+
+    Parameters
+    ----------
+    plant : Table
+    data : mujoco.MjData
+        MuJoCo's rows of constraints are void afterwards.
+    delivered : Table
+    margin : float
+        Distance [m] below which contacts push.
+
+    Returns
+    -------
+    Table
+        What is published: ``delivered``, or a copy without the contacts that were left out.
+    """
+    blank, _memory = _blank(margin)
+    while _add_contacts(plant.address, data._address, delivered.address, blank) > 0:
+        delivered = _strongest(delivered, int(data.ncon))
+    return delivered
+
+
+def _strongest(delivered: Table, room: int) -> Table:
+    """A copy with the strongest contacts only, in their order."""
+    contacts = delivered.contacts
+    order = np.argsort(-contacts.impulse[: contacts.count, 2], kind="stable")
+    chosen = np.sort(order[:room])
+    copy = new_delivered(len(delivered.acceleration), room, 0)
+    copy.rows, copy.step = delivered.rows, delivered.step
+    copy.contacts.count = room
+    for name in ("geom", "point", "frame", "signed_distance", "static_friction", "impulse"):
+        getattr(copy.contacts, name)[:] = getattr(contacts, name)[chosen]
+    return copy
+
+
+def write_forces(
+    plant: Table, model: mujoco.MjModel, data: mujoco.MjData, delivered: Table
+) -> None:
+    """Fill ``efc_force`` and ``qfrc_constraint``.
+
+    Parameters
+    ----------
+    plant : Table
+    model, data : mujoco.MjModel, mujoco.MjData
+        After ``mj_makeConstraint``.
+    delivered : Table
+        From `write_contacts`.
+    """
+    pyramidal = int(int(model.opt.cone) == int(mujoco.mjtCone.mjCONE_PYRAMIDAL))
+    out = data.qfrc_constraint.ctypes.data
+    _write_forces(plant.address, data._address, delivered.address, pyramidal, out)

@@ -1,4 +1,4 @@
-"""Contacts of a simulation's state as arrays."""
+"""Contacts of a simulation as arrays."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from asperity.integrators.world import World
-from asperity.simulator.publish import contact_impulses
+from asperity.compiled import Table
 
 __all__ = ["Contacts", "read_contacts"]
 
 
 class Contacts(NamedTuple):
-    """Contacts of a state, n of them.
+    """Contacts of the last step, n of them, with the forces that they delivered.
+
+    A force is the impulse of the step over its length: at rest they add up to the weight, and times
+    the step to the change of momentum. Points, normals and distances are those of the step's
+    beginning, with which it was solved. (Under error control the last step is the second half of a
+    doubled one. Contacts and forces of the trapezoid scheme and of `Midas` are those of a step's
+    end.) Where no step has led to the state, at the beginning or after it was changed, they are
+    those of a step from there. Classical integrators know forces at an instant only: theirs belong
+    to the state.
 
     Normals point from the first geom to the second, forces act on the second geom; both are in
     world axes.
@@ -34,27 +41,23 @@ class Contacts(NamedTuple):
     slip_speed: np.ndarray
     """Speed of the surfaces along each other [m/s], shape (n,).
 
-    Like the forces it is that of the coming step, at whose end the law of friction holds: not the
-    speed of ``data.qvel``. Classical integrators know forces at an instant only: theirs, and the
-    speeds, are those of the state.
+    That of the step's end, for which the law of friction holds.
     """
 
 
-def read_contacts(world: World, force_step: float) -> Contacts:
-    """Contacts of the published state; their impulses act over ``force_step`` [s]."""
-    table = world.current.contacts
-    count = table.count
-    frame = table.frame[:count].reshape(count, 3, 3).copy()
-    problem = world.problem
-    slip = np.empty(count)
-    slip[problem.contact[:count]] = np.hypot(problem.v1[:count], problem.v2[:count])
-    force = contact_impulses(world) / force_step
+def read_contacts(delivered: Table) -> Contacts:
+    """Contacts that a step has delivered."""
+    contacts = delivered.contacts
+    count = contacts.count
+    frame = contacts.frame[:count].reshape(count, 3, 3)
+    force = contacts.impulse[:count] / delivered.step
+    velocity = contacts.velocity[:count]
     return Contacts(
-        geom=table.geom[:count].copy(),
-        point=table.point[:count].copy(),
-        normal=frame[:, 2],
-        signed_distance=table.signed_distance[:count].copy(),
+        geom=contacts.geom[:count].copy(),
+        point=contacts.point[:count].copy(),
+        normal=frame[:, 2].copy(),
+        signed_distance=contacts.signed_distance[:count].copy(),
         force=np.einsum("ni,nij->nj", force, frame),
         normal_force=force[:, 2].copy(),
-        slip_speed=slip,
+        slip_speed=np.hypot(velocity[:, 0], velocity[:, 1]),
     )

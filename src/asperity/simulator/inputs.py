@@ -5,6 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
+from asperity.contact.delivered import NOTHING, OUTDATED, SOLVED
 from asperity.errors import ModelError
 from asperity.integrators.world import World
 
@@ -70,6 +71,14 @@ class Inputs:
         """Copy the inputs into a world's current state, and into the data that it works with."""
         data = self._data
         current = world.current.table
+        delivered = world.delivered
+        if not (
+            np.array_equal(current.qpos, data.qpos) and np.array_equal(current.qvel, data.qvel)
+        ):
+            # No step has led to this state.
+            delivered.origin = NOTHING
+        elif delivered.origin == SOLVED:
+            delivered.origin = OUTDATED
         current.qpos[:] = data.qpos
         current.qvel[:] = data.qvel
         current.act[:] = data.act

@@ -11,19 +11,21 @@ import mujoco
 import numpy as np
 
 from asperity.compiled.compilation import compile_kernels
-from asperity.convex.problem import read_statistics, write_statistics
+from asperity.contact.delivered import NOTHING
 from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import Cenic, Integrator
 from asperity.integrators import world_layout as codes
+from asperity.integrators.methods.own_results import OwnResults
 from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
 from asperity.integrators.world import World
 from asperity.loading import LoadReport, load_model
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.plant import Plant
 from asperity.plant.support import check_supported
+from asperity.simulator.constraint_forces import FORCE_KERNELS
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.inputs import Inputs
-from asperity.simulator.publish import PUBLICATION_KERNELS, publish
+from asperity.simulator.publish import Delivered, publish, solve_forces
 from asperity.simulator.report import Report, Statistics
 from asperity.simulator.sampling import SamplingClock
 from asperity.systems import Coupling, ExternalSystem
@@ -77,10 +79,11 @@ class Simulator:
 
     Notes
     -----
-    ``data`` after each call is what ``mj_forward`` would leave at the present state: kinematics,
-    sensors, accelerations, and contact forces where ``mj_contactForce`` reads them, from Asperity's
-    contact model over the next step. A user may change ``data.qpos``, ``qvel``, ``ctrl``, applied
-    forces and mocap poses between calls, as with ``mj_step``.
+    ``data`` after each call is what ``mj_forward`` would leave at the present state. Contacts,
+    forces (where ``mj_contactForce`` and sensors read them) and accelerations are, as after
+    ``mj_step``, those of the step that led there: what Asperity's contact model delivered over it,
+    see `Contacts`. A user may change ``data.qpos``, ``qvel``, ``ctrl``, applied forces and mocap
+    poses between calls, as with ``mj_step``.
     """
 
     def __init__(
@@ -126,7 +129,8 @@ class Simulator:
                 *self.method.kernels,
                 *integrator.stepping.kernels,
                 *self.coupling.kernels,
-                *(PUBLICATION_KERNELS if convex else ()),
+                *FORCE_KERNELS,
+                *((solve_forces,) if convex else ()),
             ),
             type(integrator).__name__,
         )
@@ -148,6 +152,7 @@ class Simulator:
         self._start_control(float(self.data.time))
         self._last_tick = 0.0  # wall time of the last call of a progress callback [s]
         self._inputs = Inputs(self.model, self.data)
+        self._results: OwnResults = Delivered(self.world, self.coupling)
         self._sync()
         self._publish()
         self._clear_counters()
@@ -195,11 +200,8 @@ class Simulator:
 
     @property
     def contacts(self) -> Contacts:
-        """Contacts of the published state with their forces."""
-        own = self._base.contacts(self.world)
-        if own is not None:
-            return Contacts(*own)
-        return read_contacts(self.world, self._force_step)
+        """Contacts of the last step with the forces that they delivered."""
+        return read_contacts(self._results.delivered)
 
     @property
     def clearance(self) -> float | None:
@@ -300,6 +302,7 @@ class Simulator:
         self._prepare()
         self.coupling.reset()
         self._inputs.forget()
+        self.world.delivered.origin = NOTHING
         self._sync()
         self._publish()
         self._clear_counters()
@@ -414,13 +417,8 @@ class Simulator:
         data.qvel[:] = current.qvel
         data.act[:] = current.act
         data.time = current.time
-        self._force_step = float(self.world.table.last_step)
-        code = codes.OK
-        if not self._base.publish(self.world):
-            # What publication solves is not the integrator's work.
-            counters = read_statistics(self.world.problem)
-            code = publish(self.world, self._force_step, self.coupling.publish)
-            write_statistics(self.world.problem, counters)
+        self._results = self._base.own_results(self.world) or self._results
+        code = publish(self.plant.table, self._results, data)
         self._inputs.remember()
         if code == codes.SYSTEM_FAILED and not quietly:
             self.coupling.raise_failure()

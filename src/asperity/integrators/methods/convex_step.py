@@ -26,6 +26,7 @@ from asperity.convex.potentials.rows import prepare_rows
 from asperity.convex.problem import CONVERGED
 from asperity.convex.problem import NOT_CONVERGED as NEWTON_NOT_CONVERGED
 from asperity.integrators.methods.method import Method
+from asperity.integrators.results import deliver
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import (
     COUPLING_FULL,
@@ -51,14 +52,15 @@ __all__ = [
     "velocities_at",
 ]
 
-EVALUATION_KERNELS = (read_constraints, evaluate, read_contacts, build_graph)
-"""What it takes to evaluate states and to find out what couples."""
+EVALUATION_KERNELS = (read_constraints, evaluate, read_contacts, build_graph, deliver)
+"""What it takes to evaluate states, to find out what couples, and to keep results."""
 
 
 def install_evaluation(world: World) -> None:
     """Put the entry points of `EVALUATION_KERNELS` into a world."""
     world.table.evaluate = evaluate.address
     world.table.build_graph = build_graph.address
+    world.table.deliver = deliver.address
 
 
 class ConvexMethod(Method):

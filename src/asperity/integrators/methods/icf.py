@@ -23,6 +23,7 @@ from asperity.integrators.methods.motion import (
     ensure_evaluated,
     integrate_positions,
 )
+from asperity.integrators.results import keep_results
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, compiled_method
 from asperity.plant.trees import velocity_from_solver
@@ -85,6 +86,7 @@ def icf_method(world: Table, source: Table, target: Table, step: float) -> int:
     velocity_from_solver(plant, source.cdof, problem.velocity, target.qvel)
     integrate_positions(plant, source, target, target.qvel, step)
     advance_activations(plant, source, target, step)
+    keep_results(world, source, source.qvel, target.qvel, step)
     world.result.error_order = 0
     world.result.sample = source.address
     if world.systems.size > 0:

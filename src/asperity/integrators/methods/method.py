@@ -10,10 +10,9 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from asperity.compiled import EntryPoint, Kernel
 from asperity.convex.problem import read_statistics, write_statistics
+from asperity.integrators.methods.own_results import OwnResults
 from asperity.integrators.world import World
 from asperity.plant.state import State
 
@@ -30,7 +29,8 @@ class Method(abc.ABC):
     kernel : EntryPoint
         One step, with the signature of `asperity.integrators.world_layout.METHOD_SIGNATURE`.
     solution : EntryPoint
-        The same signature: solves the step of a state without taking it, for publication.
+        The same signature: solves the step of a state without taking it, for the publication of a
+        state to which no step has led. The solution is in the problem, with its impulses.
     order : int
         Of accuracy, where motion is smooth.
     estimates_error : bool
@@ -44,9 +44,6 @@ class Method(abc.ABC):
 
     evaluates_plant = True
     """Whether states are evaluated, contacts found and forces computed in the world's problem."""
-
-    forces_are_instantaneous = False
-    """Whether `solution` leaves impulses of the state itself, and no velocity at a step's end."""
 
     takes_systems: bool = True
     """Whether steps are coupled with external systems (`asperity.integrators.external`)."""
@@ -80,7 +77,6 @@ class Method(abc.ABC):
         table.solve_step = 0 if self.solution is None else self.solution.address
         table.base_method = self.kernel.address
         table.base_order = self.order
-        table.forces_at_hand = int(self.forces_are_instantaneous)
 
     # -- memory that grows with the world (`asperity.integrators.world.Memory`) --------------------
 
@@ -131,15 +127,8 @@ class Method(abc.ABC):
         """Forget residuals of earlier solves."""
         world.problem.worst_residual = 0.0
 
-    def publish(self, world: World) -> bool:
-        """Bring the MjData of the current state up to date, by forces of the method's own.
-
-        False, the default, has the simulator do it with the world's problem.
-        """
-        return False
-
-    def contacts(self, world: World) -> Sequence[np.ndarray] | None:
-        """Fields of `asperity.simulator.Contacts`, if the method has its own contacts."""
+    def own_results(self, world: World) -> OwnResults | None:
+        """Results of the last step, if the method does not keep them in the world."""
         return None
 
     def fallbacks(self, world: World) -> tuple[int, int]:

@@ -34,8 +34,8 @@ def prepare_problem(world: World, step: float) -> Tables:
     """Prepare the convex problem of a step from the current state, without solving it.
 
     Everything is as the solver of that step would find it: A and r, the graph, the numbers of the
-    potentials, and the guess in ``velocity``. The state is not changed, but the impulses and
-    velocities of contacts that a simulator has published are gone until its next step.
+    potentials, and the guess in ``velocity``. Neither the state nor what a simulator has
+    published is changed.
 
     Parameters
     ----------

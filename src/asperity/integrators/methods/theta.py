@@ -35,6 +35,7 @@ from asperity.integrators.methods.motion import (
     ensure_evaluated,
     integrate_positions,
 )
+from asperity.integrators.results import keep_results
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, compiled_method
 from asperity.plant.evaluate import evaluate_smooth
@@ -299,6 +300,7 @@ def theta_method(world: Table, source: Table, target: Table, step: float) -> int
         world.scratch[i] = theta_vq * target.qvel[i] + (1.0 - theta_vq) * source.qvel[i]
     integrate_positions(plant, source, target, world.scratch, step)
     advance_activations(plant, source, target, step)
+    keep_results(world, source, source.qvel, target.qvel, step)
     world.result.error_order = 0
     world.result.sample = source.address
     if world.systems.size > 0:

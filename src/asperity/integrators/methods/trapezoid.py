@@ -31,6 +31,7 @@ from asperity.integrators.methods.motion import (
     integrate_positions,
     position_difference,
 )
+from asperity.integrators.results import keep_results
 from asperity.integrators.world_layout import END_VELOCITY, OK, compiled_method
 from asperity.plant.trees import (
     add_mass,
@@ -187,6 +188,7 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     if code != OK:
         return code
     velocity_from_solver(plant, full.cdof, problem.velocity, target.qvel)
+    keep_results(world, full, source.qvel, target.qvel, step)
     for i in range(world.scratch.size):
         world.scratch[i] = 0.5 * (source.qvel[i] + target.qvel[i])
     integrate_positions(plant, source, target, world.scratch, step)

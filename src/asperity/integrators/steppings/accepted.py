@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.compiled.calls import call_p_status
 
 __all__ = [
     "BUDGET_USED",
@@ -72,12 +73,14 @@ def exchange_states(world: Table, time: float) -> None:
 
 @compiled
 def record(world: Table, step: float) -> None:
-    """Count and record the current state as the end of an accepted step."""
+    """Count and record the current state as the end of an accepted step, with its results."""
     current = world.current
     time = current.time
     # A remainder of a step, to meet a time, says nothing about the steps that are being taken.
     world.last_step = max(step, 0.1 * world.last_step)
     world.steps += 1
+    if world.deliver != 0:
+        call_p_status(world.deliver, world)
     if world.records >= 0:
         n = world.records
         world.record_time[n] = time

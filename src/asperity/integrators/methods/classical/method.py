@@ -54,7 +54,6 @@ class ClassicalMethod(Method):
     """
 
     solution = dynamics_solution
-    forces_are_instantaneous = True
     evaluates_systems = True
 
     def __init__(self, *, friction_law: str, constraint_step: float) -> None:

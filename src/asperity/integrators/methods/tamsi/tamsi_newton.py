@@ -26,6 +26,7 @@ from asperity.convex.island import (
     factorize_island,
     give_up,
     island_gradient,
+    island_impulses,
     newton_direction,
     prepare_direction,
     scaled_norm,
@@ -145,13 +146,14 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
         take_step(problem, alpha)
         problem.iterations += 1
         if small and alpha == 1.0:
+            island_impulses(problem)
             return CONVERGED
     return NOT_CONVERGED
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
 def solve_tamsi(problem: Table, contacts: Table, rows: Table, _have_factors: int) -> int:
-    """Solve every island; the solution replaces the guess in ``velocity``.
+    """Solve every island; the solution replaces the guess in ``velocity``, with its impulses.
 
     Returns ``CONVERGED``, ``NOT_CONVERGED`` (the worst residual is recorded) or ``NON_FINITE``.
     """

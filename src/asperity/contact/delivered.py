@@ -1,0 +1,60 @@
+"""What a step has delivered: its contacts and constraints, with impulses and velocities.
+
+A copy of the contact and constraint sets that the last accepted step has used, as far as
+publication reads them: geometry, friction, impulses and velocities. Attempts that are rejected or
+fail do not touch it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Layout, Table
+from asperity.contact.constraint_set import CONSTRAINT_SET, new_constraint_set
+from asperity.contact.contact_set import CONTACT_SET, new_contact_set
+
+__all__ = [
+    "DELIVERED",
+    "NOTHING",
+    "OUTDATED",
+    "SOLVED",
+    "TAKEN",
+    "grow_delivered",
+    "new_delivered",
+]
+
+# Where the results come from (`origin`).
+NOTHING = 0  # not from the current state, nor from a step to it
+SOLVED = 1  # from a step that would begin in the current state
+OUTDATED = 2  # the same, with other controls or applied forces
+TAKEN = 3  # from the last step, which has led to the current state
+
+DELIVERED = Layout(
+    "delivered",
+    origin="i8",
+    contacts=CONTACT_SET,
+    rows=CONSTRAINT_SET,
+    step="f8",  # the interval over which the impulses acted [s]
+    acceleration="f8[:]",  # change of generalized velocities in it, per time
+)
+
+
+def new_delivered(nv: int, contacts: int, rows: int) -> Table:
+    """Make an empty one, with room for so many contacts and scalar constraints."""
+    table = Table(DELIVERED, step=1.0, acceleration=np.zeros(nv))
+    table.contacts = new_contact_set(contacts, 0, 0)
+    table.rows = new_constraint_set(rows, 0)
+    return table
+
+
+def grow_delivered(table: Table, contacts: int, rows: int) -> None:
+    """Make room for so many contacts and scalar constraints, and keep those that there are."""
+    before = table.contacts, table.rows
+    table.contacts = new_contact_set(contacts, 0, 0)
+    table.rows = new_constraint_set(rows, 0)
+    for old, new in zip(before, (table.contacts, table.rows), strict=True):
+        for name, field in old.layout.fields.items():
+            if field.ndim > 0:
+                getattr(new, name)[: len(getattr(old, name))] = getattr(old, name)
+            else:
+                setattr(new, name, getattr(old, name))

@@ -1,0 +1,107 @@
+"""Results of steps: from the solver to the contact set, and from there to what is published.
+
+A method calls `keep_results` with its solution. The impulses and velocities then stand in the
+contact and constraint sets of the state in which the step was solved. A stepping that accepts the
+step has `deliver` copy them, so that later attempts do not disturb what is published. Methods
+without impulses, as the classical ones, keep nothing: publication asks them for the forces of the
+state.
+
+Between the method's end and `deliver` nobody may evaluate the state with the results anew. With
+error control, which evaluates a step's end before it accepts the step, this is never the current
+state.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.contact.delivered import NOTHING, TAKEN
+from asperity.integrators.world_layout import OK, WORLD
+from asperity.plant.layouts import STATE
+
+__all__ = ["copy_results", "deliver", "keep_results", "write_results"]
+
+
+@compiled
+def write_results(problem: Table, contacts: Table, rows: Table) -> None:
+    """Write a problem's impulses and contact velocities into the sets that it was made from."""
+    for i in range(contacts.count):
+        c = problem.contact[i]
+        contacts.impulse[c, 0] = problem.g1[i]
+        contacts.impulse[c, 1] = problem.g2[i]
+        contacts.impulse[c, 2] = problem.gn[i]
+        contacts.velocity[c, 0] = problem.v1[i]
+        contacts.velocity[c, 1] = problem.v2[i]
+        contacts.velocity[c, 2] = problem.vn[i]
+    for i in range(rows.count):
+        rows.impulse[problem.row[i]] = problem.row_impulse[i]
+
+
+@compiled
+def keep_results(
+    world: Table, state: Table, before: np.ndarray, after: np.ndarray, step: float
+) -> None:
+    """Keep what a solve in a state's configuration has found.
+
+    Parameters
+    ----------
+    world, state : Table
+        The solution is in the world's problem: impulses, and velocities of contacts.
+    before, after : array, shape (nv,)
+        Generalized velocities at the beginning and at the end of the interval.
+    step : float
+        The interval over which the impulses act [s].
+    """
+    problem = world.problem
+    write_results(problem, state.contacts, state.rows)
+    for i in range(after.size):
+        world.result.acceleration[i] = (after[i] - before[i]) / step
+    world.result.interval = step
+    world.result.solved = state.address
+
+
+@compiled
+def copy_results(delivered: Table, state: Table) -> None:
+    """Copy what publication reads of a state's contact and constraint sets."""
+    source = state.contacts
+    target = delivered.contacts
+    count = source.count
+    target.count = count
+    for i in range(count):
+        target.signed_distance[i] = source.signed_distance[i]
+        target.static_friction[i] = source.static_friction[i]
+        target.geom[i, 0] = source.geom[i, 0]
+        target.geom[i, 1] = source.geom[i, 1]
+        for a in range(9):
+            target.frame[i, a] = source.frame[i, a]
+        for a in range(3):
+            target.point[i, a] = source.point[i, a]
+            target.impulse[i, a] = source.impulse[i, a]
+            target.velocity[i, a] = source.velocity[i, a]
+    rows = state.rows
+    kept = delivered.rows
+    kept.count = rows.count
+    for i in range(rows.count):
+        kept.kind[i] = rows.kind[i]
+        kept.source[i] = rows.source[i]
+        kept.identity[i] = rows.identity[i]
+        kept.impulse[i] = rows.impulse[i]
+
+
+@entry_point(types.int64(WORLD.type))
+def deliver(world: Table) -> int:
+    """Copy the results that the last method has kept; they then belong to an accepted step."""
+    delivered = world.delivered
+    if world.result.solved == 0:
+        delivered.origin = NOTHING
+        return OK
+    state = STATE.at(world.result.solved)
+    world.result.solved = 0
+    copy_results(delivered, state)
+    delivered.step = world.result.interval
+    for i in range(delivered.acceleration.size):
+        delivered.acceleration[i] = world.result.acceleration[i]
+    delivered.origin = TAKEN
+    return OK
