@@ -19,7 +19,7 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.delivered import NOTHING, TAKEN
 from asperity.integrators.world_layout import OK, WORLD
-from asperity.plant.layouts import STATE
+from asperity.plant.plant_layouts import STATE
 
 __all__ = ["copy_results", "deliver", "keep_results", "write_results"]
 

@@ -18,8 +18,8 @@ from asperity.compiled import Table
 from asperity.contact.delivered import new_delivered
 from asperity.integrators.methods.own_results import OwnResults
 from asperity.integrators.world_layout import OK
-from asperity.midas.contacts import read_contacts
 from asperity.midas.engine import Engine
+from asperity.midas.engine_contacts import read_contacts
 
 __all__ = ["EngineResults"]
 

@@ -31,7 +31,7 @@ from asperity.compiled.calls import (
 from asperity.contact.constraint_set import ACTUATOR, LIMIT
 from asperity.contact.delivered import DELIVERED, new_delivered
 from asperity.plant import native
-from asperity.plant.layouts import PLANT
+from asperity.plant.plant_layouts import PLANT
 
 __all__ = ["FORCE_KERNELS", "write_contacts", "write_forces"]
 
