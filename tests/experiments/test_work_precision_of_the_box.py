@@ -24,7 +24,7 @@ from asperity.experiments.tamsi_work_precision import (
 )
 from asperity.integrators import ImplicitEuler
 
-LINEAR = {"friction_law": "linear", "error_norm": "state"}
+LINEAR = {"friction_law": "linear"}
 
 
 def test_box_of_the_simulator_is_the_scalar_equation() -> None:
@@ -64,7 +64,11 @@ def test_errors_are_of_first_order_and_tals_saves_evaluations() -> None:
     runs, evaluations = [], []
     for accuracy, aware in ((1e-4, True), (1e-6, True), (3e-2, True), (3e-2, False)):
         integrator = ImplicitEuler(
-            accuracy=accuracy, newton="full", transition_aware=aware, **LINEAR
+            accuracy=accuracy,
+            error_norm="state",
+            newton="full",
+            transition_aware=aware,
+            **LINEAR,
         )
         found = simulate(integrator, 1.0)
         assert found is not None

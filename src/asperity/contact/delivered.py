@@ -36,12 +36,23 @@ DELIVERED = Layout(
     rows=CONSTRAINT_SET,
     step="f8",  # the interval over which the impulses acted [s]
     acceleration="f8[:]",  # change of generalized velocities in it, per time
+    # where MuJoCo's rows are that publication writes into, by joint and sign, and by dof, or −1
+    limit_rows="i8[:,:]",
+    friction_rows="i8[:]",
+    loose_force="f8[:]",  # generalized forces without such a row
 )
 
 
-def new_delivered(nv: int, contacts: int, rows: int) -> Table:
+def new_delivered(nv: int, joints: int, contacts: int, rows: int) -> Table:
     """Make an empty one, with room for so many contacts and scalar constraints."""
-    table = Table(DELIVERED, step=1.0, acceleration=np.zeros(nv))
+    table = Table(
+        DELIVERED,
+        step=1.0,
+        acceleration=np.zeros(nv),
+        limit_rows=np.full((joints, 2), -1, np.int64),
+        friction_rows=np.full(nv, -1, np.int64),
+        loose_force=np.zeros(nv),
+    )
     table.contacts = new_contact_set(contacts, 0, 0)
     table.rows = new_constraint_set(rows, 0)
     return table

@@ -156,11 +156,13 @@ def _integrators(newton: str, controlled: bool, aware: bool, full: bool) -> list
         "newton": newton,
         "transition_aware": aware,
         "friction_law": "linear",
-        "error_norm": "state",
     }
     if controlled:
         accuracies = FULL_ACCURACIES if full else ACCURACIES
-        return [ImplicitEuler(accuracy=accuracy, **options) for accuracy in accuracies]
+        return [
+            ImplicitEuler(accuracy=accuracy, error_norm="state", **options)
+            for accuracy in accuracies
+        ]
     steps = FULL_STEPS if full else STEPS
     return [ImplicitEuler(time_step=step, **options) for step in steps]
 

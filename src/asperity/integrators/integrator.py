@@ -122,12 +122,24 @@ class SteppedIntegrator(Integrator):
         for name in ("time_step", "accuracy"):
             if getattr(self, name) is not None:
                 require_positive(name, getattr(self, name))
+        self._refuse_options_of_error_control()
         require_positive("max_step", self.max_step)
         require_positive("min_step", self.min_step)
         if self.min_step >= self.max_step:
             raise ModelError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
         require_one_of("error_norm", self.error_norm, ERROR_NORMS)
         require_non_negative("velocity_weight", self.velocity_weight)
+
+    def _refuse_options_of_error_control(self) -> None:
+        """Where steps are fixed: nothing would come of them."""
+        if self.time_step is None:
+            return
+        for name in ("max_step", "min_step", "error_norm", "velocity_weight"):
+            if getattr(self, name) != getattr(SteppedIntegrator, name):
+                raise ModelError(
+                    f"{name} belongs to error control, and steps of {self.time_step} s are fixed; "
+                    "omit it, or give an accuracy instead of a time_step."
+                )
 
     @abc.abstractmethod
     def make_base_method(self) -> Method:

@@ -92,7 +92,9 @@ class World:
         self.row_capacity = len(self.current.rows.kind)
         self.result = Table(RESULT, error=np.zeros(model.nv), acceleration=np.zeros(model.nv))
         # Published: what a step has delivered stays, whatever later attempts leave elsewhere.
-        self.delivered = new_delivered(model.nv, self.contact_capacity, self.row_capacity)
+        self.delivered = new_delivered(
+            model.nv, model.njnt, self.contact_capacity, self.row_capacity
+        )
         self.table = Table(
             WORLD,
             plant=plant.table,

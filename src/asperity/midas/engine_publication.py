@@ -95,7 +95,7 @@ def _delivered(engine: Engine) -> Table:
     found, friction = read_contacts(engine)
     count = len(found.geom)
     frame = _frames(found.normal)
-    delivered = new_delivered(engine.model.nv, count, 0)
+    delivered = new_delivered(engine.model.nv, engine.model.njnt, count, 0)
     contacts = delivered.contacts
     contacts.count = count
     contacts.geom[:] = found.geom

@@ -30,7 +30,7 @@ def actuator_forces(plant: Table, state: Table, out: np.ndarray) -> None:
         for i in range(out.size):
             out[i] += total[i]
         return
-    total = plant.dof_row
+    total = state.work.dof_row
     for o in range(plant.output_explicit.size):
         if plant.output_explicit[o]:
             for e in range(
@@ -58,7 +58,7 @@ def add_servo_rows(plant: Table, state: Table) -> int:
         for e in range(
             state.mj_moment_rowadr[o], state.mj_moment_rowadr[o] + state.mj_moment_rownnz[o]
         ):
-            plant.dof_row[state.mj_moment_colind[e]] += state.mj_actuator_moment[e]
+            state.work.dof_row[state.mj_moment_colind[e]] += state.mj_actuator_moment[e]
         row = add_row(plant, state, ACTUATOR, -1 - o)
         if row == -1:
             return ROWS_FULL

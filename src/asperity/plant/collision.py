@@ -32,8 +32,8 @@ def _link_of(plant: Table, state: Table, contacts: Table, body: int) -> int:
     tree = plant.body_tree[body]
     if tree < 0:
         return -1
-    if plant.body_link[body] >= 0:
-        return plant.body_link[body]
+    if state.work.body_link[body] >= 0:
+        return state.work.body_link[body]
     link = contacts.link_count
     if link >= contacts.link_tree.size:
         return -2
@@ -55,17 +55,17 @@ def _link_of(plant: Table, state: Table, contacts: Table, body: int) -> int:
     contacts.link_start[link] = start
     contacts.link_size[link] = size
     contacts.link_count = link + 1
-    plant.body_link[body] = link
+    state.work.body_link[body] = link
     return link
 
 
 @compiled
-def empty_contacts(plant: Table, contacts: Table) -> None:
+def empty_contacts(state: Table) -> None:
     """Forget all contacts and links."""
-    contacts.count = 0
-    contacts.link_count = 0
-    for body in range(plant.body_link.size):
-        plant.body_link[body] = -1
+    state.contacts.count = 0
+    state.contacts.link_count = 0
+    for body in range(state.work.body_link.size):
+        state.work.body_link[body] = -1
 
 
 @compiled
@@ -114,7 +114,7 @@ def _inverse_mass(
 def _add_side(plant: Table, state: Table, c: int, body: int, arm: np.ndarray) -> None:
     """Fill one side's arm, and add its part of the inverse mass, if the body can move."""
     contacts = state.contacts
-    link = plant.body_link[body]
+    link = state.work.body_link[body]
     if link < 0:
         return
     root = plant.body_root[body]
@@ -174,8 +174,8 @@ def add_contact(
     contacts.surface_velocity[c, 0], contacts.surface_velocity[c, 1] = surface_velocity
     body_a = plant.geom_body[geoms[0]]
     body_b = plant.geom_body[geoms[1]]
-    contacts.link[c, 0] = plant.body_link[body_a]
-    contacts.link[c, 1] = plant.body_link[body_b]
+    contacts.link[c, 0] = state.work.body_link[body_a]
+    contacts.link[c, 1] = state.work.body_link[body_b]
     contacts.inverse_mass[c] = 0.0
     _add_side(plant, state, c, body_a, contacts.arm_a)
     _add_side(plant, state, c, body_b, contacts.arm_b)
@@ -200,7 +200,7 @@ def _add_mujoco_contact(
 
     ``share`` is geom 1's part of the contact's compliance, as `combine` returns it.
     """
-    material = plant.pair_material
+    material = state.work.pair_material
     distance = load_double(address + plant.contact_dist)
     # MuJoCo's rows are (n, t1, t2).
     normal = _triple(address + plant.contact_frame)
@@ -236,7 +236,7 @@ def _add_mujoco_contact(
 def read_contacts(plant: Table, state: Table) -> int:
     """Fill the contact set; returns ``EVALUATED`` or ``CONTACTS_FULL``."""
     contacts = state.contacts
-    empty_contacts(plant, contacts)
+    empty_contacts(state)
     found = load_int(state.data + plant.ncon_offset)
     if found > contacts.link.shape[0]:
         return CONTACTS_FULL
@@ -270,8 +270,8 @@ def read_contacts(plant: Table, state: Table) -> int:
                 geom_a,
                 geom_b,
                 friction,
-                plant.pair_material,
+                state.work.pair_material,
             )
-        if moving == 1 and plant.pair_material[STIFFNESS] > 0.0:
+        if moving == 1 and state.work.pair_material[STIFFNESS] > 0.0:
             _add_mujoco_contact(plant, state, index, address, (geom_a, geom_b), share)
     return EVALUATED

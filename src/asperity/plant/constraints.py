@@ -31,7 +31,7 @@ _EXCLUDED = 64
 @compiled
 def to_solver_row(plant: Table, state: Table, tree: int) -> None:
     """Change the part of ``dof_row`` that belongs to a spatial tree to solver velocities."""
-    dense = plant.dof_row
+    dense = state.work.dof_row
     cdof = state.cdof
     s = plant.tree_start[tree]
     x = dense[s]
@@ -60,7 +60,7 @@ def add_row(plant: Table, state: Table, kind: int, source: int) -> int:
     rows = state.rows
     tree = rows.tree
     start = rows.start
-    dense = plant.dof_row
+    dense = state.work.dof_row
     row = rows.count
     entry = rows.entry_count
     if row >= tree.shape[0] or entry + dense.size > rows.jacobian.size:
@@ -121,13 +121,13 @@ def _add_joint_row(
     entry = rows.entry_count
     if row >= rows.tree.shape[0] or entry + count > rows.jacobian.size:
         for j in range(first, first + count):
-            plant.dof_row[j] = 0.0
+            state.work.dof_row[j] = 0.0
         return -1
     w = 0.0
     rows.start[row, 0] = entry
     for j in range(first, first + count):
-        value = plant.dof_row[j]
-        plant.dof_row[j] = 0.0
+        value = state.work.dof_row[j]
+        state.work.dof_row[j] = 0.0
         rows.dof[entry] = j
         rows.jacobian[entry] = value
         w += value * value / state.mass_diagonal[j]
@@ -149,7 +149,7 @@ def _add_limits(plant: Table, state: Table) -> int:
     """Limits of hinges and slides, both in one row."""
     rows = state.rows
     for k in range(plant.limit_dof.size):
-        plant.dof_row[plant.limit_dof[k]] = 1.0
+        state.work.dof_row[plant.limit_dof[k]] = 1.0
         row = _add_joint_row(plant, state, LIMIT, plant.limit_source[k], plant.limit_dof[k], 1)
         if row < 0:
             return ROWS_FULL
@@ -189,9 +189,9 @@ def _add_ball_limits(plant: Table, state: Table) -> int:
             if speed < _NO_ROTATION:
                 continue
             scale = -1.0 / speed
-        plant.dof_row[s] = scale * x
-        plant.dof_row[s + 1] = scale * y
-        plant.dof_row[s + 2] = scale * z
+        state.work.dof_row[s] = scale * x
+        state.work.dof_row[s + 1] = scale * y
+        state.work.dof_row[s + 2] = scale * z
         row = _add_joint_row(plant, state, LIMIT, plant.ball_source[k], s, 3)
         if row < 0:
             return ROWS_FULL
@@ -210,7 +210,7 @@ def add_joint_rows(plant: Table, state: Table) -> int:
         return ROWS_FULL
     for k in range(plant.friction_dof.size):
         dof = plant.friction_dof[k]
-        plant.dof_row[dof] = 1.0
+        state.work.dof_row[dof] = 1.0
         if plant.tree_spatial[plant.dof_tree[dof]]:
             row = add_row(plant, state, FRICTION, -1 - dof)
         else:
@@ -252,7 +252,7 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
     rownnz = load_address(data + plant.efc_rownnz_offset)
     rowadr = load_address(data + plant.efc_rowadr_offset)
     colind = load_address(data + plant.efc_colind_offset)
-    dense = plant.dof_row
+    dense = state.work.dof_row
     nv = dense.size
     for i in range(count):
         kind = load_int(types + 4 * i)

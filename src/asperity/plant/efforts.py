@@ -145,7 +145,7 @@ def add_effort_rows(plant: Table, state: Table) -> int:
         if plant.effort_start[k + 1] > plant.effort_start[k]:
             row = _add_spanning_row(plant, state, k)
         else:
-            effort_jacobian(plant, state, k, plant.dof_row)
+            effort_jacobian(plant, state, k, state.work.dof_row)
             row = add_row(plant, state, ACTUATOR, -1)
         if row == -1:
             return ROWS_FULL

@@ -169,7 +169,7 @@ def _free_body_forces(plant: Table, state: Table) -> None:
 def _forces(plant: Table, state: Table) -> None:
     """Smooth forces in solver velocities, with joint damping taken out again."""
     qvel = state.qvel
-    force = plant.dof_force
+    force = state.work.dof_force
     velocity_to_solver(plant, state.cdof, qvel, state.velocity)
     if plant.only_free_bodies:
         for i in range(qvel.size):

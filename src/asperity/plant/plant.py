@@ -6,7 +6,6 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
-from asperity.contact.combination import PARAMETERS
 from asperity.plant import native
 from asperity.plant.collision import read_contacts
 from asperity.plant.contact_parameters import ContactParameters, resolve_materials
@@ -109,12 +108,6 @@ class Plant:
         set_activations(self.table, model)
         self.set_contact_parameters(contact)
         self.table.error_weight = np.ones(model.nv)
-        self.table.body_link = np.full(model.nbody, -1, np.int64)
-        self.table.joint_limit_rows = np.zeros((model.njnt, 2), np.int64)
-        self.table.dof_friction_rows = np.zeros(model.nv, np.int64)
-        self.table.dof_row = np.zeros(model.nv)
-        self.table.dof_force = np.zeros(model.nv)
-        self.table.pair_material = np.zeros(PARAMETERS)
         assert not self.table.missing(), self.table.missing()
 
     def _set_functions(self, evaluated: bool) -> None:

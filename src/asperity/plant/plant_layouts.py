@@ -6,7 +6,7 @@ from asperity.compiled import Layout
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 
-__all__ = ["CONTACTS_FULL", "EVALUATED", "FAILED", "PLANT", "ROWS_FULL", "STATE", "TREES"]
+__all__ = ["CONTACTS_FULL", "EVALUATED", "FAILED", "PLANT", "ROWS_FULL", "STATE", "TREES", "WORK"]
 
 # What `evaluate` returns.
 EVALUATED = 0
@@ -141,11 +141,12 @@ PLANT = Layout(
     material_pair_keys="i8[:]",
     # error norm
     error_weight="f8[:]",
-    # scratch
-    body_link="i8[:]",
-    joint_limit_rows="i8[:,:]",
-    dof_friction_rows="i8[:]",
-    dof_row="f8[:]",
+)
+
+WORK = Layout(
+    "work arrays of an evaluation",
+    body_link="i8[:]",  # links that bodies have so far
+    dof_row="f8[:]",  # the generalized Jacobian of a row
     dof_force="f8[:]",
     pair_material="f8[:]",
 )
@@ -155,6 +156,7 @@ STATE = Layout(
     data="i8",  # address of the MjData in which this state is evaluated
     contacts=CONTACT_SET,
     rows=CONSTRAINT_SET,
+    work=WORK,
     effort_row="i8[:]",  # where the efforts of external systems are in the constraint set
     # the state
     time="f8",  # [s]

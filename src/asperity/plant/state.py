@@ -6,10 +6,11 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
+from asperity.contact.combination import PARAMETERS
 from asperity.contact.constraint_set import new_constraint_set
 from asperity.contact.contact_set import new_contact_set
 from asperity.errors import ModelError
-from asperity.plant.plant_layouts import STATE
+from asperity.plant.plant_layouts import STATE, WORK
 
 __all__ = ["State"]
 
@@ -80,6 +81,14 @@ class State:
             mj_moment_rowadr=data.moment_rowadr,
             mj_moment_colind=data.moment_colind,
         )
+        self._work = Table(
+            WORK,
+            body_link=np.full(model.nbody, -1, np.int64),
+            dof_row=np.zeros(model.nv),
+            dof_force=np.zeros(model.nv),
+            pair_material=np.zeros(PARAMETERS),
+        )
+        self.table.work = self._work
         self.grow_contacts(contacts)
         self.grow_rows(rows)
         assert not self.table.missing(), self.table.missing()

@@ -115,9 +115,9 @@ def add_mass(
     """``matrix += M`` of one configuration in the solver velocities of another.
 
     ``mass`` is in the solver velocities of ``own_cdof``, the sum in those of ``cdof``; ``work`` has
-    room for two rows of 36 numbers.
+    room for three rows of 36 numbers.
     """
-    w = plant.dof_force
+    w = work[2]
     for tree in range(plant.ntree):
         block = plant.block_start[tree]
         n = plant.tree_size[tree]
@@ -129,18 +129,18 @@ def add_mass(
         # Row k of `work`: own solver velocity that equals the other's unit velocity k.
         for k in range(6):
             for a in range(3):
-                w[s + a] = 1.0 if k == 3 + a else 0.0
+                w[a] = 1.0 if k == 3 + a else 0.0
             for i in range(3):
                 rate = cdof[s + 3 + i, k] if k < 3 else 0.0
-                w[s + 3 + i] = rate
+                w[3 + i] = rate
                 for a in range(3):
-                    w[s + a] -= cdof[s + 3 + i, 3 + a] * rate
+                    w[a] -= cdof[s + 3 + i, 3 + a] * rate
             for a in range(3):
                 work[0, 6 * k + a] = 0.0
-                work[0, 6 * k + 3 + a] = w[s + a]
+                work[0, 6 * k + 3 + a] = w[a]
                 for i in range(3):
-                    work[0, 6 * k + a] += own_cdof[s + 3 + i, a] * w[s + 3 + i]
-                    work[0, 6 * k + 3 + a] += own_cdof[s + 3 + i, 3 + a] * w[s + 3 + i]
+                    work[0, 6 * k + a] += own_cdof[s + 3 + i, a] * w[3 + i]
+                    work[0, 6 * k + 3 + a] += own_cdof[s + 3 + i, 3 + a] * w[3 + i]
         for k in range(6):
             for a in range(6):
                 value = 0.0

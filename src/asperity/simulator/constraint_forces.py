@@ -110,23 +110,23 @@ def _identity(plant: Table, data: int, row: int) -> int:
 
 
 @compiled
-def _find_rows(plant: Table, data: int, count: int) -> None:
-    """Fill the scratch with MuJoCo's rows of joint limits, by sign, and of dry friction of dofs."""
+def _find_rows(plant: Table, data: int, delivered: Table, count: int) -> None:
+    """Find MuJoCo's rows of joint limits, by sign, and of dry friction of dofs."""
     jacobian = load_address(data + plant.efc_jacobian_offset)
     rowadr = load_address(data + plant.efc_rowadr_offset)
-    limit_rows = plant.joint_limit_rows
+    limit_rows = delivered.limit_rows
     nv = plant.nv
     for i in range(limit_rows.shape[0]):
         limit_rows[i, 0] = -1
         limit_rows[i, 1] = -1
-    for i in range(plant.dof_friction_rows.size):
-        plant.dof_friction_rows[i] = -1
+    for i in range(delivered.friction_rows.size):
+        delivered.friction_rows[i] = -1
     for i in range(count):
         identity = _identity(plant, data, i)
         kind = identity >> 32
         index = identity - (kind << 32)
         if kind == _FRICTION_DOF:
-            plant.dof_friction_rows[index] = i
+            delivered.friction_rows[index] = i
         elif kind == _LIMIT_JOINT:
             side = 1
             if plant.joint_type[index] != _BALL:
@@ -139,9 +139,9 @@ def _find_rows(plant: Table, data: int, count: int) -> None:
 
 
 @compiled
-def _write_limit(plant: Table, force: int, joint: int, value: float) -> bool:
+def _write_limit(delivered: Table, force: int, joint: int, value: float) -> bool:
     """Write a limit's force into MuJoCo's rows of it; False if there is none."""
-    rows = plant.joint_limit_rows[joint]
+    rows = delivered.limit_rows[joint]
     # A limit pushes into its own row, and what it pulls is in the only one there is.
     pushing = 1 if value >= 0.0 else 0
     alone = rows[0] < 0 or rows[1] < 0
@@ -153,9 +153,9 @@ def _write_limit(plant: Table, force: int, joint: int, value: float) -> bool:
 
 @compiled
 def _write_rows(plant: Table, data: int, delivered: Table, force: int, count: int) -> None:
-    """Write what is not of contacts; ``dof_force`` gets what has no row."""
+    """Write what is not of contacts; ``loose_force`` gets what has no row."""
     rows = delivered.rows
-    _find_rows(plant, data, count)
+    _find_rows(plant, data, delivered, count)
     # MuJoCo's rows are sorted by type and then by id, as ours are that were made from them.
     next_row = 0
     for r in range(rows.count):
@@ -171,12 +171,12 @@ def _write_rows(plant: Table, data: int, delivered: Table, force: int, count: in
             continue
         index = -1 - rows.source[r]
         if rows.kind[r] != LIMIT:
-            if plant.dof_friction_rows[index] >= 0:
-                store_double(force + 8 * plant.dof_friction_rows[index], value)
+            if delivered.friction_rows[index] >= 0:
+                store_double(force + 8 * delivered.friction_rows[index], value)
             else:
-                plant.dof_force[index] += value
-        elif not _write_limit(plant, force, index, value) and plant.joint_type[index] != _BALL:
-            plant.dof_force[plant.joint_dof[index]] += value
+                delivered.loose_force[index] += value
+        elif not _write_limit(delivered, force, index, value) and plant.joint_type[index] != _BALL:
+            delivered.loose_force[plant.joint_dof[index]] += value
 
 
 @compiled_loop(types.void(types.int64, types.int64, types.int64, types.int64, types.int64))
@@ -188,7 +188,7 @@ def _write_forces(
     delivered = DELIVERED.at(delivered_address)
     count = load_int(data + plant.nefc_offset)
     force = load_address(data + plant.efc_force_offset)
-    loose = plant.dof_force
+    loose = delivered.loose_force
     for i in range(plant.nv):
         loose[i] = 0.0
         store_double(out + 8 * i, 0.0)
@@ -257,7 +257,7 @@ def _strongest(delivered: Table, room: int) -> Table:
     contacts = delivered.contacts
     order = np.argsort(-contacts.impulse[: contacts.count, 2], kind="stable")
     chosen = np.sort(order[:room])
-    copy = new_delivered(len(delivered.acceleration), room, 0)
+    copy = new_delivered(len(delivered.acceleration), len(delivered.limit_rows), room, 0)
     copy.rows, copy.step = delivered.rows, delivered.step
     copy.contacts.count = room
     for name in ("geom", "point", "frame", "signed_distance", "static_friction", "impulse"):

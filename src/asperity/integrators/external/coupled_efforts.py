@@ -66,7 +66,7 @@ def _set_jacobian(
     """Write the Jacobian Σ weights_k J_k of a row that spans the coupled efforts, and limits."""
     rows = state.rows
     row = state.effort_row[effort]
-    dense = plant.dof_row
+    dense = state.work.dof_row
     for k in range(members.size):
         for i in range(dense.size):
             dense[i] += weights[k] * system.jacobian[members[k], i]

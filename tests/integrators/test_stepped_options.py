@@ -1,0 +1,40 @@
+"""Options of fixed steps and of error control exclude each other, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import asperity as asp
+
+PRESETS = (
+    asp.Icf,
+    asp.Sap,
+    asp.Tamsi,
+    asp.ImplicitEuler,
+    asp.RungeKutta3,
+    asp.Sdirk2,
+    asp.Rosenbrock2,
+)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(
+    "option", [{"max_step": 0.05}, {"min_step": 1e-6}, {"error_norm": "state"}]
+)
+def test_fixed_steps_refuse_what_belongs_to_error_control(
+    preset: Any, option: dict[str, Any]
+) -> None:
+    name = next(iter(option))
+    with pytest.raises(asp.ModelError, match=f"{name} belongs to error control"):
+        preset(time_step=1e-3, **option)
+    assert getattr(preset(accuracy=1e-3, **option), name) == option[name]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_one_of_time_step_and_accuracy(preset: Any) -> None:
+    with pytest.raises(asp.ModelError, match="give one of them"):
+        preset(time_step=1e-3, accuracy=1e-3)
+    made = preset()
+    assert (made.time_step is None) != (made.accuracy is None)
