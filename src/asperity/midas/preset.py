@@ -146,7 +146,7 @@ class Midas(Integrator):
 
     def make_method(self) -> Method:
         from asperity.midas.engine import EngineOptions
-        from asperity.midas.method import MidasMethod
+        from asperity.midas.midas_method import MidasMethod
 
         options = EngineOptions(
             activation_distance=self.activation_distance or _ACTIVATION,

@@ -92,7 +92,7 @@ class RungeKutta3(Classical):
     """
 
     def make_base_method(self) -> Method:
-        from asperity.integrators.methods.classical.method import RungeKutta3Method
+        from asperity.integrators.methods.classical.classical_methods import RungeKutta3Method
 
         return RungeKutta3Method(**self._options())
 
@@ -150,7 +150,7 @@ class ImplicitEuler(ImplicitClassical):
         require_one_of("newton", self.newton, _NEWTON)
 
     def make_base_method(self) -> Method:
-        from asperity.integrators.methods.classical.method import ImplicitEulerMethod
+        from asperity.integrators.methods.classical.classical_methods import ImplicitEulerMethod
 
         return ImplicitEulerMethod(
             **self._options(),
@@ -174,7 +174,7 @@ class Sdirk2(ImplicitClassical):
     """
 
     def make_base_method(self) -> Method:
-        from asperity.integrators.methods.classical.method import Sdirk2Method
+        from asperity.integrators.methods.classical.classical_methods import Sdirk2Method
 
         return Sdirk2Method(**self._options())
 
@@ -194,6 +194,6 @@ class Rosenbrock2(ImplicitClassical):
     """
 
     def make_base_method(self) -> Method:
-        from asperity.integrators.methods.classical.method import Rosenbrock2Method
+        from asperity.integrators.methods.classical.classical_methods import Rosenbrock2Method
 
         return Rosenbrock2Method(**self._options())

@@ -86,7 +86,7 @@ class Tamsi(SteppedIntegrator):
         require_positive("max_iterations", self.max_iterations)
 
     def make_base_method(self) -> Method:
-        from asperity.integrators.methods.tamsi.method import TamsiMethod
+        from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
 
         return TamsiMethod(
             two_way=self.coupling == "two-way",
