@@ -266,7 +266,7 @@ def run(
 
     The remaining arguments are those of `asperity.simulate` and of `benchmarks.accuracy_scenes`.
     """
-    integrator = asp.Cenic(accuracy=accuracy, max_step=max_step)
+    integrator = asp.Cenic(accuracy=accuracy, max_step=max_step, scheme="step-doubling")
     steps = _Steps(model, integrator, contact, qpos, qvel, drive)
     table = steps.world.current.table
     times, positions, velocities = [0.0], [table.qpos.copy()], [table.qvel.copy()]

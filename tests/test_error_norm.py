@@ -20,7 +20,8 @@ def test_the_study_takes_the_very_steps_of_the_library(name: str, weight: float)
     scene = SCENES[name]
     model = mujoco.MjModel.from_xml_string(scene.xml)
     qvel = None if scene.qvel is None else scene.qvel(model)
-    sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=1e-3, velocity_weight=weight))
+    integrator = asp.Cenic(accuracy=1e-3, scheme="step-doubling", velocity_weight=weight)
+    sim = asp.Simulator(model, integrator=integrator)
     if qvel is not None:
         sim.data.qvel[:] = qvel
     assert sim.advance_to(0.5).success

@@ -35,7 +35,7 @@ INTEGRATORS = {
     "Cenic": asp.Cenic(),
     "Cenic, trapezoid": asp.Cenic(scheme="trapezoid"),
     "Icf": asp.Icf(time_step=2e-3),
-    "Icf, similar": asp.Icf(time_step=2e-3, law="similar"),
+    "Icf, similar": asp.Icf(time_step=2e-3, friction="similar"),
     **{
         f"Sap, {scheme}": asp.Sap(time_step=2e-3, scheme=scheme)
         for scheme in ("symplectic-euler", "implicit-euler", "explicit-euler", "midpoint")

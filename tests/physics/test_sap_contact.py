@@ -148,19 +148,19 @@ def test_gliding(step: float, relaxation: float) -> None:
 
 def test_the_similar_law_glides_and_the_lagged_one_does_not() -> None:
     step = 0.005
-    height, speed = sliding(asp.Icf(time_step=step, law="similar"))
+    height, speed = sliding(asp.Icf(time_step=step, friction="similar"))
     assert height == pytest.approx(step * 0.3 * speed, rel=0.03)
-    height, lagged_speed = sliding(asp.Icf(time_step=step))
+    height, lagged_speed = sliding(asp.Icf(time_step=step, friction="lagged"))
     assert -1e-4 < height < 0.0
     # There is no normal force yet that could limit friction in the first step.
     assert lagged_speed == pytest.approx(3.0 - 0.3 * GRAVITY * (0.4 - step), rel=1e-5)
 
 
-@pytest.mark.parametrize("law", ["lagged", "similar"])
+@pytest.mark.parametrize("law", ["delivered", "lagged", "similar"])
 def test_icf_laws_at_rest_and_pushed(law: str) -> None:
     sim = asp.Simulator(
         on_plane("type='box' size='0.1 0.1 0.05' mass='2'", position="0 0 0.05"),
-        integrator=asp.Icf(time_step=0.002, law=law),
+        integrator=asp.Icf(time_step=0.002, friction=law),
         contact=asp.ContactParameters(friction=0.5),
     )
     sim.data.qfrc_applied[0] = 0.9 * 0.5 * 2 * GRAVITY
@@ -295,8 +295,8 @@ def test_bad_options(option: dict, match: str) -> None:
 
 
 def test_bad_law() -> None:
-    with pytest.raises(ModelError, match="law 'sap' is unknown; use one of lagged, similar"):
-        asp.Icf(law="sap")
+    with pytest.raises(ModelError, match="friction 'sap' is unknown; use one of delivered,"):
+        asp.Icf(friction="sap")
 
 
 @pytest.mark.parametrize("accuracy", [1e-2, 1e-3, 1e-4])

@@ -104,7 +104,7 @@ def make_integrator(name: str, given: Mapping[str, Any]) -> tuple[Integrator, di
     if name not in known:
         raise ModelError(f"--integrator {name!r} is unknown; use one of {', '.join(known)}.")
     preset = known[name].preset
-    fields = {option.name for option in options_of(preset)}
+    fields = {_key(preset, option.name): option.name for option in options_of(preset)}
     options, contact = {}, {}
     for option, value in given.items():
         if value is None:
@@ -112,13 +112,13 @@ def make_integrator(name: str, given: Mapping[str, Any]) -> tuple[Integrator, di
         if option in preset.contact_parameters:
             contact[option] = value
         elif option in fields:
-            options[option] = value
+            options[fields[option]] = value
         else:
             raise ModelError(
                 f"{flag(option)} does not apply to the integrator {name}; omit it, or choose "
                 f"--integrator {_listed(_applies_to(option), 'or')}."
             )
-    with naming_flags(options, fields):
+    with naming_flags(options, fields.values()):
         return preset(**options), contact
 
 
@@ -149,8 +149,13 @@ def _owners() -> dict[str, dict[str, Option]]:
     found: dict[str, dict[str, Option]] = {}
     for name, entry in registered().items():
         for option in options_of(entry.preset):
-            found.setdefault(option.name, {})[name] = option
+            found.setdefault(_key(entry.preset, option.name), {})[name] = option
     return found
+
+
+def _key(preset: type[Integrator], option: str) -> str:
+    """The command's name for an option: another than the contact parameter of the same name."""
+    return f"integrator_{option}" if option in preset.contact_parameters else option
 
 
 def _applies_to(option: str) -> list[str]:

@@ -53,10 +53,14 @@ STIFFEST_STEP = 1e-4
 
 
 @compiled
-def restoring_speed(violation: float, reach: float) -> float:
-    """v̂ of an equality that could be restored within the time ``reach`` [s]."""
+def restoring_speed(violation: float, reach: float, drift_speed: float) -> float:
+    """v̂ of an equality that could be restored within the time ``reach`` [s].
+
+    Up to ``drift_speed`` it is, `DRIFT_SPEED` unless violations are a method's own error; faster
+    only exponentially.
+    """
     size = abs(violation)
-    speed = min(size / reach, max(size / EQUALITY_RECOVERY, DRIFT_SPEED))
+    speed = min(size / reach, max(size / EQUALITY_RECOVERY, drift_speed))
     return speed if violation < 0.0 else -speed
 
 
@@ -83,7 +87,7 @@ def row_force(
     tau = beta * stiff_step / np.pi
     damping = 4.0 * np.pi * np.pi * tau / (beta * beta * stiff_step * stiff_step * inverse_mass)
     if kind == EQUALITY:
-        return damping * (restoring_speed(position, tau) - u)
+        return damping * (restoring_speed(position, tau, DRIFT_SPEED) - u)
     recovery = max(2.0 * tau, LIMIT_RECOVERY)
     pull = 4.0 / (recovery * recovery * inverse_mass)
     pull *= min(position, 0.0) - min(upper, 0.0)

@@ -17,6 +17,11 @@ makes any positive definite matrix a descent direction. Without it they serve fo
 alone, where the progress of the one before says that they will do. Near convergence round-off can
 turn the direction uphill or stop the progress of the gradient: the solve then ends at the
 attainable accuracy, as converged.
+
+A law's numbers may depend on the solution, as bounds of friction do. They then follow the iterates
+until they agree: a fixed point iteration within Newton's method, each of whose steps minimises a
+convex cost. It contracts wherever friction changes normal impulses by less than itself, and always
+does as steps become small.
 """
 
 from __future__ import annotations
@@ -43,7 +48,11 @@ from asperity.convex.island import (
     solve_islands,
 )
 from asperity.convex.line_search import line_search
-from asperity.convex.potentials.contact_driver import begin_estimates, update_estimates
+from asperity.convex.potentials.contact_driver import (
+    begin_estimates,
+    settle_contacts,
+    update_estimates,
+)
 from asperity.convex.problem import CONVERGED, MOMENTUM, NON_FINITE, NOT_CONVERGED, PROBLEM
 
 __all__ = ["install_solver", "solve_problem"]
@@ -51,6 +60,8 @@ __all__ = ["install_solver", "solve_problem"]
 _ROUND_OFF = 1e-14
 # Iterations without progress of the gradient after which round-off may be the reason.
 _PATIENCE = 6
+# Changes of a law's numbers in one solve after which they stay as they are.
+_MOST_CHANGES = 40
 
 # np.isfinite subtracts a value from itself, which reassociation turns into zero for any sum.
 _LARGEST = 1.7976931348623157e308
@@ -155,23 +166,58 @@ def _step_is_small(
 
 
 @compiled
+def _settle(problem: Table, contacts: Table) -> bool:
+    """Let the law's numbers follow the present velocities; True if they agree, or have to.
+
+    A solve in which they have changed too often goes on with those that it has.
+    """
+    if problem.settle_contacts == 0 or problem.changes > _MOST_CHANGES:
+        return True
+    if settle_contacts(problem, contacts, problem.first_contact, problem.last_contact):
+        problem.changes += 1
+        return False
+    return True
+
+
+@compiled
 def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
+    """Minimise over the island at hand, with numbers of the law that agree with the solution.
+
+    Where they cannot be found, the solve counts as not converged, or else the last ones stay.
+    """
+    code = _minimise(problem, contacts, rows)
+    if code != CONVERGED or problem.changes <= _MOST_CHANGES:
+        return code
+    if not settle_contacts(problem, contacts, problem.first_contact, problem.last_contact):
+        return code
+    if problem.refuse_unsettled == 1:
+        return NOT_CONVERGED
+    problem.unsettled += 1
+    return code
+
+
+@compiled
+def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
     """Minimise over the island at hand, from the guess in ``velocity``."""
     first = problem.first_contact
     last = problem.last_contact
     begin_island(problem, rows)
     begin_estimates(problem, first, last)
     fresh = _has_factors(problem)
+    problem.changes = 0
     wanted = before = length = rate = 0.0
     best = np.inf
     stalled = 0
     for iteration in range(problem.max_iterations + 1):
+        settled = (iteration > 0 or problem.guess_is_close == 1) and _settle(problem, contacts)
         cost, norm = _residual(problem, contacts, rows)
         wanted = _wanted_residual(problem, iteration, wanted)
         if not abs(norm + cost) <= _LARGEST:
             return NON_FINITE
         if norm <= wanted:
-            return CONVERGED
+            if settled or _settle(problem, contacts):
+                return CONVERGED
+            cost, norm = _residual(problem, contacts, rows)
         if (
             iteration == 0
             and problem.extrapolated == 1
@@ -208,7 +254,7 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
         rate = _rate(iteration, alpha * newton_length, length)
         length = alpha * newton_length
         before = norm
-        if _step_is_small(problem, iteration, wanted, rate, length):
+        if _step_is_small(problem, iteration, wanted, rate, length) and _settle(problem, contacts):
             island_impulses(problem)
             return CONVERGED
     return NOT_CONVERGED

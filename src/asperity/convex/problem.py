@@ -17,6 +17,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from asperity.compiled import Layout, Table
+from asperity.contact.constraint_laws import DRIFT_SPEED
 
 __all__ = [
     "ARMIJO",
@@ -67,6 +68,7 @@ _CONTACT_FIELDS = [
     # numbers of the laws; each law says which it uses
     "friction",  # coefficient μ
     "friction_limit",  # largest impulse of friction μ n_0, known before the step [N s]
+    "friction_change",  # the last change of that bound in this solve
     "soft_slip_square",  # ε² of a friction law smoothed by √(‖v_t‖² + ε²)
     "stiction_tolerance",  # v_s of a friction law with a ramp
     "cutoff",  # of the Hunt–Crossley normal impulse: see `asperity.convex.potentials.normal`
@@ -92,6 +94,7 @@ STATISTICS = (
     "factorizations",
     "reuses",
     "line_search_evaluations",
+    "unsettled",  # solves that ended with bounds of friction other than those of the solution
 )
 """Counters of a problem's solver."""
 
@@ -165,6 +168,7 @@ PROBLEM = Layout(
     last_contact="i8",
     first_row="i8",
     last_row="i8",
+    changes="i8",  # of the law's numbers in this island's solve
     # line search
     smooth_slope="f8",  # of the quadratic part at α = 0
     smooth_curvature="f8",
@@ -183,6 +187,9 @@ PROBLEM = Layout(
     contact_cost_along="i8",
     begin_estimates="i8",  # or 0
     update_estimates="i8",
+    settle_contacts="i8",  # or 0: numbers that are to agree with the solution
+    settle_tolerance="f8",  # relative change of friction by which they may differ from it
+    refuse_unsettled="i8",  # 1: a solve in which they do not has not converged
     coupled="i8",  # 1 if the law couples normal and tangential
     extension="i8",  # the table of a solver that needs one of its own, or 0
     # options, statistics
@@ -194,8 +201,10 @@ PROBLEM = Layout(
     line_search_method="i8",
     line_search_tolerance="f8",  # part of |ℓ'(0)| at which an exact line search ends
     largest_search_step="f8",  # α_max
+    guess_is_close="i8",  # 1 if the guess is worth taking the law's numbers from
     extrapolated="i8",  # 1 if `extrapolation` is filled; cleared by the solve
     slip_regularization="f8",  # σ of the friction laws
+    drift_speed="f8",  # up to which equalities are restored within a step [m/s or rad/s]
     near_rigid="f8",  # β of the SAP law
     relaxation_time="f8",  # [s], of contacts without one; negative: the step size
     **dict.fromkeys(STATISTICS, "i8"),
@@ -271,6 +280,8 @@ def new_problem(
         largest_search_step=1.0,
         slip_regularization=1e-3,
         near_rigid=1.0,
+        settle_tolerance=1e-3,
+        drift_speed=DRIFT_SPEED,
         relaxation_time=-1.0,
     )
     grow_contacts(table, contacts)

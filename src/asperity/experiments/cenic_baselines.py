@@ -12,10 +12,10 @@ import numpy as np
 from asperity.errors import Status
 from asperity.experiments.cenic_cases import CASES
 from asperity.experiments.outcome import Curve, Finding, Outcome, Panel
+from asperity.experiments.paper import paper_cenic
 from asperity.experiments.registry import Experiment, Progress
 from asperity.experiments.runs import tracked
 from asperity.integrators import (
-    Cenic,
     ImplicitEuler,
     Integrator,
     Rosenbrock2,
@@ -38,15 +38,15 @@ SCHEME_ACCURACIES = (1e-1, 1e-2, 1e-3)
 _NORMS = {"state": "full state", "position": "positions"}
 
 METHODS: dict[str, Callable[..., Integrator]] = {
-    "CENIC": Cenic,
+    "CENIC": paper_cenic,
     "RK3": RungeKutta3,
     "implicit Euler": ImplicitEuler,
     "SDIRK2": Sdirk2,
     "ROS2": Rosenbrock2,
 }
 _SCHEMES: dict[str, Callable[..., Integrator]] = {
-    "step doubling": Cenic,
-    "trapezoid": partial(Cenic, scheme="trapezoid"),
+    "step doubling": paper_cenic,
+    "trapezoid": partial(paper_cenic, scheme="trapezoid"),
 }
 
 

@@ -6,9 +6,9 @@ import mujoco
 import numpy as np
 
 from asperity.experiments.outcome import Curve, Finding, Outcome, Panel
+from asperity.experiments.paper import paper_cenic
 from asperity.experiments.registry import Experiment, Progress
 from asperity.experiments.runs import advance, tracked
-from asperity.integrators import Cenic
 from asperity.scenes.franka_box import JOINTS, NOMINAL, START, franka, franka_and_box
 from asperity.simulator import Simulator
 from asperity.systems import InverseDynamicsController
@@ -56,7 +56,7 @@ def simulate_gain(
 
     simulator = Simulator(
         model,
-        integrator=Cenic(accuracy=ACCURACY),
+        integrator=paper_cenic(accuracy=ACCURACY),
         control=setpoint,
         control_period=PERIOD,
         systems=[control],

@@ -8,9 +8,10 @@ import mujoco
 import numpy as np
 
 from asperity.experiments.outcome import Curve, Finding, Outcome, Panel
+from asperity.experiments.paper import paper_cenic
 from asperity.experiments.registry import Experiment, Progress
 from asperity.experiments.runs import advance, tracked
-from asperity.integrators import Cenic, Integrator
+from asperity.integrators import Integrator
 from asperity.simulator import Simulator
 
 __all__ = ["EXPERIMENTS", "Ride", "ride"]
@@ -86,7 +87,7 @@ def _figure_14(_full: bool, progress: Progress) -> Outcome:
     weight = MASS * GRAVITY
     velocities, frictions, findings = [], [], []
     for accuracy, own in tracked(ACCURACIES, progress):
-        found = ride(Cenic(accuracy=accuracy), progress=own)
+        found = ride(paper_cenic(accuracy=accuracy), progress=own)
         label = f"accuracy {accuracy:g}"
         velocities.append(Curve(label, found.time, found.velocity))
         frictions.append(Curve(label, found.time, found.friction))

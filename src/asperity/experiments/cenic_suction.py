@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from asperity.experiments.outcome import Curve, Finding, Outcome, Panel
+from asperity.experiments.paper import paper_cenic
 from asperity.experiments.registry import Experiment, Progress
 from asperity.experiments.runs import advance, tracked
-from asperity.integrators import Cenic, Icf, Integrator, Sap
+from asperity.integrators import Icf, Integrator, Sap
 from asperity.scenes.suction_gripper import BASE_BOTTOM, BOX_HALF_SIZES, suction, suction_gripper
 from asperity.simulator import Simulator
 
@@ -23,8 +24,8 @@ TIME_STEP = 0.01
 BELLOWS_HEIGHT = 0.015
 
 _METHODS: dict[str, tuple[Integrator, bool]] = {
-    "CENIC, accuracy 1e-3": (Cenic(accuracy=1e-3), True),
-    "ICF, 10 ms, suction explicit": (Icf(time_step=TIME_STEP), False),
+    "CENIC, accuracy 1e-3": (paper_cenic(accuracy=1e-3), True),
+    "ICF, 10 ms, suction explicit": (Icf(time_step=TIME_STEP, friction="lagged"), False),
     "SAP, 10 ms, suction explicit": (Sap(time_step=TIME_STEP, scheme="implicit-euler"), False),
 }
 

@@ -155,12 +155,16 @@ class SteppedIntegrator(Integrator):
         )
 
     def make_method(self) -> Method:
-        from asperity.integrators.methods.step_doubling import StepDoubling
-
         method = self.make_base_method()
         if self.time_step is None and not method.estimates_error:
-            return StepDoubling(method)
+            return self.doubled(method)
         return self.fixed(method) if self.time_step is not None else method
+
+    def doubled(self, method: Method) -> Method:
+        """What error control takes of a base method without an error estimate."""
+        from asperity.integrators.methods.step_doubling import StepDoubling
+
+        return StepDoubling(method)
 
     def fixed(self, method: Method) -> Method:
         """What fixed steps take of the base method: the same, or something around it."""

@@ -18,7 +18,7 @@ from asperity.plant.efforts import add_effort_rows
 from asperity.plant.plant_layouts import EVALUATED, PLANT, STATE
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 
-__all__ = ["evaluate", "evaluate_smooth", "read_constraints"]
+__all__ = ["evaluate", "evaluate_smooth", "gyroscopic_force", "read_constraints"]
 
 
 @compiled
@@ -137,32 +137,54 @@ def _add_applied(plant: Table, state: Table, out: np.ndarray) -> None:
 
 
 @compiled
-def _free_body_forces(plant: Table, state: Table) -> None:
-    """Gravity and gyroscopic torque of free bodies, −ω × (I ω), without MuJoCo's recursions."""
+def gyroscopic_force(
+    plant: Table, state: Table, tree: int, spin: tuple[float, float, float]
+) -> tuple[float, float, float, float, float, float]:
+    """Torque −ω × (I ω) and force of a free body at an angular velocity ω, in solver velocities.
+
+    A step maps velocities at the centre of mass back to the joint's with the lever arm c of its
+    beginning; that arm turns, hence the force −m ω × (ω × c).
+    """
+    x, y, z = spin
     mass = state.mass
+    cdof = state.cdof
+    block = plant.block_start[tree]
+    first = plant.tree_start[tree] + 3
+    hx = mass[block] * x + mass[block + 1] * y + mass[block + 2] * z
+    hy = mass[block + 6] * x + mass[block + 7] * y + mass[block + 8] * z
+    hz = mass[block + 12] * x + mass[block + 13] * y + mass[block + 14] * z
+    u = 0.0
+    v = 0.0
+    w = 0.0
+    for dof in range(first, first + 3):
+        rate = cdof[dof, 0] * x + cdof[dof, 1] * y + cdof[dof, 2] * z
+        u += cdof[dof, 3] * rate
+        v += cdof[dof, 4] * rate
+        w += cdof[dof, 5] * rate
+    m = mass[block + 21]
+    return (
+        hy * z - hz * y,
+        hz * x - hx * z,
+        hx * y - hy * x,
+        m * (z * v - y * w),
+        m * (x * w - z * u),
+        m * (y * u - x * v),
+    )
+
+
+@compiled
+def _free_body_forces(plant: Table, state: Table) -> None:
+    """Gravity and gyroscopic forces of free bodies, without MuJoCo's recursions."""
     force = state.force
     velocity = state.velocity
     for tree in range(plant.ntree):
         s = plant.tree_start[tree]
-        block = plant.block_start[tree]
-        x = velocity[s]
-        y = velocity[s + 1]
-        z = velocity[s + 2]
-        hx = mass[block] * x + mass[block + 1] * y + mass[block + 2] * z
-        hy = mass[block + 6] * x + mass[block + 7] * y + mass[block + 8] * z
-        hz = mass[block + 12] * x + mass[block + 13] * y + mass[block + 14] * z
-        force[s] += hy * z - hz * y
-        force[s + 1] += hz * x - hx * z
-        force[s + 2] += hx * y - hy * x
-        # A step maps velocities at the centre of mass back to the joint's with the lever arm c of
-        # its beginning; that arm turns, hence m ω × (ω × c).
-        u = velocity[s + 3] - state.qvel[s]
-        v = velocity[s + 4] - state.qvel[s + 1]
-        w = velocity[s + 5] - state.qvel[s + 2]
-        m = mass[block + 21]
-        force[s + 3] += m * (plant.gravity[0] - (y * w - z * v))
-        force[s + 4] += m * (plant.gravity[1] - (z * u - x * w))
-        force[s + 5] += m * (plant.gravity[2] - (x * v - y * u))
+        spin = (velocity[s], velocity[s + 1], velocity[s + 2])
+        gyroscopic = gyroscopic_force(plant, state, tree, spin)
+        m = state.mass[plant.block_start[tree] + 21]
+        for a in range(3):
+            force[s + a] += gyroscopic[a]
+            force[s + 3 + a] += m * plant.gravity[a] + gyroscopic[3 + a]
 
 
 @compiled

@@ -28,6 +28,7 @@ from asperity.compiled.calls import (
     call_ppp_double,
     call_ppp_status,
     call_pppd_double,
+    call_pppn_status,
 )
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import PROBLEM
@@ -37,6 +38,7 @@ __all__ = [
     "BEGIN_SIGNATURE",
     "EVALUATE_SIGNATURE",
     "PREPARE_SIGNATURE",
+    "SETTLE_SIGNATURE",
     "Response",
     "along_contacts",
     "along_each",
@@ -46,6 +48,7 @@ __all__ = [
     "evaluate_contacts",
     "evaluate_each",
     "prepare_contacts",
+    "settle_contacts",
     "update_estimates",
 ]
 
@@ -54,6 +57,8 @@ PREPARE_SIGNATURE = types.int64(PROBLEM.type, CONTACT_SET.type, types.float64, t
 EVALUATE_SIGNATURE = types.float64(PROBLEM.type, types.int64, types.int64)
 ALONG_SIGNATURE = types.float64(PROBLEM.type, types.int64, types.int64, types.float64)
 BEGIN_SIGNATURE = types.int64(PROBLEM.type, types.int64, types.int64)
+
+SETTLE_SIGNATURE = types.int64(PROBLEM.type, CONTACT_SET.type, types.int64, types.int64)
 
 _Kernel = Callable[..., Any]
 
@@ -143,3 +148,9 @@ def update_estimates(problem: Table, first: int, last: int, alpha: float) -> Non
     """Let the law's estimates follow a Newton step Δv, of which α has been taken."""
     if problem.update_estimates != 0:
         call_pppd_double(problem.update_estimates, problem, first, last, alpha)
+
+
+@compiled
+def settle_contacts(problem: Table, contacts: Table, first: int, last: int) -> bool:
+    """Let the law's numbers follow the present velocities; True if that changes the problem."""
+    return call_pppn_status(problem.settle_contacts, problem, contacts, first, last) != 0

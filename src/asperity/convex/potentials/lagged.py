@@ -1,4 +1,4 @@
-"""The *lagged* potential of irrotational contact fields (ICF), the contact law of CENIC.
+"""The *lagged* and *delivered* potentials of irrotational contact fields (ICF), CENIC's contact.
 
 With the step size δt, contact velocity (v_t, v_n) at the end of the step and subscript 0 for its
 beginning (CENIC IV-A, IV-B, V-D; equations 7, 8, 13, 14):
@@ -43,6 +43,12 @@ one (``dual_n``), positive for every q ≥ 0 and the tangent for q = p, with whi
     G + C (p + q),   n(q) ← (n(p) − (G + C (p + q)) Δv_n)₊.
 
 The new q is where the law gives the impulse that the momentum balance of the step has asked for.
+
+What the step's beginning predicts of the normal impulse is in a short impact a multiple of what the
+step delivers, and in the first step of a contact nothing. `DELIVERED_LAW` therefore takes n_0 and μ
+from the solution: as the iterates of Newton's method follow the cost, the cost follows them, with
+n(v_n) for n_0 and ‖v_t‖ for ‖v_t0‖ (`asperity.convex.convex_newton`). Every iteration minimises a
+convex cost, and the last one is that of the law with both at the end of the step.
 """
 
 from __future__ import annotations
@@ -56,6 +62,7 @@ from asperity.convex.potentials.contact_driver import (
     BEGIN_SIGNATURE,
     EVALUATE_SIGNATURE,
     PREPARE_SIGNATURE,
+    SETTLE_SIGNATURE,
     Response,
     along_each,
     cost_along_each,
@@ -68,7 +75,37 @@ from asperity.convex.potentials.normal import (
     speed_of_impulse,
 )
 
-__all__ = ["LAGGED_LAW", "prepare_lagged"]
+__all__ = ["DELIVERED_LAW", "LAGGED_LAW", "prepare_lagged"]
+
+# Changes of the bounds in one solve after which they are damped.
+_FREE_CHANGES = 8
+
+
+@compiled
+def _delivered_limit(problem: Table, contacts: Table, i: int) -> float:
+    """μ n, both at the present velocity."""
+    c = problem.contact[i]
+    speed = max(problem.cutoff[i] - problem.vn[i], 0.0)
+    normal, _, _ = normal_impulse(speed, problem.normal_slope[i], problem.normal_bend[i])
+    slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
+    return normal * friction_coefficient(
+        contacts.static_friction[c],
+        contacts.dynamic_friction[c],
+        slip,
+        contacts.stiction_tolerance[c],
+    )
+
+
+@compiled
+def _limit_friction(problem: Table, contacts: Table, i: int, limit: float) -> None:
+    """Set the bound of friction, and what depends on it."""
+    c = problem.contact[i]
+    problem.friction_limit[i] = limit
+    problem.stoppable[i] = limit * contacts.inverse_mass[c]
+    tolerance = max(
+        contacts.stiction_tolerance[c], problem.slip_regularization * problem.stoppable[i]
+    )
+    problem.soft_slip_square[i] = tolerance * tolerance
 
 
 @compiled
@@ -80,7 +117,6 @@ def prepare_lagged(
     ``elastic_shift`` is added to −φ per unit of v_n: 0 for a step from this configuration, δt where
     the configuration is that of the step's end (docs/equations.md, ‘Trapezoid’).
     """
-    slip_regularization = problem.slip_regularization
     for i in range(ncontact):
         c = problem.contact[i]
         k = contacts.stiffness[c]
@@ -89,18 +125,53 @@ def prepare_lagged(
         force = present + elastic_shift * k * problem.vn[i]
         lagged = step * max(present, 0.0) * max(1.0 - d * problem.vn[i], 0.0)
         slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
-        tolerance = contacts.stiction_tolerance[c]
-        problem.friction_limit[i] = lagged * friction_coefficient(
-            contacts.static_friction[c], contacts.dynamic_friction[c], slip, tolerance
+        coefficient = friction_coefficient(
+            contacts.static_friction[c],
+            contacts.dynamic_friction[c],
+            slip,
+            contacts.stiction_tolerance[c],
         )
-        tolerance = max(
-            tolerance, slip_regularization * problem.friction_limit[i] * contacts.inverse_mass[c]
-        )
-        problem.soft_slip_square[i] = tolerance * tolerance
-        problem.stoppable[i] = problem.friction_limit[i] * contacts.inverse_mass[c]
+        _limit_friction(problem, contacts, i, lagged * coefficient)
         problem.cutoff[i], problem.normal_slope[i], problem.normal_bend[i] = normal_numbers(
             force, k, d, step
         )
+
+
+@entry_point(SETTLE_SIGNATURE)
+def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
+    """Bound friction by the normal impulses of the present velocities; 0 if that changes little.
+
+    The change is measured as velocity at the contacts, in the root mean square, so that what is
+    light and what is heavy count alike.
+    """
+    total = 0.0
+    change = 0.0
+    for i in range(first, last):
+        w = contacts.inverse_mass[problem.contact[i]]
+        limit = _delivered_limit(problem, contacts, i)
+        slip_square = problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i]
+        mobilised = w * w * slip_square / (slip_square + problem.soft_slip_square[i])
+        largest = max(limit, problem.friction_limit[i])
+        difference = limit - problem.friction_limit[i]
+        total += mobilised * largest * largest
+        change += mobilised * difference * difference
+    if change <= problem.settle_tolerance * problem.settle_tolerance * total:
+        return 0
+    for i in range(first, last):
+        limit = _delivered_limit(problem, contacts, i)
+        difference = limit - problem.friction_limit[i]
+        before = problem.friction_change[i]
+        problem.friction_change[i] = difference
+        if problem.changes >= _FREE_CHANGES:
+            # What goes to and fro, as a foot between sticking and slipping may, meets halfway.
+            limit -= 0.5 * difference
+        elif (
+            problem.changes > 1 and problem.changes % 2 == 1 and abs(difference) < 0.9 * abs(before)
+        ):
+            # Aitken's extrapolation of what shrinks by a factor from one change to the next.
+            limit = max(limit + difference * difference / (before - difference), 0.0)
+        _limit_friction(problem, contacts, i, limit)
+    return 1
 
 
 @inlined
@@ -223,3 +294,6 @@ LAGGED_LAW = ContactLaw(
     begin_estimates=_begin_estimates,
     update_estimates=_update_estimates,
 )
+
+DELIVERED_LAW = LAGGED_LAW._replace(settle=_settle)
+"""The same, with friction bounded by the normal impulse of the solution, not of its prediction."""

@@ -73,7 +73,7 @@ def prepare_rows(problem: Table, rows: Table, step: float, nrow: int, backward: 
             start = rows.position[r] - moved
             reach = step + tau
             if what == EQUALITY:
-                target[i] = restoring_speed(start, reach)
+                target[i] = restoring_speed(start, reach, problem.drift_speed)
             else:
                 remaining = rows.upper[r] + moved
                 recovery = max(2.0 * reach, LIMIT_RECOVERY)

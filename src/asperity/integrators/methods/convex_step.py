@@ -141,8 +141,10 @@ def minimise(world: Table, state: Table) -> int:
     problem = world.problem
     contacts = state.contacts
     rows = state.rows
+    problem.guess_is_close = 0
     if world.guess_kind == END_VELOCITY:
         world.guess_kind = 0
+        problem.guess_is_close = 1
         velocity_to_solver(plant, state.cdof, world.guess, problem.velocity)
     else:
         for i in range(state.velocity.size):

@@ -1,4 +1,4 @@
-"""ICF: one convex step with lagged friction, the building block of CENIC (IV; method ``icf``).
+"""ICF: one convex step with uncoupled friction, the building block of CENIC (IV; method ``icf``).
 
     A = M_0 + δt D + δt² K,                  r = M_0 v_0 + δt f_0,
     v = argmin ½vᵀAv − rᵀv + Σ ℓ(Jv),        q = q_0 ⊕ δt v
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.calls import call_method
-from asperity.convex.potentials.lagged import LAGGED_LAW
+from asperity.convex.potentials.lagged import DELIVERED_LAW, LAGGED_LAW
 from asperity.convex.potentials.law_table import ContactLaw, install_law
 from asperity.convex.potentials.similar import SIMILAR_LAW
 from asperity.convex.problem import EXACT, RESIDUAL_AND_STEP
@@ -30,7 +30,7 @@ from asperity.plant.trees import velocity_from_solver
 
 __all__ = ["ICF_LAWS", "IcfMethod", "icf_method", "icf_solution"]
 
-ICF_LAWS = {"lagged": LAGGED_LAW, "similar": SIMILAR_LAW}
+ICF_LAWS = {"delivered": DELIVERED_LAW, "lagged": LAGGED_LAW, "similar": SIMILAR_LAW}
 
 # CENIC VI-C: the wished number of iterations with one Hessian.
 _REUSED_ITERATIONS = 10
@@ -107,6 +107,11 @@ class IcfMethod(ConvexMethod):
     max_iterations : int
     hessian_reuse : bool
         Equation 35.
+    friction_tolerance : float
+        Relative change of friction by which its bounds may differ from those of the solution.
+    refuse_unsettled : bool
+        Whether a step counts as not converged if no bounds of friction are found that agree with
+        its normal impulses. Otherwise it keeps the last ones, and is counted in `fallbacks`.
     """
 
     kernel = icf_method
@@ -120,12 +125,16 @@ class IcfMethod(ConvexMethod):
         slip_regularization: float,
         max_iterations: int,
         hessian_reuse: bool,
+        friction_tolerance: float,
+        refuse_unsettled: bool,
     ) -> None:
         self.law = law
         self.tolerance = tolerance
         self.slip_regularization = slip_regularization
         self.max_iterations = max_iterations
         self.hessian_reuse = hessian_reuse
+        self.friction_tolerance = friction_tolerance
+        self.refuse_unsettled = refuse_unsettled
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -141,5 +150,10 @@ class IcfMethod(ConvexMethod):
         problem.largest_search_step = 1.0
         problem.max_iterations = self.max_iterations
         problem.reused_iterations = _REUSED_ITERATIONS if self.hessian_reuse else 0
+        problem.settle_tolerance = self.friction_tolerance
+        problem.refuse_unsettled = int(self.refuse_unsettled)
         problem.criterion = RESIDUAL_AND_STEP
         problem.line_search_method = EXACT
+
+    def fallbacks(self, world: World) -> tuple[int, int]:
+        return int(world.problem.unsettled), 0

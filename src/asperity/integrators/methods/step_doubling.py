@@ -8,13 +8,31 @@ mean of beginning and full step, the second half step from the full step.
 
 from __future__ import annotations
 
-from asperity.compiled import Table
+import numpy as np
+
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_method
 from asperity.integrators.methods.method import WrappingMethod
 from asperity.integrators.methods.motion import position_difference
 from asperity.integrators.world_layout import END_VELOCITY, OK, compiled_method
 
-__all__ = ["StepDoubling", "step_doubling_method"]
+__all__ = ["StepDoubling", "guess_first_half", "guess_second_half", "step_doubling_method"]
+
+
+@compiled
+def guess_first_half(world: Table, source: Table, full: Table) -> None:
+    """Let the next solve begin with the mean of a step's beginning and end."""
+    for i in range(world.guess.size):
+        world.guess[i] = 0.5 * (source.qvel[i] + full.qvel[i])
+    world.guess_kind = END_VELOCITY
+
+
+@compiled
+def guess_second_half(world: Table, velocity: np.ndarray) -> None:
+    """Let the next solve begin with generalized velocities at the step's end."""
+    for i in range(world.guess.size):
+        world.guess[i] = velocity[i]
+    world.guess_kind = END_VELOCITY
 
 
 @compiled_method
@@ -23,20 +41,15 @@ def step_doubling_method(world: Table, source: Table, target: Table, step: float
     method = world.base_method
     half = world.half
     full = world.full
-    guess = world.guess
     world.guess_kind = 0
     code = call_method(method, world, source, full, step)
     if code != OK:
         return code
-    for i in range(guess.size):
-        guess[i] = 0.5 * (source.qvel[i] + full.qvel[i])
-    world.guess_kind = END_VELOCITY
+    guess_first_half(world, source, full)
     code = call_method(method, world, source, half, 0.5 * step)
     if code != OK:
         return code
-    for i in range(guess.size):
-        guess[i] = full.qvel[i]
-    world.guess_kind = END_VELOCITY
+    guess_second_half(world, full.qvel)
     code = call_method(method, world, half, target, 0.5 * step)
     if code != OK:
         return code

@@ -15,10 +15,11 @@ from asperity.integrators.registry import register
 
 if TYPE_CHECKING:
     from asperity.integrators.methods.icf import IcfMethod
+    from asperity.integrators.methods.method import Method
 
 __all__ = ["Icf"]
 
-_LAWS = ("lagged", "similar")
+_FRICTION = ("delivered", "lagged", "similar")
 
 
 @register("icf")
@@ -26,8 +27,9 @@ _LAWS = ("lagged", "similar")
 class Icf(SteppedIntegrator):
     """Steps of convex irrotational contact fields (ICF), fixed ones by default.
 
-    With ``accuracy`` instead of ``time_step`` steps are doubled under error control; `Cenic` is
-    that with a solver whose tolerance follows the accuracy.
+    With ``accuracy`` instead of ``time_step`` steps are doubled under error control, and
+    extrapolated where motion is smooth; `Cenic` is that with a solver whose tolerance follows the
+    accuracy.
 
     Parameters
     ----------
@@ -35,9 +37,11 @@ class Icf(SteppedIntegrator):
         Step size [s], 1e-3 if there is no ``accuracy``.
     accuracy, max_step, min_step, error_norm, velocity_weight
         Of error control, as in `Cenic`.
-    law : {"lagged", "similar"}
-        Whether friction is limited by the normal force of the step's beginning (CENIC's law, free
-        of artifacts) or by that of its end, which makes sliding bodies glide.
+    friction : {"delivered", "lagged", "similar"}
+        What friction is limited by. ``"delivered"``: the normal impulse that the step delivers, and
+        the coefficient at the slip that results. ``"lagged"``: what the state before the step
+        predicts of both, as in CENIC, which in a short impact can be wrong by a multiple. In
+        ``"similar"`` they are coupled in one potential, which makes sliding bodies glide.
     slip_regularization : float
         σ ≥ 0: contacts stick to within max(v_s, σ μ g δt) instead of the stiction tolerance v_s.
         1e-3 as in SAP: a violent step that is not to be repeated smaller would otherwise need a
@@ -47,32 +51,44 @@ class Icf(SteppedIntegrator):
     max_iterations : int
         Newton iterations after which the simulation stops with ``Status.NOT_CONVERGED``. The
         problem is convex, so only violent impacts at long steps need more than a few dozen.
+    friction_tolerance : float
+        Relative change of friction by which its bounds may differ from those of the solution
+        (``friction="delivered"``).
     hessian_reuse : bool
         Keep a factorization for further iterations while it converges fast enough (equation 35).
     """
 
-    law: str = "lagged"
+    friction: str = "delivered"
     slip_regularization: float = 1e-3
     tolerance: float = 1e-8
     max_iterations: int = 500
+    friction_tolerance: float = 1e-3
     hessian_reuse: bool = False
 
     default_time_step = 1e-3
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_one_of("law", self.law, _LAWS)
+        require_one_of("friction", self.friction, _FRICTION)
         require_non_negative("slip_regularization", self.slip_regularization)
         require_positive("tolerance", self.tolerance)
         require_positive("max_iterations", self.max_iterations)
+        require_positive("friction_tolerance", self.friction_tolerance)
 
     def make_base_method(self) -> IcfMethod:
         from asperity.integrators.methods.icf import ICF_LAWS, IcfMethod
 
         return IcfMethod(
-            law=ICF_LAWS[self.law],
+            law=ICF_LAWS[self.friction],
             tolerance=self.tolerance,
             slip_regularization=self.slip_regularization,
             max_iterations=self.max_iterations,
             hessian_reuse=self.hessian_reuse,
+            friction_tolerance=self.friction_tolerance,
+            refuse_unsettled=self.time_step is None,
         )
+
+    def doubled(self, method: Method) -> Method:
+        from asperity.integrators.methods.extrapolation import Extrapolation
+
+        return Extrapolation(method)

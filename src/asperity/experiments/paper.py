@@ -1,0 +1,20 @@
+"""CENIC as its paper has it, for the figures that are compared with the paper's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asperity.integrators import Cenic
+
+__all__ = ["paper_cenic"]
+
+
+def paper_cenic(**options: Any) -> Cenic:
+    """`Cenic` with friction bounded by the lagged normal force, and without extrapolation.
+
+    Parameters
+    ----------
+    **options
+        Of `Cenic`; ``scheme="trapezoid"`` is the paper's, too.
+    """
+    return Cenic(**{"friction": "lagged", "scheme": "step-doubling", **options})

@@ -1,0 +1,157 @@
+"""Modes of contacts and constraints: what must not change for motion to be smooth within a step.
+
+Of every contact the mode says whether it is open, sticks or slides, of dry
+friction and servos whether, and on which side, they are at their bounds. Equalities have one mode.
+Solutions of a step whose modes differ, or are not those of its beginning, approximate no common
+smooth motion, and the difference between them is no term of a Taylor series. Two modes are never
+smooth: a contact that breaks loose from static friction, and a limit that pushes, which stops a
+joint within a step however long. And what damping stops within a step, on the way into a contact,
+was not on a smooth course either: the fastest closing speeds tell.
+
+The modes of a tree are one number, a sum of hashes over the contacts and rows that touch it: index
+and order, which change from one evaluation to the next, play no part.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.contact.constraint_set import ACTUATOR, FRICTION, LIMIT
+from asperity.contact.laws import STRIBECK_WIDTH
+
+__all__ = ["tree_modes", "tree_modes_before"]
+
+# Slip, in stiction tolerances, up to which a contact sticks.
+_STICKING = 3.0
+# And up to which its coefficient falls from the static to the dynamic one.
+_FALLING = 2.0 * STRIBECK_WIDTH
+# Shares of a bound from which dry friction and servos are at it.
+_SLIDING = 0.95
+_SATURATED = 1.0 - 1e-9
+
+_STICKS = 1
+_SLIDES = 2
+# These and what follows differ between solutions.
+_BREAKS_LOOSE = 3
+_PUSHES = 3
+
+
+@compiled
+def _hash(mode: int, first: int, second: int) -> int:
+    value = mode * 0x9E3779B97F4A7C1 + first * 0x2545F4914F6CDD1 + second * 0x369DEA0F31A53F8
+    value ^= value >> 29
+    return value * 0x1B873593CC9E2D51
+
+
+@compiled
+def _contact_mode(contacts: Table, c: int, v1: float, v2: float) -> int:
+    """The mode of a contact that carries a force."""
+    tolerance = contacts.stiction_tolerance[c]
+    slip = np.sqrt(v1 * v1 + v2 * v2)
+    if slip < _STICKING * tolerance:
+        return _STICKS
+    if slip < _FALLING * tolerance and (
+        contacts.static_friction[c] != contacts.dynamic_friction[c]
+    ):
+        return _BREAKS_LOOSE
+    return _SLIDES
+
+
+@compiled
+def _add_contact(
+    contacts: Table, c: int, mode: int, vn: float, modes: np.ndarray, closing: np.ndarray
+) -> None:
+    number = _hash(mode, contacts.geom[c, 0], contacts.geom[c, 1])
+    for side in range(2):
+        link = contacts.link[c, side]
+        if link >= 0:
+            tree = contacts.link_tree[link]
+            modes[tree] += number
+            closing[tree] = max(closing[tree], -contacts.dissipation[c] * vn)
+
+
+@compiled
+def _row_mode(rows: Table, r: int, interval: float) -> int:
+    kind = rows.kind[r]
+    force = rows.impulse[r] / interval
+    if kind == LIMIT:
+        return _PUSHES if force != 0.0 else 0
+    if kind == FRICTION:
+        bound = _SLIDING * rows.upper[r]
+        return int(force > bound) + 2 * int(force < -bound)
+    if kind == ACTUATOR:
+        upper = rows.upper[r] - (1.0 - _SATURATED) * abs(rows.upper[r])
+        lower = rows.lower[r] + (1.0 - _SATURATED) * abs(rows.lower[r])
+        return int(force >= upper) + 2 * int(force <= lower)
+    return 0
+
+
+@compiled
+def tree_modes(
+    state: Table,
+    interval: float,
+    solution: int,
+    modes: np.ndarray,
+    row_modes: np.ndarray,
+    closing: np.ndarray,
+) -> None:
+    """Fill the modes of every tree in the last solution that is kept in a state's sets.
+
+    Parameters
+    ----------
+    state : Table
+    interval : float
+        Of that solution [s].
+    solution : int
+        Its number, which tells apart modes that are never smooth.
+    modes : array of int64, shape (ntree,)
+        Of contacts.
+    row_modes : array of int64, shape (ntree,)
+        Of rows.
+    closing : array, shape (ntree,)
+        Fastest normal velocity with which a contact of the tree closes, times its dissipation (by
+        what share damping exceeds the elastic force); 0 if none closes.
+    """
+    for tree in range(modes.size):
+        modes[tree] = 0
+        row_modes[tree] = 0
+        closing[tree] = 0.0
+    contacts = state.contacts
+    for c in range(contacts.count):
+        if contacts.impulse[c, 2] <= 0.0:
+            continue
+        velocity = contacts.velocity[c]
+        mode = _contact_mode(contacts, c, velocity[0], velocity[1])
+        if mode >= _BREAKS_LOOSE:
+            mode += solution
+        _add_contact(contacts, c, mode, velocity[2], modes, closing)
+    rows = state.rows
+    for r in range(rows.count):
+        mode = _row_mode(rows, r, interval)
+        if mode == 0:
+            continue
+        if mode >= _PUSHES:
+            mode += solution
+        number = _hash(16 * (1 + rows.kind[r]) + mode, rows.source[r], rows.identity[r])
+        for side in range(2):
+            if rows.tree[r, side] >= 0:
+                row_modes[rows.tree[r, side]] += number
+
+
+@compiled
+def tree_modes_before(problem: Table, state: Table, modes: np.ndarray, closing: np.ndarray) -> None:
+    """Fill the modes that a state's own velocity has, of the contacts that then carry a force.
+
+    Those are the ones with an impulse in the last solution that is kept. Needs the problem's
+    contact velocities at the state's own velocity. Rows have no modes here.
+    """
+    for tree in range(modes.size):
+        modes[tree] = 0
+        closing[tree] = 0.0
+    contacts = state.contacts
+    for i in range(contacts.count):
+        c = problem.contact[i]
+        if contacts.impulse[c, 2] > 0.0:
+            mode = _contact_mode(contacts, c, problem.v1[i], problem.v2[i])
+            _add_contact(contacts, c, mode, problem.vn[i], modes, closing)
