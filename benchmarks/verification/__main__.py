@@ -58,7 +58,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=float, help="wall time of a method in a case [s]")
     parser.add_argument("--results", type=Path, default=RESULTS, help="JSON, added to")
     parser.add_argument("--output", type=Path, default=PAGE, help="the page")
-    parser.add_argument("--no-output", action="store_true", help="results and page stay as they are")
+    parser.add_argument(
+        "--no-output", action="store_true", help="results and page stay as they are"
+    )
     parser.add_argument("--page-only", action="store_true", help="of the results that are there")
     parser.add_argument("--list", action="store_true", help="show cases and methods")
     args = parser.parse_args(argv)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "CONVERGED",
     "GRAVITY",
     "Array",
     "Case",
@@ -31,6 +32,9 @@ __all__ = [
 ]
 
 GRAVITY = 9.81
+
+CONVERGED = "Converged: TAMSI's and ICF's contact, whose friction differ, both in steps of 10 µs,"
+"""Where a truth comes from that only two independent methods tell, followed by their results."""
 
 Array = NDArray[np.float64]
 Drive = Callable[[float], Sequence[float] | Array]

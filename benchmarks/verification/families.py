@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from benchmarks.verification import friction, impacts, mechanisms, rest, robots, rolling, smooth, tops
+from benchmarks.verification import (
+    friction,
+    impacts,
+    mechanisms,
+    rest,
+    robots,
+    rolling,
+    smooth,
+    tops,
+)
 from benchmarks.verification.case import Case
 
 __all__ = ["CASES", "FAMILIES"]

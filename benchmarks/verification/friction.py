@@ -191,7 +191,7 @@ def _glide(simulate: Simulate) -> float:
 
 
 def glide() -> float:
-    """How far the tripod comes from 0.8 m/s and 10 rad/s [m]: three feet with Coulomb's friction."""
+    """How far the tripod comes from 0.8 m/s and 10 rad/s [m], by Coulomb's law of friction."""
     from scipy.integrate import solve_ivp
 
     directions = 2 * math.pi * np.arange(FEET) / FEET

@@ -123,12 +123,7 @@ def crank_angle() -> float:
         slider = ARM * math.sin(angle) + CONNECTING * sine * rod
         across = 0.5 * ARM * math.cos(angle)  # the rod's middle, and along:
         along = ARM * math.sin(angle) + 0.5 * CONNECTING * sine * rod
-        return (
-            arm_inertia
-            + 0.5 * (across**2 + along**2)
-            + rod_inertia * rod**2
-            + 1.0 * slider**2
-        )
+        return arm_inertia + 0.5 * (across**2 + along**2) + rod_inertia * rod**2 + 1.0 * slider**2
 
     energy = generalized(0.0) * CRANK_SPEED**2
     run = solve_ivp(
@@ -187,9 +182,7 @@ def chain() -> World:
             f"conaffinity='0'/>{site}"
         )
         end += "</body>"
-    return World(
-        text + end, sections="<equality><connect site1='end' site2='hook'/></equality>"
-    )
+    return World(text + end, sections="<equality><connect site1='end' site2='hook'/></equality>")
 
 
 def _sag(simulate: Simulate) -> float:

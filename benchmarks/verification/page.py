@@ -21,26 +21,25 @@ NEAR = 5.0
 INTRODUCTION = """\
 # Verification
 
-Cases whose outcome is known, from textbooks, from published tests or from converged solutions, and \
-what every method makes of them. The ones that go wrong are left in. `python -m \
-benchmarks.verification` makes this page; `benchmarks/verification/` has the cases, \
+Cases whose outcome is known, from textbooks, from published tests or from converged solutions, and
+what every method makes of them. The ones that go wrong are left in. `python -m
+benchmarks.verification` makes this page; `benchmarks/verification/` has the cases,
 `benchmarks/results/verification.json` all numbers.
 
-**How to read the tables.** A plain number is within the tolerance that the case states, an *italic* \
-one within five times that, a **bold** one is wrong. “–” means that the method cannot take part (its \
-steps are fixed, it knows one coefficient of friction, the model has what the engine or our \
-translation for it lacks), “>N s” that it was not finished after so much wall time, “stopped” that \
-it gave up.
+**How to read the tables.** A plain number is within the tolerance that the case states, an *italic*
+one within five times that, a **bold** one is wrong. “–” means that the method cannot take part: its
+steps are fixed, it knows one coefficient of friction, or the model has what the engine or our
+translation for it lacks. “>N s”: not finished after so much wall time. “stopped”: it gave up.
 
-**Methods.** Numbers after a name are accuracies or time steps. Everything else are defaults, but \
-that `midas` may move touching bodies apart at the start (`separate=True`). Contact is the same for \
-all: a stiffness in N/m, Hunt–Crossley dissipation, Coulomb friction. Two laws differ on purpose: \
-`sap`'s dissipation is linear, and `midas` keeps surfaces about a millimetre apart. `mujoco` is \
-MuJoCo with its defaults (Euler, 2 ms, pyramidal cones, its own soft contact), `mujoco:careful` the \
-better of two careful settings (RK4 or implicit, 0.5 ms, elliptic cones, `impratio` 100), chosen \
-anew for every case by who comes nearest to the truth; where a case needs elastic contact, both get \
-`solref` for it. Drake reads the same models; boxes get points of contact in their corners, since \
-Drake finds one point between two flat things.
+**Methods.** Numbers after a name are accuracies or time steps, everything else is as it comes, but
+that `midas` may move touching bodies apart at the start (`separate=True`). Contact is the same for
+all: a stiffness in N/m, Hunt–Crossley dissipation, Coulomb friction. Two laws differ on purpose:
+the dissipation of `sap` is linear, and `midas` keeps surfaces about a millimetre apart. `mujoco` is
+MuJoCo with its defaults (Euler, 2 ms, pyramidal cones, its own soft contact), `mujoco:careful` the
+better of two careful settings (RK4 or implicit, 0.5 ms, elliptic cones, `impratio` 100), chosen
+anew for every case by who comes nearest to the truth; where a case is about an elastic impact, both
+get `solref` for it. Drake reads the same models; boxes get points of contact in their corners,
+since Drake finds one point between two flat things.
 """
 
 
@@ -85,6 +84,8 @@ def _table(
         "|---|---|" + "---|" * len(present),
     ]
     for case in cases:
+        if not any((case.name, m) in results for m in present):
+            continue
         cells = [_cell(case, results.get((case.name, m))) for m in present]
         truth = f"{_number(case, case.truth)} ± {case.tolerance:.2g}"
         lines.append(f"| {case.name} | {truth} | " + " | ".join(cells) + " |")
@@ -131,7 +132,15 @@ def write(results: Mapping[tuple[str, str], Result], path: Path = PAGE) -> Path:
     from benchmarks.report import machine
 
     versions = sorted({part for r in results.values() for part in r.versions.split(", ") if part})
-    lines = [INTRODUCTION, f"Made with {', '.join(versions)}. {machine()}", "", *_summary(results)]
+    # A paragraph is a line: Markdown that wraps by itself.
+    introduction = [" ".join(part.splitlines()) for part in INTRODUCTION.strip().split("\n\n")]
+    lines = [
+        "\n\n".join(introduction),
+        "",
+        f"Made with {', '.join(versions)}. {machine()}",
+        "",
+        *_summary(results),
+    ]
     for family, cases in FAMILIES.items():
         lines += [f"## {family}", ""]
         for case in cases:

@@ -85,8 +85,7 @@ SLOPE = math.radians(15.0)
 def _downhill(shape: str, radius: float) -> World:
     height = radius - GRAVITY * math.cos(SLOPE) / 2e5
     return World(
-        f"{FLOOR}<body pos='0 0 {height:.17g}'><freejoint/>"
-        f"<geom {shape} mass='1'/></body>",
+        f"{FLOOR}<body pos='0 0 {height:.17g}'><freejoint/><geom {shape} mass='1'/></body>",
         Contact(friction=0.5),
         gravity=(GRAVITY * math.sin(SLOPE), 0.0, -GRAVITY * math.cos(SLOPE)),
     )
@@ -97,8 +96,7 @@ CAPSULE_RADIUS, CAPSULE_HALF = 0.05, 0.1
 
 def _capsule(simulate: Simulate) -> float:
     shape = (
-        f"type='capsule' size='{CAPSULE_RADIUS}' "
-        f"fromto='0 {-CAPSULE_HALF} 0 0 {CAPSULE_HALF} 0'"
+        f"type='capsule' size='{CAPSULE_RADIUS}' fromto='0 {-CAPSULE_HALF} 0 0 {CAPSULE_HALF} 0'"
     )
     run = simulate(_downhill(shape, CAPSULE_RADIUS), 1.0)
     return float(run.qvel[-1, 0])

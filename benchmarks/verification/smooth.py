@@ -16,8 +16,7 @@ UNTOUCHABLE = "contype='0' conaffinity='0'"
 def pendulum() -> World:
     """A ball of 1 kg and 1 cm at the end of a metre."""
     return World(
-        "<body><joint axis='0 1 0'/>"
-        f"<geom size='.01' pos='0 0 -1' mass='1' {UNTOUCHABLE}/></body>"
+        f"<body><joint axis='0 1 0'/><geom size='.01' pos='0 0 -1' mass='1' {UNTOUCHABLE}/></body>"
     )
 
 
@@ -31,8 +30,7 @@ def _pendulum(simulate: Simulate) -> float:
 def tumbling_box() -> World:
     """A plate of 60 × 40 × 10 cm and 1 kg in free flight without gravity."""
     return World(
-        "<body><freejoint/>"
-        f"<geom type='box' size='.3 .2 .05' mass='1' {UNTOUCHABLE}/></body>",
+        f"<body><freejoint/><geom type='box' size='.3 .2 .05' mass='1' {UNTOUCHABLE}/></body>",
         gravity=(0.0, 0.0, 0.0),
     )
 
@@ -133,7 +131,9 @@ def precession() -> float:
         force = across * turn**2 * sine * cosine - p_psi * turn * sine + moment * sine
         return [speed, force / across, turn]
 
-    run = solve_ivp(rate, (0, PRECESSION_TIME), [TILT, 0, 0], method="DOP853", rtol=1e-12, atol=1e-12)
+    run = solve_ivp(
+        rate, (0, PRECESSION_TIME), [TILT, 0, 0], method="DOP853", rtol=1e-12, atol=1e-12
+    )
     return float(np.degrees(run.y[2, -1]))
 
 

@@ -263,7 +263,7 @@ class DrakeModel:
         self._filter_by_type(by_body, manager)
 
     def _filter_by_type(self, by_body: dict[int, list[Any]], manager: Any) -> None:
-        """Exclude pairs that MuJoCo's contype and conaffinity exclude; all geoms of a body agree."""
+        """Exclude pairs that contype and conaffinity exclude; all geoms of a body agree."""
         model = self.model
         bits: dict[int, tuple[int, int]] = {}
         for geom in range(model.ngeom):
