@@ -89,10 +89,10 @@ def _asperity(name: str, number: float) -> Make | None:
         "tamsi": lambda: asp.Tamsi(time_step=number),
         "tamsi-controlled": lambda: asp.Tamsi(accuracy=number),
         "midas": lambda: asp.Midas(time_step=number, separate=True),
-        "implicit-euler": lambda: asp.ImplicitEuler(accuracy=number),
-        "sdirk2": lambda: asp.Sdirk2(accuracy=number),
-        "rosenbrock2": lambda: asp.Rosenbrock2(accuracy=number),
-        "runge-kutta3": lambda: asp.RungeKutta3(accuracy=number),
+        "implicit-euler": lambda: asp.ImplicitEuler(accuracy=number, error_norm="state"),
+        "sdirk2": lambda: asp.Sdirk2(accuracy=number, error_norm="state"),
+        "rosenbrock2": lambda: asp.Rosenbrock2(accuracy=number, error_norm="state"),
+        "runge-kutta3": lambda: asp.RungeKutta3(accuracy=number, error_norm="state"),
     }
     if name not in makers:
         return None

@@ -93,7 +93,7 @@ def gyroscope() -> World:
 
 def _spinning(simulate: Simulate, duration: float) -> Record:
     tilted = [math.cos(TILT / 2), 0.0, math.sin(TILT / 2), 0.0]
-    return simulate(gyroscope(), 1.0, qpos=tilted, qvel=[0, 0, SPIN])
+    return simulate(gyroscope(), duration, qpos=tilted, qvel=[0, 0, SPIN])
 
 
 def _axis(quaternion: Array) -> Array:
