@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         cases = [name for name in cases if not CASES[name].slow]
     default = list(QUICK if args.quick else OWN)
     methods = default if args.methods is None else _methods(args.methods, columns)
-    limit = args.limit or (5.0 if args.quick else 20.0)
+    limit = args.limit or (5.0 if args.quick else 10.0)
     started = time.perf_counter()
     results: list[Result] = []
     try:

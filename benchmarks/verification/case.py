@@ -153,9 +153,10 @@ class Record:
     def at(self, times: ArrayLike, column: int, speed: bool = False) -> Array:
         """One coordinate (or speed) at some times, interpolated linearly between steps."""
         values = self.qvel if speed else self.qpos
-        return np.asarray(np.interp(times, self.time, values[:, column]))
+        wanted = np.asarray(times, dtype=np.float64)
+        return np.asarray(np.interp(wanted, self.time, values[:, column]))
 
-    def first(self, happened: Array) -> float:
+    def first(self, happened: NDArray[np.bool_]) -> float:
         """The time of the first step at which something has happened, infinity if it has not."""
         return float(self.time[np.argmax(happened)]) if np.any(happened) else math.inf
 
@@ -230,7 +231,7 @@ class Case:
     form: str = ".3g"
 
 
-def energies(record: Record, indices: Sequence[int] = (0, -1)) -> Array:
+def energies(record: Record, indices: Sequence[int] | NDArray[np.integer] = (0, -1)) -> Array:
     """Kinetic energy and that of gravity and joint springs at some steps [J]."""
     data = mujoco.MjData(record.model)
     found = []

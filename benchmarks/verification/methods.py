@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from benchmarks.verification.case import Case, NotApplicable, Simulate, World
 from benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
@@ -119,7 +120,7 @@ def resolve(name: str) -> Method:
         from benchmarks.verification.engines import mujoco_engine as engine
 
         settings = (engine.DEFAULT,) if title == "mujoco" else engine.CAREFUL
-        return Method(name, tuple(lambda d, s=s: engine.MujocoSimulate(s, d) for s in settings))
+        return Method(name, tuple(partial(engine.MujocoSimulate, s) for s in settings))
     if number > 0.0:
         if title in ("drake:cenic", "drake:sap"):
             from benchmarks.verification.engines.drake_engine import DrakeSimulate

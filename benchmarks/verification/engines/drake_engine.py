@@ -69,7 +69,7 @@ class DrakeSimulate:
                 target_realtime_rate=0.0,
                 publish_every_time_step=False,
             )
-            config.accuracy = self.accuracy  # type: ignore[assignment]
+            config.accuracy = self.accuracy
             ApplySimulatorConfig(config, simulator)
         root = simulator.get_mutable_context()
         context = made.plant.GetMyMutableContextFromRoot(root)
@@ -94,7 +94,7 @@ class DrakeSimulate:
             rows.append((0.0, *state.read()))
             simulator.set_monitor(watch)
             # The last stop is the end, once: Drake dies of an interval of no length.
-            inner = [] if drive is None else np.arange(period, duration * (1 - 1e-9), period)
+            inner = () if drive is None else np.arange(period, duration * (1 - 1e-9), period)
             for stop in (*inner, duration):
                 if drive is not None:
                     now = simulator.get_context().get_time()

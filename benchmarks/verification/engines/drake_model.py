@@ -226,7 +226,8 @@ class DrakeModel:
 
     def _add_geoms(self) -> None:
         model, plant = self.model, self.plant
-        corners, by_body = [], {}
+        corners: list[Any] = []
+        by_body: dict[int, list[Any]] = {}
         for geom in range(model.ngeom):
             if not (model.geom_contype[geom] or model.geom_conaffinity[geom]):
                 continue
