@@ -73,6 +73,7 @@ SMALL = {
     "tapered-row": asp.Icf(time_step=1e-5),
     "billiards": asp.Icf(time_step=2e-5),
     "slide-to-rest": asp.Tamsi(time_step=1e-3),
+    "landing-slide": asp.Tamsi(time_step=1e-3),
     "incline-windows": asp.Tamsi(time_step=1e-3),
     "just-sticks": asp.Icf(time_step=1e-3),
     "just-slides": asp.Icf(time_step=1e-3),

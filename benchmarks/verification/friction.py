@@ -47,6 +47,21 @@ def _slide_to_rest(simulate: Simulate) -> float:
     return float(run.qpos[-1, 0])
 
 
+DROP = 0.005
+
+
+def _landing_slide(simulate: Simulate) -> float:
+    run = simulate(block(0.4), 1.5, qpos=[0, 0, 0.05 + DROP, 1, 0, 0, 0], qvel=[2, 0, 0, 0, 0, 0])
+    return float(run.qpos[-1, 0])
+
+
+def landing_slide() -> float:
+    """Flight, a blow of friction as strong as μ times the landing's, and sliding to rest [m]."""
+    flight = math.sqrt(2 * DROP / GRAVITY)
+    speed = 2.0 - 0.4 * GRAVITY * flight
+    return 2.0 * flight + speed**2 / (2 * 0.4 * GRAVITY)
+
+
 DIRECTIONS = np.radians([0.0, 15.0, 30.0, 45.0, 60.0])
 
 
@@ -228,8 +243,18 @@ CASES = (
         form=".4g",
     ),
     Case(
+        "landing-slide",
+        "The same block is thrown flat on the floor from 5 mm, at 2 m/s.",
+        "way until it rests [m]",
+        landing_slide(),
+        "Flight; an impact whose friction is μ times its normal impulse; v²/2μg.",
+        0.005,
+        _landing_slide,
+        form=".4g",
+    ),
+    Case(
         "isotropy",
-        "The same block slides in five directions between 0° and 60°.",
+        "A block slides in five directions between 0° and 60°.",
         "longest way over shortest",
         1.0,
         "Coulomb's cone is round.",
