@@ -127,6 +127,30 @@ def _belt_travel(simulate: Simulate) -> float:
     return float(np.ptp(run.qpos[:, 0]))
 
 
+# -- a block on a spring on a belt -----------------------------------------------------------------
+
+BELT_SPEED, SPRING = 0.2, 100.0
+
+
+def belt_oscillator() -> World:
+    """A block of 1 kg, held by a spring, on a heavy board that moves at 0.2 m/s, μ = 0.3."""
+    sunk = GRAVITY / 4e5
+    return World(
+        "<body pos='0 0 -.05'><joint type='slide' axis='1 0 0'/>"
+        "<geom type='box' size='5 .5 .05' mass='1e6'/></body>"
+        f"<body pos='0 0 {0.05 - sunk:.17g}'>"
+        f"<joint type='slide' axis='1 0 0' stiffness='{SPRING}'/>"
+        f"<joint type='slide' axis='0 0 1'/>{BLOCK}</body>",
+        Contact(friction=0.3),
+    )
+
+
+def _belt_oscillation(simulate: Simulate) -> float:
+    run = simulate(belt_oscillator(), 10.0, qvel=[BELT_SPEED, 0, 0])
+    late = run.qpos[run.time > 8.0, 1]
+    return float(0.5 * np.ptp(late))
+
+
 # -- grips -----------------------------------------------------------------------------------------
 
 
@@ -297,6 +321,15 @@ CASES = (
         "Its one equation of motion, scipy's Radau, tolerance 10⁻¹⁰.",
         0.015,
         _belt_travel,
+    ),
+    Case(
+        "belt-oscillator",
+        "A block on a spring (100 N/m) is dragged by a belt of 0.2 m/s, slips, is dragged again.",
+        "amplitude after 8 s [m]",
+        BELT_SPEED / math.sqrt(SPRING),
+        "It leaves the belt at the belt's speed and so swings by v/ω about μmg/k for ever.",
+        0.001,
+        _belt_oscillation,
     ),
     Case(
         "held",

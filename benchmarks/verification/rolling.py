@@ -39,6 +39,11 @@ def slip_distance() -> float:
     return way + 10.0 / 7.0 * (1.0 - slipping)
 
 
+def _backspin(simulate: Simulate) -> float:
+    run = simulate(rolling_ball(), 1.5, qvel=[1, 0, 0, 0, -50, 0])
+    return float(run.qvel[-1, 0])
+
+
 # -- SimBenchmark's rolling test -------------------------------------------------------------------
 
 SLAB, BALL, PUSH = 10.0, 1.0, 150.0
@@ -171,6 +176,16 @@ CASES = (
         "Coulomb's friction until it rolls, then uniform motion.",
         0.01,
         _slip_distance,
+        form=".4g",
+    ),
+    Case(
+        "backspin",
+        "The same ball with 1 m/s forwards and a spin of 50 rad/s backwards: it turns back.",
+        "speed after 1.5 s [m/s]",
+        (5 * 1.0 - 2 * 0.1 * 50) / 7,
+        "Angular momentum about the floor, (5 v − 2 r ω)/7.",
+        0.01,
+        _backspin,
         form=".4g",
     ),
     Case(
