@@ -30,12 +30,12 @@ def _methods(text: str, known: Sequence[str]) -> list[str]:
     found: list[str] = []
     for part in filter(None, text.split(",")):
         matching = fnmatch.filter(known, part)
-        if not matching:
-            try:
-                resolve(part)
-            except (ValueError, ImportError) as refusal:
-                raise SystemExit(str(refusal)) from refusal
         found += [name for name in matching or [part] if name not in found]
+    for name in found:
+        try:
+            resolve(name)
+        except (ValueError, ImportError) as refusal:
+            raise SystemExit(f"{name}: {refusal}") from refusal
     return found
 
 
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     os.environ.update({k: os.environ.get(k, v) for k, v in SINGLE_THREAD.items()})
     from benchmarks.verification.families import CASES
     from benchmarks.verification.methods import COLUMNS, OWN, QUICK
-    from benchmarks.verification.page import PAGE, write
+    from benchmarks.verification.page import PAGE, table_of, write
     from benchmarks.verification.results import RESULTS, Result, load, save
     from benchmarks.verification.runner import run
 
@@ -59,7 +59,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--results", type=Path, default=RESULTS, help="JSON, added to")
     parser.add_argument("--output", type=Path, default=PAGE, help="the page")
     parser.add_argument(
-        "--no-output", action="store_true", help="results and page stay as they are"
+        "--no-output",
+        action="store_true",
+        help="print a table, leave results and page as they are; so does --quick",
     )
     parser.add_argument("--page-only", action="store_true", help="of the results that are there")
     parser.add_argument("--list", action="store_true", help="show cases and methods")
@@ -85,7 +87,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         for result in run(cases, methods, limit=limit, jobs=args.jobs):
             results.append(result)
     finally:
-        if results and not args.no_output:
+        if args.no_output or args.quick:
+            print(table_of({(r.case, r.method): r for r in results}, methods))
+        elif results:
             print(write(save(results, args.results), args.output))
     print(f"{len(results)} runs in {time.perf_counter() - started:.0f} s", file=sys.stderr)
 

@@ -8,6 +8,7 @@ settings: ``mujoco``.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -151,12 +152,18 @@ def warm_up(method: Method) -> None:
 def evaluate(case: Case, method: Method, limit: float) -> tuple[float | None, str]:
     """The number that a method finds for a case, and ``ok`` or why there is none.
 
+    ``never`` is what should have happened and has not, which is as wrong as a number can be.
+
     ``limit`` is the wall time [s] that each way may take.
     """
     values, reasons = [], []
     for make in method.ways:
         try:
-            values.append(float(case.measure(make(Deadline(limit)))))
+            value = float(case.measure(make(Deadline(limit))))
+            if math.isfinite(value):
+                values.append(value)
+            else:
+                reasons.append("never")
         except OutOfTime:
             reasons.append(f"not finished in {limit:g} s")
         except NotApplicable as refusal:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from benchmarks.verification.families import CASES, FAMILIES
 from benchmarks.verification.methods import COLUMNS, label
 from benchmarks.verification.results import Result
 
-__all__ = ["PAGE", "grade", "write"]
+__all__ = ["PAGE", "grade", "table_of", "write"]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "verification.md"
 
@@ -44,20 +43,17 @@ since Drake finds one point between two flat things.
 """
 
 
-def grade(case: Case, value: float) -> int:
-    """0 right, 1 near, 2 wrong."""
-    error = abs(value - case.truth)
-    if not math.isfinite(error):
+def grade(case: Case, value: float | None) -> int:
+    """0 right, 1 near, 2 wrong (None: what should have happened has not)."""
+    if value is None:
         return 2
+    error = abs(value - case.truth)
     return 0 if error <= case.tolerance else 1 if error <= NEAR * case.tolerance else 2
 
 
 def _number(case: Case, value: float) -> str:
-    if not math.isfinite(value):
-        return "never" if value > 0 else "–"
-    size = abs(value)
     # A number far from the truth needs fewer digits than one near it.
-    text = f"{value:.1e}" if size >= 1e5 else f"{value:{case.form}}"
+    text = f"{value:.1e}" if abs(value) >= 1e5 else f"{value:{case.form}}"
     return text.replace("-", "−")
 
 
@@ -67,6 +63,8 @@ def _cell(case: Case, result: Result | None) -> str:
     if result.value is not None:
         text = _number(case, result.value)
         return (text, f"*{text}*", f"**{text}**")[grade(case, result.value)]
+    if result.status == "never":
+        return "**never**"
     if result.status.startswith("not finished in"):
         return f">{result.status.removeprefix('not finished in ')}"
     return "–" if result.status.startswith("cannot") else "stopped"
@@ -105,7 +103,7 @@ def _summary(results: Mapping[tuple[str, str], Result]) -> list[str]:
         mine = [r for r in mine if not r.status.startswith("cannot")]
         if not mine:
             continue
-        grades = [grade(CASES[r.case], r.value) for r in mine if r.value is not None]
+        grades = [grade(CASES[r.case], r.value) for r in mine if r.status in ("ok", "never")]
         counts = [grades.count(level) for level in range(3)]
         lines.append(
             f"| {label(method)} | {len(mine)} | {counts[0]} | {counts[1]} | {counts[2]} | "
@@ -126,6 +124,11 @@ def _failures(cases: Sequence[Case], results: Mapping[tuple[str, str], Result]) 
         and result.status.startswith(("stopped", "failed"))
     ]
     return [*lines, ""] if lines else []
+
+
+def table_of(results: Mapping[tuple[str, str], Result], methods: Sequence[str]) -> str:
+    """One table of results, whatever methods they are of."""
+    return "\n".join(_table(tuple(CASES.values()), methods, results))
 
 
 def write(results: Mapping[tuple[str, str], Result], path: Path = PAGE) -> Path:

@@ -20,7 +20,7 @@ class Result:
     value
         None where there is none; ``status`` then says why.
     status
-        ``ok``, ``not finished in N s``, ``cannot: …`` or ``stopped: …``.
+        ``ok``, ``never``, ``not finished in N s``, ``cannot: …`` or ``stopped: …``.
     seconds
         Wall time of the whole case.
     versions
