@@ -33,7 +33,7 @@ __all__ = [
 
 GRAVITY = 9.81
 
-CONVERGED = "Converged: TAMSI's and ICF's contact, whose friction differ, both in steps of 10 µs,"
+CONVERGED = "Converged: TAMSI's and ICF's contact, whose friction differs, both in steps of 10 µs,"
 """Where a truth comes from that only two independent methods tell, followed by their results."""
 
 Array = NDArray[np.float64]

@@ -266,7 +266,7 @@ CASES = (
         "how many times it ends behind the wall",
         0.0,
         "Solids do not pass each other.",
-        0.5,
+        0.1,
         _passes,
         form=".0f",
     ),

@@ -141,7 +141,7 @@ def write(results: Mapping[tuple[str, str], Result], path: Path = PAGE) -> Path:
     lines = [
         "\n\n".join(introduction),
         "",
-        f"Made with {', '.join(versions)}. {machine()}",
+        f"Made with {', '.join(versions)}; {machine().partition(';')[0]}.",
         "",
         *_summary(results),
     ]
