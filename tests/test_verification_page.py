@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.verification import runner
 from benchmarks.verification.__main__ import main
 from benchmarks.verification.case import Case, NotApplicable, Simulate
 from benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
@@ -105,6 +106,8 @@ def test_the_page_marks_what_is_wrong_and_says_why_runs_stopped(tmp_path: Path) 
     assert "| >10 s | stopped | **never** | – |" in text
     assert "- projectile, icf 1 ms: stopped: non_finite at 0.3 s" in text
     assert "| cenic 1e-2 | 1 | 0 | 0 | 1 | 0 | 1 |" in text
+    assert "- sap 10 ms: projectile." in text
+    assert "- icf 1 ms: projectile (stopped)." in text
     # Every case is described, whether there are results or not.
     assert all(f"**{name}.** {case.what}" in text for name, case in CASES.items())
 
@@ -130,6 +133,20 @@ def test_the_command_runs_a_case_and_writes_what_it_found(
     )
     assert "mujoco" in page.read_text(encoding="utf-8")
     assert "[2/2] projectile" in capfd.readouterr().err
+
+
+def test_a_job_that_ends_its_process_or_blocks_it_leaves_the_worker_usable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    worker = runner._Worker()
+    monkeypatch.setattr(runner, "PATIENCE", 60.0)
+    assert worker(("projectile", "mujoco", 10.0)).status == "ok"
+    assert worker._process is not None
+    worker._process.kill()
+    assert worker(("projectile", "mujoco", 10.0)).status == "failed: it ended the program"
+    monkeypatch.setattr(runner, "PATIENCE", 0.0)
+    assert worker(("projectile", "mujoco", 1e-9)).status == "not finished in 1e-09 s"
+    assert worker._process is None
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,24 @@ def _summary(results: Mapping[tuple[str, str], Result]) -> list[str]:
     return [*lines, ""]
 
 
+def _wrong(results: Mapping[tuple[str, str], Result]) -> list[str]:
+    """Names of the cases in which each method is wrong or gives up."""
+    lines = ["## What each method gets wrong", ""]
+    for method in (name for names in COLUMNS.values() for name in names):
+        found = []
+        for name, case in CASES.items():
+            result = results.get((name, method))
+            if result is None or result.status.startswith("cannot"):
+                continue
+            if result.status not in ("ok", "never"):
+                found.append(f"{name} ({_cell(case, result)})")
+            elif grade(case, result.value) == 2:
+                found.append(name)
+        if found:
+            lines.append(f"- {label(method)}: {', '.join(found)}.")
+    return [*lines, ""]
+
+
 def _failures(cases: Sequence[Case], results: Mapping[tuple[str, str], Result]) -> list[str]:
     """Why methods stopped or failed; reasons for not taking part are few and said once."""
     known = {name for names in COLUMNS.values() for name in names}
@@ -159,5 +177,6 @@ def write(results: Mapping[tuple[str, str], Result], path: Path = PAGE) -> Path:
             if table:
                 lines += [f"**{title}**", "", *table]
         lines += _failures(cases, results)
+    lines += _wrong(results)
     path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
     return path

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import queue
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 
 from benchmarks.verification.families import CASES
 from benchmarks.verification.methods import evaluate, resolve, warm_up
 from benchmarks.verification.results import Result
 
 __all__ = ["run", "run_one"]
+
+# What a job may need beyond its own limit, for compiling or within a single step, before its
+# process is ended [s].
+PATIENCE = 300.0
 
 _warm: set[str] = set()
 
@@ -44,31 +51,54 @@ def run_one(case: str, method: str, limit: float) -> Result:
         value, status = evaluate(CASES[case], resolved, limit)
     except Exception as failure:  # a page of what fails must survive it
         value, status = None, f"failed: {type(failure).__name__}: {failure}".splitlines()[0][:160]
-    return Result(case, method, value, status, time.perf_counter() - started, _versions(method))
+    seconds = round(time.perf_counter() - started, 2)
+    # Nine digits: what differs beyond them is the machine.
+    shown = None if value is None else float(f"{value:.9g}")
+    return Result(case, method, shown, status, seconds, _versions(method))
+
+
+def _serve(connection: Connection) -> None:
+    """Run the jobs that come, in a process of its own."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, too
+    with contextlib.suppress(EOFError):
+        while True:
+            connection.send(run_one(*connection.recv()))
 
 
 class _Worker:
-    """A process that runs one job after the other, and is replaced when a job ends it."""
+    """A process that runs one job after the other, and is replaced when a job ends or blocks it."""
 
     def __init__(self) -> None:
-        self._pool: ProcessPoolExecutor | None = None
+        self._process: BaseProcess | None = None
 
     def __call__(self, job: tuple[str, str, float]) -> Result:
         case, method, limit = job
-        if self._pool is None:
+        if self._process is None:
             # A clean process: compiled code and threads of this one stay here.
-            self._pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+            context = multiprocessing.get_context("spawn")
+            self._connection, end = context.Pipe()
+            self._process = context.Process(target=_serve, args=(end,), daemon=True)
+            self._process.start()
+            end.close()
+        reason = f"not finished in {limit:g} s"
         try:
-            return self._pool.submit(run_one, case, method, limit).result()
-        except BrokenProcessPool:
-            self.close()
-            return Result(case, method, None, "failed: it ended the program", 0.0, "")
+            self._connection.send(job)
+            if self._connection.poll(PATIENCE + 3.0 * limit):
+                result = self._connection.recv()
+                assert isinstance(result, Result)
+                return result
+        except (EOFError, ConnectionError):
+            reason = "failed: it ended the program"
+        self.close()
+        return Result(case, method, None, reason, 0.0, _versions(method))
 
     def close(self) -> None:
         """End the process."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._connection.close()
+            self._process = None
 
 
 def _results(todo: Sequence[tuple[str, str, float]], jobs: int) -> Iterator[Result]:
