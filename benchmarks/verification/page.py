@@ -54,6 +54,7 @@ def grade(case: Case, value: float | None) -> int:
 def _number(case: Case, value: float) -> str:
     # A number far from the truth needs fewer digits than one near it.
     text = f"{value:.1e}" if abs(value) >= 1e5 else f"{value:{case.form}}"
+    text = text if value else "0"
     return text.replace("-", "−")
 
 
