@@ -1,0 +1,1 @@
+"""Cases with a known outcome, and what every method makes of them: ``docs/verification.md``."""

@@ -1,0 +1,1 @@
+"""Engines that simulate the worlds of cases; each is imported only where it takes part."""
