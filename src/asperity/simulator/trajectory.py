@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -18,6 +17,7 @@ from asperity.plant.contact_parameters import ContactParameters
 from asperity.simulator.current_contacts import Contacts
 from asperity.simulator.report import Statistics
 from asperity.simulator.simulator import Control, Simulator, find_keyframe
+from asperity.simulator.trajectory_file import read_fields, write_fields
 from asperity.systems import ExternalSystem
 
 __all__ = ["Recorder", "Trajectory", "simulate"]
@@ -39,6 +39,8 @@ class Trajectory:
     contacts : list of Contacts
         Contacts with forces at every time, if they were asked for.
     message : str
+    ctrl : ndarray, shape (n, nu)
+        Controls from each time on; those of the last time are those that led there.
     """
 
     model: mujoco.MjModel
@@ -49,6 +51,7 @@ class Trajectory:
     stats: Statistics
     contacts: list[Contacts] = field(default_factory=list)
     message: str = ""
+    ctrl: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     @property
     def success(self) -> bool:
@@ -100,28 +103,44 @@ class Trajectory:
         return qpos, qvel
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write times, states, status and statistics to an ``.npz`` file."""
+        """Write everything, the model included, to an ``.npz`` file, which `load` reads.
+
+        Its arrays have the names of the fields; those of contacts, which follow one another, begin
+        with ``contact_``, and ``contact_start[i]`` is the first of time i. A file that is there is
+        replaced only once the new one is complete.
+
+        Raises
+        ------
+        ModelError
+            If the name does not end in ``.npz``.
+        OSError
+            If the file cannot be written; one that was there has not changed.
+        """
         path = Path(path)
         if path.suffix != ".npz":
             raise ModelError(f"{path}: trajectories are saved as .npz files.")
-        contacts: dict[str, Any] = {}
-        if self.contacts:
-            counts = [len(c.point) for c in self.contacts]
-            contacts["contact_start"] = np.concatenate([[0], np.cumsum(counts)])
-            for name in Contacts._fields:
-                parts = [getattr(c, name) for c in self.contacts]
-                contacts["contact_" + name] = np.concatenate(parts)
-        np.savez_compressed(
-            path,
-            time=self.time,
-            qpos=self.qpos,
-            qvel=self.qvel,
-            status=self.status.name,
-            message=self.message,
-            **contacts,
-            **{f"stats_{k}": v for k, v in vars(self.stats).items()},
-        )
+        write_fields(**{**vars(self), "path": path})
         return path
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, model: mujoco.MjModel | None = None
+    ) -> Trajectory:
+        """Read what `save` has written.
+
+        Parameters
+        ----------
+        path : path
+            The ``.npz`` file.
+        model : mujoco.MjModel, optional
+            Instead of the one in the file, which only the version of MuJoCo that wrote it reads.
+
+        Raises
+        ------
+        ModelError
+            If the file is not one of a trajectory, or its model cannot be read here.
+        """
+        return cls(**read_fields(path, model))
 
 
 class Recorder(Simulator):
@@ -132,6 +151,7 @@ class Recorder(Simulator):
 
     def start_record(self) -> None:
         """Forget what was kept, and keep the present state and every accepted step from here."""
+        self._held = [(float(self.data.time), self.data.ctrl.copy())]
         self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         table = self.world.table
         table.records = 1
@@ -150,6 +170,21 @@ class Recorder(Simulator):
             )
         )
         table.records = 0
+
+    def _take_steps(self, end: float, budget: int) -> int:
+        held = getattr(self, "_held", None)
+        # Controls change in Python only, between calls of the loops.
+        if held is not None and not np.array_equal(held[-1][1], self.data.ctrl):
+            held.append((float(self.data.time), self.data.ctrl.copy()))
+        return super()._take_steps(end, budget)
+
+    def controls_at(self, times: np.ndarray) -> np.ndarray:
+        """Controls from each time on, shape (n, nu); those of the last are what led there."""
+        begins = [time for time, _ in self._held]
+        # A step ends within round-off of the time at which the next control begins.
+        slack = 1e-12 * np.maximum(1.0, np.abs(times))
+        index = np.searchsorted(begins, times + slack, side="right") - 1
+        return np.array([ctrl for _, ctrl in self._held])[np.maximum(index, 0)]
 
     def record(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Times, positions and velocities so far, shapes (n,), (n, nq) and (n, nv)."""
@@ -267,4 +302,5 @@ def simulate(
         reached = times[times <= trajectory.time[-1] * (1 + 1e-12) + 1e-12]
         trajectory.qpos, trajectory.qvel = trajectory.at(reached)
         trajectory.time = reached
+    trajectory.ctrl = simulator.controls_at(trajectory.time)
     return trajectory
