@@ -107,7 +107,7 @@ def test_another_model_serves_where_that_of_the_file_does_not(
     other = mujoco.MjModel.from_xml_string("<mujoco/>")
     with pytest.raises(asp.ModelError, match="belongs to another model: it has 1 positions"):
         asp.Trajectory.load(path, model=other)
-    with pytest.raises(asp.ModelError, match="must be a mujoco.MjModel, got str"):
+    with pytest.raises(asp.ModelError, match=r"must be a mujoco\.MjModel, got str"):
         asp.Trajectory.load(path, model=BALL)  # type: ignore[arg-type]
 
 
@@ -119,7 +119,7 @@ def test_what_is_no_trajectory_is_refused(run: asp.Trajectory, tmp_path: Path) -
     with pytest.raises(asp.ModelError, match=r"0\.npz cannot be read \(No such file"):
         asp.Trajectory.load(missing)
     for path in (text, cut):
-        with pytest.raises(asp.ModelError, match="is no trajectory that Trajectory.save"):
+        with pytest.raises(asp.ModelError, match=r"is no trajectory that Trajectory\.save"):
             asp.Trajectory.load(path)
     with pytest.raises(asp.ModelError, match="it has no 'time'"):
         asp.Trajectory.load(other)

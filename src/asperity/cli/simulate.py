@@ -142,7 +142,7 @@ def simulate(
     from asperity.cli.summary import print_summary
     from asperity.plant.contact_parameters import ContactParameters
     from asperity.simulator import Recorder
-    from asperity.simulator.simulator import find_keyframe
+    from asperity.simulator.checks import find_keyframe
 
     passing, output = transient(), results()
     with naming_flags(contact_values):

@@ -11,12 +11,14 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
+from asperity.arguments import as_array
 from asperity.errors import ModelError, Status
 from asperity.integrators import Integrator
 from asperity.plant.contact_parameters import ContactParameters
+from asperity.simulator.checks import find_keyframe
 from asperity.simulator.current_contacts import Contacts
 from asperity.simulator.report import Statistics
-from asperity.simulator.simulator import Control, Simulator, find_keyframe
+from asperity.simulator.simulator import Control, Simulator
 from asperity.simulator.trajectory_file import read_fields, write_fields
 from asperity.systems import ExternalSystem
 
@@ -73,9 +75,9 @@ class Trajectory:
         -------
         qpos, qvel : ndarray, shapes (m, nq) and (m, nv)
         """
-        times = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        times = np.atleast_1d(as_array("times", times))
         slack = 1e-9 * max(1.0, abs(self.time[-1]))
-        if np.any(times < self.time[0] - slack) or np.any(times > self.time[-1] + slack):
+        if not np.all((times >= self.time[0] - slack) & (times <= self.time[-1] + slack)):
             raise ModelError(
                 f"times must lie within the trajectory, {self.time[0]} to {self.time[-1]} s."
             )
@@ -242,10 +244,13 @@ def simulate(
     ModelError
         If the model or an argument cannot be used.
     """
-    begin, end = float(t_span[0]), float(t_span[1])
+    span = as_array("t_span", t_span)
+    if span.shape != (2,):
+        raise ModelError(f"t_span must be (begin, end) [s], got {t_span!r}.")
+    begin, end = float(span[0]), float(span[1])
     if not (np.isfinite(begin) and np.isfinite(end) and end >= begin):
         raise ModelError(f"t_span {t_span} must be finite and not decreasing.")
-    times = None if save_at is None else np.asarray(save_at, dtype=np.float64).ravel()
+    times = None if save_at is None else as_array("save_at", save_at).ravel()
     if times is not None and (
         len(times) == 0
         or not np.all(np.isfinite(times))
@@ -271,7 +276,7 @@ def simulate(
     for name, values in (("qpos", qpos), ("qvel", qvel), ("ctrl", ctrl)):
         if values is not None:
             target = getattr(data, name)
-            array = np.asarray(values, dtype=np.float64)
+            array = as_array(name, values)
             if array.shape != target.shape:
                 raise ModelError(f"{name} must have shape {target.shape}, got {array.shape}.")
             target[:] = array

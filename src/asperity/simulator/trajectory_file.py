@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +60,13 @@ def read_fields(
     """
     if model is not None and not isinstance(model, mujoco.MjModel):
         raise ModelError(f"model must be a mujoco.MjModel, got {type(model).__name__}.")
+    path = Path(path)
     try:
         with np.load(path, allow_pickle=False) as file:
             stored = {name: file[name] for name in file.files}
     except OSError as error:
         raise ModelError(f"{path} cannot be read ({error.strerror or error}).") from None
-    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ModelError(
             f"{path} is no trajectory that Trajectory.save has written, or is damaged: {error}"
         ) from None

@@ -10,6 +10,7 @@ import numpy as np
 from numba import types
 from numpy.typing import ArrayLike
 
+from asperity.arguments import as_names
 from asperity.compiled import EntryPoint, Layout, Table, entry_point
 from asperity.compiled.calls import call_pp, call_ppip
 from asperity.errors import ModelError
@@ -127,8 +128,8 @@ class PidController(ExternalSystem):
         implicit: bool = True,
         error_weight: float = 0.0,
     ) -> None:
-        self.joints = [joints] if isinstance(joints, str) else list(joints)
         self.name = name
+        self.joints = as_names(f"{self.label}: joints", joints)
         self.effort_limit = effort_limit
         self.sample_time = sample_time
         self.implicit = implicit
@@ -227,6 +228,10 @@ class InverseDynamicsController(PidController):
     ) -> None:
         super().__init__(joints, kp=kp, kd=kd, **options)
         self.target_acceleration = self._numbers("target_acceleration", target_acceleration)
+        if model is not None and not isinstance(model, mujoco.MjModel):
+            raise ModelError(
+                f"{self.label}: model must be a mujoco.MjModel, got {type(model).__name__}."
+            )
         self._control_model = model
 
     def kernel(self) -> tuple[EntryPoint, Table]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
+from asperity.arguments import as_names, as_number
 from asperity.errors import ModelError
 from asperity.systems.base import ExternalSystem, SystemInput
 
@@ -56,10 +57,11 @@ class Suction(ExternalSystem):
     ) -> None:
         self.name = name
         for what, value in (("force", force), ("reach", reach)):
+            value = as_number(f"{self.label}: {what}", value)
             if not (math.isfinite(value) and value > 0):
                 raise ModelError(f"{self.label}: {what} must be positive and finite, got {value}.")
-        self.sources = [sources] if isinstance(sources, str) else list(sources)
-        self.targets = [targets] if isinstance(targets, str) else targets
+        self.sources = as_names(f"{self.label}: sources", sources)
+        self.targets = None if targets is None else as_names(f"{self.label}: targets", targets)
         self.force = float(force)
         self.reach = float(reach)
         self.strength = 1.0

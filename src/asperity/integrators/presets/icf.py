@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from asperity.integrators.integrator import (
     SteppedIntegrator,
+    require_count,
     require_non_negative,
     require_one_of,
     require_positive,
@@ -64,7 +65,7 @@ class Icf(SteppedIntegrator):
         require_one_of("law", self.law, _LAWS)
         require_non_negative("slip_regularization", self.slip_regularization)
         require_positive("tolerance", self.tolerance)
-        require_positive("max_iterations", self.max_iterations)
+        require_count("max_iterations", self.max_iterations)
 
     def make_base_method(self) -> IcfMethod:
         from asperity.integrators.methods.icf import ICF_LAWS, IcfMethod
@@ -73,6 +74,6 @@ class Icf(SteppedIntegrator):
             law=ICF_LAWS[self.law],
             tolerance=self.tolerance,
             slip_regularization=self.slip_regularization,
-            max_iterations=self.max_iterations,
+            max_iterations=int(self.max_iterations),
             hessian_reuse=self.hessian_reuse,
         )
