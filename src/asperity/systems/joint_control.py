@@ -16,6 +16,7 @@ from asperity.compiled.calls import call_pp, call_ppip
 from asperity.errors import ModelError
 from asperity.integrators.external.system_table import CALL_SUCCEEDED, SYSTEM
 from asperity.plant import native
+from asperity.plant.sleep import wake
 from asperity.systems.base import ExternalSystem
 
 __all__ = ["InverseDynamicsController", "PdController", "PidController"]
@@ -242,6 +243,7 @@ class InverseDynamicsController(PidController):
         """Find the joints in both models."""
         control = model if self._control_model is None else self._control_model
         data = mujoco.MjData(control)
+        wake(control, data)
         table = self._table(model)
         table.target_acceleration = self.target_acceleration
         table.source_qpos = self._sources(model, control, "jnt_qposadr", control.nq)

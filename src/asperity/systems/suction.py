@@ -10,6 +10,7 @@ import numpy as np
 
 from asperity.arguments import as_names, as_number
 from asperity.errors import ModelError
+from asperity.plant.sleep import wake
 from asperity.systems.base import ExternalSystem, SystemInput
 
 __all__ = ["Suction"]
@@ -72,6 +73,7 @@ class Suction(ExternalSystem):
         """Find sources and targets."""
         self._model = model
         self._data = mujoco.MjData(model)
+        wake(model, self._data)
         self._source_ids = [self._geom(model, name) for name in self.sources]
         for geom, name in zip(self._source_ids, self.sources, strict=True):
             if int(model.geom_type[geom]) != int(mujoco.mjtGeom.mjGEOM_SPHERE):
