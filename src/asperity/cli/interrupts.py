@@ -44,4 +44,6 @@ def deferred_interrupt() -> Iterator[Interrupt]:
         yield interrupt
     finally:
         for number, handler in previous.items():
-            signal.signal(number, handler)
+            # None is a handler of C, which Python cannot put back.
+            if handler is not None:
+                signal.signal(number, handler)

@@ -12,7 +12,7 @@ import importlib
 import sys
 from typing import Any
 
-from numba.core.types.functions import BaseFunction
+import numba.core.types as numba_types
 
 __all__: list[str] = []
 
@@ -22,9 +22,9 @@ def _remember_types() -> None:
 
     Numba does it anew for every use of every line, trying a dozen templates, most of which are
     those of lists, sets and strings: a seventh of all its time. What it finds depends on nothing
-    else, since all that is compiled here has the same settings.
+    else: but for inlining, all that is compiled here has the same settings.
     """
-    function: Any = BaseFunction
+    function: Any = numba_types.BaseFunction
     resolve = function.get_call_type
 
     def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
@@ -39,7 +39,9 @@ def _remember_types() -> None:
 
 def _work() -> None:
     """Compile the kernels whose names arrive on standard input; answer each with a line."""
-    _remember_types()
+    # A Numba without it is as good, and slower.
+    with contextlib.suppress(AttributeError):
+        _remember_types()
     # Most of what Numba makes stays until the end: looking for garbage is time lost.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
