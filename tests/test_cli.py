@@ -187,7 +187,7 @@ def test_pictures(ball, tmp_path, capsys):
         (["--relaxation-time", "1"], "choose --integrator sap"),
         (["--separate"], "choose --integrator midas"),
         (["--integrator", "midas", "--stiffness", "1e5"], "--stiffness does not apply"),
-        (["--integrator", "midas", "--scheme", "midpoint"], "use one of implicit-euler, bdf2"),
+        (["--integrator", "midas", "--scheme", "midpoint"], "use one of bdf2, implicit-euler"),
         (["--scheme", "midpoint"], "--scheme 'midpoint' is unknown; use one of extrapolation,"),
         (["--integrator", "sap", "--scheme", "trapezoid"], "use one of explicit-euler,"),
         (["--integrator", "sap", "--time-step", "-1"], "--time-step must be a positive"),

@@ -281,3 +281,42 @@ def test_the_command_line_says_it_its_own_way(
         warnings.warn("of a model", AsperityWarning, stacklevel=1)
     assert capsys.readouterr().err.count("compiles its kernels") == 1
     assert not compilation.LOGGER.handlers
+
+
+CONSTANTS = """
+from numba import types
+from asperity.compiled import compiled, entry_point
+
+@compiled
+def scaled(x, factor):
+    return x * factor
+
+@entry_point(types.float64(types.float64))
+def polynomial(x):
+    return scaled(x, 2) + scaled(x * x, 3) + scaled(x * x * x, 4)
+"""
+
+
+def test_a_kernel_is_compiled_once_for_all_constants(tmp_path: Path) -> None:
+    module = load(tmp_path, CONSTANTS)
+    call = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(module.polynomial.address)
+    assert call(2.0) == 2.0 * 2.0 + 3.0 * 4.0 + 4.0 * 8.0
+    assert len(module.scaled.overloads) == 1
+
+
+def test_python_calls_a_kernel_that_callers_have_compiled(tmp_path: Path) -> None:
+    module = load(tmp_path, CONSTANTS)
+    assert module.polynomial.address
+    assert module.scaled(1.5, 2) == 3.0
+    assert module.scaled(1.5, 2.5) == 3.75
+
+
+def test_linear_algebra_is_imported_by_those_who_use_it() -> None:
+    script = """
+import sys, numba, numpy as np, asperity.compiled
+assert "scipy.linalg" not in sys.modules
+product = numba.njit(lambda a: np.dot(a, a))
+assert product(np.array([[1.0, 2.0], [0.0, 1.0]]))[0, 1] == 4.0
+assert "scipy.linalg" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -115,7 +115,11 @@ def test_cache_serves_as_long_as_the_stamp_is_the_same(
         _ = module.add.address
         assert module.twice(1.5) == 3.0
         assert module.thrice(1.5) == 4.5
-        return module.add.was_cached, sum(module.twice.stats.cache_hits.values()) > 0, loaded
+        return (
+            module.add.was_cached,
+            sum(module.twice._from_python.stats.cache_hits.values()) > 0,
+            loaded,
+        )
 
     assert hits() == (False, False, False)
     assert hits() == (True, True, True)

@@ -117,3 +117,25 @@ def test_respects_what_the_file_says_to_mujoco(tmp_path: Path) -> None:
     model, _ = load_model(tmp_path / "robot.urdf")
     assert (model.nmesh, model.ngeom, model.nbody) == (1, 4, 4)
     assert load_model(tmp_path / "robot.urdf", fuse_static=True)[0].nbody == 3
+
+
+def test_a_mesh_without_volume_weighs_what_a_sheet_does(tmp_path: Path) -> None:
+    """MuJoCo refuses it for want of a mass, though nobody may ask for one."""
+    write_stl(tmp_path / "part.stl", size=1e-5)
+    model, report = load_model(with_mesh(tmp_path, "part.stl"))
+    assert model.ngeom == 2
+    assert model.body("b").mass[0] == 1.0, "the file's <inertial>"
+    assert has(report, "Meshes without volume", "sheets of 1 mm", "'part'")
+    write_stl(tmp_path / "part.stl", size=0.1)
+    assert not has(load_model(with_mesh(tmp_path, "part.stl"))[1], "without volume")
+
+
+def test_a_visual_sheet_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "sheet.obj").write_text("v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 3 4\n")
+    visual = "<visual><geometry><mesh filename='sheet.obj'/></geometry></visual>"
+    file = tmp_path / "robot.urdf"
+    file.write_text(urdf(link("a"), link("b", visual=visual), joint("j", "a", "b")))
+    model, report = load_model(file, discard_visual=False)
+    assert model.nmesh == 1
+    assert has(report, "'sheet'")
+    assert model.body("b").mass[0] == 1.0

@@ -129,7 +129,7 @@ def _ones(z, x):
         ({"joints": joints(2), "error_weight": -1.0}, "error_weight must be non-negative"),
         ({"actuators": ["a", "nothing"]}, "actuator 'nothing' does not exist; the model has 'a'"),
         ({"actuators": ["a", "a"]}, "'a' is already commanded by"),
-        ({"joints": [3, "j0"]}, "joint 3 does not exist"),
+        ({"joints": [3, "j0"]}, "joints must be a list of names, got"),
     ],
 )
 def test_systems_that_do_not_fit_the_model_are_refused(options: dict, message: str) -> None:

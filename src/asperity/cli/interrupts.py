@@ -1,4 +1,4 @@
-"""Ctrl-C that waits for a moment at which nothing is half done."""
+"""Ctrl-C and SIGTERM that wait for a moment at which nothing is half done."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from types import FrameType
 
 __all__ = ["Interrupt", "deferred_interrupt"]
 
+# Schedulers of clusters and containers send SIGTERM before they kill.
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
 
 class Interrupt:
-    """Whether Ctrl-C was pressed."""
+    """Whether Ctrl-C was pressed, or the process was asked to end."""
 
     def __init__(self) -> None:
         self.requested = False
@@ -25,7 +28,7 @@ class Interrupt:
 
 @contextlib.contextmanager
 def deferred_interrupt() -> Iterator[Interrupt]:
-    """Turn the first SIGINT into a flag to check; a second one interrupts at once, as usual."""
+    """Turn the first SIGINT or SIGTERM into a flag to check; a second one interrupts at once."""
     interrupt = Interrupt()
     if threading.current_thread() is not threading.main_thread():
         yield interrupt  # signals belong to the main thread
@@ -36,8 +39,11 @@ def deferred_interrupt() -> Iterator[Interrupt]:
             raise KeyboardInterrupt
         interrupt.requested = True
 
-    previous = signal.signal(signal.SIGINT, handle)
+    previous = {number: signal.signal(number, handle) for number in _SIGNALS}
     try:
         yield interrupt
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for number, handler in previous.items():
+            # None is a handler of C, which Python cannot put back.
+            if handler is not None:
+                signal.signal(number, handler)

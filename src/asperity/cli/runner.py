@@ -55,7 +55,9 @@ def format_step(step: float) -> str:
 
 
 def run(simulator: Recorder, duration: float, console: Console) -> Run:
-    """Advance a simulator by a duration [s]; Ctrl-C ends it early and keeps what was computed.
+    """Advance a simulator by a duration [s].
+
+    Ctrl-C or SIGTERM ends it early, and what was computed is kept.
 
     The bar is redrawn at the simulator's own returns to Python, so error control never shortens a
     step for it.
@@ -94,6 +96,7 @@ def run(simulator: Recorder, duration: float, console: Console) -> Run:
     stats = simulator.stats
     energy_end = sum(simulator.energy())
     trajectory = Trajectory(simulator.model, *steps, status, stats, [], message)
+    trajectory.ctrl = simulator.controls_at(trajectory.time)
     with console.status("Looking at the contacts …"):
         contacts = measure_contacts(simulator, trajectory)
     return Run(trajectory, contacts, energy_begin, energy_end)

@@ -96,7 +96,7 @@ def simulate(
         Path | None,
         typer.Option(
             metavar="FILE.npz",
-            help="Times and states of every accepted step.",
+            help="Times, states and controls of every accepted step, and the model.",
             show_default=False,
             rich_help_panel=_OUTPUT,
         ),
@@ -122,7 +122,7 @@ def simulate(
 ) -> int:
     """Simulate an MJCF or URDF model without control inputs, and tell how well it went.
 
-    Ctrl-C ends the simulation early; what was computed is saved all the same.
+    Ctrl-C or SIGTERM ends the simulation early; what was computed is saved all the same.
     """
     contact_options = {
         "stiffness": stiffness,
@@ -142,7 +142,7 @@ def simulate(
     from asperity.cli.summary import print_summary
     from asperity.plant.contact_parameters import ContactParameters
     from asperity.simulator import Recorder
-    from asperity.simulator.simulator import find_keyframe
+    from asperity.simulator.checks import find_keyframe
 
     passing, output = transient(), results()
     with naming_flags(contact_values):

@@ -88,7 +88,7 @@ def study(
     from asperity.cli.console import preparing, print_error, print_notes, results, transient
     from asperity.cli.models import load
     from asperity.experiments.outcome import PlotError, draw
-    from asperity.simulator.simulator import find_keyframe
+    from asperity.simulator.checks import find_keyframe
 
     passing, output = transient(), results()
     with preparing(passing):

@@ -8,7 +8,6 @@ then runs the very same machine code: results are the same bits in the first run
 from __future__ import annotations
 
 import contextlib
-import importlib
 import logging
 import os
 import subprocess
@@ -83,7 +82,7 @@ def _compile_in_workers(names: Iterable[str]) -> None:
         for _ in range(min(_WORKERS, os.cpu_count() or 1)):
             workers.append(
                 subprocess.Popen(
-                    [sys.executable, "-m", "asperity.compiled.compilation"],
+                    [sys.executable, "-m", "asperity.compiled.worker"],
                     env=environment,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
@@ -120,17 +119,3 @@ def _feed(worker: subprocess.Popen[str], queue: Iterator[str], lock: threading.L
             return
         if not worker.stdout.readline():
             return
-
-
-def _work() -> None:
-    """Compile the kernels whose names arrive on standard input; answer each with a line."""
-    for line in sys.stdin:
-        module, _, function = line.strip().partition(":")
-        # What cannot be compiled here is compiled, and complained about, by the parent.
-        with contextlib.suppress(Exception):
-            getattr(importlib.import_module(module), function).compile()
-        print(flush=True)
-
-
-if __name__ == "__main__":
-    _work()

@@ -9,16 +9,19 @@ stamped with the sources that it may contain (`asperity.compiled.sources`).
 from __future__ import annotations
 
 import contextlib
-import functools
+import importlib
+import types as python
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numba
+from numba import types
 from numba.core import config
 from numba.core.caching import NullCache
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 
 from asperity.compiled.sources import source_stamp
@@ -38,9 +41,26 @@ __all__ = [
 # NaN and inf must stay visible, so the flags that assume their absence (nnan, ninf) are left out.
 _FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
-_njit: Callable[..., Any] = functools.partial(
-    numba.njit, nogil=True, error_model="numpy", fastmath=_FASTMATH
-)
+_OPTIONS = {"nopython": True, "error_model": "numpy", "fastmath": _FASTMATH}
+
+
+def _load_numba() -> None:
+    """Load the rest of Numba, which is needed in any case, without SciPy's linear algebra.
+
+    Numba imports that (0.3 s, with NumPy's Fortran compiler) to see whether it is there. Asperity
+    requires SciPy; who uses linear algebra in compiled functions imports it then.
+    """
+    linalg: Any = importlib.import_module("numba.np.linalg")
+    look = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        arraymath: Any = importlib.import_module("numba.np.arraymath")
+        arraymath.ensure_blas = look
+    finally:
+        linalg.ensure_blas = look
+
+
+_load_numba()
 
 
 class Kernel(Protocol):
@@ -135,19 +155,67 @@ def _vectorizing_blocks() -> Iterator[None]:
             vars(config).update(before)
 
 
-def _kernel(function: Callable[..., Any], **options: Any) -> Any:
-    """A dispatcher whose code is kept on disk."""
-    # Nothing uses kernels as first-class functions.
-    dispatcher = _njit(no_cfunc_wrapper=True, **options)(function)
-    _enable_cache(dispatcher, function)
-    # Callers' calls and those of Python both come here.
-    vars(dispatcher)["compile"] = _vectorizing_blocks()(dispatcher.compile)
-    return dispatcher
+class _Loop(CPUDispatcher):
+    """Numba's dispatcher, with Asperity's settings and code that is kept on disk."""
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        # Nothing uses what is compiled as a first-class function.
+        settings = {**_OPTIONS, "nogil": True, "no_cfunc_wrapper": True, **options}
+        super().__init__(function, targetoptions=settings)
+        _enable_cache(self, function)
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for these types: callers' calls and those of Python both come here."""
+        with _vectorizing_blocks():
+            return super().compile(sig)
+
+
+class _Kernel(_Loop):
+    """What compiled code calls, without the wrapper that Python would need.
+
+    Python may call it nevertheless, as tests do: that compiles a second form of the same function.
+    """
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        super().__init__(function, no_cpython_wrapper=True, **options)
+        self._options = options
+        self._from_python: Any = None
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Find the form that a call needs.
+
+        To Numba every constant has a type of its own, and a function would be compiled again for
+        each: what callers pass is a number.
+        """
+        plain = tuple(types.unliteral(argument) for argument in args)
+        return super().get_call_template(
+            plain, {name: types.unliteral(argument) for name, argument in kws.items()}
+        )
+
+    def add_overload(self, cres: Any) -> None:
+        """Keep what was compiled from Python, which could not call it."""
+        self.overloads[tuple(cres.signature.args)] = cres
+
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        if self._from_python is None:
+            function = self.py_func
+            copy = python.FunctionType(
+                function.__code__,
+                function.__globals__,
+                function.__name__,
+                function.__defaults__,
+                function.__closure__,
+            )
+            # Its code is kept under this name, apart from that of the other form.
+            copy.__qualname__ = function.__qualname__ + ".from_python"
+            copy.__module__ = function.__module__
+            self._from_python = _Loop(copy, **self._options)
+        return self._from_python._compile_for_args(*args, **kws)
 
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a kernel: no GIL, cached on disk, IEEE semantics for NaN and inf."""
-    return _kernel(function)
+    return _Kernel(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -155,7 +223,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
     For what innermost loops do at every turn: LLVM leaves calls to functions that it finds large.
     """
-    return _kernel(function, forceinline=True)
+    return _Kernel(function, forceinline=True)
 
 
 def higher_order(function: Callable[..., Any]) -> Any:
@@ -166,7 +234,7 @@ def higher_order(function: Callable[..., Any]) -> Any:
     function made inside of another one, with kernels in its closure, is compiled in every process.
     """
     # Inlined before it is typed: a kernel passed as a value would be an address of this process.
-    return _njit(inline="always")(function)
+    return CPUDispatcher(function, targetoptions={**_OPTIONS, "nogil": True, "inline": "always"})
 
 
 class Loop:
@@ -174,7 +242,7 @@ class Loop:
 
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
         self.name = _name_of(function)
-        self._dispatcher = compiled(function)
+        self._dispatcher: Any = _Loop(function)
         self._arguments = signature.args
 
     def __call__(self, *arguments: Any) -> Any:
@@ -230,7 +298,7 @@ class EntryPoint:
             self._function,
             normalize_signature(self._signature),
             locals={},
-            options={"nopython": True, "error_model": "numpy", "fastmath": _FASTMATH},
+            options=_OPTIONS,
         )
         _enable_cache(entry, self._function)
         return entry

@@ -10,9 +10,10 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from asperity.arguments import is_count, is_flag, is_number
 from asperity.errors import ModelError
 from asperity.integrators.steppings.stepping import ERROR_NORMS, ErrorControl, Fixed, Stepping
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Integrator",
     "SteppedIntegrator",
+    "require_count",
+    "require_flags",
     "require_non_negative",
     "require_one_of",
     "require_positive",
@@ -31,19 +34,33 @@ __all__ = [
 
 def require_positive(name: str, value: float) -> None:
     """Refuse an option that is not a positive number."""
-    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+    if not (is_number(value) and math.isfinite(value) and value > 0):
         raise ModelError(f"{name} must be a positive, finite number, got {value!r}.")
+
+
+def require_count(name: str, value: float) -> None:
+    """Refuse an option that is not a positive whole number."""
+    if not (is_count(value) and value > 0):
+        raise ModelError(f"{name} must be a positive whole number, got {value!r}.")
+
+
+def require_flags(options: Any) -> None:
+    """Refuse truth values of a dataclass that are none: ``"no"`` would count as true."""
+    for one in fields(options):
+        value = getattr(options, one.name)
+        if one.type in (bool, "bool") and not is_flag(value):
+            raise ModelError(f"{one.name} must be True or False, got {value!r}.")
 
 
 def require_one_of(name: str, value: str, known: Iterable[str]) -> None:
     """Refuse an option that is not among the known ones."""
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ModelError(f"{name} {value!r} is unknown; use one of {', '.join(sorted(known))}.")
 
 
 def require_non_negative(name: str, value: float) -> None:
     """Refuse an option that is negative or not finite."""
-    if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
+    if not (is_number(value) and math.isfinite(value) and value >= 0):
         raise ModelError(f"{name} must be non-negative and finite, got {value!r}.")
 
 
@@ -110,6 +127,7 @@ class SteppedIntegrator(Integrator):
     default_accuracy: ClassVar[float] = 1e-3
 
     def __post_init__(self) -> None:
+        require_flags(self)
         if self.time_step is not None and self.accuracy is not None:
             raise ModelError(
                 "time_step asks for fixed steps and accuracy for error control; give one of them."

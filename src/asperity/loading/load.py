@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ import mujoco
 
 from asperity.errors import AsperityWarning, ModelError
 from asperity.loading.compiler_errors import explained
+from asperity.loading.element_names import check_names
 from asperity.loading.load_report import LoadReport, report_on
 from asperity.loading.mjcf import parse_mjcf
 from asperity.loading.model_text import read_text, unknown_root
@@ -81,12 +82,14 @@ def load_model(
             },
             "a compiled MjModel",
         )
+        check_names(source, "MjModel")
         return source, report_on(source, "MjModel", [], stacklevel=2)
     opened = _open(
         source, package_paths, floating_base, discard_visual, fuse_static, exclude_overlaps
     )
     notes = list(opened.notes)
     model = _compile(opened.spec, opened.name, notes) if opened.model is None else opened.model
+    check_names(model, opened.name)
     return model, report_on(model, opened.name, notes, stacklevel=2)
 
 
@@ -148,6 +151,7 @@ def _open(
     fuse_static: bool | None,
     exclude_overlaps: bool,
 ) -> _Opened:
+    _check_options(package_paths, floating_base, discard_visual, fuse_static, exclude_overlaps)
     urdf_only: dict[str, object] = {
         "floating_base": floating_base,
         "package_paths": package_paths or None,
@@ -177,10 +181,19 @@ def _open(
             warnings.warn(f"{name}: {loss}", AsperityWarning, stacklevel=3)
         return _Opened(spec, name, notes, model)
     if root != "mujoco":
-        raise unknown_root(root, name)
+        raise unknown_root(root, name, text)
     _refuse(urdf_only, "MJCF, which states them itself")
     spec = parse_mjcf(text, path, name)
     return _Opened(_with_choices(spec, discard_visual, fuse_static), name, [])
+
+
+def _check_options(package_paths: object, *choices: object) -> None:
+    if isinstance(package_paths, str | os.PathLike) or not isinstance(package_paths, Iterable):
+        raise ModelError(f"package_paths must be a list of folders, got {package_paths!r}.")
+    names = ("floating_base", "discard_visual", "fuse_static", "exclude_overlaps")
+    for name, value in zip(names, choices, strict=True):
+        if value is not None and not isinstance(value, bool):
+            raise ModelError(f"{name} must be True or False, got {value!r}.")
 
 
 def _refuse(options: dict[str, object], kind: str) -> None:

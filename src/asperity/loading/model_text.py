@@ -39,8 +39,13 @@ def read_text(source: object) -> tuple[str, Path | None]:
         return content.decode("latin-1"), path
 
 
-def unknown_root(root: str | None, name: str) -> ModelError:
+def unknown_root(root: str | None, name: str, text: str) -> ModelError:
     """What is wrong with a text whose root element is neither <mujoco> nor <robot>."""
+    if root is None and "<!DOCTYPE" in text:
+        return ModelError(
+            f"{name} has a document type declaration (<!DOCTYPE ...>) with definitions, which "
+            "MuJoCo does not read; remove it and write out the entities that it defines."
+        )
     if root is None:
         return ModelError(f"{name} is not XML; pass a file with MJCF or URDF.")
     advice = {

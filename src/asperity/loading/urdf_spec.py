@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 import mujoco
 
 from asperity.loading.compiler_errors import explained
 from asperity.loading.initial_overlaps import initial_overlaps
 from asperity.loading.urdf_document import PreparedUrdf
-from asperity.plant.names import listed
+from asperity.plant.names import listed, quoted
 
 __all__ = ["compile_urdf"]
 
 # Extent [m] beyond which a robot was probably drawn in millimetres.
 _LARGE = 100.0
+
+_NO_VOLUME = re.compile(r"mesh volume is too small: (.*?) ?\. Try setting inertia to shell")
+_SHEET = 1.0  # mass per area [kg/m²] of a millimetre of MuJoCo's 1000 kg/m³
 
 
 def compile_urdf(
@@ -51,7 +56,7 @@ def compile_urdf(
             spec.body(body).fuse = False
         for first, second in prepared.excludes:
             spec.add_exclude(bodyname1=first, bodyname2=second)
-        model = spec.compile()
+        model, hollow = _compiled(spec)
         overlaps = initial_overlaps(model)
         if overlaps and exclude_overlaps:
             for first, second in overlaps:
@@ -60,6 +65,11 @@ def compile_urdf(
     except (ValueError, mujoco.FatalError) as error:
         # The text that MuJoCo saw is not the user's, so its line numbers would mislead.
         raise explained(error, name, lines=False) from None
+    if hollow:
+        notes.append(
+            "Meshes without volume weigh what sheets of 1 mm at 1000 kg/m³ would, where no "
+            f"<inertial> says otherwise: {quoted(hollow)}."
+        )
     if bodies > model.nbody:
         notes.append(
             f"Fused {bodies - model.nbody} links into those they are fixed to; pass "
@@ -79,3 +89,21 @@ def compile_urdf(
             'give them scale="0.001 0.001 0.001".'
         )
     return spec, model, notes
+
+
+def _compiled(spec: mujoco.MjSpec) -> tuple[mujoco.MjModel, list[str]]:
+    """Compile; meshes that have no volume for their mass, whose names are returned, are shells."""
+    hollow: list[str] = []
+    while True:
+        try:
+            return spec.compile(), hollow
+        except ValueError as error:
+            found = _NO_VOLUME.search(str(error))
+            mesh = None if found is None else spec.mesh(found[1])
+            if mesh is None or mesh.name in hollow:
+                raise
+        mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+        hollow.append(mesh.name)
+        for geom in spec.geoms:
+            if geom.meshname == mesh.name:
+                geom.density = _SHEET

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from asperity.arguments import is_count
 from asperity.errors import ModelError
-from asperity.integrators.integrator import Integrator
+from asperity.integrators.integrator import (
+    Integrator,
+    require_count,
+    require_flags,
+    require_one_of,
+    require_positive,
+)
 from asperity.integrators.registry import register
 from asperity.integrators.steppings.stepping import Fixed
 
@@ -123,21 +129,15 @@ class Midas(Integrator):
             "stiction_tolerance",
             "tolerance",
             "rigidity",
-            "max_iterations",
-            "friction_solves",
-            "subdivisions",
         ):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-                raise ModelError(f"{name} must be a positive, finite number, got {value!r}.")
-        distance = self.activation_distance
-        if distance is not None and not (math.isfinite(distance) and distance > 0):
-            raise ModelError(f"activation_distance must be positive, got {distance!r}.")
-        if self.scheme not in _SCHEMES:
-            raise ModelError(
-                f"scheme {self.scheme!r} is unknown; use one of {', '.join(_SCHEMES)}."
-            )
-        if self.segments < 8 or self.segments % 4:
+            require_positive(name, getattr(self, name))
+        for name in ("max_iterations", "friction_solves", "subdivisions"):
+            require_count(name, getattr(self, name))
+        require_flags(self)
+        if self.activation_distance is not None:
+            require_positive("activation_distance", self.activation_distance)
+        require_one_of("scheme", self.scheme, _SCHEMES)
+        if not is_count(self.segments) or self.segments < 8 or self.segments % 4:
             raise ModelError(f"segments must be a multiple of 4, at least 8, got {self.segments}.")
 
     @property
@@ -158,7 +158,7 @@ class Midas(Integrator):
             max_iterations=int(self.max_iterations),
             friction_solves=int(self.friction_solves),
             second_order=self.scheme == "bdf2",
-            segments=self.segments,
+            segments=int(self.segments),
             subdivisions=int(self.subdivisions),
             hulls=self.convex_meshes,
         )

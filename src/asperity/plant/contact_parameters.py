@@ -6,11 +6,12 @@ import fnmatch
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
 
+from asperity.arguments import as_number
 from asperity.contact.combination import (
     DISSIPATION,
     DYNAMIC_FRICTION,
@@ -39,11 +40,8 @@ _ALLOWED = (
 )
 
 
-def _check(where: str, name: str, value: float) -> float:
-    try:
-        value = float(value)
-    except (TypeError, ValueError):
-        raise ModelError(f"{where}: {name} must be a number, got {value!r}.") from None
+def _check(where: str, name: str, value: Any) -> float:
+    value = as_number(f"{where}: {name}", value)
     positive = name in ("stiffness", "stiction_tolerance")
     if not math.isfinite(value) or value < 0 or (positive and value == 0):
         kind = "positive" if positive else "non-negative"
@@ -149,8 +147,38 @@ class ContactParameters(Material):
     bodies: Mapping[str, Material] = field(default_factory=dict)
     pairs: Mapping[tuple[str, str], Material] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("geoms", "bodies", "pairs"):
+            _check_overrides(name, getattr(self, name))
+
 
 _DEFAULT = Material(stiffness=1e5, dissipation=10.0, stiction_tolerance=1e-4)
+
+
+def _check_overrides(name: str, overrides: Any) -> None:
+    """Refuse what is not a mapping of names, or of pairs of names, to materials."""
+    where = f"ContactParameters: {name}"
+    if not isinstance(overrides, Mapping):
+        raise ModelError(f"{where} must be a dict of materials, got {overrides!r}.")
+    for key, material in overrides.items():
+        if name == "pairs":
+            if not (
+                isinstance(key, tuple) and len(key) == 2 and all(isinstance(k, str) for k in key)
+            ):
+                sides = tuple(key.split("|")) if isinstance(key, str) else ()
+                example = sides if len(sides) == 2 else ("finger_*", "cup")
+                raise ModelError(
+                    f"{where}: {key!r} is not a pair of two names; write it as {example!r}."
+                )
+        elif not isinstance(key, str):
+            raise ModelError(f"{where}: {key!r} is not a name or a glob, which are strings.")
+        if not isinstance(material, Material) or isinstance(material, ContactParameters):
+            given = type(material).__name__
+            raise ModelError(
+                f"{where}[{key!r}] must be a Material, such as Material(friction=0.5), got "
+                f"{given if isinstance(material, Material) else repr(material)}."
+            )
 
 
 class ResolvedMaterials(NamedTuple):
@@ -168,7 +196,13 @@ def _parse(name: str, text: str) -> Material:
         key, equals, value = word.partition("=")
         if key not in _COLUMNS or not equals:
             raise ModelError(f"<text name={name!r}>: {word!r} is not {_ALLOWED} = number.")
-        values[key] = _check(f"<text name={name!r}>", key, value)  # type: ignore[arg-type]
+        try:
+            number = float(value)
+        except ValueError:
+            raise ModelError(
+                f"<text name={name!r}>: {key} must be a number, got {value!r}."
+            ) from None
+        values[key] = _check(f"<text name={name!r}>", key, number)
     try:
         return Material(**values)
     except ModelError as error:
@@ -177,8 +211,14 @@ def _parse(name: str, text: str) -> Material:
 
 def _text(model: mujoco.MjModel, index: int) -> str:
     start = model.text_adr[index]
-    data = bytes(model.text_data[start : start + model.text_size[index]])
-    return data.split(b"\0")[0].decode()
+    data = bytes(model.text_data[start : start + model.text_size[index]]).split(b"\0")[0]
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_TEXT, index)
+        raise ModelError(
+            f"<text name={name!r}>: {data!r} is not UTF-8; save the model's file as UTF-8."
+        ) from None
 
 
 def _from_model(model: mujoco.MjModel) -> ContactParameters:

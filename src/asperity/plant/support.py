@@ -79,16 +79,13 @@ def _flexes_and_plugins(model: mujoco.MjModel) -> None:
         (_OBJ.mjOBJ_GEOM, model.geom_plugin),
     ):
         for index in np.flatnonzero(uses >= 0):
+            if kind == _OBJ.mjOBJ_GEOM and model.geom_type[index] == mujoco.mjtGeom.mjGEOM_SDF:
+                continue  # its shape, which only MuJoCo's collision detection asks for
             instance = element(model, _OBJ.mjOBJ_PLUGIN, int(uses[index]))
             raise ModelError(
                 f"{element(model, kind, index)} takes its physics from {instance}, and plugins "
                 "cannot be simulated; use a built-in element instead."
             )
-    for index in np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_SDF):
-        raise ModelError(
-            f"{element(model, _OBJ.mjOBJ_GEOM, index)} is a signed distance field, which is not "
-            "supported; use a mesh (its convex hull collides) or primitive shapes."
-        )
 
 
 def _actuators(model: mujoco.MjModel) -> None:
@@ -193,13 +190,6 @@ def _options(model: mujoco.MjModel) -> None:
             'Option flag speculative="enable" makes MuJoCo report contacts that are not there '
             "yet; remove it, because error control notices contacts that a step has missed."
         )
-    if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP:
-        for tree in np.flatnonzero(model.tree_sleep_policy == mujoco.mjtSleepPolicy.mjSLEEP_INIT):
-            body = element(model, _OBJ.mjOBJ_BODY, model.tree_bodyadr[tree])
-            raise ModelError(
-                f'{body} starts asleep (sleep="init"), and sleeping is not supported; remove the '
-                "attribute or the sleep flag."
-            )
 
 
 _CHECKS: tuple[Callable[[mujoco.MjModel], None], ...] = (
@@ -224,6 +214,13 @@ def _notes(model: mujoco.MjModel) -> Iterator[str]:
             "Torsional and rolling friction are ignored; contacts with condim 4 or 6 have sliding "
             f"friction only: {listed(names)}."
         )
+    fields = np.flatnonzero(collides & (model.geom_type == mujoco.mjtGeom.mjGEOM_SDF))
+    if fields.size:
+        names = [element(model, _OBJ.mjOBJ_GEOM, i) for i in fields]
+        yield (
+            "Contacts of signed distance fields are those that MuJoCo's search finds, which can "
+            f"miss some; sdf_initpoints and sdf_iterations make it thorough: {listed(names)}."
+        )
     uneven = model.pair_friction[:, 0] != model.pair_friction[:, 1]
     anisotropic = np.flatnonzero((model.pair_dim > 1) & uneven)
     if anisotropic.size:
@@ -235,6 +232,11 @@ def _notes(model: mujoco.MjModel) -> Iterator[str]:
     flags = model.opt.enableflags
     if flags & mujoco.mjtEnableBit.mjENBL_SLEEP:
         yield "Sleeping is ignored; every body is simulated at every step."
+        asleep = model.tree_sleep_policy == mujoco.mjtSleepPolicy.mjSLEEP_INIT
+        if asleep.any():
+            bodies = model.tree_bodyadr[np.flatnonzero(asleep)]
+            names = [element(model, _OBJ.mjOBJ_BODY, int(i)) for i in bodies]
+            yield f'Bodies that would start asleep (sleep="init") are awake: {listed(names)}.'
     if flags & mujoco.mjtEnableBit.mjENBL_IPC:
         yield 'Option flag ipc="enable" is ignored; it belongs to MuJoCo\'s discrete integrator.'
     if flags & mujoco.mjtEnableBit.mjENBL_OVERRIDE:

@@ -43,9 +43,21 @@ def inner_radii(model: mujoco.MjModel) -> np.ndarray:
         elif kind == int(kinds.mjGEOM_HFIELD):
             # Half the thickness of the ground below its lowest point.
             radii[geom] = 0.5 * model.hfield_size[model.geom_dataid[geom], 3]
+        elif kind == int(kinds.mjGEOM_SDF):
+            radii[geom] = _half_thickness(model, int(model.geom_dataid[geom]))
         else:
             radii[geom] = _HULL_INNER_RADIUS * np.min(model.geom_aabb[geom, 3:])
     return radii
+
+
+def _half_thickness(model: mujoco.MjModel, mesh: int) -> float:
+    """Volume over surface of a mesh [m]: half the thickness of a plate, bowl or ring."""
+    start, faces = int(model.mesh_vertadr[mesh]), int(model.mesh_faceadr[mesh])
+    vertices = model.mesh_vert[start : start + int(model.mesh_vertnum[mesh])].astype(np.float64)
+    corners = vertices[model.mesh_face[faces : faces + int(model.mesh_facenum[mesh])]]
+    doubled = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    volume = abs(float(np.einsum("fi,fi->", corners[:, 0], doubled))) / 6.0
+    return volume / max(0.5 * float(np.sum(np.linalg.norm(doubled, axis=1))), 1e-300)
 
 
 def colliding_geoms(model: mujoco.MjModel) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 from asperity.contact.delivered import NOTHING, OUTDATED, SOLVED
 from asperity.errors import ModelError
 from asperity.integrators.world import World
+from asperity.plant.sleep import wake
 
 __all__ = ["Inputs"]
 
@@ -84,6 +85,7 @@ class Inputs:
         current.act[:] = data.act
         current.time = data.time
         current.valid = 0
+        wake(self._model, data)
         handed: list[mujoco.MjData] = [data]
         for state in world.evaluated_states[1:]:
             state.table.valid = 0
@@ -97,6 +99,7 @@ class Inputs:
             scratch.mocap_pos[:] = data.mocap_pos
             scratch.mocap_quat[:] = data.mocap_quat
             scratch.eq_active[:] = data.eq_active
+            wake(self._model, scratch)
 
     def _gather(self) -> np.ndarray:
         """All numbers in one array."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import mujoco
 import numpy as np
 
+from asperity.arguments import as_number
 from asperity.compiled.compilation import compile_kernels
 from asperity.contact.delivered import NOTHING
 from asperity.errors import ModelError, SimulationError, Status
@@ -22,6 +23,7 @@ from asperity.loading import LoadReport, load_model
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.plant import Plant
 from asperity.plant.support import check_supported
+from asperity.simulator.checks import check_arguments, find_keyframe
 from asperity.simulator.constraint_forces import FORCE_KERNELS
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.inputs import Inputs
@@ -30,7 +32,7 @@ from asperity.simulator.report import Report, Statistics
 from asperity.simulator.sampling import SamplingClock
 from asperity.systems import Coupling, ExternalSystem
 
-__all__ = ["Control", "Simulator", "find_keyframe"]
+__all__ = ["Control", "Simulator"]
 
 Control = Callable[[mujoco.MjModel, mujoco.MjData], None]
 
@@ -104,11 +106,15 @@ class Simulator:
                 f"integrator must be an asperity integrator such as Cenic(), got {integrator!r}."
             )
         self.model, self.load_report = load_model(model)
+        check_arguments(self.model, data, control, systems)
         notes = check_supported(self.model)
         self.load_report = LoadReport(self.load_report.source, (*self.load_report.notes, *notes))
         self._sampling = SamplingClock(
-            float(self.model.opt.timestep) if control_period is None else float(control_period)
+            float(self.model.opt.timestep)
+            if control_period is None
+            else as_number("control_period", control_period)
         )
+        joint_stiction_tolerance = as_number("joint_stiction_tolerance", joint_stiction_tolerance)
         if not (math.isfinite(joint_stiction_tolerance) and joint_stiction_tolerance > 0):
             raise ModelError(
                 f"joint_stiction_tolerance must be positive, got {joint_stiction_tolerance}."
@@ -259,6 +265,9 @@ class Simulator:
         KeyboardInterrupt
             Passed on; the state is that of the last accepted step.
         """
+        time = as_number("time", time)
+        if progress is not None and not callable(progress):
+            raise ModelError(f"progress must be a function of the simulator, got {progress!r}.")
         if not math.isfinite(time) or time < self.data.time:
             raise ModelError(f"time {time} must be finite and not before {self.time}.")
         before = self.stats
@@ -422,17 +431,3 @@ class Simulator:
         self._inputs.remember()
         if code == codes.SYSTEM_FAILED and not quietly:
             self.coupling.raise_failure()
-
-
-def find_keyframe(model: mujoco.MjModel, keyframe: int | str) -> int:
-    """Index of a keyframe given by name or number."""
-    if isinstance(keyframe, str) and not keyframe.isdigit():
-        index = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_KEY, keyframe)
-        if index < 0:
-            names = ", ".join(repr(model.key(i).name) for i in range(model.nkey)) or "none"
-            raise ModelError(f"keyframe {keyframe!r} does not exist; the model has {names}.")
-        return index
-    index = int(keyframe)
-    if not 0 <= index < model.nkey:
-        raise ModelError(f"keyframe {index} does not exist; the model has {model.nkey}.")
-    return index

@@ -6,18 +6,20 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
+from asperity.arguments import as_array
 from asperity.errors import ModelError, Status
 from asperity.integrators import Integrator
 from asperity.plant.contact_parameters import ContactParameters
+from asperity.simulator.checks import find_keyframe
 from asperity.simulator.current_contacts import Contacts
 from asperity.simulator.report import Statistics
-from asperity.simulator.simulator import Control, Simulator, find_keyframe
+from asperity.simulator.simulator import Control, Simulator
+from asperity.simulator.trajectory_file import read_fields, write_fields
 from asperity.systems import ExternalSystem
 
 __all__ = ["Recorder", "Trajectory", "simulate"]
@@ -39,6 +41,8 @@ class Trajectory:
     contacts : list of Contacts
         Contacts with forces at every time, if they were asked for.
     message : str
+    ctrl : ndarray, shape (n, nu)
+        Controls from each time on; those of the last time are those that led there.
     """
 
     model: mujoco.MjModel
@@ -49,6 +53,7 @@ class Trajectory:
     stats: Statistics
     contacts: list[Contacts] = field(default_factory=list)
     message: str = ""
+    ctrl: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     @property
     def success(self) -> bool:
@@ -70,9 +75,9 @@ class Trajectory:
         -------
         qpos, qvel : ndarray, shapes (m, nq) and (m, nv)
         """
-        times = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        times = np.atleast_1d(as_array("times", times))
         slack = 1e-9 * max(1.0, abs(self.time[-1]))
-        if np.any(times < self.time[0] - slack) or np.any(times > self.time[-1] + slack):
+        if not np.all((times >= self.time[0] - slack) & (times <= self.time[-1] + slack)):
             raise ModelError(
                 f"times must lie within the trajectory, {self.time[0]} to {self.time[-1]} s."
             )
@@ -100,28 +105,44 @@ class Trajectory:
         return qpos, qvel
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write times, states, status and statistics to an ``.npz`` file."""
+        """Write everything, the model included, to an ``.npz`` file, which `load` reads.
+
+        Its arrays have the names of the fields; those of contacts, which follow one another, begin
+        with ``contact_``, and ``contact_start[i]`` is the first of time i. A file that is there is
+        replaced only once the new one is complete.
+
+        Raises
+        ------
+        ModelError
+            If the name does not end in ``.npz``.
+        OSError
+            If the file cannot be written; one that was there has not changed.
+        """
         path = Path(path)
         if path.suffix != ".npz":
             raise ModelError(f"{path}: trajectories are saved as .npz files.")
-        contacts: dict[str, Any] = {}
-        if self.contacts:
-            counts = [len(c.point) for c in self.contacts]
-            contacts["contact_start"] = np.concatenate([[0], np.cumsum(counts)])
-            for name in Contacts._fields:
-                parts = [getattr(c, name) for c in self.contacts]
-                contacts["contact_" + name] = np.concatenate(parts)
-        np.savez_compressed(
-            path,
-            time=self.time,
-            qpos=self.qpos,
-            qvel=self.qvel,
-            status=self.status.name,
-            message=self.message,
-            **contacts,
-            **{f"stats_{k}": v for k, v in vars(self.stats).items()},
-        )
+        write_fields(**{**vars(self), "path": path})
         return path
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, model: mujoco.MjModel | None = None
+    ) -> Trajectory:
+        """Read what `save` has written.
+
+        Parameters
+        ----------
+        path : path
+            The ``.npz`` file.
+        model : mujoco.MjModel, optional
+            Instead of the one in the file, which only the version of MuJoCo that wrote it reads.
+
+        Raises
+        ------
+        ModelError
+            If the file is not one of a trajectory, or its model cannot be read here.
+        """
+        return cls(**read_fields(path, model))
 
 
 class Recorder(Simulator):
@@ -132,6 +153,7 @@ class Recorder(Simulator):
 
     def start_record(self) -> None:
         """Forget what was kept, and keep the present state and every accepted step from here."""
+        self._held = [(float(self.data.time), self.data.ctrl.copy())]
         self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         table = self.world.table
         table.records = 1
@@ -150,6 +172,21 @@ class Recorder(Simulator):
             )
         )
         table.records = 0
+
+    def _take_steps(self, end: float, budget: int) -> int:
+        held = getattr(self, "_held", None)
+        # Controls change in Python only, between calls of the loops.
+        if held is not None and not np.array_equal(held[-1][1], self.data.ctrl):
+            held.append((float(self.data.time), self.data.ctrl.copy()))
+        return super()._take_steps(end, budget)
+
+    def controls_at(self, times: np.ndarray) -> np.ndarray:
+        """Controls from each time on, shape (n, nu); those of the last are what led there."""
+        begins = [time for time, _ in self._held]
+        # A step ends within round-off of the time at which the next control begins.
+        slack = 1e-12 * np.maximum(1.0, np.abs(times))
+        index = np.searchsorted(begins, times + slack, side="right") - 1
+        return np.array([ctrl for _, ctrl in self._held])[np.maximum(index, 0)]
 
     def record(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Times, positions and velocities so far, shapes (n,), (n, nq) and (n, nv)."""
@@ -207,10 +244,13 @@ def simulate(
     ModelError
         If the model or an argument cannot be used.
     """
-    begin, end = float(t_span[0]), float(t_span[1])
+    span = as_array("t_span", t_span)
+    if span.shape != (2,):
+        raise ModelError(f"t_span must be (begin, end) [s], got {t_span!r}.")
+    begin, end = float(span[0]), float(span[1])
     if not (np.isfinite(begin) and np.isfinite(end) and end >= begin):
         raise ModelError(f"t_span {t_span} must be finite and not decreasing.")
-    times = None if save_at is None else np.asarray(save_at, dtype=np.float64).ravel()
+    times = None if save_at is None else as_array("save_at", save_at).ravel()
     if times is not None and (
         len(times) == 0
         or not np.all(np.isfinite(times))
@@ -236,7 +276,7 @@ def simulate(
     for name, values in (("qpos", qpos), ("qvel", qvel), ("ctrl", ctrl)):
         if values is not None:
             target = getattr(data, name)
-            array = np.asarray(values, dtype=np.float64)
+            array = as_array(name, values)
             if array.shape != target.shape:
                 raise ModelError(f"{name} must have shape {target.shape}, got {array.shape}.")
             target[:] = array
@@ -267,4 +307,5 @@ def simulate(
         reached = times[times <= trajectory.time[-1] * (1 + 1e-12) + 1e-12]
         trajectory.qpos, trajectory.qvel = trajectory.at(reached)
         trajectory.time = reached
+    trajectory.ctrl = simulator.controls_at(trajectory.time)
     return trajectory

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mujoco
 import numpy as np
 
+from asperity.arguments import as_array, as_names
 from asperity.errors import ModelError
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class ExternalSystem:
     def dofs(self, model: mujoco.MjModel) -> list[int]:
         """Dofs on which the system acts by generalized forces: those of its ``joints``."""
         found: list[int] = []
-        for name in self.joints:
+        for name in as_names(f"{self.label}: joints", self.joints):
             joint = _find(model, mujoco.mjtObj.mjOBJ_JOINT, "joint", name, self.label)
             first = int(model.jnt_dofadr[joint])
             following = model.jnt_dofadr[joint + 1] if joint + 1 < model.njnt else model.nv
@@ -134,7 +135,8 @@ class ExternalSystem:
     def actuator_ids(self, model: mujoco.MjModel) -> list[int]:
         """Indices of the commanded actuators."""
         kind = mujoco.mjtObj.mjOBJ_ACTUATOR
-        return [_find(model, kind, "actuator", name, self.label) for name in self.actuators]
+        names = as_names(f"{self.label}: actuators", self.actuators)
+        return [_find(model, kind, "actuator", name, self.label) for name in names]
 
     @property
     def label(self) -> str:
@@ -183,7 +185,8 @@ class FunctionSystem(ExternalSystem):
                 known = ", ".join(_OPTIONS)
                 raise ModelError(f"external systems have no option {name!r}; there are {known}.")
             setattr(self, name, value)
-        self.parameters = np.array(parameters, dtype=np.float64).reshape(-1)
+        self.parameters = as_array("parameters", parameters).flatten()
+        self.initial_state = np.atleast_1d(as_array("initial_state", self.initial_state))
         self._output = output
         self._derivative = derivative
         if not self.name:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
+from asperity.arguments import as_array, is_flag, is_number
 from asperity.compiled import Kernel, Table
 from asperity.errors import ModelError, SimulationError
 from asperity.integrators.external.feedback import (
@@ -299,17 +300,21 @@ class Coupling:
 
 
 def _check(system: ExternalSystem) -> None:
-    state = np.asarray(system.initial_state, dtype=np.float64)
+    for name in ("implicit", "coupled", "linear"):
+        value = getattr(system, name)
+        if not is_flag(value):
+            raise ModelError(f"{system.label}: {name} must be True or False, got {value!r}.")
+    state = as_array(f"{system.label}: initial_state", system.initial_state)
     if state.ndim != 1 or not np.all(np.isfinite(state)):
         raise ModelError(
             f"{system.label}: initial_state must be a vector of finite numbers, got "
             f"{system.initial_state!r}."
         )
     time = system.sample_time
-    if time is not None and not (math.isfinite(time) and time > 0):
+    if time is not None and not (is_number(time) and math.isfinite(time) and time > 0):
         raise ModelError(f"{system.label}: sample_time must be positive and finite, got {time!r}.")
     weight = system.error_weight
-    if not (math.isfinite(weight) and weight >= 0):
+    if not (is_number(weight) and math.isfinite(weight) and weight >= 0):
         raise ModelError(
             f"{system.label}: error_weight must be non-negative and finite, got {weight!r}."
         )

@@ -10,11 +10,13 @@ import numpy as np
 from numba import types
 from numpy.typing import ArrayLike
 
+from asperity.arguments import as_names
 from asperity.compiled import EntryPoint, Layout, Table, entry_point
 from asperity.compiled.calls import call_pp, call_ppip
 from asperity.errors import ModelError
 from asperity.integrators.external.system_table import CALL_SUCCEEDED, SYSTEM
 from asperity.plant import native
+from asperity.plant.sleep import wake
 from asperity.systems.base import ExternalSystem
 
 __all__ = ["InverseDynamicsController", "PdController", "PidController"]
@@ -127,8 +129,8 @@ class PidController(ExternalSystem):
         implicit: bool = True,
         error_weight: float = 0.0,
     ) -> None:
-        self.joints = [joints] if isinstance(joints, str) else list(joints)
         self.name = name
+        self.joints = as_names(f"{self.label}: joints", joints)
         self.effort_limit = effort_limit
         self.sample_time = sample_time
         self.implicit = implicit
@@ -227,6 +229,10 @@ class InverseDynamicsController(PidController):
     ) -> None:
         super().__init__(joints, kp=kp, kd=kd, **options)
         self.target_acceleration = self._numbers("target_acceleration", target_acceleration)
+        if model is not None and not isinstance(model, mujoco.MjModel):
+            raise ModelError(
+                f"{self.label}: model must be a mujoco.MjModel, got {type(model).__name__}."
+            )
         self._control_model = model
 
     def kernel(self) -> tuple[EntryPoint, Table]:
@@ -237,6 +243,7 @@ class InverseDynamicsController(PidController):
         """Find the joints in both models."""
         control = model if self._control_model is None else self._control_model
         data = mujoco.MjData(control)
+        wake(control, data)
         table = self._table(model)
         table.target_acceleration = self.target_acceleration
         table.source_qpos = self._sources(model, control, "jnt_qposadr", control.nq)

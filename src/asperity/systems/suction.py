@@ -8,7 +8,9 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
+from asperity.arguments import as_names, as_number
 from asperity.errors import ModelError
+from asperity.plant.sleep import wake
 from asperity.systems.base import ExternalSystem, SystemInput
 
 __all__ = ["Suction"]
@@ -56,10 +58,11 @@ class Suction(ExternalSystem):
     ) -> None:
         self.name = name
         for what, value in (("force", force), ("reach", reach)):
+            value = as_number(f"{self.label}: {what}", value)
             if not (math.isfinite(value) and value > 0):
                 raise ModelError(f"{self.label}: {what} must be positive and finite, got {value}.")
-        self.sources = [sources] if isinstance(sources, str) else list(sources)
-        self.targets = [targets] if isinstance(targets, str) else targets
+        self.sources = as_names(f"{self.label}: sources", sources)
+        self.targets = None if targets is None else as_names(f"{self.label}: targets", targets)
         self.force = float(force)
         self.reach = float(reach)
         self.strength = 1.0
@@ -70,6 +73,7 @@ class Suction(ExternalSystem):
         """Find sources and targets."""
         self._model = model
         self._data = mujoco.MjData(model)
+        wake(model, self._data)
         self._source_ids = [self._geom(model, name) for name in self.sources]
         for geom, name in zip(self._source_ids, self.sources, strict=True):
             if int(model.geom_type[geom]) != int(mujoco.mjtGeom.mjGEOM_SPHERE):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from asperity.errors import ModelError
 from asperity.integrators.integrator import (
     Integrator,
+    require_count,
+    require_flags,
     require_non_negative,
     require_one_of,
     require_positive,
@@ -98,13 +100,14 @@ class Cenic(Integrator):
     time_step = None
 
     def __post_init__(self) -> None:
+        require_flags(self)
         require_positive("accuracy", self.accuracy)
         require_positive("max_step", self.max_step)
         require_positive("min_step", self.min_step)
         if self.min_step >= self.max_step:
             raise ModelError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
         require_positive("tolerance_ratio", self.tolerance_ratio)
-        require_positive("max_iterations", self.max_iterations)
+        require_count("max_iterations", self.max_iterations)
         if self.friction_tolerance is not None:
             require_positive("friction_tolerance", self.friction_tolerance)
         require_non_negative("velocity_weight", self.velocity_weight)
@@ -132,7 +135,7 @@ class Cenic(Integrator):
             law=ICF_LAWS[self.friction],
             tolerance=max(self.tolerance_ratio * self.accuracy, _TIGHTEST_TOLERANCE),
             slip_regularization=self.slip_regularization,
-            max_iterations=self.max_iterations,
+            max_iterations=int(self.max_iterations),
             hessian_reuse=self.hessian_reuse,
             friction_tolerance=tolerance,
             refuse_unsettled=True,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from asperity.integrators.integrator import (
     SteppedIntegrator,
+    require_count,
     require_non_negative,
     require_one_of,
     require_positive,
@@ -72,7 +73,7 @@ class Icf(SteppedIntegrator):
         require_one_of("friction", self.friction, _FRICTION)
         require_non_negative("slip_regularization", self.slip_regularization)
         require_positive("tolerance", self.tolerance)
-        require_positive("max_iterations", self.max_iterations)
+        require_count("max_iterations", self.max_iterations)
         require_positive("friction_tolerance", self.friction_tolerance)
 
     def make_base_method(self) -> IcfMethod:
@@ -82,7 +83,7 @@ class Icf(SteppedIntegrator):
             law=ICF_LAWS[self.friction],
             tolerance=self.tolerance,
             slip_regularization=self.slip_regularization,
-            max_iterations=self.max_iterations,
+            max_iterations=int(self.max_iterations),
             hessian_reuse=self.hessian_reuse,
             friction_tolerance=self.friction_tolerance,
             refuse_unsettled=self.time_step is None,

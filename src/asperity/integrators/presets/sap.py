@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from asperity.errors import ModelError
-from asperity.integrators.integrator import SteppedIntegrator, require_one_of, require_positive
+from asperity.integrators.integrator import (
+    SteppedIntegrator,
+    require_count,
+    require_non_negative,
+    require_one_of,
+    require_positive,
+)
 from asperity.integrators.registry import Variant, register
 
 if TYPE_CHECKING:
@@ -105,11 +109,11 @@ class Sap(SteppedIntegrator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("near_rigid", "slip_regularization", "tolerance", "max_iterations"):
+        for name in ("near_rigid", "slip_regularization", "tolerance"):
             require_positive(name, getattr(self, name))
-        time = self.relaxation_time
-        if time is not None and not (math.isfinite(time) and time >= 0):
-            raise ModelError(f"relaxation_time must be non-negative, got {time}.")
+        require_count("max_iterations", self.max_iterations)
+        if self.relaxation_time is not None:
+            require_non_negative("relaxation_time", self.relaxation_time)
         require_one_of("scheme", self.scheme, _THETA)
         require_one_of("scaling", self.scaling, _SCALINGS)
         require_one_of("line_search", self.line_search, _LINE_SEARCHES)
@@ -130,5 +134,5 @@ class Sap(SteppedIntegrator):
             tolerance=self.tolerance,
             norm_by_system=self.scaling == "system",
             line_search=self.line_search,
-            max_iterations=self.max_iterations,
+            max_iterations=int(self.max_iterations),
         )

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from asperity.integrators.integrator import SteppedIntegrator, require_one_of, require_positive
+from asperity.integrators.integrator import (
+    SteppedIntegrator,
+    require_count,
+    require_one_of,
+    require_positive,
+)
 from asperity.integrators.registry import Variant, register
 
 if TYPE_CHECKING:
@@ -83,7 +88,7 @@ class Tamsi(SteppedIntegrator):
         require_one_of("coupling", self.coupling, _COUPLINGS)
         require_one_of("friction_law", self.friction_law, _FRICTION_LAWS)
         require_positive("tolerance", self.tolerance)
-        require_positive("max_iterations", self.max_iterations)
+        require_count("max_iterations", self.max_iterations)
 
     def make_base_method(self) -> Method:
         from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
@@ -93,7 +98,7 @@ class Tamsi(SteppedIntegrator):
             parabolic=self.friction_law == "parabolic",
             transition_aware=self.transition_aware,
             tolerance=self.tolerance,
-            max_iterations=self.max_iterations,
+            max_iterations=int(self.max_iterations),
         )
 
     def fixed(self, method: Method) -> Method:

@@ -1,0 +1,93 @@
+"""What a simulator is given, checked before anything is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import mujoco
+
+from asperity.arguments import is_count
+from asperity.errors import ModelError
+from asperity.systems import ExternalSystem
+
+__all__ = ["check_arguments", "find_keyframe"]
+
+# Arrays of MjData with a row for every element of a kind: they tell whether it belongs to a model.
+_SIZES = {
+    "qpos": "nq",
+    "qvel": "nv",
+    "act": "na",
+    "ctrl": "nu",
+    "mocap_pos": "nmocap",
+    "eq_active": "neq",
+    "xpos": "nbody",
+    "geom_xpos": "ngeom",
+    "site_xpos": "nsite",
+    "cam_xpos": "ncam",
+    "light_xpos": "nlight",
+    "ten_length": "ntendon",
+    "sensordata": "nsensordata",
+    "userdata": "nuserdata",
+    "plugin_state": "npluginstate",
+}
+
+
+def check_arguments(model: mujoco.MjModel, data: Any, control: Any, systems: Any) -> None:
+    """Refuse data of another model, a control that is no function and systems that are no list.
+
+    Raises
+    ------
+    ModelError
+        Which names the argument.
+    """
+    if control is not None and not callable(control):
+        raise ModelError(
+            f"control must be a function of (model, data), got {control!r}; constant controls are "
+            "written to data.ctrl, or passed to simulate as ctrl."
+        )
+    if isinstance(systems, ExternalSystem | str) or not isinstance(systems, Sequence):
+        raise ModelError(f"systems must be a list of external systems, got {systems!r}.")
+    if data is None:
+        return
+    if not isinstance(data, mujoco.MjData):
+        raise ModelError(f"data must be a mujoco.MjData, got {type(data).__name__}.")
+    for name, size in _SIZES.items():
+        rows, wanted = len(getattr(data, name)), int(getattr(model, size))
+        if rows != wanted:
+            raise ModelError(
+                f"data belongs to another model: data.{name} has {rows} rows and the model needs "
+                f"{wanted}; make it with mujoco.MjData(model)."
+            )
+
+
+def find_keyframe(model: mujoco.MjModel, keyframe: int | str) -> int:
+    """Index of a keyframe given by name or number.
+
+    Raises
+    ------
+    ModelError
+        If it does not exist.
+    """
+    if isinstance(keyframe, str) and not (keyframe.isascii() and keyframe.isdigit()):
+        index = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_KEY, keyframe)
+        if index < 0:
+            raise ModelError(f"keyframe {keyframe!r} does not exist; {_keyframes(model)}.")
+        return index
+    if not isinstance(keyframe, str) and not is_count(keyframe):
+        raise ModelError(f"keyframe must be a name or a number, got {keyframe!r}.")
+    index = int(keyframe)
+    if not 0 <= index < model.nkey:
+        raise ModelError(f"keyframe {index} does not exist; {_keyframes(model)}.")
+    return index
+
+
+def _keyframes(model: mujoco.MjModel) -> str:
+    """The keyframes that there are, by number and name."""
+    if model.nkey == 0:
+        return "the model has none"
+    named = [(i, model.key(i).name) for i in range(model.nkey)]
+    names = ", ".join(f"{i} ({name!r})" if name else str(i) for i, name in named)
+    if model.nkey > 2 and not any(name for _, name in named):
+        names = f"0 to {model.nkey - 1}"
+    return f"the model has {model.nkey} keyframe{'s' if model.nkey > 1 else ''}, {names}"
