@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import weakref
+
 import mujoco
 import numpy as np
 
-from asperity.compiled import Table
+from asperity.compiled import HoldsAddresses, Table
 from asperity.contact.combination import PARAMETERS
 from asperity.contact.constraint_set import new_constraint_set
 from asperity.contact.contact_set import new_contact_set
@@ -15,7 +17,7 @@ from asperity.plant.plant_layouts import STATE, WORK
 __all__ = ["State"]
 
 
-class State:
+class State(HoldsAddresses):
     """A state of the plant and the snapshot of its mechanics.
 
     ``table`` holds the arrays; ``contacts`` and ``rows`` are the tables of its contact and
@@ -27,7 +29,7 @@ class State:
     plant : Table
         The plant's table.
     data : mujoco.MjData
-        Where the state is evaluated.
+        Where the state is evaluated; who makes the state keeps it alive.
     contacts, rows : int
         For how many contacts and scalar constraints there is room at first.
     """
@@ -37,7 +39,7 @@ class State:
     ) -> None:
         self._model = model
         self._plant = plant
-        self.data = data
+        self._data = weakref.ref(data)
         rows = max(rows, 3 * model.nv + 2 * model.nu + 16) + len(plant.effort_dof)
         self.table = Table(
             STATE,
@@ -92,6 +94,13 @@ class State:
         self.grow_contacts(contacts)
         self.grow_rows(rows)
         assert not self.table.missing(), self.table.missing()
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """Where the state is evaluated."""
+        data = self._data()
+        assert data is not None
+        return data
 
     def grow_contacts(self, contacts: int) -> None:
         """Make room for so many contacts."""

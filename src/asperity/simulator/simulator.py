@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import time as clock
+import weakref
 from collections.abc import Callable, Sequence
+from typing import Any, SupportsIndex
 
 import mujoco
 import numpy as np
@@ -20,9 +23,11 @@ from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL, ST
 from asperity.integrators.world import World
 from asperity.loading import LoadReport, load_model
 from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.model_watch import WATCH_KERNELS, ModelWatch
 from asperity.plant.plant import Plant
 from asperity.plant.support import check_supported
 from asperity.simulator.constraint_forces import FORCE_KERNELS
+from asperity.simulator.copies import Snapshot, restore, restore_world, take_snapshot
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.inputs import Inputs
 from asperity.simulator.publish import Delivered, publish, solve_forces
@@ -114,22 +119,21 @@ class Simulator:
                 f"joint_stiction_tolerance must be positive, got {joint_stiction_tolerance}."
             )
         self.integrator = integrator
-        self.method = integrator.make_method()
-        if systems and not self.method.takes_systems:
+        method = integrator.make_method()
+        if systems and not method.takes_systems:
             raise ModelError(
                 f"{integrator!r} does not take external systems; use any other integrator, such as "
                 "Cenic with scheme='step-doubling', or a control callback."
             )
-        # Memory and results are those of the innermost method.
-        self._base = self.method.base
-        self.coupling = Coupling(self.model, systems, evaluated=self._base.evaluates_systems)
-        convex = self._base.evaluates_plant
+        self.coupling = Coupling(self.model, systems, evaluated=method.base.evaluates_systems)
+        convex = method.base.evaluates_plant
         compile_kernels(
             (
-                *self.method.kernels,
+                *method.kernels,
                 *integrator.stepping.kernels,
                 *self.coupling.kernels,
                 *FORCE_KERNELS,
+                *WATCH_KERNELS,
                 *((solve_forces,) if convex else ()),
             ),
             type(integrator).__name__,
@@ -141,23 +145,37 @@ class Simulator:
             self.coupling.efforts,
             evaluated=convex,
         )
-        self.data = mujoco.MjData(self.model) if data is None else data
+        data = mujoco.MjData(self.model) if data is None else data
+        # Everything else refers to the data weakly, so that `release_data` lets go of it.
+        self._reference = weakref.ref(data)
+        self._held: mujoco.MjData | None = data
         self.control = control
-        self.world = World(self.plant, self.data, mujoco.MjData(self.model), convex=convex)
-        self.world.table.records = -1
-        self._prepare()
-        self.coupling.attach(self.world)
+        self._control_period = control_period
+        self._make_world()
+        self._watch = ModelWatch(self.model, meshes=self._base.copies_model)
+        self._running = threading.Lock()
         self._wall_time = 0.0
         self._pace = 100  # attempted steps per return to Python
         self._start_control(float(self.data.time))
         self._last_tick = 0.0  # wall time of the last call of a progress callback [s]
-        self._inputs = Inputs(self.model, self.data)
-        self._results: OwnResults = Delivered(self.world, self.coupling)
+        self._inputs = Inputs(self.model, data)
         self._sync()
         self._publish()
         self._clear_counters()
 
     # -- the user's surface ------------------------------------------------------------------
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """Where the state is, with all that follows from it."""
+        data = self._reference()
+        assert data is not None
+        return data
+
+    @property
+    def systems(self) -> tuple[ExternalSystem, ...]:
+        """The external systems; in a copy, their copies."""
+        return self.coupling.systems
 
     @property
     def time(self) -> float:
@@ -254,11 +272,20 @@ class Simulator:
         Raises
         ------
         ModelError
-            If the time, the state or a control is not finite, or the time is in the past. Nothing
-            has then changed.
+            If the time, the state or a control is not finite, or the time is in the past, or the
+            model was changed into one that cannot be simulated. Nothing has then changed.
+        SimulationError
+            If the simulator is running already, in another thread or below this call.
         KeyboardInterrupt
             Passed on; the state is that of the last accepted step.
         """
+        self._claim()
+        try:
+            return self._advance_to(time, progress)
+        finally:
+            self._running.release()
+
+    def _advance_to(self, time: float, progress: Callable[[Simulator], None] | None) -> Report:
         if not math.isfinite(time) or time < self.data.time:
             raise ModelError(f"time {time} must be finite and not before {self.time}.")
         before = self.stats
@@ -293,19 +320,25 @@ class Simulator:
         ------
         ModelError
             If the keyframe does not exist.
+        SimulationError
+            If the simulator is running, in another thread or above this call.
         """
-        if keyframe is None:
-            mujoco.mj_resetData(self.model, self.data)
-        else:
-            mujoco.mj_resetDataKeyframe(self.model, self.data, find_keyframe(self.model, keyframe))
-        self._start_control(float(self.data.time))
-        self._prepare()
-        self.coupling.reset()
-        self._inputs.forget()
-        self.world.delivered.origin = NOTHING
-        self._sync()
-        self._publish()
-        self._clear_counters()
+        self._claim()
+        try:
+            model, data = self.model, self.data
+            if keyframe is None:
+                mujoco.mj_resetData(model, data)
+            else:
+                mujoco.mj_resetDataKeyframe(model, data, find_keyframe(model, keyframe))
+            self._prepare()
+            self.coupling.reset()
+            self._inputs.forget()
+            self.world.delivered.origin = NOTHING
+            self._sync()
+            self._publish()
+            self._clear_counters()
+        finally:
+            self._running.release()
 
     def _clear_counters(self) -> None:
         world = self.world
@@ -317,8 +350,78 @@ class Simulator:
         for state in world.evaluated_states:
             state.table.evaluations = 0
         self._wall_time = 0.0
+        self.world.forget_solutions()
+
+    # -- copies ------------------------------------------------------------------------------
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """Copies and pickles are made anew from the options, and then get what this one knows.
+
+        ``copy.copy`` shares model, callback and external systems, ``copy.deepcopy`` nothing.
+        """
+        self._claim()
+        try:
+            snapshot = take_snapshot(self)
+        finally:
+            self._running.release()
+        options = {
+            "model": self.model,
+            "integrator": self.integrator,
+            "contact": self.plant.contact,
+            "control": self.control,
+            "control_period": self._control_period,
+            "joint_stiction_tolerance": self.plant.table.joint_stiction_tolerance,
+            "systems": self.systems,
+        }
+        further = {key: value for key, value in vars(self).items() if key not in _OWN_ATTRIBUTES}
+        return _made_again, (type(self), options, self.load_report, snapshot), further
 
     # -- inside ------------------------------------------------------------------------------
+
+    def _claim(self) -> None:
+        """Refuse to run twice at once."""
+        if not self._running.acquire(blocking=False):
+            raise SimulationError(
+                "this simulator is running, in another thread or in a call of which this one is a "
+                "part; give every thread a simulator of its own, by copy.deepcopy for example."
+            )
+
+    def _make_world(self) -> None:
+        """Make method and world, with memory for what the plant has."""
+        self.method = self.integrator.make_method()
+        # Memory and results are those of the innermost method.
+        self._base = self.method.base
+        convex = self._base.evaluates_plant
+        self.world = World(self.plant, self.data, mujoco.MjData(self.model), convex=convex)
+        self.world.table.records = -1
+        self._prepare()
+        self.coupling.attach(self.world)
+        self._results: OwnResults = Delivered(self.world, self.coupling)
+
+    def release_data(self) -> None:
+        """Let the data live no longer than others refer to it; nor is the simulator of use then."""
+        self._held = None
+
+    def _take_over_model(self) -> bool:
+        """Take over what the user changed in the model, or refuse it with nothing changed.
+
+        Returns whether there is another world now, to which inputs are to be handed.
+        """
+        self._watch.refuse_other_structure()
+        check_supported(self.model)
+        before = self.coupling.efforts
+        efforts, start = self.coupling.efforts_of_model()
+        self._base.model_changed(self.world)
+        other_memory = self._base.evaluates_plant and self.plant.needs_other_memory(efforts, before)
+        self.plant.read_model(efforts)
+        self.coupling.take_over(efforts, start)
+        if other_memory:
+            snapshot = take_snapshot(self)
+            self._make_world()
+            restore_world(self, snapshot)
+        self.world.forget_evaluations()
+        self._watch.remember()
+        return other_memory
 
     def _prepare(self) -> None:
         """Write the options of method and stepping into the world."""
@@ -338,9 +441,22 @@ class Simulator:
         self._take_steps(self.time, 1)
 
     def _sync(self) -> None:
-        """Take over what the user changed in ``data``; refuse what is not finite."""
-        if self._inputs.changed():
-            self._inputs.hand_over(self.world)
+        """Take over what the user changed in model and data; refuse what cannot be simulated."""
+        other_world = self._watch.changed() and self._take_over_model()
+        inputs = self._inputs
+        if not inputs.changed():
+            if other_world:
+                inputs.hand_over(self.world)
+            return
+        inputs.hand_over(self.world)
+        if inputs.new_state:
+            # Steps that led elsewhere say nothing about those to come: the same state, given again,
+            # leads to the same bits.
+            self.integrator.stepping.prepare(self.world)
+            self.world.forget_solutions()
+        if inputs.new_time:
+            self._base.restart(self.world)
+            self._start_control(float(self.data.time))
 
     def _start_control(self, time: float) -> None:
         """Let the control's sampling times begin at ``time`` [s]."""
@@ -436,3 +552,25 @@ def find_keyframe(model: mujoco.MjModel, keyframe: int | str) -> int:
     if not 0 <= index < model.nkey:
         raise ModelError(f"keyframe {index} does not exist; the model has {model.nkey}.")
     return index
+
+
+_OWN_ATTRIBUTES = frozenset((
+    "model", "load_report", "integrator", "plant", "coupling", "control", "method", "world",
+    "_base", "_control_period", "_held", "_inputs", "_last_tick", "_pace", "_reference",
+    "_results", "_running", "_sampling", "_wall_time", "_watch",
+))  # fmt: skip
+"""Attributes of `Simulator`; those that subclasses add are copied as they are."""
+
+
+def _made_again(
+    kind: type[Simulator], options: dict[str, Any], report: LoadReport, snapshot: Snapshot
+) -> Simulator:
+    """A simulator of these options that goes on from a snapshot."""
+    simulator = kind.__new__(kind)
+    model = options["model"]
+    data = mujoco.MjData(model)
+    snapshot.put_into(data)
+    Simulator.__init__(simulator, **options, data=data)
+    simulator.load_report = report
+    restore(simulator, snapshot)
+    return simulator

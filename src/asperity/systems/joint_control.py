@@ -111,6 +111,7 @@ class PidController(ExternalSystem):
 
     linear = True
     coupled = False
+    made_by_bind = ("_own",)
 
     def __init__(
         self,
@@ -255,7 +256,8 @@ class InverseDynamicsController(PidController):
         ):
             setattr(table, field, native.function_address(name))
         assert not table.missing(), table.missing()
-        self._data = data
+        # Of its own to every simulator with which this controller is used.
+        table.keep(control, data)
         self._own = table
 
     def _sources(
