@@ -169,13 +169,13 @@ class World(HoldsAddresses):
     def forget_history(self) -> None:
         """Let what follows depend on the current state alone."""
         self.table.has_history = 0
+        self.table.factors_valid = 0
         for memory in self.memories:
             memory.forget_history()
 
     def forget_solutions(self) -> None:
         """Let what follows not depend on problems that were solved before."""
         self.forget_history()
-        self.table.factors_valid = 0
         self.table.graph_state = 0
         if self._problem is not None:
             self._problem.components = -1

@@ -132,6 +132,9 @@ class ModelWatch(HoldsAddresses):
                 spans[-1][1] += (last - first) // _WORD
             else:
                 spans.append([first, (last - first) // _WORD])
+        # Where the fields begin among the words that are compared; options come after them.
+        counts = [(last - first) // _WORD for _, first, last in self._fields]
+        self._starts = np.concatenate([[0], np.cumsum(counts)])
         # The time step is read where it is used; all other options follow it. Before it are flags.
         option = model._address + native.offset("mjModel", "opt")
         timestep = option + native.offset("mjOption", "timestep")
@@ -157,17 +160,17 @@ class ModelWatch(HoldsAddresses):
 
     def changed_fields(self) -> list[tuple[str, int]]:
         """Arrays of the model that have changed, each with its first byte that has."""
+        now = np.concatenate(self._views)
+        words = np.flatnonzero(now != self._table.known)
         found = []
-        at = 0
-        for name, first, last in self._fields:
-            count = (last - first) // _WORD
-            difference = _words(first, count) != self._table.known[at : at + count]
-            if np.any(difference):
-                word = int(np.argmax(difference))
-                now = _words(first, count)[word : word + 1].view(np.uint8)
-                before = self._table.known[at + word : at + word + 1].view(np.uint8)
-                found.append((name, _WORD * word + int(np.argmax(now != before))))
-            at += count
+        for number in np.unique(np.searchsorted(self._starts, words, side="right") - 1):
+            if number >= len(self._fields):  # options
+                break
+            name, first, _ = self._fields[number]
+            word = int(words[np.searchsorted(words, self._starts[number])])
+            before = self._table.known[word : word + 1].view(np.uint8)
+            byte = int(np.argmax(now[word : word + 1].view(np.uint8) != before))
+            found.append((name, _WORD * (word - int(self._starts[number])) + byte))
         return found
 
     def refuse_other_structure(self) -> None:
