@@ -12,8 +12,6 @@ anew at every evaluation.
 
 from __future__ import annotations
 
-import ctypes
-
 import mujoco
 import numpy as np
 from numba import types
@@ -142,7 +140,7 @@ class ModelWatch(HoldsAddresses):
         end = option + native.struct_size("mjOption")
         spans.append([flags, (timestep - flags) // _WORD])
         spans.append([timestep + _WORD, (end - timestep - _WORD) // _WORD])
-        self._views = [_words(first, count) for first, count in spans]
+        self._views = [native.memory(first, count) for first, count in spans]
         self._table = Table(
             WATCH,
             compare=native.function_address("memcmp"),
@@ -166,7 +164,7 @@ class ModelWatch(HoldsAddresses):
         for number in np.unique(np.searchsorted(self._starts, words, side="right") - 1):
             if number >= len(self._fields):  # options
                 break
-            name, first, _ = self._fields[number]
+            name = self._fields[number][0]
             word = int(words[np.searchsorted(words, self._starts[number])])
             before = self._table.known[word : word + 1].view(np.uint8)
             byte = int(np.argmax(now[word : word + 1].view(np.uint8) != before))
@@ -188,13 +186,6 @@ class ModelWatch(HoldsAddresses):
                     "simulator was made, and what is connected to what cannot change; make a new "
                     "Simulator (for asperity.step, a new MjData)."
                 )
-
-
-def _words(address: int, count: int) -> np.ndarray:
-    """A view of memory as 64-bit words."""
-    if count == 0:
-        return np.zeros(0, np.int64)
-    return np.frombuffer((ctypes.c_int64 * count).from_address(address), dtype=np.int64)
 
 
 def _whose(model: mujoco.MjModel, name: str, byte: int) -> str:

@@ -17,11 +17,19 @@ import numpy as np
 from asperity.compiled import Table
 from asperity.contact.delivered import grow_delivered
 from asperity.convex.problem import read_statistics, write_statistics
+from asperity.loading import LoadReport
 
 if TYPE_CHECKING:
     from asperity.simulator.simulator import Simulator
 
-__all__ = ["Snapshot", "restore", "restore_world", "take_snapshot"]
+__all__ = ["reduced", "restore_world", "take_snapshot"]
+
+_OWN_ATTRIBUTES = frozenset((
+    "model", "load_report", "integrator", "plant", "coupling", "control", "method", "world",
+    "_base", "_control_period", "_held", "_inputs", "_last_tick", "_pace", "_reference",
+    "_results", "_running", "_sampling", "_wall_time", "_watch",
+))  # fmt: skip
+"""Attributes of `Simulator`; those that subclasses add are copied as they are."""
 
 _COUNTERS = ("steps", "rejections", "substeps", "next_step", "last_step", "records")
 _RECORDS = ("record_time", "record_qpos", "record_qvel", "record_act")
@@ -115,7 +123,7 @@ def restore_world(simulator: Simulator, snapshot: Snapshot) -> None:
         state.table.evaluations = count
 
 
-def restore(simulator: Simulator, snapshot: Snapshot) -> None:
+def _restore(simulator: Simulator, snapshot: Snapshot) -> None:
     """Let a new simulator of the same options go on where another one was."""
     restore_world(simulator, snapshot)
     simulator.method.base.set_memory(simulator.world, snapshot.method)
@@ -128,6 +136,38 @@ def restore(simulator: Simulator, snapshot: Snapshot) -> None:
     simulator._sampling.position = (position[0], int(position[1]))
     # What the user has changed since it was published is noticed by the next call.
     simulator._inputs.write(snapshot.present)
+
+
+def reduced(simulator: Simulator) -> tuple[Any, ...]:
+    """A simulator, which must not run, as ``__reduce_ex__`` returns it."""
+    options = {
+        "model": simulator.model,
+        "integrator": simulator.integrator,
+        "contact": simulator.plant.contact,
+        "control": simulator.control,
+        "control_period": simulator._control_period,
+        "joint_stiction_tolerance": simulator.plant.table.joint_stiction_tolerance,
+        "systems": simulator.systems,
+    }
+    attributes = vars(simulator).items()
+    further = {name: value for name, value in attributes if name not in _OWN_ATTRIBUTES}
+    made_of = (type(simulator), options, simulator.load_report, take_snapshot(simulator))
+    return _made_again, made_of, further
+
+
+def _made_again(
+    kind: type[Simulator], options: dict[str, Any], report: LoadReport, snapshot: Snapshot
+) -> Simulator:
+    """A simulator of these options that goes on from a snapshot."""
+    from asperity.simulator.simulator import Simulator
+
+    simulator = kind.__new__(kind)
+    data = mujoco.MjData(options["model"])
+    snapshot.put_into(data)
+    Simulator.__init__(simulator, **options, data=data)
+    simulator.load_report = report
+    _restore(simulator, snapshot)
+    return simulator
 
 
 def _read(table: Table) -> dict[str, Any]:

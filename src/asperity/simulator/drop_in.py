@@ -71,8 +71,12 @@ def _stepped(data: mujoco.MjData) -> _Stepped:
     key = id(data)
     found = _STEPPED.get(key)
     if found is None:
+
+        def forget(_: object) -> None:
+            _STEPPED.pop(key, None)
+
         # As one operation, whichever of two threads is first.
-        found = _STEPPED.setdefault(key, _Stepped(data, lambda _: _STEPPED.pop(key, None)))
+        found = _STEPPED.setdefault(key, _Stepped(data, forget))
     return found
 
 

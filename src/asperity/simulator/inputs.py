@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Mapping
 
 import mujoco
 import numpy as np
@@ -113,7 +114,7 @@ class Inputs(HoldsAddresses):
         """What ``data`` holds, as `known`."""
         return self._split(self._gather())
 
-    def write(self, values: dict[str, np.ndarray]) -> None:
+    def write(self, values: Mapping[str, np.ndarray]) -> None:
         """Write what `known` or `present` has returned into ``data``."""
         data = self._data
         for name in _NAMES:

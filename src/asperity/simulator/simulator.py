@@ -27,9 +27,10 @@ from asperity.plant.model_watch import WATCH_KERNELS, ModelWatch
 from asperity.plant.plant import Plant
 from asperity.plant.support import check_supported
 from asperity.simulator.constraint_forces import FORCE_KERNELS
-from asperity.simulator.copies import Snapshot, restore, restore_world, take_snapshot
+from asperity.simulator.copies import reduced
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.inputs import Inputs
+from asperity.simulator.model_changes import take_over_model
 from asperity.simulator.publish import Delivered, publish, solve_forces
 from asperity.simulator.report import Report, Statistics
 from asperity.simulator.sampling import SamplingClock
@@ -87,8 +88,21 @@ class Simulator:
     ``data`` after each call is what ``mj_forward`` would leave at the present state. Contacts,
     forces (where ``mj_contactForce`` and sensors read them) and accelerations are, as after
     ``mj_step``, those of the step that led there: what Asperity's contact model delivered over it,
-    see `Contacts`. A user may change ``data.qpos``, ``qvel``, ``ctrl``, applied forces and mocap
-    poses between calls, as with ``mj_step``.
+    see `Contacts`.
+
+    A user may change ``data.qpos``, ``qvel``, ``ctrl``, applied forces and mocap poses between
+    calls, as with ``mj_step``, and in a control callback. Where a state was written, as by
+    ``mj_resetData``, step control begins anew, so that the same state leads to the same bits; where
+    the time was, so does control. States of external systems are those of `system_state`.
+
+    Numbers of ``model`` may be changed, too: masses, sizes, friction, gains, limits, options, all
+    that enters the motion. The next call takes them over, in about a millisecond, or refuses them
+    by name. Only what is derived from meshes counts from the step after on, and which bodies and
+    joints are connected to which cannot change.
+
+    ``copy.deepcopy`` and ``pickle`` make a simulator that goes on by itself, to the same bits;
+    ``copy.copy`` does too, with the same model, callback and systems. A simulator runs in one
+    thread at a time.
     """
 
     def __init__(
@@ -288,6 +302,7 @@ class Simulator:
     def _advance_to(self, time: float, progress: Callable[[Simulator], None] | None) -> Report:
         if not math.isfinite(time) or time < self.data.time:
             raise ModelError(f"time {time} must be finite and not before {self.time}.")
+        self._follow_time_step()
         before = self.stats
         self._base.clear_residual(self.world)
         # What follows depends on the state alone, so that a restored one continues identically.
@@ -319,17 +334,21 @@ class Simulator:
         Raises
         ------
         ModelError
-            If the keyframe does not exist.
+            If the keyframe does not exist, or the model was changed into one that cannot be
+            simulated.
         SimulationError
             If the simulator is running, in another thread or above this call.
         """
         self._claim()
         try:
             model, data = self.model, self.data
-            if keyframe is None:
+            key = None if keyframe is None else find_keyframe(model, keyframe)
+            if self._watch.changed():
+                take_over_model(self)
+            if key is None:
                 mujoco.mj_resetData(model, data)
             else:
-                mujoco.mj_resetDataKeyframe(model, data, find_keyframe(model, keyframe))
+                mujoco.mj_resetDataKeyframe(model, data, key)
             self._prepare()
             self.coupling.reset()
             self._inputs.forget()
@@ -361,20 +380,9 @@ class Simulator:
         """
         self._claim()
         try:
-            snapshot = take_snapshot(self)
+            return reduced(self)
         finally:
             self._running.release()
-        options = {
-            "model": self.model,
-            "integrator": self.integrator,
-            "contact": self.plant.contact,
-            "control": self.control,
-            "control_period": self._control_period,
-            "joint_stiction_tolerance": self.plant.table.joint_stiction_tolerance,
-            "systems": self.systems,
-        }
-        further = {key: value for key, value in vars(self).items() if key not in _OWN_ATTRIBUTES}
-        return _made_again, (type(self), options, self.load_report, snapshot), further
 
     # -- inside ------------------------------------------------------------------------------
 
@@ -402,27 +410,6 @@ class Simulator:
         """Let the data live no longer than others refer to it; nor is the simulator of use then."""
         self._held = None
 
-    def _take_over_model(self) -> bool:
-        """Take over what the user changed in the model, or refuse it with nothing changed.
-
-        Returns whether there is another world now, to which inputs are to be handed.
-        """
-        self._watch.refuse_other_structure()
-        check_supported(self.model)
-        before = self.coupling.efforts
-        efforts, start = self.coupling.efforts_of_model()
-        self._base.model_changed(self.world)
-        other_memory = self._base.evaluates_plant and self.plant.needs_other_memory(efforts, before)
-        self.plant.read_model(efforts)
-        self.coupling.take_over(efforts, start)
-        if other_memory:
-            snapshot = take_snapshot(self)
-            self._make_world()
-            restore_world(self, snapshot)
-        self.world.forget_evaluations()
-        self._watch.remember()
-        return other_memory
-
     def _prepare(self) -> None:
         """Write the options of method and stepping into the world."""
         self.method.prepare(self.world)
@@ -438,11 +425,15 @@ class Simulator:
 
     def warm_up(self) -> None:
         """Load or compile what the first step needs, without taking it."""
-        self._take_steps(self.time, 1)
+        self._claim()
+        try:
+            self._take_steps(self.time, 1)
+        finally:
+            self._running.release()
 
     def _sync(self) -> None:
         """Take over what the user changed in model and data; refuse what cannot be simulated."""
-        other_world = self._watch.changed() and self._take_over_model()
+        other_world = self._watch.changed() and take_over_model(self)
         inputs = self._inputs
         if not inputs.changed():
             if other_world:
@@ -457,6 +448,15 @@ class Simulator:
         if inputs.new_time:
             self._base.restart(self.world)
             self._start_control(float(self.data.time))
+
+    def _follow_time_step(self) -> None:
+        """Let control without a period of its own follow a change of the model's time step."""
+        if self.control is None or self._control_period is not None:
+            return
+        step = float(self.model.opt.timestep)
+        if self._sampling.period != step:
+            self._sampling = SamplingClock(step)
+            self._sampling.start(self.time)
 
     def _start_control(self, time: float) -> None:
         """Let the control's sampling times begin at ``time`` [s]."""
@@ -552,25 +552,3 @@ def find_keyframe(model: mujoco.MjModel, keyframe: int | str) -> int:
     if not 0 <= index < model.nkey:
         raise ModelError(f"keyframe {index} does not exist; the model has {model.nkey}.")
     return index
-
-
-_OWN_ATTRIBUTES = frozenset((
-    "model", "load_report", "integrator", "plant", "coupling", "control", "method", "world",
-    "_base", "_control_period", "_held", "_inputs", "_last_tick", "_pace", "_reference",
-    "_results", "_running", "_sampling", "_wall_time", "_watch",
-))  # fmt: skip
-"""Attributes of `Simulator`; those that subclasses add are copied as they are."""
-
-
-def _made_again(
-    kind: type[Simulator], options: dict[str, Any], report: LoadReport, snapshot: Snapshot
-) -> Simulator:
-    """A simulator of these options that goes on from a snapshot."""
-    simulator = kind.__new__(kind)
-    model = options["model"]
-    data = mujoco.MjData(model)
-    snapshot.put_into(data)
-    Simulator.__init__(simulator, **options, data=data)
-    simulator.load_report = report
-    restore(simulator, snapshot)
-    return simulator

@@ -243,7 +243,7 @@ class InverseDynamicsController(PidController):
         table.source_qpos = self._sources(model, control, "jnt_qposadr", control.nq)
         table.source_qvel = self._sources(model, control, "jnt_dofadr", control.nv)
         table.control_dof = self._addresses(control, control.jnt_dofadr)
-        table.armature = np.array(control.dof_armature, dtype=np.float64)
+        table.armature = control.dof_armature
         table.model = control._address
         table.data = data._address
         table.data_qpos, table.data_qvel, table.data_qacc = data.qpos, data.qvel, data.qacc
