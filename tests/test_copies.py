@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import io
+import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +22,7 @@ from test_threads import INTEGRATORS
 import asperity as asp
 from asperity.integrators import Integrator
 from asperity.simulator import Recorder
+from asperity.simulator.copies import _OWN_ATTRIBUTES
 
 _Copy = Callable[[Any], Any]
 
@@ -168,6 +172,31 @@ def test_systems_are_copied_with_their_states(integrator: Integrator) -> None:
         for own, theirs in zip(systems, other.systems, strict=True):
             np.testing.assert_array_equal(sim.system_state(own), other.system_state(theirs))
             np.testing.assert_array_equal(sim.system_output(own), other.system_output(theirs))
+
+
+def test_a_pickle_goes_on_in_another_process() -> None:
+    """Where everything has other addresses."""
+    sims = [in_motion(integrator) for integrator in (asp.Cenic(), asp.Midas(time_step=5e-3))]
+    program = """if True:
+        import pickle, sys
+        for sim in pickle.load(sys.stdin.buffer):
+            assert sim.advance_to(0.04).success
+            print((sim.data.qpos.tobytes() + sim.data.qacc.tobytes()).hex())
+        """
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        input=pickle.dumps(sims),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    for sim, line in zip(sims, found.stdout.decode().split(), strict=True):
+        assert sim.advance_to(0.04).success
+        assert (sim.data.qpos.tobytes() + sim.data.qacc.tobytes()).hex() == line
+
+
+def test_no_attribute_of_a_simulator_is_forgotten() -> None:
+    assert set(vars(asp.Simulator(SIMPLE))) == _OWN_ATTRIBUTES
 
 
 def test_what_subclasses_add_is_copied() -> None:

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import HoldsAddresses
-from asperity.contact.delivered import NOTHING, OUTDATED, SOLVED
+from asperity.contact.delivered import OUTDATED, SOLVED
 from asperity.errors import ModelError
 from asperity.integrators.world import World
 
@@ -84,12 +84,7 @@ class Inputs(HoldsAddresses):
         data = self._data
         current = world.current.table
         delivered = world.delivered
-        if not (
-            np.array_equal(current.qpos, data.qpos) and np.array_equal(current.qvel, data.qvel)
-        ):
-            # No step has led to this state.
-            delivered.origin = NOTHING
-        elif delivered.origin == SOLVED:
+        if delivered.origin == SOLVED:
             delivered.origin = OUTDATED
         current.qpos[:] = data.qpos
         current.qvel[:] = data.qvel

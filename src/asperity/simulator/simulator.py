@@ -443,6 +443,7 @@ class Simulator:
         if inputs.new_state:
             # Steps that led elsewhere say nothing about those to come: the same state, given again,
             # leads to the same bits.
+            self.world.delivered.origin = NOTHING
             self.integrator.stepping.prepare(self.world)
             self.world.forget_solutions()
         if inputs.new_time:
