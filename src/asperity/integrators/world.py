@@ -84,8 +84,7 @@ class World(HoldsAddresses):
     ) -> None:
         model = plant.model
         self.plant = plant
-        self._kept = [scratch]
-        self.current: State = plant.new_state(data)
+        self.current: State = plant.new_state(data, keep=False)
         self.following: State = plant.new_state(scratch, contacts=1)
         self.half: State = plant.new_state(scratch)
         self.full: State = plant.new_state(scratch)
@@ -154,8 +153,6 @@ class World(HoldsAddresses):
         data : mujoco.MjData, optional
             Where it is evaluated; where the intermediate states of a step are by default.
         """
-        if data is not None:
-            self._kept.append(data)
         where = self.half.data if data is None else data
         return self.plant.new_state(where, self.contact_capacity, self.row_capacity)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -39,6 +38,7 @@ from asperity.midas.poses import write_qpos
 from asperity.midas.shapes import read_shapes
 from asperity.midas.turns import turn_tables
 from asperity.plant.contact_parameters import ResolvedMaterials
+from asperity.plant.data_reference import DataReference
 from asperity.plant.joints import is_disabled
 from asperity.plant.own_options import OwnOptions
 
@@ -76,11 +76,12 @@ class Engine(HoldsAddresses):
     ----------
     model : mujoco.MjModel
     data : mujoco.MjData
-        Where controls, applied forces and the poses of mocap bodies are read; who makes the engine
-        keeps it alive.
+        Where controls, applied forces and the poses of mocap bodies are read.
     materials : ResolvedMaterials
         For coefficients of friction.
     options : EngineOptions
+    keep : bool
+        Whether the engine keeps ``data`` alive, or who makes the engine does.
 
     Raises
     ------
@@ -94,10 +95,12 @@ class Engine(HoldsAddresses):
         data: mujoco.MjData,
         materials: ResolvedMaterials,
         options: EngineOptions,
+        *,
+        keep: bool = True,
     ) -> None:
         self.model = model
         self.own_options = OwnOptions(model)
-        self._data = weakref.ref(data)
+        self._data = DataReference(data, keep=keep)
         self.options = options
         self.adapted = False
         self.checked = False
@@ -155,9 +158,7 @@ class Engine(HoldsAddresses):
     @property
     def data(self) -> mujoco.MjData:
         """Where controls, applied forces and the poses of mocap bodies are read."""
-        data = self._data()
-        assert data is not None
-        return data
+        return self._data()
 
     # -- construction ------------------------------------------------------------------------
 

@@ -73,7 +73,7 @@ class MidasMethod(Method):
         check_supported(model)
         stiction = float(plant.table.joint_stiction_tolerance)
         options = self.options._replace(joint_stiction_tolerance=stiction)
-        self._engine = Engine(model, world.current.data, plant.materials, options)
+        self._engine = Engine(model, world.current.data, plant.materials, options, keep=False)
         world.table.memory = self._engine.table.address
 
     def _prepare_again(self, world: World) -> None:

@@ -227,6 +227,8 @@ class Plant(HoldsAddresses):
         self.table.material_pairs = resolved.pairs
         self.table.material_pair_keys = resolved.pair_keys
 
-    def new_state(self, data: mujoco.MjData, contacts: int = 256, rows: int = 64) -> State:
-        """Make a state that is evaluated in ``data``."""
-        return State(self.model, self.table, data, contacts, rows)
+    def new_state(
+        self, data: mujoco.MjData, contacts: int = 256, rows: int = 64, *, keep: bool = True
+    ) -> State:
+        """Make a state that is evaluated in ``data``, which it keeps alive unless told not to."""
+        return State(self.model, self.table, data, contacts, rows, keep=keep)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
-
 import mujoco
 import numpy as np
 
@@ -12,6 +10,7 @@ from asperity.contact.combination import PARAMETERS
 from asperity.contact.constraint_set import new_constraint_set
 from asperity.contact.contact_set import new_contact_set
 from asperity.errors import ModelError
+from asperity.plant.data_reference import DataReference
 from asperity.plant.plant_layouts import STATE, WORK
 
 __all__ = ["State"]
@@ -29,17 +28,26 @@ class State(HoldsAddresses):
     plant : Table
         The plant's table.
     data : mujoco.MjData
-        Where the state is evaluated; who makes the state keeps it alive.
+        Where the state is evaluated.
     contacts, rows : int
         For how many contacts and scalar constraints there is room at first.
+    keep : bool
+        Whether the state keeps ``data`` alive, or who makes the state does.
     """
 
     def __init__(
-        self, model: mujoco.MjModel, plant: Table, data: mujoco.MjData, contacts: int, rows: int
+        self,
+        model: mujoco.MjModel,
+        plant: Table,
+        data: mujoco.MjData,
+        contacts: int,
+        rows: int,
+        *,
+        keep: bool = True,
     ) -> None:
         self._model = model
         self._plant = plant
-        self._data = weakref.ref(data)
+        self._data = DataReference(data, keep=keep)
         rows = max(rows, 3 * model.nv + 2 * model.nu + 16) + len(plant.effort_dof)
         self.table = Table(
             STATE,
@@ -98,9 +106,7 @@ class State(HoldsAddresses):
     @property
     def data(self) -> mujoco.MjData:
         """Where the state is evaluated."""
-        data = self._data()
-        assert data is not None
-        return data
+        return self._data()
 
     def grow_contacts(self, contacts: int) -> None:
         """Make room for so many contacts."""

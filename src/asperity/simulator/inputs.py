@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping
 
 import mujoco
@@ -12,6 +11,7 @@ from asperity.compiled import HoldsAddresses
 from asperity.contact.delivered import OUTDATED, SOLVED
 from asperity.errors import ModelError
 from asperity.integrators.world import World
+from asperity.plant.data_reference import DataReference
 
 __all__ = ["Inputs"]
 
@@ -38,7 +38,7 @@ class Inputs(HoldsAddresses):
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         self._model = model
-        self._reference = weakref.ref(data)
+        self._reference = DataReference(data, keep=False)
         # Views, gathered into one array: comparing one is several times faster than nine.
         self._views = [getattr(data, name).reshape(-1) for name in _NAMES]
         self._state_size = sum(len(getattr(data, name)) for name in _STATE)
@@ -47,9 +47,7 @@ class Inputs(HoldsAddresses):
 
     @property
     def _data(self) -> mujoco.MjData:
-        data = self._reference()
-        assert data is not None
-        return data
+        return self._reference()
 
     def forget(self) -> None:
         """Take everything for changed."""

@@ -6,7 +6,6 @@ import math
 import os
 import threading
 import time as clock
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
@@ -23,6 +22,7 @@ from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL, ST
 from asperity.integrators.world import World
 from asperity.loading import LoadReport, load_model
 from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.data_reference import DataReference
 from asperity.plant.model_watch import WATCH_KERNELS, ModelWatch
 from asperity.plant.plant import Plant
 from asperity.plant.support import check_supported
@@ -160,9 +160,8 @@ class Simulator:
             evaluated=convex,
         )
         data = mujoco.MjData(self.model) if data is None else data
-        # Everything else refers to the data weakly, so that `release_data` lets go of it.
-        self._reference = weakref.ref(data)
-        self._held: mujoco.MjData | None = data
+        # The only one that keeps it alive, see `release_data`.
+        self._reference = DataReference(data, keep=True)
         self.control = control
         self._control_period = control_period
         self._make_world()
@@ -182,9 +181,7 @@ class Simulator:
     @property
     def data(self) -> mujoco.MjData:
         """Where the state is, with all that follows from it."""
-        data = self._reference()
-        assert data is not None
-        return data
+        return self._reference()
 
     @property
     def systems(self) -> tuple[ExternalSystem, ...]:
@@ -408,7 +405,7 @@ class Simulator:
 
     def release_data(self) -> None:
         """Let the data live no longer than others refer to it; nor is the simulator of use then."""
-        self._held = None
+        self._reference.release()
 
     def _prepare(self) -> None:
         """Write the options of method and stepping into the world."""
