@@ -303,6 +303,29 @@ def test_a_control_callback_may_change_the_model() -> None:
     np.testing.assert_allclose([*speeds, sim.data.qvel[2]], [0.0, -0.25, 0.0], atol=1e-12)
 
 
+def test_a_recording_outlives_a_change_that_needs_other_memory() -> None:
+    model = mujoco.MjModel.from_xml_string(FREE)
+
+    def control(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        model.dof_damping[6:12] = 5.0 if data.time >= 0.05 else 0.0
+
+    trajectory = asp.simulate(
+        model,
+        (0.0, 0.1),
+        integrator=asp.Icf(time_step=1e-3),
+        control=control,
+        control_period=0.05,
+    )
+    assert trajectory.success
+    np.testing.assert_allclose(trajectory.time, np.linspace(0.0, 0.1, 101), atol=1e-12)
+    speed = trajectory.qvel[:, 8]
+    np.testing.assert_allclose(speed[:51], -9.81 * trajectory.time[:51], atol=1e-12)
+    # v̇ = −g − (d/m) v from there on, with d/m = 2.5/s.
+    limit = -9.81 / 2.5
+    expected = limit + (speed[50] - limit) * np.exp(-2.5 * 0.05)
+    assert speed[-1] == pytest.approx(expected, rel=2e-3)
+
+
 def test_control_follows_the_model_s_time_step() -> None:
     called: list[float] = []
     model = mujoco.MjModel.from_xml_string(FREE)

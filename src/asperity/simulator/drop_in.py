@@ -56,7 +56,7 @@ class _Stepped:
             simulator = Simulator(
                 model, integrator=integrator, contact=contact, data=data, systems=systems
             )
-            simulator.release_data()
+            simulator._release_data()
             self.simulator, self.options = simulator, options
         elif systems and data.time < simulator.world.current.table.time:
             # Reset: there is no other way to the states of external systems.

@@ -160,7 +160,7 @@ class Simulator:
             evaluated=convex,
         )
         data = mujoco.MjData(self.model) if data is None else data
-        # The only one that keeps it alive, see `release_data`.
+        # The only one that keeps it alive, see `_release_data`.
         self._reference = DataReference(data, keep=True)
         self.control = control
         self._control_period = control_period
@@ -403,7 +403,7 @@ class Simulator:
         self.coupling.attach(self.world)
         self._results: OwnResults = Delivered(self.world, self.coupling)
 
-    def release_data(self) -> None:
+    def _release_data(self) -> None:
         """Let the data live no longer than others refer to it; nor is the simulator of use then."""
         self._reference.release()
 
