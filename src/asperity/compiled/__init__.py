@@ -1,5 +1,6 @@
 """The ground floor of the compiled world: decorators, calls to C, and tables of arrays."""
 
+from asperity.compiled.addresses import HoldsAddresses
 from asperity.compiled.decorators import (
     EntryPoint,
     Kernel,
@@ -14,6 +15,7 @@ from asperity.compiled.tables import Layout, Table
 
 __all__ = [
     "EntryPoint",
+    "HoldsAddresses",
     "Kernel",
     "Layout",
     "Loop",

@@ -42,6 +42,8 @@ from numba.extending import (
 )
 from numba.np.arrayobj import make_array, populate_array
 
+from asperity.compiled.addresses import HoldsAddresses
+
 __all__ = ["Layout", "Table", "TableType"]
 
 _DTYPES: dict[str, tuple[Any, np.dtype[Any]]] = {
@@ -270,7 +272,7 @@ def _make_at(table: TableType) -> Any:
     return at
 
 
-class Table:
+class Table(HoldsAddresses):
     """Arrays, numbers and other tables laid out for compiled code.
 
     Keeps what it points to alive, checks types, and writes addresses into the slots. Attributes
@@ -329,6 +331,10 @@ class Table:
             return self.__dict__["_values"][name]
         except KeyError:
             raise AttributeError(f"{name!r} of table {self.layout.name!r} was never set") from None
+
+    def keep(self, *owners: Any) -> None:
+        """Keep alive what owns memory whose address is in a number of this table."""
+        self.__dict__["_owners"] = owners
 
     def missing(self) -> list[str]:
         """Names of arrays and tables that were never set."""

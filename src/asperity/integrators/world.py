@@ -8,7 +8,7 @@ from typing import Protocol
 import mujoco
 import numpy as np
 
-from asperity.compiled import Table
+from asperity.compiled import HoldsAddresses, Table
 from asperity.contact.delivered import grow_delivered, new_delivered
 from asperity.convex.problem import grow_contacts, grow_factor, grow_rows, new_problem
 from asperity.integrators.world_layout import (
@@ -56,14 +56,15 @@ class Memory(Protocol):
         ...
 
 
-class World:
+class World(HoldsAddresses):
     """Plant, problem and states of one simulation.
 
     Parameters
     ----------
     plant : Plant
     data, scratch : mujoco.MjData
-        Where the current state, and the intermediate states of a step, are evaluated.
+        Where the current state, and the intermediate states of a step, are evaluated. The world
+        keeps the second alive, and whoever makes the world the first.
     convex : bool
         Whether there is a convex problem, which methods solve or work in.
 
@@ -83,7 +84,7 @@ class World:
     ) -> None:
         model = plant.model
         self.plant = plant
-        self.current: State = plant.new_state(data)
+        self.current: State = plant.new_state(data, keep=False)
         self.following: State = plant.new_state(scratch, contacts=1)
         self.half: State = plant.new_state(scratch)
         self.full: State = plant.new_state(scratch)
@@ -165,8 +166,31 @@ class World:
     def forget_history(self) -> None:
         """Let what follows depend on the current state alone."""
         self.table.has_history = 0
+        self.table.factors_valid = 0
         for memory in self.memories:
             memory.forget_history()
+
+    def forget_solutions(self) -> None:
+        """Let what follows not depend on problems that were solved before."""
+        self.forget_history()
+        self.table.graph_state = 0
+        if self._problem is not None:
+            self._problem.components = -1
+
+    def forget_evaluations(self) -> None:
+        """Let every state be evaluated anew: the model is another one."""
+        for state in self.evaluated_states:
+            state.table.valid = 0
+            # MuJoCo leaves them as they are when actuation is disabled.
+            state.data.act_dot[:] = 0.0
+        self.forget_solutions()
+
+    def reserve(self, contacts: int, rows: int) -> None:
+        """Make room for at least so many contacts and scalar constraints."""
+        while self.contact_capacity < contacts:
+            self.grow(CONTACTS_FULL)
+        while self.row_capacity < rows:
+            self.grow(ROWS_FULL)
 
     def grow(self, code: int) -> bool:
         """Enlarge what a method found too small; False if ``code`` is about something else."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.compiled import Table
+from asperity.compiled import HoldsAddresses, Table
 from asperity.midas.energy_assembly import assemble
 from asperity.midas.energy_newton import find_direction, minimize, rebuild
 from asperity.midas.engine_layout import (
@@ -37,6 +38,8 @@ from asperity.midas.poses import write_qpos
 from asperity.midas.shapes import read_shapes
 from asperity.midas.turns import turn_tables
 from asperity.plant.contact_parameters import ResolvedMaterials
+from asperity.plant.data_reference import DataReference
+from asperity.plant.joints import is_disabled
 from asperity.plant.own_options import OwnOptions
 
 __all__ = ["ENGINE_KERNELS", "Engine", "EngineOptions"]
@@ -45,6 +48,8 @@ ENGINE_KERNELS = (minimize, assemble, rebuild, find_direction)
 """What the engine's steps need compiled."""
 
 Floats = NDArray[np.float64]
+
+_FLAG = mujoco.mjtDisableBit
 
 
 class EngineOptions(NamedTuple):
@@ -64,7 +69,7 @@ class EngineOptions(NamedTuple):
     hulls: bool
 
 
-class Engine:
+class Engine(HoldsAddresses):
     """Affine bodies in contact.
 
     Parameters
@@ -75,6 +80,8 @@ class Engine:
     materials : ResolvedMaterials
         For coefficients of friction.
     options : EngineOptions
+    keep : bool
+        Whether the engine keeps ``data`` alive, or who makes the engine does.
 
     Raises
     ------
@@ -88,10 +95,12 @@ class Engine:
         data: mujoco.MjData,
         materials: ResolvedMaterials,
         options: EngineOptions,
+        *,
+        keep: bool = True,
     ) -> None:
         self.model = model
         self.own_options = OwnOptions(model)
-        self.data = data
+        self._data = DataReference(data, keep=keep)
         self.options = options
         self.adapted = False
         self.checked = False
@@ -146,6 +155,11 @@ class Engine:
         missing = self.table.missing()
         assert not missing, missing
 
+    @property
+    def data(self) -> mujoco.MjData:
+        """Where controls, applied forces and the poses of mocap bodies are read."""
+        return self._data()
+
     # -- construction ------------------------------------------------------------------------
 
     def _set_numbers(self) -> None:
@@ -196,6 +210,30 @@ class Engine:
             return False
         return True
 
+    # -- copies ------------------------------------------------------------------------------
+
+    def memory(self) -> dict[str, Any]:
+        """All that the engine knows, but for addresses in memory."""
+        addresses = {kernel.name.partition(":")[2] for kernel in ENGINE_KERNELS}
+        table: dict[str, Any] = {}
+        for name, field in self.table.layout.fields.items():
+            if name not in addresses:
+                value = getattr(self.table, name)
+                table[name] = value.copy() if field.ndim > 0 else value
+        return {
+            "table": table,
+            "adapted": self.adapted,
+            "checked": self.checked,
+            "mocap_pose": self._mocap_pose.copy(),
+        }
+
+    def set_memory(self, memory: Mapping[str, Any]) -> None:
+        """Put back what `memory` of an engine of the same model has returned."""
+        for name, value in memory["table"].items():
+            setattr(self.table, name, np.copy(value) if isinstance(value, np.ndarray) else value)
+        self.adapted, self.checked = memory["adapted"], memory["checked"]
+        self._mocap_pose = np.copy(memory["mocap_pose"])
+
     # -- state -------------------------------------------------------------------------------
 
     def holds(self, qpos: Floats, qvel: Floats) -> bool:
@@ -240,7 +278,7 @@ class Engine:
         check_equalities(self.model, self.data.eq_active)
         self._read_equalities()
         self._read_mocap()
-        off = self.model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+        off = is_disabled(self.model, _FLAG.mjDSBL_GRAVITY)
         gravity = np.zeros(3) if off else self.model.opt.gravity
         self.table.gravity[:] = np.outer(self._gravity_shares, gravity)
         motor_feed(self.model, self.data, self.table)
@@ -248,7 +286,7 @@ class Engine:
 
     def _read_equalities(self) -> None:
         """Switch constraints on and off; one that is off forgets its force."""
-        off = bool(self.model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_EQUALITY)
+        off = is_disabled(self.model, _FLAG.mjDSBL_EQUALITY | _FLAG.mjDSBL_CONSTRAINT)
         active = self.data.eq_active.astype(bool) & (not off)
         table, found = self.table, self.equalities
         for kind, source in (("tie", found.tie_source), ("coupling", found.coupling_source)):

@@ -9,11 +9,14 @@ from asperity.compiled import Table
 from asperity.errors import ModelError
 from asperity.midas.engine_layout import HINGE, SLIDE
 from asperity.midas.links import Link, joint_axes
+from asperity.plant.joints import is_disabled
 from asperity.plant.names import element
+from asperity.plant.servos import is_switched_off
 
 __all__ = ["joint_tables", "motor_feed", "motor_tables", "scalar_links"]
 
 _OBJ = mujoco.mjtObj
+_FLAG = mujoco.mjtDisableBit
 
 # Distance from a limit at which its barrier begins, in rad and in m, and as a part of the range.
 _ACTIVATION = {HINGE: 1e-2, SLIDE: 1e-3}
@@ -39,7 +42,7 @@ def joint_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarr
     limit = np.tile([-np.inf, np.inf], (count, 1))
     activation = np.ones(count)
     barrier = np.zeros(count)
-    off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_LIMIT
+    off = is_disabled(model, _FLAG.mjDSBL_LIMIT | _FLAG.mjDSBL_CONSTRAINT)
     weight = 9.81 * float(model.body_subtreemass[0])
     for k, joint in enumerate(joints):
         if not model.jnt_limited[joint] or off:
@@ -52,12 +55,12 @@ def joint_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarr
     for k, i in enumerate(own):
         one, other = joint_axes(links[i])
         frames[k] = [one, links[i].turn @ one, links[i].turn @ other]
-    springs_off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_SPRING
-    dampers_off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_DAMPER
-    friction_off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FRICTIONLOSS
+    springs_off = is_disabled(model, _FLAG.mjDSBL_SPRING)
+    dampers_off = is_disabled(model, _FLAG.mjDSBL_DAMPER)
+    friction_off = is_disabled(model, _FLAG.mjDSBL_FRICTIONLOSS | _FLAG.mjDSBL_CONSTRAINT)
     spring = np.array([model.qpos_spring[a] for a in qpos], dtype=np.float64) - reference
 
-    def per_joint(values: np.ndarray, of: list[int], off: int = 0) -> np.ndarray:
+    def per_joint(values: np.ndarray, of: list[int], off: bool = False) -> np.ndarray:
         return np.array([0.0 if off else np.ravel(values[i])[0] for i in of], dtype=np.float64)
 
     return {
@@ -93,6 +96,9 @@ def motor_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarr
     )
     for i in range(count):
         joint[i] = number[int(model.actuator_trnid[i, 0])]
+        if is_switched_off(model, i):
+            limit[i] = 0.0
+            continue
         gear = float(model.actuator_gear[i, 0])
         if model.actuator_biastype[i] == mujoco.mjtBias.mjBIAS_AFFINE:
             position[i] = gear**2 * model.actuator_biasprm[i, 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from asperity.compiled import Kernel
 from asperity.integrators.methods.method import Method
@@ -15,6 +16,16 @@ from asperity.midas.step import midas_method
 from asperity.midas.verification import verify_no_intersections
 
 __all__ = ["MidasMethod"]
+
+_COUNTERS = (
+    "solves",
+    "iterations",
+    "factorizations",
+    "line_searches",
+    "fallbacks",
+    "frictionless",
+    "clearance",
+)
 
 
 class MidasMethod(Method):
@@ -33,6 +44,7 @@ class MidasMethod(Method):
     kernel = midas_method
     evaluates_plant = False
     takes_systems = False
+    copies_model = True
 
     def __init__(
         self, options: EngineOptions, *, adapt_activation: bool, separate: bool, verify: bool
@@ -61,8 +73,27 @@ class MidasMethod(Method):
         check_supported(model)
         stiction = float(plant.table.joint_stiction_tolerance)
         options = self.options._replace(joint_stiction_tolerance=stiction)
-        self._engine = Engine(model, world.current.data, plant.materials, options)
+        self._engine = Engine(model, world.current.data, plant.materials, options, keep=False)
         world.table.memory = self._engine.table.address
+
+    def _prepare_again(self, world: World) -> None:
+        """Make another engine, which goes on counting."""
+        counts = {name: getattr(self.engine.table, name) for name in _COUNTERS}
+        self.prepare(world)
+        for name, count in counts.items():
+            setattr(self.engine.table, name, count)
+
+    def model_changed(self, world: World) -> None:
+        self._prepare_again(world)
+
+    def restart(self, world: World) -> None:
+        self._prepare_again(world)
+
+    def memory_of(self, world: World) -> dict[str, Any]:
+        return self._synchronised(world).memory()
+
+    def set_memory(self, world: World, memory: Mapping[str, Any]) -> None:
+        self.engine.set_memory(memory)
 
     def grow(self, code: int) -> bool:
         return self.engine.grow(code)

@@ -14,9 +14,12 @@ from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volum
 from asperity.midas.links import Links, rotation_matrix
 from asperity.plant.contact_parameters import ResolvedMaterials
 from asperity.plant.geom_surfaces import geom_surface
+from asperity.plant.joints import is_disabled
 from asperity.plant.names import element
 
 __all__ = ["Shapes", "read_shapes", "surface_tables"]
+
+_FLAG = mujoco.mjtDisableBit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -147,7 +150,7 @@ def _pairs(
     pairs: list[tuple[int, int]] = []
     friction: list[float] = []
     moves = np.append([not link.is_mocap for link in links.links], False)
-    if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT:
+    if is_disabled(model, _FLAG.mjDSBL_CONTACT | _FLAG.mjDSBL_CONSTRAINT):
         geoms = geoms[:0]
     for i in range(len(geoms)):
         if owners[i] == len(links.links):

@@ -42,7 +42,7 @@ def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.gen
             if link.kind == FREE:
                 holds.append((i, DAMPER, origin, np.zeros(3), damping))
         limit = _limit(model, link)
-        if limit < np.pi and not flags & bit.mjDSBL_LIMIT:
+        if limit < np.pi and not flags & int(bit.mjDSBL_LIMIT | bit.mjDSBL_CONSTRAINT):
             width = min(_ACTIVATION, _RANGE_SHARE * limit)
             bound = float(np.sin(0.5 * limit) ** 2)
             width = bound - float(np.sin(0.5 * (limit - width)) ** 2)

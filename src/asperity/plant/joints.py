@@ -7,10 +7,12 @@ import numpy as np
 
 from asperity.compiled import Table
 
-__all__ = ["JOINT_DOFS", "integers", "set_joints"]
+__all__ = ["JOINT_DOFS", "integers", "is_disabled", "set_joints"]
 
 JOINT_DOFS = {int(mujoco.mjtJoint.mjJNT_FREE): 6, int(mujoco.mjtJoint.mjJNT_BALL): 3}
 """Degrees of freedom of joints that have more than one, by type."""
+
+_FLAG = mujoco.mjtDisableBit
 
 # Limits beyond this [m or rad] stand for none.
 _FARTHEST_LIMIT = 1e10
@@ -23,9 +25,12 @@ def integers(array: np.ndarray) -> np.ndarray:
 
 def set_joints(table: Table, model: mujoco.MjModel) -> None:
     """Fill the tables of springs, dampers, limits and dry friction of joints."""
-    table.dof_damping = np.ascontiguousarray(model.dof_damping, dtype=np.float64)
+    table.dof_damping = np.array(model.dof_damping, dtype=np.float64)
+    if is_disabled(model, _FLAG.mjDSBL_DAMPER):
+        table.dof_damping[:] = 0.0
     stiffness = np.zeros(model.nv)
-    for joint in range(model.njnt):
+    springs = 0 if is_disabled(model, _FLAG.mjDSBL_SPRING) else model.njnt
+    for joint in range(springs):
         dof = model.jnt_dofadr[joint]
         count = JOINT_DOFS.get(int(model.jnt_type[joint]), 1)
         stiffness[dof : dof + count] = model.jnt_stiffness[joint]
@@ -34,12 +39,21 @@ def set_joints(table: Table, model: mujoco.MjModel) -> None:
     table.joint_dof = integers(model.jnt_dofadr)
     _set_limits(table, model)
     friction = np.flatnonzero(model.dof_frictionloss > 0)
+    if is_disabled(model, _FLAG.mjDSBL_FRICTIONLOSS | _FLAG.mjDSBL_CONSTRAINT):
+        friction = friction[:0]
     table.friction_dof = integers(friction)
-    table.friction_force = np.ascontiguousarray(model.dof_frictionloss[friction])
+    table.friction_force = np.array(model.dof_frictionloss[friction], dtype=np.float64)
+
+
+def is_disabled(model: mujoco.MjModel, flags: int) -> bool:
+    """Whether any of these is disabled by the model's option flags."""
+    return bool(model.opt.disableflags & int(flags))
 
 
 def _set_limits(table: Table, model: mujoco.MjModel) -> None:
     limited = model.jnt_limited.astype(bool)
+    if is_disabled(model, _FLAG.mjDSBL_LIMIT | _FLAG.mjDSBL_CONSTRAINT):
+        limited[:] = False
     joint = np.flatnonzero(limited & (model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)))
     joint = joint[np.any(np.abs(model.jnt_range[joint]) <= _FARTHEST_LIMIT, axis=1)]
     table.limit_dof = integers(model.jnt_dofadr[joint])

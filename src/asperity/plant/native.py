@@ -13,11 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import mujoco
+import numpy as np
 from mujoco.introspect import ast_nodes, structs
+from numpy.typing import NDArray
 
 from asperity.errors import AsperityError
 
-__all__ = ["function_address", "offset", "struct_size", "verify_layout"]
+__all__ = [
+    "function_address",
+    "memory",
+    "model_arrays",
+    "offset",
+    "struct_size",
+    "verify_layout",
+]
 
 _PRIMITIVES: dict[str, Any] = {
     "int": ctypes.c_int,
@@ -75,6 +84,41 @@ def offset(struct: str, field: str) -> int:
 def struct_size(struct: str) -> int:
     """Size of one of MuJoCo's structs [bytes]."""
     return ctypes.sizeof(_struct(struct))
+
+
+def memory(address: int, words: int) -> NDArray[np.int64]:
+    """A view of so many 64-bit words at an address."""
+    if words == 0:
+        return np.zeros(0, np.int64)
+    return np.ctypeslib.as_array((ctypes.c_int64 * words).from_address(address))
+
+
+@functools.cache
+def _array_offsets() -> tuple[tuple[str, ...], np.ndarray]:
+    """Names of the model's arrays, and where in the struct their addresses are [8 bytes]."""
+    names = tuple(
+        field.name
+        for field in structs.STRUCTS["mjModel"].fields
+        if isinstance(field.type, ast_nodes.PointerType) and field.name != "buffer"
+    )
+    return names, np.array([offset("mjModel", name) // 8 for name in names])
+
+
+def model_arrays(model: mujoco.MjModel) -> list[tuple[str, int, int]]:
+    """Name, address and end of every array of a model, in the order of its one block of memory.
+
+    An array ends where the next one begins; what is between them is aligned, and never written.
+    """
+    names, offsets = _array_offsets()
+    addresses = memory(model._address, struct_size("mjModel") // 8)[offsets]
+    order = np.argsort(addresses, kind="stable")
+    raw = _struct("mjModel").from_address(model._address)
+    ends = [*addresses[order[1:]].tolist(), raw.buffer + raw.nbuffer]
+    return [
+        (names[i], int(addresses[i]), end)
+        for i, end in zip(order, ends, strict=True)
+        if addresses[i] != 0
+    ]
 
 
 @functools.cache

@@ -5,13 +5,13 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from asperity.compiled import Table
+from asperity.compiled import HoldsAddresses, Table
 from asperity.plant import native
 from asperity.plant.collision import read_contacts
 from asperity.plant.contact_parameters import ContactParameters, resolve_materials
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
 from asperity.plant.evaluate import read_constraints
-from asperity.plant.joints import integers, set_joints
+from asperity.plant.joints import integers, is_disabled, set_joints
 from asperity.plant.plant_layouts import PLANT
 from asperity.plant.servos import set_activations, set_servos
 from asperity.plant.state import State
@@ -67,7 +67,7 @@ _CONTACT_OFFSETS = {
 }
 
 
-class Plant:
+class Plant(HoldsAddresses):
     """A model prepared for compiled evaluation.
 
     Parameters
@@ -101,14 +101,38 @@ class Plant:
         native.verify_layout(model, data)
         self.table = Table(PLANT, joint_stiction_tolerance=joint_stiction_tolerance)
         self._set_functions(evaluated)
-        self._set_trees()
-        set_joints(self.table, model)
-        set_servos(self.table, model, efforts.commanded)
-        set_efforts(self.table, model, efforts)
-        set_activations(self.table, model)
+        self.read_model(efforts)
         self.set_contact_parameters(contact)
         self.table.error_weight = np.ones(model.nv)
         assert not self.table.missing(), self.table.missing()
+
+    def read_model(self, efforts: Efforts) -> None:
+        """Take the constants of the motion from the model, at first and when it has changed.
+
+        Contact parameters are not among them: they come from names and texts.
+        """
+        table, model = self.table, self.model
+        self._set_trees()
+        self._set_geoms()
+        table.has_tendons = int(model.ntendon > 0)
+        table.has_actuators = int(model.nu > 0)
+        tendon_rows = np.any(model.tendon_limited > 0) or np.any(model.tendon_frictionloss > 0)
+        table.has_mujoco_rows = int(model.neq > 0 or tendon_rows)
+        table.sparse_rows = int(mujoco.mj_isSparse(model))
+        set_joints(table, model)
+        set_servos(table, model, efforts.commanded)
+        set_efforts(table, model, efforts)
+        set_activations(table, model)
+
+    def needs_other_memory(self, efforts: Efforts, before: Efforts) -> bool:
+        """Whether worlds of this plant have no place for what the model has become.
+
+        Their memory depends on which trees are free bodies, and on the rows of external systems.
+        """
+        layouts = [(e.dofs, e.actuators, e.groups) for e in (efforts, before)]
+        return layouts[0] != layouts[1] or not np.array_equal(
+            self._spatial_trees(), self.table.tree_spatial
+        )
 
     def _set_functions(self, evaluated: bool) -> None:
         table, model = self.table, self.model
@@ -122,11 +146,6 @@ class Plant:
         table.read_contacts = read_contacts.address if evaluated else 0
         table.read_constraints = read_constraints.address if evaluated else 0
         table.contact_size = native.struct_size("mjContact")
-        table.has_tendons = int(model.ntendon > 0)
-        table.has_actuators = int(model.nu > 0)
-        tendon_rows = np.any(model.tendon_limited > 0) or np.any(model.tendon_frictionloss > 0)
-        table.has_mujoco_rows = int(model.neq > 0 or tendon_rows)
-        table.sparse_rows = int(mujoco.mj_isSparse(model))
 
     def _set_trees(self) -> None:
         table, model = self.table, self.model
@@ -139,7 +158,7 @@ class Plant:
         table.tree_spatial = self._spatial_trees()
         table.has_articulated_trees = int(not np.all(table.tree_spatial))
         table.only_free_bodies = int(self._only_free_bodies())
-        gravity_off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+        gravity_off = is_disabled(model, mujoco.mjtDisableBit.mjDSBL_GRAVITY)
         table.gravity = np.zeros(3) if gravity_off else np.array(model.opt.gravity)
         table.tree_body = integers(model.tree_bodyadr)
         table.tree_bodies = integers(model.tree_bodynum)
@@ -154,15 +173,18 @@ class Plant:
         table.body_last_dof = last
         table.dof_parent = integers(model.dof_parentid)
         table.dof_tree = integers(model.dof_treeid)
+        table.mass_rownnz = integers(model.M_rownnz)
+        table.mass_rowadr = integers(model.M_rowadr)
+        table.mass_colind = integers(model.M_colind)
+
+    def _set_geoms(self) -> None:
+        table, model = self.table, self.model
         table.geom_body = integers(model.geom_bodyid)
-        table.geom_box = np.ascontiguousarray(model.geom_aabb, dtype=np.float64)
+        table.geom_box = np.array(model.geom_aabb, dtype=np.float64)
         spheres = model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE
         table.geom_reach = np.where(spheres, 0.0, model.geom_rbound)
         table.geom_inner_radius = inner_radii(model)
         table.geom_collides = colliding_geoms(model)
-        table.mass_rownnz = integers(model.M_rownnz)
-        table.mass_rowadr = integers(model.M_rowadr)
-        table.mass_colind = integers(model.M_colind)
 
     def _spatial_trees(self) -> np.ndarray:
         """Trees that are one free body without springs, dampers or armature on its joint."""
@@ -176,7 +198,9 @@ class Plant:
                 model.tree_dofnum[tree] == 6
                 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
                 and model.jnt_stiffness[joint] == 0
+                and not np.any(model.jnt_stiffnesspoly[joint])
                 and not np.any(model.dof_damping[dofs])
+                and not np.any(model.dof_dampingpoly[dofs])
                 and not np.any(model.dof_armature[dofs])
             )
         return spatial
@@ -203,6 +227,8 @@ class Plant:
         self.table.material_pairs = resolved.pairs
         self.table.material_pair_keys = resolved.pair_keys
 
-    def new_state(self, data: mujoco.MjData, contacts: int = 256, rows: int = 64) -> State:
-        """Make a state that is evaluated in ``data``."""
-        return State(self.model, self.table, data, contacts, rows)
+    def new_state(
+        self, data: mujoco.MjData, contacts: int = 256, rows: int = 64, *, keep: bool = True
+    ) -> State:
+        """Make a state that is evaluated in ``data``, which it keeps alive unless told not to."""
+        return State(self.model, self.table, data, contacts, rows, keep=keep)

@@ -8,11 +8,13 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
-from asperity.plant.joints import JOINT_DOFS, integers
+from asperity.plant.joints import JOINT_DOFS, integers, is_disabled
 
-__all__ = ["force_limits", "joint_of", "set_activations", "set_servos"]
+__all__ = ["force_limits", "is_switched_off", "joint_of", "set_activations", "set_servos"]
 
 _EXACT_FILTER = 1
+# Groups that MuJoCo can disable; actuators of others always act.
+_GROUPS = 31
 _NO_LIMIT = 1e300
 
 
@@ -47,6 +49,7 @@ def set_servos(table: Table, model: mujoco.MjModel, commanded: Collection[int] =
         if model.actuator_gaintype[i] == mujoco.mjtGain.mjGAIN_FIXED:
             table.servo_gain[k, 1:] = 0.0
     table.servo_bias = np.ascontiguousarray(model.actuator_biasprm[servos, :3])
+    table.servo_bias[model.actuator_biastype[servos] == int(mujoco.mjtBias.mjBIAS_NONE)] = 0.0
     table.servo_range = limits
     table.output_explicit = explicit
     table.all_explicit = int(np.all(explicit))
@@ -100,6 +103,14 @@ def _clamp_disabled(model: mujoco.MjModel) -> bool:
     return bool(model.opt.disableflags & flag)
 
 
+def is_switched_off(model: mujoco.MjModel, i: int) -> bool:
+    """Whether an option of the model disables an actuator, alone or with its group."""
+    group = int(model.actuator_group[i])
+    return is_disabled(model, mujoco.mjtDisableBit.mjDSBL_ACTUATION) or bool(
+        0 <= group < _GROUPS and model.opt.disableactuator & (1 << group)
+    )
+
+
 def _is_servo(model: mujoco.MjModel, i: int) -> bool:
     """Whether an actuator is linear feedback that an implicit row can represent."""
     bias = int(model.actuator_biastype[i])
@@ -112,9 +123,7 @@ def _is_servo(model: mujoco.MjModel, i: int) -> bool:
         return False
     if model.actuator_actearly[i] or model.actuator_actnum[i] > 1:
         return False
-    if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_ACTUATION:
-        return False
-    if model.opt.disableactuator & (1 << max(int(model.actuator_group[i]), 0)):
+    if is_switched_off(model, i):
         return False
     feedback = model.actuator_biasprm[i, 1:3] if bias else np.zeros(2)
     affine = model.actuator_gainprm[i, 1:3] if gain else np.zeros(2)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from asperity.compiled import Table
+from asperity.compiled import HoldsAddresses, Table
 from asperity.contact.combination import PARAMETERS
 from asperity.contact.constraint_set import new_constraint_set
 from asperity.contact.contact_set import new_contact_set
 from asperity.errors import ModelError
+from asperity.plant.data_reference import DataReference
 from asperity.plant.plant_layouts import STATE, WORK
 
 __all__ = ["State"]
 
 
-class State:
+class State(HoldsAddresses):
     """A state of the plant and the snapshot of its mechanics.
 
     ``table`` holds the arrays; ``contacts`` and ``rows`` are the tables of its contact and
@@ -30,14 +31,23 @@ class State:
         Where the state is evaluated.
     contacts, rows : int
         For how many contacts and scalar constraints there is room at first.
+    keep : bool
+        Whether the state keeps ``data`` alive, or who makes the state does.
     """
 
     def __init__(
-        self, model: mujoco.MjModel, plant: Table, data: mujoco.MjData, contacts: int, rows: int
+        self,
+        model: mujoco.MjModel,
+        plant: Table,
+        data: mujoco.MjData,
+        contacts: int,
+        rows: int,
+        *,
+        keep: bool = True,
     ) -> None:
         self._model = model
         self._plant = plant
-        self.data = data
+        self._data = DataReference(data, keep=keep)
         rows = max(rows, 3 * model.nv + 2 * model.nu + 16) + len(plant.effort_dof)
         self.table = Table(
             STATE,
@@ -92,6 +102,11 @@ class State:
         self.grow_contacts(contacts)
         self.grow_rows(rows)
         assert not self.table.missing(), self.table.missing()
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """Where the state is evaluated."""
+        return self._data()
 
     def grow_contacts(self, contacts: int) -> None:
         """Make room for so many contacts."""

@@ -89,32 +89,34 @@ def _flexes_and_plugins(model: mujoco.MjModel) -> None:
 
 
 def _actuators(model: mujoco.MjModel) -> None:
-    for index in range(model.nactuator):
+    user = (
+        (model.actuator_gaintype == mujoco.mjtGain.mjGAIN_USER)
+        | (model.actuator_biastype == mujoco.mjtBias.mjBIAS_USER)
+        | (model.actuator_dyntype == mujoco.mjtDyn.mjDYN_USER)
+    )
+    inner = np.isin(
+        model.actuator_dyntype, (int(mujoco.mjtDyn.mjDYN_PID), int(mujoco.mjtDyn.mjDYN_DCMOTOR))
+    )
+    late = (model.actuator_delay > 0) | (model.actuator_history[:, 0] > 0)
+    sticky = model.actuator_trntype == mujoco.mjtTrn.mjTRN_BODY
+    for index in np.flatnonzero(user | inner | late | sticky):
         name = element(model, _OBJ.mjOBJ_ACTUATOR, index)
-        user = (
-            model.actuator_gaintype[index] == mujoco.mjtGain.mjGAIN_USER
-            or model.actuator_biastype[index] == mujoco.mjtBias.mjBIAS_USER
-            or model.actuator_dyntype[index] == mujoco.mjtDyn.mjDYN_USER
-        )
-        if user:
+        if user[index]:
             raise ModelError(
                 f"{name} has a user-defined gain, bias or dynamics, which needs a MuJoCo callback; "
                 "use a motor and compute its control in the Simulator's `control=` callback."
             )
-        if int(model.actuator_dyntype[index]) in (
-            mujoco.mjtDyn.mjDYN_PID,
-            mujoco.mjtDyn.mjDYN_DCMOTOR,
-        ):
+        if inner[index]:
             raise ModelError(
                 f"{name} is a PID controller or a DC motor with inner states, which are not "
                 "integrated; use a motor or a position servo, or a `control=` callback."
             )
-        if model.actuator_delay[index] > 0 or model.actuator_history[index, 0] > 0:
+        if late[index]:
             raise ModelError(
                 f"{name} has a delay or a control history (delay, nsample), which is not "
                 "supported; remove them and delay the control in a `control=` callback."
             )
-        if model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_BODY:
+        if sticky[index]:
             raise ModelError(
                 f"{name} is an adhesion actuator, which acts through MuJoCo's own contacts and is "
                 "not supported; remove it or use an equality constraint to hold things."

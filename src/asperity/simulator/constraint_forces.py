@@ -219,6 +219,8 @@ def _blank(margin: float) -> tuple[int, np.ndarray]:
     reals[real("includemargin")] = margin
     reals[real("solref") : real("solref") + 2] = _SOLREF
     reals[real("solimp") : real("solimp") + 5] = _SOLIMP
+    # Without a row, unless MuJoCo makes one.
+    integers[native.offset("mjContact", "efc_address") // 4] = -1
     for field in ("flex", "elem", "vert"):
         at = native.offset("mjContact", field) // 4
         integers[at : at + 2] = -1

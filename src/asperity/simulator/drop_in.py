@@ -1,22 +1,92 @@
-"""``asperity.step(model, data)``, called like ``mujoco.mj_step``."""
+"""``asperity.step(model, data)``, called like ``mujoco.mj_step``.
+
+What is known of an MjData from one call to the next is kept as long as the MjData lives: its
+simulator, found by the identity of the data, to which it refers weakly. How many there are makes no
+difference to any of them.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Sequence
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import mujoco
 
 from asperity.errors import SimulationError
 from asperity.integrators import Cenic, Integrator
+from asperity.plant.contact_parameters import ContactParameters
 from asperity.simulator.simulator import Simulator
 from asperity.systems import ExternalSystem
 
 __all__ = ["step"]
 
-# Simulators of recently stepped data; each holds its data alive, so an address is not reused.
-_RECENT: OrderedDict[tuple[int, Integrator, tuple[ExternalSystem, ...]], Simulator] = OrderedDict()
-_CAPACITY = 16
+_DEFAULT = Cenic()
+
+
+class _Stepped:
+    """What is kept with one MjData.
+
+    Parameters
+    ----------
+    data : mujoco.MjData
+    forget : callable
+        Called when the data is gone.
+    """
+
+    def __init__(self, data: mujoco.MjData, forget: Callable[[Any], None]) -> None:
+        self.reference = weakref.ref(data, forget)
+        self.running = threading.Lock()
+        self.simulator: Simulator | None = None
+        self.options: tuple[object, ...] = ()
+
+    def simulator_for(
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        integrator: Integrator,
+        contact: ContactParameters | None,
+        systems: tuple[ExternalSystem, ...],
+    ) -> Simulator:
+        """The simulator with these options; of others there is none any more."""
+        options = (integrator, _key(contact), systems)
+        simulator = self.simulator
+        if simulator is None or simulator.model is not model or self.options != options:
+            simulator = Simulator(
+                model, integrator=integrator, contact=contact, data=data, systems=systems
+            )
+            simulator._release_data()
+            self.simulator, self.options = simulator, options
+        elif systems and data.time < simulator.world.current.table.time:
+            # Reset: there is no other way to the states of external systems.
+            simulator.coupling.reset()
+        return simulator
+
+
+_STEPPED: dict[int, _Stepped] = {}
+
+
+def _stepped(data: mujoco.MjData) -> _Stepped:
+    key = id(data)
+    found = _STEPPED.get(key)
+    if found is None:
+
+        def forget(_: object) -> None:
+            _STEPPED.pop(key, None)
+
+        # As one operation, whichever of two threads is first.
+        found = _STEPPED.setdefault(key, _Stepped(data, forget))
+    return found
+
+
+def _key(contact: ContactParameters | None) -> object:
+    """What two equal parameters have in common, and keep if their mappings are changed."""
+    if contact is None:
+        return None
+    return contact.row().tobytes(), *(
+        tuple(mapping.items()) for mapping in (contact.geoms, contact.bodies, contact.pairs)
+    )
 
 
 def step(
@@ -25,6 +95,7 @@ def step(
     nstep: int = 1,
     *,
     integrator: Integrator | None = None,
+    contact: ContactParameters | None = None,
     systems: Sequence[ExternalSystem] = (),
 ) -> None:
     """Advance ``data`` by ``nstep`` times the model's ``timestep``, as ``mujoco.mj_step`` does.
@@ -34,30 +105,45 @@ def step(
     model, data : mujoco.MjModel, mujoco.MjData
         As for ``mj_step``; state, controls, applied forces and mocap poses are read from ``data``,
         which afterwards holds the new state with all derived quantities, sensors and contact
-        forces.
+        forces. What was changed in the model since the last call is taken over.
     nstep : int
         Number of time steps.
     integrator : Integrator, optional
         ``Cenic()`` by default: each time step is then error-controlled.
+    contact : ContactParameters, optional
+        As for `Simulator`.
     systems : sequence of ExternalSystem
         As for `Simulator`. The same ones in every call: their states live as long as the calls name
-        them.
+        them, and begin anew when ``data.time`` has gone back.
 
     Raises
     ------
+    ModelError
+        If model, state or controls cannot be simulated; nothing has then changed.
     SimulationError
-        If the step fails; ``data`` then holds the last accepted state.
+        If the step fails; ``data`` then holds the last accepted state. Or if another thread is
+        stepping the same ``data``.
+
+    Notes
+    -----
+    What carries over from call to call, such as the step size that error control has found, is kept
+    with ``data`` while it lives and for one set of options: calls with other ones begin anew. So
+    does a call after somebody has written a state into ``data``, as ``mj_resetData`` does: the same
+    state then leads to the same bits, whatever was before.
     """
-    integrator = Cenic() if integrator is None else integrator
-    key = (data._address, integrator, tuple(systems))
-    simulator = _RECENT.get(key)
-    if simulator is None or simulator.model is not model or simulator.data is not data:
-        simulator = Simulator(model, integrator=integrator, data=data, systems=systems)
-        _RECENT[key] = simulator
-        while len(_RECENT) > _CAPACITY:
-            _RECENT.popitem(last=False)
-    _RECENT.move_to_end(key)
-    for _ in range(nstep):
-        report = simulator.advance_to(simulator.time + model.opt.timestep)
-        if not report.success:
-            raise SimulationError(report.message)
+    stepped = _stepped(data)
+    if not stepped.running.acquire(blocking=False):
+        raise SimulationError(
+            "this MjData is being stepped, in another thread or in a call of which this one is a "
+            "part; give every thread an MjData of its own."
+        )
+    try:
+        simulator = stepped.simulator_for(
+            model, data, _DEFAULT if integrator is None else integrator, contact, tuple(systems)
+        )
+        for _ in range(nstep):
+            report = simulator.advance_to(simulator.time + model.opt.timestep)
+            if not report.success:
+                raise SimulationError(report.message)
+    finally:
+        stepped.running.release()

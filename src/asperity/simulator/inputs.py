@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import mujoco
 import numpy as np
 
-from asperity.contact.delivered import NOTHING, OUTDATED, SOLVED
+from asperity.compiled import HoldsAddresses
+from asperity.contact.delivered import OUTDATED, SOLVED
 from asperity.errors import ModelError
 from asperity.integrators.world import World
+from asperity.plant.data_reference import DataReference
 from asperity.plant.sleep import wake
 
 __all__ = ["Inputs"]
 
-_NAMES = (
-    "qpos",
-    "qvel",
-    "act",
-    "ctrl",
-    "qfrc_applied",
-    "xfrc_applied",
-    "mocap_pos",
-    "mocap_quat",
-)
+_STATE = ("qpos", "qvel", "act")
+_OTHERS = ("ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat", "eq_active")
+_NAMES = _STATE + _OTHERS
 
 
-class Inputs:
+class Inputs(HoldsAddresses):
     """State, controls, applied forces, mocap poses and active equalities of an MjData.
 
     Knows whether they have been changed since `remember`, and hands them to a world.
@@ -32,16 +29,26 @@ class Inputs:
     Parameters
     ----------
     model, data : mujoco.MjModel, mujoco.MjData
-        The published data, and its model.
+        The published data, which others keep alive, and its model.
+
+    Attributes
+    ----------
+    new_state, new_time : bool
+        Whether the state, or the time, is another one than was known at the last change.
     """
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         self._model = model
-        self._data = data
+        self._reference = DataReference(data, keep=False)
         # Views, gathered into one array: comparing one is several times faster than nine.
         self._views = [getattr(data, name).reshape(-1) for name in _NAMES]
-        self._views.append(data.eq_active)
+        self._state_size = sum(len(getattr(data, name)) for name in _STATE)
         self._known = np.empty(0)
+        self.new_state = self.new_time = True
+
+    @property
+    def _data(self) -> mujoco.MjData:
+        return self._reference()
 
     def forget(self) -> None:
         """Take everything for changed."""
@@ -59,12 +66,15 @@ class Inputs:
         ModelError
             If a number is not finite, or a control too large.
         """
-        flat = self._gather()
-        if len(flat) == len(self._known) and np.array_equal(flat, self._known):
+        flat, known = self._gather(), self._known
+        if len(flat) == len(known) and np.array_equal(flat, known):
             return False
         # MuJoCo silently replaces controls beyond mjMAXVAL by zero.
         if not np.all(np.isfinite(flat)) or np.any(np.abs(self._data.ctrl) > mujoco.mjMAXVAL):
             self._refuse()
+        n = self._state_size
+        self.new_time = len(known) == 0 or flat[-1] != known[-1]
+        self.new_state = self.new_time or not np.array_equal(flat[:n], known[:n])
         self._known = flat
         return True
 
@@ -73,12 +83,7 @@ class Inputs:
         data = self._data
         current = world.current.table
         delivered = world.delivered
-        if not (
-            np.array_equal(current.qpos, data.qpos) and np.array_equal(current.qvel, data.qvel)
-        ):
-            # No step has led to this state.
-            delivered.origin = NOTHING
-        elif delivered.origin == SOLVED:
+        if delivered.origin == SOLVED:
             delivered.origin = OUTDATED
         current.qpos[:] = data.qpos
         current.qvel[:] = data.qvel
@@ -93,13 +98,30 @@ class Inputs:
             if any(scratch is one for one in handed):
                 continue
             handed.append(scratch)
-            scratch.ctrl[:] = data.ctrl
-            scratch.qfrc_applied[:] = data.qfrc_applied
-            scratch.xfrc_applied[:] = data.xfrc_applied
-            scratch.mocap_pos[:] = data.mocap_pos
-            scratch.mocap_quat[:] = data.mocap_quat
-            scratch.eq_active[:] = data.eq_active
+            for name in _OTHERS:
+                getattr(scratch, name)[:] = getattr(data, name)
             wake(self._model, scratch)
+
+    def known(self) -> dict[str, np.ndarray]:
+        """What is known: arrays by name, and the time."""
+        return self._split(self._known)
+
+    def present(self) -> dict[str, np.ndarray]:
+        """What ``data`` holds, as `known`."""
+        return self._split(self._gather())
+
+    def write(self, values: Mapping[str, np.ndarray]) -> None:
+        """Write what `known` or `present` has returned into ``data``."""
+        data = self._data
+        for name in _NAMES:
+            target = getattr(data, name)
+            target[:] = values[name].reshape(target.shape)
+        data.time = float(values["time"][0])
+
+    def _split(self, flat: np.ndarray) -> dict[str, np.ndarray]:
+        ends = np.cumsum([len(view) for view in self._views])
+        parts = np.split(flat, ends)
+        return {name: part.copy() for name, part in zip((*_NAMES, "time"), parts, strict=True)}
 
     def _gather(self) -> np.ndarray:
         """All numbers in one array."""
@@ -112,7 +134,7 @@ class Inputs:
         """Name the first number that is not acceptable."""
         model = self._model
         for name in _NAMES:
-            values = getattr(self._data, name)
+            values = np.asarray(getattr(self._data, name), dtype=np.float64)
             limit = mujoco.mjMAXVAL if name == "ctrl" else np.inf
             bad = np.argwhere(~(np.isfinite(values) & (np.abs(values) <= limit)))
             if len(bad):

@@ -35,6 +35,15 @@ class SamplingClock:
         self._samples = 0
 
     @property
+    def position(self) -> tuple[float, int]:
+        """Start [s] and number of samples taken."""
+        return self._start, self._samples
+
+    @position.setter
+    def position(self, value: tuple[float, int]) -> None:
+        self._start, self._samples = value
+
+    @property
     def next(self) -> float:
         """Time of the next sample [s]."""
         # A product, not a sum: sampling times must not drift by round-off.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import time as clock
 from collections.abc import Callable, Sequence
+from typing import Any, SupportsIndex
 
 import mujoco
 import numpy as np
@@ -21,12 +23,16 @@ from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL, ST
 from asperity.integrators.world import World
 from asperity.loading import LoadReport, load_model
 from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.data_reference import DataReference
+from asperity.plant.model_watch import WATCH_KERNELS, ModelWatch
 from asperity.plant.plant import Plant
 from asperity.plant.support import check_supported
 from asperity.simulator.checks import check_arguments, find_keyframe
 from asperity.simulator.constraint_forces import FORCE_KERNELS
+from asperity.simulator.copies import reduced
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.inputs import Inputs
+from asperity.simulator.model_changes import take_over_model
 from asperity.simulator.publish import Delivered, publish, solve_forces
 from asperity.simulator.report import Report, Statistics
 from asperity.simulator.sampling import SamplingClock
@@ -84,8 +90,21 @@ class Simulator:
     ``data`` after each call is what ``mj_forward`` would leave at the present state. Contacts,
     forces (where ``mj_contactForce`` and sensors read them) and accelerations are, as after
     ``mj_step``, those of the step that led there: what Asperity's contact model delivered over it,
-    see `Contacts`. A user may change ``data.qpos``, ``qvel``, ``ctrl``, applied forces and mocap
-    poses between calls, as with ``mj_step``.
+    see `Contacts`.
+
+    A user may change ``data.qpos``, ``qvel``, ``ctrl``, applied forces and mocap poses between
+    calls, as with ``mj_step``, and in a control callback. Where a state was written, as by
+    ``mj_resetData``, step control begins anew, so that the same state leads to the same bits; where
+    the time was, so does control. States of external systems are those of `system_state`.
+
+    Numbers of ``model`` may be changed, too: masses, sizes, friction, gains, limits, options, all
+    that enters the motion. The next call takes them over, in about a millisecond, or refuses them
+    by name. Only what is derived from meshes counts from the step after on, and which bodies and
+    joints are connected to which cannot change.
+
+    ``copy.deepcopy`` and ``pickle`` make a simulator that goes on by itself, to the same bits;
+    ``copy.copy`` does too, with the same model, callback and systems. A simulator runs in one
+    thread at a time.
     """
 
     def __init__(
@@ -120,22 +139,21 @@ class Simulator:
                 f"joint_stiction_tolerance must be positive, got {joint_stiction_tolerance}."
             )
         self.integrator = integrator
-        self.method = integrator.make_method()
-        if systems and not self.method.takes_systems:
+        method = integrator.make_method()
+        if systems and not method.takes_systems:
             raise ModelError(
                 f"{integrator!r} does not take external systems; use any other integrator, such as "
                 "Cenic with scheme='step-doubling', or a control callback."
             )
-        # Memory and results are those of the innermost method.
-        self._base = self.method.base
-        self.coupling = Coupling(self.model, systems, evaluated=self._base.evaluates_systems)
-        convex = self._base.evaluates_plant
+        self.coupling = Coupling(self.model, systems, evaluated=method.base.evaluates_systems)
+        convex = method.base.evaluates_plant
         compile_kernels(
             (
-                *self.method.kernels,
+                *method.kernels,
                 *integrator.stepping.kernels,
                 *self.coupling.kernels,
                 *FORCE_KERNELS,
+                *WATCH_KERNELS,
                 *((solve_forces,) if convex else ()),
             ),
             type(integrator).__name__,
@@ -147,23 +165,34 @@ class Simulator:
             self.coupling.efforts,
             evaluated=convex,
         )
-        self.data = mujoco.MjData(self.model) if data is None else data
+        data = mujoco.MjData(self.model) if data is None else data
+        # The only one that keeps it alive, see `_release_data`.
+        self._reference = DataReference(data, keep=True)
         self.control = control
-        self.world = World(self.plant, self.data, mujoco.MjData(self.model), convex=convex)
-        self.world.table.records = -1
-        self._prepare()
-        self.coupling.attach(self.world)
+        self._control_period = control_period
+        self._make_world()
+        self._watch = ModelWatch(self.model, meshes=self._base.copies_model)
+        self._running = threading.Lock()
         self._wall_time = 0.0
         self._pace = 100  # attempted steps per return to Python
         self._start_control(float(self.data.time))
         self._last_tick = 0.0  # wall time of the last call of a progress callback [s]
-        self._inputs = Inputs(self.model, self.data)
-        self._results: OwnResults = Delivered(self.world, self.coupling)
+        self._inputs = Inputs(self.model, data)
         self._sync()
         self._publish()
         self._clear_counters()
 
     # -- the user's surface ------------------------------------------------------------------
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """Where the state is, with all that follows from it."""
+        return self._reference()
+
+    @property
+    def systems(self) -> tuple[ExternalSystem, ...]:
+        """The external systems; in a copy, their copies."""
+        return self.coupling.systems
 
     @property
     def time(self) -> float:
@@ -260,16 +289,26 @@ class Simulator:
         Raises
         ------
         ModelError
-            If the time, the state or a control is not finite, or the time is in the past. Nothing
-            has then changed.
+            If the time, the state or a control is not finite, or the time is in the past, or the
+            model was changed into one that cannot be simulated. Nothing has then changed.
+        SimulationError
+            If the simulator is running already, in another thread or below this call.
         KeyboardInterrupt
             Passed on; the state is that of the last accepted step.
         """
         time = as_number("time", time)
         if progress is not None and not callable(progress):
             raise ModelError(f"progress must be a function of the simulator, got {progress!r}.")
+        self._claim()
+        try:
+            return self._advance_to(time, progress)
+        finally:
+            self._running.release()
+
+    def _advance_to(self, time: float, progress: Callable[[Simulator], None] | None) -> Report:
         if not math.isfinite(time) or time < self.data.time:
             raise ModelError(f"time {time} must be finite and not before {self.time}.")
+        self._follow_time_step()
         before = self.stats
         self._base.clear_residual(self.world)
         # What follows depends on the state alone, so that a restored one continues identically.
@@ -301,20 +340,30 @@ class Simulator:
         Raises
         ------
         ModelError
-            If the keyframe does not exist.
+            If the keyframe does not exist, or the model was changed into one that cannot be
+            simulated.
+        SimulationError
+            If the simulator is running, in another thread or above this call.
         """
-        if keyframe is None:
-            mujoco.mj_resetData(self.model, self.data)
-        else:
-            mujoco.mj_resetDataKeyframe(self.model, self.data, find_keyframe(self.model, keyframe))
-        self._start_control(float(self.data.time))
-        self._prepare()
-        self.coupling.reset()
-        self._inputs.forget()
-        self.world.delivered.origin = NOTHING
-        self._sync()
-        self._publish()
-        self._clear_counters()
+        self._claim()
+        try:
+            model, data = self.model, self.data
+            key = None if keyframe is None else find_keyframe(model, keyframe)
+            if self._watch.changed():
+                take_over_model(self)
+            if key is None:
+                mujoco.mj_resetData(model, data)
+            else:
+                mujoco.mj_resetDataKeyframe(model, data, key)
+            self._prepare()
+            self.coupling.reset()
+            self._inputs.forget()
+            self.world.delivered.origin = NOTHING
+            self._sync()
+            self._publish()
+            self._clear_counters()
+        finally:
+            self._running.release()
 
     def _clear_counters(self) -> None:
         world = self.world
@@ -326,8 +375,46 @@ class Simulator:
         for state in world.evaluated_states:
             state.table.evaluations = 0
         self._wall_time = 0.0
+        self.world.forget_solutions()
+
+    # -- copies ------------------------------------------------------------------------------
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """Copies and pickles are made anew from the options, and then get what this one knows.
+
+        ``copy.copy`` shares model, callback and external systems, ``copy.deepcopy`` nothing.
+        """
+        self._claim()
+        try:
+            return reduced(self)
+        finally:
+            self._running.release()
 
     # -- inside ------------------------------------------------------------------------------
+
+    def _claim(self) -> None:
+        """Refuse to run twice at once."""
+        if not self._running.acquire(blocking=False):
+            raise SimulationError(
+                "this simulator is running, in another thread or in a call of which this one is a "
+                "part; give every thread a simulator of its own, by copy.deepcopy for example."
+            )
+
+    def _make_world(self) -> None:
+        """Make method and world, with memory for what the plant has."""
+        self.method = self.integrator.make_method()
+        # Memory and results are those of the innermost method.
+        self._base = self.method.base
+        convex = self._base.evaluates_plant
+        self.world = World(self.plant, self.data, mujoco.MjData(self.model), convex=convex)
+        self.world.table.records = -1
+        self._prepare()
+        self.coupling.attach(self.world)
+        self._results: OwnResults = Delivered(self.world, self.coupling)
+
+    def _release_data(self) -> None:
+        """Let the data live no longer than others refer to it; nor is the simulator of use then."""
+        self._reference.release()
 
     def _prepare(self) -> None:
         """Write the options of method and stepping into the world."""
@@ -344,12 +431,39 @@ class Simulator:
 
     def warm_up(self) -> None:
         """Load or compile what the first step needs, without taking it."""
-        self._take_steps(self.time, 1)
+        self._claim()
+        try:
+            self._take_steps(self.time, 1)
+        finally:
+            self._running.release()
 
     def _sync(self) -> None:
-        """Take over what the user changed in ``data``; refuse what is not finite."""
-        if self._inputs.changed():
-            self._inputs.hand_over(self.world)
+        """Take over what the user changed in model and data; refuse what cannot be simulated."""
+        other_world = self._watch.changed() and take_over_model(self)
+        inputs = self._inputs
+        if not inputs.changed():
+            if other_world:
+                inputs.hand_over(self.world)
+            return
+        inputs.hand_over(self.world)
+        if inputs.new_state:
+            # Steps that led elsewhere say nothing about those to come: the same state, given again,
+            # leads to the same bits.
+            self.world.delivered.origin = NOTHING
+            self.integrator.stepping.prepare(self.world)
+            self.world.forget_solutions()
+        if inputs.new_time:
+            self._base.restart(self.world)
+            self._start_control(float(self.data.time))
+
+    def _follow_time_step(self) -> None:
+        """Let control without a period of its own follow a change of the model's time step."""
+        if self.control is None or self._control_period is not None:
+            return
+        step = float(self.model.opt.timestep)
+        if self._sampling.period != step:
+            self._sampling = SamplingClock(step)
+            self._sampling.start(self.time)
 
     def _start_control(self, time: float) -> None:
         """Let the control's sampling times begin at ``time`` [s]."""

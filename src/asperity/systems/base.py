@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import mujoco
 import numpy as np
@@ -109,6 +109,12 @@ class ExternalSystem:
     error_weight: float = 0.0
     parameters: np.ndarray = np.zeros(0)
 
+    made_by_bind: ClassVar[Sequence[str]] = ()
+    """Attributes that `bind` makes; copies do without them until they are bound themselves."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key not in self.made_by_bind}
+
     def output(self, z: np.ndarray, x: SystemInput) -> Any:
         """Efforts [N, Nm], shape (number of outputs,)."""
         raise NotImplementedError(f"{type(self).__name__} must define output(z, x).")
@@ -120,7 +126,10 @@ class ExternalSystem:
         )
 
     def bind(self, model: mujoco.MjModel) -> None:
-        """Look up what the system needs of a model; called when a `Simulator` is made."""
+        """Look up what the system needs of a model.
+
+        Called when a `Simulator` is made, and again when the model's numbers have changed.
+        """
 
     def dofs(self, model: mujoco.MjModel) -> list[int]:
         """Dofs on which the system acts by generalized forces: those of its ``joints``."""

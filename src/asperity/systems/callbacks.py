@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from asperity.compiled import Table
+from asperity.compiled import HoldsAddresses, Table
 from asperity.errors import ModelError
 from asperity.integrators.external.system_table import CALL_SUCCEEDED, SYSTEM
 from asperity.systems.base import ExternalSystem, SystemInput
@@ -26,7 +26,7 @@ _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
 _FAILED = 0
 
 
-class SystemFunction:
+class SystemFunction(HoldsAddresses):
     """The function of one system over one table, as Python and as a C function.
 
     Parameters
@@ -55,6 +55,14 @@ class SystemFunction:
         else:
             self._keep = _CALLBACK(self._from_steps)
             table.call = ctypes.cast(self._keep, ctypes.c_void_p).value
+
+    def bind_again(self) -> None:
+        """Take over the system's own table, which it has made anew for a model that has changed."""
+        kernel = self.system.kernel()
+        own = None if kernel is None else kernel[1]
+        if own is not None:
+            self.table.own = own.address
+            self._keep = own
 
     @property
     def in_python(self) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import mujoco
 import numpy as np
 
 from asperity.arguments import as_array, is_flag, is_number
-from asperity.compiled import Kernel, Table
+from asperity.compiled import HoldsAddresses, Kernel, Table
 from asperity.errors import ModelError, SimulationError
 from asperity.integrators.external.feedback import (
     SYSTEM_KERNELS,
@@ -19,6 +20,7 @@ from asperity.integrators.external.feedback import (
 )
 from asperity.integrators.external.system_table import EXPLICIT, HELD, IMPLICIT, SYSTEM
 from asperity.integrators.world import World
+from asperity.plant.efforts import Efforts
 from asperity.systems.base import ExternalSystem
 from asperity.systems.callbacks import SystemFunction
 from asperity.systems.system_efforts import resolve_efforts
@@ -26,7 +28,7 @@ from asperity.systems.system_efforts import resolve_efforts
 __all__ = ["Coupling"]
 
 
-class Coupling:
+class Coupling(HoldsAddresses):
     """External systems and their states in one simulation.
 
     Parameters
@@ -109,6 +111,46 @@ class Coupling:
             current[self._slice(number)] = system.initial_state
             self._functions[number].table.output_now[:] = 0.0
         self.invalidate()
+
+    # -- a model that changes --------------------------------------------------------------------
+
+    def efforts_of_model(self) -> tuple[Efforts, list[int]]:
+        """Efforts, and where each system's begin, by what the model has become.
+
+        Raises
+        ------
+        ModelError
+            If a system cannot be used with the model any more.
+        """
+        for system in self.systems:
+            system.bind(self.model)
+        return resolve_efforts(self.model, self.systems, coupled=not self._evaluated)
+
+    def take_over(self, efforts: Efforts, start: list[int]) -> None:
+        """Take over what `efforts_of_model` has returned."""
+        self.efforts, self._effort_start = efforts, start
+        for function in self._functions:
+            function.bind_again()
+
+    # -- copies ----------------------------------------------------------------------------------
+
+    def memory(self) -> dict[str, Any]:
+        """What is kept from one call to the next, to be given to a copy."""
+        return {
+            "samples": list(self._samples),
+            "clock_start": self._clock_start,
+            "outputs": [function.table.output_now.copy() for function in self._functions],
+        }
+
+    def set_memory(self, memory: Mapping[str, Any]) -> None:
+        """Put back what `memory` has returned."""
+        self._samples = list(memory["samples"])
+        self._clock_start = memory["clock_start"]
+        for function, output in zip(self._functions, memory["outputs"], strict=True):
+            if len(output) == len(function.table.output_now):
+                function.table.output_now[:] = output
+
+    # -- states ----------------------------------------------------------------------------------
 
     def invalidate(self) -> None:
         """Forget outputs and derivatives: a user may have changed what they depend on."""

@@ -113,6 +113,7 @@ class PidController(ExternalSystem):
 
     linear = True
     coupled = False
+    made_by_bind = ("_own",)
 
     def __init__(
         self,
@@ -249,7 +250,7 @@ class InverseDynamicsController(PidController):
         table.source_qpos = self._sources(model, control, "jnt_qposadr", control.nq)
         table.source_qvel = self._sources(model, control, "jnt_dofadr", control.nv)
         table.control_dof = self._addresses(control, control.jnt_dofadr)
-        table.armature = np.array(control.dof_armature, dtype=np.float64)
+        table.armature = control.dof_armature
         table.model = control._address
         table.data = data._address
         table.data_qpos, table.data_qvel, table.data_qacc = data.qpos, data.qvel, data.qacc
@@ -262,7 +263,8 @@ class InverseDynamicsController(PidController):
         ):
             setattr(table, field, native.function_address(name))
         assert not table.missing(), table.missing()
-        self._data = data
+        # Of its own to every simulator with which this controller is used.
+        table.keep(control, data)
         self._own = table
 
     def _sources(

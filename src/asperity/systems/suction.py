@@ -47,6 +47,8 @@ class Suction(ExternalSystem):
         Factor of the force, 1; written between steps to switch the suction off or on.
     """
 
+    made_by_bind = ("_model", "_data", "_source_ids", "_target_ids", "_dofs")
+
     def __init__(
         self,
         sources: Sequence[str],

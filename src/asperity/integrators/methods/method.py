@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from asperity.compiled import EntryPoint, Kernel
+from asperity.compiled import EntryPoint, HoldsAddresses, Kernel
 from asperity.convex.problem import read_statistics, write_statistics
 from asperity.integrators.methods.own_results import OwnResults
 from asperity.integrators.world import World
@@ -19,7 +20,7 @@ from asperity.plant.state import State
 __all__ = ["Method", "WrappingMethod"]
 
 
-class Method(abc.ABC):
+class Method(HoldsAddresses, abc.ABC):
     """A method in one world.
 
     What is not about a single step (memory, results, a stretch of steps) is to be asked of `base`.
@@ -53,6 +54,9 @@ class Method(abc.ABC):
 
     Their forces and rates are then functions of the state like all others.
     """
+
+    copies_model = False
+    """Whether the method keeps numbers of the model that the plant does not, meshes included."""
 
     most_steps = 1 << 40
     """Steps after which `end` wants to be called."""
@@ -100,6 +104,21 @@ class Method(abc.ABC):
 
     def forget_history(self) -> None:
         """Let what follows depend on the current state alone."""
+
+    # -- what users change -------------------------------------------------------------------------
+
+    def model_changed(self, world: World) -> None:
+        """Take the model's numbers anew, of a method that copies them; refuse before any change."""
+
+    def restart(self, world: World) -> None:
+        """Begin anew at another time: nothing of what was before may matter."""
+
+    def memory_of(self, world: World) -> dict[str, Any]:
+        """What the method keeps from one call to the next, to be given to a copy of the world."""
+        return {}
+
+    def set_memory(self, world: World, memory: Mapping[str, Any]) -> None:
+        """Put back what `memory_of` has returned."""
 
     # -- around a stretch of steps ---------------------------------------------------------------
 

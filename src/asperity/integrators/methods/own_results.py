@@ -8,12 +8,12 @@ from contextlib import AbstractContextManager
 
 import mujoco
 
-from asperity.compiled import Table
+from asperity.compiled import HoldsAddresses, Table
 
 __all__ = ["OwnResults"]
 
 
-class OwnResults(abc.ABC):
+class OwnResults(HoldsAddresses, abc.ABC):
     """Results of the last step, as `asperity.simulator` publishes them.
 
     Parameters
