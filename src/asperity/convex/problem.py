@@ -189,6 +189,7 @@ PROBLEM = Layout(
     update_estimates="i8",
     settle_contacts="i8",  # or 0: numbers that are to agree with the solution
     settle_tolerance="f8",  # relative change of friction by which they may differ from it
+    center_gyroscopic="i8",  # 1: gyroscopic forces of fast spins are those in the middle of a step
     refuse_unsettled="i8",  # 1: a solve in which they do not has not converged
     coupled="i8",  # 1 if the law couples normal and tangential
     extension="i8",  # the table of a solver that needs one of its own, or 0

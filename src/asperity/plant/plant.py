@@ -27,6 +27,8 @@ _FUNCTIONS = {
     "collision": "mj_collision",
     "transmission": "mj_transmission",
     "forward_velocity": "mj_fwdVelocity",
+    "com_velocity": "mj_comVel",
+    "newton_euler": "mj_rne",
     "forward_actuation": "mj_fwdActuation",
     "make_constraint": "mj_makeConstraint",
     "add_contact": "mj_addContact",

@@ -26,6 +26,8 @@ PLANT = Layout(
     collision="i8",
     transmission="i8",
     forward_velocity="i8",
+    com_velocity="i8",
+    newton_euler="i8",
     forward_actuation="i8",
     make_constraint="i8",
     add_contact="i8",
@@ -148,6 +150,8 @@ WORK = Layout(
     body_link="i8[:]",  # links that bodies have so far
     dof_row="f8[:]",  # the generalized Jacobian of a row
     dof_force="f8[:]",
+    gyroscopic="f8[:]",
+    gyroscopic_following="f8[:]",
     pair_material="f8[:]",
 )
 
@@ -184,6 +188,7 @@ STATE = Layout(
     mj_xfrc_applied="f8[:,:]",
     mj_xipos="f8[:,:]",
     mj_cdof="f8[:,:]",
+    mj_cvel="f8[:,:]",
     mj_cinert="f8[:,:]",
     mj_subtree_com="f8[:,:]",
     mj_geom_xpos="f8[:,:]",

@@ -74,6 +74,7 @@ class State(HoldsAddresses):
             mj_xfrc_applied=data.xfrc_applied,
             mj_xipos=data.xipos,
             mj_cdof=data.cdof,
+            mj_cvel=data.cvel,
             mj_cinert=data.cinert,
             mj_subtree_com=data.subtree_com,
             mj_geom_xpos=data.geom_xpos,
@@ -96,6 +97,8 @@ class State(HoldsAddresses):
             body_link=np.full(model.nbody, -1, np.int64),
             dof_row=np.zeros(model.nv),
             dof_force=np.zeros(model.nv),
+            gyroscopic=np.zeros(model.nv),
+            gyroscopic_following=np.zeros(model.nv),
             pair_material=np.zeros(PARAMETERS),
         )
         self.table.work = self._work

@@ -18,6 +18,7 @@ from asperity.convex.potentials.law_table import ContactLaw, install_law
 from asperity.convex.potentials.similar import SIMILAR_LAW
 from asperity.convex.problem import EXACT, RESIDUAL_AND_STEP
 from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
+from asperity.integrators.methods.gyroscopic import center_gyroscopic_forces
 from asperity.integrators.methods.motion import (
     advance_activations,
     ensure_evaluated,
@@ -72,7 +73,10 @@ def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int
     code = graph_of(world, state)
     if code != OK:
         return code
-    return solve_potentials(world, state, step)
+    code = solve_potentials(world, state, step)
+    if code == OK and problem.center_gyroscopic == 1:
+        code = center_gyroscopic_forces(world, state, step)
+    return code
 
 
 @compiled_method
@@ -112,6 +116,9 @@ class IcfMethod(ConvexMethod):
     refuse_unsettled : bool
         Whether a step counts as not converged if no bounds of friction are found that agree with
         its normal impulses. Otherwise it keeps the last ones, and is counted in `fallbacks`.
+    center_gyroscopic : bool
+        Whether gyroscopic forces of what turns far in a step are those in its middle
+        (`asperity.integrators.methods.gyroscopic`); else those of its beginning.
     """
 
     kernel = icf_method
@@ -127,6 +134,7 @@ class IcfMethod(ConvexMethod):
         hessian_reuse: bool,
         friction_tolerance: float,
         refuse_unsettled: bool,
+        center_gyroscopic: bool,
     ) -> None:
         self.law = law
         self.tolerance = tolerance
@@ -135,6 +143,7 @@ class IcfMethod(ConvexMethod):
         self.hessian_reuse = hessian_reuse
         self.friction_tolerance = friction_tolerance
         self.refuse_unsettled = refuse_unsettled
+        self.center_gyroscopic = center_gyroscopic
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -151,6 +160,7 @@ class IcfMethod(ConvexMethod):
         problem.max_iterations = self.max_iterations
         problem.reused_iterations = _REUSED_ITERATIONS if self.hessian_reuse else 0
         problem.settle_tolerance = self.friction_tolerance
+        problem.center_gyroscopic = int(self.center_gyroscopic)
         problem.refuse_unsettled = int(self.refuse_unsettled)
         problem.criterion = RESIDUAL_AND_STEP
         problem.line_search_method = EXACT

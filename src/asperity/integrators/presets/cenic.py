@@ -139,6 +139,7 @@ class Cenic(Integrator):
             hessian_reuse=self.hessian_reuse,
             friction_tolerance=tolerance,
             refuse_unsettled=True,
+            center_gyroscopic=False,
         )
         schemes: dict[str, type[WrappingMethod]] = {
             "extrapolation": Extrapolation,

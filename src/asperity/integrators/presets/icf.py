@@ -87,6 +87,7 @@ class Icf(SteppedIntegrator):
             hessian_reuse=self.hessian_reuse,
             friction_tolerance=self.friction_tolerance,
             refuse_unsettled=self.time_step is None,
+            center_gyroscopic=self.time_step is not None,
         )
 
     def doubled(self, method: Method) -> Method:

@@ -99,6 +99,7 @@ class Tamsi(SteppedIntegrator):
             transition_aware=self.transition_aware,
             tolerance=self.tolerance,
             max_iterations=int(self.max_iterations),
+            center_gyroscopic=self.time_step is not None,
         )
 
     def fixed(self, method: Method) -> Method:

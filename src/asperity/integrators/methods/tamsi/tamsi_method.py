@@ -30,6 +30,8 @@ class TamsiMethod(Method):
     tolerance : float
         Change of contact velocities, in stiction tolerances, that counts as none.
     max_iterations : int
+    center_gyroscopic : bool
+        As of `asperity.integrators.methods.icf.IcfMethod`.
     """
 
     kernel = icf_method
@@ -43,12 +45,14 @@ class TamsiMethod(Method):
         transition_aware: bool,
         tolerance: float,
         max_iterations: int,
+        center_gyroscopic: bool,
     ) -> None:
         self.law = TWO_WAY if two_way else ONE_WAY
         self.parabolic = parabolic
         self.transition_aware = transition_aware
         self.tolerance = tolerance
         self.max_iterations = max_iterations
+        self.center_gyroscopic = center_gyroscopic
         self.table: Table | None = None
         self._problem: Table | None = None
 
@@ -86,4 +90,5 @@ class TamsiMethod(Method):
         problem.factorize = factorize_jacobian.address
         problem.solve_factors = solve_jacobian.address
         problem.max_iterations = self.max_iterations
+        problem.center_gyroscopic = int(self.center_gyroscopic)
         world.table.solve_problem = solve_tamsi.address
