@@ -7,7 +7,8 @@ and dampers k_1, and k_2 for all other smooth forces:
     stage 2, contact        A (v − v*) = J(q_0)ᵀ γ,   A = M(q^θ) + δt² θ θ_vq K + δt θ D
     positions               q = q_0 ⊕ δt v^θvq
 
-Linear servos and external systems are feedback in stage 2, of implicit Euler whatever the scheme.
+Symplectic Euler takes gyroscopic forces of fast spins in the middle of the step
+(`asperity.integrators.methods.gyroscopic`). Linear servos and external systems are feedback in stage 2, of implicit Euler whatever the scheme.
 
 (θ, θ_vq) are (0, 0) for explicit Euler, (0, 1) symplectic Euler, (1, 1) implicit Euler and (½, ½)
 the midpoint rule. Stage 1 is explicit for θ = 0; else Newton's method solves it, with the matrix A
@@ -30,6 +31,7 @@ from asperity.convex.potentials.law_table import install_law
 from asperity.convex.potentials.sap import SAP_LAW
 from asperity.convex.problem import ARMIJO, EXACT, MOMENTUM
 from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
+from asperity.integrators.methods.gyroscopic import center_gyroscopic_forces
 from asperity.integrators.methods.motion import (
     advance_activations,
     ensure_evaluated,
@@ -284,7 +286,10 @@ def theta_solution(world: Table, state: Table, _target: Table, step: float) -> i
     # An extrapolated guess may satisfy the criterion at once; from the state's own velocity what is
     # exact, such as energy without friction, stays exact.
     world.guess_kind = 0
-    return solve_potentials(world, state, step)
+    code = solve_potentials(world, state, step)
+    if code == OK and problem.center_gyroscopic == 1:
+        code = center_gyroscopic_forces(world, state, step)
+    return code
 
 
 @compiled_method
@@ -402,4 +407,6 @@ class ThetaMethod(ConvexMethod):
         problem.line_search_method = LINE_SEARCHES[self.line_search]
         problem.largest_search_step = _LARGEST_SEARCH_STEP[self.line_search]
         problem.near_rigid = self.near_rigid
+        # Implicit schemes solve for them.
+        problem.center_gyroscopic = int((self.theta, self.theta_vq) == (0.0, 1.0))
         problem.relaxation_time = -1.0 if self.relaxation_time is None else self.relaxation_time
