@@ -232,3 +232,21 @@ def test_options_of_loading() -> None:
         asp.load_model(robot, package_paths="abc")
     with pytest.raises(ModelError, match="floating_base must be True or False, got 'yes'"):
         asp.load_model(robot, floating_base="yes")  # type: ignore[arg-type]
+
+
+STEPPED: dict[str, tuple[str, dict[str, Any]]] = {
+    "a file for the model": ("model must be a mujoco.MjModel, got str", {"model": "scene.xml"}),
+    "no data": ("data must be a mujoco.MjData, got None", {"data": None}),
+    "half a step": ("nstep must be a whole number of steps, got 0.5", {"nstep": 0.5}),
+    "a number of systems": ("systems must be a list of external systems, got 3", {"systems": 3}),
+}
+
+
+@pytest.mark.parametrize("case", STEPPED)
+def test_arguments_of_the_drop_in_step(case: str) -> None:
+    message, wrong = STEPPED[case]
+    model = mujoco.MjModel.from_xml_string("<mujoco/>")
+    arguments = {"model": model, "data": mujoco.MjData(model), **wrong}
+    with pytest.raises(ModelError) as caught:
+        asp.step(**arguments)
+    assert message in str(caught.value)

@@ -14,7 +14,8 @@ from typing import Any
 
 import mujoco
 
-from asperity.errors import SimulationError
+from asperity.arguments import is_count
+from asperity.errors import ModelError, SimulationError
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.simulator.simulator import Simulator
@@ -131,6 +132,17 @@ def step(
     does a call after somebody has written a state into ``data``, as ``mj_resetData`` does: the same
     state then leads to the same bits, whatever was before.
     """
+    if not isinstance(model, mujoco.MjModel):
+        raise ModelError(
+            f"model must be a mujoco.MjModel, got {type(model).__name__}; asperity.load_model "
+            "makes one of a file."
+        )
+    if data is None:
+        raise ModelError("data must be a mujoco.MjData, got None.")
+    if not is_count(nstep) or nstep < 0:
+        raise ModelError(f"nstep must be a whole number of steps, got {nstep!r}.")
+    if isinstance(systems, ExternalSystem | str) or not isinstance(systems, Sequence):
+        raise ModelError(f"systems must be a list of external systems, got {systems!r}.")
     stepped = _stepped(data)
     if not stepped.running.acquire(blocking=False):
         raise SimulationError(
@@ -141,7 +153,7 @@ def step(
         simulator = stepped.simulator_for(
             model, data, _DEFAULT if integrator is None else integrator, contact, tuple(systems)
         )
-        for _ in range(nstep):
+        for _ in range(int(nstep)):
             report = simulator.advance_to(simulator.time + model.opt.timestep)
             if not report.success:
                 raise SimulationError(report.message)

@@ -7,8 +7,9 @@ and dampers k_1, and k_2 for all other smooth forces:
     stage 2, contact        A (v − v*) = J(q_0)ᵀ γ,   A = M(q^θ) + δt² θ θ_vq K + δt θ D
     positions               q = q_0 ⊕ δt v^θvq
 
+Linear servos and external systems are feedback in stage 2, of implicit Euler whatever the scheme.
 Symplectic Euler takes gyroscopic forces of fast spins in the middle of the step
-(`asperity.integrators.methods.gyroscopic`). Linear servos and external systems are feedback in stage 2, of implicit Euler whatever the scheme.
+(`asperity.integrators.methods.gyroscopic`).
 
 (θ, θ_vq) are (0, 0) for explicit Euler, (0, 1) symplectic Euler, (1, 1) implicit Euler and (½, ½)
 the midpoint rule. Stage 1 is explicit for θ = 0; else Newton's method solves it, with the matrix A
