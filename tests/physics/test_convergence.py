@@ -96,7 +96,7 @@ def test_a_step_s_result_does_not_depend_on_the_guess(scene: str) -> None:
         results = []
         for trial in range(4):
             # Bounds of friction converge linearly: as far as the velocities are compared.
-            integrator = asp.Icf(time_step=0.01, friction_tolerance=1e-8)
+            integrator = asp.Icf(time_step=0.01, friction_tolerance=1e-8, friction_passes=100)
             sim = asp.Simulator(model, integrator=integrator, contact=SOFT)
             sim.data.qpos, sim.data.qvel = start.qpos[-1], start.qvel[-1]
             sim.advance_to(0.0)
@@ -137,7 +137,9 @@ def test_factorizations_kept_between_iterations_change_nothing() -> None:
         states(
             model,
             0.5 * end,
-            asp.Icf(time_step=1e-3, friction_tolerance=1e-8, hessian_reuse=reuse),
+            asp.Icf(
+                time_step=1e-3, friction_tolerance=1e-8, friction_passes=100, hessian_reuse=reuse
+            ),
             qvel=velocity,
             contact=SOFT,
         )

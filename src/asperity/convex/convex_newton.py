@@ -60,8 +60,8 @@ __all__ = ["install_solver", "solve_problem"]
 _ROUND_OFF = 1e-14
 # Iterations without progress of the gradient after which round-off may be the reason.
 _PATIENCE = 6
-# Changes of a law's numbers in one solve after which they stay as they are.
-_MOST_CHANGES = 40
+# Disagreement of a law's numbers with the solution that is left where they have changed too often.
+_NEARLY_SETTLED = 0.1
 
 # np.isfinite subtracts a value from itself, which reassociation turns into zero for any sum.
 _LARGEST = 1.7976931348623157e308
@@ -171,7 +171,7 @@ def _settle(problem: Table, contacts: Table) -> bool:
 
     A solve in which they have changed too often goes on with those that it has.
     """
-    if problem.settle_contacts == 0 or problem.changes > _MOST_CHANGES:
+    if problem.settle_contacts == 0 or problem.changes > problem.most_changes:
         return True
     if settle_contacts(problem, contacts, problem.first_contact, problem.last_contact):
         problem.changes += 1
@@ -186,9 +186,13 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
     Where they cannot be found, the solve counts as not converged, or else the last ones stay.
     """
     code = _minimise(problem, contacts, rows)
-    if code != CONVERGED or problem.changes <= _MOST_CHANGES:
+    if code != CONVERGED or problem.changes <= problem.most_changes:
         return code
-    if not settle_contacts(problem, contacts, problem.first_contact, problem.last_contact):
+    tolerance = problem.settle_tolerance
+    problem.settle_tolerance = max(tolerance, _NEARLY_SETTLED)
+    unsettled = settle_contacts(problem, contacts, problem.first_contact, problem.last_contact)
+    problem.settle_tolerance = tolerance
+    if not unsettled:
         return code
     if problem.refuse_unsettled == 1:
         return NOT_CONVERGED

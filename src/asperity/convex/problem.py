@@ -188,6 +188,7 @@ PROBLEM = Layout(
     begin_estimates="i8",  # or 0
     update_estimates="i8",
     settle_contacts="i8",  # or 0: numbers that are to agree with the solution
+    most_changes="i8",  # of them in a solve, after which they stay as they are
     settle_tolerance="f8",  # relative change of friction by which they may differ from it
     center_gyroscopic="i8",  # 1: gyroscopic forces of fast spins are those in the middle of a step
     refuse_unsettled="i8",  # 1: a solve in which they do not has not converged
@@ -282,6 +283,7 @@ def new_problem(
         slip_regularization=1e-3,
         near_rigid=1.0,
         settle_tolerance=1e-3,
+        most_changes=40,
         drift_speed=DRIFT_SPEED,
         relaxation_time=-1.0,
     )

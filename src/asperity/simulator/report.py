@@ -36,7 +36,8 @@ class Statistics:
         Parts of steps whose solver did not converge at once (`Tamsi`).
     fallbacks : int
         Steps in which friction of an impact could not be solved for: they take it by normal forces
-        of the step's beginning, or leave it out (`Midas`).
+        of the step's beginning, or leave it out (`Midas`). With `Icf`, solves of islands whose
+        friction differs by more than a tenth from what the delivered normal impulses allow.
     frictionless : int
         Those of them that leave it out.
     wall_time : float

@@ -111,11 +111,13 @@ class IcfMethod(ConvexMethod):
     max_iterations : int
     hessian_reuse : bool
         Equation 35.
+    friction_passes : int
+        Changes of the bounds of friction in a solve after which they stay as they are.
     friction_tolerance : float
         Relative change of friction by which its bounds may differ from those of the solution.
     refuse_unsettled : bool
-        Whether a step counts as not converged if no bounds of friction are found that agree with
-        its normal impulses. Otherwise it keeps the last ones, and is counted in `fallbacks`.
+        Whether a step counts as not converged if its bounds of friction differ from those of the
+        solution by more than a tenth when they stay as they are. Else it is counted in `fallbacks`.
     center_gyroscopic : bool
         Whether gyroscopic forces of what turns far in a step are those in its middle
         (`asperity.integrators.methods.gyroscopic`); else those of its beginning.
@@ -132,6 +134,7 @@ class IcfMethod(ConvexMethod):
         slip_regularization: float,
         max_iterations: int,
         hessian_reuse: bool,
+        friction_passes: int,
         friction_tolerance: float,
         refuse_unsettled: bool,
         center_gyroscopic: bool,
@@ -141,6 +144,7 @@ class IcfMethod(ConvexMethod):
         self.slip_regularization = slip_regularization
         self.max_iterations = max_iterations
         self.hessian_reuse = hessian_reuse
+        self.friction_passes = friction_passes
         self.friction_tolerance = friction_tolerance
         self.refuse_unsettled = refuse_unsettled
         self.center_gyroscopic = center_gyroscopic
@@ -160,6 +164,7 @@ class IcfMethod(ConvexMethod):
         problem.max_iterations = self.max_iterations
         problem.reused_iterations = _REUSED_ITERATIONS if self.hessian_reuse else 0
         problem.settle_tolerance = self.friction_tolerance
+        problem.most_changes = self.friction_passes
         problem.center_gyroscopic = int(self.center_gyroscopic)
         problem.refuse_unsettled = int(self.refuse_unsettled)
         problem.criterion = RESIDUAL_AND_STEP

@@ -76,6 +76,9 @@ class Cenic(Integrator):
     max_iterations : int
         Newton iterations after which a solve counts as not converged and the step is retried
         smaller.
+    friction_passes : int
+        Changes of the bounds of friction in a solve after which they stay as they are. A step in
+        which they then differ from those of the solution by more than a tenth is refused.
     friction_tolerance : float
         Relative change of friction by which its bounds may differ from those of the solution
         (``friction="delivered"``); ten times the accuracy by default, and at most 1e-2.
@@ -94,6 +97,7 @@ class Cenic(Integrator):
     slip_regularization: float = 0.0
     tolerance_ratio: float = 1e-3
     max_iterations: int = 100
+    friction_passes: int = 15
     friction_tolerance: float | None = None
     hessian_reuse: bool = False
 
@@ -108,6 +112,7 @@ class Cenic(Integrator):
             raise ModelError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
         require_positive("tolerance_ratio", self.tolerance_ratio)
         require_count("max_iterations", self.max_iterations)
+        require_count("friction_passes", self.friction_passes)
         if self.friction_tolerance is not None:
             require_positive("friction_tolerance", self.friction_tolerance)
         require_non_negative("velocity_weight", self.velocity_weight)
@@ -137,6 +142,7 @@ class Cenic(Integrator):
             slip_regularization=self.slip_regularization,
             max_iterations=int(self.max_iterations),
             hessian_reuse=self.hessian_reuse,
+            friction_passes=int(self.friction_passes),
             friction_tolerance=tolerance,
             refuse_unsettled=True,
             center_gyroscopic=False,

@@ -52,6 +52,10 @@ class Icf(SteppedIntegrator):
     max_iterations : int
         Newton iterations after which the simulation stops with ``Status.NOT_CONVERGED``. The
         problem is convex, so only violent impacts at long steps need more than a few dozen.
+    friction_passes : int
+        Changes of the bounds of friction in a solve after which they stay as they are. Where they
+        then differ from those of the solution by more than a tenth, as in violent impacts of many
+        bodies, ``Statistics.fallbacks`` counts.
     friction_tolerance : float
         Relative change of friction by which its bounds may differ from those of the solution
         (``friction="delivered"``).
@@ -63,7 +67,8 @@ class Icf(SteppedIntegrator):
     slip_regularization: float = 1e-3
     tolerance: float = 1e-8
     max_iterations: int = 500
-    friction_tolerance: float = 1e-3
+    friction_passes: int = 4
+    friction_tolerance: float = 1e-2
     hessian_reuse: bool = False
 
     default_time_step = 1e-3
@@ -74,6 +79,7 @@ class Icf(SteppedIntegrator):
         require_non_negative("slip_regularization", self.slip_regularization)
         require_positive("tolerance", self.tolerance)
         require_count("max_iterations", self.max_iterations)
+        require_count("friction_passes", self.friction_passes)
         require_positive("friction_tolerance", self.friction_tolerance)
 
     def make_base_method(self) -> IcfMethod:
@@ -85,6 +91,7 @@ class Icf(SteppedIntegrator):
             slip_regularization=self.slip_regularization,
             max_iterations=int(self.max_iterations),
             hessian_reuse=self.hessian_reuse,
+            friction_passes=int(self.friction_passes),
             friction_tolerance=self.friction_tolerance,
             refuse_unsettled=self.time_step is None,
             center_gyroscopic=self.time_step is not None,
