@@ -18,9 +18,9 @@ bodies. The error estimate stays that of the first-order solution.
 Second order asks for more where a contact or an equality holds a body. A step meets J v = 0 with
 the Jacobian of its beginning, so the velocity in the middle of the step is off by the acceleration
 normal to the constraint, a first-order error that the second half step projects out again, but not
-before it has entered the gyroscopic force. With the velocities v_0, v_1, v_2 before, between and
-after the half steps, v_2 − v_1 + v_0 is the one in the middle up to the second order: where it
-matters, the second half step is solved again with the gyroscopic force of free bodies taken there.
+before it has entered gyroscopic and Coriolis forces. With the velocities v_0, v_1, v_2 before,
+between and after the half steps, v_2 − v_1 + v_0 is the one in the middle up to the second order:
+where it matters, the second half step is solved again with these forces taken there.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ import numpy as np
 
 from asperity.compiled import Layout, Table, compiled
 from asperity.compiled.calls import call_method, call_pppd
+from asperity.contact.constraint_set import EQUALITY
 from asperity.integrators.methods.convex_step import velocities_at
+from asperity.integrators.methods.gyroscopic import gyroscopic_forces
 from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.modes import tree_modes, tree_modes_before
 from asperity.integrators.methods.motion import position_difference
@@ -40,7 +42,7 @@ from asperity.integrators.methods.step_doubling import (
 )
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, compiled_method
-from asperity.plant.evaluate import gyroscopic_force
+from asperity.plant.trees import velocity_from_solver
 
 __all__ = ["Extrapolation", "extrapolation_method"]
 
@@ -61,36 +63,9 @@ _CLOSING = 0.01
 _BEFORE, _WHOLE, _FIRST, _SECOND = range(4)
 
 # Share of the accuracy by which forgetting the normal acceleration may move a body in a step.
-_NEGLIGIBLE = 0.01
-
-
-@compiled
-def _correct_gyroscopic_force(world: Table, source: Table, half: Table, step: float) -> bool:
-    """Take gyroscopic forces of the half way at v_2 − v_1 + v_0; True if that matters.
-
-    Needs the solution v_2 of the second half step in the problem.
-    """
-    plant = world.plant
-    velocity = world.problem.velocity
-    matters = False
-    for tree in range(plant.ntree):
-        if not plant.tree_spatial[tree]:
-            continue
-        s = plant.tree_start[tree]
-        present = (half.velocity[s], half.velocity[s + 1], half.velocity[s + 2])
-        middle = (
-            velocity[s] - present[0] + source.velocity[s],
-            velocity[s + 1] - present[1] + source.velocity[s + 1],
-            velocity[s + 2] - present[2] + source.velocity[s + 2],
-        )
-        force = gyroscopic_force(plant, half, tree, present)
-        corrected = gyroscopic_force(plant, half, tree, middle)
-        for a in range(6):
-            change = corrected[a] - force[a]
-            half.force[s + a] += change
-            moved = 0.25 * step * step * abs(change) * half.mass_inverse_diagonal[s + a]
-            matters = matters or moved > _NEGLIGIBLE * world.accuracy
-    return matters
+_NEGLIGIBLE = 1e-3
+# Share of the velocity beyond which the step is too long for it: energy would grow.
+_TOO_MUCH = 0.001
 
 
 @compiled
@@ -105,15 +80,67 @@ def _is_smooth(memory: Table, tree: int) -> bool:
 
 
 @compiled
+def _find_rough_islands(memory: Table) -> None:
+    for tree in range(memory.island.size):
+        memory.rough[tree] = 0
+    for tree in range(memory.island.size):
+        if not _is_smooth(memory, tree):
+            memory.rough[memory.island[tree]] = 1
+
+
+@compiled
+def _holds_smoothly(memory: Table, state: Table) -> bool:
+    """Whether a contact or an equality holds a body of a smooth island."""
+    contacts = state.contacts
+    for c in range(contacts.count):
+        if contacts.impulse[c, 2] > 0.0:
+            for side in range(2):
+                link = contacts.link[c, side]
+                if link >= 0 and memory.rough[memory.island[contacts.link_tree[link]]] == 0:
+                    return True
+    rows = state.rows
+    for r in range(rows.count):
+        if rows.kind[r] == EQUALITY and memory.rough[memory.island[rows.tree[r, 0]]] == 0:
+            return True
+    return False
+
+
+@compiled
+def _correct_gyroscopic_forces(world: Table, source: Table, half: Table, step: float) -> bool:
+    """Take gyroscopic forces of the half way at v_2 − v_1 + v_0; True if that matters.
+
+    Steps in which it matters too much are too long for a second order.
+
+    Needs the solution v_2 of the second half step in the problem.
+    """
+    plant = world.plant
+    problem = world.problem
+    memory = EXTRAPOLATION.at(world.memory)
+    present = half.work.gyroscopic
+    corrected = half.work.gyroscopic_following
+    middle = problem.direction
+    for i in range(present.size):
+        middle[i] = problem.velocity[i] - half.velocity[i] + source.velocity[i]
+    velocity_from_solver(plant, half.cdof, middle, world.guess)
+    gyroscopic_forces(plant, half, half.qvel, present)
+    gyroscopic_forces(plant, half, world.guess, corrected)
+    largest = 0.0
+    fastest = 0.0
+    for i in range(present.size):
+        fastest = max(fastest, abs(half.velocity[i]))
+        if memory.rough[memory.island[plant.dof_tree[i]]] == 0:
+            change = corrected[i] - present[i]
+            half.force[i] += change
+            largest = max(largest, abs(change) * half.mass_inverse_diagonal[i])
+    gained = 0.5 * step * largest
+    return 0.5 * step * gained > _NEGLIGIBLE * world.accuracy and gained < _TOO_MUCH * fastest
+
+
+@compiled
 def _extrapolate(world: Table, full: Table, target: Table) -> None:
     """Extrapolate the islands that are smooth."""
     plant = world.plant
     memory = EXTRAPOLATION.at(world.memory)
-    for tree in range(plant.ntree):
-        memory.rough[tree] = 0
-    for tree in range(plant.ntree):
-        if not _is_smooth(memory, tree):
-            memory.rough[memory.island[tree]] = 1
     for i in range(target.qvel.size):
         if memory.rough[memory.island[plant.dof_tree[i]]] == 0:
             target.qvel[i] = 2.0 * target.qvel[i] - full.qvel[i]
@@ -153,6 +180,16 @@ def _note_beginning(world: Table, source: Table) -> None:
         memory.island[tree] = problem.component[problem.ntree + tree]
 
 
+@compiled
+def _second_half(world: Table, half: Table, target: Table, interval: float) -> int:
+    """Do the second half step, and find out which islands are smooth."""
+    code = call_method(world.base_method, world, half, target, interval)
+    if code == OK:
+        _note_modes(world, half, interval, _SECOND)
+        _find_rough_islands(EXTRAPOLATION.at(world.memory))
+    return code
+
+
 @compiled_method
 def extrapolation_method(world: Table, source: Table, target: Table, step: float) -> int:
     """Two half steps of ``base_method``, extrapolated from one full step where that is safe."""
@@ -171,17 +208,16 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
         return code
     _note_modes(world, source, 0.5 * step, _FIRST)
     guess_second_half(world, full.qvel)
-    code = call_method(method, world, half, target, 0.5 * step)
+    code = _second_half(world, half, target, 0.5 * step)
     if code != OK:
         return code
-    if half.contacts.count + half.rows.count > 0 and _correct_gyroscopic_force(
+    if _holds_smoothly(EXTRAPOLATION.at(world.memory), half) and _correct_gyroscopic_forces(
         world, source, half, step
     ):
         guess_second_half(world, target.qvel)
-        code = call_method(method, world, half, target, 0.5 * step)
+        code = _second_half(world, half, target, 0.5 * step)
         if code != OK:
             return code
-    _note_modes(world, half, 0.5 * step, _SECOND)
     position_difference(world.plant, full, target, world.result.error)
     _extrapolate(world, full, target)
     # The estimate is that of the first-order solution. The sample is the last half step's.

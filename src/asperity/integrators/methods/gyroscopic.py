@@ -23,7 +23,7 @@ from asperity.integrators.world_layout import END_VELOCITY, OK
 from asperity.plant.evaluate import gyroscopic_force
 from asperity.plant.trees import force_to_solver, velocity_from_solver
 
-__all__ = ["center_gyroscopic_forces"]
+__all__ = ["center_gyroscopic_forces", "gyroscopic_forces"]
 
 # Angle [rad] by which a body must turn in a step for its gyroscopic forces to be looked at: free
 # bodies alone, and with articulated ones, of which all forces are to be computed anew.
@@ -51,7 +51,7 @@ def _fastest_spin(plant: Table, state: Table) -> float:
 
 
 @compiled
-def _forces_at(plant: Table, state: Table, qvel: np.ndarray, out: np.ndarray) -> None:
+def gyroscopic_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndarray) -> None:
     """Gyroscopic and Coriolis forces (with gravity) at other velocities, in solver velocities.
 
     Leaves velocities in the state's MjData that are not the state's.
@@ -95,13 +95,13 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
     present = work.gyroscopic
     following = work.gyroscopic_following
     mean = world.scratch
-    _forces_at(plant, state, state.qvel, present)
+    gyroscopic_forces(plant, state, state.qvel, present)
     code = OK
     for _ in range(_MOST_PASSES):
         velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
         for i in range(mean.size):
             mean[i] = 0.5 * (state.qvel[i] + world.guess[i])
-        _forces_at(plant, state, mean, following)
+        gyroscopic_forces(plant, state, mean, following)
         change = 0.0
         largest = 0.0
         for i in range(mean.size):
@@ -118,5 +118,5 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
             break
     if not plant.only_free_bodies:
         # The data keep the velocities of the step's beginning, as all that was computed of them.
-        _forces_at(plant, state, state.qvel, present)
+        gyroscopic_forces(plant, state, state.qvel, present)
     return code
