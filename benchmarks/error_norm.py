@@ -2,6 +2,8 @@
 
 Every scene of `benchmarks.accuracy_scenes` runs with every norm of `benchmarks.candidate_norms` at
 several accuracies; the error of the number that a user would look at is compared with the work.
+Steps are doubled without extrapolation but for the norms that say so. What the library's own choice
+makes of the scenes: `benchmarks.accuracy`.
 """
 
 from __future__ import annotations
@@ -132,30 +134,6 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def plot(rows: Sequence[Row], path: Path) -> None:
-    """Error over accuracy with the norm of positions, one line per scene."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(8, 5))
-    for name in dict.fromkeys(row.scene for row in rows):
-        scene = SCENES[name]
-        mine = [r for r in rows if r.scene == name and r.norm == "position"]
-        if scene.chaotic or scene.unit_name != "mm":
-            continue
-        errors = [1e3 * row.median_error for row in mine]
-        axes.loglog([r.accuracy for r in mine], errors, "o-", label=f"{name}: {scene.what}")
-    axes.invert_xaxis()
-    axes.set_xlabel("accuracy [m or rad per step]")
-    axes.set_ylabel("error of the result [mm]")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=7)
-    figure.tight_layout()
-    figure.savefig(path, dpi=100)
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.error_norm", description=__doc__)
@@ -163,7 +141,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--norms", default=";".join(SHOWN))
     parser.add_argument("--accuracies", default="1e-1;1e-2;1e-3;1e-4")
     parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--plot", type=Path, help="picture to write (needs matplotlib)")
     args = parser.parse_args(argv)
     rows: list[Row] = []
     for name in args.scenes.split(";"):
@@ -181,14 +158,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         "# Error norms\n\nMedian / largest error of the number named in each heading over "
         f"{len(FACTORS)} runs with accuracies around the one in the column, and in brackets the "
         "mean number of attempted steps and of Newton iterations. Chaotic scenes show work only. "
+        "Friction is bounded by the delivered normal force, steps are doubled. "
         f"`docs/accuracy.md` says what follows.\n\n{machine()}\n\n"
     )
     tables = [
         table([r for r in rows if r.scene == n]) for n in dict.fromkeys(r.scene for r in rows)
     ]
     (args.results / "error_norm.md").write_text(head + "\n".join(tables))
-    if args.plot is not None:
-        plot(rows, args.plot)
 
 
 if __name__ == "__main__":

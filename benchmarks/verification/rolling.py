@@ -65,12 +65,16 @@ def slab_and_balls() -> World:
     )
 
 
+def slab_acceleration() -> float:
+    """Of the slab, which slides [m/s²]; a ball that rolls on it is accelerated by 2/7 of that."""
+    friction = 0.4 * (SLAB + BALLS * BALL) * GRAVITY
+    return (PUSH - friction) / (SLAB + BALLS * BALL * 2 / 7)
+
+
 def _rolling_test(simulate: Simulate) -> float:
     push = PUSH / math.sqrt(2)
     run = simulate(slab_and_balls(), 4.0, forces={"slab": [push, push, 0, 0, 0, 0]})
-    # The slab slides; a ball that rolls on it is accelerated by 2/7 of its acceleration.
-    friction = 0.4 * (SLAB + BALLS * BALL) * GRAVITY
-    slab = (PUSH - friction) / (SLAB + BALLS * BALL * 2 / 7)
+    slab = slab_acceleration()
     along = np.array([1.0, 1.0, 0.0]) / math.sqrt(2)
     velocity = run.qvel.reshape(len(run.time), BALLS + 1, 6)[:, :, :3]
     times = np.linspace(0.0, 4.0, 401)

@@ -118,9 +118,9 @@ def test_momentum_of_two_bodies_is_conserved() -> None:
     assert np.linalg.norm(velocity[1]) > 0.1
 
 
-def pile(integrator: asp.Tamsi | asp.Icf, bodies: int = 12) -> asp.Simulator:
+def pile(integrator: asp.Tamsi | asp.Icf, bodies: int = 12, seed: int = 7) -> asp.Simulator:
     """Boxes and spheres that fall onto one another, stiff for their weight."""
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(seed)
     text = ""
     for i in range(bodies):
         x, y = 0.02 * rng.standard_normal(2)
@@ -145,9 +145,17 @@ def test_clutter_at_ten_milliseconds_survives() -> None:
     assert report.stats.solves < 1.1 * report.stats.steps
     heights = sim.data.qpos.reshape(-1, 7)[:, 2]
     assert np.all(heights > 0.045)
-    reference = pile(asp.Icf(time_step=1e-2))
-    reference.advance_to(3.0)
-    assert sum(sim.energy()) == pytest.approx(sum(reference.energy()), rel=0.1)
+
+
+def test_clutter_at_ten_milliseconds_loses_as_much_energy_as_convex_steps_do() -> None:
+    """On average: what is left of one pile after its chaos scatters by a tenth and more."""
+    left = np.empty((12, 2))
+    for seed in range(len(left)):
+        for column, method in enumerate((asp.Tamsi, asp.Icf)):
+            sim = pile(method(time_step=1e-2), seed=seed)
+            assert sim.advance_to(3.0).success
+            left[seed, column] = sum(sim.energy())
+    assert np.mean(left[:, 0]) == pytest.approx(np.mean(left[:, 1]), rel=0.1)
 
 
 def test_failure_is_a_status_and_substeps_help() -> None:
