@@ -65,8 +65,9 @@ class Cenic(Integrator):
         rad/s, for comparisons with general-purpose integrators.
     velocity_weight : float
         With w > 0, errors of velocity count as w·δt times their size. 0 by default, as in the
-        paper: a weight of 1 made no grasp, walk or pile of ``docs/accuracy.md`` measurably better
-        and cost up to a quarter more solver iterations in clutter, two fifths more in a walk.
+        paper: a weight of 1 made no held grasp, walk or pile of ``docs/accuracy.md`` measurably
+        better and cost up to a fifth more solver iterations in clutter, two fifths more in a walk.
+        Impacts that bounce keep more of their energy with it.
     slip_regularization : float
         σ ≥ 0: contacts stick to within max(v_s, σ μ g δt) instead of the stiction tolerance v_s,
         which limits how stiff friction gets in long steps. 0 by default, as in the paper: a tenth
