@@ -24,6 +24,9 @@ __all__ = ["tree_modes", "tree_modes_before"]
 
 # Slip, in stiction tolerances, up to which a contact sticks.
 _STICKING = 3.0
+# Up to which it may have stuck before the step: with the contact's directions at the step's
+# beginning, the velocity that stuck in those of the middle slips in proportion to the step.
+_UNCERTAIN = 30.0
 # And up to which its coefficient falls from the static to the dynamic one.
 _FALLING = 2.0 * STRIBECK_WIDTH
 # Shares of a bound from which dry friction and servos are at it.
@@ -153,5 +156,10 @@ def tree_modes_before(problem: Table, state: Table, modes: np.ndarray, closing: 
     for i in range(contacts.count):
         c = problem.contact[i]
         if contacts.impulse[c, 2] > 0.0:
-            mode = _contact_mode(contacts, c, problem.v1[i], problem.v2[i])
+            v1 = problem.v1[i]
+            v2 = problem.v2[i]
+            if v1 * v1 + v2 * v2 < (_UNCERTAIN * contacts.stiction_tolerance[c]) ** 2:
+                v1 = contacts.velocity[c, 0]
+                v2 = contacts.velocity[c, 1]
+            mode = _contact_mode(contacts, c, v1, v2)
             _add_contact(contacts, c, mode, problem.vn[i], modes, closing)
