@@ -21,6 +21,7 @@ from asperity.contact.combination import (
     STIFFNESS,
     combine,
 )
+from asperity.plant.gliding_kernels import counts_at_distance
 from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
 __all__ = ["add_contact", "empty_contacts", "make_links", "read_contacts"]
@@ -274,4 +275,11 @@ def read_contacts(plant: Table, state: Table) -> int:
             )
         if moving == 1 and state.work.pair_material[STIFFNESS] > 0.0:
             _add_mujoco_contact(plant, state, index, address, (geom_a, geom_b), share)
+            added = contacts.count - 1
+            if (
+                state.gliding != 0
+                and contacts.signed_distance[added] > 0.0
+                and not counts_at_distance(plant, state, added, address)
+            ):
+                contacts.count = added
     return EVALUATED

@@ -15,6 +15,7 @@ from asperity.compiled.calls import call_pp, call_pp_status, store_double, store
 from asperity.plant.actuation import actuator_forces, add_servo_rows
 from asperity.plant.constraints import add_joint_rows, add_mujoco_rows
 from asperity.plant.efforts import add_effort_rows
+from asperity.plant.gliding_kernels import detect_gliding
 from asperity.plant.plant_layouts import EVALUATED, PLANT, STATE
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 
@@ -43,7 +44,9 @@ def _run_mujoco(plant: Table, state: Table, collide: bool) -> None:
         call_pp(plant.tendon, model, data)
     if plant.has_articulated_trees:
         call_pp(plant.make_mass, model, data)
-    if collide:
+    if collide and state.gliding != 0:
+        detect_gliding(plant, state)
+    elif collide:
         call_pp(plant.collision, model, data)
     # Rows of an earlier evaluation would be read by the velocity stage.
     store_int(data + plant.nefc_offset, 0)

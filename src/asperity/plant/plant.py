@@ -65,6 +65,7 @@ _CONTACT_OFFSETS = {
     "contact_first_geom": "geom1",
     "contact_second_geom": "geom2",
     "contact_exclude": "exclude",
+    "contact_margin": "includemargin",
     "contact_efc_address": "efc_address",
 }
 

@@ -6,7 +6,17 @@ from asperity.compiled import Layout
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 
-__all__ = ["CONTACTS_FULL", "EVALUATED", "FAILED", "PLANT", "ROWS_FULL", "STATE", "TREES", "WORK"]
+__all__ = [
+    "CONTACTS_FULL",
+    "EVALUATED",
+    "FAILED",
+    "GLIDING",
+    "PLANT",
+    "ROWS_FULL",
+    "STATE",
+    "TREES",
+    "WORK",
+]
 
 # What `evaluate` returns.
 EVALUATED = 0
@@ -71,6 +81,7 @@ PLANT = Layout(
     contact_first_geom="i8",
     contact_second_geom="i8",
     contact_exclude="i8",
+    contact_margin="i8",
     contact_efc_address="i8",
     # bodies, trees, dofs
     nq="i8",
@@ -155,6 +166,31 @@ WORK = Layout(
     pair_material="f8[:]",
 )
 
+GLIDING = Layout(
+    "detection of sliding contacts at a distance",
+    model="i8",  # address of an mjModel with the margins below
+    geom_margin="f8[:]",  # [m]
+    body_margin="f8[:]",
+    pair_margin="f8[:]",
+    option_margin="f8[:]",  # in that mjModel; of all pairs, if margins are overridden
+    # the user's
+    own_geom_margin="f8[:]",
+    own_pair_margin="f8[:]",
+    own_option_margin="f8",
+    overridden="i8",
+    pair_geom="i8[:,:]",
+    added="f8[:]",  # to the margins of geoms
+    radius="f8[:]",  # of a ball around each geom's centre [m]
+    surface_speed="f8[:]",  # of moving surfaces [m/s]
+    dof_velocity="f8[:,:]",  # spatial, at centres of mass of trees
+    geom_velocity="f8[:,:]",  # of the centre, and angular speed
+    friction="f8",  # the largest coefficient
+    relaxation="f8",  # the longest relaxation time of any pair [s], negative if there is none
+    relaxes="i8",
+    default_relaxation="f8",  # [s]; negative for the time step
+    gravity="f8",  # [m/s²]
+)
+
 STATE = Layout(
     "state",
     data="i8",  # address of the MjData in which this state is evaluated
@@ -162,6 +198,9 @@ STATE = Layout(
     rows=CONSTRAINT_SET,
     work=WORK,
     effort_row="i8[:]",  # where the efforts of external systems are in the constraint set
+    # Where contacts of what glides are found too, the address of `GLIDING`, and the time step [s]
+    gliding="i8",
+    step="f8",
     # the state
     time="f8",  # [s]
     qpos="f8[:]",

@@ -5,6 +5,10 @@ more than their inner radii together, or it may turn up on the other side. `pass
 the path of one geom's centre in the frame of the other, against the other's bounding box grown by
 the inner radius of the first: exact for balls against boxes, and otherwise at most too cautious
 (corners of a bounding box are not part of a ball), which costs a shorter step.
+
+Geoms that touched at the first sample may move as the contact law has them, which is out of each
+other again. Only if the path of one's centre goes through all of the other's bounding box, into it
+and out of it, have they left each other on the wrong side.
 """
 
 from __future__ import annotations
@@ -146,35 +150,65 @@ def _local(
 
 
 @compiled
-def _enters(
+def _path_inside(
     plant: Table,
     core: int,
     g: int,
+    growth: float,
     position: np.ndarray,
     rotation: np.ndarray,
     xpos: np.ndarray,
     xmat: np.ndarray,
-) -> bool:
-    """Whether the path of a geom's centre meets the grown box of geom ``g`` with a long step."""
+) -> tuple[float, float, float]:
+    """Part of the path of a geom's centre that is in the grown box of geom ``g``.
+
+    From where to where, over the whole path, whose ends are 0 and 1 (the first above the second if
+    none is); and the length of the whole path, squared.
+    """
     start = _local(plant, g, core, position, rotation)
     end = _local(plant, g, core, xpos, xmat)
     square = 0.0
-    low = 0.0
-    high = 1.0
+    low = -np.inf
+    high = np.inf
     for a in range(3):
         step = end[a] - start[a]
         square += step * step
-        half = plant.geom_box[g, 3 + a] + plant.geom_inner_radius[core]
+        half = plant.geom_box[g, 3 + a] + growth
         if abs(step) < 1e-12:
             if abs(start[a]) > half:
-                return False
+                return 1.0, 0.0, 0.0
             continue
         first = (-half - start[a]) / step
         second = (half - start[a]) / step
         low = max(low, min(first, second))
         high = min(high, max(first, second))
-    allowed = plant.geom_inner_radius[core] + plant.geom_inner_radius[g]
-    return low <= high and square > allowed * allowed
+    return low, high, square
+
+
+@compiled
+def _goes_through(
+    plant: Table,
+    core: int,
+    g: int,
+    touched: bool,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    xpos: np.ndarray,
+    xmat: np.ndarray,
+) -> bool:
+    """Whether a geom may have passed through geom ``g`` with a long step.
+
+    Of geoms that touched before, the centre of one must have gone through all of the other.
+    """
+    radius = plant.geom_inner_radius[core]
+    growth = 0.0 if touched else radius
+    low, high, square = _path_inside(plant, core, g, growth, position, rotation, xpos, xmat)
+    allowed = radius + plant.geom_inner_radius[g]
+    if low > high or square <= allowed * allowed:
+        return False
+    if touched:
+        return low > 0.0 and high < 1.0
+    return low <= 1.0 and high >= 0.0
 
 
 @compiled
@@ -183,26 +217,25 @@ def passed(
 ) -> bool:
     """Whether a geom may have passed through another on the way to a state.
 
-    ``contacts``, ``position`` and ``rotation`` belong to the sample before; geoms that touched
-    there are left to the contact law.
+    ``contacts``, ``position`` and ``rotation`` belong to the sample before.
     """
     xpos = state.mj_geom_xpos
+    xmat = state.mj_geom_xmat
     count = xpos.shape[0]
     for a in range(count):
-        if (
-            _travel(plant, a, position, rotation, xpos, state.mj_geom_xmat)
-            <= plant.geom_inner_radius[a]
-        ):
+        if _travel(plant, a, position, rotation, xpos, xmat) <= plant.geom_inner_radius[a]:
             continue
         # Of two geoms that approach by more than both inner radii, one has moved more than its own.
         for b in range(count):
+            if not plant.geom_collides[a, b] or not (
+                _goes_through(plant, a, b, False, position, rotation, xpos, xmat)
+                or _goes_through(plant, b, a, False, position, rotation, xpos, xmat)
+            ):
+                continue
             if (
-                plant.geom_collides[a, b]
-                and (
-                    _enters(plant, a, b, position, rotation, xpos, state.mj_geom_xmat)
-                    or _enters(plant, b, a, position, rotation, xpos, state.mj_geom_xmat)
-                )
-                and not _in_contact(contacts, a, b)
+                not _in_contact(contacts, a, b)
+                or _goes_through(plant, a, b, True, position, rotation, xpos, xmat)
+                or _goes_through(plant, b, a, True, position, rotation, xpos, xmat)
             ):
                 return True
     return False

@@ -39,6 +39,7 @@ from asperity.integrators.world_layout import (
 )
 from asperity.plant.collision import read_contacts
 from asperity.plant.evaluate import evaluate, read_constraints
+from asperity.plant.gliding import GlidingDetection
 from asperity.plant.trees import velocity_from_solver, velocity_to_solver
 
 __all__ = [
@@ -66,6 +67,8 @@ def install_evaluation(world: World) -> None:
 class ConvexMethod(Method):
     """A method whose steps solve convex problems (`asperity.convex.convex_newton`)."""
 
+    _gliding: GlidingDetection | None = None
+
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         return (solve_problem, assemble, line_search, *EVALUATION_KERNELS, factorize, solve_factors)
@@ -75,6 +78,27 @@ class ConvexMethod(Method):
         install_evaluation(world)
         install_solver(world.problem)
         world.table.solve_problem = solve_problem.address
+
+    def let_glide(
+        self, world: World, *, relaxes: bool, default_relaxation: float | None = None
+    ) -> None:
+        """Find contacts of what glides, too (see `asperity.plant.gliding.GlidingDetection`)."""
+        if self._gliding is None:
+            self._gliding = GlidingDetection(
+                world.plant, relaxes=relaxes, default_relaxation=default_relaxation
+            )
+        self._install_gliding(world)
+
+    def _install_gliding(self, world: World) -> None:
+        assert self._gliding is not None
+        address = self._gliding.table.address if self._gliding.needed else 0
+        for state in world.evaluated_states:
+            state.table.gliding = address
+
+    def model_changed(self, world: World) -> None:
+        if self._gliding is not None:
+            self._gliding.read_model()
+            self._install_gliding(world)
 
 
 @compiled

@@ -64,6 +64,7 @@ def smooth_terms(plant: Table, problem: Table, state: Table, step: float) -> Non
 @compiled_method
 def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int:
     """Solve the convex problem of an ICF step; the result is in the problem's ``velocity``."""
+    state.step = step
     code = ensure_evaluated(world, state)
     if code != OK:
         return code
@@ -157,6 +158,8 @@ class IcfMethod(ConvexMethod):
         super().prepare(world)
         problem = world.problem
         install_law(problem, self.law)
+        if self.law.coupled:
+            self.let_glide(world, relaxes=False)
         problem.tolerance = self.tolerance
         problem.line_search_tolerance = 1e-2
         problem.slip_regularization = self.slip_regularization

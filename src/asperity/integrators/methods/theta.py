@@ -262,6 +262,7 @@ def _multiply(problem: Table, x: np.ndarray, out: np.ndarray) -> None:
 @compiled_method
 def theta_solution(world: Table, state: Table, _target: Table, step: float) -> int:
     """Solve both stages of a step; the result is in the problem's ``velocity``."""
+    state.step = step
     code = ensure_evaluated(world, state)
     if code != OK:
         return code
@@ -410,4 +411,5 @@ class ThetaMethod(ConvexMethod):
         problem.near_rigid = self.near_rigid
         # Implicit schemes solve for them.
         problem.center_gyroscopic = int((self.theta, self.theta_vq) == (0.0, 1.0))
+        self.let_glide(world, relaxes=True, default_relaxation=self.relaxation_time)
         problem.relaxation_time = -1.0 if self.relaxation_time is None else self.relaxation_time

@@ -10,21 +10,28 @@ backwards from x̂ (f_e0 = f_e(q̂) + δt k v̂_n), linear springs and dampers o
 implicit trapezoid rule, and j_0 are the impulses δt·f of the continuous laws at the beginning (for
 limits and equalities, which have none, those of the full step). The difference to x̂ estimates the
 error.
+
+The trapezoid rule damps nothing that is faster than the step, and where a force of the beginning
+acts for half of a step that is long for a stiff contact, things ring, creep and are launched. So
+`DampedTrapezoid` solves such steps by extrapolated step doubling as well, from the same x̂, and
+takes that for islands in which a contact that carries force is not resolved, k w δt² > 4 with w its
+inverse mass, or a limit pushes. Free motion and resolved contact keep the trapezoid.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
-from asperity.compiled.calls import call_method
-from asperity.contact.constraint_set import ACTUATOR, FRICTION
+from asperity.compiled import Kernel, Layout, Table, compiled
+from asperity.compiled.calls import call_method, call_pppd
+from asperity.contact.constraint_set import ACTUATOR, FRICTION, LIMIT
 from asperity.contact.laws import friction_coefficient
 from asperity.convex.contact_velocities import add_impulses, row_velocities
 from asperity.convex.potentials.lagged import prepare_lagged
 from asperity.convex.potentials.rows import prepare_rows
 from asperity.integrators.methods.convex_step import graph_of, minimise, velocities_at
-from asperity.integrators.methods.method import WrappingMethod
+from asperity.integrators.methods.extrapolation import Extrapolation, extrapolation_method
+from asperity.integrators.methods.method import Method, WrappingMethod
 from asperity.integrators.methods.motion import (
     advance_activations,
     ensure_evaluated,
@@ -32,6 +39,7 @@ from asperity.integrators.methods.motion import (
     position_difference,
 )
 from asperity.integrators.results import keep_results
+from asperity.integrators.world import World
 from asperity.integrators.world_layout import END_VELOCITY, OK, compiled_method
 from asperity.plant.trees import (
     add_mass,
@@ -41,7 +49,25 @@ from asperity.plant.trees import (
     velocity_to_solver,
 )
 
-__all__ = ["Trapezoid", "trapezoid_method"]
+__all__ = ["DampedTrapezoid", "Trapezoid", "trapezoid_method"]
+
+TRAPEZOID = Layout(
+    "trapezoid",
+    # Step doubling for islands that are not smooth: its kernel, or 0, and the table of its memory.
+    doubling="i8",
+    doubling_memory="i8",
+    # of every tree: its island at the beginning and at the end, and 1 if it is doubled
+    island="i8[:,:]",
+    doubled="i8[:]",
+    rough="i8[:]",  # per island
+    # the trapezoid's solution
+    qpos="f8[:]",
+    qvel="f8[:]",
+    error="f8[:]",
+)
+
+# k w δt² up to which a step resolves a contact: (δt ω)², and half a period is π/ω.
+_RESOLVED = 4.0
 
 
 @compiled
@@ -149,6 +175,93 @@ def _backward_potentials(world: Table, source: Table, full: Table, step: float) 
     prepare_rows(problem, rows, step, nrow, True)
 
 
+@compiled
+def _note_rough(memory: Table, problem: Table, state: Table, step: float, end: int) -> None:
+    """Keep the islands of a state's graph, and mark trees with stiff contacts or limits.
+
+    Needs the impulses of the last solve in the problem, which is that of the state.
+    """
+    for tree in range(problem.ntree):
+        memory.island[end, tree] = problem.component[problem.ntree + tree]
+    contacts = state.contacts
+    for i in range(contacts.count):
+        c = problem.contact[i]
+        stiff = contacts.stiffness[c] * contacts.inverse_mass[c] * step * step
+        if problem.gn[i] <= 0.0 or stiff <= _RESOLVED:
+            continue
+        for side in range(2):
+            link = contacts.link[c, side]
+            if link >= 0:
+                memory.doubled[contacts.link_tree[link]] = 1
+    rows = state.rows
+    for i in range(rows.count):
+        r = problem.row[i]
+        if rows.kind[r] != LIMIT or problem.row_impulse[i] == 0.0:
+            continue
+        for side in range(2):
+            if rows.tree[r, side] >= 0:
+                memory.doubled[rows.tree[r, side]] = 1
+
+
+@compiled
+def _spread(memory: Table) -> bool:
+    """Let whole islands be doubled, those of the beginning and those of the end; True if any is."""
+    trees = memory.doubled.size
+    changed = True
+    while changed:
+        changed = False
+        for end in range(2):
+            for island in range(trees):
+                memory.rough[island] = 0
+            for tree in range(trees):
+                if memory.doubled[tree] == 1:
+                    memory.rough[memory.island[end, tree]] = 1
+            for tree in range(trees):
+                if memory.doubled[tree] == 0 and memory.rough[memory.island[end, tree]] == 1:
+                    memory.doubled[tree] = 1
+                    changed = True
+    return bool(np.any(memory.doubled == 1))
+
+
+@compiled
+def _double(world: Table, source: Table, target: Table, step: float) -> int:
+    """Solve the step by step doubling, and put the trapezoid's solution where it is smooth."""
+    plant = world.plant
+    problem = world.problem
+    memory = TRAPEZOID.at(world.memory)
+    for i in range(target.qpos.size):
+        memory.qpos[i] = target.qpos[i]
+    for i in range(target.qvel.size):
+        memory.qvel[i] = target.qvel[i]
+        memory.error[i] = world.result.error[i]
+    drift_speed = problem.drift_speed
+    problem.drift_speed = 0.0
+    world.memory = memory.doubling_memory
+    code = call_method(memory.doubling, world, source, target, step)
+    world.memory = memory.address
+    problem.drift_speed = drift_speed
+    if code != OK:
+        return code
+    # The middle state has been used.
+    for i in range(target.qpos.size):
+        world.half.qpos[i] = memory.qpos[i]
+    position_difference(plant, target, world.half, world.scratch)
+    for i in range(target.qvel.size):
+        if memory.doubled[plant.dof_tree[i]] == 1:
+            world.scratch[i] = 0.0
+        else:
+            target.qvel[i] = memory.qvel[i]
+            world.result.error[i] = memory.error[i]
+    call_pppd(
+        plant.integrate_positions,
+        plant.model,
+        target.qpos.ctypes.data,
+        world.scratch.ctypes.data,
+        1.0,
+    )
+    return OK
+
+
 @compiled_method
 def trapezoid_method(world: Table, source: Table, target: Table, step: float) -> int:
     """One trapezoid step, with the full ICF step as its reference."""
@@ -159,7 +272,12 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     code = call_method(world.base_method, world, source, full, step)
     if code != OK:
         return code
+    memory = TRAPEZOID.at(world.memory)
     # The graph is still that of the source.
+    if memory.doubling != 0:
+        for tree in range(problem.ntree):
+            memory.doubled[tree] = 0
+        _note_rough(memory, problem, source, step, 0)
     for i in range(world.guess.size):
         problem.gradient[i] = 0.0
     ncontact, nrow = velocities_at(problem, source, source.velocity)
@@ -197,6 +315,10 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     # The order of the first-order solution that it is compared with.
     world.result.error_order = 2
     world.result.sample = full.address
+    if memory.doubling != 0:
+        _note_rough(memory, problem, full, step, 1)
+        if _spread(memory):
+            return _double(world, source, target, step)
     return OK
 
 
@@ -207,3 +329,47 @@ class Trapezoid(WrappingMethod):
     order = 2
     estimates_error = True
     takes_systems = False
+
+    def __init__(self, base: Method) -> None:
+        super().__init__(base)
+        self._table: Table | None = None
+
+    def prepare(self, world: World) -> None:
+        super().prepare(world)
+        if self._table is None:
+            model = world.plant.model
+            trees = int(model.ntree)
+            self._table = Table(
+                TRAPEZOID,
+                doubling=0,
+                doubling_memory=0,
+                island=np.zeros((2, trees), np.int64),
+                doubled=np.zeros(trees, np.int64),
+                rough=np.zeros(trees, np.int64),
+                qpos=np.zeros(model.nq),
+                qvel=np.zeros(model.nv),
+                error=np.zeros(model.nv),
+            )
+        world.table.memory = self._table.address
+
+
+class DampedTrapezoid(Trapezoid):
+    """The same, with step doubling where contacts are stiffer than the step resolves."""
+
+    def __init__(self, base: Method) -> None:
+        super().__init__(base)
+        self._doubling = Extrapolation(base)
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return (*super().kernels, extrapolation_method)
+
+    def prepare(self, world: World) -> None:
+        drift_speed = world.problem.drift_speed
+        self._doubling.prepare(world)
+        world.problem.drift_speed = drift_speed
+        memory = world.table.memory
+        super().prepare(world)
+        assert self._table is not None
+        self._table.doubling = extrapolation_method.address
+        self._table.doubling_memory = memory

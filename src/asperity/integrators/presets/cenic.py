@@ -54,7 +54,11 @@ class Cenic(Integrator):
         ``"extrapolation"``: step doubling whose two solutions are combined to one of second order
         wherever no contact, limit, servo or dry friction changes its mode within the step.
         ``"step-doubling"``: the paper's first-order scheme. ``"trapezoid"``: its second-order one,
-        which conserves energy but rings in stiff contact (sections V-B, VII-A).
+        which conserves energy, for free motion and contacts that a step resolves (sections V-B,
+        VII-A); elsewhere it rings, and extrapolation takes its place. Elastic impacts then keep
+        their energy to about 5 % at an accuracy of 1e-4, gain up to a sixth at 1e-3, and lose most
+        of it at 1e-2. With ``friction="lagged"`` it is the paper's everywhere: at 1e-3 a stack at
+        rest then rises, and what slides creeps.
     friction : {"delivered", "lagged"}
         Whether friction is limited by the normal impulse that a step delivers, with the coefficient
         at the slip that results, or by what the state before the step predicts of both (the paper's
@@ -132,7 +136,7 @@ class Cenic(Integrator):
         from asperity.integrators.methods.extrapolation import Extrapolation
         from asperity.integrators.methods.icf import ICF_LAWS, IcfMethod
         from asperity.integrators.methods.step_doubling import StepDoubling
-        from asperity.integrators.methods.trapezoid import Trapezoid
+        from asperity.integrators.methods.trapezoid import DampedTrapezoid, Trapezoid
 
         tolerance = self.friction_tolerance
         if tolerance is None:
@@ -151,6 +155,6 @@ class Cenic(Integrator):
         schemes: dict[str, type[WrappingMethod]] = {
             "extrapolation": Extrapolation,
             "step-doubling": StepDoubling,
-            "trapezoid": Trapezoid,
+            "trapezoid": Trapezoid if self.friction == "lagged" else DampedTrapezoid,
         }
         return schemes[self.scheme](method)

@@ -42,7 +42,8 @@ class Icf(SteppedIntegrator):
         What friction is limited by. ``"delivered"``: the normal impulse that the step delivers, and
         the coefficient at the slip that results. ``"lagged"``: what the state before the step
         predicts of both, as in CENIC, which in a short impact can be wrong by a multiple. In
-        ``"similar"`` they are coupled in one potential, which makes sliding bodies glide.
+        ``"similar"`` they are coupled in one potential, which makes sliding bodies glide, steadily
+        with a fixed step; under error control every step size has another height.
     slip_regularization : float
         σ ≥ 0: contacts stick to within max(v_s, σ μ g δt) instead of the stiction tolerance v_s.
         1e-3 as in SAP: a violent step that is not to be repeated smaller would otherwise need a

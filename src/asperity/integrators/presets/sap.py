@@ -58,8 +58,9 @@ class Sap(SteppedIntegrator):
 
     Normal forces are linear springs and dampers, by ``stiffness`` and ``relaxation_time`` of
     `ContactParameters`; Hunt–Crossley ``dissipation`` and the stiction tolerance play no part.
-    There is one coefficient of friction, the dynamic one. Linear servos and external systems are
-    implicit, as in `Icf`, with any scheme.
+    There is one coefficient of friction, the dynamic one. What slides glides at the height
+    (δt + τ_d) μ ‖v_t‖, where its contacts are kept (section V-A; docs/equations.md).
+    Linear servos and external systems are implicit, as in `Icf`, with any scheme.
 
     Parameters
     ----------

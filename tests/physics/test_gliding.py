@@ -1,0 +1,134 @@
+"""Bodies that slide under SAP or the similar law glide, and must be held up where they do."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+import asperity as asp
+
+GRAVITY, FRICTION, SLOPE = 9.81, 0.3, np.deg2rad(25.0)
+INCLINE = f"""
+<mujoco>
+  <option gravity="{GRAVITY * np.sin(SLOPE)} 0 {-GRAVITY * np.cos(SLOPE)}"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="0 0 1"/>
+    <body pos="0 0 0.05"><freejoint/>
+      <geom name="block" type="box" size="0.1 0.1 0.05" mass="2"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+CONTACT = asp.ContactParameters(friction=FRICTION)
+
+
+def _accelerations(integrator: asp.Integrator, xml: str = INCLINE) -> np.ndarray:
+    """Mean acceleration in each of six windows of 0.2 s [m/s²]."""
+    sim = asp.Simulator(xml, integrator=integrator, contact=CONTACT)
+    speeds = [0.0]
+    for window in range(6):
+        assert sim.advance_to(0.2 * (window + 1)).success
+        speeds.append(float(sim.data.qvel[0]))
+    return np.diff(speeds) / 0.2
+
+
+EXACT = GRAVITY * (np.sin(SLOPE) - FRICTION * np.cos(SLOPE))
+
+
+@pytest.mark.parametrize("step", [1e-2, 1e-3])
+@pytest.mark.parametrize("law", ["sap", "midpoint", "similar"])
+def test_friction_on_an_incline_is_steady(law: str, step: float) -> None:
+    integrator: asp.Integrator = asp.Icf(time_step=step, friction="similar")
+    if law != "similar":
+        scheme = "midpoint" if law == "midpoint" else "symplectic-euler"
+        integrator = asp.Sap(time_step=step, scheme=scheme)
+    np.testing.assert_allclose(_accelerations(integrator), EXACT, rtol=0.01)
+
+
+@pytest.mark.parametrize(("accuracy", "tolerance"), [(1e-3, 0.06), (1e-5, 0.01)])
+def test_so_it_is_in_steps_of_any_size(accuracy: float, tolerance: float) -> None:
+    # The height at which a body glides is another one for every step size.
+    np.testing.assert_allclose(_accelerations(asp.Sap(accuracy=accuracy)), EXACT, rtol=tolerance)
+
+
+@pytest.mark.parametrize("kind", ["pair", "override"])
+def test_so_it_is_with_other_sources_of_margins(kind: str) -> None:
+    extra = {
+        "pair": (
+            "</worldbody>",
+            '</worldbody><contact><pair geom1="floor" geom2="block"/></contact>',
+        ),
+        "override": ("<worldbody>", '<option><flag override="enable"/></option><worldbody>'),
+    }
+    xml = INCLINE.replace(*extra[kind], 1)
+    np.testing.assert_allclose(_accelerations(asp.Sap(), xml), EXACT, rtol=0.01)
+
+
+def test_a_belt_drags_a_block_steadily() -> None:
+    # What moves is the surface. It throws the block up, and from 0.4 s on drags it steadily.
+    xml = INCLINE.replace(
+        'type="plane" size="0 0 1"', 'type="plane" size="0 0 1" surfacevel="3 0 0"'
+    ).replace(f"{GRAVITY * np.sin(SLOPE)} 0", "0 0")
+    sim = asp.Simulator(xml, integrator=asp.Sap(), contact=CONTACT)
+    speeds = [0.0]
+    for window in range(5):
+        assert sim.advance_to(0.2 * (window + 1)).success
+        speeds.append(abs(float(sim.data.qvel[0])))
+    expected = FRICTION * GRAVITY * np.cos(SLOPE)
+    np.testing.assert_allclose(np.diff(speeds)[2:] / 0.2, expected, rtol=0.01)
+
+
+def test_forces_of_a_gliding_body_are_published() -> None:
+    sim = asp.Simulator(INCLINE, integrator=asp.Sap(), contact=CONTACT)
+    assert sim.advance_to(1.0).success
+    normal = 2.0 * GRAVITY * np.cos(SLOPE)
+    assert np.all(sim.data.contact.dist > 0.0)
+    expected = [-FRICTION * normal, 0.0, normal]
+    np.testing.assert_allclose(sim.contacts.force.sum(axis=0), expected, rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(sim.data.qfrc_constraint[:3], expected, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("height", [0.002, 0.01])
+def test_who_flies_past_is_not_touched(height: float) -> None:
+    # Far below the height at which it would glide, 0.06 m: the law would throw it up.
+    sim = asp.Simulator(
+        INCLINE.replace(f"{GRAVITY * np.sin(SLOPE)} 0 {-GRAVITY * np.cos(SLOPE)}", "0 0 0"),
+        integrator=asp.Sap(),
+        contact=CONTACT,
+    )
+    sim.data.qpos[2] += height
+    sim.data.qvel[0] = 10.0
+    assert sim.advance_to(0.5).success
+    np.testing.assert_allclose(sim.data.qvel, [10.0, 0, 0, 0, 0, 0], atol=1e-12)
+
+
+def test_a_rolling_ball_finds_nothing_at_a_distance() -> None:
+    xml = """<mujoco><worldbody><geom type="plane" size="0 0 1"/>
+      <geom type="box" size="5 0.1 0.1" pos="0 0.21 0.1"/>
+      <body pos="0 0 0.1"><freejoint/><geom type="sphere" size="0.1" mass="1"/></body>
+    </worldbody></mujoco>"""
+    sim = asp.Simulator(xml, integrator=asp.Sap(), contact=CONTACT)
+    sim.data.qvel[[0, 4]] = 1.0, 10.0
+    assert sim.advance_to(1.0).success
+    assert sim.data.qpos[0] == pytest.approx(1.0, rel=2e-3)
+    assert abs(sim.data.qpos[1]) < 1e-6
+    assert len(sim.contacts.force) == 1
+
+
+def test_the_model_keeps_its_margins_and_what_a_user_changes_counts() -> None:
+    model = mujoco.MjModel.from_xml_string(
+        INCLINE.replace('name="block"', 'name="block" friction="0.3"').replace(
+            'name="floor"', 'name="floor" friction="0.3"'
+        )
+    )
+    sim = asp.Simulator(model, integrator=asp.Sap())
+    assert sim.advance_to(0.4).success
+    assert np.all(model.geom_margin == 0.0)
+    assert np.all(model.body_margin == 0.0)
+    before = sim.data.qvel[0]
+    model.geom_friction[:, 0] = 0.2
+    assert sim.advance_to(0.8).success
+    acceleration = (sim.data.qvel[0] - before) / 0.4
+    expected = GRAVITY * (np.sin(SLOPE) - 0.2 * np.cos(SLOPE))
+    assert acceleration == pytest.approx(expected, rel=0.03)
