@@ -34,7 +34,9 @@ def test_the_study_takes_the_very_steps_of_the_library(name: str, weight: float)
     study = run(model, 0.5, 1e-3, Norm(velocity_weight=weight), qvel=qvel)
     assert (study.steps, study.rejections) == (sim.stats.steps, sim.stats.rejections)
     assert study.iterations == sim.stats.iterations
-    assert np.array_equal(study.qpos[-1], sim.data.qpos)
+    # The study calls kernels from Python, which may be other machine code than those within the
+    # library's loop, with other last bits.
+    np.testing.assert_allclose(study.qpos[-1], sim.data.qpos, rtol=0, atol=1e-11)
 
 
 def test_a_constant_force_makes_no_error_of_velocity() -> None:
