@@ -90,6 +90,14 @@ class Cenic(Integrator):
     hessian_reuse : bool
         Keep a factorization for further iterations while it converges fast enough (equation 35).
         Off by default: the block factorization costs no more than the extra iterations.
+
+    Notes
+    -----
+    Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1e-4:
+    impacts whose overlap is below the accuracy (rebounds, rows of elastic balls, billiards), and a
+    rattleback that is to turn round. At 1e-3 also an elastic bounce, a free spring (energy), an
+    oscillator on a belt, a gyroscope (angle of precession), and a mug that is shaken (slip)
+    at the limit of friction.
     """
 
     accuracy: float = 1e-3

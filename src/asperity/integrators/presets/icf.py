@@ -62,6 +62,13 @@ class Icf(SteppedIntegrator):
         (``friction="delivered"``).
     hessian_reuse : bool
         Keep a factorization for further iterations while it converges fast enough (equation 35).
+
+    Notes
+    -----
+    Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1 ms:
+    impacts that are shorter than some steps, walls thinner than what a body flies in a step,
+    free springs and rocking (rattleback, tippe top), which lose energy, and slow slip at the limit
+    of friction.
     """
 
     friction: str = "delivered"

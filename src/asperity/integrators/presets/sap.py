@@ -94,6 +94,13 @@ class Sap(SteppedIntegrator):
         (section IV-B).
     max_iterations : int
         Newton iterations after which the simulation stops with ``Status.NOT_CONVERGED``.
+
+    Notes
+    -----
+    Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1 ms:
+    impacts that are shorter than some steps, walls thinner than what a body flies in a step, and
+    rocking (rattleback, tippe top). At 10 ms also rolling that begins with slip, gyroscopes, closed
+    loops and servos in explicit schemes.
     """
 
     scheme: str = "symplectic-euler"

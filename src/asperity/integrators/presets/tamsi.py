@@ -72,6 +72,13 @@ class Tamsi(SteppedIntegrator):
     substeps : bool
         Do a step that fails in parts, of a millionth of it at the least, instead of stopping the
         simulation with ``Status.NOT_CONVERGED``. Error control tries smaller steps in any case.
+
+    Notes
+    -----
+    Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1 ms:
+    impacts that are shorter than some steps, walls thinner than what a body flies in a step,
+    free springs and rocking (rattleback, tippe top), which lose energy, and slow slip at the limit
+    of friction.
     """
 
     coupling: str = "two-way"
