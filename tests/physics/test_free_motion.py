@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -185,3 +186,21 @@ def test_a_double_pendulum_keeps_its_energy_to_the_scheme_s_order(
         sim.advance_to(1.0)
         changes.append(abs(sum(sim.energy()) - before))
     np.testing.assert_allclose(observed_orders(steps, changes), order, atol=0.15)
+
+
+@pytest.mark.parametrize("integrator", [asp.Icf, asp.Tamsi, asp.Sap])
+def test_a_gyroscope_keeps_its_energy_in_fixed_steps_or_is_counted(integrator: Any) -> None:
+    # 200 rad/s on a ball joint, leaning by 60°. In steps of 10 ms it turns by two radians.
+    model = compile_mjcf(
+        "<body pos='0 0 1' euler='0 60 0'><joint type='ball'/>"
+        "<geom type='cylinder' size='.05 .005' pos='0 0 .1' mass='1'/></body>"
+    )
+    for step, steps, settled in ((1e-3, 500, True), (1e-2, 5, False)):
+        sim = asp.Simulator(model, integrator=integrator(time_step=step))
+        sim.data.qvel[:] = [0, 0, 200]
+        before = sum(sim.energy())
+        assert sim.advance_to(steps * step).success
+        assert (sim.stats.fallbacks == 0) == settled
+        if settled:
+            # The explicit force gains 4.7e10 times the energy in a second.
+            assert sum(sim.energy()) == pytest.approx(before, rel=1e-3)

@@ -94,7 +94,7 @@ STATISTICS = (
     "factorizations",
     "reuses",
     "line_search_evaluations",
-    "unsettled",  # solves that ended with bounds of friction other than those of the solution
+    "unsettled",  # solves whose bounds of friction, or steps whose gyroscopic forces, found no end
 )
 """Counters of a problem's solver."""
 

@@ -9,7 +9,6 @@ from asperity.compiled import HoldsAddresses, Table
 from asperity.contact.combination import PARAMETERS
 from asperity.contact.constraint_set import new_constraint_set
 from asperity.contact.contact_set import new_contact_set
-from asperity.errors import ModelError
 from asperity.plant.data_reference import DataReference
 from asperity.plant.plant_layouts import STATE, WORK
 
@@ -125,9 +124,3 @@ class State(HoldsAddresses):
         self.rows = new_constraint_set(rows, rows * max(8, min(64, self._model.nv)))
         self.table.rows = self.rows
         self.table.valid = 0
-
-    def require_finite(self, name: str, values: np.ndarray) -> None:
-        """Refuse NaN and inf in an array of the state, naming the entry."""
-        bad = np.flatnonzero(~np.isfinite(values))
-        if len(bad):
-            raise ModelError(f"{name}[{bad[0]}] is {values.flat[bad[0]]}; it must be finite.")

@@ -37,7 +37,9 @@ class Statistics:
     fallbacks : int
         Steps in which friction of an impact could not be solved for: they take it by normal forces
         of the step's beginning, or leave it out (`Midas`). With `Icf`, solves of islands whose
-        friction differs by more than a tenth from what the delivered normal impulses allow.
+        friction differs by more than a tenth from what the delivered normal impulses allow; with
+        `Icf`, `Tamsi` and `Sap` steps in which something spins too fast for the gyroscopic forces
+        in their middle to be found.
     frictionless : int
         Those of them that leave it out.
     wall_time : float

@@ -8,8 +8,9 @@ at the mean (v_0 + v)/2 of the velocities before and after the step they do no w
 
 and turning about ω itself leaves the energy as it is. The mean depends on the solution, so the
 step's problem is solved again with the forces at the last solution until these change little: a
-fixed point of convex problems, which contracts by the angle that bodies turn in half a step. Steps
-in which no body turns far are left as they are.
+fixed point of convex problems, which contracts by the angle that bodies turn in half a step; where
+that is too large to contract, the last forces stay, and the step is counted. Steps in which no body
+turns far are left as they are.
 """
 
 from __future__ import annotations
@@ -97,6 +98,7 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
     mean = world.scratch
     gyroscopic_forces(plant, state, state.qvel, present)
     code = OK
+    settled = False
     for _ in range(_MOST_PASSES):
         velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
         for i in range(mean.size):
@@ -110,12 +112,16 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
             present[i] = following[i]
             change = max(change, abs(difference) * state.mass_inverse_diagonal[i])
             largest = max(largest, abs(problem.velocity[i]))
-        if change <= _SETTLED * largest:
+        settled = change <= _SETTLED * largest
+        if settled:
             break
         world.guess_kind = END_VELOCITY
         code = minimise(world, state)
         if code != OK:
             break
+    if code == OK and not settled:
+        # A body turns by so much in a step that there is no telling where its middle is.
+        problem.unsettled += 1
     if not plant.only_free_bodies:
         # The data keep the velocities of the step's beginning, as all that was computed of them.
         gyroscopic_forces(plant, state, state.qvel, present)

@@ -172,6 +172,3 @@ class IcfMethod(ConvexMethod):
         problem.refuse_unsettled = int(self.refuse_unsettled)
         problem.criterion = RESIDUAL_AND_STEP
         problem.line_search_method = EXACT
-
-    def fallbacks(self, world: World) -> tuple[int, int]:
-        return int(world.problem.unsettled), 0

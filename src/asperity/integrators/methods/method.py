@@ -152,7 +152,7 @@ class Method(HoldsAddresses, abc.ABC):
 
     def fallbacks(self, world: World) -> tuple[int, int]:
         """Steps that took other friction than asked, and those among them that took none."""
-        return 0, 0
+        return int(world.problem.unsettled), 0
 
     def clearance(self, world: World) -> float | None:
         """Smallest distance of surfaces over all steps [m], if the method keeps them apart."""
