@@ -10,7 +10,8 @@ import pytest
 
 from asperity.contact.combination import PARAMETERS, STATIC_FRICTION, UNSET, combine
 from asperity.errors import ModelError
-from asperity.plant.contact_parameters import ContactParameters, Material, resolve_materials
+from asperity.plant.contact_parameters import ContactParameters, Material
+from asperity.plant.resolved_materials import resolve_materials
 
 BODIES = """
 <geom name='floor' type='plane' size='1 1 1' friction='0.4'/>

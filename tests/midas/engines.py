@@ -13,7 +13,8 @@ from asperity.midas.energy_newton import find_direction, incremental_potential
 from asperity.midas.engine import Engine, EngineOptions
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.link_kinematics import move_vertices, place_links
-from asperity.plant.contact_parameters import ContactParameters, resolve_materials
+from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.resolved_materials import resolve_materials
 
 _call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 

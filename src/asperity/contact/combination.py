@@ -31,6 +31,7 @@ __all__ = [
     "STIFFNESS",
     "UNSET",
     "combine",
+    "combine_dissipation",
     "find_pair",
 ]
 
@@ -161,3 +162,35 @@ def combine(
     # Without its own value dynamic friction is static friction, which it never exceeds.
     out[DYNAMIC_FRICTION] = static if dynamic < 0.0 else min(static, dynamic)
     return share
+
+
+@compiled
+def combine_dissipation(
+    own: np.ndarray,
+    pairs: np.ndarray,
+    pair_keys: np.ndarray,
+    default: np.ndarray,
+    a: int,
+    b: int,
+    modulus_a: float,
+    modulus_b: float,
+) -> float:
+    """Dissipation of two geoms with pressure fields [s/m].
+
+    As in `combine`, with hydroelastic moduli (infinite of rigid geoms) in place of stiffness.
+    """
+    if pair_keys.size > 0:
+        pair = find_pair(pair_keys, min(a, b) * own.shape[0] + max(a, b))
+        if pair >= 0 and pairs[pair, DISSIPATION] >= 0.0:
+            return pairs[pair, DISSIPATION]
+    d_a = own[a, DISSIPATION]
+    d_b = own[b, DISSIPATION]
+    if d_a < 0.0 and d_b < 0.0:
+        return default[DISSIPATION]
+    if d_a < 0.0 or d_b < 0.0:
+        return max(d_a, d_b)
+    if np.isinf(modulus_a):
+        return d_b
+    if np.isinf(modulus_b):
+        return d_a
+    return (modulus_b * d_a + modulus_a * d_b) / (modulus_a + modulus_b)

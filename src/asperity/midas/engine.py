@@ -37,10 +37,10 @@ from asperity.midas.placement import place
 from asperity.midas.poses import write_qpos
 from asperity.midas.shapes import read_shapes
 from asperity.midas.turns import turn_tables
-from asperity.plant.contact_parameters import ResolvedMaterials
 from asperity.plant.data_reference import DataReference
 from asperity.plant.joints import is_disabled
 from asperity.plant.own_options import OwnOptions
+from asperity.plant.resolved_materials import ResolvedMaterials
 
 __all__ = ["ENGINE_KERNELS", "Engine", "EngineOptions"]
 

@@ -12,10 +12,10 @@ from asperity.contact.combination import PARAMETERS, STATIC_FRICTION, combine
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volume_integrals
 from asperity.midas.links import Links, rotation_matrix
-from asperity.plant.contact_parameters import ResolvedMaterials
 from asperity.plant.geom_surfaces import geom_surface
 from asperity.plant.joints import is_disabled
 from asperity.plant.names import element
+from asperity.plant.resolved_materials import ResolvedMaterials
 
 __all__ = ["Shapes", "read_shapes", "surface_tables"]
 

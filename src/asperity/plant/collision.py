@@ -24,7 +24,14 @@ from asperity.contact.combination import (
 from asperity.plant.gliding_kernels import counts_at_distance
 from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
-__all__ = ["add_contact", "empty_contacts", "make_links", "read_contacts"]
+__all__ = [
+    "add_contact",
+    "add_mujoco_contact",
+    "combine_materials",
+    "empty_contacts",
+    "make_links",
+    "read_contacts",
+]
 
 
 @compiled
@@ -189,7 +196,7 @@ def _triple(at: int) -> tuple[float, float, float]:
 
 
 @inlined
-def _add_mujoco_contact(
+def add_mujoco_contact(
     plant: Table,
     state: Table,
     index: int,
@@ -197,11 +204,14 @@ def _add_mujoco_contact(
     geoms: tuple[int, int],
     share: float,
 ) -> None:
-    """Add a contact of MuJoCo's with the material in ``pair_material``.
+    """Add a contact of MuJoCo's, for which there is room, with the material in ``pair_material``.
 
-    ``share`` is geom 1's part of the contact's compliance, as `combine` returns it.
+    Without stiffness it is none, and neither is a contact at a distance unless what glides may get
+    there. ``share`` is geom 1's part of the contact's compliance, as `combine` returns it.
     """
     material = state.work.pair_material
+    if material[STIFFNESS] <= 0.0:
+        return
     distance = load_double(address + plant.contact_dist)
     # MuJoCo's rows are (n, t1, t2).
     normal = _triple(address + plant.contact_frame)
@@ -230,6 +240,28 @@ def _add_mujoco_contact(
             material[RELAXATION_TIME],
         ),
         (load_double(surface), load_double(surface + 8)),
+    )
+    added = state.contacts.count - 1
+    if (
+        state.gliding != 0
+        and distance > 0.0
+        and not counts_at_distance(plant, state, added, address)
+    ):
+        state.contacts.count = added
+
+
+@compiled
+def combine_materials(plant: Table, state: Table, a: int, b: int, friction: float) -> float:
+    """Fill ``pair_material`` for two geoms; returns geom 1's part of the compliance."""
+    return combine(
+        plant.material,
+        plant.material_pairs,
+        plant.material_pair_keys,
+        plant.material_default,
+        a,
+        b,
+        friction,
+        state.work.pair_material,
     )
 
 
@@ -263,23 +295,7 @@ def read_contacts(plant: Table, state: Table) -> int:
             if moving < 0:
                 contacts.count = 0
                 return CONTACTS_FULL
-            share = combine(
-                plant.material,
-                plant.material_pairs,
-                plant.material_pair_keys,
-                plant.material_default,
-                geom_a,
-                geom_b,
-                friction,
-                state.work.pair_material,
-            )
-        if moving == 1 and state.work.pair_material[STIFFNESS] > 0.0:
-            _add_mujoco_contact(plant, state, index, address, (geom_a, geom_b), share)
-            added = contacts.count - 1
-            if (
-                state.gliding != 0
-                and contacts.signed_distance[added] > 0.0
-                and not counts_at_distance(plant, state, added, address)
-            ):
-                contacts.count = added
+            share = combine_materials(plant, state, geom_a, geom_b, friction)
+        if moving == 1:
+            add_mujoco_contact(plant, state, index, address, (geom_a, geom_b), share)
     return EVALUATED

@@ -1,14 +1,13 @@
-"""Contact parameters: what the user gives, what the model gives, and the tables made of both."""
+"""Contact parameters that users give; `resolve_materials` makes tables of them."""
 
 from __future__ import annotations
 
-import fnmatch
 import math
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
-import mujoco
 import numpy as np
 
 from asperity.arguments import as_number
@@ -24,9 +23,9 @@ from asperity.contact.combination import (
 )
 from asperity.errors import ModelError
 
-__all__ = ["ContactParameters", "Material", "ResolvedMaterials", "resolve_materials"]
+__all__ = ["COLUMNS", "MODEL_OPTIONS", "SURFACE_FIELDS", "ContactParameters", "Material"]
 
-_COLUMNS = {
+COLUMNS = {
     "stiffness": STIFFNESS,
     "dissipation": DISSIPATION,
     "friction": STATIC_FRICTION,
@@ -35,18 +34,47 @@ _COLUMNS = {
     "relaxation_time": RELAXATION_TIME,
 }
 
-_ALLOWED = (
-    "stiffness, dissipation, friction, dynamic_friction, stiction_tolerance or relaxation_time"
-)
+"""Parameters of every contact, and their columns in the tables."""
+
+SURFACE_FIELDS = ("surface", "hydroelastic_modulus", "resolution", "depth", "field_mesh")
+"""Parameters of pressure fields."""
+
+MODEL_OPTIONS: dict[str, tuple[str, ...]] = {
+    "quadrature": ("centre-of-pressure", "centroid", "moments"),
+    "angle_rule": ("smooth", "cut"),
+    "fallback": ("point", "error"),
+}
+"""Options of a whole model for pressure fields, the default first."""
+
+_SURFACES = ("point", "compliant", "rigid")
 
 
 def _check(where: str, name: str, value: Any) -> float:
     value = as_number(f"{where}: {name}", value)
-    positive = name in ("stiffness", "stiction_tolerance")
+    positive = name not in ("dissipation", "friction", "dynamic_friction", "relaxation_time")
     if not math.isfinite(value) or value < 0 or (positive and value == 0):
         kind = "positive" if positive else "non-negative"
         raise ModelError(f"{where}: {name} must be {kind} and finite, got {value}.")
     return value
+
+
+def _check_word(where: str, name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        words = ", ".join(repr(word) for word in allowed[:-1])
+        raise ModelError(f"{where}: {name} must be {words} or {allowed[-1]!r}, got {value!r}.")
+
+
+def _check_surface(where: str, name: str, value: Any) -> None:
+    if name == "surface":
+        _check_word(where, name, value, _SURFACES)
+    elif name == "field_mesh":
+        if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+            raise ModelError(
+                f"{where}: field_mesh must be the path of a file, 'hull', 'surface' or "
+                f"'tetrahedralize', got {value!r}."
+            )
+    else:
+        _check(where, name, value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +96,26 @@ class Material:
     relaxation_time : float, optional
         Time scale [s] of dissipation that is linear in the penetration's rate, the law of `Sap`;
         the other methods dissipate by ``dissipation``.
+    surface : {"point", "compliant", "rigid"}, optional
+        Whether the geom touches in points, or with a field of pressure over its tetrahedra
+        (docs/equations.md, ‘Pressure fields’), or with a rigid surface that enters the fields of
+        others. Two geoms of which at least one is compliant and none is a point geom make a patch
+        of contacts; their stiffness is that of the fields, whatever ``stiffness`` says. Of a pair
+        only ``"point"`` can be said, which turns that pair back. Planes and height fields are rigid
+        unless a plane is told by its own name or body to be compliant.
+    hydroelastic_modulus : float, optional
+        Pressure where the field is largest [Pa]; a number to be tuned, not Young's modulus. A
+        field falls from there to zero over the depth of the shape.
+    resolution : float, optional
+        Length of edges of tetrahedra on round shapes, and of what is tetrahedralized [m].
+    depth : float, optional
+        Distance from the surface at which the field is largest [m], of meshes and planes; that of
+        the shape by default. A compliant plane needs one.
+    field_mesh : str or path, optional
+        Of mesh geoms: ``"hull"``, the convex hull, which is also what touches in points;
+        a file with tetrahedra (``.npz`` of ``asperity tetrahedralize``, ``.vtk``, ``.vtu``,
+        ``.msh``); ``"tetrahedralize"``, which makes them of the mesh and keeps them on disk; or of
+        rigid geoms ``"surface"``, the triangles of the mesh as they are.
     """
 
     stiffness: float | None = None
@@ -76,12 +124,21 @@ class Material:
     dynamic_friction: float | None = None
     stiction_tolerance: float | None = None
     relaxation_time: float | None = None
+    surface: Literal["point", "compliant", "rigid"] | None = None
+    hydroelastic_modulus: float | None = None
+    resolution: float | None = None
+    depth: float | None = None
+    field_mesh: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
-        for name in _COLUMNS:
+        for name in COLUMNS:
             value = getattr(self, name)
             if value is not None:
                 _check(type(self).__name__, name, value)
+        for name in SURFACE_FIELDS:
+            value = getattr(self, name)
+            if value is not None:
+                _check_surface(type(self).__name__, name, value)
         if self.friction is not None and (self.dynamic_friction or 0.0) > self.friction:
             raise ModelError(
                 f"{type(self).__name__}: dynamic_friction {self.dynamic_friction} must not exceed "
@@ -91,7 +148,7 @@ class Material:
     def row(self) -> np.ndarray:
         """The parameters as an array, ``UNSET`` where open."""
         row = np.full(PARAMETERS, UNSET)
-        for name, column in _COLUMNS.items():
+        for name, column in COLUMNS.items():
             value = getattr(self, name)
             if value is not None:
                 row[column] = value
@@ -124,6 +181,24 @@ class ContactParameters(Material):
         1e-4 m/s by default, as in all three papers: a grasp creeps at most 0.1 mm in a second.
     relaxation_time : float, optional
         By default that of the `Sap` integrator, which is its time step unless it says otherwise.
+    surface : {"point", "compliant", "rigid"}, optional
+        Of every geom; ``"point"`` by default.
+    hydroelastic_modulus : float, optional
+        1e7 Pa by default: as hard as rubber for a body of some centimetres.
+    resolution : float, optional
+        By default an eighth of a round geom's smallest radius, 20 mm at most.
+    depth, field_mesh : optional
+        Not for every geom: give them by geom or body.
+    quadrature : {"centre-of-pressure", "centroid", "moments"}
+        Where the force of a polygon of a patch acts: in one point, with the moment that the
+        pressure has, or (as in Drake) without; or in three points, which also resist turning about
+        the normal as the polygon does.
+    angle_rule : {"smooth", "cut"}
+        How polygons that a field sees from its back stop counting: smoothly, or (as in Drake) at
+        once, by which thin bodies get jumps of force.
+    fallback : {"point", "error"}
+        What becomes of pairs of geoms with surfaces that cannot make a patch, such as two rigid
+        ones: they touch in points, or are an error.
     geoms, bodies : mapping of str to Material, optional
         Own values of geoms (of all geoms of bodies) whose name matches the key, a name or a glob
         such as ``"finger_*"``. Later entries win over earlier ones, geoms over bodies.
@@ -140,20 +215,35 @@ class ContactParameters(Material):
           <text name="asperity:geom:finger_*" data="stiffness=2e4 friction=1.2"/>
           <text name="asperity:body:cup" data="dissipation=30"/>
           <text name="asperity:pair:finger_*|cup" data="friction=0.8 dynamic_friction=0.6"/>
+          <text name="asperity:geom:pad_*" data="surface=compliant hydroelastic_modulus=1e5"/>
         </custom>
     """
 
+    quadrature: Literal["centre-of-pressure", "centroid", "moments"] | None = None
+    angle_rule: Literal["smooth", "cut"] | None = None
+    fallback: Literal["point", "error"] | None = None
     geoms: Mapping[str, Material] = field(default_factory=dict)
     bodies: Mapping[str, Material] = field(default_factory=dict)
     pairs: Mapping[tuple[str, str], Material] = field(default_factory=dict)
 
+    def surface_values(self) -> tuple[object, ...]:
+        """What the parameters say of pressure fields, for every geom and for the model."""
+        return tuple(getattr(self, name) for name in (*SURFACE_FIELDS, *MODEL_OPTIONS))
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name, allowed in MODEL_OPTIONS.items():
+            value = getattr(self, name)
+            if value is not None:
+                _check_word("ContactParameters", name, value, allowed)
+        for name in ("depth", "field_mesh"):
+            if getattr(self, name) is not None:
+                raise ModelError(
+                    f"ContactParameters: {name} cannot be the same for every geom; give it by geom "
+                    f"or body, such as geoms={{'cup': Material({name}=...)}}."
+                )
         for name in ("geoms", "bodies", "pairs"):
             _check_overrides(name, getattr(self, name))
-
-
-_DEFAULT = Material(stiffness=1e5, dissipation=10.0, stiction_tolerance=1e-4)
 
 
 def _check_overrides(name: str, overrides: Any) -> None:
@@ -179,147 +269,19 @@ def _check_overrides(name: str, overrides: Any) -> None:
                 f"{where}[{key!r}] must be a Material, such as Material(friction=0.5), got "
                 f"{given if isinstance(material, Material) else repr(material)}."
             )
+        if name == "pairs":
+            _check_pair(f"{where}[{key!r}]", material)
 
 
-class ResolvedMaterials(NamedTuple):
-    """Tables for `asperity.contact.combination.combine`."""
-
-    default: np.ndarray
-    geoms: np.ndarray
-    pairs: np.ndarray
-    pair_keys: np.ndarray
-
-
-def _parse(name: str, text: str) -> Material:
-    values: dict[str, float] = {}
-    for word in text.replace(",", " ").split():
-        key, equals, value = word.partition("=")
-        if key not in _COLUMNS or not equals:
-            raise ModelError(f"<text name={name!r}>: {word!r} is not {_ALLOWED} = number.")
-        try:
-            number = float(value)
-        except ValueError:
+def _check_pair(where: str, material: Material) -> None:
+    """Refuse what a pair cannot say of pressure fields."""
+    for name in SURFACE_FIELDS:
+        value = getattr(material, name)
+        if value is not None and (name, value) != ("surface", "point"):
             raise ModelError(
-                f"<text name={name!r}>: {key} must be a number, got {value!r}."
-            ) from None
-        values[key] = _check(f"<text name={name!r}>", key, number)
-    try:
-        return Material(**values)
-    except ModelError as error:
-        raise ModelError(f"<text name={name!r}>: {error}") from None
-
-
-def _text(model: mujoco.MjModel, index: int) -> str:
-    start = model.text_adr[index]
-    data = bytes(model.text_data[start : start + model.text_size[index]]).split(b"\0")[0]
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_TEXT, index)
-        raise ModelError(
-            f"<text name={name!r}>: {data!r} is not UTF-8; save the model's file as UTF-8."
-        ) from None
-
-
-def _from_model(model: mujoco.MjModel) -> ContactParameters:
-    """Read the parameters in the model's ``<custom>`` texts."""
-    default = Material()
-    geoms: dict[str, Material] = {}
-    bodies: dict[str, Material] = {}
-    pairs: dict[tuple[str, str], Material] = {}
-    for i in range(model.ntext):
-        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_TEXT, i) or ""
-        if name != "asperity" and not name.startswith("asperity:"):
-            continue
-        material = _parse(name, _text(model, i))
-        parts = name.split(":", 2)
-        if len(parts) == 1:
-            default = material
-        elif len(parts) == 3 and parts[1] == "geom":
-            geoms[parts[2]] = material
-        elif len(parts) == 3 and parts[1] == "body":
-            bodies[parts[2]] = material
-        elif len(parts) == 3 and parts[1] == "pair" and parts[2].count("|") == 1:
-            first, second = parts[2].split("|")
-            pairs[first, second] = material
-        else:
-            raise ModelError(
-                f"<text name={name!r}>: the name must be 'asperity', 'asperity:geom:NAME', "
-                "'asperity:body:NAME' or 'asperity:pair:NAME|NAME'."
+                f"{where}: {name}={value!r} is of a geom, not of a pair, of which only "
+                "surface='point' can be said; give it by geom or body."
             )
-    values = {name: getattr(default, name) for name in _COLUMNS}
-    return ContactParameters(**values, geoms=geoms, bodies=bodies, pairs=pairs)
 
 
-def _matching(names: Iterable[str], pattern: str) -> list[int]:
-    return [i for i, name in enumerate(names) if name and fnmatch.fnmatchcase(name, pattern)]
-
-
-def _apply(rows: np.ndarray, indices: list[int], material: Material) -> None:
-    values = material.row()
-    given = values != UNSET
-    for index in indices:
-        rows[index, given] = values[given]
-        if given[STATIC_FRICTION] and not given[DYNAMIC_FRICTION]:
-            # A new static coefficient brings its own dynamic one.
-            rows[index, DYNAMIC_FRICTION] = values[STATIC_FRICTION]
-
-
-def resolve_materials(model: mujoco.MjModel, given: ContactParameters) -> ResolvedMaterials:
-    """Tables of contact parameters for a model.
-
-    Raises
-    ------
-    ModelError
-        If a name or glob matches nothing, or a parameter is negative or not finite.
-    """
-    if not isinstance(given, ContactParameters):
-        raise ModelError(f"contact must be ContactParameters, got {type(given).__name__}.")
-    inside = _from_model(model)
-    geom_names = [model.geom(i).name for i in range(model.ngeom)]
-    body_names = [model.body(i).name for i in range(model.nbody)]
-
-    def of_bodies(pattern: str) -> list[int]:
-        bodies = set(_matching(body_names, pattern))
-        return [i for i in range(model.ngeom) if int(model.geom_bodyid[i]) in bodies]
-
-    default = _DEFAULT.row()
-    for source in (inside, given):
-        _apply(default[None], [0], Material(**{f: getattr(source, f) for f in _COLUMNS}))
-    rows = np.full((model.ngeom, PARAMETERS), UNSET)
-    for source in (inside, given):
-        for pattern, material in source.bodies.items():
-            indices = of_bodies(pattern)
-            if not _matching(body_names, pattern):
-                raise ModelError(f"contact parameters: no body is named {pattern!r}.")
-            _apply(rows, indices, material)
-    for source in (inside, given):
-        for pattern, material in source.geoms.items():
-            indices = _matching(geom_names, pattern)
-            if not indices:
-                raise ModelError(f"contact parameters: no geom is named {pattern!r}.")
-            _apply(rows, indices, material)
-
-    table: dict[int, np.ndarray] = {}
-    for source in (inside, given):
-        for (first, second), material in source.pairs.items():
-            sides = []
-            for pattern in (first, second):
-                indices = _matching(geom_names, pattern) or of_bodies(pattern)
-                if not indices:
-                    raise ModelError(
-                        f"contact parameters of the pair ({first!r}, {second!r}): no geom or body "
-                        f"is named {pattern!r}."
-                    )
-                sides.append(indices)
-            for a in sides[0]:
-                for b in sides[1]:
-                    key = min(a, b) * model.ngeom + max(a, b)
-                    row = table.setdefault(key, np.full(PARAMETERS, UNSET))
-                    _apply(row[None], [0], material)
-    keys = np.array(sorted(table), dtype=np.int64)
-    pairs = np.array([table[k] for k in keys]).reshape(len(keys), PARAMETERS)
-    return ResolvedMaterials(default, rows, pairs, keys)
-
-
-assert {f.name for f in fields(Material)} == set(_COLUMNS)
+assert {f.name for f in fields(Material)} == {*COLUMNS, *SURFACE_FIELDS}

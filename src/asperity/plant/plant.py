@@ -6,18 +6,23 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import HoldsAddresses, Table
+from asperity.compiled.decorators import Kernel
 from asperity.plant import native
 from asperity.plant.collision import read_contacts
-from asperity.plant.contact_parameters import ContactParameters, resolve_materials
+from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
 from asperity.plant.evaluate import read_constraints
+from asperity.plant.field_contacts import read_field_contacts
 from asperity.plant.joints import integers, is_disabled, set_joints
 from asperity.plant.plant_layouts import PLANT
+from asperity.plant.resolved_materials import resolve_materials
 from asperity.plant.servos import set_activations, set_servos
 from asperity.plant.state import State
+from asperity.plant.surface_fields import make_fields
+from asperity.plant.surface_parameters import resolve_surfaces
 from asperity.plant.sweep import colliding_geoms, inner_radii
 
-__all__ = ["Plant"]
+__all__ = ["Plant", "contact_kernels"]
 
 _FUNCTIONS = {
     "kinematics": "mj_kinematics",
@@ -70,6 +75,11 @@ _CONTACT_OFFSETS = {
 }
 
 
+def contact_kernels(model: mujoco.MjModel, contact: ContactParameters) -> tuple[Kernel, ...]:
+    """What a plant with these parameters needs compiled besides what every plant needs."""
+    return (read_field_contacts,) if resolve_surfaces(model, contact).any_compliant else ()
+
+
 class Plant(HoldsAddresses):
     """A model prepared for compiled evaluation.
 
@@ -103,9 +113,10 @@ class Plant(HoldsAddresses):
         mujoco.mj_forward(model, data)
         native.verify_layout(model, data)
         self.table = Table(PLANT, joint_stiction_tolerance=joint_stiction_tolerance)
+        self._evaluated = evaluated
         self._set_functions(evaluated)
-        self.read_model(efforts)
         self.set_contact_parameters(contact)
+        self.read_model(efforts)
         self.table.error_weight = np.ones(model.nv)
         assert not self.table.missing(), self.table.missing()
 
@@ -146,7 +157,6 @@ class Plant(HoldsAddresses):
             setattr(table, field, native.offset("mjData", name))
         for field, name in _CONTACT_OFFSETS.items():
             setattr(table, field, native.offset("mjContact", name))
-        table.read_contacts = read_contacts.address if evaluated else 0
         table.read_constraints = read_constraints.address if evaluated else 0
         table.contact_size = native.struct_size("mjContact")
 
@@ -188,6 +198,16 @@ class Plant(HoldsAddresses):
         table.geom_reach = np.where(spheres, 0.0, model.geom_rbound)
         table.geom_inner_radius = inner_radii(model)
         table.geom_collides = colliding_geoms(model)
+        table.has_moving_surfaces = int(np.any(model.geom_surfacevel))
+        table.geom_surface_velocity = np.array(model.geom_surfacevel, dtype=np.float64)
+        self._set_fields()
+
+    def _set_fields(self) -> None:
+        """Make the pressure fields of the geoms as they are now."""
+        self.fields = make_fields(self.model, self.surfaces)
+        self.table.fields = self.fields
+        reader = read_field_contacts if self.fields.any else read_contacts
+        self.table.read_contacts = reader.address if self._evaluated else 0
 
     def _spatial_trees(self) -> np.ndarray:
         """Trees that are one free body without springs, dampers or armature on its joint."""
@@ -223,6 +243,7 @@ class Plant(HoldsAddresses):
     def set_contact_parameters(self, contact: ContactParameters) -> None:
         """Replace the contact parameters of every geom and pair."""
         resolved = resolve_materials(self.model, contact)
+        self.surfaces = resolve_surfaces(self.model, contact)
         self.contact = contact
         self.materials = resolved
         self.table.material = resolved.geoms

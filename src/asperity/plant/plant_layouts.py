@@ -5,6 +5,7 @@ from __future__ import annotations
 from asperity.compiled import Layout
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
+from asperity.contact.hydroelastic.field_layout import FIELD_WORK, FIELDS
 
 __all__ = [
     "CONTACTS_FULL",
@@ -152,6 +153,10 @@ PLANT = Layout(
     material_default="f8[:]",
     material_pairs="f8[:,:]",
     material_pair_keys="i8[:]",
+    # pressure fields and rigid surfaces of geoms
+    fields=FIELDS,
+    has_moving_surfaces="i8",
+    geom_surface_velocity="f8[:,:]",  # linear, angular, in the geom's frame
     # error norm
     error_weight="f8[:]",
 )
@@ -164,6 +169,7 @@ WORK = Layout(
     gyroscopic="f8[:]",
     gyroscopic_following="f8[:]",
     pair_material="f8[:]",
+    fields=FIELD_WORK,
 )
 
 GLIDING = Layout(

@@ -9,6 +9,7 @@ from asperity.compiled import HoldsAddresses, Table
 from asperity.contact.combination import PARAMETERS
 from asperity.contact.constraint_set import new_constraint_set
 from asperity.contact.contact_set import new_contact_set
+from asperity.contact.hydroelastic.field_layout import grow_points, new_field_work
 from asperity.plant.data_reference import DataReference
 from asperity.plant.plant_layouts import STATE, WORK
 
@@ -91,8 +92,10 @@ class State(HoldsAddresses):
             mj_moment_rowadr=data.moment_rowadr,
             mj_moment_colind=data.moment_colind,
         )
+        self._fields = new_field_work(0)
         self._work = Table(
             WORK,
+            fields=self._fields,
             body_link=np.full(model.nbody, -1, np.int64),
             dof_row=np.zeros(model.nv),
             dof_force=np.zeros(model.nv),
@@ -116,6 +119,9 @@ class State(HoldsAddresses):
         links = min(model.nbody, 2 * contacts) + 1
         chain = int(np.sum(np.where(self._plant.tree_spatial[self._plant.dof_tree], 0, 1)))
         self.contacts = new_contact_set(contacts, links, max(1, chain) * links)
+        if self._plant.fields.any:
+            # A patch needs room for three points to begin with.
+            grow_points(self._fields, contacts + 3)
         self.table.contacts = self.contacts
         self.table.valid = 0
 

@@ -85,8 +85,10 @@ def _key(contact: ContactParameters | None) -> object:
     """What two equal parameters have in common, and keep if their mappings are changed."""
     if contact is None:
         return None
-    return contact.row().tobytes(), *(
-        tuple(mapping.items()) for mapping in (contact.geoms, contact.bodies, contact.pairs)
+    return (
+        contact.row().tobytes(),
+        contact.surface_values(),
+        *(tuple(mapping.items()) for mapping in (contact.geoms, contact.bodies, contact.pairs)),
     )
 
 

@@ -25,7 +25,7 @@ from asperity.loading import LoadReport, load_model
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.data_reference import DataReference
 from asperity.plant.model_watch import WATCH_KERNELS, ModelWatch
-from asperity.plant.plant import Plant
+from asperity.plant.plant import Plant, contact_kernels
 from asperity.plant.support import check_supported
 from asperity.simulator.checks import check_arguments, find_keyframe
 from asperity.simulator.constraint_forces import FORCE_KERNELS
@@ -127,7 +127,7 @@ class Simulator:
         self.model, self.load_report = load_model(model)
         check_arguments(self.model, data, control, systems)
         notes = check_supported(self.model)
-        self.load_report = LoadReport(self.load_report.source, (*self.load_report.notes, *notes))
+        self._note(notes)
         self._sampling = SamplingClock(
             float(self.model.opt.timestep)
             if control_period is None
@@ -147,8 +147,10 @@ class Simulator:
             )
         self.coupling = Coupling(self.model, systems, evaluated=method.base.evaluates_systems)
         convex = method.base.evaluates_plant
+        contact = ContactParameters() if contact is None else contact
         compile_kernels(
             (
+                *(contact_kernels(self.model, contact) if convex else ()),
                 *method.kernels,
                 *integrator.stepping.kernels,
                 *self.coupling.kernels,
@@ -160,11 +162,12 @@ class Simulator:
         )
         self.plant = Plant(
             self.model,
-            ContactParameters() if contact is None else contact,
+            contact,
             joint_stiction_tolerance,
             self.coupling.efforts,
             evaluated=convex,
         )
+        self._note(self.plant.surfaces.notes)
         data = mujoco.MjData(self.model) if data is None else data
         # The only one that keeps it alive, see `_release_data`.
         self._reference = DataReference(data, keep=True)
@@ -399,6 +402,11 @@ class Simulator:
                 "this simulator is running, in another thread or in a call of which this one is a "
                 "part; give every thread a simulator of its own, by copy.deepcopy for example."
             )
+
+    def _note(self, notes: Sequence[str]) -> None:
+        """Add to what the load report says about the model."""
+        report = self.load_report
+        self.load_report = LoadReport(report.source, (*report.notes, *notes))
 
     def _make_world(self) -> None:
         """Make method and world, with memory for what the plant has."""

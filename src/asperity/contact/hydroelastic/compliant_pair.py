@@ -1,0 +1,173 @@
+"""Contact polygons of two pressure fields: where their pressures are equal.
+
+In two tetrahedra, one of each field, both pressures are linear, and so the set where they are equal
+is a plane; the polygon is what both tetrahedra have of it. Its normal, from the first to the second
+geom, is (∇p_b − ∇p_a)/‖·‖.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled, inlined
+from asperity.contact.hydroelastic.boxes import boxes_apart, next_pair
+from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, add_polygon, angle_weight
+from asperity.contact.hydroelastic.polygons import clip, section
+
+__all__ = ["compliant_pair"]
+
+# Gradients whose difference is less than this share of them define no plane.
+_PARALLEL = 1e-9
+
+
+@inlined
+def _tetrahedra(
+    fields: Table,
+    work: Table,
+    a: int,
+    modulus_a: float,
+    b: int,
+    modulus_b: float,
+    r: tuple[float, float, float, float, float, float, float, float, float],
+    t: tuple[float, float, float],
+    extent: tuple[float, float, float, float],
+) -> int:
+    """Add the polygon of two tetrahedra.
+
+    ``extent`` is the extent of b as a linear function in the frame of a: gradient and constant.
+    """
+    vertex = fields.vertex
+    bx, by, bz, bc = extent
+    value = work.value
+    front = 0
+    for i in range(4):
+        pressure = bx * vertex[a, i, 0] + by * vertex[a, i, 1] + bz * vertex[a, i, 2] + bc
+        value[i] = modulus_a * fields.extent[a, i] - modulus_b * pressure
+        if value[i] >= 0.0:
+            front += 1
+    if front == 0 or front == 4:
+        return 0
+    ax = fields.gradient[a, 0]
+    ay = fields.gradient[a, 1]
+    az = fields.gradient[a, 2]
+    ac = fields.constant[a]
+    front = 0
+    for i in range(4):
+        vx = vertex[b, i, 0]
+        vy = vertex[b, i, 1]
+        vz = vertex[b, i, 2]
+        x = r[0] * vx + r[1] * vy + r[2] * vz + t[0]
+        y = r[3] * vx + r[4] * vy + r[5] * vz + t[1]
+        z = r[6] * vx + r[7] * vy + r[8] * vz + t[2]
+        if modulus_a * (ax * x + ay * y + az * z + ac) >= modulus_b * fields.extent[b, i]:
+            front += 1
+    if front == 0 or front == 4:
+        return 0
+    steepness_a = modulus_a * fields.steepness[a]
+    steepness_b = modulus_b * fields.steepness[b]
+    nx = modulus_b * bx - modulus_a * ax
+    ny = modulus_b * by - modulus_a * ay
+    nz = modulus_b * bz - modulus_a * az
+    norm = np.sqrt(nx * nx + ny * ny + nz * nz)
+    if norm <= _PARALLEL * (steepness_a + steepness_b):
+        return 0
+    nx /= norm
+    ny /= norm
+    nz /= norm
+    slope_a = -modulus_a * (ax * nx + ay * ny + az * nz)
+    slope_b = modulus_b * (bx * nx + by * ny + bz * nz)
+    cosine = min(slope_a / steepness_a, slope_b / steepness_b)
+    weight = angle_weight(cosine, fields.angle_rule)
+    if weight <= 0.0:
+        return 0
+    polygon = work.polygon
+    clipped = work.clipped
+    count = section(vertex, a, value, polygon)
+    for i in range(4):
+        lx = fields.barycentric[b, i, 0]
+        ly = fields.barycentric[b, i, 1]
+        lz = fields.barycentric[b, i, 2]
+        mx = r[0] * lx + r[1] * ly + r[2] * lz
+        my = r[3] * lx + r[4] * ly + r[5] * lz
+        mz = r[6] * lx + r[7] * ly + r[8] * lz
+        mc = fields.barycentric[b, i, 3] - (mx * t[0] + my * t[1] + mz * t[2])
+        if i % 2 == 0:
+            count = clip(polygon, count, clipped, mx, my, mz, mc)
+        else:
+            count = clip(clipped, count, polygon, mx, my, mz, mc)
+        if count < 3:
+            return 0
+    slope = FLAT * min(steepness_a, steepness_b)
+    if slope_a > 0.0 and slope_b > 0.0:
+        slope = max(slope, slope_a * slope_b / (slope_a + slope_b))
+    return add_polygon(
+        fields, work, count, (nx, ny, nz), weight, modulus_a, (ax, ay, az), ac, slope
+    )
+
+
+@compiled
+def compliant_pair(
+    fields: Table,
+    work: Table,
+    field_a: int,
+    modulus_a: float,
+    level_a: int,
+    field_b: int,
+    modulus_b: float,
+    level_b: int,
+) -> int:
+    """Add the points of two compliant meshes to ``work``; ``POINTS_FULL`` without room.
+
+    Parameters
+    ----------
+    fields, work : Table
+        Tables `FIELDS` and `FIELD_WORK`; the latter has the pose of the second geom in the frame of
+        the first, in which the points are.
+    field_a, field_b : int
+    modulus_a, modulus_b : float
+        Hydroelastic moduli [Pa].
+    level_a, level_b : int
+        Of the boxes, from `level_of`.
+    """
+    m = work.rotation
+    r = (m[0, 0], m[0, 1], m[0, 2], m[1, 0], m[1, 1], m[1, 2], m[2, 0], m[2, 1], m[2, 2])
+    q = (
+        abs(r[0]),
+        abs(r[1]),
+        abs(r[2]),
+        abs(r[3]),
+        abs(r[4]),
+        abs(r[5]),
+        abs(r[6]),
+        abs(r[7]),
+        abs(r[8]),
+    )
+    t = (work.translation[0], work.translation[1], work.translation[2])
+    stack = work.stack
+    stack[0, 0] = fields.root[field_a]
+    stack[0, 1] = fields.root[field_b]
+    height = 1
+    while height > 0:
+        height -= 1
+        node_a = stack[height, 0]
+        node_b = stack[height, 1]
+        if boxes_apart(fields.box, node_a, level_a, node_b, level_b, r, q, t):
+            continue
+        if fields.child[node_a, 0] >= 0 or fields.child[node_b, 0] >= 0:
+            height = next_pair(fields, stack, height, node_a, level_a, node_b, level_b)
+            continue
+        first_a = fields.first[node_a]
+        first_b = fields.first[node_b]
+        for b in range(first_b, first_b + fields.count[node_b]):
+            gx = fields.gradient[b, 0]
+            gy = fields.gradient[b, 1]
+            gz = fields.gradient[b, 2]
+            bx = r[0] * gx + r[1] * gy + r[2] * gz
+            by = r[3] * gx + r[4] * gy + r[5] * gz
+            bz = r[6] * gx + r[7] * gy + r[8] * gz
+            extent = (bx, by, bz, fields.constant[b] - (bx * t[0] + by * t[1] + bz * t[2]))
+            for a in range(first_a, first_a + fields.count[node_a]):
+                status = _tetrahedra(fields, work, a, modulus_a, b, modulus_b, r, t, extent)
+                if status == POINTS_FULL:
+                    return POINTS_FULL
+    return 0

@@ -1,0 +1,143 @@
+"""Tables of pressure fields and rigid surfaces, and what a search for contact polygons needs.
+
+Fields are without units: the *extent* is the pressure over the hydroelastic modulus E of the geom,
+so that geoms of equal shape share a field whatever their moduli. Over a tetrahedron it is
+e(x) = g · x + c, and λ_i(x) = L_i · x + b_i are the barycentric coordinates; x is in the geom's
+frame. A tree of boxes lies over the tetrahedra of a field, another over the triangles of its
+surface.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Layout, Table
+
+__all__ = [
+    "CENTRE_OF_PRESSURE",
+    "CENTROID",
+    "COMPLIANT_HALF_SPACE",
+    "COMPLIANT_MESH",
+    "CUT",
+    "FIELDS",
+    "FIELD_WORK",
+    "LEVELS",
+    "MOMENTS",
+    "NO_SURFACE",
+    "POINT_COLUMNS",
+    "RIGID_HALF_SPACE",
+    "RIGID_MESH",
+    "SMOOTH",
+    "grow_points",
+    "new_field_work",
+]
+
+# What a geom is.
+NO_SURFACE = 0
+COMPLIANT_MESH = 1
+COMPLIANT_HALF_SPACE = 2
+RIGID_MESH = 3
+RIGID_HALF_SPACE = 4
+
+# Where the force of a polygon acts.
+CENTRE_OF_PRESSURE = 0
+CENTROID = 1
+MOMENTS = 2
+
+# Which polygons count: those that face the gradients, and beyond 90 degrees fading or up to 112.5.
+SMOOTH = 0
+CUT = 1
+
+LEVELS = 6
+"""Boxes per node: of what has an extent of at most 4⁻ᵏ, for k from 0 to 5."""
+
+FIELDS = Layout(
+    "pressure fields",
+    # tetrahedra of all fields, in the order of their trees
+    vertex="f8[:,:,:]",  # (n, 4, 3), geom frame [m]
+    extent="f8[:,:]",  # (n, 4), at the vertices
+    gradient="f8[:,:]",  # (n, 3) [1/m]
+    constant="f8[:]",
+    steepness="f8[:]",  # norm of the gradient [1/m]
+    barycentric="f8[:,:,:]",  # (n, 4, 4): L_i [1/m] and b_i
+    # triangles of all surfaces, in the order of their trees
+    corner="f8[:,:,:]",  # (n, 3, 3), geom frame [m]
+    normal="f8[:,:]",  # outward
+    # nodes of all trees
+    box="f8[:,:,:]",  # (n, LEVELS, 6): centre and half sides; the latter negative of nothing
+    child="i8[:,:]",  # −1 of leaves
+    first="i8[:]",  # tetrahedron or triangle
+    count="i8[:]",
+    # one row per field
+    root="i8[:]",  # of the tree over its tetrahedra, −1 if it has none
+    surface_root="i8[:]",  # of the tree over the triangles of its surface, −1 if it has none
+    hull_first="i8[:]",  # vertices of a convex hull of all of it
+    hull_count="i8[:]",
+    steepest="f8[:]",  # largest norm of a gradient [1/m]
+    hull="f8[:,:]",
+    # one entry per geom
+    geom_kind="i8[:]",
+    geom_field="i8[:]",  # −1 for none
+    geom_modulus="f8[:]",  # [Pa]
+    geom_depth="f8[:]",  # where the extent is 1 [m]
+    # pairs of geoms that are told to touch in points: sorted keys, as for materials
+    point_pairs="i8[:]",
+    quadrature="i8",
+    angle_rule="i8",
+    any="i8",  # whether there is a compliant geom at all
+)
+
+# Columns of the points of a patch: where the force acts, the unit normal from the first geom to the
+# second (both in the frame of the first), stiffness, signed distance, area and pressure.
+POINT_COLUMNS = 10
+
+_STACK = 4096
+# A tetrahedron's section has up to four corners, and each of four planes adds at most one.
+_CORNERS = 12
+
+FIELD_WORK = Layout(
+    "search for contact polygons",
+    point="f8[:,:]",  # (n, POINT_COLUMNS)
+    point_count="i8",
+    stack="i8[:,:]",
+    polygon="f8[:,:]",
+    clipped="f8[:,:]",
+    value="f8[:]",
+    other_value="f8[:]",
+    moved="f8[:,:]",  # vertices of a tetrahedron of the second geom, in the frame of the first
+    centre="f8[:]",
+    rotation="f8[:,:]",  # of the second geom in the frame of the first
+    translation="f8[:]",
+    # where corners of polygons are kept, for pictures; without room in a search that keeps none
+    corner_count="i8",
+    corner="f8[:,:]",  # (n, 4): position and pressure
+    polygon_count="i8",
+    corner_first="i8[:]",  # of every polygon
+    polygon_first="i8[:]",  # its first point
+)
+
+
+def new_field_work(points: int) -> Table:
+    """Allocate what a search with so many points at most needs."""
+    work = Table(
+        FIELD_WORK,
+        stack=np.zeros((_STACK, 2), np.int64),
+        polygon=np.zeros((_CORNERS, 3)),
+        clipped=np.zeros((_CORNERS, 3)),
+        value=np.zeros(4),
+        other_value=np.zeros(4),
+        moved=np.zeros((4, 3)),
+        centre=np.zeros(3),
+        rotation=np.zeros((3, 3)),
+        translation=np.zeros(3),
+        corner=np.zeros((0, 4)),
+        corner_first=np.zeros(0, np.int64),
+        polygon_first=np.zeros(0, np.int64),
+    )
+    grow_points(work, points)
+    return work
+
+
+def grow_points(work: Table, points: int) -> None:
+    """Make room for so many points."""
+    work.point = np.zeros((points, POINT_COLUMNS))

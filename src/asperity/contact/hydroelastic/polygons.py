@@ -1,0 +1,188 @@
+"""Convex polygons: sections of tetrahedra, clipping, area, centroid and moments.
+
+Polygons are the first rows of an array of shape (12, 3). What lies exactly on a plane counts as in
+front of it, everywhere: a polygon that coincides with a face which two tetrahedra share is then
+found exactly once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import inlined
+
+__all__ = ["area_and_centroid", "clip", "first_moment", "section"]
+
+
+@inlined
+def clip(
+    source: np.ndarray, count: int, target: np.ndarray, a: float, b: float, c: float, d: float
+) -> int:
+    """Keep the part of a polygon where a x + b y + c z + d ≥ 0 (Sutherland and Hodgman).
+
+    Returns the number of corners of ``target``.
+    """
+    kept = 0
+    if count == 0:
+        return 0
+    x0 = source[count - 1, 0]
+    y0 = source[count - 1, 1]
+    z0 = source[count - 1, 2]
+    s0 = a * x0 + b * y0 + c * z0 + d
+    for i in range(count):
+        x = source[i, 0]
+        y = source[i, 1]
+        z = source[i, 2]
+        s = a * x + b * y + c * z + d
+        if (s >= 0.0) != (s0 >= 0.0):
+            w = s0 / (s0 - s)
+            target[kept, 0] = x0 + w * (x - x0)
+            target[kept, 1] = y0 + w * (y - y0)
+            target[kept, 2] = z0 + w * (z - z0)
+            kept += 1
+        if s >= 0.0:
+            target[kept, 0] = x
+            target[kept, 1] = y
+            target[kept, 2] = z
+            kept += 1
+        x0 = x
+        y0 = y
+        z0 = z
+        s0 = s
+    return kept
+
+
+@inlined
+def _crossing(
+    vertex: np.ndarray, t: int, f: np.ndarray, i: int, j: int, target: np.ndarray, m: int
+) -> None:
+    """Where a linear function vanishes on the edge between vertices i and j of a tetrahedron."""
+    w = f[i] / (f[i] - f[j])
+    for a in range(3):
+        target[m, a] = vertex[t, i, a] + w * (vertex[t, j, a] - vertex[t, i, a])
+
+
+@inlined
+def section(vertex: np.ndarray, t: int, f: np.ndarray, target: np.ndarray) -> int:
+    """Section of a tetrahedron with the plane where a linear function vanishes.
+
+    Parameters
+    ----------
+    vertex : array, shape (n, 4, 3)
+    t : int
+        The tetrahedron.
+    f : array, shape (4,)
+        The function at its vertices.
+    target : array, shape (12, 3)
+        The polygon.
+
+    Returns
+    -------
+    int
+        The number of its corners: 0, 3 or 4.
+    """
+    front = 0
+    for i in range(4):
+        if f[i] >= 0.0:
+            front += 1
+    if front == 0 or front == 4:
+        return 0
+    if front != 2:
+        alone = 0
+        for i in range(4):
+            if (f[i] >= 0.0) == (front == 1):
+                alone = i
+        m = 0
+        for i in range(4):
+            if i != alone:
+                _crossing(vertex, t, f, alone, i, target, m)
+                m += 1
+        return 3
+    front_0 = -1
+    front_1 = -1
+    back_0 = -1
+    back_1 = -1
+    for i in range(4):
+        if f[i] >= 0.0:
+            if front_0 < 0:
+                front_0 = i
+            else:
+                front_1 = i
+        elif back_0 < 0:
+            back_0 = i
+        else:
+            back_1 = i
+    _crossing(vertex, t, f, front_0, back_0, target, 0)
+    _crossing(vertex, t, f, front_0, back_1, target, 1)
+    _crossing(vertex, t, f, front_1, back_1, target, 2)
+    _crossing(vertex, t, f, front_1, back_0, target, 3)
+    return 4
+
+
+@inlined
+def area_and_centroid(polygon: np.ndarray, count: int, centroid: np.ndarray) -> float:
+    """Area of a convex polygon, by a fan of triangles; its centroid if there is an area."""
+    area = 0.0
+    x = 0.0
+    y = 0.0
+    z = 0.0
+    for i in range(1, count - 1):
+        ux = polygon[i, 0] - polygon[0, 0]
+        uy = polygon[i, 1] - polygon[0, 1]
+        uz = polygon[i, 2] - polygon[0, 2]
+        vx = polygon[i + 1, 0] - polygon[0, 0]
+        vy = polygon[i + 1, 1] - polygon[0, 1]
+        vz = polygon[i + 1, 2] - polygon[0, 2]
+        wx = uy * vz - uz * vy
+        wy = uz * vx - ux * vz
+        wz = ux * vy - uy * vx
+        triangle = 0.5 * np.sqrt(wx * wx + wy * wy + wz * wz)
+        area += triangle
+        x += triangle * (ux + vx)
+        y += triangle * (uy + vy)
+        z += triangle * (uz + vz)
+    if area > 0.0:
+        scale = 1.0 / (3.0 * area)
+        centroid[0] = polygon[0, 0] + scale * x
+        centroid[1] = polygon[0, 1] + scale * y
+        centroid[2] = polygon[0, 2] + scale * z
+    return area
+
+
+@inlined
+def first_moment(
+    polygon: np.ndarray, count: int, c: np.ndarray, gx: float, gy: float, gz: float
+) -> tuple[float, float, float]:
+    """∫ (x − c) g·(x − c) dA over a convex polygon, of a gradient g in its plane."""
+    mx = 0.0
+    my = 0.0
+    mz = 0.0
+    ax = polygon[0, 0] - c[0]
+    ay = polygon[0, 1] - c[1]
+    az = polygon[0, 2] - c[2]
+    qa = gx * ax + gy * ay + gz * az
+    for i in range(1, count - 1):
+        bx = polygon[i, 0] - c[0]
+        by = polygon[i, 1] - c[1]
+        bz = polygon[i, 2] - c[2]
+        dx = polygon[i + 1, 0] - c[0]
+        dy = polygon[i + 1, 1] - c[1]
+        dz = polygon[i + 1, 2] - c[2]
+        ux = bx - ax
+        uy = by - ay
+        uz = bz - az
+        vx = dx - ax
+        vy = dy - ay
+        vz = dz - az
+        wx = uy * vz - uz * vy
+        wy = uz * vx - ux * vz
+        wz = ux * vy - uy * vx
+        # A twelfth of the triangle's area.
+        s = np.sqrt(wx * wx + wy * wy + wz * wz) / 24.0
+        qb = gx * bx + gy * by + gz * bz
+        qd = gx * dx + gy * dy + gz * dz
+        q = qa + qb + qd
+        mx += s * ((ax + bx + dx) * q + ax * qa + bx * qb + dx * qd)
+        my += s * ((ay + by + dy) * q + ay * qa + by * qb + dy * qd)
+        mz += s * ((az + bz + dz) * q + az * qa + bz * qb + dz * qd)
+    return mx, my, mz

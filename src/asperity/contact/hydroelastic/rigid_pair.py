@@ -1,0 +1,170 @@
+"""Contact polygons of a pressure field and the triangles of a rigid surface.
+
+Every part of a triangle that lies in a tetrahedron is a polygon. Its normal, from the compliant to
+the rigid geom, is opposite to the triangle's, and the pressure is the field's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled, inlined
+from asperity.contact.hydroelastic.boxes import boxes_apart, next_pair
+from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, add_polygon, angle_weight
+from asperity.contact.hydroelastic.polygons import clip
+
+__all__ = ["rigid_pair"]
+
+# A triangle this near to the plane of a face, in heights of its tetrahedron, lies in it.
+_COPLANAR = 1e-12
+
+
+@inlined
+def _clip_by_tetrahedron(
+    fields: Table, work: Table, a: int, moved: np.ndarray, nx: float, ny: float, nz: float
+) -> int:
+    """Clip a triangle by a tetrahedron, into ``work.polygon``; returns the number of corners.
+
+    Of two tetrahedra whose common face a triangle lies in, only the one that the triangle's normal
+    points into has it.
+    """
+    barycentric = fields.barycentric
+    polygon = work.polygon
+    clipped = work.clipped
+    for i in range(3):
+        for axis in range(3):
+            polygon[i, axis] = moved[i, axis]
+    count = 3
+    for i in range(4):
+        lx = barycentric[a, i, 0]
+        ly = barycentric[a, i, 1]
+        lz = barycentric[a, i, 2]
+        lc = barycentric[a, i, 3]
+        largest = 0.0
+        for k in range(3):
+            away = lx * moved[k, 0] + ly * moved[k, 1] + lz * moved[k, 2] + lc
+            largest = max(largest, abs(away))
+        if largest <= _COPLANAR:
+            if lx * nx + ly * ny + lz * nz <= 0.0:
+                return 0
+            # All of it is on the right side, whatever rounding says.
+            lx, ly, lz, lc = 0.0, 0.0, 0.0, 1.0
+        if i % 2 == 0:
+            count = clip(polygon, count, clipped, lx, ly, lz, lc)
+        else:
+            count = clip(clipped, count, polygon, lx, ly, lz, lc)
+        if count < 3:
+            return 0
+    return count
+
+
+@compiled
+def _triangle(
+    fields: Table,
+    work: Table,
+    modulus: float,
+    triangle: int,
+    first: int,
+    last: int,
+    r: tuple[float, float, float, float, float, float, float, float, float],
+    t: tuple[float, float, float],
+) -> int:
+    """Add the polygons of a triangle and of a leaf's tetrahedra, ``first`` to before ``last``."""
+    mx = fields.normal[triangle, 0]
+    my = fields.normal[triangle, 1]
+    mz = fields.normal[triangle, 2]
+    nx = r[0] * mx + r[1] * my + r[2] * mz
+    ny = r[3] * mx + r[4] * my + r[5] * mz
+    nz = r[6] * mx + r[7] * my + r[8] * mz
+    moved = work.moved
+    for i in range(3):
+        x = fields.corner[triangle, i, 0]
+        y = fields.corner[triangle, i, 1]
+        z = fields.corner[triangle, i, 2]
+        moved[i, 0] = r[0] * x + r[1] * y + r[2] * z + t[0]
+        moved[i, 1] = r[3] * x + r[4] * y + r[5] * z + t[1]
+        moved[i, 2] = r[6] * x + r[7] * y + r[8] * z + t[2]
+    for a in range(first, last):
+        gx = fields.gradient[a, 0]
+        gy = fields.gradient[a, 1]
+        gz = fields.gradient[a, 2]
+        along = gx * nx + gy * ny + gz * nz
+        steepness = fields.steepness[a]
+        weight = angle_weight(along / steepness, fields.angle_rule)
+        if weight <= 0.0:
+            continue
+        count = _clip_by_tetrahedron(fields, work, a, moved, nx, ny, nz)
+        status = add_polygon(
+            fields,
+            work,
+            count,
+            (-nx, -ny, -nz),
+            weight,
+            modulus,
+            (gx, gy, gz),
+            fields.constant[a],
+            modulus * max(along, FLAT * steepness),
+        )
+        if status == POINTS_FULL:
+            return POINTS_FULL
+    return 0
+
+
+@compiled
+def rigid_pair(
+    fields: Table,
+    work: Table,
+    field_a: int,
+    modulus: float,
+    level: int,
+    field_b: int,
+) -> int:
+    """Add the points of a compliant and a rigid mesh to ``work``; ``POINTS_FULL`` without room.
+
+    Parameters
+    ----------
+    fields, work : Table
+        Tables `FIELDS` and `FIELD_WORK`; the latter has the pose of the rigid geom in the frame of
+        the compliant one, in which the points are.
+    field_a, field_b : int
+        Of the compliant and of the rigid geom.
+    modulus : float
+        Hydroelastic modulus [Pa].
+    level : int
+        Of the compliant geom's boxes, from `level_of`.
+    """
+    m = work.rotation
+    r = (m[0, 0], m[0, 1], m[0, 2], m[1, 0], m[1, 1], m[1, 2], m[2, 0], m[2, 1], m[2, 2])
+    q = (
+        abs(r[0]),
+        abs(r[1]),
+        abs(r[2]),
+        abs(r[3]),
+        abs(r[4]),
+        abs(r[5]),
+        abs(r[6]),
+        abs(r[7]),
+        abs(r[8]),
+    )
+    t = (work.translation[0], work.translation[1], work.translation[2])
+    stack = work.stack
+    stack[0, 0] = fields.root[field_a]
+    stack[0, 1] = fields.surface_root[field_b]
+    height = 1
+    while height > 0:
+        height -= 1
+        node_a = stack[height, 0]
+        node_b = stack[height, 1]
+        if boxes_apart(fields.box, node_a, level, node_b, 0, r, q, t):
+            continue
+        if fields.child[node_a, 0] >= 0 or fields.child[node_b, 0] >= 0:
+            height = next_pair(fields, stack, height, node_a, level, node_b, 0)
+            continue
+        first = fields.first[node_a]
+        last = first + fields.count[node_a]
+        start = fields.first[node_b]
+        for triangle in range(start, start + fields.count[node_b]):
+            status = _triangle(fields, work, modulus, triangle, first, last, r, t)
+            if status == POINTS_FULL:
+                return POINTS_FULL
+    return 0

@@ -1,0 +1,196 @@
+"""Contacts of a model in which geoms have pressure fields or rigid surfaces.
+
+MuJoCo's contacts say which geoms are near each other, with all its rules of who may touch whom, and
+their friction. Where two geoms make a patch, its points take the place of MuJoCo's points.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point, inlined
+from asperity.compiled.calls import load_address, load_double, load_int
+from asperity.contact.combination import (
+    DYNAMIC_FRICTION,
+    RELAXATION_TIME,
+    STATIC_FRICTION,
+    STICTION_TOLERANCE,
+    combine_dissipation,
+)
+from asperity.contact.hydroelastic.field_layout import RIGID_HALF_SPACE, RIGID_MESH
+from asperity.contact.hydroelastic.patch import find_points, makes_patch
+from asperity.contact.hydroelastic.points import POINTS_FULL
+from asperity.plant.collision import (
+    add_contact,
+    add_mujoco_contact,
+    combine_materials,
+    empty_contacts,
+    make_links,
+)
+from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
+
+__all__ = ["read_field_contacts"]
+
+
+@compiled
+def _frame(
+    x: float, y: float, z: float
+) -> tuple[float, float, float, float, float, float, float, float, float]:
+    """Two tangents and the normal (x, y, z)."""
+    if abs(x) < 0.7:
+        scale = 1.0 / np.sqrt(y * y + z * z)
+        a, b, c = 0.0, z * scale, -y * scale
+    else:
+        scale = 1.0 / np.sqrt(x * x + y * y)
+        a, b, c = -y * scale, x * scale, 0.0
+    return a, b, c, y * c - z * b, z * a - x * c, x * b - y * a, x, y, z
+
+
+@inlined
+def _surface_motion(
+    plant: Table, state: Table, geom: int, x: float, y: float, z: float
+) -> tuple[float, float, float]:
+    """Velocity that a geom's moving surface has at a point, over that of the geom [m/s]."""
+    if plant.has_moving_surfaces == 0:
+        return 0.0, 0.0, 0.0
+    own = plant.geom_surface_velocity
+    xmat = state.mj_geom_xmat
+    dx = x - state.mj_geom_xpos[geom, 0]
+    dy = y - state.mj_geom_xpos[geom, 1]
+    dz = z - state.mj_geom_xpos[geom, 2]
+    px = xmat[geom, 0] * dx + xmat[geom, 3] * dy + xmat[geom, 6] * dz
+    py = xmat[geom, 1] * dx + xmat[geom, 4] * dy + xmat[geom, 7] * dz
+    pz = xmat[geom, 2] * dx + xmat[geom, 5] * dy + xmat[geom, 8] * dz
+    vx = own[geom, 0] + own[geom, 4] * pz - own[geom, 5] * py
+    vy = own[geom, 1] + own[geom, 5] * px - own[geom, 3] * pz
+    vz = own[geom, 2] + own[geom, 3] * py - own[geom, 4] * px
+    return (
+        xmat[geom, 0] * vx + xmat[geom, 1] * vy + xmat[geom, 2] * vz,
+        xmat[geom, 3] * vx + xmat[geom, 4] * vy + xmat[geom, 5] * vz,
+        xmat[geom, 6] * vx + xmat[geom, 7] * vy + xmat[geom, 8] * vz,
+    )
+
+
+@compiled
+def _modulus(fields: Table, geom: int) -> float:
+    """Hydroelastic modulus of a geom [Pa], infinite of rigid ones."""
+    kind = fields.geom_kind[geom]
+    return np.inf if kind in (RIGID_MESH, RIGID_HALF_SPACE) else fields.geom_modulus[geom]
+
+
+@compiled
+def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: int) -> int:
+    """Add the points of two geoms; ``EVALUATED`` or ``CONTACTS_FULL``."""
+    fields = plant.fields
+    work = state.work.fields
+    contacts = state.contacts
+    xpos = state.mj_geom_xpos
+    xmat = state.mj_geom_xmat
+    at = address + plant.contact_frame
+    normal = (load_double(at), load_double(at + 8), load_double(at + 16))
+    status, base = find_points(fields, work, a, b, xpos, xmat, normal)
+    if status == POINTS_FULL or contacts.count + work.point_count > contacts.link.shape[0]:
+        return CONTACTS_FULL
+    material = state.work.pair_material
+    dissipation = combine_dissipation(
+        plant.material,
+        plant.material_pairs,
+        plant.material_pair_keys,
+        plant.material_default,
+        a,
+        b,
+        _modulus(fields, a),
+        _modulus(fields, b),
+    )
+    sliding = load_int(address + plant.contact_dim) >= 3
+    sign = 1.0 if base == a else -1.0
+    point = work.point
+    for i in range(work.point_count):
+        if point[i, 6] <= 0.0:
+            continue
+        px = xpos[base, 0]
+        py = xpos[base, 1]
+        pz = xpos[base, 2]
+        nx = 0.0
+        ny = 0.0
+        nz = 0.0
+        for k in range(3):
+            px += xmat[base, k] * point[i, k]
+            py += xmat[base, 3 + k] * point[i, k]
+            pz += xmat[base, 6 + k] * point[i, k]
+            nx += sign * xmat[base, k] * point[i, 3 + k]
+            ny += sign * xmat[base, 3 + k] * point[i, 3 + k]
+            nz += sign * xmat[base, 6 + k] * point[i, 3 + k]
+        frame = _frame(nx, ny, nz)
+        # Each point of a surface that turns moves in its own way.
+        ux, uy, uz = _surface_motion(plant, state, b, px, py, pz)
+        vx, vy, vz = _surface_motion(plant, state, a, px, py, pz)
+        ux -= vx
+        uy -= vy
+        uz -= vz
+        add_contact(
+            plant,
+            state,
+            (a, b),
+            index,
+            (px, py, pz),
+            frame,
+            point[i, 7],
+            (
+                point[i, 6],
+                dissipation,
+                material[STATIC_FRICTION] if sliding else 0.0,
+                material[DYNAMIC_FRICTION] if sliding else 0.0,
+                material[STICTION_TOLERANCE],
+                material[RELAXATION_TIME],
+            ),
+            (
+                frame[0] * ux + frame[1] * uy + frame[2] * uz,
+                frame[3] * ux + frame[4] * uy + frame[5] * uz,
+            ),
+        )
+    return EVALUATED
+
+
+@entry_point(types.int64(PLANT.type, STATE.type))
+def read_field_contacts(plant: Table, state: Table) -> int:
+    """Fill the contact set; returns ``EVALUATED`` or ``CONTACTS_FULL``."""
+    contacts = state.contacts
+    empty_contacts(state)
+    found = load_int(state.data + plant.ncon_offset)
+    base = load_address(state.data + plant.contact_offset)
+    last_a = -1
+    last_b = -1
+    last_friction = 0.0
+    moving = 0
+    share = 0.5
+    patch = False
+    for index in range(found):
+        address = base + index * plant.contact_size
+        if load_int(address + plant.contact_exclude) != 0:
+            continue
+        a = load_int(address + plant.contact_geom)
+        b = load_int(address + plant.contact_geom + 4)
+        friction = load_double(address + plant.contact_friction)
+        new = a != last_a or b != last_b
+        if new or friction != last_friction:
+            last_a = a
+            last_b = b
+            last_friction = friction
+            moving = make_links(plant, state, a, b)
+            if moving < 0:
+                contacts.count = 0
+                return CONTACTS_FULL
+            share = combine_materials(plant, state, a, b, friction)
+            patch = makes_patch(plant.fields, a, b)
+        if moving != 1:
+            continue
+        if not patch:
+            if contacts.count >= contacts.link.shape[0]:
+                return CONTACTS_FULL
+            add_mujoco_contact(plant, state, index, address, (a, b), share)
+        elif new and _add_patch(plant, state, index, address, a, b) == CONTACTS_FULL:
+            # Of all that MuJoCo finds of two geoms, the first stands for the patch.
+            return CONTACTS_FULL
+    return EVALUATED

@@ -1,0 +1,167 @@
+"""Pressure fields and rigid surfaces of a model's geoms, as one table for compiled code."""
+
+from __future__ import annotations
+
+import functools
+
+import mujoco
+import numpy as np
+from scipy.spatial import QhullError
+
+from asperity.compiled import Table
+from asperity.contact.hydroelastic.field_layout import (
+    CENTRE_OF_PRESSURE,
+    CENTROID,
+    COMPLIANT_HALF_SPACE,
+    COMPLIANT_MESH,
+    CUT,
+    MOMENTS,
+    NO_SURFACE,
+    RIGID_HALF_SPACE,
+    RIGID_MESH,
+    SMOOTH,
+)
+from asperity.contact.hydroelastic.field_mesh import FieldMesh, boundary_faces
+from asperity.contact.hydroelastic.fields import Field, compliant_field, new_fields, rigid_field
+from asperity.contact.hydroelastic.shapes import (
+    box_mesh,
+    capsule_mesh,
+    convex_mesh,
+    cylinder_mesh,
+    default_resolution,
+    ellipsoid_mesh,
+)
+from asperity.errors import ModelError
+from asperity.geometry.primitives import convex_hull, height_field
+from asperity.plant.surface_parameters import GeomSurface, ResolvedSurfaces, geom_name
+
+__all__ = ["make_fields"]
+
+_KINDS = mujoco.mjtGeom
+_QUADRATURES = {
+    "centre-of-pressure": CENTRE_OF_PRESSURE,
+    "centroid": CENTROID,
+    "moments": MOMENTS,
+}
+_ANGLE_RULES = {"smooth": SMOOTH, "cut": CUT}
+
+
+def make_fields(model: mujoco.MjModel, surfaces: ResolvedSurfaces) -> Table:
+    """Make the fields of a model; geoms of equal shape and options share one.
+
+    Raises
+    ------
+    ModelError
+        If a geom's mesh cannot carry what it was told to.
+    """
+    ngeom = model.ngeom
+    kind = np.full(ngeom, NO_SURFACE, np.int64)
+    number = np.full(ngeom, -1, np.int64)
+    modulus = np.ones(ngeom)
+    depth = np.ones(ngeom)
+    fields: list[Field] = []
+    known: dict[int, int] = {}
+    made: dict[tuple[object, ...], Field] = {}
+    for index in range(ngeom):
+        geom = surfaces.geoms[index]
+        if not surfaces.any_compliant or geom.surface == "point":
+            continue
+        compliant = geom.surface == "compliant"
+        modulus[index] = geom.hydroelastic_modulus
+        if int(model.geom_type[index]) == int(_KINDS.mjGEOM_PLANE):
+            kind[index] = COMPLIANT_HALF_SPACE if compliant else RIGID_HALF_SPACE
+            depth[index] = geom.depth if geom.depth is not None else 1.0
+            continue
+        kind[index] = COMPLIANT_MESH if compliant else RIGID_MESH
+        field = _field_of(model, index, geom, made)
+        if id(field) not in known:
+            known[id(field)] = len(fields)
+            fields.append(field)
+        number[index] = known[id(field)]
+        depth[index] = field.depth if compliant else 0.0
+    return new_fields(
+        fields,
+        kind,
+        number,
+        modulus,
+        depth,
+        surfaces.point_pairs,
+        _QUADRATURES[surfaces.quadrature],
+        _ANGLE_RULES[surfaces.angle_rule],
+    )
+
+
+def _field_of(
+    model: mujoco.MjModel, index: int, geom: GeomSurface, made: dict[tuple[object, ...], Field]
+) -> Field:
+    """The field of a geom, from ``made`` if another geom has the same."""
+    kind = int(model.geom_type[index])
+    compliant = geom.surface == "compliant"
+    if kind not in (int(_KINDS.mjGEOM_HFIELD), int(_KINDS.mjGEOM_MESH)):
+        size = tuple(float(value) for value in model.geom_size[index])
+        return _primitive(kind, size, geom.resolution, compliant)
+    data = int(model.geom_dataid[index])
+    key = (kind, data, compliant, geom.field_mesh, geom.depth, geom.resolution)
+    if key not in made:
+        if kind == int(_KINDS.mjGEOM_HFIELD):
+            made[key] = _height_field(model, data)
+        else:
+            made[key] = _mesh(model, index, geom)
+    return made[key]
+
+
+@functools.lru_cache(maxsize=256)
+def _primitive(
+    kind: int, size: tuple[float, float, float], resolution: float | None, compliant: bool
+) -> Field:
+    if kind == int(_KINDS.mjGEOM_BOX):
+        return _made(box_mesh(size), compliant)
+    smallest = min(size) if kind == int(_KINDS.mjGEOM_ELLIPSOID) else size[0]
+    length = default_resolution(smallest) if resolution is None else resolution
+    if kind == int(_KINDS.mjGEOM_SPHERE):
+        return _made(ellipsoid_mesh((size[0],) * 3, length), compliant)
+    if kind == int(_KINDS.mjGEOM_ELLIPSOID):
+        return _made(ellipsoid_mesh(size, length), compliant)
+    if kind == int(_KINDS.mjGEOM_CYLINDER):
+        return _made(cylinder_mesh(size[0], size[1], length), compliant)
+    assert kind == int(_KINDS.mjGEOM_CAPSULE), kind
+    return _made(capsule_mesh(size[0], size[1], length), compliant)
+
+
+def _made(mesh: FieldMesh, compliant: bool) -> Field:
+    """The field of a mesh, or its surface only."""
+    if not compliant:
+        return rigid_field(mesh.vertices, boundary_faces(mesh.tetrahedra))
+    return compliant_field(mesh)
+
+
+def _height_field(model: mujoco.MjModel, data: int) -> Field:
+    rows, columns = int(model.hfield_nrow[data]), int(model.hfield_ncol[data])
+    start = int(model.hfield_adr[data])
+    size = model.hfield_size[data]
+    heights = model.hfield_data[start : start + rows * columns].reshape(rows, columns)
+    surface = height_field(
+        heights.astype(np.float64) * size[2], size[:2], float(size[3]), closed=False
+    )
+    return rigid_field(surface.vertices, surface.faces)
+
+
+def _mesh(model: mujoco.MjModel, index: int, geom: GeomSurface) -> Field:
+    mesh = int(model.geom_dataid[index])
+    start, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
+    vertices = model.mesh_vert[start : start + count].astype(np.float64)
+    compliant = geom.surface == "compliant"
+    name = geom_name(model, index)
+    if geom.field_mesh == "surface":
+        first, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
+        return rigid_field(vertices, model.mesh_face[first : first + faces].astype(np.int64))
+    if geom.field_mesh in (None, "hull"):
+        try:
+            hull = convex_hull(vertices)
+        except QhullError:
+            raise ModelError(
+                f"{name}: its mesh is flat, so its hull has no inside for a field of pressure; say "
+                "surface='rigid' with field_mesh='surface', or surface='point'."
+            ) from None
+        return _made(convex_mesh(hull.vertices, hull.faces), compliant)
+    raise NotImplementedError
