@@ -33,6 +33,7 @@ __all__ = [
     "Loop",
     "compiled",
     "compiled_loop",
+    "consistent",
     "entry_point",
     "higher_order",
     "inlined",
@@ -224,6 +225,15 @@ def inlined(function: Callable[..., Any]) -> Any:
     For what innermost loops do at every turn: LLVM leaves calls to functions that it finds large.
     """
     return _Kernel(function, forceinline=True)
+
+
+def consistent(function: Callable[..., Any]) -> Any:
+    """Compile an `inlined` kernel with every operation rounded as it is written.
+
+    Elsewhere sums may be taken in another order at every place where they are used. A number whose
+    sign decides at one place, and by which something is divided at another, must be the same.
+    """
+    return _Kernel(function, forceinline=True, fastmath=False)
 
 
 def higher_order(function: Callable[..., Any]) -> Any:

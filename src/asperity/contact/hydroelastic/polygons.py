@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import inlined
+from asperity.compiled import consistent, inlined
 
 __all__ = ["area_and_centroid", "clip", "first_moment", "section"]
 
 
-@inlined
+@consistent
 def clip(
     source: np.ndarray, count: int, target: np.ndarray, a: float, b: float, c: float, d: float
 ) -> int:
@@ -35,7 +35,7 @@ def clip(
         z = source[i, 2]
         s = a * x + b * y + c * z + d
         if (s >= 0.0) != (s0 >= 0.0):
-            w = s0 / (s0 - s)
+            w = abs(s0) / (abs(s0) + abs(s))
             target[kept, 0] = x0 + w * (x - x0)
             target[kept, 1] = y0 + w * (y - y0)
             target[kept, 2] = z0 + w * (z - z0)
@@ -52,17 +52,17 @@ def clip(
     return kept
 
 
-@inlined
+@consistent
 def _crossing(
     vertex: np.ndarray, t: int, f: np.ndarray, i: int, j: int, target: np.ndarray, m: int
 ) -> None:
     """Where a linear function vanishes on the edge between vertices i and j of a tetrahedron."""
-    w = f[i] / (f[i] - f[j])
+    w = abs(f[i]) / (abs(f[i]) + abs(f[j]))
     for a in range(3):
         target[m, a] = vertex[t, i, a] + w * (vertex[t, j, a] - vertex[t, i, a])
 
 
-@inlined
+@consistent
 def section(vertex: np.ndarray, t: int, f: np.ndarray, target: np.ndarray) -> int:
     """Section of a tetrahedron with the plane where a linear function vanishes.
 
