@@ -131,6 +131,7 @@ def patch(
         np.array(number),
         np.array([a.modulus, b.modulus]),
         np.array([a.depth, b.depth]),
+        np.ones(2, np.int64),
         np.zeros(0, np.int64),
         quadrature,
         angle_rule,

@@ -32,6 +32,8 @@ CONTACT_SET = Layout(
     "contact set",
     count="i8",  # of contacts
     link_count="i8",
+    patch_count="i8",
+    deep_count="i8",  # pairs of geoms that overlap by more than their pressure fields are deep
     # one entry per link
     link_tree="i8[:]",
     link_start="i8[:]",  # first entry in the chain arrays; meaningless for spatial trees
@@ -53,6 +55,7 @@ CONTACT_SET = Layout(
     surface_velocity="f8[:,:]",  # of B relative to A along t1, t2 [m/s]
     geom="i8[:,:]",
     source="i8[:]",  # index among MuJoCo's contacts
+    patch="i8[:]",  # number of the patch of pressure fields, −1 for a point contact
     point="f8[:,:]",  # [m], world
     frame="f8[:,:]",  # t1, t2, n in world axes, row by row
     # results of the step in which the set was used, along t1, t2, n
@@ -90,6 +93,7 @@ def new_contact_set(contacts: int, links: int, chain: int) -> Table:
         surface_velocity=np.zeros((contacts, 2)),
         geom=np.zeros((contacts, 2), np.int64),
         source=np.zeros(contacts, np.int64),
+        patch=np.full(contacts, -1, np.int64),
         point=np.zeros((contacts, 3)),
         frame=np.zeros((contacts, 9)),
         impulse=np.zeros((contacts, 3)),

@@ -72,6 +72,8 @@ def empty_contacts(state: Table) -> None:
     """Forget all contacts and links."""
     state.contacts.count = 0
     state.contacts.link_count = 0
+    state.contacts.patch_count = 0
+    state.contacts.deep_count = 0
     for body in range(state.work.body_link.size):
         state.work.body_link[body] = -1
 
@@ -172,6 +174,7 @@ def add_contact(
         contacts.point[c, a] = point[a]
     contacts.geom[c, 0], contacts.geom[c, 1] = geoms
     contacts.source[c] = source
+    contacts.patch[c] = -1
     contacts.signed_distance[c] = signed_distance
     contacts.stiffness[c] = material[0]
     contacts.dissipation[c] = material[1]

@@ -73,10 +73,14 @@ def _surface_motion(
 
 
 @compiled
+def _is_rigid(fields: Table, geom: int) -> bool:
+    return fields.geom_kind[geom] in (RIGID_MESH, RIGID_HALF_SPACE)
+
+
+@compiled
 def _modulus(fields: Table, geom: int) -> float:
     """Hydroelastic modulus of a geom [Pa], infinite of rigid ones."""
-    kind = fields.geom_kind[geom]
-    return np.inf if kind in (RIGID_MESH, RIGID_HALF_SPACE) else fields.geom_modulus[geom]
+    return np.inf if _is_rigid(fields, geom) else fields.geom_modulus[geom]
 
 
 @compiled
@@ -92,6 +96,8 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
     status, base = find_points(fields, work, a, b, xpos, xmat, normal)
     if status == POINTS_FULL or contacts.count + work.point_count > contacts.link.shape[0]:
         return CONTACTS_FULL
+    patch = contacts.patch_count
+    contacts.patch_count = patch + 1
     material = state.work.pair_material
     dissipation = combine_dissipation(
         plant.material,
@@ -150,7 +156,26 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
                 frame[3] * ux + frame[4] * uy + frame[5] * uz,
             ),
         )
+        contacts.patch[contacts.count - 1] = patch
     return EVALUATED
+
+
+@compiled
+def _is_deep(fields: Table, a: int, b: int, distance: float) -> bool:
+    """Whether two geoms overlap by more than their fields are deep.
+
+    Past its medial axis a field pushes to the wrong side, if at all.
+    """
+    if fields.geom_convex[a] == 0 or fields.geom_convex[b] == 0:
+        return False
+    compliance_a = fields.geom_depth[a] / fields.geom_modulus[a]
+    compliance_b = fields.geom_depth[b] / fields.geom_modulus[b]
+    if _is_rigid(fields, a):
+        return -distance > fields.geom_depth[b]
+    if _is_rigid(fields, b):
+        return -distance > fields.geom_depth[a]
+    pressure = min(fields.geom_modulus[a], fields.geom_modulus[b])
+    return -distance > pressure * (compliance_a + compliance_b)
 
 
 @entry_point(types.int64(PLANT.type, STATE.type))
@@ -186,11 +211,15 @@ def read_field_contacts(plant: Table, state: Table) -> int:
             patch = makes_patch(plant.fields, a, b)
         if moving != 1:
             continue
-        if not patch:
-            if contacts.count >= contacts.link.shape[0]:
-                return CONTACTS_FULL
-            add_mujoco_contact(plant, state, index, address, (a, b), share)
-        elif new and _add_patch(plant, state, index, address, a, b) == CONTACTS_FULL:
+        deep = patch and _is_deep(plant.fields, a, b, load_double(address + plant.contact_dist))
+        if patch and not deep:
             # Of all that MuJoCo finds of two geoms, the first stands for the patch.
+            if new and _add_patch(plant, state, index, address, a, b) == CONTACTS_FULL:
+                return CONTACTS_FULL
+            continue
+        if deep and new:
+            contacts.deep_count += 1
+        if contacts.count >= contacts.link.shape[0]:
             return CONTACTS_FULL
+        add_mujoco_contact(plant, state, index, address, (a, b), share)
     return EVALUATED

@@ -7,6 +7,7 @@ import numpy as np
 
 from asperity.compiled import HoldsAddresses, Table
 from asperity.compiled.decorators import Kernel
+from asperity.contact.hydroelastic.field_layout import COMPLIANT_MESH, RIGID_MESH
 from asperity.plant import native
 from asperity.plant.collision import read_contacts
 from asperity.plant.contact_parameters import ContactParameters
@@ -196,7 +197,6 @@ class Plant(HoldsAddresses):
         table.geom_box = np.array(model.geom_aabb, dtype=np.float64)
         spheres = model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE
         table.geom_reach = np.where(spheres, 0.0, model.geom_rbound)
-        table.geom_inner_radius = inner_radii(model)
         table.geom_collides = colliding_geoms(model)
         table.has_moving_surfaces = int(np.any(model.geom_surfacevel))
         table.geom_surface_velocity = np.array(model.geom_surfacevel, dtype=np.float64)
@@ -206,8 +206,21 @@ class Plant(HoldsAddresses):
         """Make the pressure fields of the geoms as they are now."""
         self.fields = make_fields(self.model, self.surfaces)
         self.table.fields = self.fields
+        self._set_inner_radii()
         reader = read_field_contacts if self.fields.any else read_contacts
         self.table.read_contacts = reader.address if self._evaluated else 0
+
+    def _set_inner_radii(self) -> None:
+        """How far geoms may enter others between two samples: fields no more than they are deep.
+
+        A rigid surface pushes only what it lies in, and not what is behind it.
+        """
+        radius = inner_radii(self.model)
+        if self.fields.any:
+            kind, depth = self.fields.geom_kind, self.fields.geom_depth
+            radius[kind == COMPLIANT_MESH] = depth[kind == COMPLIANT_MESH]
+            radius[kind == RIGID_MESH] = 0.0
+        self.table.geom_inner_radius = radius
 
     def _spatial_trees(self) -> np.ndarray:
         """Trees that are one free body without springs, dampers or armature on its joint."""

@@ -58,7 +58,8 @@ def make_fields(model: mujoco.MjModel, surfaces: ResolvedSurfaces) -> Table:
     kind = np.full(ngeom, NO_SURFACE, np.int64)
     number = np.full(ngeom, -1, np.int64)
     modulus = np.ones(ngeom)
-    depth = np.ones(ngeom)
+    depth = np.full(ngeom, np.inf)
+    convex = np.ones(ngeom, np.int64)
     fields: list[Field] = []
     known: dict[int, int] = {}
     made: dict[tuple[object, ...], Field] = {}
@@ -70,7 +71,8 @@ def make_fields(model: mujoco.MjModel, surfaces: ResolvedSurfaces) -> Table:
         modulus[index] = geom.hydroelastic_modulus
         if int(model.geom_type[index]) == int(_KINDS.mjGEOM_PLANE):
             kind[index] = COMPLIANT_HALF_SPACE if compliant else RIGID_HALF_SPACE
-            depth[index] = geom.depth if geom.depth is not None else 1.0
+            if compliant and geom.depth is not None:
+                depth[index] = geom.depth
             continue
         kind[index] = COMPLIANT_MESH if compliant else RIGID_MESH
         field = _field_of(model, index, geom, made)
@@ -78,17 +80,28 @@ def make_fields(model: mujoco.MjModel, surfaces: ResolvedSurfaces) -> Table:
             known[id(field)] = len(fields)
             fields.append(field)
         number[index] = known[id(field)]
-        depth[index] = field.depth if compliant else 0.0
+        if compliant:
+            depth[index] = field.depth
+        convex[index] = int(_is_convex(model, index, geom))
     return new_fields(
         fields,
         kind,
         number,
         modulus,
         depth,
+        convex,
         surfaces.point_pairs,
         _QUADRATURES[surfaces.quadrature],
         _ANGLE_RULES[surfaces.angle_rule],
     )
+
+
+def _is_convex(model: mujoco.MjModel, index: int, geom: GeomSurface) -> bool:
+    """Whether the field fills the convex shape that MuJoCo collides."""
+    kind = int(model.geom_type[index])
+    if kind == int(_KINDS.mjGEOM_MESH):
+        return geom.field_mesh in (None, "hull")
+    return kind != int(_KINDS.mjGEOM_HFIELD)
 
 
 def _field_of(

@@ -79,7 +79,8 @@ FIELDS = Layout(
     geom_kind="i8[:]",
     geom_field="i8[:]",  # −1 for none
     geom_modulus="f8[:]",  # [Pa]
-    geom_depth="f8[:]",  # where the extent is 1 [m]
+    geom_depth="f8[:]",  # where the extent is 1 [m]; infinite of rigid geoms
+    geom_convex="i8[:]",  # whether the field or surface fills what MuJoCo collides
     # pairs of geoms that are told to touch in points: sorted keys, as for materials
     point_pairs="i8[:]",
     quadrature="i8",

@@ -172,6 +172,7 @@ def new_fields(
     field: Ints,
     modulus: Floats,
     depth: Floats,
+    convex: Ints,
     point_pairs: Ints,
     quadrature: int,
     angle_rule: int,
@@ -185,6 +186,8 @@ def new_fields(
         What every geom is, and the number of its field, −1 without one.
     modulus, depth : arrays, shape (ngeom,)
         Hydroelastic modulus [Pa], and the distance from the surface where it is reached [m].
+    convex : array of int64, shape (ngeom,)
+        Whether the field or surface fills the convex shape that MuJoCo collides.
     point_pairs : array of int64
         Sorted keys min · ngeom + max of pairs of geoms that touch in points.
     quadrature, angle_rule : int
@@ -234,6 +237,7 @@ def new_fields(
         geom_field=field,
         geom_modulus=modulus,
         geom_depth=depth,
+        geom_convex=convex,
         point_pairs=point_pairs,
         quadrature=quadrature,
         angle_rule=angle_rule,

@@ -8,6 +8,9 @@ smooth: a contact that breaks loose from static friction, and a limit that pushe
 joint within a step however long. And what damping stops within a step, on the way into a contact,
 was not on a smooth course either: the fastest closing speeds tell.
 
+The points of a patch of pressure fields come and go without a jump of the force. Its mode is one:
+it sticks, or slides if any of its points does.
+
 The modes of a tree are one number, a sum of hashes over the contacts and rows that touch it: index
 and order, which change from one evaluation to the next, play no part.
 """
@@ -59,6 +62,19 @@ def _contact_mode(contacts: Table, c: int, v1: float, v2: float) -> int:
     ):
         return _BREAKS_LOOSE
     return _SLIDES
+
+
+@compiled
+def _same_patch(contacts: Table, first: int, other: int) -> bool:
+    return contacts.patch[first] >= 0 and contacts.patch[other] == contacts.patch[first]
+
+
+@compiled
+def _joined(mode: int, other: int) -> int:
+    """The mode of a patch with another point: what its points do, whether some do it or all."""
+    if mode == 0 or mode == other:
+        return other
+    return max(mode, other)
 
 
 @compiled
@@ -121,14 +137,22 @@ def tree_modes(
         row_modes[tree] = 0
         closing[tree] = 0.0
     contacts = state.contacts
-    for c in range(contacts.count):
-        if contacts.impulse[c, 2] <= 0.0:
+    c = 0
+    while c < contacts.count:
+        first = c
+        mode = 0
+        vn = np.inf
+        while c < contacts.count and (c == first or _same_patch(contacts, first, c)):
+            if contacts.impulse[c, 2] > 0.0:
+                velocity = contacts.velocity[c]
+                mode = _joined(mode, _contact_mode(contacts, c, velocity[0], velocity[1]))
+                vn = min(vn, velocity[2])
+            c += 1
+        if mode == 0:
             continue
-        velocity = contacts.velocity[c]
-        mode = _contact_mode(contacts, c, velocity[0], velocity[1])
         if mode >= _BREAKS_LOOSE:
             mode += solution
-        _add_contact(contacts, c, mode, velocity[2], modes, closing)
+        _add_contact(contacts, first, mode, vn, modes, closing)
     rows = state.rows
     for r in range(rows.count):
         mode = _row_mode(rows, r, interval)
@@ -153,13 +177,24 @@ def tree_modes_before(problem: Table, state: Table, modes: np.ndarray, closing: 
         modes[tree] = 0
         closing[tree] = 0.0
     contacts = state.contacts
-    for i in range(contacts.count):
-        c = problem.contact[i]
-        if contacts.impulse[c, 2] > 0.0:
-            v1 = problem.v1[i]
-            v2 = problem.v2[i]
-            if v1 * v1 + v2 * v2 < (_UNCERTAIN * contacts.stiction_tolerance[c]) ** 2:
-                v1 = contacts.velocity[c, 0]
-                v2 = contacts.velocity[c, 1]
-            mode = _contact_mode(contacts, c, v1, v2)
-            _add_contact(contacts, c, mode, problem.vn[i], modes, closing)
+    i = 0
+    while i < contacts.count:
+        first = problem.contact[i]
+        c = first
+        mode = 0
+        vn = np.inf
+        while c == first or _same_patch(contacts, first, c):
+            if contacts.impulse[c, 2] > 0.0:
+                v1 = problem.v1[i]
+                v2 = problem.v2[i]
+                if v1 * v1 + v2 * v2 < (_UNCERTAIN * contacts.stiction_tolerance[c]) ** 2:
+                    v1 = contacts.velocity[c, 0]
+                    v2 = contacts.velocity[c, 1]
+                mode = _joined(mode, _contact_mode(contacts, c, v1, v2))
+                vn = min(vn, problem.vn[i])
+            i += 1
+            if i == contacts.count:
+                break
+            c = problem.contact[i]
+        if mode != 0:
+            _add_contact(contacts, first, mode, vn, modes, closing)
