@@ -41,6 +41,14 @@ def info(
             help="Show the integrators that there are, and exit.",
         ),
     ] = False,
+    contact: Annotated[
+        str | None,
+        typer.Option(
+            metavar="point|hydroelastic",
+            help="Show the fields of pressure that all geoms would get.",
+            show_default="the model's, else point",
+        ),
+    ] = None,
     package_path: PackagePaths = None,
     floating_base: FloatingBase = None,
     floor: Floor = None,
@@ -52,6 +60,7 @@ def info(
     what was dropped, ignored or looks wrong.
     """
     from asperity.cli.console import preparing, print_notes, results, transient
+    from asperity.cli.integrator_options import surface_of
     from asperity.cli.inventory import inventory
     from asperity.cli.models import load
     from asperity.plant.contact_parameters import ContactParameters
@@ -60,7 +69,8 @@ def info(
     passing, output = transient(), results()
     loaded, notes = load(model, package_path, floating_base, floor)
     with preparing(passing):
-        plant = Plant(loaded, ContactParameters())
+        plant = Plant(loaded, ContactParameters(surface=surface_of(contact)))
+    notes = (*notes, *plant.surfaces.notes)
     for table in inventory(plant):
         output.print(table)
     print_notes(output, notes)

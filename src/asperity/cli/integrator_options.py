@@ -12,7 +12,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
@@ -28,7 +28,25 @@ _STEPS = "Steps"
 
 def flag(name: str) -> str:
     """The option of the command line for a parameter."""
-    return f"--{name.replace('_', '-')}"
+    return "--contact" if name == "surface" else f"--{name.replace('_', '-')}"
+
+
+def surface_of(contact: str | None) -> Literal["point", "compliant"] | None:
+    """The surface of every geom that ``--contact`` asks for.
+
+    Raises
+    ------
+    ModelError
+        If there is no such kind of contact.
+    """
+    kinds: dict[str | None, Literal["point", "compliant"] | None] = {
+        None: None,
+        "point": "point",
+        "hydroelastic": "compliant",
+    }
+    if contact not in kinds:
+        raise ModelError(f"--contact {contact!r} is unknown; use point or hydroelastic.")
+    return kinds[contact]
 
 
 def first_sentence(text: str) -> str:

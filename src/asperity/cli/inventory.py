@@ -12,7 +12,15 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from asperity.compiled import Table as FieldTable
 from asperity.contact.combination import UNSET
+from asperity.contact.hydroelastic.field_layout import (
+    COMPLIANT_HALF_SPACE,
+    COMPLIANT_MESH,
+    NO_SURFACE,
+    RIGID_HALF_SPACE,
+    RIGID_MESH,
+)
 from asperity.plant.names import listed
 from asperity.plant.plant import Plant
 
@@ -47,6 +55,8 @@ def inventory(plant: Plant) -> Iterator[Table]:
     yield from _constraints(model)
     yield _collision(model)
     yield _contact_parameters(plant)
+    if plant.surfaces.any_compliant:
+        yield _pressure_fields(plant)
 
 
 def _table(title: str, columns: Sequence[str], numbers: Sequence[str] = ()) -> Table:
@@ -236,3 +246,41 @@ def _sources(model: mujoco.MjModel) -> str:
         return "defaults"
     names = [name.replace("_", " ") for name in _PARAMETERS if name in stated]
     return f"model: {', '.join(names)}; else defaults"
+
+
+def _pressure_fields(plant: Plant) -> Table:
+    """Geoms that share a field, with its size and how stiff it is per area."""
+    model, fields = plant.model, plant.fields
+    numbers = ("depth ℓ [mm]", "E [Pa]", "E/ℓ [Pa/m]")
+    columns = ("geoms", "surface", "made of", *numbers)
+    table = _table("Pressure fields (E: hydroelastic modulus)", columns, numbers)
+    kinds = {
+        COMPLIANT_MESH: "compliant",
+        COMPLIANT_HALF_SPACE: "compliant",
+        RIGID_MESH: "rigid",
+        RIGID_HALF_SPACE: "rigid",
+    }
+    rows: dict[tuple[int, int, float, float], list[int]] = {}
+    for geom in np.flatnonzero(fields.geom_kind != NO_SURFACE):
+        kind, number = int(fields.geom_kind[geom]), int(fields.geom_field[geom])
+        key = (kind, number, float(fields.geom_modulus[geom]), float(fields.geom_depth[geom]))
+        rows.setdefault(key, []).append(int(geom))
+    for (kind, number, modulus, depth), geoms in rows.items():
+        soft = kinds[kind] == "compliant"
+        table.add_row(
+            listed([_geom(model, g) for g in geoms], 8),
+            kinds[kind],
+            _elements(fields, number, soft),
+            f"{1e3 * depth:.3g}" if soft else "",
+            f"{modulus:.3g}" if soft else "",
+            f"{modulus / depth:.3g}" if soft else "",
+        )
+    return table
+
+
+def _elements(fields: FieldTable, number: int, soft: bool) -> str:
+    if number < 0:
+        return "half-space"
+    if soft:
+        return f"{int(fields.tetrahedron_count[number])} tets"
+    return f"{int(fields.triangle_count[number])} triangles"

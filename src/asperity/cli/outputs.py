@@ -17,6 +17,7 @@ from asperity.media import MediaError, write_video, write_web_playback
 from asperity.media.camera import resolve_camera
 from asperity.media.offscreen import OffscreenRenderer
 from asperity.media.recording import Recording
+from asperity.plant.contact_parameters import ContactParameters
 from asperity.simulator import Trajectory
 
 __all__ = ["Outputs", "check_video_support", "check_web_support"]
@@ -41,6 +42,8 @@ class Outputs:
     save: Path | None = None
     camera: str | int | None = None
     fps: float = 30.0
+    contact: ContactParameters | None = None
+    """With pressure fields, their patches are shown."""
 
     def check(self, model: mujoco.MjModel) -> None:
         """Refuse what could not be written after the simulation.
@@ -100,6 +103,7 @@ class Outputs:
             trajectory.qpos,
             fps=self.fps,
             camera=self.camera,
+            contact=self.contact,
             progress=progress,
         )
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from asperity.cli.exits import FAILED, INTERRUPTED, SUCCESS
-from asperity.cli.integrator_options import make_integrator, naming_flags
+from asperity.cli.integrator_options import make_integrator, naming_flags, surface_of
 from asperity.cli.options import (
     FloatingBase,
     Floor,
@@ -35,6 +35,31 @@ def simulate(
         str | None,
         typer.Option(
             metavar="NAME|N", help="Start from this keyframe of the model.", show_default=False
+        ),
+    ] = None,
+    contact: Annotated[
+        str | None,
+        typer.Option(
+            metavar="point|hydroelastic",
+            help="Contact in points, or with a field of pressure in every geom.",
+            show_default="the model's, else point",
+            rich_help_panel=_CONTACT,
+        ),
+    ] = None,
+    hydroelastic_modulus: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest pressure of the fields, in Pa.",
+            show_default="the model's, else 1e7",
+            rich_help_panel=_CONTACT,
+        ),
+    ] = None,
+    resolution: Annotated[
+        float | None,
+        typer.Option(
+            help="Length of edges of the fields on round geoms, in m.",
+            show_default="the model's, else 1/8 of a radius",
+            rich_help_panel=_CONTACT,
         ),
     ] = None,
     stiffness: Annotated[
@@ -125,6 +150,9 @@ def simulate(
     Ctrl-C or SIGTERM ends the simulation early; what was computed is saved all the same.
     """
     contact_options = {
+        "surface": surface_of(contact),
+        "hydroelastic_modulus": hydroelastic_modulus,
+        "resolution": resolution,
         "stiffness": stiffness,
         "dissipation": dissipation,
         "friction": friction,
@@ -146,15 +174,15 @@ def simulate(
 
     passing, output = transient(), results()
     with naming_flags(contact_values):
-        contact = ContactParameters(**contact_values)
+        parameters = ContactParameters(**contact_values)
     loaded, notes = load(model, package_path, floating_base, floor)
     if keyframe is not None:
         find_keyframe(loaded, keyframe)
-    outputs = Outputs(video, html, save, _camera(camera), fps)
+    outputs = Outputs(video, html, save, _camera(camera), fps, parameters)
     outputs.check(loaded)
     print_notes(passing, notes)
     with preparing(passing):
-        simulator = Recorder(loaded, integrator=stepping, contact=contact)
+        simulator = Recorder(loaded, integrator=stepping, contact=parameters)
         if keyframe is not None:
             simulator.reset(keyframe)
         simulator.warm_up()

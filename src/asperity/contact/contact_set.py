@@ -55,6 +55,7 @@ CONTACT_SET = Layout(
     surface_velocity="f8[:,:]",  # of B relative to A along t1, t2 [m/s]
     geom="i8[:,:]",
     source="i8[:]",  # index among MuJoCo's contacts
+    area="f8[:]",  # of a patch that the contact stands for [m²]; 0 for a point contact
     patch="i8[:]",  # number of the patch of pressure fields, −1 for a point contact
     point="f8[:,:]",  # [m], world
     frame="f8[:,:]",  # t1, t2, n in world axes, row by row
@@ -93,6 +94,7 @@ def new_contact_set(contacts: int, links: int, chain: int) -> Table:
         surface_velocity=np.zeros((contacts, 2)),
         geom=np.zeros((contacts, 2), np.int64),
         source=np.zeros(contacts, np.int64),
+        area=np.zeros(contacts),
         patch=np.full(contacts, -1, np.int64),
         point=np.zeros((contacts, 3)),
         frame=np.zeros((contacts, 9)),

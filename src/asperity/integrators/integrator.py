@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from asperity.integrators.methods.method import Method
 
 __all__ = [
+    "PRESSURE_FIELDS",
     "Integrator",
     "SteppedIntegrator",
     "require_count",
@@ -64,11 +65,16 @@ def require_non_negative(name: str, value: float) -> None:
         raise ModelError(f"{name} must be non-negative and finite, got {value!r}.")
 
 
+PRESSURE_FIELDS = frozenset({"surface", "hydroelastic_modulus", "resolution"})
+"""Fields of `ContactParameters` with which every geom gets a field of pressure."""
+
+
 class Integrator(abc.ABC):
     """Options of a method and a stepping."""
 
     contact_parameters: ClassVar[frozenset[str]] = frozenset(
         {"stiffness", "dissipation", "friction", "dynamic_friction", "stiction_tolerance"}
+        | PRESSURE_FIELDS
     )
     """Fields of `ContactParameters` that play a part, here those of Hunt–Crossley contact."""
 

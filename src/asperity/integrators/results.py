@@ -72,6 +72,9 @@ def copy_results(delivered: Table, state: Table) -> None:
     for i in range(count):
         target.signed_distance[i] = source.signed_distance[i]
         target.static_friction[i] = source.static_friction[i]
+        target.stiffness[i] = source.stiffness[i]
+        target.area[i] = source.area[i]
+        target.patch[i] = source.patch[i]
         target.geom[i, 0] = source.geom[i, 0]
         target.geom[i, 1] = source.geom[i, 1]
         for a in range(9):

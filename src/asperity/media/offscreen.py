@@ -26,7 +26,12 @@ __all__ = ["OffscreenRenderer"]
 _INSTALL_EXTRA = 'pip install "asperity[viz]"'
 _INSTALL_EGL = "apt-get install libegl1 libgl1-mesa-dri"
 _SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "software")
-_EXTRA_GEOMS = 2000
+_EXTRA_GEOMS = 20000
+# Opacity of what moves, and of what does not, where triangles are to be seen through it.
+_SEEN_THROUGH = 0.35
+_SEEN_THROUGH_STATIC = 0.7
+# Share of the distance to the eye by which triangles are moved towards it.
+_NEARER = 0.01
 
 
 class OffscreenRenderer:
@@ -82,8 +87,25 @@ class OffscreenRenderer:
             self.close()
             raise MediaError(_missing(backend, error)) from error
 
-    def render(self, data: mujoco.MjData, camera: mujoco.MjvCamera) -> NDArray[np.uint8]:
-        """Draw one picture, shape (height, width, 3), top row first."""
+    def render(
+        self,
+        data: mujoco.MjData,
+        camera: mujoco.MjvCamera,
+        triangles: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+        legend: str = "",
+    ) -> NDArray[np.uint8]:
+        """Draw one picture, shape (height, width, 3), top row first.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+        camera : mujoco.MjvCamera
+        triangles : tuple of arrays, optional
+            Corners in the world [m], shape (n, 3, 3), and colours, shape (n, 3), of triangles that
+            are seen through geoms.
+        legend : str
+            What the colours mean.
+        """
         if self._mjr is None:
             raise MediaError("This renderer is closed; make a new one.")
         self._context.make_current()
@@ -96,9 +118,50 @@ class OffscreenRenderer:
             mujoco.mjtCatBit.mjCAT_ALL,
             self._scene,
         )
+        if triangles is not None:
+            self._add_triangles(*triangles)
         mujoco.mjr_render(self._rect, self._scene, self._mjr)
+        if legend:
+            mujoco.mjr_overlay(
+                mujoco.mjtFont.mjFONT_NORMAL,
+                mujoco.mjtGridPos.mjGRID_TOPLEFT,
+                self._rect,
+                legend,
+                "",
+                self._mjr,
+            )
         mujoco.mjr_readPixels(self._pixels, None, self._rect, self._mjr)
         return np.ascontiguousarray(self._pixels[::-1])
+
+    def _add_triangles(self, corners: NDArray[np.float64], colors: NDArray[np.float64]) -> None:
+        scene = self._scene
+        for k in range(scene.ngeom):
+            moves = scene.geoms[k].category == mujoco.mjtCatBit.mjCAT_DYNAMIC
+            scene.geoms[k].rgba[3] *= _SEEN_THROUGH if moves else _SEEN_THROUGH_STATIC
+        room = scene.maxgeom - scene.ngeom
+        if len(corners) > room:
+            # The largest are seen best.
+            edges = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+            kept = np.argsort(-np.linalg.norm(edges, axis=1), kind="stable")[:room]
+            corners, colors = corners[kept], colors[kept]
+        # Nearer to the eye along the line of sight, by which nothing is seen to move: a patch on a
+        # surface is not to flicker with it.
+        eye = np.mean([view.pos for view in scene.camera], axis=0)
+        corners = eye + (1.0 - _NEARER) * (corners - eye)
+        for (a, b, c), color in zip(corners, colors, strict=True):
+            geom = scene.geoms[scene.ngeom]
+            # Its columns map MuJoCo's triangle (0, 0), (1, 0), (0, 1) to this one.
+            axes = np.stack([b - a, c - a, np.cross(b - a, c - a)], axis=1)
+            mujoco.mjv_initGeom(
+                geom,
+                mujoco.mjtGeom.mjGEOM_TRIANGLE,
+                np.ones(3),
+                a,
+                axes.ravel(),
+                np.append(color, 1.0).astype(np.float32),
+            )
+            geom.emission = 1.0
+            scene.ngeom += 1
 
     def close(self) -> None:
         """Free the OpenGL resources; may be called twice."""

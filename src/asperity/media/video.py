@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import mujoco
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from asperity.media.camera import resolve_camera
 from asperity.media.errors import MediaError
 from asperity.media.offscreen import OffscreenRenderer
+from asperity.media.patches import PressurePatches, pressure_colors
 from asperity.media.recording import Recording, output_path
+from asperity.plant.contact_parameters import ContactParameters
 
 __all__ = ["write_video"]
 
@@ -33,6 +36,7 @@ def write_video(
     mocap_pos: ArrayLike | None = None,
     mocap_quat: ArrayLike | None = None,
     shadows: bool | None = None,
+    contact: ContactParameters | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Path:
     """Write a trajectory as an H.264 video that browsers play.
@@ -57,6 +61,9 @@ def write_video(
         Poses of the mocap bodies.
     shadows : bool, optional
         Shadows and smooth edges; by default only where a GPU draws.
+    contact : ContactParameters, optional
+        Those of the simulation. Patches of pressure fields are drawn in colours of their pressure,
+        through half transparent geoms.
     progress : callable, optional
         Called with the completed fraction, from 0 to 1.
 
@@ -79,6 +86,7 @@ def write_video(
     count = recording.frame_times(fps).size
     view = resolve_camera(recording, camera, width / height)
     ffmpeg = _imageio_ffmpeg()
+    patches = PressurePatches(recording, contact) if contact is not None else None
 
     partial = target.with_name(f".{target.stem}.partial.mp4")
     try:
@@ -98,7 +106,7 @@ def write_video(
             writer.send(None)
             try:
                 for k, data in enumerate(recording.frames(fps)):
-                    writer.send(renderer.render(data, view))
+                    writer.send(_picture(renderer, data, view, patches))
                     if progress is not None:
                         progress((k + 1) / count)
             finally:
@@ -109,6 +117,20 @@ def write_video(
     finally:
         partial.unlink(missing_ok=True)
     return target
+
+
+def _picture(
+    renderer: OffscreenRenderer,
+    data: mujoco.MjData,
+    view: mujoco.MjvCamera,
+    patches: PressurePatches | None,
+) -> NDArray[np.uint8]:
+    if patches is None or not patches.any:
+        return renderer.render(data, view)
+    corner, pressure = patches.at(data)
+    colors = pressure_colors(pressure.mean(axis=1) / patches.largest)
+    legend = f"pressure: 0 (violet) to {patches.largest:.3g} Pa (yellow)"
+    return renderer.render(data, view, (corner, colors), legend)
 
 
 def _imageio_ffmpeg() -> Any:

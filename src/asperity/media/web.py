@@ -16,7 +16,9 @@ from numpy.typing import ArrayLike
 from asperity.media.bodies import MovingBody, display_nodes
 from asperity.media.camera import resolve_camera, viewpoint
 from asperity.media.errors import MediaError
+from asperity.media.patches import PressurePatches, pressure_colors
 from asperity.media.recording import Recording, output_path
+from asperity.plant.contact_parameters import ContactParameters
 
 __all__ = ["write_web_playback"]
 
@@ -25,6 +27,12 @@ __all__ = ["write_web_playback"]
 POSE_TOLERANCE = 2e-5
 TYPICAL_ASPECT = 1.6
 SKY = 0.55
+# Opacity of all, where patches are to be seen through it.
+_SEEN_THROUGH = 0.4
+# Distance of drawn patches from where they are [m].
+_ASIDE = 2e-4
+# Frames with patches of their own: every mesh stays in the page.
+_PATCH_FRAMES = 300
 
 
 def write_web_playback(
@@ -37,6 +45,7 @@ def write_web_playback(
     camera: str | int | mujoco.MjvCamera | None = None,
     mocap_pos: ArrayLike | None = None,
     mocap_quat: ArrayLike | None = None,
+    contact: ContactParameters | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Path:
     """Write a trajectory as one HTML file with a 3D view and a timeline.
@@ -59,6 +68,9 @@ def write_web_playback(
         View at the start; by default one that frames everything that moves.
     mocap_pos, mocap_quat : array_like, shape (n, nmocap, 3) and (n, nmocap, 4), optional
         Poses of the mocap bodies.
+    contact : ContactParameters, optional
+        Those of the simulation. Patches of pressure fields are shown in colours of their pressure,
+        and all geoms half transparent.
     progress : callable, optional
         Called with the completed fraction, from 0 to 1.
 
@@ -85,13 +97,21 @@ def write_web_playback(
     viser = _viser()
     with _server(viser) as server:
         _look(server, recording, view)
-        movers = _add_nodes(server, recording)
+        patches = PressurePatches(recording, contact) if contact is not None else None
+        shown = patches is not None and patches.any
+        movers = _add_nodes(server, recording, seen_through=shown)
+        every = max(1, -(-count // _PATCH_FRAMES))
+        current: Any = None
         serializer = server.get_scene_serializer()
         for k, data in enumerate(recording.frames(fps)):
             if k > 0:
                 serializer.insert_sleep(1.0 / fps)
             for mover in movers:
                 mover.update(data)
+            if patches is not None and shown and k % every == 0:
+                if current is not None:
+                    current.visible = False
+                current = _add_patches(server, patches, data, k)
             if progress is not None:
                 progress((k + 1) / count)
         page = serializer.as_html()
@@ -141,22 +161,46 @@ class _Mover:
             self._handle.wxyz = self._quat = quat
 
 
-def _add_nodes(server: Any, recording: Recording) -> list[_Mover]:
+def _add_patches(server: Any, patches: PressurePatches, data: mujoco.MjData, frame: int) -> Any:
+    """Show the patches of one frame; the node's handle, None if nothing touches."""
+    corner, pressure = patches.at(data)
+    if not len(corner):
+        return None
+    import trimesh  # viser depends on it
+
+    colors = np.ones((6 * len(corner), 4))
+    colors[:, :3] = pressure_colors(np.tile(pressure.ravel(), 2) / patches.largest)
+    # Off the surfaces on both sides, with which they would flicker.
+    normal = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+    length = np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
+    aside = (_ASIDE * normal / length)[:, None]
+    both = np.concatenate([corner + aside, (corner - aside)[:, ::-1]])
+    colors[3 * len(corner) :] = colors[3 * len(corner) :].reshape(-1, 3, 4)[:, ::-1].reshape(-1, 4)
+    mesh = trimesh.Trimesh(
+        both.reshape(-1, 3).astype(np.float32),
+        np.arange(6 * len(corner)).reshape(-1, 3),
+        vertex_colors=np.round(255.0 * colors).astype(np.uint8),
+        process=False,
+    )
+    return server.scene.add_mesh_trimesh(f"/patches/{frame}", mesh)
+
+
+def _add_nodes(server: Any, recording: Recording, *, seen_through: bool) -> list[_Mover]:
     """Put all bodies into the page, at their poses at the first frame."""
     data = mujoco.MjData(recording.model)
     recording.pose(data, float(recording.time[0]))
     movers = []
     for node in display_nodes(recording.model, data):
         handle = server.scene.add_frame(f"/{node.name}", show_axes=False)
-        _add_parts(server, node)
+        _add_parts(server, node, _SEEN_THROUGH if seen_through else 1.0)
         if node.body > 0:
             movers.append(_Mover(handle, node.body))
     return movers
 
 
-def _add_parts(server: Any, node: MovingBody) -> None:
+def _add_parts(server: Any, node: MovingBody, share: float) -> None:
     for k, part in enumerate(node.parts):
-        opacity = float(part.color[3])
+        opacity = share * float(part.color[3])
         server.scene.add_mesh_simple(
             f"/{node.name}/{k}",
             part.vertices,

@@ -174,6 +174,7 @@ def add_contact(
         contacts.point[c, a] = point[a]
     contacts.geom[c, 0], contacts.geom[c, 1] = geoms
     contacts.source[c] = source
+    contacts.area[c] = 0.0
     contacts.patch[c] = -1
     contacts.signed_distance[c] = signed_distance
     contacts.stiffness[c] = material[0]

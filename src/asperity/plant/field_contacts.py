@@ -157,6 +157,7 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
             ),
         )
         contacts.patch[contacts.count - 1] = patch
+        contacts.area[contacts.count - 1] = point[i, 8]
     return EVALUATED
 
 

@@ -43,6 +43,8 @@ class Contacts(NamedTuple):
 
     That of the step's end, for which the law of friction holds.
     """
+    patch: np.ndarray
+    """Which patch of pressure fields a contact is a point of, −1 of point contacts, shape (n,)."""
 
 
 def read_contacts(delivered: Table) -> Contacts:
@@ -60,4 +62,5 @@ def read_contacts(delivered: Table) -> Contacts:
         force=np.einsum("ni,nij->nj", force, frame),
         normal_force=force[:, 2].copy(),
         slip_speed=np.hypot(velocity[:, 0], velocity[:, 1]),
+        patch=contacts.patch[:count].copy(),
     )

@@ -25,6 +25,7 @@ from asperity.loading import LoadReport, load_model
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.data_reference import DataReference
 from asperity.plant.model_watch import WATCH_KERNELS, ModelWatch
+from asperity.plant.patch_polygons import PolygonFinder, Polygons
 from asperity.plant.plant import Plant, contact_kernels
 from asperity.plant.support import check_supported
 from asperity.simulator.checks import check_arguments, find_keyframe
@@ -33,6 +34,7 @@ from asperity.simulator.copies import reduced
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.inputs import Inputs
 from asperity.simulator.model_changes import take_over_model
+from asperity.simulator.patches import Patches, read_patches
 from asperity.simulator.publish import Delivered, publish, solve_forces
 from asperity.simulator.report import Report, Statistics
 from asperity.simulator.sampling import SamplingClock
@@ -168,6 +170,9 @@ class Simulator:
             evaluated=convex,
         )
         self._note(self.plant.surfaces.notes)
+        if self.plant.surfaces.any_compliant and "surface" not in integrator.contact_parameters:
+            name = type(integrator).__name__
+            self._note([f"{name} keeps geoms apart; their pressure fields play no part."])
         data = mujoco.MjData(self.model) if data is None else data
         # The only one that keeps it alive, see `_release_data`.
         self._reference = DataReference(data, keep=True)
@@ -240,6 +245,19 @@ class Simulator:
     def contacts(self) -> Contacts:
         """Contacts of the last step with the forces that they delivered."""
         return read_contacts(self._results.delivered)
+
+    @property
+    def patches(self) -> Patches:
+        """Patches of pressure fields in the last step; the contacts are their points."""
+        return read_patches(self._results.delivered)
+
+    def polygons(self) -> Polygons:
+        """Contact polygons of pressure fields at the published state, with their pressures."""
+        finder = PolygonFinder(self.model, self.plant.contact)
+        patches = self.patches
+        return finder.of_pairs(
+            patches.geom, patches.normal, self.data.geom_xpos, self.data.geom_xmat
+        )
 
     @property
     def clearance(self) -> float | None:

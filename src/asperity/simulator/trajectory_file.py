@@ -105,6 +105,9 @@ def _contacts(stored: dict[str, np.ndarray]) -> list[Contacts]:
     if "contact_start" not in stored:
         return []
     start = stored["contact_start"]
+    if "contact_patch" not in stored:
+        # Of a version that knew point contacts only.
+        stored = {**stored, "contact_patch": np.full(int(start[-1]), -1)}
     parts = {name: stored["contact_" + name] for name in Contacts._fields}
     return [
         Contacts(**{name: part[start[i] : start[i + 1]] for name, part in parts.items()})

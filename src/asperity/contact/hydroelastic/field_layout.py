@@ -71,6 +71,8 @@ FIELDS = Layout(
     # one row per field
     root="i8[:]",  # of the tree over its tetrahedra, −1 if it has none
     surface_root="i8[:]",  # of the tree over the triangles of its surface, −1 if it has none
+    tetrahedron_count="i8[:]",
+    triangle_count="i8[:]",
     hull_first="i8[:]",  # vertices of a convex hull of all of it
     hull_count="i8[:]",
     steepest="f8[:]",  # largest norm of a gradient [1/m]

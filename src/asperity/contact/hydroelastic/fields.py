@@ -229,6 +229,8 @@ def new_fields(
         count=_joined([n.size for n in nodes]),
         root=np.ascontiguousarray(roots[1:, 0]),
         surface_root=np.ascontiguousarray(roots[1:, 1]),
+        tetrahedron_count=np.diff(tetrahedra)[1:].astype(np.int64),
+        triangle_count=np.diff(triangles)[1:].astype(np.int64),
         hull_first=hulls[1:-1].astype(np.int64),
         hull_count=np.diff(hulls)[1:].astype(np.int64),
         steepest=np.array(steepest[1:]),

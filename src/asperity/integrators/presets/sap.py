@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from asperity.integrators.integrator import (
+    PRESSURE_FIELDS,
     SteppedIntegrator,
     require_count,
     require_non_negative,
@@ -113,7 +114,12 @@ class Sap(SteppedIntegrator):
     max_iterations: int = 100
 
     default_time_step = 0.01
-    contact_parameters = frozenset({"stiffness", "relaxation_time", "friction", "dynamic_friction"})
+    contact_parameters = PRESSURE_FIELDS | {
+        "stiffness",
+        "relaxation_time",
+        "friction",
+        "dynamic_friction",
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
