@@ -1,0 +1,1 @@
+"""Hydroelastic (pressure-field) contact: bodies as fields of pressure over tetrahedra."""
