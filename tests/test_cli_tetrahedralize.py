@@ -1,5 +1,6 @@
 """``asperity tetrahedralize``: surfaces in, field meshes out."""
 
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,10 @@ from asperity.errors import ModelError
 from asperity.geometry.primitives import box
 from asperity.geometry.surfaces import volume_integrals
 from asperity.loading.surface_files import read_surface, write_obj
+
+needs_tetwild = pytest.mark.skipif(
+    importlib.util.find_spec("pytetwild") is None, reason="needs the extra [hydroelastic]"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -35,10 +40,10 @@ def test_a_surface_is_read_in_the_frame_of_its_file(tmp_path: Path) -> None:
     assert volume_integrals(surface)[0] == pytest.approx(4.8e-5, rel=1e-5)
 
 
+@needs_tetwild
 def test_a_field_mesh_is_written_and_described(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("pytetwild")
     vertices, faces = shifted_brick()
     path = tmp_path / "brick.obj"
     write_obj(path, box(np.ones(3))._replace(vertices=vertices, faces=faces))
