@@ -3,6 +3,7 @@
 import importlib.util
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
@@ -13,7 +14,8 @@ from asperity.contact.hydroelastic.field_mesh import (
     gradients,
     volumes,
 )
-from asperity.contact.hydroelastic.import_mesh import read_field_mesh
+from asperity.contact.hydroelastic.import_mesh import in_frame, read_field_mesh
+from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface, is_closed, volume_integrals
 from asperity.scenes import tableware
 
@@ -81,6 +83,28 @@ def test_shipped_fields_rise_by_the_modulus_over_their_depth(name: str) -> None:
     slope = np.linalg.norm(gradients(mesh), axis=1) * mesh.depth
     assert np.quantile(slope, 0.25) > 0.9
     assert np.quantile(slope, 0.95) < 1.05
+
+
+@pytest.mark.parametrize("name", MESHES)
+def test_field_meshes_fit_into_the_meshes_that_a_model_has_of_the_surfaces(name: str) -> None:
+    surface, mesh = SURFACES[name], MESHES[name]
+    spec = mujoco.MjSpec()
+    asset = spec.add_mesh(name=name)
+    asset.uservert, asset.userface = surface.vertices.ravel(), surface.faces.ravel()
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name)
+    model = spec.compile()
+    rotation = np.empty(9)
+    mujoco.mju_quat2Mat(rotation, model.mesh_quat[0])
+    rotation = rotation.reshape(3, 3)
+    hull = model.mesh_vert.astype(np.float64)
+    placed = in_frame(mesh, model.mesh_pos[0], rotation, hull, name)
+    planes = ConvexHull(hull).equations
+    assert (placed.vertices @ planes[:, :3].T + planes[:, 3]).max() < 1e-9
+    # No farther moved than single precision takes.
+    back = placed.vertices @ rotation.T + model.mesh_pos[0]
+    assert np.abs(back - mesh.vertices).max() < 1e-7
+    with pytest.raises(ModelError, match="same frame and units"):
+        in_frame(mesh, model.mesh_pos[0] + 0.05, rotation, hull, name)
 
 
 @needs_tetwild

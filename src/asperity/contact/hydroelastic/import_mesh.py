@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from asperity.contact.hydroelastic.distance_field import distance_field
+from asperity.contact.hydroelastic.distance_field import distance_field, project_into_hull
 from asperity.contact.hydroelastic.field_mesh import FieldMesh, verify
 from asperity.errors import ModelError
 
-__all__ = ["read_field_mesh", "write_field_mesh"]
+__all__ = ["in_frame", "read_field_mesh", "write_field_mesh"]
+
+Floats = NDArray[np.float64]
 
 _FOREIGN = (".vtk", ".vtu", ".msh")
 
@@ -62,6 +65,42 @@ def read_field_mesh(path: str | Path, *, depth: float | None = None) -> FieldMes
         f"{name} is none of .npz, {', '.join(_FOREIGN)}; 'asperity tetrahedralize {path}' makes a "
         f".npz of the surface meshes that MuJoCo reads."
     )
+
+
+def in_frame(
+    mesh: FieldMesh,
+    position: Floats,
+    rotation: Floats,
+    hull: Floats,
+    name: str,
+) -> FieldMesh:
+    """The mesh of a file in the frame of a geom's mesh, inside of the geom's hull.
+
+    MuJoCo moves meshes to their centres and principal axes when it compiles a model, and keeps them
+    in single precision.
+
+    Parameters
+    ----------
+    mesh : FieldMesh
+        In the frame of the mesh file that the model names, scaled as in the model [m].
+    position : ndarray, shape (3,)
+        Of the geom's mesh in the frame of the file [m], ``mesh_pos``.
+    rotation : ndarray, shape (3, 3)
+        Matrix of ``mesh_quat``.
+    hull : ndarray, shape (k, 3)
+        Vertices of the geom's mesh [m].
+    name : str
+        What the mesh belongs to, for messages.
+
+    Raises
+    ------
+    ModelError
+        If the mesh does not lie in the hull, so that it has another frame or other units.
+    """
+    moved = (mesh.vertices - position) @ rotation
+    placed = mesh._replace(vertices=project_into_hull(moved, mesh.tetrahedra, hull, name))
+    verify(placed, name)
+    return placed
 
 
 def _read_npz(path: Path, name: str, depth: float | None) -> FieldMesh:
