@@ -18,6 +18,7 @@ from asperity.cli.integrator_options import with_integrator_options
 from asperity.cli.reproduce import reproduce
 from asperity.cli.simulate import simulate
 from asperity.cli.study import study
+from asperity.cli.tetrahedralize import tetrahedralize
 from asperity.errors import AsperityError, SimulationError
 
 __all__ = ["application", "main"]
@@ -59,6 +60,7 @@ def application() -> typer.Typer:
     app.command()(info)
     app.command()(reproduce)
     app.command()(study)
+    app.command()(tetrahedralize)
     return app
 
 

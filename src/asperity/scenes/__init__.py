@@ -2,6 +2,7 @@
 
 from asperity.scenes import (
     cenic_clutter,
+    dish_rack,
     gripper_tasks,
     pick_from_clutter,
     sap_clutter,
@@ -11,6 +12,7 @@ from asperity.scenes import (
 
 __all__ = [
     "cenic_clutter",
+    "dish_rack",
     "gripper_tasks",
     "pick_from_clutter",
     "sap_clutter",

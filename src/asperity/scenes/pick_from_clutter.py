@@ -14,7 +14,7 @@ arrives depends on physics alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.errors import ModelError
+from asperity.scenes.grip_path import Leg, plan
 from asperity.scenes.inverse_kinematics import InverseKinematics
 
 __all__ = [
@@ -54,19 +55,6 @@ APPROACH = 0.13
 LIFT = 0.24
 # The can is let go this far above the plate, so that the servos' error cannot press it down.
 RELEASE_GAP = 0.0015
-LARGEST_RESIDUAL = 1e-3
-
-
-@dataclass(frozen=True)
-class _Leg:
-    """One piece of the motion: where the grip frame and the fingers are at its end."""
-
-    name: str
-    duration: float
-    position: Floats
-    yaw: float
-    opening: float
-    straight: bool = True
 
 
 def model_path() -> Path:
@@ -74,7 +62,7 @@ def model_path() -> Path:
     return Path(str(files("asperity.scenes") / "pick_from_clutter.xml"))
 
 
-def _legs(can: Floats, place: Floats, home: Floats, half_height: float) -> list[_Leg]:
+def _legs(can: Floats, place: Floats, home: Floats, half_height: float) -> list[Leg]:
     """The motion, given the can's centre, the plate's centre and the grip's home position [m]."""
     up = np.array([0.0, 0.0, 1.0])
     grip = can + GRIP_ABOVE_CENTRE * up
@@ -84,17 +72,17 @@ def _legs(can: Floats, place: Floats, home: Floats, half_height: float) -> list[
     pick_yaw = float(np.arctan2(can[1], can[0]))
     place_yaw = float(np.arctan2(place[1], place[0]))
     return [
-        _Leg("wait", 0.3, home, 0.0, OPEN),
-        _Leg("approach", 1.5, grip + APPROACH * up, pick_yaw, OPEN, straight=False),
-        _Leg("descend", 1.1, grip, pick_yaw, OPEN),
-        _Leg("grip", 0.6, grip, pick_yaw, CLOSED),
-        _Leg("lift", 1.2, grip + LIFT * up, pick_yaw, CLOSED),
-        _Leg("carry", 1.6, set_down + APPROACH * up, place_yaw, CLOSED, straight=False),
-        _Leg("set down", 1.0, set_down, place_yaw, CLOSED),
-        _Leg("settle", 0.2, set_down, place_yaw, CLOSED),
-        _Leg("release", 0.5, set_down, place_yaw, OPEN),
-        _Leg("retreat", 0.8, set_down + APPROACH * up, place_yaw, OPEN),
-        _Leg("return", 1.0, home, 0.0, OPEN, straight=False),
+        Leg("wait", 0.3, home, 0.0, OPEN),
+        Leg("approach", 1.5, grip + APPROACH * up, pick_yaw, OPEN, straight=False),
+        Leg("descend", 1.1, grip, pick_yaw, OPEN),
+        Leg("grip", 0.6, grip, pick_yaw, CLOSED),
+        Leg("lift", 1.2, grip + LIFT * up, pick_yaw, CLOSED),
+        Leg("carry", 1.6, set_down + APPROACH * up, place_yaw, CLOSED, straight=False),
+        Leg("set down", 1.0, set_down, place_yaw, CLOSED),
+        Leg("settle", 0.2, set_down, place_yaw, CLOSED),
+        Leg("release", 0.5, set_down, place_yaw, OPEN),
+        Leg("retreat", 0.8, set_down + APPROACH * up, place_yaw, OPEN),
+        Leg("return", 1.0, home, 0.0, OPEN, straight=False),
     ]
 
 
@@ -138,17 +126,16 @@ class PickFromClutter:
         home = data.site_xpos[grip].copy()
         legs = _legs(can, place, home, half_height)
         solver = InverseKinematics(model, data, grip, ARM)
-        self.time, self.targets, self.residuals = _plan(model, solver, legs, home)
+        start = Leg("start", 0.0, home, 0.0, OPEN)
+        path = plan(solver, start, legs, CONTROL_PERIOD)
         low, high = model.actuator_ctrlrange[self._actuators].T
-        self.targets = np.clip(self.targets, low, high)
+        self._path = replace(path, targets=np.clip(path.targets, low, high))
+        self.time, self.targets = self._path.time, self._path.targets
+        self.residuals = self._path.residuals
 
     def __call__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         """Write the targets for ``data.time``; after the plan's end, the last ones."""
-        position = float(np.clip(data.time / CONTROL_PERIOD, 0.0, len(self.time) - 1.0))
-        k = min(int(position), len(self.time) - 2)
-        share = position - k
-        target = (1.0 - share) * self.targets[k] + share * self.targets[k + 1]
-        data.ctrl[self._actuators] = target
+        data.ctrl[self._actuators] = self._path.at(data.time)
 
 
 def controller(model: mujoco.MjModel) -> Callable[[mujoco.MjModel, mujoco.MjData], None]:
@@ -186,52 +173,6 @@ def success(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[bool, str]:
     if opening < 2.0 * radius + 0.01 or float(np.linalg.norm(grip - can)) < 0.1:
         return False, "The can stands on the plate, but the gripper has not let it go."
     return True, f"The can stands on the plate, {1000 * offset:.1f} mm from its centre."
-
-
-def _plan(
-    model: mujoco.MjModel, solver: InverseKinematics, legs: list[_Leg], home: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Joint targets every ``CONTROL_PERIOD``: times, targets and the residual of each leg."""
-    position, yaw, opening = home, 0.0, OPEN
-    joints = solver.joints.copy()
-    targets = [np.concatenate([joints, [opening, opening]])]
-    residuals = []
-    for leg in legs:
-        start = joints
-        worst = 0.0
-        steps = round(leg.duration / CONTROL_PERIOD)
-        if not leg.straight:
-            goal, worst = solver.solve(leg.position, leg.yaw)
-            _check_reach(leg, worst)
-        for k in range(1, steps + 1):
-            s = _minimum_jerk(k / steps)
-            if leg.straight:
-                joints, error = solver.solve(
-                    position + s * (leg.position - position), yaw + s * (leg.yaw - yaw)
-                )
-                worst = max(worst, error)
-                _check_reach(leg, worst)
-            else:
-                joints = start + s * (goal - start)
-            fingers = opening + s * (leg.opening - opening)
-            targets.append(np.concatenate([joints, [fingers, fingers]]))
-        residuals.append(worst)
-        position, yaw, opening = leg.position, leg.yaw, leg.opening
-    time = CONTROL_PERIOD * np.arange(len(targets), dtype=np.float64)
-    return time, np.asarray(targets, dtype=np.float64), np.asarray(residuals, dtype=np.float64)
-
-
-def _check_reach(leg: _Leg, residual: float) -> None:
-    if residual > LARGEST_RESIDUAL:
-        raise ModelError(
-            f"The leg '{leg.name}' leads out of the arm's reach (the grip misses it by "
-            f"{1000 * residual:.1f} mm); move the bin or the plate closer."
-        )
-
-
-def _minimum_jerk(s: float) -> float:
-    """Profile from 0 to 1 with zero velocity and acceleration at both ends."""
-    return s * s * s * (10.0 + s * (6.0 * s - 15.0))
 
 
 def _id(model: mujoco.MjModel, kind: mujoco.mjtObj, name: str) -> int:

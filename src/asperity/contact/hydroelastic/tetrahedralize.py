@@ -1,0 +1,214 @@
+"""Tetrahedra inside of a closed surface, by TetWild (extra ``hydroelastic``), kept on disk.
+
+Hu, Schneider, Wang, Zorin & Panozzo, "Fast tetrahedral meshing in the wild", ACM Transactions on
+Graphics 39(4), 2020. Results of the same input differ in their last vertices; what is on disk is
+taken again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+import threading
+import zipfile
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from asperity.contact.hydroelastic.distance_field import distance_field, project_into_hull
+from asperity.contact.hydroelastic.field_mesh import FieldMesh, oriented
+from asperity.errors import ModelError
+from asperity.geometry.surfaces import Surface, is_closed, volume_integrals
+
+__all__ = ["tetrahedralize"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Edges over the diagonal of the bounding box if no resolution is given: a mug has 2000 tetrahedra
+# before its walls are split.
+_EDGES = 0.1
+# How far TetWild may leave the surface, over the diagonal: its own default.
+_ENVELOPE = 1e-3
+# Its worst energy of a tetrahedron to stop at, its default, and the rounds until it stops anyway.
+_ENERGY = 10.0
+_ROUNDS = 40
+
+_MOST_TETRAHEDRA = 1_000_000
+
+# Part of the key of what is on disk: a new number when the same input is to be cut anew.
+_FORMAT = 1
+
+_importing = threading.Lock()
+
+
+def tetrahedralize(
+    surface: Surface,
+    *,
+    resolution: float | None = None,
+    depth: float | None = None,
+    name: str = "the mesh",
+    keep: bool = True,
+) -> FieldMesh:
+    """Field mesh of the solid inside of a surface: the distance from the surface in tetrahedra.
+
+    Parameters
+    ----------
+    surface : Surface
+        Closed [m]; equal vertices are merged.
+    resolution : float, optional
+        Length of edges that is aimed at [m], a tenth of the bounding box's diagonal by default.
+    depth : float, optional
+        Distance from the surface at which the pressure reaches the modulus [m]; by default the
+        largest one (`distance_field`).
+    name : str
+        What the mesh belongs to, for messages.
+    keep : bool
+        Whether tetrahedra are taken from the user's cache folder, and put there.
+
+    Raises
+    ------
+    ModelError
+        If the surface is not closed or encloses nothing, the resolution would make more than a
+        million tetrahedra, or pytetwild is not installed.
+    """
+    solid = _solid(surface, name)
+    diagonal = float(np.linalg.norm(np.ptp(solid.vertices, axis=0)))
+    edge = _EDGES * diagonal if resolution is None else float(resolution)
+    if not (np.isfinite(edge) and edge > 0.0):
+        raise ModelError(f"{name}: the resolution must be positive, got {resolution!r} m.")
+    estimate = _estimate(solid, edge)
+    if estimate > _MOST_TETRAHEDRA:
+        raise ModelError(
+            f"{name}: a resolution of {edge:g} m would make about {estimate:.0g} tetrahedra, more "
+            f"than {_MOST_TETRAHEDRA}; take a coarser one."
+        )
+    path = _kept(solid, edge) if keep else None
+    cut = _load(path)
+    if cut is None:
+        cut = _cut(solid, edge, diagonal, name)
+        _save(path, *cut)
+    vertices, tetrahedra = cut
+    vertices = project_into_hull(vertices, tetrahedra, solid.vertices, name)
+    return distance_field(vertices, tetrahedra, depth=depth, name=name)
+
+
+def _solid(surface: Surface, name: str) -> Surface:
+    """The same surface with equal vertices merged and its faces outwards, if it is closed."""
+    corners = np.asarray(surface.vertices, dtype=np.float64)[surface.faces].reshape(-1, 3)
+    if not len(corners) or not np.isfinite(corners).all():
+        raise ModelError(f"{name} has no triangles, or coordinates that are not finite.")
+    vertices, label = np.unique(corners, axis=0, return_inverse=True)
+    faces = label.reshape(-1, 3).astype(np.int64)
+    faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
+    merged = Surface(vertices, faces)
+    if not is_closed(merged):
+        sides = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+        _, count = np.unique(np.sort(sides, axis=1), axis=0, return_counts=True)
+        raise ModelError(
+            f"{name} is not closed, so that nothing is inside: {np.count_nonzero(count != 2)} of "
+            f"its {len(count)} edges do not belong to two triangles, or triangles disagree on the "
+            f'outside; repair it, or take its hull (field_mesh="hull") or surface="rigid".'
+        )
+    volume = volume_integrals(merged)[0]
+    size = float(np.linalg.norm(np.ptp(vertices, axis=0)))
+    if abs(volume) <= 1e-12 * size**3:
+        raise ModelError(
+            f"{name} encloses the volume {volume:.3g} m³ only, of a size of {size:g} m."
+        )
+    return merged if volume > 0.0 else Surface(vertices, np.ascontiguousarray(faces[:, ::-1]))
+
+
+def _estimate(surface: Surface, edge: float) -> float:
+    """Tetrahedra that fill the volume, or that a single layer on the surface has."""
+    volume = volume_integrals(surface)[0]
+    a, b, c = (surface.vertices[surface.faces[:, k]] for k in range(3))
+    area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1).sum()
+    # Of regular tetrahedra, and three on every regular triangle.
+    return max(6.0 * np.sqrt(2.0) * volume / edge**3, 3.0 * area / (0.25 * np.sqrt(3.0) * edge**2))
+
+
+def _cut(surface: Surface, edge: float, diagonal: float, name: str) -> tuple[Floats, Ints]:
+    vertices, tetrahedra = _tetwild(name).tetrahedralize(
+        surface.vertices,
+        surface.faces.astype(np.int32),
+        edge_length_fac=min(1.0, edge / diagonal),
+        epsilon=_ENVELOPE,
+        stop_energy=_ENERGY,
+        num_opt_iter=_ROUNDS,
+        num_threads=1,
+        quiet=True,
+    )
+    if not len(tetrahedra):
+        raise ModelError(f"{name}: TetWild found nothing inside; look at the mesh.")
+    vertices = np.asarray(vertices, dtype=np.float64)
+    return vertices, oriented(vertices, np.asarray(tetrahedra, dtype=np.int64))
+
+
+def _tetwild(name: str) -> Any:
+    """The package pytetwild, which imports PyVista to add to its classes, but does not require it.
+
+    An empty module in PyVista's place is one without the registry of such additions, for which
+    there is a branch.
+    """
+    with _importing:
+        without = "pyvista" not in sys.modules and "pytetwild" not in sys.modules
+        if without:
+            sys.modules["pyvista"] = ModuleType("pyvista")
+        try:
+            import pytetwild
+        except ImportError:
+            raise ModelError(
+                f"{name} needs the Python package pytetwild to be cut into tetrahedra; install it "
+                f"with 'pip install \"asperity[hydroelastic]\"', give a file that 'asperity "
+                f"tetrahedralize MESH' has written as field_mesh, or take the convex hull "
+                f'(field_mesh="hull") or surface="rigid".'
+            ) from None
+        finally:
+            if without:
+                sys.modules.pop("pyvista", None)
+    return pytetwild
+
+
+def _kept(surface: Surface, edge: float) -> Path | None:
+    """Where the tetrahedra of this input are kept, or None if nothing is."""
+    try:
+        from platformdirs import user_cache_path
+    except ImportError:
+        return None
+    key = hashlib.sha256(repr((_FORMAT, edge, _ENVELOPE, _ENERGY, _ROUNDS)).encode())
+    for array in surface:
+        key.update(np.ascontiguousarray(array).tobytes())
+    return user_cache_path("asperity") / "tetrahedra" / f"{key.hexdigest()}.npz"
+
+
+def _load(path: Path | None) -> tuple[Floats, Ints] | None:
+    if path is None or not path.is_file():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return archive["vertices"], archive["tetrahedra"]
+    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
+        return None  # it is written anew
+
+
+def _save(path: Path | None, vertices: Floats, tetrahedra: Ints) -> None:
+    """Write a file at once or not at all; a folder that cannot be written to is no error."""
+    if path is None:
+        return
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+            try:
+                np.savez_compressed(file, vertices=vertices, tetrahedra=tetrahedra)
+                file.close()
+                os.replace(file.name, path)
+            except BaseException:
+                os.unlink(file.name)
+                raise
