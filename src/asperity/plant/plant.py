@@ -8,6 +8,7 @@ import numpy as np
 from asperity.compiled import HoldsAddresses, Table
 from asperity.compiled.decorators import Kernel
 from asperity.contact.hydroelastic.field_layout import COMPLIANT_MESH, RIGID_MESH
+from asperity.contact.hydroelastic.fields import part_boxes
 from asperity.plant import native
 from asperity.plant.collision import read_contacts
 from asperity.plant.contact_parameters import ContactParameters
@@ -211,7 +212,9 @@ class Plant(HoldsAddresses):
         self.table.read_contacts = reader.address if self._evaluated else 0
 
     def _set_inner_radii(self) -> None:
-        """How far geoms may enter others between two samples: fields no more than they are deep.
+        """How far geoms may enter others between two samples, and the boxes of their parts.
+
+        Fields may be entered no farther than they are deep.
 
         A rigid surface pushes only what it lies in, and not what is behind it.
         """
@@ -221,6 +224,16 @@ class Plant(HoldsAddresses):
             radius[kind == COMPLIANT_MESH] = depth[kind == COMPLIANT_MESH]
             radius[kind == RIGID_MESH] = 0.0
         self.table.geom_inner_radius = radius
+        every = [
+            self.table.geom_box[geom][None]
+            if number < 0 or self.fields.geom_convex[geom]
+            else part_boxes(self.fields, int(number))
+            for geom, number in enumerate(self.fields.geom_field)
+        ]
+        counts = np.array([len(parts) for parts in every], dtype=np.int64)
+        self.table.part_count = counts
+        self.table.part_first = np.cumsum(counts) - counts
+        self.table.part_box = np.concatenate([np.zeros((0, 6)), *every])
 
     def _spatial_trees(self) -> np.ndarray:
         """Trees that are one free body without springs, dampers or armature on its joint."""

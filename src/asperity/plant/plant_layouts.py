@@ -106,6 +106,10 @@ PLANT = Layout(
     geom_box="f8[:,:]",  # centre and half sides in the geom's frame
     geom_reach="f8[:]",  # farthest point from the geom's frame that turns with it
     geom_inner_radius="f8[:]",
+    # boxes of parts of geoms, one of each that fills its hull: centre and half sides
+    part_first="i8[:]",
+    part_count="i8[:]",
+    part_box="f8[:,:]",
     geom_collides="u1[:,:]",
     mass_rownnz="i8[:]",
     mass_rowadr="i8[:]",

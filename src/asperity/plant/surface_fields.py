@@ -23,6 +23,7 @@ from asperity.contact.hydroelastic.field_layout import (
 )
 from asperity.contact.hydroelastic.field_mesh import FieldMesh, boundary_faces
 from asperity.contact.hydroelastic.fields import Field, compliant_field, new_fields, rigid_field
+from asperity.contact.hydroelastic.import_mesh import in_frame, read_field_mesh
 from asperity.contact.hydroelastic.shapes import (
     box_mesh,
     capsule_mesh,
@@ -31,8 +32,10 @@ from asperity.contact.hydroelastic.shapes import (
     default_resolution,
     ellipsoid_mesh,
 )
+from asperity.contact.hydroelastic.tetrahedralize import tetrahedralize
 from asperity.errors import ModelError
 from asperity.geometry.primitives import convex_hull, height_field
+from asperity.geometry.surfaces import Surface
 from asperity.plant.surface_parameters import GeomSurface, ResolvedSurfaces, geom_name
 
 __all__ = ["make_fields"]
@@ -111,8 +114,11 @@ def _field_of(
     kind = int(model.geom_type[index])
     compliant = geom.surface == "compliant"
     if kind not in (int(_KINDS.mjGEOM_HFIELD), int(_KINDS.mjGEOM_MESH)):
-        size = tuple(float(value) for value in model.geom_size[index])
-        return _primitive(kind, size, geom.resolution, compliant)
+        x, y, z = (float(value) for value in model.geom_size[index])
+        try:
+            return _primitive(kind, (x, y, z), geom.resolution, compliant)
+        except ModelError as error:
+            raise ModelError(f"{geom_name(model, index)}: {error}") from None
     data = int(model.geom_dataid[index])
     key = (kind, data, compliant, geom.field_mesh, geom.depth, geom.resolution)
     if key not in made:
@@ -129,8 +135,9 @@ def _primitive(
 ) -> Field:
     if kind == int(_KINDS.mjGEOM_BOX):
         return _made(box_mesh(size), compliant)
-    smallest = min(size) if kind == int(_KINDS.mjGEOM_ELLIPSOID) else size[0]
-    length = default_resolution(smallest) if resolution is None else resolution
+    # An ellipsoid's edges are counted along its longest axis.
+    radius = max(size) if kind == int(_KINDS.mjGEOM_ELLIPSOID) else size[0]
+    length = default_resolution(radius) if resolution is None else resolution
     if kind == int(_KINDS.mjGEOM_SPHERE):
         return _made(ellipsoid_mesh((size[0],) * 3, length), compliant)
     if kind == int(_KINDS.mjGEOM_ELLIPSOID):
@@ -169,6 +176,11 @@ def _mesh(model: mujoco.MjModel, index: int, geom: GeomSurface) -> Field:
         first, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
         return rigid_field(vertices, model.mesh_face[first : first + faces].astype(np.int64))
     if geom.field_mesh in (None, "hull"):
+        if geom.depth is not None:
+            raise ModelError(
+                f"{name}: depth is of meshes of tetrahedra; that of a hull follows from its shape. "
+                "Say field_mesh='tetrahedralize', or name a file of tetrahedra."
+            )
         try:
             hull = convex_hull(vertices)
         except QhullError:
@@ -177,4 +189,14 @@ def _mesh(model: mujoco.MjModel, index: int, geom: GeomSurface) -> Field:
                 "surface='rigid' with field_mesh='surface', or surface='point'."
             ) from None
         return _made(convex_mesh(hull.vertices, hull.faces), compliant)
-    raise NotImplementedError
+    start, count = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
+    faces = model.mesh_face[start : start + count].astype(np.int64)
+    if geom.field_mesh == "tetrahedralize":
+        surface = Surface(vertices, faces)
+        cut = tetrahedralize(surface, resolution=geom.resolution, depth=geom.depth, name=name)
+        return _made(cut, compliant)
+    read = read_field_mesh(geom.field_mesh, depth=geom.depth)
+    turn = np.zeros(9)
+    mujoco.mju_quat2Mat(turn, model.mesh_quat[mesh])
+    position = np.asarray(model.mesh_pos[mesh], dtype=np.float64)
+    return _made(in_frame(read, position, turn.reshape(3, 3), vertices, name), compliant)

@@ -6,6 +6,8 @@ the path of one geom's centre in the frame of the other, against the other's bou
 the inner radius of the first: exact for balls against boxes, and otherwise at most too cautious
 (corners of a bounding box are not part of a ball), which costs a shorter step.
 
+A geom that does not fill its convex hull, as a mug, has a box and a centre for each of its parts.
+
 Geoms that touched at the first sample may move as the contact law has them, which is out of each
 other again. Only if the path of one's centre goes through all of the other's bounding box, into it
 and out of it, have they left each other on the wrong side.
@@ -130,29 +132,36 @@ def _in_contact(contacts: Table, a: int, b: int) -> bool:
 
 @compiled
 def _local(
-    plant: Table, g: int, other: int, xpos: np.ndarray, xmat: np.ndarray
+    box: np.ndarray,
+    part: int,
+    g: int,
+    other_part: int,
+    other: int,
+    xpos: np.ndarray,
+    xmat: np.ndarray,
 ) -> tuple[float, float, float]:
-    """Centre of ``other``'s box in the frame of the box of geom ``g``."""
-    box = plant.geom_box
+    """Centre of the box of ``other``'s part in the frame of the box of a part of geom ``g``."""
     x = xpos[other, 0] - xpos[g, 0]
     y = xpos[other, 1] - xpos[g, 1]
     z = xpos[other, 2] - xpos[g, 2]
     for a in range(3):
-        offset = box[other, a]
+        offset = box[other_part, a]
         x += xmat[other, a] * offset
         y += xmat[other, 3 + a] * offset
         z += xmat[other, 6 + a] * offset
     return (
-        xmat[g, 0] * x + xmat[g, 3] * y + xmat[g, 6] * z - box[g, 0],
-        xmat[g, 1] * x + xmat[g, 4] * y + xmat[g, 7] * z - box[g, 1],
-        xmat[g, 2] * x + xmat[g, 5] * y + xmat[g, 8] * z - box[g, 2],
+        xmat[g, 0] * x + xmat[g, 3] * y + xmat[g, 6] * z - box[part, 0],
+        xmat[g, 1] * x + xmat[g, 4] * y + xmat[g, 7] * z - box[part, 1],
+        xmat[g, 2] * x + xmat[g, 5] * y + xmat[g, 8] * z - box[part, 2],
     )
 
 
 @compiled
 def _path_inside(
-    plant: Table,
+    box: np.ndarray,
+    core_part: int,
     core: int,
+    part: int,
     g: int,
     growth: float,
     position: np.ndarray,
@@ -160,20 +169,20 @@ def _path_inside(
     xpos: np.ndarray,
     xmat: np.ndarray,
 ) -> tuple[float, float, float]:
-    """Part of the path of a geom's centre that is in the grown box of geom ``g``.
+    """Part of the path of a centre of geom ``core`` that is in the grown box of geom ``g``.
 
     From where to where, over the whole path, whose ends are 0 and 1 (the first above the second if
     none is); and the length of the whole path, squared.
     """
-    start = _local(plant, g, core, position, rotation)
-    end = _local(plant, g, core, xpos, xmat)
+    start = _local(box, part, g, core_part, core, position, rotation)
+    end = _local(box, part, g, core_part, core, xpos, xmat)
     square = 0.0
     low = -np.inf
     high = np.inf
     for a in range(3):
         step = end[a] - start[a]
         square += step * step
-        half = plant.geom_box[g, 3 + a] + growth
+        half = box[part, 3 + a] + growth
         if abs(step) < 1e-12:
             if abs(start[a]) > half:
                 return 1.0, 0.0, 0.0
@@ -183,6 +192,26 @@ def _path_inside(
         low = max(low, min(first, second))
         high = min(high, max(first, second))
     return low, high, square
+
+
+@compiled
+def _passes_near(
+    plant: Table,
+    core: int,
+    g: int,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    xpos: np.ndarray,
+    xmat: np.ndarray,
+) -> bool:
+    """Whether a part of geom ``core`` may have been in the box of all parts of geom ``g``."""
+    box = plant.geom_box
+    square = 0.0
+    for a in range(3):
+        square += box[core, 3 + a] * box[core, 3 + a]
+    growth = np.sqrt(square) + plant.geom_inner_radius[core]
+    low, high, _ = _path_inside(box, core, core, g, g, growth, position, rotation, xpos, xmat)
+    return low <= high and low <= 1.0 and high >= 0.0
 
 
 @compiled
@@ -202,13 +231,26 @@ def _goes_through(
     """
     radius = plant.geom_inner_radius[core]
     growth = 0.0 if touched else radius
-    low, high, square = _path_inside(plant, core, g, growth, position, rotation, xpos, xmat)
     allowed = radius + plant.geom_inner_radius[g]
-    if low > high or square <= allowed * allowed:
+    cores = plant.part_first[core] + plant.part_count[core]
+    parts = plant.part_first[g] + plant.part_count[g]
+    if (plant.part_count[core] > 1 or plant.part_count[g] > 1) and not _passes_near(
+        plant, core, g, position, rotation, xpos, xmat
+    ):
         return False
-    if touched:
-        return low > 0.0 and high < 1.0
-    return low <= 1.0 and high >= 0.0
+    for i in range(plant.part_first[core], cores):
+        for j in range(plant.part_first[g], parts):
+            low, high, square = _path_inside(
+                plant.part_box, i, core, j, g, growth, position, rotation, xpos, xmat
+            )
+            if low > high or square <= allowed * allowed:
+                continue
+            if touched:
+                if low > 0.0 and high < 1.0:
+                    return True
+            elif low <= 1.0 and high >= 0.0:
+                return True
+    return False
 
 
 @compiled

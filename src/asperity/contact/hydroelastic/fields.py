@@ -14,7 +14,7 @@ from asperity.contact.hydroelastic.field_layout import FIELDS, LEVELS
 from asperity.contact.hydroelastic.field_mesh import FieldMesh, boundary_faces, gradients
 from asperity.contact.hydroelastic.tree import Tree, build_tree, node_boxes
 
-__all__ = ["Field", "compliant_field", "new_fields", "rigid_field"]
+__all__ = ["Field", "compliant_field", "new_fields", "part_boxes", "rigid_field"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,6 +24,7 @@ _NO_AREA = 1e-14
 # The tree is built over the centres of what has an extent of at most this: most contacts are
 # shallow, and see that layer only.
 _LAYER = 0.02
+_MOST_PARTS = 64
 
 
 class Nodes(NamedTuple):
@@ -245,3 +246,22 @@ def new_fields(
         angle_rule=angle_rule,
         any=int(np.any((kind == 1) | (kind == 2))),
     )
+
+
+def part_boxes(fields: Table, field: int) -> Floats:
+    """Boxes of parts of a field or surface, as few as a tree's upper nodes make of it.
+
+    Returns
+    -------
+    array, shape (n, 6)
+        Centres and half sides [m]; n is at most 64.
+    """
+    root = int(fields.root[field]) if fields.root[field] >= 0 else int(fields.surface_root[field])
+    nodes = [root]
+    while 2 * len(nodes) <= _MOST_PARTS:
+        below = [int(child) for node in nodes for child in fields.child[node] if child >= 0]
+        leaves = [node for node in nodes if fields.child[node, 0] < 0]
+        if not below:
+            break
+        nodes = leaves + below
+    return np.array(fields.box[nodes, 0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def write_field_mesh(path: Path, mesh: FieldMesh) -> None:
         )
 
 
-def read_field_mesh(path: str | Path, *, depth: float | None = None) -> FieldMesh:
+def read_field_mesh(path: str | os.PathLike[str], *, depth: float | None = None) -> FieldMesh:
     """Read tetrahedra, and their field or make it of the distance from their surface.
 
     Parameters
