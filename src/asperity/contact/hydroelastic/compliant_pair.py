@@ -12,7 +12,7 @@ import numpy as np
 from asperity.compiled import Table, compiled, inlined
 from asperity.contact.hydroelastic.boxes import boxes_apart, next_pair
 from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, add_polygon, angle_weight
-from asperity.contact.hydroelastic.polygons import clip, section
+from asperity.contact.hydroelastic.polygons import clip, outside, section
 
 __all__ = ["compliant_pair"]
 
@@ -83,20 +83,35 @@ def _tetrahedra(
     polygon = work.polygon
     clipped = work.clipped
     count = section(vertex, a, value, polygon)
+    # Into the frame of b, where its barycentric coordinates are.
+    for i in range(count):
+        x = polygon[i, 0] - t[0]
+        y = polygon[i, 1] - t[1]
+        z = polygon[i, 2] - t[2]
+        clipped[i, 0] = r[0] * x + r[3] * y + r[6] * z
+        clipped[i, 1] = r[1] * x + r[4] * y + r[7] * z
+        clipped[i, 2] = r[2] * x + r[5] * y + r[8] * z
+    barycentric = fields.barycentric
+    if outside(barycentric, b, clipped, count):
+        return 0
     for i in range(4):
-        lx = fields.barycentric[b, i, 0]
-        ly = fields.barycentric[b, i, 1]
-        lz = fields.barycentric[b, i, 2]
-        mx = r[0] * lx + r[1] * ly + r[2] * lz
-        my = r[3] * lx + r[4] * ly + r[5] * lz
-        mz = r[6] * lx + r[7] * ly + r[8] * lz
-        mc = fields.barycentric[b, i, 3] - (mx * t[0] + my * t[1] + mz * t[2])
+        lx = barycentric[b, i, 0]
+        ly = barycentric[b, i, 1]
+        lz = barycentric[b, i, 2]
+        lc = barycentric[b, i, 3]
         if i % 2 == 0:
-            count = clip(polygon, count, clipped, mx, my, mz, mc)
+            count = clip(clipped, count, polygon, lx, ly, lz, lc)
         else:
-            count = clip(clipped, count, polygon, mx, my, mz, mc)
+            count = clip(polygon, count, clipped, lx, ly, lz, lc)
         if count < 3:
             return 0
+    for i in range(count):
+        x = clipped[i, 0]
+        y = clipped[i, 1]
+        z = clipped[i, 2]
+        polygon[i, 0] = r[0] * x + r[1] * y + r[2] * z + t[0]
+        polygon[i, 1] = r[3] * x + r[4] * y + r[5] * z + t[1]
+        polygon[i, 2] = r[6] * x + r[7] * y + r[8] * z + t[2]
     slope = FLAT * min(steepness_a, steepness_b)
     if slope_a > 0.0 and slope_b > 0.0:
         slope = max(slope, slope_a * slope_b / (slope_a + slope_b))

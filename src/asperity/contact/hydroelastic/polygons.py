@@ -11,7 +11,11 @@ import numpy as np
 
 from asperity.compiled import consistent, inlined
 
-__all__ = ["area_and_centroid", "clip", "first_moment", "section"]
+__all__ = ["area_and_centroid", "clip", "first_moment", "outside", "section"]
+
+
+# A face is this near [heights of the tetrahedron] before rounding could say otherwise.
+_NEARLY = 1e-9
 
 
 @consistent
@@ -117,6 +121,22 @@ def section(vertex: np.ndarray, t: int, f: np.ndarray, target: np.ndarray) -> in
     _crossing(vertex, t, f, front_1, back_1, target, 2)
     _crossing(vertex, t, f, front_1, back_0, target, 3)
     return 4
+
+
+@inlined
+def outside(barycentric: np.ndarray, t: int, polygon: np.ndarray, count: int) -> bool:
+    """Whether all corners of a polygon are behind one face of a tetrahedron."""
+    for i in range(4):
+        lx = barycentric[t, i, 0]
+        ly = barycentric[t, i, 1]
+        lz = barycentric[t, i, 2]
+        lc = barycentric[t, i, 3]
+        largest = -np.inf
+        for k in range(count):
+            largest = max(largest, lx * polygon[k, 0] + ly * polygon[k, 1] + lz * polygon[k, 2])
+        if largest + lc < -_NEARLY:
+            return True
+    return False
 
 
 @inlined

@@ -11,12 +11,14 @@ import numpy as np
 from asperity.compiled import Table, compiled, inlined
 from asperity.contact.hydroelastic.boxes import boxes_apart, next_pair
 from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, add_polygon, angle_weight
-from asperity.contact.hydroelastic.polygons import clip
+from asperity.contact.hydroelastic.polygons import clip, outside
 
 __all__ = ["rigid_pair"]
 
 # A triangle this near to the plane of a face, in heights of its tetrahedron, lies in it.
 _COPLANAR = 1e-12
+# A plane is this near [m] before rounding could say otherwise.
+_SAFE = 1e-12
 
 
 @inlined
@@ -58,6 +60,18 @@ def _clip_by_tetrahedron(
     return count
 
 
+@inlined
+def _beside(vertex: np.ndarray, a: int, nx: float, ny: float, nz: float, d: float) -> bool:
+    """Whether a tetrahedron is all on one side of the plane n · x = d."""
+    low = np.inf
+    high = -np.inf
+    for i in range(4):
+        away = nx * vertex[a, i, 0] + ny * vertex[a, i, 1] + nz * vertex[a, i, 2] - d
+        low = min(low, away)
+        high = max(high, away)
+    return low > _SAFE or high < -_SAFE
+
+
 @compiled
 def _triangle(
     fields: Table,
@@ -84,6 +98,7 @@ def _triangle(
         moved[i, 0] = r[0] * x + r[1] * y + r[2] * z + t[0]
         moved[i, 1] = r[3] * x + r[4] * y + r[5] * z + t[1]
         moved[i, 2] = r[6] * x + r[7] * y + r[8] * z + t[2]
+    d = nx * moved[0, 0] + ny * moved[0, 1] + nz * moved[0, 2]
     for a in range(first, last):
         gx = fields.gradient[a, 0]
         gy = fields.gradient[a, 1]
@@ -92,6 +107,8 @@ def _triangle(
         steepness = fields.steepness[a]
         weight = angle_weight(along / steepness, fields.angle_rule)
         if weight <= 0.0:
+            continue
+        if _beside(fields.vertex, a, nx, ny, nz, d) or outside(fields.barycentric, a, moved, 3):
             continue
         count = _clip_by_tetrahedron(fields, work, a, moved, nx, ny, nz)
         status = add_polygon(
