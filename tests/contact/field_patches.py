@@ -31,6 +31,7 @@ class Geom(NamedTuple):
     field: Field | None = None
     modulus: float = MODULUS
     depth: float = 1.0
+    ball: float = 0.0
 
 
 class Pose(NamedTuple):
@@ -131,6 +132,7 @@ def patch(
         np.array(number),
         np.array([a.modulus, b.modulus]),
         np.array([a.depth, b.depth]),
+        np.array([a.ball, b.ball]),
         np.ones(2, np.int64),
         np.zeros(0, np.int64),
         quadrature,

@@ -22,7 +22,7 @@ from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.surface_fields import make_fields
 from asperity.plant.surface_parameters import resolve_surfaces
 
-__all__ = ["PolygonFinder", "Polygons"]
+__all__ = ["PolygonFinder", "Polygons", "find_patch"]
 
 _ARRAY = types.Array(types.float64, 2, "C")
 _START = 1024
@@ -56,7 +56,7 @@ class Polygons(NamedTuple):
         types.float64,
     )
 )
-def _find(
+def find_patch(
     fields: Table,
     work: Table,
     a: int,
@@ -135,10 +135,10 @@ class PolygonFinder:
         geom, counts, corners = [], [], []
         for (a, b), normal in zip(pairs, normals, strict=True):
             arguments = (int(a), int(b), xpos, xmat, *(float(x) for x in normal))
-            base = _find(self._fields, self._work, *arguments)
+            base = find_patch(self._fields, self._work, *arguments)
             while base == -1:
                 self._grow(2 * len(self._work.point))
-                base = _find(self._fields, self._work, *arguments)
+                base = find_patch(self._fields, self._work, *arguments)
             if base < 0 or self._work.polygon_count == 0:
                 continue
             count = int(self._work.polygon_count)

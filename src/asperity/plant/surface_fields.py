@@ -86,12 +86,14 @@ def make_fields(model: mujoco.MjModel, surfaces: ResolvedSurfaces) -> Table:
         if compliant:
             depth[index] = field.depth
         convex[index] = int(_is_convex(model, index, geom))
+    spheres = model.geom_type == int(_KINDS.mjGEOM_SPHERE)
     return new_fields(
         fields,
         kind,
         number,
         modulus,
         depth,
+        np.where(spheres & (kind != NO_SURFACE), model.geom_size[:, 0], 0.0),
         convex,
         surfaces.point_pairs,
         _QUADRATURES[surfaces.quadrature],

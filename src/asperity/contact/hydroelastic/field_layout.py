@@ -82,6 +82,7 @@ FIELDS = Layout(
     geom_field="i8[:]",  # −1 for none
     geom_modulus="f8[:]",  # [Pa]
     geom_depth="f8[:]",  # where the extent is 1 [m]; infinite of rigid geoms
+    geom_ball="f8[:]",  # radius of a ball [m]; 0 of anything else
     geom_convex="i8[:]",  # whether the field or surface fills what MuJoCo collides
     # pairs of geoms that are told to touch in points: sorted keys, as for materials
     point_pairs="i8[:]",

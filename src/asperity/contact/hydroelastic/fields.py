@@ -173,6 +173,7 @@ def new_fields(
     field: Ints,
     modulus: Floats,
     depth: Floats,
+    ball: Floats,
     convex: Ints,
     point_pairs: Ints,
     quadrature: int,
@@ -187,6 +188,8 @@ def new_fields(
         What every geom is, and the number of its field, −1 without one.
     modulus, depth : arrays, shape (ngeom,)
         Hydroelastic modulus [Pa], and the distance from the surface where it is reached [m].
+    ball : array, shape (ngeom,)
+        Radius of balls [m], 0 of all else.
     convex : array of int64, shape (ngeom,)
         Whether the field or surface fills the convex shape that MuJoCo collides.
     point_pairs : array of int64
@@ -240,6 +243,7 @@ def new_fields(
         geom_field=field,
         geom_modulus=modulus,
         geom_depth=depth,
+        geom_ball=ball,
         geom_convex=convex,
         point_pairs=point_pairs,
         quadrature=quadrature,

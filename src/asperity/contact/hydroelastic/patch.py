@@ -6,9 +6,11 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.contact.combination import find_pair
+from asperity.contact.hydroelastic.balls import NEEDS_MESH, are_balls, ball_points
 from asperity.contact.hydroelastic.boxes import hull_support, level_of
 from asperity.contact.hydroelastic.compliant_pair import compliant_pair
 from asperity.contact.hydroelastic.field_layout import (
+    CENTROID,
     COMPLIANT_HALF_SPACE,
     COMPLIANT_MESH,
     NO_SURFACE,
@@ -119,6 +121,12 @@ def find_points(
         second = a
         sign = -1.0
     _set_pose(work, first, second, xpos, xmat)
+    # Pictures need polygons, and Drake's rule has no other.
+    exact = fields.quadrature != CENTROID and work.corner.shape[0] == 0
+    if exact and are_balls(fields, first, second):
+        status = ball_points(fields, work, first, second)
+        if status != NEEDS_MESH:
+            return status, first
     kind = fields.geom_kind[second]
     field_a = fields.geom_field[first]
     modulus_a = fields.geom_modulus[first]

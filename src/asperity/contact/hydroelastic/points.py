@@ -18,7 +18,7 @@ from asperity.compiled import Table, compiled, inlined
 from asperity.contact.hydroelastic.field_layout import CENTROID, CUT, MOMENTS
 from asperity.contact.hydroelastic.polygons import area_and_centroid, first_moment
 
-__all__ = ["FLAT", "POINTS_FULL", "add_polygon", "angle_weight"]
+__all__ = ["FLAT", "POINTS_FULL", "add_polygon", "angle_weight", "write_point"]
 
 POINTS_FULL = -1
 """What a search returns that found more points than there was room for."""
@@ -30,6 +30,8 @@ FLAT = 0.05
 _BACK = -0.3826834323650898
 # Below this extent a pressure is nothing, and has no centre.
 _NO_EXTENT = 1e-12
+# Areas, over the square of the length on which the extent grows by 1, that are nothing.
+_NO_AREA = 1e-15
 
 
 @inlined
@@ -66,7 +68,7 @@ def _keep_corners(
 
 
 @inlined
-def _write(
+def write_point(
     work: Table,
     x: float,
     y: float,
@@ -78,6 +80,7 @@ def _write(
     pressure: float,
     slope: float,
 ) -> None:
+    """Write a point: where it is, its normal, its area with its weight, pressure and slope."""
     row = work.point_count
     point = work.point
     point[row, 0] = x
@@ -139,7 +142,7 @@ def _moment_points(
         dy = along * uy + across * vy
         dz = along * uz + across * vz
         at = pressure + tangent[0] * dx + tangent[1] * dy + tangent[2] * dz
-        _write(
+        write_point(
             work,
             c[0] + dx,
             c[1] + dy,
@@ -188,9 +191,11 @@ def add_polygon(
         return 0
     c = work.centre
     area = area_and_centroid(work.polygon, count, c)
-    if area <= 0.0:
-        return 0
     gx, gy, gz = gradient
+    # What a polygon of no extent would carry is nothing, and where planes go through corners and
+    # edges of tetrahedra there are as many of them as of others.
+    if not area * (gx * gx + gy * gy + gz * gz) > _NO_AREA:
+        return 0
     extent = gx * c[0] + gy * c[1] + gz * c[2] + constant
     if work.point_count + 3 > work.point.shape[0]:
         return POINTS_FULL
@@ -215,5 +220,5 @@ def add_polygon(
         x += scale * mx
         y += scale * my
         z += scale * mz
-    _write(work, x, y, z, nx, ny, nz, weight * area, pressure, slope)
+    write_point(work, x, y, z, nx, ny, nz, weight * area, pressure, slope)
     return 0
