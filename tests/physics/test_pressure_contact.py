@@ -1,0 +1,366 @@
+"""Simulations with pressure fields: physics, integrators, parameters and results."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from physics_models import GRAVITY
+
+import asperity as asp
+from asperity.scenes.cenic_cases import falling_cylinder
+
+MODULUS = 1e6
+SOFT = asp.ContactParameters(surface="compliant", hydroelastic_modulus=MODULUS, dissipation=0.0)
+DAMPED = asp.ContactParameters(surface="compliant", hydroelastic_modulus=MODULUS, dissipation=20.0)
+FLOOR = '<geom name="floor" type="plane" size="1 1 .1"/>'
+
+
+def body(geom: str, place: str = "0 0 .05", more: str = "") -> str:
+    return f'<body pos="{place}"><freejoint/><geom name="body" {geom} density="1000"/>{more}</body>'
+
+
+CUBE = body('type="box" size=".05 .05 .05"')
+
+
+def simulator(
+    worldbody: str,
+    integrator: asp.Integrator | None = None,
+    contact: asp.ContactParameters = DAMPED,
+    more: str = "",
+) -> asp.Simulator:
+    model = mujoco.MjModel.from_xml_string(
+        f"<mujoco>{more}<worldbody>{worldbody}</worldbody></mujoco>"
+    )
+    return asp.Simulator(model, integrator=integrator, contact=contact)
+
+
+def frequency(time: np.ndarray, value: np.ndarray) -> float:
+    """Of an undamped oscillation, from its zero crossings [Hz]."""
+    value = value - value.mean()
+    up = np.flatnonzero((value[:-1] < 0.0) & (value[1:] >= 0.0))
+    crossings = time[up] - value[up] * (time[up + 1] - time[up]) / (value[up + 1] - value[up])
+    return float((len(crossings) - 1) / (crossings[-1] - crossings[0]))
+
+
+def test_a_box_rocks_with_the_stiffness_of_its_field() -> None:
+    """Springs of E/ℓ per area under a box: ω² = (E/ℓ b³ a/12 − m g l)/I about its edge's axis.
+
+    A slide along the plane is free, so that the box turns about its centre of mass.
+    """
+    half = np.array([0.05, 0.04, 0.03])
+    model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><option gravity="0 0 -9.81"/><worldbody>{FLOOR}
+        <body pos="0 0 {half[2]}"><joint name="z" type="slide" axis="0 0 1"/>
+        <joint name="turn" type="hinge" axis="0 1 0"/>
+        <geom type="box" size="{half[0]} {half[1]} {half[2]}" density="1000"/></body>
+        </worldbody></mujoco>"""
+    )
+    sides = 2.0 * half
+    mass = 1000.0 * np.prod(sides)
+    inertia = mass * (sides[0] ** 2 + sides[2] ** 2) / 12.0
+    per_area = MODULUS / half.min()
+    depth = mass * GRAVITY / (per_area * sides[0] * sides[1])
+    sim = asp.Simulator(
+        model,
+        integrator=asp.Cenic(accuracy=1e-8),
+        contact=asp.ContactParameters(
+            surface="compliant", hydroelastic_modulus=MODULUS, dissipation=0.0, friction=0.0
+        ),
+    )
+    sim.data.qpos[:] = [-depth, 1e-5]
+    time, angle = [], []
+    for t in np.linspace(0.0, 0.15, 400)[1:]:
+        sim.advance_to(float(t))
+        time.append(t)
+        angle.append(float(sim.data.qpos[1]))
+    stiffness = per_area * sides[1] * sides[0] ** 3 / 12.0 - mass * GRAVITY * half[2]
+    exact = np.sqrt(stiffness / inertia) / (2.0 * np.pi)
+    assert frequency(np.array(time), np.array(angle)) == pytest.approx(exact, rel=0.01)
+
+
+def test_a_ball_bounces_on_its_field_without_losing_energy() -> None:
+    ball = body('type="sphere" size=".05"', "0 0 .08")
+    sim = simulator(FLOOR + ball, asp.Cenic(accuracy=1e-7), SOFT)
+    before = sum(sim.energy())
+    speeds = []
+    for t in np.arange(0.02, 0.4, 0.02):
+        sim.advance_to(float(t))
+        speeds.append(float(sim.data.qvel[2]))
+    assert max(speeds) > 0.5  # it has bounced
+    assert sum(sim.energy()) == pytest.approx(before, rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    "integrator",
+    [
+        asp.Cenic(accuracy=1e-3),
+        asp.Cenic(accuracy=1e-3, scheme="trapezoid"),
+        asp.Icf(time_step=2e-3),
+        asp.Sap(time_step=2e-3),
+        asp.Tamsi(time_step=1e-3),
+        asp.Rosenbrock2(accuracy=1e-4),
+        asp.Sdirk2(accuracy=1e-4),
+        asp.ImplicitEuler(accuracy=1e-3),
+        asp.RungeKutta3(accuracy=1e-7, max_step=1e-3),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_a_box_rests_at_the_depth_of_its_weight(integrator: asp.Integrator) -> None:
+    sim = simulator(FLOOR + CUBE, integrator)
+    sim.advance_to(0.6)
+    weight = 1000.0 * 0.1**3 * GRAVITY
+    depth = weight / (MODULUS / 0.05 * 0.1**2)
+    assert 0.05 - sim.data.qpos[2] == pytest.approx(depth, rel=0.02)
+    assert sim.contacts.normal_force.sum() == pytest.approx(weight, rel=0.02)
+    assert np.all(sim.contacts.patch == 0)
+
+
+def test_all_integrators_fall_onto_the_same_cylinder() -> None:
+    """CENIC's falling cylinder, of all that have Hunt–Crossley dissipation, before it rolls."""
+    contact = asp.ContactParameters(
+        surface="compliant", hydroelastic_modulus=1e7, dissipation=50.0, resolution=0.02
+    )
+    ends = []
+    for integrator in (
+        asp.Cenic(accuracy=1e-5),
+        asp.Icf(time_step=2e-4),
+        asp.Tamsi(time_step=2e-4),
+        asp.ImplicitEuler(accuracy=1e-5),
+    ):
+        sim = asp.Simulator(falling_cylinder(), integrator=integrator, contact=contact)
+        sim.reset(0)
+        sim.advance_to(0.5)
+        ends.append(sim.data.qpos[:3].copy())
+    assert np.ptp(ends, axis=0) == pytest.approx(np.zeros(3), abs=0.01)
+
+
+def test_patches_add_up_and_have_the_pressure_of_the_field() -> None:
+    sim = simulator(FLOOR + CUBE)
+    sim.advance_to(1.0)
+    patches, contacts = sim.patches, sim.contacts
+    weight = 1000.0 * 0.1**3 * GRAVITY
+    assert patches.geom.tolist() == [[0, 1]]
+    assert patches.size.sum() == len(contacts.point)
+    assert patches.force == pytest.approx(np.array([[0.0, 0.0, weight]]), abs=1e-3)
+    assert patches.point == pytest.approx(np.array([[0.0, 0.0, 0.0]]), abs=1e-6)
+    assert patches.moment == pytest.approx(np.zeros((1, 3)), abs=1e-4)
+    assert patches.normal == pytest.approx(np.array([[0.0, 0.0, 1.0]]), abs=1e-9)
+    assert patches.area == pytest.approx([0.01], rel=1e-6)
+    assert patches.mean_pressure == pytest.approx([weight / 0.01], rel=1e-3)
+    polygons = sim.polygons()
+    assert polygons.first[-1] == len(polygons.corner) == len(polygons.pressure)
+    assert polygons.corner[:, 2] == pytest.approx(0.0, abs=1e-9)
+    assert polygons.pressure.max() == pytest.approx(weight / 0.01, rel=0.01)
+
+
+def test_touch_sensors_and_constraint_forces_see_patches() -> None:
+    site = '<site name="all" type="box" size=".2 .2 .2"/>'
+    sensors = '<sensor><touch site="all"/></sensor>'
+    cube = body('type="box" size=".05 .05 .05"', more=site)
+    sim = simulator(FLOOR + cube, more=sensors)
+    sim.advance_to(1.0)
+    weight = 1000.0 * 0.1**3 * GRAVITY
+    assert sim.data.sensordata[0] == pytest.approx(weight, rel=1e-3)
+    assert sim.data.qfrc_constraint[2] == pytest.approx(weight, rel=1e-3)
+
+
+def test_moving_surfaces_carry_what_lies_on_them() -> None:
+    belt = (
+        '<geom type="box" size="2 .3 .05" pos="0 0 -.05" surfacevel="0.3 0 0 0 0 0"/>'
+        '<geom type="cylinder" size=".3 .05" pos="0 2 -.05" surfacevel="0 0 0 0 0 2"/>'
+    )
+    boxes = body('type="box" size=".05 .05 .05"') + (
+        '<body pos=".2 2 .02"><freejoint/><geom type="box" size=".05 .05 .02"/></body>'
+    )
+    if "geom_surfacevel" not in dir(mujoco.MjModel):
+        pytest.skip("this MuJoCo has no moving surfaces")
+    sim = simulator(belt + boxes, asp.Cenic(accuracy=1e-4))
+    sim.advance_to(1.0)
+    assert sim.data.qvel[0] == pytest.approx(0.3, abs=1e-3)
+    # On the turntable: speed of its place, and its turn.
+    x, y = sim.data.qpos[7:9] - [0.0, 2.0]
+    assert sim.data.qvel[6:8] == pytest.approx([-2.0 * y, 2.0 * x], abs=0.03)
+    assert sim.data.qvel[11] == pytest.approx(2.0, abs=0.05)
+
+
+def test_what_fell_through_its_field_touches_in_points() -> None:
+    """At a step too large for its speed a ball is below the plane at once, and still comes back."""
+    ball = body('type="sphere" size=".02"', "0 0 1")
+    sim = simulator(FLOOR + ball, asp.Icf(time_step=0.01))
+    sim.data.qvel[2] = -12.0
+    sim.advance_to(3.0)
+    assert 0.0 < sim.data.qpos[2] < 0.03
+
+
+@pytest.mark.parametrize("speed", [2.0, 10.0, 30.0])
+def test_error_control_lets_nothing_through_a_thin_plate(speed: float) -> None:
+    plate = '<geom type="box" size=".3 .3 .002"/>'
+    cube = body('type="box" size=".01 .01 .01"', "0.003 0.002 .05")
+    for turn in ([1.0, 0.0, 0.0, 0.0], [0.9, 0.3, 0.2, 0.1]):
+        sim = simulator(plate + cube, asp.Cenic(accuracy=1e-3))
+        sim.data.qpos[3:7] = np.array(turn) / np.linalg.norm(turn)
+        sim.data.qvel[2] = -speed
+        sim.advance_to(0.1)
+        assert sim.data.qpos[2] > 0.009
+
+
+def test_the_same_bits_again_and_in_copies() -> None:
+    sim = simulator(FLOOR + CUBE)
+    sim.data.qvel[:] = [0.5, 0.1, 0.0, 1.0, 2.0, 3.0]
+    start = copy.deepcopy(sim)
+    sim.advance_to(0.3)
+    pickled = pickle.loads(pickle.dumps(start))
+    for other in (start, pickled):
+        other.advance_to(0.3)
+        assert np.array_equal(other.data.qpos, sim.data.qpos)
+
+
+def test_a_changed_size_changes_the_field() -> None:
+    sim = simulator(FLOOR + CUBE)
+    sim.advance_to(0.5)
+    sim.model.geom_size[1] = [0.05, 0.05, 0.02]
+    sim.model.geom_aabb[1, 3:] = [0.05, 0.05, 0.02]
+    sim.advance_to(1.5)
+    assert sim.data.qpos[2] == pytest.approx(0.02, abs=1e-3)
+
+
+def test_parameters_in_the_model_are_those_in_python() -> None:
+    custom = (
+        '<custom><text name="asperity" data="surface=compliant hydroelastic_modulus=1e6 '
+        'dissipation=20 quadrature=moments"/></custom>'
+    )
+    told = simulator(FLOOR + CUBE, more=custom, contact=asp.ContactParameters())
+    given = simulator(
+        FLOOR + CUBE,
+        contact=asp.ContactParameters(
+            surface="compliant",
+            hydroelastic_modulus=1e6,
+            dissipation=20.0,
+            quadrature="moments",
+        ),
+    )
+    for sim in (told, given):
+        sim.advance_to(0.2)
+    assert np.array_equal(told.data.qpos, given.data.qpos)
+
+
+def test_dissipation_of_the_softer_side_counts() -> None:
+    """A rigid geom's own dissipation plays no part beside a compliant one's."""
+    contact = asp.ContactParameters(
+        geoms={
+            "body": asp.Material(surface="compliant", hydroelastic_modulus=1e6, dissipation=3.0),
+            "floor": asp.Material(surface="rigid", dissipation=100.0),
+        }
+    )
+    sim = simulator(FLOOR + CUBE, asp.Icf(time_step=1e-3), contact)
+    sim.advance_to(0.1)
+    contacts = sim.world.current.contacts
+    assert contacts.dissipation[: contacts.count] == pytest.approx(3.0)
+
+
+def test_pairs_turn_back_to_points() -> None:
+    contact = asp.ContactParameters(
+        surface="compliant", pairs={("floor", "body"): asp.Material(surface="point")}
+    )
+    sim = simulator(FLOOR + CUBE, contact=contact)
+    sim.advance_to(0.1)
+    assert np.all(sim.contacts.patch == -1)
+    assert len(sim.contacts.patch) == 4
+
+
+PLATES = '<geom name="a" type="box" size=".1 .1 .1"/>' + body(
+    'type="box" size=".1 .1 .1"', "0 0 .2"
+)
+RIGID = asp.Material(surface="rigid")
+
+
+@pytest.mark.parametrize(
+    ("worldbody", "contact", "message"),
+    [
+        (FLOOR + CUBE, {"surface": "soft"}, "surface must be 'point', 'compliant' or 'rigid'"),
+        (FLOOR + CUBE, {"surface": "compliant", "resolution": 0.0}, "resolution must be positive"),
+        (
+            FLOOR + body('type="sphere" size=".05"'),
+            {"surface": "compliant", "resolution": 1e-5},
+            "geom 'body'.*resolution",
+        ),
+        (FLOOR + CUBE, {"surface": "compliant", "depth": 0.1}, "depth cannot be the same"),
+        (FLOOR + CUBE, {"quadrature": "gauss"}, "quadrature must be"),
+        (
+            FLOOR + CUBE,
+            {"geoms": {"floor": asp.Material(surface="compliant")}},
+            "geom 'floor': a compliant plane needs the depth",
+        ),
+        (
+            FLOOR + CUBE,
+            {"geoms": {"body": asp.Material(surface="compliant", field_mesh="cup.npz")}},
+            "geom 'body': field_mesh is of mesh geoms",
+        ),
+        (
+            FLOOR + CUBE,
+            {"geoms": {"bodi": asp.Material(surface="compliant")}},
+            "no geom is named 'bodi'",
+        ),
+        (
+            FLOOR + CUBE,
+            {"pairs": {("floor", "body"): asp.Material(surface="compliant")}},
+            "only surface='point' can be said",
+        ),
+        (
+            PLATES,
+            {
+                "surface": "compliant",
+                "fallback": "error",
+                "geoms": {"a": RIGID, "body": RIGID},
+            },
+            None,
+        ),
+    ],
+)
+def test_bad_parameters_are_named(
+    worldbody: str, contact: dict[str, object], message: str | None
+) -> None:
+    if message is None:
+        # Nothing is compliant here, and so nothing was asked of fields.
+        simulator(worldbody, contact=asp.ContactParameters(**contact))  # type: ignore[arg-type]
+        return
+    with pytest.raises(asp.ModelError, match=message):
+        simulator(worldbody, contact=asp.ContactParameters(**contact))  # type: ignore[arg-type]
+
+
+def test_rigid_pairs_fall_back_with_a_note_or_are_refused() -> None:
+    ball = '<body pos=".5 0 .3"><freejoint/><geom name="ball" type="sphere" size=".05"/></body>'
+    materials = {"a": RIGID, "body": RIGID}
+    contact = asp.ContactParameters(surface="compliant", geoms=materials)
+    sim = simulator(PLATES + ball, contact=contact)
+    assert any("geom 'a' and geom 'body' are both rigid" in n for n in sim.load_report.notes)
+    with pytest.raises(asp.ModelError, match="geom 'a' and geom 'body' are both rigid"):
+        simulator(
+            PLATES + ball,
+            contact=asp.ContactParameters(surface="compliant", fallback="error", geoms=materials),
+        )
+
+
+def test_an_open_mesh_cannot_be_compliant(tmp_path: Path) -> None:
+    vertices = "0 0 0  .1 0 0  0 .1 0  0 0 .1"
+    mesh = (
+        f'<asset><mesh name="m" vertex="{vertices}" face="0 2 1  0 1 3  1 2 3" '
+        'inertia="shell"/></asset>'
+    )
+    contact = asp.ContactParameters(
+        geoms={"body": asp.Material(surface="compliant", field_mesh="tetrahedralize")}
+    )
+    with pytest.raises(asp.ModelError, match=r"geom 'body'.*(open|closed)"):
+        simulator(FLOOR + body('type="mesh" mesh="m"'), contact=contact, more=mesh)
+
+
+def test_midas_says_that_fields_play_no_part() -> None:
+    sim = simulator(
+        FLOOR + body('type="box" size=".05 .05 .05"', "0 0 .06"), asp.Midas(time_step=0.01)
+    )
+    assert any("pressure fields play no part" in note for note in sim.load_report.notes)
