@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from field_patches import FLOOR, MODULUS, Geom, at, compliant, patch, rigid, slab
+from field_patches import FLOOR, MODULUS, Geom, at, compliant, patch, rigid, slab, turned
 from scipy.integrate import quad
 from scipy.spatial.transform import Rotation
 
 from asperity.contact.hydroelastic.field_layout import (
+    ADAPTIVE,
     CENTRE_OF_PRESSURE,
     CENTROID,
     CUT,
@@ -122,7 +123,7 @@ def test_a_surface_in_a_face_of_tetrahedra_counts_once() -> None:
     assert forces == pytest.approx([exact] * 5, rel=1e-6)
 
 
-@pytest.mark.parametrize("rule", [CENTRE_OF_PRESSURE, MOMENTS])
+@pytest.mark.parametrize("rule", [ADAPTIVE, CENTRE_OF_PRESSURE, MOMENTS])
 def test_a_tilted_box_has_the_moment_of_its_pressure(rule: int) -> None:
     """An edge of a box that lies deeper carries more."""
     angle, depth = 2e-3, 1e-3
@@ -139,6 +140,39 @@ def test_a_tilted_box_has_the_moment_of_its_pressure(rule: int) -> None:
     assert found.moment(np.zeros(3))[1] == pytest.approx(exact, rel=2e-3)
     coarse = patch(CUBE, FLOOR, at(z=R - depth, turn=turn), at(), quadrature=CENTROID)
     assert coarse.moment(np.zeros(3))[1] < 0.85 * exact
+
+
+def test_spreading_points_changes_neither_force_nor_moment() -> None:
+    rng = np.random.default_rng(8)
+    for other in (BALL, CUBE, rigid(box_mesh([R] * 3)), FLOOR, slab(0.1)):
+        for _ in range(5):
+            pose = at(z=R if other.field else 0.3 * R, turn=turned(rng))
+            second = at(z=-0.6 * R)
+            up = np.array([0.0, 0.0, -1.0])
+            one, some, every = (
+                patch(CUBE, other, pose, second, quadrature=rule, normal=up)
+                for rule in (CENTRE_OF_PRESSURE, ADAPTIVE, MOMENTS)
+            )
+            assert len(one.point) > 0
+            assert len(every.point) == 3 * len(one.point)
+            assert len(one.point) <= len(some.point) <= len(one.point) + 30
+            scale = float(np.linalg.norm(one.forces, axis=1).sum())
+            for spread in (some, every):
+                assert spread.force == pytest.approx(one.force, abs=1e-9 * scale)
+                assert spread.moment(second.position) == pytest.approx(
+                    one.moment(second.position), abs=1e-9 * scale
+                )
+
+
+def test_a_rectangle_of_few_polygons_rocks_as_it_should() -> None:
+    """About every axis through its middle, with E/ℓ times the second moment of its area."""
+    for half in ([0.1, 0.08, 0.06], [0.03, 0.05, 0.01]):
+        box = compliant(box_mesh(half))
+        found = patch(box, FLOOR, at(z=half[2] - 1e-7), at(), quadrature=ADAPTIVE)
+        for axis in range(2):
+            exact = MODULUS / min(half) * 4.0 / 3.0 * half[axis] ** 3 * half[1 - axis]
+            stiffness = float(np.sum(found.stiffness * found.point[:, axis] ** 2))
+            assert stiffness == pytest.approx(exact, rel=0.01)
 
 
 def test_moments_resist_turning_as_a_disc_does() -> None:

@@ -40,7 +40,7 @@ SURFACE_FIELDS = ("surface", "hydroelastic_modulus", "resolution", "depth", "fie
 """Parameters of pressure fields."""
 
 MODEL_OPTIONS: dict[str, tuple[str, ...]] = {
-    "quadrature": ("centre-of-pressure", "centroid", "moments"),
+    "quadrature": ("adaptive", "centre-of-pressure", "centroid", "moments"),
     "angle_rule": ("smooth", "cut"),
     "fallback": ("point", "error"),
 }
@@ -189,10 +189,11 @@ class ContactParameters(Material):
         By default an eighth of a round geom's smallest radius, 20 mm at most.
     depth, field_mesh : optional
         Not for every geom: give them by geom or body.
-    quadrature : {"centre-of-pressure", "centroid", "moments"}
-        Where the force of a polygon of a patch acts: in one point, with the moment that the
-        pressure has, or (as in Drake) without; or in three points, which also resist turning about
-        the normal as the polygon does.
+    quadrature : {"adaptive", "centre-of-pressure", "centroid", "moments"}
+        Where the force of a polygon of a patch acts: in its centre of pressure; in its centroid,
+        as in Drake, without the moment of the pressure; or in three points, which resist rocking
+        and turning about the normal as the polygon does. By default in three points if it is a
+        large part of its patch, else in its centre of pressure.
     angle_rule : {"smooth", "cut"}
         How polygons that a field sees from its back stop counting: smoothly, or (as in Drake) at
         once, by which thin bodies get jumps of force.
@@ -219,7 +220,7 @@ class ContactParameters(Material):
         </custom>
     """
 
-    quadrature: Literal["centre-of-pressure", "centroid", "moments"] | None = None
+    quadrature: Literal["adaptive", "centre-of-pressure", "centroid", "moments"] | None = None
     angle_rule: Literal["smooth", "cut"] | None = None
     fallback: Literal["point", "error"] | None = None
     geoms: Mapping[str, Material] = field(default_factory=dict)

@@ -26,8 +26,6 @@ __all__ = ["PolygonFinder", "Polygons", "find_patch"]
 
 _ARRAY = types.Array(types.float64, 2, "C")
 _START = 1024
-# Corners of a polygon on average, at most.
-_CORNERS = 8
 
 
 class Polygons(NamedTuple):
@@ -92,18 +90,12 @@ class PolygonFinder:
         self.model = model
         self._fields = make_fields(model, resolve_surfaces(model, contact))
         self._work = new_field_work(_START)
-        self._grow(_START)
+        self._work.keep_polygons = 1
 
     @property
     def any(self) -> bool:
         """Whether there is any compliant geom."""
         return bool(self._fields.any)
-
-    def _grow(self, points: int) -> None:
-        grow_points(self._work, points)
-        self._work.corner = np.zeros((_CORNERS * points, 4))
-        self._work.corner_first = np.zeros(points, np.int64)
-        self._work.polygon_first = np.zeros(points, np.int64)
 
     def at(self, data: mujoco.MjData) -> Polygons:
         """Polygons at a configuration.
@@ -137,13 +129,12 @@ class PolygonFinder:
             arguments = (int(a), int(b), xpos, xmat, *(float(x) for x in normal))
             base = find_patch(self._fields, self._work, *arguments)
             while base == -1:
-                self._grow(2 * len(self._work.point))
+                grow_points(self._work, 2 * len(self._work.point))
                 base = find_patch(self._fields, self._work, *arguments)
             if base < 0 or self._work.polygon_count == 0:
                 continue
             count = int(self._work.polygon_count)
-            ends = np.append(self._work.corner_first[1:count], self._work.corner_count)
-            counts.append(ends - self._work.corner_first[:count])
+            counts.append(np.diff(self._work.corner_first[: count + 1]))
             found = self._work.corner[: self._work.corner_count].copy()
             found[:, :3] = found[:, :3] @ xmat[base].reshape(3, 3).T + xpos[base]
             corners.append(found)

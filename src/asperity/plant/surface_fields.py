@@ -10,6 +10,7 @@ from scipy.spatial import QhullError
 
 from asperity.compiled import Table
 from asperity.contact.hydroelastic.field_layout import (
+    ADAPTIVE,
     CENTRE_OF_PRESSURE,
     CENTROID,
     COMPLIANT_HALF_SPACE,
@@ -42,6 +43,7 @@ __all__ = ["make_fields"]
 
 _KINDS = mujoco.mjtGeom
 _QUADRATURES = {
+    "adaptive": ADAPTIVE,
     "centre-of-pressure": CENTRE_OF_PRESSURE,
     "centroid": CENTROID,
     "moments": MOMENTS,

@@ -14,6 +14,7 @@ import numpy as np
 from asperity.compiled import Layout, Table
 
 __all__ = [
+    "ADAPTIVE",
     "CENTRE_OF_PRESSURE",
     "CENTROID",
     "COMPLIANT_HALF_SPACE",
@@ -40,9 +41,10 @@ RIGID_MESH = 3
 RIGID_HALF_SPACE = 4
 
 # Where the force of a polygon acts.
-CENTRE_OF_PRESSURE = 0
-CENTROID = 1
-MOMENTS = 2
+ADAPTIVE = 0
+CENTRE_OF_PRESSURE = 1
+CENTROID = 2
+MOMENTS = 3
 
 # Which polygons count: those that face the gradients, and beyond 90 degrees fading or up to 112.5.
 SMOOTH = 0
@@ -95,9 +97,13 @@ FIELDS = Layout(
 # second (both in the frame of the first), stiffness, signed distance, area and pressure.
 POINT_COLUMNS = 10
 
+# Columns of its polygons: centroid, and gradient of the pressure along the plane [Pa/m].
+_POLYGON_COLUMNS = 6
+
 _STACK = 4096
 # A tetrahedron's section has up to four corners, and each of four planes adds at most one.
 _CORNERS = 12
+_CORNERS_KEPT = 8
 
 FIELD_WORK = Layout(
     "search for contact polygons",
@@ -112,12 +118,13 @@ FIELD_WORK = Layout(
     centre="f8[:]",
     rotation="f8[:,:]",  # of the second geom in the frame of the first
     translation="f8[:]",
-    # where corners of polygons are kept, for pictures; without room in a search that keeps none
+    # polygons, of each of which there is a point until the larger ones are spread
+    keep_polygons="i8",  # whether somebody wants to see them
     corner_count="i8",
     corner="f8[:,:]",  # (n, 4): position and pressure
     polygon_count="i8",
-    corner_first="i8[:]",  # of every polygon
-    polygon_first="i8[:]",  # its first point
+    corner_first="i8[:]",
+    plane="f8[:,:]",
 )
 
 
@@ -134,14 +141,14 @@ def new_field_work(points: int) -> Table:
         centre=np.zeros(3),
         rotation=np.zeros((3, 3)),
         translation=np.zeros(3),
-        corner=np.zeros((0, 4)),
-        corner_first=np.zeros(0, np.int64),
-        polygon_first=np.zeros(0, np.int64),
     )
     grow_points(work, points)
     return work
 
 
 def grow_points(work: Table, points: int) -> None:
-    """Make room for so many points."""
+    """Make room for so many points, and as many polygons."""
     work.point = np.zeros((points, POINT_COLUMNS))
+    work.corner = np.zeros((_CORNERS_KEPT * points, 4))
+    work.corner_first = np.zeros(points + 1, np.int64)
+    work.plane = np.zeros((points, _POLYGON_COLUMNS))

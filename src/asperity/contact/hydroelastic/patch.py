@@ -22,6 +22,7 @@ from asperity.contact.hydroelastic.half_space import (
     mesh_on_slab,
     surface_on_slab,
 )
+from asperity.contact.hydroelastic.points import POINTS_FULL, spread_points
 from asperity.contact.hydroelastic.rigid_pair import rigid_pair
 
 __all__ = ["find_points", "makes_patch"]
@@ -122,7 +123,7 @@ def find_points(
         sign = -1.0
     _set_pose(work, first, second, xpos, xmat)
     # Pictures need polygons, and Drake's rule has no other.
-    exact = fields.quadrature != CENTROID and work.corner.shape[0] == 0
+    exact = fields.quadrature != CENTROID and work.keep_polygons == 0
     if exact and are_balls(fields, first, second):
         status = ball_points(fields, work, first, second)
         if status != NEEDS_MESH:
@@ -149,27 +150,24 @@ def find_points(
         width = _overlap(fields, work, field_a, fields.geom_field[second], nx, ny, nz)
     if width <= 0.0:
         return 0, first
+    pressure = width * modulus_a
+    if fields.geom_kind[first] != RIGID_MESH:
+        pressure *= fields.steepest[field_a] * _WIDER
+    level = level_of(pressure / modulus_a)
     if fields.geom_kind[first] == RIGID_MESH:
-        return surface_on_slab(fields, work, field_a, modulus_b, fields.geom_depth[second]), first
-    pressure = width * modulus_a * fields.steepest[field_a] * _WIDER
-    if kind == RIGID_HALF_SPACE:
-        level = level_of(pressure / modulus_a)
-        return mesh_on_rigid_plane(fields, work, field_a, modulus_a, level), first
-    if kind == COMPLIANT_HALF_SPACE:
+        status = surface_on_slab(fields, work, field_a, modulus_b, fields.geom_depth[second])
+    elif kind == RIGID_HALF_SPACE:
+        status = mesh_on_rigid_plane(fields, work, field_a, modulus_a, level)
+    elif kind == COMPLIANT_HALF_SPACE:
         depth = fields.geom_depth[second]
-        pressure = min(pressure, width * modulus_b / depth * _WIDER)
-        level = level_of(pressure / modulus_a)
-        return (
-            mesh_on_slab(fields, work, field_a, modulus_a, level, modulus_b, depth),
-            first,
-        )
-    field_b = fields.geom_field[second]
-    if kind == RIGID_MESH:
-        level = level_of(pressure / modulus_a)
-        return rigid_pair(fields, work, field_a, modulus_a, level, field_b), first
-    pressure = min(pressure, width * modulus_b * fields.steepest[field_b] * _WIDER)
-    return (
-        compliant_pair(
+        level = level_of(min(pressure, width * modulus_b / depth * _WIDER) / modulus_a)
+        status = mesh_on_slab(fields, work, field_a, modulus_a, level, modulus_b, depth)
+    elif kind == RIGID_MESH:
+        status = rigid_pair(fields, work, field_a, modulus_a, level, fields.geom_field[second])
+    else:
+        field_b = fields.geom_field[second]
+        pressure = min(pressure, width * modulus_b * fields.steepest[field_b] * _WIDER)
+        status = compliant_pair(
             fields,
             work,
             field_a,
@@ -178,6 +176,7 @@ def find_points(
             field_b,
             modulus_b,
             level_of(pressure / modulus_b),
-        ),
-        first,
-    )
+        )
+    if status != POINTS_FULL:
+        status = spread_points(fields, work)
+    return status, first

@@ -15,10 +15,14 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.contact.hydroelastic.field_layout import CENTROID, CUT, MOMENTS
-from asperity.contact.hydroelastic.polygons import area_and_centroid, first_moment
+from asperity.contact.hydroelastic.field_layout import ADAPTIVE, CENTROID, CUT, MOMENTS
+from asperity.contact.hydroelastic.polygons import (
+    area_and_centroid,
+    first_moment,
+    polygon_area,
+)
 
-__all__ = ["FLAT", "POINTS_FULL", "add_polygon", "angle_weight", "write_point"]
+__all__ = ["FLAT", "POINTS_FULL", "add_polygon", "angle_weight", "spread_points", "write_point"]
 
 POINTS_FULL = -1
 """What a search returns that found more points than there was room for."""
@@ -32,6 +36,8 @@ _BACK = -0.3826834323650898
 _NO_EXTENT = 1e-12
 # Areas, over the square of the length on which the extent grows by 1, that are nothing.
 _NO_AREA = 1e-15
+# A polygon with less than one part in so many of a patch's area is not spread.
+_LARGE = 16.0
 
 
 @inlined
@@ -43,28 +49,6 @@ def angle_weight(cosine: float, rule: int) -> float:
         return 1.0
     share = (cosine - _BACK) / -_BACK
     return share * share * (3.0 - 2.0 * share)
-
-
-@compiled
-def _keep_corners(
-    work: Table, count: int, modulus: float, gx: float, gy: float, gz: float, constant: float
-) -> bool:
-    """Keep the corners of the polygon with their pressures; False without room for them."""
-    start = work.corner_count
-    full = work.polygon_count >= work.corner_first.size
-    if full or start + count > work.corner.shape[0]:
-        return False
-    for i in range(count):
-        extent = constant
-        for a in range(3):
-            work.corner[start + i, a] = work.polygon[i, a]
-        extent += gx * work.polygon[i, 0] + gy * work.polygon[i, 1] + gz * work.polygon[i, 2]
-        work.corner[start + i, 3] = modulus * extent
-    work.corner_first[work.polygon_count] = start
-    work.polygon_first[work.polygon_count] = work.point_count
-    work.polygon_count += 1
-    work.corner_count = start + count
-    return True
 
 
 @inlined
@@ -94,66 +78,6 @@ def write_point(
     point[row, 8] = area
     point[row, 9] = pressure
     work.point_count = row + 1
-
-
-@compiled
-def _moment_points(
-    work: Table,
-    count: int,
-    normal: tuple[float, float, float],
-    area: float,
-    weight: float,
-    pressure: float,
-    tangent: tuple[float, float, float],
-    slope: float,
-) -> None:
-    """Write three points of equal weight that have the polygon's second moments."""
-    nx, ny, nz = normal
-    c = work.centre
-    # Axes of the polygon's plane
-    if abs(nx) < 0.7:
-        scale = 1.0 / np.sqrt(ny * ny + nz * nz)
-        ux, uy, uz = 0.0, nz * scale, -ny * scale
-    else:
-        scale = 1.0 / np.sqrt(nx * nx + ny * ny)
-        ux, uy, uz = -ny * scale, nx * scale, 0.0
-    vx = ny * uz - nz * uy
-    vy = nz * ux - nx * uz
-    vz = nx * uy - ny * ux
-    m = first_moment(work.polygon, count, c, ux, uy, uz)
-    suu = (m[0] * ux + m[1] * uy + m[2] * uz) / area
-    suv = (m[0] * vx + m[1] * vy + m[2] * vz) / area
-    m = first_moment(work.polygon, count, c, vx, vy, vz)
-    svv = (m[0] * vx + m[1] * vy + m[2] * vz) / area
-    l11 = np.sqrt(max(suu, 0.0))
-    l21 = suv / l11 if l11 > 0.0 else 0.0
-    l22 = np.sqrt(max(svv - l21 * l21, 0.0))
-    # √2 (cos, sin) at 0, 120 and 240 degrees: mean 0, mean square the identity
-    for k in range(3):
-        a = 1.4142135623730951 if k == 0 else -0.7071067811865476
-        b = 0.0
-        if k == 1:
-            b = 1.224744871391589
-        elif k == 2:
-            b = -1.224744871391589
-        along = l11 * a
-        across = l21 * a + l22 * b
-        dx = along * ux + across * vx
-        dy = along * uy + across * vy
-        dz = along * uz + across * vz
-        at = pressure + tangent[0] * dx + tangent[1] * dy + tangent[2] * dz
-        write_point(
-            work,
-            c[0] + dx,
-            c[1] + dy,
-            c[2] + dz,
-            nx,
-            ny,
-            nz,
-            weight * area / 3.0,
-            max(at, 0.0),
-            slope,
-        )
 
 
 @inlined
@@ -197,28 +121,143 @@ def add_polygon(
     if not area * (gx * gx + gy * gy + gz * gz) > _NO_AREA:
         return 0
     extent = gx * c[0] + gy * c[1] + gz * c[2] + constant
-    if work.point_count + 3 > work.point.shape[0]:
+    start = work.corner_count
+    row = work.point_count
+    if row >= work.point.shape[0] or start + count > work.corner.shape[0]:
         return POINTS_FULL
-    if work.corner.shape[0] > 0 and not _keep_corners(work, count, modulus, gx, gy, gz, constant):
-        return POINTS_FULL
-    pressure = modulus * extent
+    for i in range(count):
+        x = work.polygon[i, 0]
+        y = work.polygon[i, 1]
+        z = work.polygon[i, 2]
+        work.corner[start + i, 0] = x
+        work.corner[start + i, 1] = y
+        work.corner[start + i, 2] = z
+        work.corner[start + i, 3] = modulus * (gx * x + gy * y + gz * z + constant)
+    work.corner_first[row] = start
+    work.corner_first[row + 1] = start + count
+    work.corner_count = start + count
+    work.polygon_count = row + 1
     nx, ny, nz = normal
+    along = gx * nx + gy * ny + gz * nz
+    tx = gx - along * nx
+    ty = gy - along * ny
+    tz = gz - along * nz
+    plane = work.plane
+    plane[row, 0] = c[0]
+    plane[row, 1] = c[1]
+    plane[row, 2] = c[2]
+    plane[row, 3] = modulus * tx
+    plane[row, 4] = modulus * ty
+    plane[row, 5] = modulus * tz
     x = c[0]
     y = c[1]
     z = c[2]
     if fields.quadrature != CENTROID and extent > _NO_EXTENT:
-        along = gx * nx + gy * ny + gz * nz
-        tx = gx - along * nx
-        ty = gy - along * ny
-        tz = gz - along * nz
-        if fields.quadrature == MOMENTS:
-            tangent = (modulus * tx, modulus * ty, modulus * tz)
-            _moment_points(work, count, normal, area, weight, pressure, tangent, slope)
-            return 0
-        mx, my, mz = first_moment(work.polygon, count, c, tx, ty, tz)
+        mx, my, mz = first_moment(work.polygon, 0, count, c, tx, ty, tz)
         scale = 1.0 / (area * extent)
         x += scale * mx
         y += scale * my
         z += scale * mz
-    write_point(work, x, y, z, nx, ny, nz, weight * area, pressure, slope)
+    write_point(work, x, y, z, nx, ny, nz, weight * area, modulus * extent, slope)
+    return 0
+
+
+@compiled
+def _spread(work: Table, polygon: int, share: float) -> None:
+    """Replace the point of a polygon by three, by a share of their full distance."""
+    point = work.point
+    plane = work.plane
+    c = work.centre
+    nx = point[polygon, 3]
+    ny = point[polygon, 4]
+    nz = point[polygon, 5]
+    c[0] = plane[polygon, 0]
+    c[1] = plane[polygon, 1]
+    c[2] = plane[polygon, 2]
+    if abs(nx) < 0.7:
+        scale = 1.0 / np.sqrt(ny * ny + nz * nz)
+        ux, uy, uz = 0.0, nz * scale, -ny * scale
+    else:
+        scale = 1.0 / np.sqrt(nx * nx + ny * ny)
+        ux, uy, uz = -ny * scale, nx * scale, 0.0
+    vx = ny * uz - nz * uy
+    vy = nz * ux - nx * uz
+    vz = nx * uy - ny * ux
+    start = work.corner_first[polygon]
+    count = work.corner_first[polygon + 1] - start
+    area = polygon_area(work.corner, start, count)
+    # Cholesky factor of the second moments over the area
+    m = first_moment(work.corner, start, count, c, ux, uy, uz)
+    suu = (m[0] * ux + m[1] * uy + m[2] * uz) / area
+    suv = (m[0] * vx + m[1] * vy + m[2] * vz) / area
+    m = first_moment(work.corner, start, count, c, vx, vy, vz)
+    svv = (m[0] * vx + m[1] * vy + m[2] * vz) / area
+    l11 = np.sqrt(max(suu, 0.0))
+    l21 = suv / l11 if l11 > 0.0 else 0.0
+    l22 = np.sqrt(max(svv - l21 * l21, 0.0))
+    slope = point[polygon, 6] / point[polygon, 8]
+    weighted = point[polygon, 8]
+    pressure = point[polygon, 9]
+    # From the centre of pressure at a share of 0 to the centroid at 1
+    left = 1.0 - share * share
+    x = c[0] + left * (point[polygon, 0] - c[0])
+    y = c[1] + left * (point[polygon, 1] - c[1])
+    z = c[2] + left * (point[polygon, 2] - c[2])
+    for k in range(3):
+        # √2 (cos, sin) at 0, 120 and 240 degrees: mean 0, mean square the identity
+        a = 1.4142135623730951 if k == 0 else -0.7071067811865476
+        b = 0.0
+        if k == 1:
+            b = 1.224744871391589
+        elif k == 2:
+            b = -1.224744871391589
+        along = share * l11 * a
+        across = share * (l21 * a + l22 * b)
+        dx = along * ux + across * vx
+        dy = along * uy + across * vy
+        dz = along * uz + across * vz
+        here = pressure + plane[polygon, 3] * dx + plane[polygon, 4] * dy + plane[polygon, 5] * dz
+        end = work.point_count
+        if k == 0:
+            work.point_count = polygon
+        write_point(
+            work,
+            x + dx,
+            y + dy,
+            z + dz,
+            nx,
+            ny,
+            nz,
+            weighted / 3.0,
+            max(here, 0.0),
+            slope,
+        )
+        if k == 0:
+            work.point_count = end
+
+
+@compiled
+def spread_points(fields: Table, work: Table) -> int:
+    """Stand for large polygons of a patch with three points each; ``POINTS_FULL`` without room.
+
+    Three points of equal weight have a polygon's second moments, and so resist rocking and turning
+    as it does; one point does neither. In a patch of many polygons these do it together. A polygon
+    of more than a sixteenth of the area is spread, and one of an eighth fully: in between force and
+    moment are the same, and all changes smoothly.
+    """
+    if fields.quadrature != ADAPTIVE and fields.quadrature != MOMENTS:
+        return 0
+    count = work.polygon_count
+    total = 0.0
+    for i in range(count):
+        total += work.point[i, 8]
+    for i in range(count):
+        share = 1.0
+        if fields.quadrature == ADAPTIVE:
+            share = min(max(_LARGE * work.point[i, 8] / total - 1.0, 0.0), 1.0)
+            share = share * share * (3.0 - 2.0 * share)
+        if share > 0.0 and work.point[i, 8] > 0.0:
+            if work.point_count + 2 > work.point.shape[0]:
+                return POINTS_FULL
+            _spread(work, i, share)
     return 0

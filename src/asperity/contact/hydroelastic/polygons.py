@@ -11,7 +11,7 @@ import numpy as np
 
 from asperity.compiled import consistent, inlined
 
-__all__ = ["area_and_centroid", "clip", "first_moment", "outside", "section"]
+__all__ = ["area_and_centroid", "clip", "first_moment", "outside", "polygon_area", "section"]
 
 
 # A face is this near [heights of the tetrahedron] before rounding could say otherwise.
@@ -170,24 +170,51 @@ def area_and_centroid(polygon: np.ndarray, count: int, centroid: np.ndarray) -> 
 
 
 @inlined
+def polygon_area(polygon: np.ndarray, start: int, count: int) -> float:
+    """Area of a convex polygon whose corners are the rows of an array from ``start`` on."""
+    area = 0.0
+    for i in range(start + 1, start + count - 1):
+        ux = polygon[i, 0] - polygon[start, 0]
+        uy = polygon[i, 1] - polygon[start, 1]
+        uz = polygon[i, 2] - polygon[start, 2]
+        vx = polygon[i + 1, 0] - polygon[start, 0]
+        vy = polygon[i + 1, 1] - polygon[start, 1]
+        vz = polygon[i + 1, 2] - polygon[start, 2]
+        wx = uy * vz - uz * vy
+        wy = uz * vx - ux * vz
+        wz = ux * vy - uy * vx
+        area += 0.5 * np.sqrt(wx * wx + wy * wy + wz * wz)
+    return area
+
+
+@inlined
 def first_moment(
-    polygon: np.ndarray, count: int, c: np.ndarray, gx: float, gy: float, gz: float
+    polygon: np.ndarray,
+    start: int,
+    count: int,
+    c: np.ndarray,
+    gx: float,
+    gy: float,
+    gz: float,
 ) -> tuple[float, float, float]:
-    """∫ (x − c) g·(x − c) dA over a convex polygon, of a gradient g in its plane."""
+    """∫ (x − c) g·(x − c) dA over a convex polygon, of a gradient g in its plane.
+
+    Its corners are the rows of an array from ``start`` on.
+    """
     mx = 0.0
     my = 0.0
     mz = 0.0
-    ax = polygon[0, 0] - c[0]
-    ay = polygon[0, 1] - c[1]
-    az = polygon[0, 2] - c[2]
+    ax = polygon[start, 0] - c[0]
+    ay = polygon[start, 1] - c[1]
+    az = polygon[start, 2] - c[2]
     qa = gx * ax + gy * ay + gz * az
     for i in range(1, count - 1):
-        bx = polygon[i, 0] - c[0]
-        by = polygon[i, 1] - c[1]
-        bz = polygon[i, 2] - c[2]
-        dx = polygon[i + 1, 0] - c[0]
-        dy = polygon[i + 1, 1] - c[1]
-        dz = polygon[i + 1, 2] - c[2]
+        bx = polygon[start + i, 0] - c[0]
+        by = polygon[start + i, 1] - c[1]
+        bz = polygon[start + i, 2] - c[2]
+        dx = polygon[start + i + 1, 0] - c[0]
+        dy = polygon[start + i + 1, 1] - c[1]
+        dz = polygon[start + i + 1, 2] - c[2]
         ux = bx - ax
         uy = by - ay
         uz = bz - az
