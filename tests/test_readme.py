@@ -35,6 +35,18 @@ def test_python_blocks_run_one_after_the_other(tmp_path, monkeypatch):
     assert (tmp_path / "run.html").is_file()
 
 
+def test_python_blocks_about_pressure_fields_run():
+    page = (ROOT / "docs" / "pressure-fields.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2
+    namespace: dict[str, object] = {"__name__": "page"}
+    for number, block in enumerate(blocks):
+        exec(compile(block, f"pressure-fields.md, block {number}", "exec"), namespace)
+    assert namespace["patches"].force[0, 2] == pytest.approx(
+        9.81 * 1000 * 3.14159 * 0.04**2 * 0.1, rel=1e-3
+    )
+
+
 def test_the_xml_block_is_read(capsys, tmp_path):
     (custom,) = _blocks("xml")
     path = tmp_path / "scene.xml"
