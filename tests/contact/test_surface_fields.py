@@ -185,7 +185,7 @@ def test_polygons_of_a_configuration() -> None:
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
-    polygons = PolygonFinder(model, SOFT).at(data)
+    polygons = PolygonFinder.with_parameters(model, SOFT).at(data)
     assert polygons.corner[:, 2] == pytest.approx(0.0, abs=1e-12)
     assert polygons.pressure.max() == pytest.approx(1e6 * 0.001 / 0.05, rel=1e-9)
     assert polygons.pressure.min() >= -1e-6

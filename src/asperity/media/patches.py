@@ -67,7 +67,7 @@ class PressurePatches:
     """
 
     def __init__(self, recording: Recording, contact: ContactParameters) -> None:
-        self._finder = PolygonFinder(recording.model, contact)
+        self._finder = PolygonFinder.with_parameters(recording.model, contact)
         # Finding contacts overwrites what a picture is drawn from.
         self._scratch = mujoco.MjData(recording.model)
         self.largest = 1.0

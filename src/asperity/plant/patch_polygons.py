@@ -78,19 +78,26 @@ class PolygonFinder:
     Parameters
     ----------
     model : mujoco.MjModel
-    contact : ContactParameters
-
-    Raises
-    ------
-    ModelError
-        If the parameters do not fit the model.
+    fields : Table
+        Of the model (`asperity.plant.plant.Plant.fields`).
     """
 
-    def __init__(self, model: mujoco.MjModel, contact: ContactParameters) -> None:
+    def __init__(self, model: mujoco.MjModel, fields: Table) -> None:
         self.model = model
-        self._fields = make_fields(model, resolve_surfaces(model, contact))
+        self._fields = fields
         self._work = new_field_work(_START)
         self._work.keep_polygons = 1
+
+    @classmethod
+    def with_parameters(cls, model: mujoco.MjModel, contact: ContactParameters) -> PolygonFinder:
+        """For a model without a plant.
+
+        Raises
+        ------
+        ModelError
+            If the parameters do not fit the model.
+        """
+        return cls(model, make_fields(model, resolve_surfaces(model, contact)))
 
     @property
     def any(self) -> bool:

@@ -253,7 +253,7 @@ class Simulator:
 
     def polygons(self) -> Polygons:
         """Contact polygons of pressure fields at the published state, with their pressures."""
-        finder = PolygonFinder(self.model, self.plant.contact)
+        finder = PolygonFinder(self.model, self.plant.fields)
         patches = self.patches
         return finder.of_pairs(
             patches.geom, patches.normal, self.data.geom_xpos, self.data.geom_xmat
