@@ -17,7 +17,7 @@ from asperity.loading import load_spec
 
 __all__ = ["ROBOTS", "RobotModel", "robot"]
 
-_SPACING = 0.9  # of many humanoids [m]: near enough to fall over one another
+_SPACING = 1.5  # of many humanoids [m]: some fall over one another
 _FOLDER = "cmeel.prefix/share/example-robot-data/robots"
 
 

@@ -28,6 +28,7 @@ _LARGE_BLOCK = 20
 _FALL = 0.7  # simulated before anything is timed: robots have reached the floor [s]
 _LIFE = 6  # blocks after which the robot begins anew
 _SEED = 7
+_VIGOUR = 0.5  # part of the range of controls that is used
 
 
 def _controls(model: mujoco.MjModel, random: np.random.Generator) -> np.ndarray:
@@ -35,7 +36,8 @@ def _controls(model: mujoco.MjModel, random: np.random.Generator) -> np.ndarray:
     limited = model.actuator_ctrllimited.astype(bool)
     if len(limited) == model.nu:
         low[limited], high[limited] = model.actuator_ctrlrange[limited].T
-    return random.uniform(low, high)
+    middle, reach = 0.5 * (low + high), 0.5 * _VIGOUR * (high - low)
+    return random.uniform(middle - reach, middle + reach)
 
 
 class Pair:
@@ -53,7 +55,7 @@ class Pair:
     def restart(self) -> None:
         """Begin anew, and simulate until the robot has reached the floor."""
         self.sim.reset()
-        self.sim.data.ctrl[:] = 0.5 * _controls(self.model, self.random)
+        self.sim.data.ctrl[:] = _controls(self.model, self.random)
         self.sim.advance_to(_FALL)
 
     def follow(self) -> None:

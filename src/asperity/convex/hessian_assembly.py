@@ -12,6 +12,7 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.chain_cholesky import copy_chains
 from asperity.convex.problem import PROBLEM
 from asperity.convex.spatial_hessian import (
     add_full,
@@ -22,7 +23,7 @@ from asperity.convex.spatial_hessian import (
     write_patch,
 )
 
-__all__ = ["assemble", "begin_blocks", "clear_couplings"]
+__all__ = ["assemble", "begin_blocks", "begin_tree", "clear_couplings"]
 
 
 @compiled
@@ -98,26 +99,88 @@ def _add_own(
     q: tuple[float, float, float, float, float, float, float, float, float],
     g: tuple[float, float, float, float, float, float],
 ) -> None:
-    """Add a Hessian (P, Q; Qᵀ, G) to the diagonal block of one link's tree."""
+    """Add a Hessian (P, Q; Qᵀ, G) to what one link's tree has of its own contacts."""
     tree = contacts.link_tree[link]
-    block = problem.block_start[tree]
     if problem.tree_spatial[tree]:
-        _add_lower(problem.factor, block, p, q, g)
+        _add_lower(problem.factor, problem.block_start[tree], p, q, g)
         return
-    patch = problem.patch[0]
-    write_patch(patch, full(p), q, q, g)
-    start = contacts.link_start[link]
-    size = contacts.link_size[link]
-    n = problem.tree_size[tree]
-    first = problem.tree_start[tree]
-    _project(patch, contacts.chain_column, start, size, problem.projection)
-    for i in range(size):
-        row = block + (contacts.chain_dof[start + i] - first) * n - first
-        for j in range(size):
-            value = 0.0
-            for k in range(6):
-                value += contacts.chain_column[start + i, k] * problem.projection[k, j]
-            problem.factor[row + contacts.chain_dof[start + j]] += value
+    tip = problem.link_tip[link]
+    total = problem.path_hessian
+    if problem.path_active[tip] == 0:
+        problem.path_active[tip] = 1
+        for k in range(6):
+            total[tip, k] = p[k]
+            total[tip, 15 + k] = g[k]
+        for k in range(9):
+            total[tip, 6 + k] = q[k]
+        return
+    for k in range(6):
+        total[tip, k] += p[k]
+        total[tip, 15 + k] += g[k]
+    for k in range(9):
+        total[tip, 6 + k] += q[k]
+
+
+@compiled
+def _spatial_product(
+    h: np.ndarray, i: int, column: np.ndarray, e: int
+) -> tuple[float, float, float, float, float, float]:
+    """(P, Q; Qᵀ, G) times a column."""
+    x = column[e, 0]
+    y = column[e, 1]
+    z = column[e, 2]
+    u = column[e, 3]
+    v = column[e, 4]
+    w = column[e, 5]
+    return (
+        h[i, 0] * x + h[i, 1] * y + h[i, 2] * z + h[i, 6] * u + h[i, 7] * v + h[i, 8] * w,
+        h[i, 1] * x + h[i, 3] * y + h[i, 4] * z + h[i, 9] * u + h[i, 10] * v + h[i, 11] * w,
+        h[i, 2] * x + h[i, 4] * y + h[i, 5] * z + h[i, 12] * u + h[i, 13] * v + h[i, 14] * w,
+        h[i, 6] * x + h[i, 9] * y + h[i, 12] * z + h[i, 15] * u + h[i, 16] * v + h[i, 17] * w,
+        h[i, 7] * x + h[i, 10] * y + h[i, 13] * z + h[i, 16] * u + h[i, 18] * v + h[i, 19] * w,
+        h[i, 8] * x + h[i, 11] * y + h[i, 14] * z + h[i, 17] * u + h[i, 19] * v + h[i, 20] * w,
+    )
+
+
+@compiled
+def _add_paths(problem: Table, contacts: Table, first: int, last: int) -> None:
+    """Add what `_add_own` has gathered on some paths to the blocks of their trees.
+
+    All links of a tree have the same reference point, so that Hessians of contacts beyond a joint
+    add up, as inertias do in the composite rigid body algorithm: S_jᵀ (Σ H) S_i for each dof i and
+    those before it, j.
+    """
+    column = contacts.chain_column
+    total = problem.path_hessian
+    factor = problem.factor
+    for i in range(last - 1, first - 1, -1):
+        if problem.path_active[i] == 0:
+            continue
+        problem.path_active[i] = 0
+        dof = problem.path_dof[i]
+        tree = problem.dof_tree[dof]
+        start = problem.tree_start[tree]
+        row = problem.block_start[tree] + (dof - start) * problem.tree_size[tree] - start
+        f = _spatial_product(total, i, column, problem.path_entry[i])
+        j = i
+        while j >= 0:
+            e = problem.path_entry[j]
+            factor[row + problem.path_dof[j]] += (
+                (column[e, 0] * f[0] + column[e, 1] * f[1])
+                + (column[e, 2] * f[2] + column[e, 3] * f[3])
+                + (column[e, 4] * f[4] + column[e, 5] * f[5])
+            )
+            j = problem.path_parent[j]
+        parent = problem.path_parent[i]
+        if parent < 0:
+            continue
+        if problem.path_active[parent] == 0:
+            problem.path_active[parent] = 1
+            for k in range(21):
+                total[parent, k] = total[i, k]
+        else:
+            for k in range(21):
+                total[parent, k] += total[i, k]
 
 
 @compiled
@@ -248,6 +311,13 @@ def _add_contacts(problem: Table, contacts: Table, first: int, last: int) -> Non
             i += 1
         if active:
             _add_pair(problem, contacts, a, b, d, p, q, g)
+    island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+    _add_paths(
+        problem,
+        contacts,
+        problem.island_path_start[island],
+        problem.island_path_start[island + 1],
+    )
 
 
 @compiled
@@ -269,7 +339,8 @@ def _add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
             for e in range(start[r, part], start[r, part + 1]):
                 row = problem.block_start[t] + (dof[e] - offset) * n - offset
                 value = g * jacobian[e]
-                for f in range(start[r, part], start[r, part + 1]):
+                # Dofs ascend within a part: the lower triangle.
+                for f in range(start[r, part], e + 1):
                     problem.factor[row + dof[f]] += value * jacobian[f]
         t = rows.tree[r, 0]
         s = rows.tree[r, 1]
@@ -304,7 +375,7 @@ def clear_couplings(problem: Table, coupling: np.ndarray) -> None:
 
 @compiled
 def begin_blocks(problem: Table) -> None:
-    """Fill the island's diagonal blocks with A, and its couplings with 0."""
+    """Fill the island's diagonal blocks with A, whole, and its couplings with 0."""
     for index in range(problem.first_tree, problem.last_tree):
         tree = problem.island_tree[index]
         block = problem.block_start[tree]
@@ -313,10 +384,23 @@ def begin_blocks(problem: Table) -> None:
     clear_couplings(problem, problem.coupling)
 
 
+@compiled
+def begin_tree(problem: Table, tree: int) -> None:
+    """Fill what the factor of a tree's block has with A: its lower triangle."""
+    if not problem.tree_spatial[tree]:
+        copy_chains(problem, problem.matrix, tree)
+        return
+    block = problem.block_start[tree]
+    for k in range(block, block + 36):
+        problem.factor[k] = problem.matrix[k]
+
+
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def assemble(problem: Table, contacts: Table, rows: Table) -> int:
     """Fill the blocks of the island's Hessian from the present curvatures."""
-    begin_blocks(problem)
+    for index in range(problem.first_tree, problem.last_tree):
+        begin_tree(problem, problem.island_tree[index])
+    clear_couplings(problem, problem.coupling)
     _add_contacts(problem, contacts, problem.first_contact, problem.last_contact)
     _add_rows(problem, rows, problem.first_row, problem.last_row)
     return 0

@@ -1,0 +1,321 @@
+"""Cholesky factorization and substitution of an articulated tree's block, by chains.
+
+The block is n × n, row by row; what `asperity.convex.chains` says is zero is neither read nor
+written. From the last chain c of the tree to its first, with H_cc its triangle and H_ca its rows in
+the columns of its neighbours a before it,
+
+    H_cc = L Lᵀ,   U_a = L⁻¹ H_ca,   H_ab −= U_aᵀ U_b   for all pairs of neighbours.
+
+The tree's couplings with other trees are further columns of the same rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row, subtract_rows
+
+__all__ = [
+    "backward_chains",
+    "copy_chains",
+    "downdate_blocks",
+    "factorize_chains",
+    "forward_chains",
+    "multiply_chains",
+    "pull_rows",
+    "push_rows",
+    "substitute_rows",
+]
+
+
+@compiled
+def _has_no_rows(problem: Table, tree: int, chain: int) -> bool:
+    """Whether a chain's rows of the tree's couplings are zero."""
+    return not problem.tree_rows[tree] >> chain & 1
+
+
+@compiled
+def copy_chains(problem: Table, source: np.ndarray, tree: int) -> None:
+    """Copy those blocks of a tree that its factor has from a matrix into ``factor``."""
+    stride = problem.tree_size[tree]
+    for chain in range(problem.chain_start[tree], problem.chain_start[tree + 1]):
+        first = problem.chain_first[chain]
+        spans = problem.span_start[chain]
+        for i in range(problem.chain_size[chain]):
+            row = problem.block_start[tree] + (first + i) * stride
+            target = problem.factor.ctypes.data + 8 * row
+            origin = source.ctypes.data + 8 * row
+            copy_row(target + 8 * first, origin + 8 * first, i + 1)
+            for s in range(spans, spans + problem.fill_spans[chain]):
+                at = 8 * problem.fill_span[s, 0]
+                copy_row(target + at, origin + at, problem.fill_span[s, 1])
+
+
+@compiled
+def multiply_chains(
+    problem: Table, matrix: np.ndarray, tree: int, x: np.ndarray, out: np.ndarray
+) -> None:
+    """``out = A x`` for one tree and a symmetric matrix with the structure of M."""
+    n = problem.tree_size[tree]
+    start = problem.tree_start[tree]
+    given = x.ctypes.data + 8 * start
+    result = out.ctypes.data + 8 * start
+    for i in range(start, start + n):
+        out[i] = 0.0
+    for chain in range(problem.chain_start[tree], problem.chain_start[tree + 1]):
+        first = problem.chain_first[chain]
+        spans = problem.span_start[chain]
+        for i in range(first, first + problem.chain_size[chain]):
+            row = matrix.ctypes.data + 8 * (problem.block_start[tree] + i * n)
+            own = x[start + i]
+            # Both triangles of the chain's own square; of other chains the one before it.
+            value = dot_rows(row + 8 * first, given + 8 * first, problem.chain_size[chain])
+            for s in range(spans, spans + problem.mass_spans[chain]):
+                at = 8 * problem.mass_span[s, 0]
+                width = problem.mass_span[s, 1]
+                value += dot_rows(row + at, given + at, width)
+                add_row(result + at, row + at, own, width)
+            out[start + i] += value
+
+
+@compiled
+def _factorize_triangle(
+    block: np.ndarray, start: int, stride: int, n: int, inverse: np.ndarray, dof: int
+) -> bool:
+    for i in range(n):
+        row_i = start + i * stride
+        for j in range(i):
+            row_j = start + j * stride
+            value = block[row_i + j]
+            for k in range(j):
+                value -= block[row_i + k] * block[row_j + k]
+            block[row_i + j] = value * inverse[dof + j]
+        value = block[row_i + i]
+        for k in range(i):
+            value -= block[row_i + k] * block[row_i + k]
+        if not value > 0.0:
+            return False
+        root = np.sqrt(value)
+        block[row_i + i] = root
+        inverse[dof + i] = 1.0 / root
+    return True
+
+
+@compiled
+def substitute_rows(
+    triangle: int,
+    stride: int,
+    n: int,
+    inverse: np.ndarray,
+    dof: int,
+    rows: int,
+    row_stride: int,
+    width: int,
+) -> None:
+    """Replace n rows U by L⁻¹ U."""
+    for i in range(n):
+        row = rows + i * row_stride
+        if i > 0:
+            subtract_rows(row, triangle + i * stride, 8, rows, row_stride, i, width)
+        scale_row(row, inverse[dof + i], width)
+
+
+@compiled
+def _subtract_block(
+    target: int,
+    target_stride: int,
+    left: int,
+    left_stride: int,
+    count: int,
+    right: int,
+    right_stride: int,
+    width: int,
+    n: int,
+) -> None:
+    """target(count × width) −= leftᵀ right, of n rows."""
+    for q in range(count):
+        subtract_rows(
+            target + q * target_stride, left + 8 * q, left_stride, right, right_stride, n, width
+        )
+
+
+@compiled
+def _downdate_tree(problem: Table, chain: int, block: int, stride: int) -> None:
+    """H_ab −= U_aᵀ U_b for the neighbours of a chain."""
+    rows = block + problem.chain_first[chain] * stride
+    n = problem.chain_size[chain]
+    begin = problem.span_start[chain]
+    for a in range(begin, begin + problem.fill_spans[chain]):
+        first = problem.fill_span[a, 0]
+        for i in range(first, first + problem.fill_span[a, 1]):
+            target = block + i * stride
+            for b in range(begin, a):
+                at = 8 * problem.fill_span[b, 0]
+                subtract_rows(
+                    target + at, rows + 8 * i, stride, rows + at, stride, n, problem.fill_span[b, 1]
+                )
+            at = 8 * first
+            subtract_rows(
+                target + at, rows + 8 * i, stride, rows + at, stride, n, i - first + 1
+            )
+
+
+@compiled
+def factorize_chains(problem: Table, tree: int) -> bool:
+    """Factorize a tree's block in place, and replace its couplings U by L⁻¹ U.
+
+    Returns False if the block is not positive definite.
+    """
+    stride = 8 * problem.tree_size[tree]
+    start = problem.block_start[tree]
+    dof = problem.tree_start[tree]
+    block = problem.factor.ctypes.data + 8 * start
+    inverse = problem.factor_inverse_diagonal
+    base = problem.chain_start[tree]
+    entries = problem.column_start[tree]
+    end = entries + problem.column_size[tree]
+    for chain in range(problem.chain_start[tree + 1] - 1, base - 1, -1):
+        first = problem.chain_first[chain]
+        n = problem.chain_size[chain]
+        corner = start + first * problem.tree_size[tree] + first
+        if not _factorize_triangle(
+            problem.factor, corner, problem.tree_size[tree], n, inverse, dof + first
+        ):
+            return False
+        triangle = problem.factor.ctypes.data + 8 * corner
+        rows = block + first * stride
+        spans = problem.span_start[chain]
+        for s in range(spans, spans + problem.fill_spans[chain]):
+            substitute_rows(
+                triangle,
+                stride,
+                n,
+                inverse,
+                dof + first,
+                rows + 8 * problem.fill_span[s, 0],
+                stride,
+                problem.fill_span[s, 1],
+            )
+        _downdate_tree(problem, chain, block, stride)
+        if _has_no_rows(problem, tree, chain - base):
+            continue
+        for entry in range(entries, end):
+            m = problem.tree_size[problem.entry_tree[entry]]
+            coupling = problem.coupling.ctypes.data + 8 * problem.entry_block[entry]
+            own = coupling + 8 * first * m
+            substitute_rows(triangle, stride, n, inverse, dof + first, own, 8 * m, m)
+            for s in range(spans, spans + problem.fill_spans[chain]):
+                at = problem.fill_span[s, 0]
+                _subtract_block(
+                    coupling + 8 * at * m,
+                    8 * m,
+                    rows + 8 * at,
+                    stride,
+                    problem.fill_span[s, 1],
+                    own,
+                    8 * m,
+                    m,
+                    n,
+                )
+    return True
+
+
+@compiled
+def downdate_blocks(
+    problem: Table, tree: int, a: int, na: int, b: int, nb: int, target: np.ndarray, at: int
+) -> None:
+    """target(na × nb) −= U_aᵀ U_b for two couplings of a tree, those of their rows that count."""
+    base = problem.chain_start[tree]
+    coupling = problem.coupling.ctypes.data
+    chain = base
+    while chain < problem.chain_start[tree + 1]:
+        if _has_no_rows(problem, tree, chain - base):
+            chain += 1
+            continue
+        first = problem.chain_first[chain]
+        n = 0
+        while chain < problem.chain_start[tree + 1] and not _has_no_rows(
+            problem, tree, chain - base
+        ):
+            n += problem.chain_size[chain]
+            chain += 1
+        _subtract_block(
+            target.ctypes.data + 8 * at,
+            8 * nb,
+            coupling + 8 * (a + first * na),
+            8 * na,
+            na,
+            coupling + 8 * (b + first * nb),
+            8 * nb,
+            nb,
+            n,
+        )
+
+
+@compiled
+def push_rows(problem: Table, x: np.ndarray, dof: int, n: int, at: int, target: int, m: int) -> None:
+    """x(target) −= Uᵀ x(dof), of n rows."""
+    data = x.ctypes.data
+    coupling = problem.coupling.ctypes.data + 8 * at
+    subtract_rows(data + 8 * target, data + 8 * dof, 8, coupling, 8 * m, n, m)
+
+
+@compiled
+def pull_rows(problem: Table, x: np.ndarray, dof: int, n: int, at: int, source: int, m: int) -> None:
+    """x(dof) −= U x(source), of n rows."""
+    coupling = problem.coupling.ctypes.data + 8 * at
+    for k in range(n):
+        x[dof + k] -= dot_rows(coupling + 8 * k * m, x.ctypes.data + 8 * source, m)
+
+
+@compiled
+def forward_chains(problem: Table, tree: int, x: np.ndarray) -> None:
+    """x = L⁻¹ x for the part of a tree."""
+    size = problem.tree_size[tree]
+    start = problem.block_start[tree]
+    dof = problem.tree_start[tree]
+    factor = problem.factor
+    inverse = problem.factor_inverse_diagonal
+    data = x.ctypes.data + 8 * dof
+    for chain in range(problem.chain_start[tree + 1] - 1, problem.chain_start[tree] - 1, -1):
+        first = problem.chain_first[chain]
+        n = problem.chain_size[chain]
+        for i in range(first, first + n):
+            value = x[dof + i]
+            row = start + i * size
+            for k in range(first, i):
+                value -= factor[row + k] * x[dof + k]
+            x[dof + i] = value * inverse[dof + i]
+        rows = factor.ctypes.data + 8 * (start + first * size)
+        spans = problem.span_start[chain]
+        for s in range(spans, spans + problem.fill_spans[chain]):
+            at = 8 * problem.fill_span[s, 0]
+            subtract_rows(
+                data + at, data + 8 * first, 8, rows + at, 8 * size, n, problem.fill_span[s, 1]
+            )
+
+
+@compiled
+def backward_chains(problem: Table, tree: int, x: np.ndarray) -> None:
+    """x = L⁻ᵀ x for the part of a tree."""
+    size = problem.tree_size[tree]
+    start = problem.block_start[tree]
+    dof = problem.tree_start[tree]
+    factor = problem.factor
+    inverse = problem.factor_inverse_diagonal
+    data = x.ctypes.data + 8 * dof
+    for chain in range(problem.chain_start[tree], problem.chain_start[tree + 1]):
+        first = problem.chain_first[chain]
+        last = first + problem.chain_size[chain] - 1
+        spans = problem.span_start[chain]
+        for i in range(first, last + 1):
+            row = factor.ctypes.data + 8 * (start + i * size)
+            for s in range(spans, spans + problem.fill_spans[chain]):
+                at = 8 * problem.fill_span[s, 0]
+                x[dof + i] -= dot_rows(row + at, data + at, problem.fill_span[s, 1])
+        for i in range(last, first - 1, -1):
+            value = x[dof + i]
+            for k in range(i + 1, last + 1):
+                value -= factor[start + k * size + i] * x[dof + k]
+            x[dof + i] = value * inverse[dof + i]
