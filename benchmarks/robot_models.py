@@ -50,9 +50,7 @@ def _find(module: str, path: str) -> Path:
 
 def _mjcf(name: str, package: str, path: str) -> RobotModel:
     module = path.partition("/")[0]
-    return RobotModel(
-        name, package, lambda: mujoco.MjModel.from_xml_path(str(_find(module, path)))
-    )
+    return RobotModel(name, package, lambda: mujoco.MjModel.from_xml_path(str(_find(module, path))))
 
 
 def _urdf(name: str, path: str, height: float) -> RobotModel:

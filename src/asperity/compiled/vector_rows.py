@@ -138,9 +138,7 @@ def _make_dot(width: int) -> Any:
                     builder.shuffle_vector(
                         value,
                         undefined,
-                        ir.Constant(
-                            ir.VectorType(_INDEX, part), list(range(first, first + part))
-                        ),
+                        ir.Constant(ir.VectorType(_INDEX, part), list(range(first, first + part))),
                     )
                     for first in (0, part)
                 ]

@@ -156,9 +156,7 @@ def _downdate_tree(problem: Table, chain: int, block: int, stride: int) -> None:
                     target + at, rows + 8 * i, stride, rows + at, stride, n, problem.fill_span[b, 1]
                 )
             at = 8 * first
-            subtract_rows(
-                target + at, rows + 8 * i, stride, rows + at, stride, n, i - first + 1
-            )
+            subtract_rows(target + at, rows + 8 * i, stride, rows + at, stride, n, i - first + 1)
 
 
 @compiled
@@ -254,7 +252,9 @@ def downdate_blocks(
 
 
 @compiled
-def push_rows(problem: Table, x: np.ndarray, dof: int, n: int, at: int, target: int, m: int) -> None:
+def push_rows(
+    problem: Table, x: np.ndarray, dof: int, n: int, at: int, target: int, m: int
+) -> None:
     """x(target) −= Uᵀ x(dof), of n rows."""
     data = x.ctypes.data
     coupling = problem.coupling.ctypes.data + 8 * at
@@ -262,7 +262,9 @@ def push_rows(problem: Table, x: np.ndarray, dof: int, n: int, at: int, target: 
 
 
 @compiled
-def pull_rows(problem: Table, x: np.ndarray, dof: int, n: int, at: int, source: int, m: int) -> None:
+def pull_rows(
+    problem: Table, x: np.ndarray, dof: int, n: int, at: int, source: int, m: int
+) -> None:
     """x(dof) −= U x(source), of n rows."""
     coupling = problem.coupling.ctypes.data + 8 * at
     for k in range(n):

@@ -110,4 +110,3 @@ def dot_rows(left: int, right: int, width: int) -> float:
     pieces = width // 4
     done = 32 * pieces
     return _dot_4(left, right, pieces) + _dot_1(left + done, right + done, width - 4 * pieces)
-

@@ -6,19 +6,182 @@ from collections.abc import Mapping
 
 import mujoco
 import numpy as np
+from numba import types
 
-from asperity.compiled import HoldsAddresses
+from asperity.compiled import HoldsAddresses, Layout, Table, compiled, compiled_loop
+from asperity.compiled.calls import load_double, store_double
 from asperity.contact.delivered import OUTDATED, SOLVED
 from asperity.errors import ModelError
 from asperity.integrators.world import World
+from asperity.plant import native
 from asperity.plant.data_reference import DataReference
+from asperity.plant.plant_layouts import OTHER_FORCES, STATE, VALID
 from asperity.plant.sleep import wake
 
-__all__ = ["Inputs"]
+__all__ = ["INPUT_KERNELS", "Inputs"]
 
 _STATE = ("qpos", "qvel", "act")
-_OTHERS = ("ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat", "eq_active")
-_NAMES = _STATE + _OTHERS
+_NAMES = (
+    *_STATE,
+    *("ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat", "eq_active"),
+)
+
+INPUTS = Layout(
+    "inputs",
+    time="i8",  # address in the MjData
+    qpos="f8[:]",
+    qvel="f8[:]",
+    act="f8[:]",
+    ctrl="f8[:]",
+    qfrc_applied="f8[:]",
+    xfrc_applied="f8[:]",
+    mocap_pos="f8[:]",
+    mocap_quat="f8[:]",
+    eq_active="u1[:]",
+    known="f8[:]",  # all of these in this order, and the time
+    largest_control="f8",
+)
+
+TARGETS = Layout(
+    "where inputs are handed to",
+    states="i8[:]",  # addresses of states whose snapshots are void then
+    inputs="i8[:]",  # of tables of the data in which they are evaluated
+)
+
+# What `_look` returns, added up.
+_NEW_STATE = 1
+_NEW_FORCES = 2
+_NEW_PLACES = 4
+_NEW_TIME = 8
+_REFUSED = 16
+
+_LARGEST = 1.7976931348623157e308
+
+
+@compiled
+def _compare(values: np.ndarray, known: np.ndarray, start: int, limit: float, kind: int) -> int:
+    """``kind`` if some number is another one than was known, with `_REFUSED` if one is too large.
+
+    Not a number is none that was known.
+    """
+    found = 0
+    for i in range(values.size):
+        value = float(values[i])
+        if value != known[start + i]:
+            found = kind
+            # Not np.isfinite, which reassociation can turn into a constant.
+            if not abs(value) <= limit:
+                return kind | _REFUSED
+    return found
+
+
+@compiled
+def _keep(values: np.ndarray, known: np.ndarray, start: int) -> int:
+    for i in range(values.size):
+        known[start + i] = float(values[i])
+    return start + values.size
+
+
+@compiled_loop(types.int64(types.int64))
+def _look(inputs_address: int) -> int:
+    """What has changed since it was remembered; if nothing is refused, it is remembered."""
+    inputs = INPUTS.at(inputs_address)
+    known = inputs.known
+    at = 0
+    found = _compare(inputs.qpos, known, at, _LARGEST, _NEW_STATE)
+    at += inputs.qpos.size
+    found |= _compare(inputs.qvel, known, at, _LARGEST, _NEW_STATE)
+    at += inputs.qvel.size
+    found |= _compare(inputs.act, known, at, _LARGEST, _NEW_STATE)
+    at += inputs.act.size
+    found |= _compare(inputs.ctrl, known, at, inputs.largest_control, _NEW_FORCES)
+    at += inputs.ctrl.size
+    found |= _compare(inputs.qfrc_applied, known, at, _LARGEST, _NEW_FORCES)
+    at += inputs.qfrc_applied.size
+    found |= _compare(inputs.xfrc_applied, known, at, _LARGEST, _NEW_FORCES)
+    at += inputs.xfrc_applied.size
+    found |= _compare(inputs.mocap_pos, known, at, _LARGEST, _NEW_PLACES)
+    at += inputs.mocap_pos.size
+    found |= _compare(inputs.mocap_quat, known, at, _LARGEST, _NEW_PLACES)
+    at += inputs.mocap_quat.size
+    found |= _compare(inputs.eq_active, known, at, _LARGEST, _NEW_PLACES)
+    at += inputs.eq_active.size
+    time = load_double(inputs.time)
+    if time != known[at]:
+        found |= _NEW_TIME
+        if not abs(time) <= _LARGEST:
+            found |= _REFUSED
+    if found & _REFUSED == 0 and found != 0:
+        _remember_all(inputs)
+    return found
+
+
+@compiled
+def _remember_all(inputs: Table) -> None:
+    known = inputs.known
+    at = _keep(inputs.qpos, known, 0)
+    at = _keep(inputs.qvel, known, at)
+    at = _keep(inputs.act, known, at)
+    at = _keep(inputs.ctrl, known, at)
+    at = _keep(inputs.qfrc_applied, known, at)
+    at = _keep(inputs.xfrc_applied, known, at)
+    at = _keep(inputs.mocap_pos, known, at)
+    at = _keep(inputs.mocap_quat, known, at)
+    at = _keep(inputs.eq_active, known, at)
+    known[at] = load_double(inputs.time)
+
+
+@compiled
+def _copy(source: np.ndarray, target: np.ndarray) -> None:
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@compiled_loop(types.void(types.int64))
+def _remember(inputs_address: int) -> None:
+    """Take what the MjData holds for known."""
+    _remember_all(INPUTS.at(inputs_address))
+
+
+@compiled_loop(types.void(types.int64, types.int64))
+def _write_state(inputs_address: int, state_address: int) -> None:
+    """Write a state into the MjData."""
+    inputs = INPUTS.at(inputs_address)
+    state = STATE.at(state_address)
+    _copy(state.qpos, inputs.qpos)
+    _copy(state.qvel, inputs.qvel)
+    _copy(state.act, inputs.act)
+    store_double(inputs.time, state.time)
+
+
+@compiled_loop(types.void(types.int64, types.int64, types.int64, types.int64))
+def _hand_over(inputs_address: int, state_address: int, targets_address: int, valid: int) -> None:
+    """Write what is in the MjData into a state, of whose snapshot so much is valid.
+
+    Further states are void, and the data in which they are evaluated get what is not the state.
+    """
+    inputs = INPUTS.at(inputs_address)
+    state = STATE.at(state_address)
+    targets = TARGETS.at(targets_address)
+    _copy(inputs.qpos, state.qpos)
+    _copy(inputs.qvel, state.qvel)
+    _copy(inputs.act, state.act)
+    state.time = load_double(inputs.time)
+    state.valid = valid
+    for i in range(targets.states.size):
+        STATE.at(targets.states[i]).valid = 0
+    for i in range(targets.inputs.size):
+        target = INPUTS.at(targets.inputs[i])
+        _copy(inputs.ctrl, target.ctrl)
+        _copy(inputs.qfrc_applied, target.qfrc_applied)
+        _copy(inputs.xfrc_applied, target.xfrc_applied)
+        _copy(inputs.mocap_pos, target.mocap_pos)
+        _copy(inputs.mocap_quat, target.mocap_quat)
+        _copy(inputs.eq_active, target.eq_active)
+
+
+INPUT_KERNELS = (_look, _remember, _write_state, _hand_over)
+"""What `Inputs` needs compiled."""
 
 
 class Inputs(HoldsAddresses):
@@ -40,23 +203,55 @@ class Inputs(HoldsAddresses):
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         self._model = model
         self._reference = DataReference(data, keep=False)
-        # Views, gathered into one array: comparing one is several times faster than nine.
-        self._views = [getattr(data, name).reshape(-1) for name in _NAMES]
-        self._state_size = sum(len(getattr(data, name)) for name in _STATE)
-        self._known = np.empty(0)
-        self.new_state = self.new_time = True
+        self._views = {name: getattr(data, name).reshape(-1) for name in _NAMES}
+        self._known = np.full(sum(map(len, self._views.values())) + 1, np.nan)
+        self._table = self._table_of(data, self._known)
+        self._found = _NEW_STATE | _NEW_TIME
+        # The world to which inputs were handed last, and where they went.
+        self._world: World | None = None
+        self._targets = Table(TARGETS, states=np.zeros(0, np.int64), inputs=np.zeros(0, np.int64))
+        self._tables: list[Table] = []
+        self._handed: list[mujoco.MjData] = []
+
+    @staticmethod
+    def _table_of(data: mujoco.MjData, known: np.ndarray) -> Table:
+        """A table of the inputs in an MjData."""
+        arrays = {name: getattr(data, name).reshape(-1) for name in _NAMES}
+        arrays["eq_active"] = arrays["eq_active"].view(np.uint8)
+        return Table(
+            INPUTS,
+            time=data._address + native.offset("mjData", "time"),
+            known=known,
+            # MuJoCo silently replaces controls beyond this by zero.
+            largest_control=float(mujoco.mjMAXVAL),
+            **arrays,
+        )
 
     @property
     def _data(self) -> mujoco.MjData:
         return self._reference()
 
+    @property
+    def new_time(self) -> bool:
+        """Whether the time was another one at the last change."""
+        return self._found & _NEW_TIME != 0
+
+    @property
+    def new_state(self) -> bool:
+        """Whether the state was another one at the last change."""
+        return self._found & (_NEW_STATE | _NEW_TIME) != 0
+
     def forget(self) -> None:
         """Take everything for changed."""
-        self._known = np.empty(0)
+        self._known[:] = np.nan
 
     def remember(self) -> None:
         """Take what ``data`` holds now for known."""
-        self._known = self._gather()
+        _remember(self._table.address)
+
+    def write_state(self, state: Table) -> None:
+        """Write a state's time, positions, velocities and activations into ``data``."""
+        _write_state(self._table.address, state.address)
 
     def changed(self) -> bool:
         """Whether anything has changed; then it is checked, and remembered.
@@ -66,41 +261,50 @@ class Inputs(HoldsAddresses):
         ModelError
             If a number is not finite, or a control too large.
         """
-        flat, known = self._gather(), self._known
-        if len(flat) == len(known) and np.array_equal(flat, known):
-            return False
-        # MuJoCo silently replaces controls beyond mjMAXVAL by zero.
-        if not np.all(np.isfinite(flat)) or np.any(np.abs(self._data.ctrl) > mujoco.mjMAXVAL):
+        found = _look(self._table.address)
+        if found & _REFUSED:
             self._refuse()
-        n = self._state_size
-        self.new_time = len(known) == 0 or flat[-1] != known[-1]
-        self.new_state = self.new_time or not np.array_equal(flat[:n], known[:n])
-        self._known = flat
-        return True
+        if found != 0:
+            self._found = found
+        return bool(found)
 
     def hand_over(self, world: World) -> None:
         """Copy the inputs into a world's current state, and into the data that it works with."""
-        data = self._data
         current = world.current.table
         delivered = world.delivered
         if delivered.origin == SOLVED:
             delivered.origin = OUTDATED
-        current.qpos[:] = data.qpos
-        current.qvel[:] = data.qvel
-        current.act[:] = data.act
-        current.time = data.time
-        current.valid = 0
-        wake(self._model, data)
-        handed: list[mujoco.MjData] = [data]
-        for state in world.evaluated_states[1:]:
-            state.table.valid = 0
-            scratch = state.data
-            if any(scratch is one for one in handed):
-                continue
-            handed.append(scratch)
-            for name in _OTHERS:
-                getattr(scratch, name)[:] = getattr(data, name)
-            wake(self._model, scratch)
+        only_forces = self._found == _NEW_FORCES and current.valid == VALID
+        # What couples is known by the state's evaluation, and may be other rows now.
+        world.table.graph_state = 0
+        self._find_targets(world)
+        _hand_over(
+            self._table.address,
+            current.address,
+            self._targets.address,
+            OTHER_FORCES if only_forces else 0,
+        )
+        if self._model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP:
+            for data in (self._data, *self._handed):
+                wake(self._model, data)
+
+    def _find_targets(self, world: World) -> None:
+        """Find a world's further states, and the data in which they are evaluated."""
+        states = world.evaluated_states[1:]
+        if self._world is world and len(self._targets.states) == len(states):
+            return
+        own = self._data
+        self._handed = []
+        for state in states:
+            if state.data is not own and not any(state.data is one for one in self._handed):
+                self._handed.append(state.data)
+        self._tables = [self._table_of(data, self._known[:0]) for data in self._handed]
+        self._world = world
+        self._targets = Table(
+            TARGETS,
+            states=np.array([state.table.address for state in states], np.int64),
+            inputs=np.array([table.address for table in self._tables], np.int64),
+        )
 
     def known(self) -> dict[str, np.ndarray]:
         """What is known: arrays by name, and the time."""
@@ -119,14 +323,14 @@ class Inputs(HoldsAddresses):
         data.time = float(values["time"][0])
 
     def _split(self, flat: np.ndarray) -> dict[str, np.ndarray]:
-        ends = np.cumsum([len(view) for view in self._views])
+        ends = np.cumsum([len(view) for view in self._views.values()])
         parts = np.split(flat, ends)
         return {name: part.copy() for name, part in zip((*_NAMES, "time"), parts, strict=True)}
 
     def _gather(self) -> np.ndarray:
         """All numbers in one array."""
-        flat = np.empty(sum(map(len, self._views)) + 1)
-        np.concatenate(self._views, out=flat[:-1], casting="unsafe")
+        flat = np.empty(len(self._known))
+        np.concatenate(list(self._views.values()), out=flat[:-1], casting="unsafe")
         flat[-1] = self._data.time
         return flat
 

@@ -71,7 +71,7 @@ class Fixed(Stepping):
         from asperity.integrators.steppings.fixed_steps import advance_fixed
 
         kernel = method.kernel.address
-        return int(advance_fixed(world.table, kernel, self.time_step, end, budget))
+        return int(advance_fixed(world.table.address, kernel, self.time_step, end, budget))
 
 
 @dataclass(frozen=True)
@@ -117,4 +117,5 @@ class ErrorControl(Stepping):
     def advance(self, world: World, method: Method, end: float, budget: int) -> int:
         from asperity.integrators.steppings.controlled_steps import advance_error_controlled
 
-        return int(advance_error_controlled(world.table, method.kernel.address, end, budget))
+        address = world.table.address
+        return int(advance_error_controlled(address, method.kernel.address, end, budget))
