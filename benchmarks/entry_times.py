@@ -17,7 +17,12 @@ from numba import carray, types
 from numba.extending import intrinsic
 
 from asperity import Simulator
-from asperity.compiled.calls import call_method, call_pppn_status
+from asperity.compiled.calls import (
+    call_method,
+    call_ppp_double,
+    call_pppd_double,
+    call_pppn_status,
+)
 
 __all__ = ["EntryTimes"]
 
@@ -46,7 +51,11 @@ _PROBLEM = {
     "factorize": "factorization",
     "solve_factors": "solves",
     "line_search": "line search",
+    "begin_estimates": "contact law",
+    "settle_contacts": "contact law",
 }
+_PROBLEM_COSTS = ("evaluate_contacts",)
+_PROBLEM_COSTS_ALONG = ("along_contacts", "contact_cost_along", "update_estimates")
 _SLOTS = 32
 
 
@@ -86,6 +95,23 @@ def _wrapper(slot: int, memory: int, kind: str) -> Any:
         def entry(a: int, b: int, c: int, d: float) -> int:
             outer, start = begin()
             result = call_method(carray(_pointer(memory), _SLOTS, np.int64)[slot], a, b, c, d)
+            end(outer, start)
+            return result
+    elif kind == "cost":
+
+        @numba.cfunc("float64(int64, int64, int64)")
+        def entry(a: int, b: int, c: int) -> float:
+            outer, start = begin()
+            result = call_ppp_double(carray(_pointer(memory), _SLOTS, np.int64)[slot], a, b, c)
+            end(outer, start)
+            return result
+    elif kind == "cost along":
+
+        @numba.cfunc("float64(int64, int64, int64, float64)")
+        def entry(a: int, b: int, c: int, d: float) -> float:
+            outer, start = begin()
+            address = carray(_pointer(memory), _SLOTS, np.int64)[slot]
+            result = call_pppd_double(address, a, b, c, d)
             end(outer, start)
             return result
     else:
@@ -133,6 +159,10 @@ class EntryTimes:
             self._wrap(world.table, field, name, "whole")
         for field, name in _PROBLEM.items():
             self._wrap(world.problem, field, name, "whole")
+        for field in _PROBLEM_COSTS:
+            self._wrap(world.problem, field, "contact law", "cost")
+        for field in _PROBLEM_COSTS_ALONG:
+            self._wrap(world.problem, field, "contact law", "cost along")
         self._wrap(plant, "integrate_positions", "MuJoCo, position", "real")
         self._wrap(world.table, "solve_step", "method", "real")
         self.clear()

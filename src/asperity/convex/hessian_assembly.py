@@ -14,6 +14,7 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chain_cholesky import copy_chains
 from asperity.convex.problem import PROBLEM
+from asperity.convex.row_kernels import add_row, copy_row
 from asperity.convex.spatial_hessian import (
     add_full,
     add_symmetric,
@@ -174,13 +175,13 @@ def _add_paths(problem: Table, contacts: Table, first: int, last: int) -> None:
         parent = problem.path_parent[i]
         if parent < 0:
             continue
+        origin = total.ctypes.data + 8 * 21 * i
+        target = total.ctypes.data + 8 * 21 * parent
         if problem.path_active[parent] == 0:
             problem.path_active[parent] = 1
-            for k in range(21):
-                total[parent, k] = total[i, k]
+            copy_row(target, origin, 21)
         else:
-            for k in range(21):
-                total[parent, k] += total[i, k]
+            add_row(target, origin, 1.0, 21)
 
 
 @compiled
@@ -194,7 +195,10 @@ def _add_cross(
     low: tuple[float, float, float, float, float, float, float, float, float],
     g: tuple[float, float, float, float, float, float],
 ) -> None:
-    """Subtract J_aᵀ S J_b with S = (corner, right; lowᵀ, G) where the links' trees meet."""
+    """Subtract J_aᵀ S J_b with S = (corner, right; lowᵀ, G) where the links' trees meet.
+
+    Links of one articulated tree are `_add_within`'s.
+    """
     factor = problem.factor
     coupling = problem.coupling
     tree_a = contacts.link_tree[a]
@@ -208,12 +212,8 @@ def _add_cross(
     first_b = problem.tree_start[tree_b]
     na = problem.tree_size[tree_a]
     nb = problem.tree_size[tree_b]
-    same = tree_a == tree_b
     a_first = problem.position[tree_a] < problem.position[tree_b]
-    at = 0
-    if not same:
-        entry = problem.pair_entry[tree_a, tree_b]
-        at = problem.entry_block[entry]
+    at = problem.entry_block[problem.pair_entry[tree_a, tree_b]]
     spatial_a = problem.tree_spatial[tree_a]
     spatial_b = problem.tree_spatial[tree_b]
     if spatial_a and spatial_b:
@@ -242,13 +242,73 @@ def _add_cross(
                 else:
                     value += contacts.chain_column[start_a + i, k] * column
             col = j if spatial_b else contacts.chain_dof[start_b + j] - first_b
-            if same:
-                factor[problem.block_start[tree_a] + row * na + col] -= value
-                factor[problem.block_start[tree_a] + col * na + row] -= value
-            elif a_first:
+            if a_first:
                 coupling[at + row * nb + col] -= value
             else:
                 coupling[at + col * na + row] -= value
+
+
+@compiled
+def _add_within(
+    problem: Table,
+    contacts: Table,
+    a: int,
+    b: int,
+    p: tuple[float, float, float, float, float, float],
+    q: tuple[float, float, float, float, float, float, float, float, float],
+    g: tuple[float, float, float, float, float, float],
+) -> None:
+    """Add the Hessian of contacts between two links of one articulated tree.
+
+    Joints that both links hang on do not move one against the other: only those between the links
+    and the first that they share count.
+    """
+    start_a = contacts.link_start[a]
+    start_b = contacts.link_start[b]
+    size_a = contacts.link_size[a]
+    size_b = contacts.link_size[b]
+    dof = contacts.chain_dof
+    while size_a > 0 and size_b > 0 and dof[start_a + size_a - 1] == dof[start_b + size_b - 1]:
+        size_a -= 1
+        size_b -= 1
+    total = problem.pair_hessian
+    for k in range(6):
+        total[0, k] = p[k]
+        total[0, 15 + k] = g[k]
+    for k in range(9):
+        total[0, 6 + k] = q[k]
+    _add_branches(problem, contacts, (start_a, size_a), (start_a, size_a), 1.0)
+    _add_branches(problem, contacts, (start_b, size_b), (start_b, size_b), 1.0)
+    _add_branches(problem, contacts, (start_a, size_a), (start_b, size_b), -1.0)
+
+
+@compiled
+def _add_branches(
+    problem: Table, contacts: Table, left: tuple[int, int], right: tuple[int, int], sign: float
+) -> None:
+    """Add ± S_iᵀ H S_j for the dofs of two parts of chains, in the lower triangle of their tree."""
+    column = contacts.chain_column
+    factor = problem.factor
+    for e in range(left[0], left[0] + left[1]):
+        i = contacts.chain_dof[e]
+        tree = problem.dof_tree[i]
+        start = problem.tree_start[tree]
+        n = problem.tree_size[tree]
+        block = problem.block_start[tree] - start
+        f = _spatial_product(problem.pair_hessian, 0, column, e)
+        # Of one part with itself each pair once, the larger dof first: chains begin at the link.
+        begin = e if left == right else right[0]
+        for c in range(begin, right[0] + right[1]):
+            j = contacts.chain_dof[c]
+            value = sign * (
+                (column[c, 0] * f[0] + column[c, 1] * f[1])
+                + (column[c, 2] * f[2] + column[c, 3] * f[3])
+                + (column[c, 4] * f[4] + column[c, 5] * f[5])
+            )
+            if i >= j:
+                factor[block + (i - start) * n + j] += value
+            else:
+                factor[block + (j - start) * n + i] += value
 
 
 @compiled
@@ -265,6 +325,10 @@ def _add_pair(
     """Add the Hessian (P, Q; Qᵀ, G) of two bodies' contacts, about the end of A's (or B's) arm."""
     if a < 0 or b < 0:
         _add_own(problem, contacts, max(a, b), p, q, g)
+        return
+    tree = contacts.link_tree[a]
+    if tree == contacts.link_tree[b] and not problem.tree_spatial[tree]:
+        _add_within(problem, contacts, a, b, p, q, g)
         return
     q_b, between, p_b = other_side(d, g, q, p)
     _add_own(problem, contacts, a, p, q, g)

@@ -141,6 +141,7 @@ PROBLEM = Layout(
     path_parent="i8[:]",  # the place of the dof before it, −1 for the first of a tree
     path_velocity="f8[:,:]",  # spatial velocity there, or force of all that is beyond
     path_hessian="f8[:,:]",  # of contacts beyond, (P, Q, G) of `asperity.convex.spatial_hessian`
+    pair_hessian="f8[:,:]",  # the same of one pair of links
     path_active="i8[:]",  # whether that is not zero
     dof_path="i8[:]",  # place of a dof, −1 if it has none
     link_tip="i8[:]",  # place of a link's last dof
@@ -284,6 +285,7 @@ def new_problem(
         path_parent=np.zeros(nv, np.int64),
         path_velocity=np.zeros((nv, 6)),
         path_hessian=np.zeros((nv, 21)),
+        pair_hessian=np.zeros((1, 21)),
         path_active=np.zeros(nv, np.int64),
         dof_path=np.full(nv, -1, np.int64),
         link_tip=np.zeros(links, np.int64),
