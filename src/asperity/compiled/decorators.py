@@ -244,6 +244,8 @@ class Loop:
         self.name = _name_of(function)
         self._dispatcher: Any = _Loop(function)
         self._arguments = signature.args
+        self.call: Any = self._dispatcher
+        """The same as a call of this object, without Python's way there."""
 
     def __call__(self, *arguments: Any) -> Any:
         return self._dispatcher(*arguments)

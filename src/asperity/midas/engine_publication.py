@@ -74,6 +74,7 @@ class EngineResults(OwnResults):
     def write_accelerations(self, data: mujoco.MjData) -> None:
         known = self._acceleration is not None
         data.qacc[:] = self._acceleration if known else data.qacc_smooth
+        data.qacc_warmstart[:] = data.qacc
         inertial = np.zeros(self.model.nv)
         mujoco.mj_mulM(self.model, data, inertial, data.qacc)
         data.qfrc_constraint[:] = inertial - data.qfrc_smooth

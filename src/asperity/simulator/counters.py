@@ -73,7 +73,7 @@ class Counters(HoldsAddresses):
     def read(self) -> np.ndarray:
         """All counts, in the order of `Statistics`."""
         if self._table is not None:
-            _count(self._table.address)
+            _count.call(self._table.address)
             return self._table.counts.copy()
         world, method = self._world, self._method
         counts = method.statistics(world)

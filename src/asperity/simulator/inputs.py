@@ -48,6 +48,8 @@ TARGETS = Layout(
     inputs="i8[:]",  # of tables of the data in which they are evaluated
 )
 
+_SLEEP = int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+
 # What `_look` returns, added up.
 _NEW_STATE = 1
 _NEW_FORCES = 2
@@ -247,11 +249,11 @@ class Inputs(HoldsAddresses):
 
     def remember(self) -> None:
         """Take what ``data`` holds now for known."""
-        _remember(self._table.address)
+        _remember.call(self._table.address)
 
     def write_state(self, state: Table) -> None:
         """Write a state's time, positions, velocities and activations into ``data``."""
-        _write_state(self._table.address, state.address)
+        _write_state.call(self._table.address, state.address)
 
     def changed(self) -> bool:
         """Whether anything has changed; then it is checked, and remembered.
@@ -261,7 +263,7 @@ class Inputs(HoldsAddresses):
         ModelError
             If a number is not finite, or a control too large.
         """
-        found = _look(self._table.address)
+        found = _look.call(self._table.address)
         if found & _REFUSED:
             self._refuse()
         if found != 0:
@@ -278,13 +280,13 @@ class Inputs(HoldsAddresses):
         # What couples is known by the state's evaluation, and may be other rows now.
         world.table.graph_state = 0
         self._find_targets(world)
-        _hand_over(
+        _hand_over.call(
             self._table.address,
             current.address,
             self._targets.address,
             OTHER_FORCES if only_forces else 0,
         )
-        if self._model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP:
+        if self._model.opt.enableflags & _SLEEP:
             for data in (self._data, *self._handed):
                 wake(self._model, data)
 

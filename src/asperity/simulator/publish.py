@@ -30,10 +30,16 @@ from asperity.integrators.world_layout import (
     WORLD,
 )
 from asperity.plant.trees import velocity_from_solver
-from asperity.simulator.constraint_forces import write_contacts, write_forces
+from asperity.simulator.constraint_forces import (
+    write_accelerations,
+    write_contacts,
+    write_forces,
+)
 from asperity.systems import Coupling
 
 __all__ = ["Delivered", "publish", "solve_forces"]
+
+_ENERGY = int(mujoco.mjtEnableBit.mjENBL_ENERGY)
 
 # The state is not evaluated: there is nothing to publish, or more memory is needed first.
 _NOT_EVALUATED = (CONTACTS_FULL, ROWS_FULL, COUPLING_FULL, TREES, FAILED)
@@ -109,7 +115,7 @@ class Delivered(OwnResults):
     def evaluate(self, model: mujoco.MjModel, data: mujoco.MjData) -> int:
         world = self._world
         while True:
-            code = int(solve_forces(world.table.address, world.table.last_step))
+            code = solve_forces.call(world.table.address, world.table.last_step)
             if code == OK or not world.grow(code):
                 break
         if code in _NOT_EVALUATED:
@@ -124,7 +130,7 @@ class Delivered(OwnResults):
         self._coupling.publish(data)
 
     def write_accelerations(self, data: mujoco.MjData) -> None:
-        data.qacc[:] = self._world.delivered.acceleration
+        write_accelerations(data, self._world.delivered)
 
 
 def publish(plant: Table, results: OwnResults, data: mujoco.MjData) -> int:
@@ -143,7 +149,7 @@ def publish(plant: Table, results: OwnResults, data: mujoco.MjData) -> int:
         code = _derive(plant, results, model, data)
         if code not in _NOT_EVALUATED:
             mujoco.mj_sensorAcc(model, data)
-    if code not in _NOT_EVALUATED and model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_ENERGY:
+    if code not in _NOT_EVALUATED and model.opt.enableflags & _ENERGY:
         mujoco.mj_energyPos(model, data)
         mujoco.mj_energyVel(model, data)
     return code
@@ -161,7 +167,6 @@ def _derive(plant: Table, results: OwnResults, model: mujoco.MjModel, data: mujo
     mujoco.mj_fwdAcceleration(model, data)
     write_forces(plant, model, data, delivered)
     results.write_accelerations(data)
-    data.qacc_warmstart[:] = data.qacc
     mujoco.mj_sensorPos(model, data)
     mujoco.mj_sensorVel(model, data)
     return code

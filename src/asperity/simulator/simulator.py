@@ -300,12 +300,13 @@ class Simulator:
         # What follows depends on the state alone, so that a restored one continues identically.
         self.world.forget_history()
         self._sync()
-        if self.systems:
+        systems = self.coupling.systems
+        if systems:
             self.coupling.check()
             self.coupling.invalidate()
         try:
             status = self._advance(float(time), progress)
-            complaint = self.coupling.complaint() if self.systems else ""
+            complaint = self.coupling.complaint() if systems else ""
         except BaseException:
             # What went wrong is told; that a system fails again in the publication is not.
             self._publish(quietly=True)
@@ -474,7 +475,7 @@ class Simulator:
                 if self._sampling.due(time):
                     self._call_control()
                 stop = min(end, max(self._sampling.next, time))
-            if self.systems:
+            if self.coupling.systems:
                 self.coupling.sample()
                 stop = min(stop, max(self.coupling.next_sample(), time))
             status = self._run_to(stop, progress)

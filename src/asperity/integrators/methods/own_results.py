@@ -49,7 +49,10 @@ class OwnResults(HoldsAddresses, abc.ABC):
 
     @abc.abstractmethod
     def write_accelerations(self, data: mujoco.MjData) -> None:
-        """Fill ``qacc``; ``qfrc_constraint`` is the generalized force of ``efc_force``."""
+        """Fill ``qacc`` and ``qacc_warmstart``.
+
+        ``qfrc_constraint`` is the generalized force of ``efc_force``.
+        """
 
     def further_forces(self, data: mujoco.MjData) -> AbstractContextManager[None]:
         """Let forces that have no rows act on bodies, for sensors of force and torque."""

@@ -71,7 +71,7 @@ class Fixed(Stepping):
         from asperity.integrators.steppings.fixed_steps import advance_fixed
 
         kernel = method.kernel.address
-        return int(advance_fixed(world.table.address, kernel, self.time_step, end, budget))
+        return int(advance_fixed.call(world.table.address, kernel, self.time_step, end, budget))
 
 
 @dataclass(frozen=True)
@@ -118,4 +118,4 @@ class ErrorControl(Stepping):
         from asperity.integrators.steppings.controlled_steps import advance_error_controlled
 
         address = world.table.address
-        return int(advance_error_controlled(address, method.kernel.address, end, budget))
+        return int(advance_error_controlled.call(address, method.kernel.address, end, budget))
