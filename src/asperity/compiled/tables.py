@@ -288,8 +288,8 @@ class Table(HoldsAddresses):
         own["_integers"] = slots
         own["_reals"] = slots.view(np.float64)
         # Numbers are read through these: no NumPy scalar is made.
-        own["_integer"] = memoryview(slots)
-        own["_real"] = memoryview(own["_reals"])
+        own["_integer"] = slots.data
+        own["_real"] = own["_reals"].data
         own["address"] = int(slots.ctypes.data)
         for field, value in values.items():
             setattr(self, field, value)

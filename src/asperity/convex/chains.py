@@ -52,6 +52,17 @@ def _cut(size: int, parent: np.ndarray | None) -> tuple[list[int], list[int]]:
     return first, [(1 << chain) - 1 for chain in range(len(first))]
 
 
+def _spans(chains: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """First dofs and sizes of chains, with those that follow each other made one."""
+    out: list[tuple[int, int]] = []
+    for first, size in chains:
+        if out and sum(out[-1]) == first:
+            out[-1] = (out[-1][0], out[-1][1] + size)
+        else:
+            out.append((first, size))
+    return out
+
+
 def chain_fields(
     tree_start: np.ndarray, tree_size: np.ndarray, dof_parent: np.ndarray | None
 ) -> dict[str, np.ndarray]:
@@ -107,22 +118,13 @@ def chain_fields(
         "tree_rows": np.ones(ntree, np.int64),
     }
     for tree in range(ntree):
-        first = fields["chain_first"][start[tree] : start[tree + 1]]
-        size_of = fields["chain_size"][start[tree] : start[tree + 1]]
-        for chain in range(int(start[tree]), int(start[tree + 1])):
-            mask = int(masks[chain])
-            at = spans[chain]
-            number = 0
-            for below in range(chain - int(start[tree])):
-                if not mask >> below & 1:
-                    continue
-                span = fields["mass_span"]
-                if number > 0 and span[at + number - 1].sum() == first[below]:
-                    span[at + number - 1, 1] += size_of[below]
-                else:
-                    span[at + number] = first[below], size_of[below]
-                    number += 1
-            fields["mass_spans"][chain] = number
+        base = int(start[tree])
+        for chain in range(base, int(start[tree + 1])):
+            before = [c for c in range(base, chain) if masks[chain] >> (c - base) & 1]
+            found = _spans([(firsts[c], sizes[c]) for c in before])
+            fields["mass_spans"][chain] = len(found)
+            for number, span in enumerate(found):
+                fields["mass_span"][spans[chain] + number] = span
     return fields
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import types
 
@@ -96,4 +98,5 @@ class Counters(HoldsAddresses):
 
 def as_statistics(counts: np.ndarray, wall_time: float) -> Statistics:
     """Counts from `Counters.read`, or differences of them, by name."""
-    return Statistics(*counts.tolist(), wall_time)
+    numbers: list[Any] = [*counts.tolist(), wall_time]
+    return Statistics(*numbers)
