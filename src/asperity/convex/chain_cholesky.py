@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.compiled.calls import load_double, store_double
 from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row, subtract_rows
 
 __all__ = [
@@ -80,25 +81,28 @@ def multiply_chains(
 
 
 @compiled
-def _factorize_triangle(
-    block: np.ndarray, start: int, stride: int, n: int, inverse: np.ndarray, dof: int
-) -> bool:
+def _factorize_triangle(corner: int, stride: int, n: int, inverse: int) -> bool:
+    """Factorize an n × n triangle in place, with the inverse diagonal at an address."""
+    row_i = corner
     for i in range(n):
-        row_i = start + i * stride
+        row_j = corner
         for j in range(i):
-            row_j = start + j * stride
-            value = block[row_i + j]
-            for k in range(j):
-                value -= block[row_i + k] * block[row_j + k]
-            block[row_i + j] = value * inverse[dof + j]
-        value = block[row_i + i]
-        for k in range(i):
-            value -= block[row_i + k] * block[row_i + k]
+            value = load_double(row_i + 8 * j)
+            for k in range(0, 8 * j, 8):
+                value -= load_double(row_i + k) * load_double(row_j + k)
+            store_double(row_i + 8 * j, value * load_double(inverse + 8 * j))
+            row_j += stride
+        value = load_double(row_i + 8 * i)
+        for k in range(0, 8 * i, 8):
+            one = load_double(row_i + k)
+            value -= one * one
         if not value > 0.0:
             return False
+        # Root and quotient at the same time: one does not wait for the other.
         root = np.sqrt(value)
-        block[row_i + i] = root
-        inverse[dof + i] = 1.0 / root
+        store_double(row_i + 8 * i, root)
+        store_double(inverse + 8 * i, root * (1.0 / value))
+        row_i += stride
     return True
 
 
@@ -107,8 +111,7 @@ def substitute_rows(
     triangle: int,
     stride: int,
     n: int,
-    inverse: np.ndarray,
-    dof: int,
+    inverse: int,
     rows: int,
     row_stride: int,
     width: int,
@@ -118,7 +121,7 @@ def substitute_rows(
         row = rows + i * row_stride
         if i > 0:
             subtract_rows(row, triangle + i * stride, 8, rows, row_stride, i, width)
-        scale_row(row, inverse[dof + i], width)
+        scale_row(row, load_double(inverse + 8 * i), width)
 
 
 @compiled
@@ -141,8 +144,9 @@ def _subtract_block(
 
 
 @compiled
-def _downdate_tree(problem: Table, chain: int, block: int, stride: int) -> None:
+def _downdate_tree(problem: Table, chain: int, block: int, size: int) -> None:
     """H_ab −= U_aᵀ U_b for the neighbours of a chain."""
+    stride = 8 * size
     rows = block + problem.chain_first[chain] * stride
     n = problem.chain_size[chain]
     begin = problem.span_start[chain]
@@ -155,8 +159,13 @@ def _downdate_tree(problem: Table, chain: int, block: int, stride: int) -> None:
                 subtract_rows(
                     target + at, rows + 8 * i, stride, rows + at, stride, n, problem.fill_span[b, 1]
                 )
+            # Up to the diagonal, and beyond to a whole vector: nobody reads the upper triangle.
             at = 8 * first
-            subtract_rows(target + at, rows + 8 * i, stride, rows + at, stride, n, i - first + 1)
+            width = i - first + 1
+            whole = (width + 3) // 4 * 4
+            if first + whole <= size:
+                width = whole
+            subtract_rows(target + at, rows + 8 * i, stride, rows + at, stride, n, width)
 
 
 @compiled
@@ -166,43 +175,37 @@ def factorize_chains(problem: Table, tree: int) -> bool:
     Returns False if the block is not positive definite.
     """
     stride = 8 * problem.tree_size[tree]
-    start = problem.block_start[tree]
-    dof = problem.tree_start[tree]
-    block = problem.factor.ctypes.data + 8 * start
-    inverse = problem.factor_inverse_diagonal
+    block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
+    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * problem.tree_start[tree]
     base = problem.chain_start[tree]
     entries = problem.column_start[tree]
     end = entries + problem.column_size[tree]
     for chain in range(problem.chain_start[tree + 1] - 1, base - 1, -1):
         first = problem.chain_first[chain]
         n = problem.chain_size[chain]
-        corner = start + first * problem.tree_size[tree] + first
-        if not _factorize_triangle(
-            problem.factor, corner, problem.tree_size[tree], n, inverse, dof + first
-        ):
-            return False
-        triangle = problem.factor.ctypes.data + 8 * corner
         rows = block + first * stride
+        triangle = rows + 8 * first
+        if not _factorize_triangle(triangle, stride, n, inverse + 8 * first):
+            return False
         spans = problem.span_start[chain]
         for s in range(spans, spans + problem.fill_spans[chain]):
             substitute_rows(
                 triangle,
                 stride,
                 n,
-                inverse,
-                dof + first,
+                inverse + 8 * first,
                 rows + 8 * problem.fill_span[s, 0],
                 stride,
                 problem.fill_span[s, 1],
             )
-        _downdate_tree(problem, chain, block, stride)
+        _downdate_tree(problem, chain, block, problem.tree_size[tree])
         if _has_no_rows(problem, tree, chain - base):
             continue
         for entry in range(entries, end):
             m = problem.tree_size[problem.entry_tree[entry]]
             coupling = problem.coupling.ctypes.data + 8 * problem.entry_block[entry]
             own = coupling + 8 * first * m
-            substitute_rows(triangle, stride, n, inverse, dof + first, own, 8 * m, m)
+            substitute_rows(triangle, stride, n, inverse + 8 * first, own, 8 * m, m)
             for s in range(spans, spans + problem.fill_spans[chain]):
                 at = problem.fill_span[s, 0]
                 _subtract_block(
@@ -275,21 +278,20 @@ def pull_rows(
 def forward_chains(problem: Table, tree: int, x: np.ndarray) -> None:
     """x = L⁻¹ x for the part of a tree."""
     size = problem.tree_size[tree]
-    start = problem.block_start[tree]
     dof = problem.tree_start[tree]
-    factor = problem.factor
-    inverse = problem.factor_inverse_diagonal
+    factor = problem.factor.ctypes.data + 8 * problem.block_start[tree]
+    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * dof
     data = x.ctypes.data + 8 * dof
     for chain in range(problem.chain_start[tree + 1] - 1, problem.chain_start[tree] - 1, -1):
         first = problem.chain_first[chain]
         n = problem.chain_size[chain]
+        rows = factor + 8 * first * size
         for i in range(first, first + n):
-            value = x[dof + i]
-            row = start + i * size
-            for k in range(first, i):
-                value -= factor[row + k] * x[dof + k]
-            x[dof + i] = value * inverse[dof + i]
-        rows = factor.ctypes.data + 8 * (start + first * size)
+            value = load_double(data + 8 * i)
+            row = factor + 8 * i * size
+            for k in range(8 * first, 8 * i, 8):
+                value -= load_double(row + k) * load_double(data + k)
+            store_double(data + 8 * i, value * load_double(inverse + 8 * i))
         spans = problem.span_start[chain]
         for s in range(spans, spans + problem.fill_spans[chain]):
             at = 8 * problem.fill_span[s, 0]
@@ -302,22 +304,23 @@ def forward_chains(problem: Table, tree: int, x: np.ndarray) -> None:
 def backward_chains(problem: Table, tree: int, x: np.ndarray) -> None:
     """x = L⁻ᵀ x for the part of a tree."""
     size = problem.tree_size[tree]
-    start = problem.block_start[tree]
     dof = problem.tree_start[tree]
-    factor = problem.factor
-    inverse = problem.factor_inverse_diagonal
+    factor = problem.factor.ctypes.data + 8 * problem.block_start[tree]
+    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * dof
     data = x.ctypes.data + 8 * dof
     for chain in range(problem.chain_start[tree], problem.chain_start[tree + 1]):
         first = problem.chain_first[chain]
         last = first + problem.chain_size[chain] - 1
         spans = problem.span_start[chain]
         for i in range(first, last + 1):
-            row = factor.ctypes.data + 8 * (start + i * size)
+            row = factor + 8 * i * size
+            value = load_double(data + 8 * i)
             for s in range(spans, spans + problem.fill_spans[chain]):
                 at = 8 * problem.fill_span[s, 0]
-                x[dof + i] -= dot_rows(row + at, data + at, problem.fill_span[s, 1])
+                value -= dot_rows(row + at, data + at, problem.fill_span[s, 1])
+            store_double(data + 8 * i, value)
         for i in range(last, first - 1, -1):
-            value = x[dof + i]
+            value = load_double(data + 8 * i)
             for k in range(i + 1, last + 1):
-                value -= factor[start + k * size + i] * x[dof + k]
-            x[dof + i] = value * inverse[dof + i]
+                value -= load_double(factor + 8 * (k * size + i)) * load_double(data + 8 * k)
+            store_double(data + 8 * i, value * load_double(inverse + 8 * i))

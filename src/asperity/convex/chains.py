@@ -31,21 +31,20 @@ def _cut(size: int, parent: np.ndarray | None) -> tuple[list[int], list[int]]:
     """First dofs of a tree's chains, and their ancestors as masks; ``parent`` is in the tree."""
     if parent is not None:
         children = np.bincount(parent[parent >= 0], minlength=size)
+        follows = [
+            dof > 0 and parent[dof] == dof - 1 and children[dof - 1] == 1 for dof in range(size)
+        ]
+        runs = [dof for dof in range(size) if not follows[dof]]
         first: list[int] = []
-        masks: list[int] = []
-        chain_of = np.zeros(size, np.int64)
-        for dof in range(size):
-            before = int(parent[dof])
-            follows = dof > 0 and before == dof - 1 and children[before] == 1
-            if not (follows and dof - first[-1] < _LONGEST):
-                above = 0
-                if before >= 0:
-                    chain = int(chain_of[before])
-                    above = masks[chain] | 1 << chain
-                first.append(dof)
-                masks.append(above)
-            chain_of[dof] = len(first) - 1
+        for begin, end in zip(runs, [*runs[1:], size], strict=True):
+            pieces = -(-(end - begin) // _LONGEST)
+            first += [begin + (end - begin) * k // pieces for k in range(pieces)]
         if len(first) <= _MOST:
+            masks: list[int] = []
+            for begin in first:
+                before = int(parent[begin])
+                chain = int(np.searchsorted(first, before, side="right")) - 1
+                masks.append(masks[chain] | 1 << chain if before >= 0 else 0)
             return first, masks
     piece = max(_LONGEST, -(-size // _MOST))
     first = list(range(0, size, piece))

@@ -14,7 +14,7 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chain_cholesky import copy_chains
 from asperity.convex.problem import PROBLEM
-from asperity.convex.row_kernels import add_row, copy_row
+from asperity.convex.row_kernels import add_row, copy_row, subtract_rows
 from asperity.convex.spatial_hessian import (
     add_full,
     add_symmetric,
@@ -154,6 +154,9 @@ def _add_paths(problem: Table, contacts: Table, first: int, last: int) -> None:
     column = contacts.chain_column
     total = problem.path_hessian
     factor = problem.factor
+    force = problem.path_force
+    columns = problem.path_columns.ctypes.data
+    stride = 8 * problem.nv
     for i in range(last - 1, first - 1, -1):
         if problem.path_active[i] == 0:
             continue
@@ -163,15 +166,16 @@ def _add_paths(problem: Table, contacts: Table, first: int, last: int) -> None:
         start = problem.tree_start[tree]
         row = problem.block_start[tree] + (dof - start) * problem.tree_size[tree] - start
         f = _spatial_product(total, i, column, problem.path_entry[i])
+        for a in range(6):
+            force[a] = -f[a]
         j = i
         while j >= 0:
-            e = problem.path_entry[j]
-            factor[row + problem.path_dof[j]] += (
-                (column[e, 0] * f[0] + column[e, 1] * f[1])
-                + (column[e, 2] * f[2] + column[e, 3] * f[3])
-                + (column[e, 4] * f[4] + column[e, 5] * f[5])
-            )
-            j = problem.path_parent[j]
+            # Dofs that follow each other have their columns and their places in the row side by
+            # side.
+            run = problem.path_run[j]
+            at = factor.ctypes.data + 8 * (row + problem.path_dof[run])
+            subtract_rows(at, force.ctypes.data, 8, columns + 8 * run, stride, 6, j - run + 1)
+            j = problem.path_parent[run]
         parent = problem.path_parent[i]
         if parent < 0:
             continue

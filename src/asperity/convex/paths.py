@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row
 
 __all__ = ["gather_forces", "make_paths", "spread_velocities"]
 
@@ -32,6 +33,10 @@ def _place_link(problem: Table, contacts: Table, link: int, count: int) -> int:
             problem.path_dof[place] = dof
             problem.path_entry[place] = e
             problem.path_parent[place] = parent
+            follows = parent >= 0 and parent == place - 1 and problem.path_dof[parent] == dof - 1
+            problem.path_run[place] = problem.path_run[parent] if follows else place
+            for a in range(6):
+                problem.path_columns[a, place] = contacts.chain_column[e, a]
             count += 1
         parent = place
     problem.link_tip[link] = parent
@@ -77,17 +82,18 @@ def spread_velocities(
 ) -> None:
     """Fill a vector's end with the velocities of the links of articulated trees, some islands'."""
     velocity = problem.path_velocity
-    column = contacts.chain_column
+    data = velocity.ctypes.data
+    columns = contacts.chain_column.ctypes.data
     for i in range(problem.island_path_start[first], problem.island_path_start[last]):
         v = vector[problem.path_dof[i]]
-        e = problem.path_entry[i]
+        column = columns + 48 * problem.path_entry[i]
         parent = problem.path_parent[i]
         if parent < 0:
-            for a in range(6):
-                velocity[i, a] = column[e, a] * v
+            copy_row(data + 48 * i, column, 6)
+            scale_row(data + 48 * i, v, 6)
         else:
-            for a in range(6):
-                velocity[i, a] = velocity[parent, a] + column[e, a] * v
+            copy_row(data + 48 * i, data + 48 * parent, 6)
+            add_row(data + 48 * i, column, v, 6)
     for index in range(problem.island_link_start[first], problem.island_link_start[last]):
         link = problem.link_order[index]
         tip = problem.link_tip[link]
@@ -102,7 +108,6 @@ def gather_forces(
 ) -> None:
     """Add to a vector the generalized forces of the spatial ones at its end, some islands'."""
     force = problem.path_velocity
-    column = contacts.chain_column
     begin = problem.island_path_start[first]
     end = problem.island_path_start[last]
     for i in range(begin, end):
@@ -114,13 +119,11 @@ def gather_forces(
         base = problem.nv + 6 * link
         for a in range(6):
             force[tip, a] += vector[base + a]
+    data = force.ctypes.data
+    columns = contacts.chain_column.ctypes.data
     for i in range(end - 1, begin - 1, -1):
-        e = problem.path_entry[i]
+        column = columns + 48 * problem.path_entry[i]
         parent = problem.path_parent[i]
-        total = 0.0
-        for a in range(6):
-            total += column[e, a] * force[i, a]
-        vector[problem.path_dof[i]] += total
+        vector[problem.path_dof[i]] += dot_rows(column, data + 48 * i, 6)
         if parent >= 0:
-            for a in range(6):
-                force[parent, a] += force[i, a]
+            add_row(data + 48 * parent, data + 48 * i, 1.0, 6)
