@@ -211,6 +211,7 @@ class Inputs(HoldsAddresses):
         self._found = _NEW_STATE | _NEW_TIME
         # The world to which inputs were handed last, and where they went.
         self._world: World | None = None
+        self._memories = 0
         self._targets = Table(TARGETS, states=np.zeros(0, np.int64), inputs=np.zeros(0, np.int64))
         self._tables: list[Table] = []
         self._handed: list[mujoco.MjData] = []
@@ -292,9 +293,9 @@ class Inputs(HoldsAddresses):
 
     def _find_targets(self, world: World) -> None:
         """Find a world's further states, and the data in which they are evaluated."""
-        states = world.evaluated_states[1:]
-        if self._world is world and len(self._targets.states) == len(states):
+        if self._world is world and self._memories == len(world.memories):
             return
+        states = world.evaluated_states[1:]
         own = self._data
         self._handed = []
         for state in states:
@@ -302,6 +303,7 @@ class Inputs(HoldsAddresses):
                 self._handed.append(state.data)
         self._tables = [self._table_of(data, self._known[:0]) for data in self._handed]
         self._world = world
+        self._memories = len(world.memories)
         self._targets = Table(
             TARGETS,
             states=np.array([state.table.address for state in states], np.int64),

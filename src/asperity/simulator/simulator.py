@@ -281,7 +281,8 @@ class Simulator:
         KeyboardInterrupt
             Passed on; the state is that of the last accepted step.
         """
-        time = as_number("time", time)
+        if type(time) is not float:
+            time = as_number("time", time)
         if progress is not None and not callable(progress):
             raise ModelError(f"progress must be a function of the simulator, got {progress!r}.")
         self._claim()
@@ -305,7 +306,7 @@ class Simulator:
             self.coupling.check()
             self.coupling.invalidate()
         try:
-            status = self._advance(float(time), progress)
+            status = self._advance(time, progress)
             complaint = self.coupling.complaint() if systems else ""
         except BaseException:
             # What went wrong is told; that a system fails again in the publication is not.
