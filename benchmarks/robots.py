@@ -107,7 +107,7 @@ def profile(pair: Pair, steps: int, blocks: int) -> dict[str, float]:
     if pair.times is None:
         pair.times = EntryTimes(pair.sim)
     total: dict[str, float] = {}
-    block = _LARGE_BLOCK if pair.model.nv >= _LARGE else _BLOCK
+    block = max(steps, _LARGE_BLOCK if pair.model.nv >= _LARGE else _BLOCK)
     for turn in range(blocks):
         if turn % _LIFE == 0:
             pair.restart()

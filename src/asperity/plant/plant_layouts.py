@@ -171,6 +171,7 @@ WORK = Layout(
     actuator_length="f8[:]",
     gyroscopic="f8[:]",
     gyroscopic_following="f8[:]",
+    turning="i8[:]",  # trees whose gyroscopic forces are still to be found
     pair_material="f8[:]",
 )
 
