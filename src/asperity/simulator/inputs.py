@@ -6,17 +6,28 @@ from collections.abc import Mapping
 
 import mujoco
 import numpy as np
-from numba import types
 
-from asperity.compiled import HoldsAddresses, Layout, Table, compiled, compiled_loop
-from asperity.compiled.calls import load_double, store_double
+from asperity.compiled import HoldsAddresses, Table
 from asperity.contact.delivered import OUTDATED, SOLVED
 from asperity.errors import ModelError
 from asperity.integrators.world import World
 from asperity.plant import native
 from asperity.plant.data_reference import DataReference
-from asperity.plant.plant_layouts import OTHER_FORCES, STATE, VALID
+from asperity.plant.plant_layouts import OTHER_FORCES, VALID
 from asperity.plant.sleep import wake
+from asperity.simulator.input_kernels import (
+    INPUT_KERNELS,
+    INPUTS,
+    NEW_FORCES,
+    NEW_STATE,
+    NEW_TIME,
+    REFUSED,
+    TARGETS,
+    hand_over,
+    look,
+    remember,
+    write_state,
+)
 
 __all__ = ["INPUT_KERNELS", "Inputs"]
 
@@ -26,164 +37,7 @@ _NAMES = (
     *("ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat", "eq_active"),
 )
 
-INPUTS = Layout(
-    "inputs",
-    time="i8",  # address in the MjData
-    qpos="f8[:]",
-    qvel="f8[:]",
-    act="f8[:]",
-    ctrl="f8[:]",
-    qfrc_applied="f8[:]",
-    xfrc_applied="f8[:]",
-    mocap_pos="f8[:]",
-    mocap_quat="f8[:]",
-    eq_active="u1[:]",
-    known="f8[:]",  # all of these in this order, and the time
-    largest_control="f8",
-)
-
-TARGETS = Layout(
-    "where inputs are handed to",
-    states="i8[:]",  # addresses of states whose snapshots are void then
-    inputs="i8[:]",  # of tables of the data in which they are evaluated
-)
-
 _SLEEP = int(mujoco.mjtEnableBit.mjENBL_SLEEP)
-
-# What `_look` returns, added up.
-_NEW_STATE = 1
-_NEW_FORCES = 2
-_NEW_PLACES = 4
-_NEW_TIME = 8
-_REFUSED = 16
-
-_LARGEST = 1.7976931348623157e308
-
-
-@compiled
-def _compare(values: np.ndarray, known: np.ndarray, start: int, limit: float, kind: int) -> int:
-    """``kind`` if some number is another one than was known, with `_REFUSED` if one is too large.
-
-    Not a number is none that was known.
-    """
-    found = 0
-    for i in range(values.size):
-        value = float(values[i])
-        if value != known[start + i]:
-            found = kind
-            # Not np.isfinite, which reassociation can turn into a constant.
-            if not abs(value) <= limit:
-                return kind | _REFUSED
-    return found
-
-
-@compiled
-def _keep(values: np.ndarray, known: np.ndarray, start: int) -> int:
-    for i in range(values.size):
-        known[start + i] = float(values[i])
-    return start + values.size
-
-
-@compiled_loop(types.int64(types.int64))
-def _look(inputs_address: int) -> int:
-    """What has changed since it was remembered; if nothing is refused, it is remembered."""
-    inputs = INPUTS.at(inputs_address)
-    known = inputs.known
-    at = 0
-    found = _compare(inputs.qpos, known, at, _LARGEST, _NEW_STATE)
-    at += inputs.qpos.size
-    found |= _compare(inputs.qvel, known, at, _LARGEST, _NEW_STATE)
-    at += inputs.qvel.size
-    found |= _compare(inputs.act, known, at, _LARGEST, _NEW_STATE)
-    at += inputs.act.size
-    found |= _compare(inputs.ctrl, known, at, inputs.largest_control, _NEW_FORCES)
-    at += inputs.ctrl.size
-    found |= _compare(inputs.qfrc_applied, known, at, _LARGEST, _NEW_FORCES)
-    at += inputs.qfrc_applied.size
-    found |= _compare(inputs.xfrc_applied, known, at, _LARGEST, _NEW_FORCES)
-    at += inputs.xfrc_applied.size
-    found |= _compare(inputs.mocap_pos, known, at, _LARGEST, _NEW_PLACES)
-    at += inputs.mocap_pos.size
-    found |= _compare(inputs.mocap_quat, known, at, _LARGEST, _NEW_PLACES)
-    at += inputs.mocap_quat.size
-    found |= _compare(inputs.eq_active, known, at, _LARGEST, _NEW_PLACES)
-    at += inputs.eq_active.size
-    time = load_double(inputs.time)
-    if time != known[at]:
-        found |= _NEW_TIME
-        if not abs(time) <= _LARGEST:
-            found |= _REFUSED
-    if found & _REFUSED == 0 and found != 0:
-        _remember_all(inputs)
-    return found
-
-
-@compiled
-def _remember_all(inputs: Table) -> None:
-    known = inputs.known
-    at = _keep(inputs.qpos, known, 0)
-    at = _keep(inputs.qvel, known, at)
-    at = _keep(inputs.act, known, at)
-    at = _keep(inputs.ctrl, known, at)
-    at = _keep(inputs.qfrc_applied, known, at)
-    at = _keep(inputs.xfrc_applied, known, at)
-    at = _keep(inputs.mocap_pos, known, at)
-    at = _keep(inputs.mocap_quat, known, at)
-    at = _keep(inputs.eq_active, known, at)
-    known[at] = load_double(inputs.time)
-
-
-@compiled
-def _copy(source: np.ndarray, target: np.ndarray) -> None:
-    for i in range(source.size):
-        target[i] = source[i]
-
-
-@compiled_loop(types.void(types.int64))
-def _remember(inputs_address: int) -> None:
-    """Take what the MjData holds for known."""
-    _remember_all(INPUTS.at(inputs_address))
-
-
-@compiled_loop(types.void(types.int64, types.int64))
-def _write_state(inputs_address: int, state_address: int) -> None:
-    """Write a state into the MjData."""
-    inputs = INPUTS.at(inputs_address)
-    state = STATE.at(state_address)
-    _copy(state.qpos, inputs.qpos)
-    _copy(state.qvel, inputs.qvel)
-    _copy(state.act, inputs.act)
-    store_double(inputs.time, state.time)
-
-
-@compiled_loop(types.void(types.int64, types.int64, types.int64, types.int64))
-def _hand_over(inputs_address: int, state_address: int, targets_address: int, valid: int) -> None:
-    """Write what is in the MjData into a state, of whose snapshot so much is valid.
-
-    Further states are void, and the data in which they are evaluated get what is not the state.
-    """
-    inputs = INPUTS.at(inputs_address)
-    state = STATE.at(state_address)
-    targets = TARGETS.at(targets_address)
-    _copy(inputs.qpos, state.qpos)
-    _copy(inputs.qvel, state.qvel)
-    _copy(inputs.act, state.act)
-    state.time = load_double(inputs.time)
-    state.valid = valid
-    for i in range(targets.states.size):
-        STATE.at(targets.states[i]).valid = 0
-    for i in range(targets.inputs.size):
-        target = INPUTS.at(targets.inputs[i])
-        _copy(inputs.ctrl, target.ctrl)
-        _copy(inputs.qfrc_applied, target.qfrc_applied)
-        _copy(inputs.xfrc_applied, target.xfrc_applied)
-        _copy(inputs.mocap_pos, target.mocap_pos)
-        _copy(inputs.mocap_quat, target.mocap_quat)
-        _copy(inputs.eq_active, target.eq_active)
-
-
-INPUT_KERNELS = (_look, _remember, _write_state, _hand_over)
-"""What `Inputs` needs compiled."""
 
 
 class Inputs(HoldsAddresses):
@@ -208,7 +62,7 @@ class Inputs(HoldsAddresses):
         self._views = {name: getattr(data, name).reshape(-1) for name in _NAMES}
         self._known = np.full(sum(map(len, self._views.values())) + 1, np.nan)
         self._table = self._table_of(data, self._known)
-        self._found = _NEW_STATE | _NEW_TIME
+        self._found = NEW_STATE | NEW_TIME
         # The world to which inputs were handed last, and where they went.
         self._world: World | None = None
         self._memories = 0
@@ -237,12 +91,12 @@ class Inputs(HoldsAddresses):
     @property
     def new_time(self) -> bool:
         """Whether the time was another one at the last change."""
-        return self._found & _NEW_TIME != 0
+        return self._found & NEW_TIME != 0
 
     @property
     def new_state(self) -> bool:
         """Whether the state was another one at the last change."""
-        return self._found & (_NEW_STATE | _NEW_TIME) != 0
+        return self._found & (NEW_STATE | NEW_TIME) != 0
 
     def forget(self) -> None:
         """Take everything for changed."""
@@ -250,11 +104,11 @@ class Inputs(HoldsAddresses):
 
     def remember(self) -> None:
         """Take what ``data`` holds now for known."""
-        _remember.call(self._table.address)
+        remember.call(self._table.address)
 
     def write_state(self, state: Table) -> None:
         """Write a state's time, positions, velocities and activations into ``data``."""
-        _write_state.call(self._table.address, state.address)
+        write_state.call(self._table.address, state.address)
 
     def changed(self) -> bool:
         """Whether anything has changed; then it is checked, and remembered.
@@ -264,8 +118,8 @@ class Inputs(HoldsAddresses):
         ModelError
             If a number is not finite, or a control too large.
         """
-        found = _look.call(self._table.address)
-        if found & _REFUSED:
+        found = look.call(self._table.address)
+        if found & REFUSED:
             self._refuse()
         if found != 0:
             self._found = found
@@ -277,11 +131,11 @@ class Inputs(HoldsAddresses):
         delivered = world.delivered
         if delivered.origin == SOLVED:
             delivered.origin = OUTDATED
-        only_forces = self._found == _NEW_FORCES and current.valid == VALID
+        only_forces = self._found == NEW_FORCES and current.valid == VALID
         # What couples is known by the state's evaluation, and may be other rows now.
         world.table.graph_state = 0
         self._find_targets(world)
-        _hand_over.call(
+        hand_over.call(
             self._table.address,
             current.address,
             self._targets.address,
