@@ -268,6 +268,7 @@ def empty_case(
     rows: int,
     entries: int,
     max_iterations: int = 100,
+    dof_parent: np.ndarray | None = None,
 ) -> Case:
     """Tables of a problem without contacts and rows."""
     size = np.array(sizes, np.int64)
@@ -279,6 +280,7 @@ def empty_case(
         links=links,
         rows=rows,
         max_iterations=max_iterations,
+        dof_parent=dof_parent,
     )
     install_solver(problem)
     install_law(problem, LAGGED_LAW)

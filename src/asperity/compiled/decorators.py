@@ -254,6 +254,8 @@ class Loop:
         self.name = _name_of(function)
         self._dispatcher: Any = _Loop(function)
         self._arguments = signature.args
+        self.call: Any = self._dispatcher
+        """The same as a call of this object, without Python's way there."""
 
     def __call__(self, *arguments: Any) -> Any:
         return self._dispatcher(*arguments)
@@ -300,6 +302,7 @@ class EntryPoint:
         self._function = function
         self._signature = signature
         self._compiled: CFunc | None = None
+        self._address = 0
 
     def _make(self, kind: type[CFunc]) -> CFunc:
         # This is numba.cfunc(signature, cache=True, ...) with the cache stamped before it is
@@ -338,14 +341,16 @@ class EntryPoint:
     @property
     def address(self) -> int:
         """Address of the C function, valid for the life of the process."""
-        if self._compiled is None:
-            entry = self._make(CFunc)
-            with _vectorizing_blocks():
-                entry.compile()
-            self._compiled = entry
-        address = self._compiled.address
-        assert address is not None
-        return int(address)
+        if self._address == 0:
+            if self._compiled is None:
+                entry = self._make(CFunc)
+                with _vectorizing_blocks():
+                    entry.compile()
+                self._compiled = entry
+            address = self._compiled.address
+            assert address is not None
+            self._address = int(address)
+        return self._address
 
     @property
     def was_cached(self) -> bool:

@@ -287,6 +287,9 @@ class Table(HoldsAddresses):
         slots = np.zeros(layout.size, dtype=np.int64)
         own["_integers"] = slots
         own["_reals"] = slots.view(np.float64)
+        # Numbers are read through these: no NumPy scalar is made.
+        own["_integer"] = slots.data
+        own["_real"] = own["_reals"].data
         own["address"] = int(slots.ctypes.data)
         for field, value in values.items():
             setattr(self, field, value)
@@ -302,7 +305,11 @@ class Table(HoldsAddresses):
                 )
             self._integers[field.slot] = value.address
         elif field.ndim == 0:
-            (self._reals if field.code == "f8" else self._integers)[field.slot] = value
+            if type(value) is (float if field.code == "f8" else int):
+                own = self.__dict__
+                (own["_real"] if field.code == "f8" else own["_integer"])[field.slot] = value
+            else:
+                (self._reals if field.code == "f8" else self._integers)[field.slot] = value
             return
         elif (
             not isinstance(value, np.ndarray)
@@ -319,6 +326,8 @@ class Table(HoldsAddresses):
             self._integers[field.slot] = value.ctypes.data
             self._integers[field.slot + 1 : field.slot + 1 + value.ndim] = value.shape
         self._values[name] = value
+        # So that reading it takes Python's own way.
+        self.__dict__[name] = value
 
     def __getattr__(self, name: str) -> Any:
         field = self.__dict__["layout"].fields.get(name)
@@ -326,11 +335,9 @@ class Table(HoldsAddresses):
             raise AttributeError(name)
         if field.layout is None and field.ndim == 0:
             # Compiled code writes numbers, too.
-            return (self._reals if field.code == "f8" else self._integers)[field.slot].item()
-        try:
-            return self.__dict__["_values"][name]
-        except KeyError:
-            raise AttributeError(f"{name!r} of table {self.layout.name!r} was never set") from None
+            own = self.__dict__
+            return (own["_real"] if field.code == "f8" else own["_integer"])[field.slot]
+        raise AttributeError(f"{name!r} of table {self.layout.name!r} was never set")
 
     def keep(self, *owners: Any) -> None:
         """Keep alive what owns memory whose address is in a number of this table."""

@@ -1,9 +1,10 @@
 """Block-sparse Cholesky factorization over kinematic trees.
 
-The Hessian has a dense diagonal block per tree (its lower triangle is used) and, for every pair of
+The Hessian has a diagonal block per tree (its lower triangle is used) and, for every pair of
 coupled trees, a block with the rows of the tree that is eliminated first. With the factor H = L Lᵀ
-the diagonal blocks become L_ii and the couplings L_jiᵀ, in place. Blocks of two free bodies, 6 × 6,
-have their own kernels, in `asperity.convex.free_body_blocks`.
+the diagonal blocks become L_ii and the couplings L_jiᵀ, in place. Within an articulated tree's
+block chains are eliminated from the last to the first (`asperity.convex.chain_cholesky`). Blocks of
+two free bodies, 6 × 6, have their own kernels, in `asperity.convex.free_body_blocks`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,16 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.convex.chain_cholesky import (
+    backward_chains,
+    downdate_blocks,
+    factorize_chains,
+    forward_chains,
+    pull_rows,
+    push_rows,
+    substitute_rows,
+)
+from asperity.convex.chains import has_branches
 from asperity.convex.free_body_blocks import (
     backward_6,
     cholesky_6,
@@ -66,71 +77,55 @@ def cholesky_solve(
 
 
 @compiled
-def _substitute(
-    block: np.ndarray,
-    start: int,
-    n: int,
-    inverse: np.ndarray,
-    dof: int,
-    coupling: np.ndarray,
-    at: int,
-    m: int,
-) -> None:
-    """Replace an n × m coupling U by L⁻¹ U."""
-    for i in range(n):
-        row = at + i * m
-        for k in range(i):
-            value = block[start + i * n + k]
-            other = at + k * m
-            for c in range(m):
-                coupling[row + c] -= value * coupling[other + c]
-        scale = inverse[dof + i]
-        for c in range(m):
-            coupling[row + c] *= scale
+def _substitute(problem: Table, tree: int, at: int, m: int) -> None:
+    """Replace an n × m coupling U of a tree of one chain by L⁻¹ U."""
+    n = problem.tree_size[tree]
+    substitute_rows(
+        problem.factor.ctypes.data + 8 * problem.block_start[tree],
+        8 * n,
+        n,
+        problem.factor_inverse_diagonal.ctypes.data + 8 * problem.tree_start[tree],
+        problem.coupling.ctypes.data + 8 * at,
+        8 * m,
+        m,
+    )
 
 
 @compiled
-def _downdate(
-    coupling: np.ndarray, a: int, na: int, b: int, nb: int, n: int, target: np.ndarray, at: int
-) -> None:
-    """target(na × nb) −= U_aᵀ U_b, with U_a (n × na) and U_b (n × nb)."""
-    for q in range(na):
-        row = at + q * nb
-        for k in range(n):
-            value = coupling[a + k * na + q]
-            other = b + k * nb
-            for r in range(nb):
-                target[row + r] -= value * coupling[other + r]
+def _factorize_tree(problem: Table, tree: int) -> bool:
+    """Factorize a tree's block, and replace its couplings U by L⁻¹ U."""
+    if problem.tree_size[tree] != 6 or has_branches(problem, tree):
+        return factorize_chains(problem, tree)
+    dof = problem.tree_start[tree]
+    start = problem.block_start[tree]
+    inverse = problem.factor_inverse_diagonal
+    if not cholesky_6(problem.factor, start, inverse, dof):
+        return False
+    entries = problem.column_start[tree]
+    for entry in range(entries, entries + problem.column_size[tree]):
+        at = problem.entry_block[entry]
+        m = problem.tree_size[problem.entry_tree[entry]]
+        if m == 6:
+            substitute_6(problem.factor, start, inverse, dof, problem.coupling, at)
+        else:
+            _substitute(problem, tree, at, m)
+    return True
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def factorize(problem: Table, _unused: int) -> int:
     """Factorize the island's blocks; returns 1, or 0 if they are not positive definite."""
-    first = problem.first_tree
-    last = problem.last_tree
     tree_size = problem.tree_size
     entry_block = problem.entry_block
     factor = problem.factor
-    inverse = problem.factor_inverse_diagonal
     coupling = problem.coupling
-    for index in range(first, last):
+    for index in range(problem.first_tree, problem.last_tree):
         tree = problem.island_tree[index]
-        n = tree_size[tree]
-        dof = problem.tree_start[tree]
-        start = problem.block_start[tree]
-        if n == 6:
-            if not cholesky_6(factor, start, inverse, dof):
-                return 0
-        elif not cholesky(factor, start, n, inverse, dof):
+        if not _factorize_tree(problem, tree):
             return 0
+        n = tree_size[tree]
         entries = problem.column_start[tree]
         end = entries + problem.column_size[tree]
-        for entry in range(entries, end):
-            m = tree_size[problem.entry_tree[entry]]
-            if n == 6 and m == 6:
-                substitute_6(factor, start, inverse, dof, coupling, entry_block[entry])
-            else:
-                _substitute(factor, start, n, inverse, dof, coupling, entry_block[entry], m)
         for entry in range(entries, end):
             other = problem.entry_tree[entry]
             m = tree_size[other]
@@ -138,7 +133,7 @@ def factorize(problem: Table, _unused: int) -> int:
             if n == 6 and m == 6:
                 downdate_6(coupling, a, a, factor, problem.block_start[other])
             else:
-                _downdate(coupling, a, m, a, m, n, factor, problem.block_start[other])
+                downdate_blocks(problem, tree, a, m, a, m, factor, problem.block_start[other])
             for later in range(entry + 1, end):
                 third = problem.entry_tree[later]
                 target = entry_block[problem.pair_entry[other, third]]
@@ -147,7 +142,7 @@ def factorize(problem: Table, _unused: int) -> int:
                 if n == 6 and m == 6 and p == 6:
                     downdate_6(coupling, a, b, coupling, target)
                 else:
-                    _downdate(coupling, a, m, b, p, n, coupling, target)
+                    downdate_blocks(problem, tree, a, m, b, p, coupling, target)
     return 1
 
 
@@ -167,54 +162,30 @@ def solve_factors(problem: Table, _unused: int) -> int:
         tree = problem.island_tree[index]
         n = tree_size[tree]
         dof = tree_start[tree]
-        start = problem.block_start[tree]
-        if n == 6:
-            forward_6(factor, start, inverse, dof, x)
+        if n == 6 and not has_branches(problem, tree):
+            forward_6(factor, problem.block_start[tree], inverse, dof, x)
         else:
-            for i in range(n):
-                value = x[dof + i]
-                row = start + i * n
-                for k in range(i):
-                    value -= factor[row + k] * x[dof + k]
-                x[dof + i] = value * inverse[dof + i]
+            forward_chains(problem, tree, x)
         for entry in range(column_start[tree], column_start[tree] + problem.column_size[tree]):
             other = problem.entry_tree[entry]
-            m = tree_size[other]
             at = problem.entry_block[entry]
-            target = tree_start[other]
-            if n == 6 and m == 6:
-                push_6(coupling, at, x, dof, target)
-                continue
-            for k in range(n):
-                value = x[dof + k]
-                row = at + k * m
-                for r in range(m):
-                    x[target + r] -= coupling[row + r] * value
+            if n == 6 and tree_size[other] == 6:
+                push_6(coupling, at, x, dof, tree_start[other])
+            else:
+                push_rows(problem, x, dof, n, at, tree_start[other], tree_size[other])
     for index in range(last - 1, first - 1, -1):
         tree = problem.island_tree[index]
         n = tree_size[tree]
         dof = tree_start[tree]
-        start = problem.block_start[tree]
         for entry in range(column_start[tree], column_start[tree] + problem.column_size[tree]):
             other = problem.entry_tree[entry]
-            m = tree_size[other]
             at = problem.entry_block[entry]
-            source = tree_start[other]
-            if n == 6 and m == 6:
-                pull_6(coupling, at, x, dof, source)
-                continue
-            for k in range(n):
-                value = 0.0
-                row = at + k * m
-                for r in range(m):
-                    value += coupling[row + r] * x[source + r]
-                x[dof + k] -= value
-        if n == 6:
-            backward_6(factor, start, inverse, dof, x)
-            continue
-        for i in range(n - 1, -1, -1):
-            value = x[dof + i]
-            for k in range(i + 1, n):
-                value -= factor[start + k * n + i] * x[dof + k]
-            x[dof + i] = value * inverse[dof + i]
+            if n == 6 and tree_size[other] == 6:
+                pull_6(coupling, at, x, dof, tree_start[other])
+            else:
+                pull_rows(problem, x, dof, n, at, tree_start[other], tree_size[other])
+        if n == 6 and not has_branches(problem, tree):
+            backward_6(factor, problem.block_start[tree], inverse, dof, x)
+        else:
+            backward_chains(problem, tree, x)
     return 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.convex.paths import gather_forces, spread_velocities
 
 __all__ = ["add_impulses", "contact_velocities", "link_velocities", "row_velocities"]
 
@@ -16,18 +17,7 @@ __all__ = ["add_impulses", "contact_velocities", "link_velocities", "row_velocit
 @compiled
 def link_velocities(problem: Table, contacts: Table, vector: np.ndarray) -> None:
     """Fill a vector's end with the spatial velocities of the links of articulated trees."""
-    nv = problem.nv
-    for link in range(contacts.link_count):
-        if problem.tree_spatial[contacts.link_tree[link]]:
-            continue
-        base = nv + 6 * link
-        for a in range(6):
-            vector[base + a] = 0.0
-        start = contacts.link_start[link]
-        for i in range(start, start + contacts.link_size[link]):
-            v = vector[contacts.chain_dof[i]]
-            for a in range(6):
-                vector[base + a] += contacts.chain_column[i, a] * v
+    spread_velocities(problem, contacts, 0, problem.islands, vector)
 
 
 @compiled
@@ -137,16 +127,24 @@ def add_impulses(
 
 
 @compiled
+def _island_of_contact(problem: Table, contacts: Table, i: int) -> int:
+    """The island of one of the problem's contacts."""
+    c = problem.contact[i]
+    link = contacts.link[c, 0] if contacts.link[c, 0] >= 0 else contacts.link[c, 1]
+    return problem.component[problem.ntree + contacts.link_tree[link]]
+
+
+@compiled
 def _add_contact_impulses(
     problem: Table, contacts: Table, contact_range: tuple[int, int], out: np.ndarray, sign: float
 ) -> None:
-    nv = problem.nv
     frame = contacts.frame
-    links = contacts.link_count
-    for link in range(links):
-        if not problem.tree_spatial[contacts.link_tree[link]]:
-            for k in range(nv + 6 * link, nv + 6 * link + 6):
-                out[k] = 0.0
+    first = _island_of_contact(problem, contacts, contact_range[0])
+    last = _island_of_contact(problem, contacts, contact_range[1] - 1) + 1
+    for index in range(problem.island_link_start[first], problem.island_link_start[last]):
+        base = problem.nv + 6 * problem.link_order[index]
+        for k in range(base, base + 6):
+            out[k] = 0.0
     for i in range(contact_range[0], contact_range[1]):
         c = problem.contact[i]
         s = sign * problem.g1[i]
@@ -159,12 +157,4 @@ def _add_contact_impulses(
             _add_side(contacts.arm_b, c, x, y, z, out, problem.base_b[i])
         if problem.base_a[i] >= 0:
             _add_side(contacts.arm_a, c, -x, -y, -z, out, problem.base_a[i])
-    for link in range(links):
-        if not problem.tree_spatial[contacts.link_tree[link]]:
-            base = nv + 6 * link
-            start = contacts.link_start[link]
-            for e in range(start, start + contacts.link_size[link]):
-                value = 0.0
-                for k in range(6):
-                    value += contacts.chain_column[e, k] * out[base + k]
-                out[contacts.chain_dof[e]] += value
+    gather_forces(problem, contacts, first, last, out)

@@ -34,7 +34,7 @@ from asperity.compiled.calls import call_pp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.block_cholesky import factorize, solve_factors
-from asperity.convex.hessian_assembly import assemble
+from asperity.convex.hessian_assembly import assemble, begin_tree
 from asperity.convex.island import (
     begin_island,
     factorize_island,
@@ -270,9 +270,7 @@ def _solve_free(problem: Table) -> int:
     tree = problem.island_tree[problem.first_tree]
     start = problem.tree_start[tree]
     size = problem.tree_size[tree]
-    block = problem.block_start[tree]
-    for k in range(block, block + size * size):
-        problem.factor[k] = problem.matrix[k]
+    begin_tree(problem, tree)
     if call_pp_status(problem.factorize, problem, 0) == 0:
         return NON_FINITE
     for i in range(start, start + size):

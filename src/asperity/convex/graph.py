@@ -14,6 +14,8 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.chains import fill_chains
+from asperity.convex.paths import make_paths
 from asperity.convex.problem import PROBLEM
 
 __all__ = ["build_graph"]
@@ -229,6 +231,8 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     islands = _label_islands(problem, parent)
     problem.islands = islands
     island = parent[ntree : 2 * ntree]
+    fill_chains(problem, contacts, rows)
+    make_paths(problem, contacts, islands, island)
     nv = problem.nv
     order = problem.contact
     start = problem.island_contact_start

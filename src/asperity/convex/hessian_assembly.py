@@ -12,7 +12,9 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.chain_cholesky import copy_chains
 from asperity.convex.problem import PROBLEM
+from asperity.convex.robot_hessian import add_paths, add_within, gather_hessian
 from asperity.convex.spatial_hessian import (
     add_full,
     add_symmetric,
@@ -22,7 +24,7 @@ from asperity.convex.spatial_hessian import (
     write_patch,
 )
 
-__all__ = ["assemble", "begin_blocks", "clear_couplings"]
+__all__ = ["assemble", "begin_blocks", "begin_tree", "clear_couplings"]
 
 
 @compiled
@@ -98,26 +100,12 @@ def _add_own(
     q: tuple[float, float, float, float, float, float, float, float, float],
     g: tuple[float, float, float, float, float, float],
 ) -> None:
-    """Add a Hessian (P, Q; Qᵀ, G) to the diagonal block of one link's tree."""
+    """Add a Hessian (P, Q; Qᵀ, G) to what one link's tree has of its own contacts."""
     tree = contacts.link_tree[link]
-    block = problem.block_start[tree]
     if problem.tree_spatial[tree]:
-        _add_lower(problem.factor, block, p, q, g)
+        _add_lower(problem.factor, problem.block_start[tree], p, q, g)
         return
-    patch = problem.patch[0]
-    write_patch(patch, full(p), q, q, g)
-    start = contacts.link_start[link]
-    size = contacts.link_size[link]
-    n = problem.tree_size[tree]
-    first = problem.tree_start[tree]
-    _project(patch, contacts.chain_column, start, size, problem.projection)
-    for i in range(size):
-        row = block + (contacts.chain_dof[start + i] - first) * n - first
-        for j in range(size):
-            value = 0.0
-            for k in range(6):
-                value += contacts.chain_column[start + i, k] * problem.projection[k, j]
-            problem.factor[row + contacts.chain_dof[start + j]] += value
+    gather_hessian(problem, link, p, q, g)
 
 
 @compiled
@@ -131,7 +119,10 @@ def _add_cross(
     low: tuple[float, float, float, float, float, float, float, float, float],
     g: tuple[float, float, float, float, float, float],
 ) -> None:
-    """Subtract J_aᵀ S J_b with S = (corner, right; lowᵀ, G) where the links' trees meet."""
+    """Subtract J_aᵀ S J_b with S = (corner, right; lowᵀ, G) where the links' trees meet.
+
+    Links of one articulated tree are `_add_within`'s.
+    """
     factor = problem.factor
     coupling = problem.coupling
     tree_a = contacts.link_tree[a]
@@ -145,12 +136,8 @@ def _add_cross(
     first_b = problem.tree_start[tree_b]
     na = problem.tree_size[tree_a]
     nb = problem.tree_size[tree_b]
-    same = tree_a == tree_b
     a_first = problem.position[tree_a] < problem.position[tree_b]
-    at = 0
-    if not same:
-        entry = problem.pair_entry[tree_a, tree_b]
-        at = problem.entry_block[entry]
+    at = problem.entry_block[problem.pair_entry[tree_a, tree_b]]
     spatial_a = problem.tree_spatial[tree_a]
     spatial_b = problem.tree_spatial[tree_b]
     if spatial_a and spatial_b:
@@ -179,10 +166,7 @@ def _add_cross(
                 else:
                     value += contacts.chain_column[start_a + i, k] * column
             col = j if spatial_b else contacts.chain_dof[start_b + j] - first_b
-            if same:
-                factor[problem.block_start[tree_a] + row * na + col] -= value
-                factor[problem.block_start[tree_a] + col * na + row] -= value
-            elif a_first:
+            if a_first:
                 coupling[at + row * nb + col] -= value
             else:
                 coupling[at + col * na + row] -= value
@@ -202,6 +186,10 @@ def _add_pair(
     """Add the Hessian (P, Q; Qᵀ, G) of two bodies' contacts, about the end of A's (or B's) arm."""
     if a < 0 or b < 0:
         _add_own(problem, contacts, max(a, b), p, q, g)
+        return
+    tree = contacts.link_tree[a]
+    if tree == contacts.link_tree[b] and not problem.tree_spatial[tree]:
+        add_within(problem, contacts, a, b, p, q, g)
         return
     q_b, between, p_b = other_side(d, g, q, p)
     _add_own(problem, contacts, a, p, q, g)
@@ -248,6 +236,13 @@ def _add_contacts(problem: Table, contacts: Table, first: int, last: int) -> Non
             i += 1
         if active:
             _add_pair(problem, contacts, a, b, d, p, q, g)
+    island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+    add_paths(
+        problem,
+        contacts,
+        problem.island_path_start[island],
+        problem.island_path_start[island + 1],
+    )
 
 
 @compiled
@@ -269,7 +264,8 @@ def _add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
             for e in range(start[r, part], start[r, part + 1]):
                 row = problem.block_start[t] + (dof[e] - offset) * n - offset
                 value = g * jacobian[e]
-                for f in range(start[r, part], start[r, part + 1]):
+                # Dofs ascend within a part: the lower triangle.
+                for f in range(start[r, part], e + 1):
                     problem.factor[row + dof[f]] += value * jacobian[f]
         t = rows.tree[r, 0]
         s = rows.tree[r, 1]
@@ -304,7 +300,7 @@ def clear_couplings(problem: Table, coupling: np.ndarray) -> None:
 
 @compiled
 def begin_blocks(problem: Table) -> None:
-    """Fill the island's diagonal blocks with A, and its couplings with 0."""
+    """Fill the island's diagonal blocks with A, whole, and its couplings with 0."""
     for index in range(problem.first_tree, problem.last_tree):
         tree = problem.island_tree[index]
         block = problem.block_start[tree]
@@ -313,10 +309,23 @@ def begin_blocks(problem: Table) -> None:
     clear_couplings(problem, problem.coupling)
 
 
+@compiled
+def begin_tree(problem: Table, tree: int) -> None:
+    """Fill what the factor of a tree's block has with A: its lower triangle."""
+    if not problem.tree_spatial[tree]:
+        copy_chains(problem, problem.matrix, tree)
+        return
+    block = problem.block_start[tree]
+    for k in range(block, block + 36):
+        problem.factor[k] = problem.matrix[k]
+
+
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def assemble(problem: Table, contacts: Table, rows: Table) -> int:
     """Fill the blocks of the island's Hessian from the present curvatures."""
-    begin_blocks(problem)
+    for index in range(problem.first_tree, problem.last_tree):
+        begin_tree(problem, problem.island_tree[index])
+    clear_couplings(problem, problem.coupling)
     _add_contacts(problem, contacts, problem.first_contact, problem.last_contact)
     _add_rows(problem, rows, problem.first_row, problem.last_row)
     return 0

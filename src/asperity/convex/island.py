@@ -12,6 +12,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, higher_order
 from asperity.compiled.calls import call_pp_status, call_ppp_status
+from asperity.convex.chain_cholesky import multiply_chains
 from asperity.convex.contact_velocities import (
     add_impulses,
     add_surface_velocities,
@@ -19,6 +20,7 @@ from asperity.convex.contact_velocities import (
     link_velocities,
     row_velocities,
 )
+from asperity.convex.paths import spread_velocities
 from asperity.convex.potentials.contact_driver import evaluate_contacts
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED
@@ -116,10 +118,9 @@ def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarr
     matrix = problem.matrix
     for index in range(first, last):
         tree = problem.island_tree[index]
-        n = problem.tree_size[tree]
         start = problem.tree_start[tree]
         block = problem.block_start[tree]
-        if n == 6:
+        if problem.tree_spatial[tree]:
             a = x[start]
             b = x[start + 1]
             c = x[start + 2]
@@ -134,12 +135,7 @@ def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarr
                     + (matrix[k + 4] * e + matrix[k + 5] * f)
                 )
             continue
-        for i in range(n):
-            value = 0.0
-            row = block + i * n
-            for j in range(n):
-                value += matrix[row + j] * x[start + j]
-            out[start + i] = value
+        multiply_chains(problem, matrix, tree, x, out)
 
 
 @compiled
@@ -210,7 +206,8 @@ def island_velocities(
 ) -> None:
     """Fill the velocities of contacts (without surface velocity) and rows along a vector."""
     if problem.last_contact > problem.first_contact:
-        link_velocities(problem, contacts, vector)
+        island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+        spread_velocities(problem, contacts, island, island + 1, vector)
     contact_velocities(
         problem,
         contacts,

@@ -18,6 +18,7 @@ import numpy as np
 
 from asperity.compiled import Layout, Table
 from asperity.contact.constraint_laws import DRIFT_SPEED
+from asperity.convex.chains import chain_fields
 
 __all__ = [
     "ARMIJO",
@@ -109,6 +110,20 @@ PROBLEM = Layout(
     tree_spatial="i8[:]",
     dof_tree="i8[:]",
     block_start="i8[:]",  # of a tree's dense block in `matrix` and `factor`
+    # chains of trees (`asperity.convex.chains`): numbers and masks are those within a tree
+    chain_start="i8[:]",  # of a tree's chains
+    dof_chain="i8[:]",
+    chain_first="i8[:]",  # first dof, from that of the tree
+    chain_size="i8[:]",
+    chain_ancestors="i8[:]",
+    chain_neighbours="i8[:]",  # chains before it with which it couples in the factor
+    span_start="i8[:]",  # of a chain's spans
+    mass_spans="i8[:]",  # number of spans of ancestors
+    mass_span="i8[:,:]",  # first dof from that of the tree, number of dofs
+    fill_spans="i8[:]",  # the same of neighbours
+    fill_span="i8[:,:]",
+    tree_touched="i8[:]",  # chains that couple with other trees
+    tree_rows="i8[:]",  # chains whose rows of couplings with other trees are not zero
     # the smooth part
     matrix="f8[:]",  # A, block by block
     mass_diagonal="f8[:]",  # diag(M), which scales the norms
@@ -119,6 +134,23 @@ PROBLEM = Layout(
     velocity="f8[:]",
     # In: a change of velocity along which the guess may be improved (see `EXTRAPOLATED`).
     extrapolation="f8[:]",
+    # Dofs of articulated trees between links and the world, by island, each one after those before
+    # it (`asperity.convex.paths`)
+    path_dof="i8[:]",
+    path_entry="i8[:]",  # its column in the contact set's chains
+    path_parent="i8[:]",  # the place of the dof before it, −1 for the first of a tree
+    path_run="i8[:]",  # first place of those that follow each other, with dofs that do, to this one
+    path_columns="f8[:,:]",  # (angular, linear) of all places, component by component
+    path_force="f8[:]",  # six numbers
+    path_velocity="f8[:,:]",  # spatial velocity there, or force of all that is beyond
+    path_hessian="f8[:,:]",  # of contacts beyond, (P, Q, G) of `asperity.convex.spatial_hessian`
+    pair_hessian="f8[:,:]",  # the same of one pair of links
+    path_active="i8[:]",  # whether that is not zero
+    dof_path="i8[:]",  # place of a dof, −1 if it has none
+    link_tip="i8[:]",  # place of a link's last dof
+    island_path_start="i8[:]",
+    link_order="i8[:]",  # links of articulated trees by island
+    island_link_start="i8[:]",
     # graph of trees
     islands="i8",
     components="i8",  # of the symbolic factorization, −1 if there is none
@@ -222,10 +254,15 @@ def new_problem(
     contacts: int,
     links: int,
     rows: int,
+    dof_parent: np.ndarray | None = None,
     max_iterations: int = 100,
     reuse_iterations: int = 0,
 ) -> Table:
-    """Allocate a problem for a set of kinematic trees."""
+    """Allocate a problem for a set of kinematic trees.
+
+    ``dof_parent`` is the degree of freedom before each one in its tree, −1 for the first. Without
+    it A is taken for dense within a tree.
+    """
     ntree = len(tree_size)
     nv = int(np.sum(tree_size))
     block_start = np.concatenate([[0], np.cumsum(tree_size**2)]).astype(np.int64)
@@ -239,12 +276,28 @@ def new_problem(
         tree_spatial=tree_spatial.astype(np.int64),
         dof_tree=np.repeat(np.arange(ntree, dtype=np.int64), tree_size),
         block_start=block_start,
+        **chain_fields(tree_start, tree_size, dof_parent),
         matrix=np.zeros(block_start[-1]),
         mass_diagonal=np.ones(nv),
         mass_inverse_diagonal=np.ones(nv),
         rhs=np.zeros(nv),
         velocity=np.zeros(nv + 6 * links),
         extrapolation=np.zeros(nv + 6 * links),
+        path_dof=np.zeros(nv, np.int64),
+        path_entry=np.zeros(nv, np.int64),
+        path_parent=np.zeros(nv, np.int64),
+        path_run=np.zeros(nv, np.int64),
+        path_columns=np.zeros((6, nv)),
+        path_force=np.zeros(6),
+        path_velocity=np.zeros((nv, 6)),
+        path_hessian=np.zeros((nv, 21)),
+        pair_hessian=np.zeros((1, 21)),
+        path_active=np.zeros(nv, np.int64),
+        dof_path=np.full(nv, -1, np.int64),
+        link_tip=np.zeros(links, np.int64),
+        island_path_start=np.zeros(ntree + 1, np.int64),
+        link_order=np.zeros(links, np.int64),
+        island_link_start=np.zeros(ntree + 2, np.int64),
         components=-1,
         order=np.arange(ntree, dtype=np.int64),
         position=np.arange(ntree, dtype=np.int64),

@@ -125,6 +125,7 @@ class World(HoldsAddresses):
                 contacts=self.contact_capacity,
                 links=model.nbody + 1,
                 rows=self.row_capacity,
+                dof_parent=plant.table.dof_parent,
             )
             self.table.problem = self._problem
 

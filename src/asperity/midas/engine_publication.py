@@ -40,6 +40,8 @@ class EngineResults(OwnResults):
         In the state that is published.
     """
 
+    has_options = True
+
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine.model)
         self._engine = engine
@@ -72,6 +74,7 @@ class EngineResults(OwnResults):
     def write_accelerations(self, data: mujoco.MjData) -> None:
         known = self._acceleration is not None
         data.qacc[:] = self._acceleration if known else data.qacc_smooth
+        data.qacc_warmstart[:] = data.qacc
         inertial = np.zeros(self.model.nv)
         mujoco.mj_mulM(self.model, data, inertial, data.qacc)
         data.qfrc_constraint[:] = inertial - data.qfrc_smooth

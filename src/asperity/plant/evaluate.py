@@ -16,7 +16,7 @@ from asperity.plant.actuation import actuator_forces, add_servo_rows
 from asperity.plant.constraints import add_joint_rows, add_mujoco_rows
 from asperity.plant.efforts import add_effort_rows
 from asperity.plant.gliding_kernels import detect_gliding
-from asperity.plant.plant_layouts import EVALUATED, PLANT, STATE
+from asperity.plant.plant_layouts import EVALUATED, OTHER_FORCES, PLANT, STATE, VALID
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 
 __all__ = ["evaluate", "evaluate_smooth", "gyroscopic_force", "read_constraints"]
@@ -246,12 +246,54 @@ def evaluate_smooth(plant: Table, state: Table) -> int:
     return EVALUATED
 
 
+@compiled
+def _has_motion(plant: Table, state: Table) -> bool:
+    """Whether the state's MjData still holds what the last evaluation has left of the motion.
+
+    A user may have called MuJoCo's functions in between, for other positions.
+    """
+    if not plant.only_free_bodies:
+        for i in range(state.work.passive_force.size):
+            if state.work.passive_force[i] != state.mj_qfrc_passive[i] - state.mj_qfrc_bias[i]:
+                return False
+    for i in range(state.work.actuator_length.size):
+        if state.work.actuator_length[i] != state.mj_actuator_length[i]:
+            return False
+    return True
+
+
+@compiled
+def _keep_motion(plant: Table, state: Table) -> None:
+    if not plant.only_free_bodies:
+        for i in range(state.work.passive_force.size):
+            state.work.passive_force[i] = state.mj_qfrc_passive[i] - state.mj_qfrc_bias[i]
+    for i in range(state.work.actuator_length.size):
+        state.work.actuator_length[i] = state.mj_actuator_length[i]
+
+
+@compiled
+def _evaluate_forces(plant: Table, state: Table) -> int:
+    """Fill what depends on controls and applied forces, with all else at hand."""
+    state.valid = 0
+    if plant.has_actuators:
+        call_pp(plant.forward_actuation, plant.model, state.data)
+    for i in range(state.act_dot.size):
+        state.act_dot[i] = state.mj_act_dot[i]
+    _forces(plant, state)
+    status = call_pp_status(plant.read_constraints, plant, state)
+    if status == EVALUATED:
+        state.valid = VALID
+    return status
+
+
 @entry_point(types.int64(PLANT.type, STATE.type))
 def evaluate(plant: Table, state: Table) -> int:
     """Fill a state's snapshot.
 
     Returns ``EVALUATED``, or what is missing (the snapshot is then invalid).
     """
+    if state.valid == OTHER_FORCES and _has_motion(plant, state):
+        return _evaluate_forces(plant, state)
     state.valid = 0
     _copy_in(plant, state)
     _run_mujoco(plant, state, True)
@@ -261,5 +303,6 @@ def evaluate(plant: Table, state: Table) -> int:
     if status == EVALUATED:
         status = call_pp_status(plant.read_constraints, plant, state)
     if status == EVALUATED:
-        state.valid = 1
+        state.valid = VALID
+        _keep_motion(plant, state)
     return status

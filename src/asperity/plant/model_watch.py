@@ -150,7 +150,7 @@ class ModelWatch(HoldsAddresses):
 
     def changed(self) -> bool:
         """Whether any of the numbers is another one than those that are remembered."""
-        return bool(_differs(self._table.address))
+        return bool(_differs.call(self._table.address))
 
     def remember(self) -> None:
         """Take what the model holds now for known."""

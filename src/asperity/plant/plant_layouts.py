@@ -12,10 +12,12 @@ __all__ = [
     "EVALUATED",
     "FAILED",
     "GLIDING",
+    "OTHER_FORCES",
     "PLANT",
     "ROWS_FULL",
     "STATE",
     "TREES",
+    "VALID",
     "WORK",
 ]
 
@@ -25,6 +27,10 @@ CONTACTS_FULL = 1  # grow the contact set and call again
 ROWS_FULL = 2  # grow the constraint set and call again
 TREES = 3  # a constraint couples more than two trees
 FAILED = 4  # MuJoCo ran out of memory for contacts or constraints
+
+# What `valid` says of a state's snapshot.
+VALID = 1
+OTHER_FORCES = 2  # controls or applied forces are other ones, and all else is as it was
 
 PLANT = Layout(
     "plant",
@@ -170,8 +176,11 @@ WORK = Layout(
     body_link="i8[:]",  # links that bodies have so far
     dof_row="f8[:]",  # the generalized Jacobian of a row
     dof_force="f8[:]",
+    passive_force="f8[:]",  # of the last evaluation, with bias forces
+    actuator_length="f8[:]",
     gyroscopic="f8[:]",
     gyroscopic_following="f8[:]",
+    turning="i8[:]",  # trees whose gyroscopic forces are still to be found
     pair_material="f8[:]",
     fields=FIELD_WORK,
 )
@@ -217,7 +226,7 @@ STATE = Layout(
     qvel="f8[:]",
     act="f8[:]",
     system_state="f8[:]",  # of external systems; the plant only carries it
-    valid="i8",  # whether the snapshot belongs to the state
+    valid="i8",  # whether the snapshot belongs to the state: `VALID`, `OTHER_FORCES` or 0
     evaluations="i8",
     # the snapshot, in solver velocities
     mass="f8[:]",

@@ -99,8 +99,11 @@ class State(HoldsAddresses):
             body_link=np.full(model.nbody, -1, np.int64),
             dof_row=np.zeros(model.nv),
             dof_force=np.zeros(model.nv),
+            passive_force=np.zeros(model.nv),
+            actuator_length=np.zeros(len(data.actuator_length)),
             gyroscopic=np.zeros(model.nv),
             gyroscopic_following=np.zeros(model.nv),
+            turning=np.zeros(model.ntree, np.int64),
             pair_material=np.zeros(PARAMETERS),
         )
         self.table.work = self._work
@@ -117,13 +120,21 @@ class State(HoldsAddresses):
         """Make room for so many contacts."""
         model = self._model
         links = min(model.nbody, 2 * contacts) + 1
-        chain = int(np.sum(np.where(self._plant.tree_spatial[self._plant.dof_tree], 0, 1)))
-        self.contacts = new_contact_set(contacts, links, max(1, chain) * links)
+        self.contacts = new_contact_set(contacts, links, max(1, self._longest_chains(links)))
         if self._plant.fields.any:
             # A patch needs room for three points to begin with.
             grow_points(self._fields, contacts + 3)
         self.table.contacts = self.contacts
         self.table.valid = 0
+
+    def _longest_chains(self, links: int) -> int:
+        """Length of the longest so many chains of dofs from bodies to the world."""
+        plant = self._plant
+        depth = np.zeros(len(plant.dof_parent) + 1, np.int64)  # the last: of bodies without dofs
+        for dof, parent in enumerate(plant.dof_parent):
+            depth[dof] = depth[parent] + 1 if parent >= 0 else 1
+        depth[:-1][plant.tree_spatial[plant.dof_tree] == 1] = 0
+        return int(np.sort(depth[plant.body_last_dof])[-links:].sum())
 
     def grow_rows(self, rows: int) -> None:
         """Make room for so many scalar constraints."""

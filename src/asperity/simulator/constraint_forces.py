@@ -33,7 +33,7 @@ from asperity.contact.delivered import DELIVERED, new_delivered
 from asperity.plant import native
 from asperity.plant.plant_layouts import PLANT
 
-__all__ = ["FORCE_KERNELS", "write_contacts", "write_forces"]
+__all__ = ["FORCE_KERNELS", "write_accelerations", "write_contacts", "write_forces"]
 
 # MuJoCo's mjtConstraint and mjtJoint.
 _FRICTION_DOF = 1
@@ -44,6 +44,12 @@ _BALL = 1
 _SOLREF = (0.02, 1.0)
 _SOLIMP = (0.9, 0.95, 0.001, 0.5, 2.0)
 _LEAST_FRICTION = 1e-5
+
+# MuJoCo's enumerations are slow to compare with.
+_PYRAMIDAL = int(mujoco.mjtCone.mjCONE_PYRAMIDAL)
+_CONSTRAINT_FORCES = native.offset("mjData", "qfrc_constraint")
+_ACCELERATIONS = native.offset("mjData", "qacc")
+_WARM_START = native.offset("mjData", "qacc_warmstart")
 
 
 # Tables as addresses: Numba needs two microseconds to see what a table is, whenever Python calls.
@@ -181,10 +187,11 @@ def _write_rows(plant: Table, data: int, delivered: Table, force: int, count: in
 
 @compiled_loop(types.void(types.int64, types.int64, types.int64, types.int64, types.int64))
 def _write_forces(
-    plant_address: int, data: int, delivered_address: int, pyramidal: int, out: int
+    plant_address: int, data: int, delivered_address: int, pyramidal: int, field: int
 ) -> None:
-    """Fill ``efc_force``, and the generalized constraint forces at the address ``out``."""
+    """Fill ``efc_force``, and the generalized constraint forces, whose offset is ``field``."""
     plant = PLANT.at(plant_address)
+    out = load_address(data + field)
     delivered = DELIVERED.at(delivered_address)
     count = load_int(data + plant.nefc_offset)
     force = load_address(data + plant.efc_force_offset)
@@ -203,7 +210,16 @@ def _write_forces(
         store_double(out + 8 * i, load_double(out + 8 * i) + loose[i])
 
 
-FORCE_KERNELS = (_add_contacts, _write_forces)
+@compiled_loop(types.void(types.int64, types.int64, types.int64, types.int64))
+def _write_accelerations(data: int, delivered_address: int, field: int, warm_start: int) -> None:
+    """Fill ``qacc`` and ``qacc_warmstart``, which have these offsets."""
+    acceleration = DELIVERED.at(delivered_address).acceleration
+    for i in range(acceleration.size):
+        store_double(load_address(data + field) + 8 * i, acceleration[i])
+        store_double(load_address(data + warm_start) + 8 * i, acceleration[i])
+
+
+FORCE_KERNELS = (_add_contacts, _write_forces, _write_accelerations)
 """What `write_contacts` and `write_forces` need compiled."""
 
 
@@ -249,7 +265,7 @@ def write_contacts(
         What is published: ``delivered``, or a copy without the contacts that were left out.
     """
     blank, _memory = _blank(margin)
-    while _add_contacts(plant.address, data._address, delivered.address, blank) > 0:
+    while _add_contacts.call(plant.address, data._address, delivered.address, blank) > 0:
         delivered = _strongest(delivered, int(data.ncon))
     return delivered
 
@@ -280,6 +296,18 @@ def write_forces(
     delivered : Table
         From `write_contacts`.
     """
-    pyramidal = int(int(model.opt.cone) == int(mujoco.mjtCone.mjCONE_PYRAMIDAL))
-    out = data.qfrc_constraint.ctypes.data
-    _write_forces(plant.address, data._address, delivered.address, pyramidal, out)
+    pyramidal = int(model.opt.cone == _PYRAMIDAL)
+    _write_forces.call(
+        plant.address, data._address, delivered.address, pyramidal, _CONSTRAINT_FORCES
+    )
+
+
+def write_accelerations(data: mujoco.MjData, delivered: Table) -> None:
+    """Fill ``qacc`` and ``qacc_warmstart`` with what a step has delivered.
+
+    Parameters
+    ----------
+    data : mujoco.MjData
+    delivered : Table
+    """
+    _write_accelerations.call(data._address, delivered.address, _ACCELERATIONS, _WARM_START)

@@ -26,8 +26,8 @@ __all__ = ["reduced", "restore_world", "take_snapshot"]
 
 _OWN_ATTRIBUTES = frozenset((
     "model", "load_report", "integrator", "plant", "coupling", "control", "method", "world",
-    "_base", "_control_period", "_inputs", "_last_tick", "_pace", "_reference",
-    "_results", "_running", "_sampling", "_wall_time", "_watch",
+    "_base", "_control_period", "_counters", "_inputs", "_last_tick", "_pace", "_reference",
+    "_results", "_running", "_sampling", "_stepping", "_wall_time", "_watch",
 ))  # fmt: skip
 """Attributes of `Simulator`; those that subclasses add are copied as they are."""
 

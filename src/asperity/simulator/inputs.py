@@ -7,18 +7,37 @@ from collections.abc import Mapping
 import mujoco
 import numpy as np
 
-from asperity.compiled import HoldsAddresses
+from asperity.compiled import HoldsAddresses, Table
 from asperity.contact.delivered import OUTDATED, SOLVED
 from asperity.errors import ModelError
 from asperity.integrators.world import World
+from asperity.plant import native
 from asperity.plant.data_reference import DataReference
+from asperity.plant.plant_layouts import OTHER_FORCES, VALID
 from asperity.plant.sleep import wake
+from asperity.simulator.input_kernels import (
+    INPUT_KERNELS,
+    INPUTS,
+    NEW_FORCES,
+    NEW_STATE,
+    NEW_TIME,
+    REFUSED,
+    TARGETS,
+    hand_over,
+    look,
+    remember,
+    write_state,
+)
 
-__all__ = ["Inputs"]
+__all__ = ["INPUT_KERNELS", "Inputs"]
 
 _STATE = ("qpos", "qvel", "act")
-_OTHERS = ("ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat", "eq_active")
-_NAMES = _STATE + _OTHERS
+_NAMES = (
+    *_STATE,
+    *("ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat", "eq_active"),
+)
+
+_SLEEP = int(mujoco.mjtEnableBit.mjENBL_SLEEP)
 
 
 class Inputs(HoldsAddresses):
@@ -40,23 +59,56 @@ class Inputs(HoldsAddresses):
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         self._model = model
         self._reference = DataReference(data, keep=False)
-        # Views, gathered into one array: comparing one is several times faster than nine.
-        self._views = [getattr(data, name).reshape(-1) for name in _NAMES]
-        self._state_size = sum(len(getattr(data, name)) for name in _STATE)
-        self._known = np.empty(0)
-        self.new_state = self.new_time = True
+        self._views = {name: getattr(data, name).reshape(-1) for name in _NAMES}
+        self._known = np.full(sum(map(len, self._views.values())) + 1, np.nan)
+        self._table = self._table_of(data, self._known)
+        self._found = NEW_STATE | NEW_TIME
+        # The world to which inputs were handed last, and where they went.
+        self._world: World | None = None
+        self._memories = 0
+        self._targets = Table(TARGETS, states=np.zeros(0, np.int64), inputs=np.zeros(0, np.int64))
+        self._tables: list[Table] = []
+        self._handed: list[mujoco.MjData] = []
+
+    @staticmethod
+    def _table_of(data: mujoco.MjData, known: np.ndarray) -> Table:
+        """A table of the inputs in an MjData."""
+        arrays = {name: getattr(data, name).reshape(-1) for name in _NAMES}
+        arrays["eq_active"] = arrays["eq_active"].view(np.uint8)
+        return Table(
+            INPUTS,
+            time=data._address + native.offset("mjData", "time"),
+            known=known,
+            # MuJoCo silently replaces controls beyond this by zero.
+            largest_control=float(mujoco.mjMAXVAL),
+            **arrays,
+        )
 
     @property
     def _data(self) -> mujoco.MjData:
         return self._reference()
 
+    @property
+    def new_time(self) -> bool:
+        """Whether the time was another one at the last change."""
+        return self._found & NEW_TIME != 0
+
+    @property
+    def new_state(self) -> bool:
+        """Whether the state was another one at the last change."""
+        return self._found & (NEW_STATE | NEW_TIME) != 0
+
     def forget(self) -> None:
         """Take everything for changed."""
-        self._known = np.empty(0)
+        self._known[:] = np.nan
 
     def remember(self) -> None:
         """Take what ``data`` holds now for known."""
-        self._known = self._gather()
+        remember.call(self._table.address)
+
+    def write_state(self, state: Table) -> None:
+        """Write a state's time, positions, velocities and activations into ``data``."""
+        write_state.call(self._table.address, state.address)
 
     def changed(self) -> bool:
         """Whether anything has changed; then it is checked, and remembered.
@@ -66,41 +118,51 @@ class Inputs(HoldsAddresses):
         ModelError
             If a number is not finite, or a control too large.
         """
-        flat, known = self._gather(), self._known
-        if len(flat) == len(known) and np.array_equal(flat, known):
-            return False
-        # MuJoCo silently replaces controls beyond mjMAXVAL by zero.
-        if not np.all(np.isfinite(flat)) or np.any(np.abs(self._data.ctrl) > mujoco.mjMAXVAL):
+        found = look.call(self._table.address)
+        if found & REFUSED:
             self._refuse()
-        n = self._state_size
-        self.new_time = len(known) == 0 or flat[-1] != known[-1]
-        self.new_state = self.new_time or not np.array_equal(flat[:n], known[:n])
-        self._known = flat
-        return True
+        if found != 0:
+            self._found = found
+        return bool(found)
 
     def hand_over(self, world: World) -> None:
         """Copy the inputs into a world's current state, and into the data that it works with."""
-        data = self._data
         current = world.current.table
         delivered = world.delivered
         if delivered.origin == SOLVED:
             delivered.origin = OUTDATED
-        current.qpos[:] = data.qpos
-        current.qvel[:] = data.qvel
-        current.act[:] = data.act
-        current.time = data.time
-        current.valid = 0
-        wake(self._model, data)
-        handed: list[mujoco.MjData] = [data]
-        for state in world.evaluated_states[1:]:
-            state.table.valid = 0
-            scratch = state.data
-            if any(scratch is one for one in handed):
-                continue
-            handed.append(scratch)
-            for name in _OTHERS:
-                getattr(scratch, name)[:] = getattr(data, name)
-            wake(self._model, scratch)
+        only_forces = self._found == NEW_FORCES and current.valid == VALID
+        # What couples is known by the state's evaluation, and may be other rows now.
+        world.table.graph_state = 0
+        self._find_targets(world)
+        hand_over.call(
+            self._table.address,
+            current.address,
+            self._targets.address,
+            OTHER_FORCES if only_forces else 0,
+        )
+        if self._model.opt.enableflags & _SLEEP:
+            for data in (self._data, *self._handed):
+                wake(self._model, data)
+
+    def _find_targets(self, world: World) -> None:
+        """Find a world's further states, and the data in which they are evaluated."""
+        if self._world is world and self._memories == len(world.memories):
+            return
+        states = world.evaluated_states[1:]
+        own = self._data
+        self._handed = []
+        for state in states:
+            if state.data is not own and not any(state.data is one for one in self._handed):
+                self._handed.append(state.data)
+        self._tables = [self._table_of(data, self._known[:0]) for data in self._handed]
+        self._world = world
+        self._memories = len(world.memories)
+        self._targets = Table(
+            TARGETS,
+            states=np.array([state.table.address for state in states], np.int64),
+            inputs=np.array([table.address for table in self._tables], np.int64),
+        )
 
     def known(self) -> dict[str, np.ndarray]:
         """What is known: arrays by name, and the time."""
@@ -119,14 +181,14 @@ class Inputs(HoldsAddresses):
         data.time = float(values["time"][0])
 
     def _split(self, flat: np.ndarray) -> dict[str, np.ndarray]:
-        ends = np.cumsum([len(view) for view in self._views])
+        ends = np.cumsum([len(view) for view in self._views.values()])
         parts = np.split(flat, ends)
         return {name: part.copy() for name, part in zip((*_NAMES, "time"), parts, strict=True)}
 
     def _gather(self) -> np.ndarray:
         """All numbers in one array."""
-        flat = np.empty(sum(map(len, self._views)) + 1)
-        np.concatenate(self._views, out=flat[:-1], casting="unsafe")
+        flat = np.empty(len(self._known))
+        np.concatenate(list(self._views.values()), out=flat[:-1], casting="unsafe")
         flat[-1] = self._data.time
         return flat
 

@@ -30,10 +30,16 @@ from asperity.integrators.world_layout import (
     WORLD,
 )
 from asperity.plant.trees import velocity_from_solver
-from asperity.simulator.constraint_forces import write_contacts, write_forces
+from asperity.simulator.constraint_forces import (
+    write_accelerations,
+    write_contacts,
+    write_forces,
+)
 from asperity.systems import Coupling
 
 __all__ = ["Delivered", "publish", "solve_forces"]
+
+_ENERGY = int(mujoco.mjtEnableBit.mjENBL_ENERGY)
 
 # The state is not evaluated: there is nothing to publish, or more memory is needed first.
 _NOT_EVALUATED = (CONTACTS_FULL, ROWS_FULL, COUPLING_FULL, TREES, FAILED)
@@ -55,12 +61,13 @@ def _no_forces(world: Table) -> None:
         delivered.acceleration[i] = 0.0
 
 
-@compiled_loop(types.int64(WORLD.type, types.float64))
-def solve_forces(world: Table, step: float) -> int:
+@compiled_loop(types.int64(types.int64, types.float64))
+def solve_forces(world_address: int, step: float) -> int:
     """Evaluate the current state; if no step has led there, solve one of ``step`` [s] from there.
 
     Returns a method's code.
     """
+    world = WORLD.at(world_address)
     state = world.current
     delivered = world.delivered
     code = ensure_evaluated(world, state)
@@ -108,7 +115,7 @@ class Delivered(OwnResults):
     def evaluate(self, model: mujoco.MjModel, data: mujoco.MjData) -> int:
         world = self._world
         while True:
-            code = int(solve_forces(world.table, world.table.last_step))
+            code = solve_forces.call(world.table.address, world.table.last_step)
             if code == OK or not world.grow(code):
                 break
         if code in _NOT_EVALUATED:
@@ -123,7 +130,7 @@ class Delivered(OwnResults):
         self._coupling.publish(data)
 
     def write_accelerations(self, data: mujoco.MjData) -> None:
-        data.qacc[:] = self._world.delivered.acceleration
+        write_accelerations(data, self._world.delivered)
 
 
 def publish(plant: Table, results: OwnResults, data: mujoco.MjData) -> int:
@@ -131,24 +138,35 @@ def publish(plant: Table, results: OwnResults, data: mujoco.MjData) -> int:
     # What MuJoCo marks as computed once per forward pass must be computed again.
     data.flg_energypos = data.flg_energyvel = False
     data.flg_subtreevel = data.flg_rnepost = False
-    with results.options() as model:
-        code = results.evaluate(model, data)
-        if code in _NOT_EVALUATED:
-            return code
-        delivered = write_contacts(plant, data, results.delivered, results.margin)
-        mujoco.mj_makeConstraint(model, data)
-        mujoco.mj_fwdVelocity(model, data)
-        results.write_actuation(model, data)
-        mujoco.mj_fwdAcceleration(model, data)
-        write_forces(plant, model, data, delivered)
-        results.write_accelerations(data)
-        data.qacc_warmstart[:] = data.qacc
-        mujoco.mj_sensorPos(model, data)
-        mujoco.mj_sensorVel(model, data)
     model = results.model
-    with results.further_forces(data):
-        mujoco.mj_sensorAcc(model, data)
-    if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_ENERGY:
+    if results.has_options:
+        with results.options() as own_model:
+            code = _derive(plant, results, own_model, data)
+        if code not in _NOT_EVALUATED:
+            with results.further_forces(data):
+                mujoco.mj_sensorAcc(model, data)
+    else:
+        code = _derive(plant, results, model, data)
+        if code not in _NOT_EVALUATED:
+            mujoco.mj_sensorAcc(model, data)
+    if code not in _NOT_EVALUATED and model.opt.enableflags & _ENERGY:
         mujoco.mj_energyPos(model, data)
         mujoco.mj_energyVel(model, data)
+    return code
+
+
+def _derive(plant: Table, results: OwnResults, model: mujoco.MjModel, data: mujoco.MjData) -> int:
+    """Fill what follows from positions, velocities and the forces delivered."""
+    code = results.evaluate(model, data)
+    if code in _NOT_EVALUATED:
+        return code
+    delivered = write_contacts(plant, data, results.delivered, results.margin)
+    mujoco.mj_makeConstraint(model, data)
+    mujoco.mj_fwdVelocity(model, data)
+    results.write_actuation(model, data)
+    mujoco.mj_fwdAcceleration(model, data)
+    write_forces(plant, model, data, delivered)
+    results.write_accelerations(data)
+    mujoco.mj_sensorPos(model, data)
+    mujoco.mj_sensorVel(model, data)
     return code

@@ -31,8 +31,9 @@ from asperity.plant.support import check_supported
 from asperity.simulator.checks import check_arguments, find_keyframe
 from asperity.simulator.constraint_forces import FORCE_KERNELS
 from asperity.simulator.copies import reduced
+from asperity.simulator.counters import COUNTER_KERNELS, Counters, as_statistics
 from asperity.simulator.current_contacts import Contacts, read_contacts
-from asperity.simulator.inputs import Inputs
+from asperity.simulator.inputs import INPUT_KERNELS, Inputs
 from asperity.simulator.model_changes import take_over_model
 from asperity.simulator.patches import Patches, read_patches
 from asperity.simulator.publish import Delivered, publish, solve_forces
@@ -158,7 +159,8 @@ class Simulator:
                 *self.coupling.kernels,
                 *FORCE_KERNELS,
                 *WATCH_KERNELS,
-                *((solve_forces,) if convex else ()),
+                *INPUT_KERNELS,
+                *((solve_forces, *COUNTER_KERNELS) if convex else ()),
             ),
             type(integrator).__name__,
         )
@@ -210,24 +212,7 @@ class Simulator:
     @property
     def stats(self) -> Statistics:
         """Work done since construction or the last reset."""
-        world = self.world
-        fallbacks, frictionless = self._base.fallbacks(world)
-        counts = self._base.statistics(world)
-        evaluations = sum(state.table.evaluations for state in world.evaluated_states)
-        return Statistics(
-            steps=int(world.table.steps),
-            rejections=int(world.table.rejections),
-            solves=counts["solves"],
-            iterations=counts["iterations"],
-            longest_iterations=counts["longest_iterations"],
-            factorizations=counts["factorizations"],
-            line_search_evaluations=counts["line_search_evaluations"],
-            evaluations=evaluations,
-            substeps=int(world.table.substeps),
-            fallbacks=fallbacks,
-            frictionless=frictionless,
-            wall_time=self._wall_time,
-        )
+        return as_statistics(self._counters.read(), self._wall_time)
 
     @property
     def control_period(self) -> float:
@@ -317,7 +302,8 @@ class Simulator:
         KeyboardInterrupt
             Passed on; the state is that of the last accepted step.
         """
-        time = as_number("time", time)
+        if type(time) is not float:
+            time = as_number("time", time)
         if progress is not None and not callable(progress):
             raise ModelError(f"progress must be a function of the simulator, got {progress!r}.")
         self._claim()
@@ -327,19 +313,22 @@ class Simulator:
             self._running.release()
 
     def _advance_to(self, time: float, progress: Callable[[Simulator], None] | None) -> Report:
-        if not math.isfinite(time) or time < self.data.time:
+        data = self.data
+        if not math.isfinite(time) or time < data.time:
             raise ModelError(f"time {time} must be finite and not before {self.time}.")
         self._follow_time_step()
-        before = self.stats
+        before, wall_time = self._counters.read(), self._wall_time
         self._base.clear_residual(self.world)
         # What follows depends on the state alone, so that a restored one continues identically.
         self.world.forget_history()
         self._sync()
-        self.coupling.check()
-        self.coupling.invalidate()
+        systems = self.coupling.systems
+        if systems:
+            self.coupling.check()
+            self.coupling.invalidate()
         try:
-            status = self._advance(float(time), progress)
-            complaint = self.coupling.complaint()
+            status = self._advance(time, progress)
+            complaint = self.coupling.complaint() if systems else ""
         except BaseException:
             # What went wrong is told; that a system fails again in the publication is not.
             self._publish(quietly=True)
@@ -347,8 +336,8 @@ class Simulator:
         self._publish()
         return Report(
             status=status,
-            time=self.time,
-            stats=self.stats - before,
+            time=float(data.time),
+            stats=as_statistics(self._counters.read() - before, self._wall_time - wall_time),
             residual=self._base.worst_residual(self.world)
             if status == Status.NOT_CONVERGED
             else 0.0,
@@ -431,11 +420,13 @@ class Simulator:
         self.method = self.integrator.make_method()
         # Memory and results are those of the innermost method.
         self._base = self.method.base
+        self._stepping = self.integrator.stepping
         convex = self._base.evaluates_plant
         self.world = World(self.plant, self.data, mujoco.MjData(self.model), convex=convex)
         self.world.table.records = -1
         self._prepare()
         self.coupling.attach(self.world)
+        self._counters = Counters(self.world, self._base)
         self._results: OwnResults = Delivered(self.world, self.coupling)
 
     def _release_data(self) -> None:
@@ -445,13 +436,13 @@ class Simulator:
     def _prepare(self) -> None:
         """Write the options of method and stepping into the world."""
         self.method.prepare(self.world)
-        self.integrator.stepping.prepare(self.world)
+        self._stepping.prepare(self.world)
 
     def _take_steps(self, end: float, budget: int) -> int:
         """Advance the world to a time in at most so many attempts; returns a stepping's reason."""
         self._base.begin(self.world)
         budget = min(budget, self._base.most_steps)
-        code = self.integrator.stepping.advance(self.world, self.method, end, budget)
+        code = self._stepping.advance(self.world, self.method, end, budget)
         self._base.end(self.world)
         return code
 
@@ -476,7 +467,7 @@ class Simulator:
             # Steps that led elsewhere say nothing about those to come: the same state, given again,
             # leads to the same bits.
             self.world.delivered.origin = NOTHING
-            self.integrator.stepping.prepare(self.world)
+            self._stepping.prepare(self.world)
             self.world.forget_solutions()
         if inputs.new_time:
             self._base.restart(self.world)
@@ -504,14 +495,16 @@ class Simulator:
         self._sampling.sampled(self.data.time)
 
     def _advance(self, end: float, progress: Callable[[Simulator], None] | None) -> Status:
-        while self.data.time < end:
+        data = self.data
+        while (time := data.time) < end:
             stop = end
             if self.control is not None:
-                if self._sampling.due(self.data.time):
+                if self._sampling.due(time):
                     self._call_control()
-                stop = min(end, max(self._sampling.next, self.data.time))
-            self.coupling.sample()
-            stop = min(stop, max(self.coupling.next_sample(), self.data.time))
+                stop = min(end, max(self._sampling.next, time))
+            if self.coupling.systems:
+                self.coupling.sample()
+                stop = min(stop, max(self.coupling.next_sample(), time))
             status = self._run_to(stop, progress)
             if status is not None:
                 return status
@@ -560,14 +553,9 @@ class Simulator:
         self.world.table.records = 0
 
     def _publish(self, *, quietly: bool = False) -> None:
-        current = self.world.current.table
-        data = self.data
-        data.qpos[:] = current.qpos
-        data.qvel[:] = current.qvel
-        data.act[:] = current.act
-        data.time = current.time
+        self._inputs.write_state(self.world.current.table)
         self._results = self._base.own_results(self.world) or self._results
-        code = publish(self.plant.table, self._results, data)
+        code = publish(self.plant.table, self._results, self.data)
         self._inputs.remember()
         if code == codes.SYSTEM_FAILED and not quietly:
             self.coupling.raise_failure()

@@ -9,8 +9,9 @@ at the mean (v_0 + v)/2 of the velocities before and after the step they do no w
 and turning about ω itself leaves the energy as it is. The mean depends on the solution, so the
 step's problem is solved again with the forces at the last solution until these change little: a
 fixed point of convex problems, which contracts by the angle that bodies turn in half a step; where
-that is too large to contract, the last forces stay, and the step is counted. Steps in which no body
-turns far are left as they are.
+that is too large to contract, the last forces stay, and the step is counted. What does not turn far
+is left as it is: steps of free bodies in which none does, and, where there are robots, each
+kinematic tree by itself, so that a robot moves in the same way whatever another one does elsewhere.
 """
 
 from __future__ import annotations
@@ -36,19 +37,68 @@ _MOST_PASSES = 20
 
 
 @compiled
-def _fastest_spin(plant: Table, state: Table) -> float:
-    """Largest angular velocity of a body [rad/s]."""
-    largest = 0.0
+def _find_turning(plant: Table, state: Table, step: float) -> bool:
+    """Mark the trees of which a body turns far in a step; False if there is none.
+
+    Of free bodies alone all are marked if one is.
+    """
+    turning = state.work.turning
+    found = False
+    for tree in range(plant.ntree):
+        turning[tree] = 0
     if plant.only_free_bodies:
+        largest = 0.0
         for tree in range(plant.ntree):
             s = plant.tree_start[tree]
             v = state.velocity[s : s + 3]
             largest = max(largest, v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-    else:
-        for body in range(1, plant.nbody):
-            v = state.mj_cvel[body]
-            largest = max(largest, v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-    return np.sqrt(largest)
+        if np.sqrt(largest) * step < _LARGE_ANGLE:
+            return False
+        for tree in range(plant.ntree):
+            turning[tree] = 1
+        return True
+    for body in range(1, plant.nbody):
+        tree = plant.body_tree[body]
+        if tree < 0:
+            continue
+        v = state.mj_cvel[body]
+        if np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) * step >= _LARGE_ANGLE_OF_JOINTS:
+            turning[tree] = 1
+            found = True
+    return found
+
+
+@compiled
+def _follow(plant: Table, problem: Table, state: Table, step: float) -> bool:
+    """Let the forces of trees that turn follow the last solution; True if none changes much.
+
+    Trees whose forces do not are done with, but free bodies alone are so together.
+    """
+    work = state.work
+    turning = work.turning
+    together = plant.only_free_bodies == 1
+    settled = True
+    change = 0.0
+    largest = 0.0
+    for tree in range(plant.ntree):
+        if turning[tree] == 0:
+            continue
+        if not together:
+            change = 0.0
+            largest = 0.0
+        start = plant.tree_start[tree]
+        for i in range(start, start + plant.tree_size[tree]):
+            difference = step * (work.gyroscopic_following[i] - work.gyroscopic[i])
+            problem.rhs[i] += difference
+            work.gyroscopic[i] = work.gyroscopic_following[i]
+            change = max(change, abs(difference) * state.mass_inverse_diagonal[i])
+            largest = max(largest, abs(problem.velocity[i]))
+        if not together:
+            if change <= _SETTLED * largest:
+                turning[tree] = 0
+            else:
+                settled = False
+    return change <= _SETTLED * largest if together else settled
 
 
 @compiled
@@ -89,30 +139,19 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
     """
     plant = world.plant
     problem = world.problem
-    angle = _LARGE_ANGLE if plant.only_free_bodies else _LARGE_ANGLE_OF_JOINTS
-    if _fastest_spin(plant, state) * step < angle:
+    if not _find_turning(plant, state, step):
         return OK
     work = state.work
-    present = work.gyroscopic
-    following = work.gyroscopic_following
     mean = world.scratch
-    gyroscopic_forces(plant, state, state.qvel, present)
+    gyroscopic_forces(plant, state, state.qvel, work.gyroscopic)
     code = OK
     settled = False
     for _ in range(_MOST_PASSES):
         velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
         for i in range(mean.size):
             mean[i] = 0.5 * (state.qvel[i] + world.guess[i])
-        gyroscopic_forces(plant, state, mean, following)
-        change = 0.0
-        largest = 0.0
-        for i in range(mean.size):
-            difference = step * (following[i] - present[i])
-            problem.rhs[i] += difference
-            present[i] = following[i]
-            change = max(change, abs(difference) * state.mass_inverse_diagonal[i])
-            largest = max(largest, abs(problem.velocity[i]))
-        settled = change <= _SETTLED * largest
+        gyroscopic_forces(plant, state, mean, work.gyroscopic_following)
+        settled = _follow(plant, problem, state, step)
         if settled:
             break
         world.guess_kind = END_VELOCITY
@@ -124,5 +163,5 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
         problem.unsettled += 1
     if not plant.only_free_bodies:
         # The data keep the velocities of the step's beginning, as all that was computed of them.
-        gyroscopic_forces(plant, state, state.qvel, present)
+        gyroscopic_forces(plant, state, state.qvel, work.gyroscopic)
     return code

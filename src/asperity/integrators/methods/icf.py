@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.calls import call_method
+from asperity.convex.chain_cholesky import multiply_chains
 from asperity.convex.potentials.lagged import DELIVERED_LAW, LAGGED_LAW
 from asperity.convex.potentials.law_table import ContactLaw, install_law
 from asperity.convex.potentials.similar import SIMILAR_LAW
@@ -46,12 +47,17 @@ def smooth_terms(plant: Table, problem: Table, state: Table, step: float) -> Non
         start = problem.tree_start[tree]
         n = problem.tree_size[tree]
         block = problem.block_start[tree]
+        if problem.tree_spatial[tree]:
+            for i in range(n):
+                value = 0.0
+                row = block + i * n
+                for j in range(n):
+                    value += state.mass[row + j] * state.velocity[start + j]
+                problem.rhs[start + i] = value
+        else:
+            multiply_chains(problem, state.mass, tree, state.velocity, problem.rhs)
         for i in range(n):
-            value = 0.0
-            row = block + i * n
-            for j in range(n):
-                value += state.mass[row + j] * state.velocity[start + j]
-            problem.rhs[start + i] = value + step * state.force[start + i]
+            problem.rhs[start + i] += step * state.force[start + i]
             problem.mass_diagonal[start + i] = state.mass_diagonal[start + i]
             problem.mass_inverse_diagonal[start + i] = state.mass_inverse_diagonal[start + i]
         if not problem.tree_spatial[tree]:

@@ -7,6 +7,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status, call_ppdpp, call_pppd
 from asperity.integrators.world_layout import OK
+from asperity.plant.plant_layouts import VALID
 
 __all__ = [
     "advance_activations",
@@ -19,7 +20,7 @@ __all__ = [
 @compiled
 def ensure_evaluated(world: Table, state: Table) -> int:
     """Evaluate a state unless its snapshot is valid."""
-    if state.valid == 1:
+    if state.valid == VALID:
         return OK
     return call_pp_status(world.evaluate, world.plant, state)
 

@@ -21,6 +21,9 @@ class OwnResults(HoldsAddresses, abc.ABC):
     model : mujoco.MjModel
     """
 
+    has_options = False
+    """Whether MuJoCo's quantities are derived with other options or further forces."""
+
     margin: float = 0.0
     """Distance below which contacts push [m]."""
 
@@ -46,7 +49,10 @@ class OwnResults(HoldsAddresses, abc.ABC):
 
     @abc.abstractmethod
     def write_accelerations(self, data: mujoco.MjData) -> None:
-        """Fill ``qacc``; ``qfrc_constraint`` is the generalized force of ``efc_force``."""
+        """Fill ``qacc`` and ``qacc_warmstart``.
+
+        ``qfrc_constraint`` is the generalized force of ``efc_force``.
+        """
 
     def further_forces(self, data: mujoco.MjData) -> AbstractContextManager[None]:
         """Let forces that have no rows act on bodies, for sensors of force and torque."""

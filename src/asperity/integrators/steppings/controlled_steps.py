@@ -81,13 +81,15 @@ def next_step_size(step: float, error: float, accuracy: float, order: int) -> fl
     return min(max(new, _MIN_SHRINK * step), _MAX_GROW * step)
 
 
-@compiled_loop(types.int64(WORLD.type, types.int64, types.float64, types.int64))
-def advance_error_controlled(world: Table, method: int, end: float, budget: int) -> int:
+# The table as its address: Numba needs two microseconds to see what a table is.
+@compiled_loop(types.int64(types.int64, types.int64, types.float64, types.int64))
+def advance_error_controlled(world_address: int, method: int, end: float, budget: int) -> int:
     """Advance the current state to time ``end`` under error control.
 
     A step whose error exceeds the accuracy, whose solver does not converge, whose result is not
     finite or that has missed a contact is rejected and tried again with a smaller step.
     """
+    world = WORLD.at(world_address)
     current = world.current
     following = world.following
     capacity = world.record_time.size

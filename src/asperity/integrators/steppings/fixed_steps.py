@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import types
 
-from asperity.compiled import Table, compiled_loop
+from asperity.compiled import compiled_loop
 from asperity.compiled.calls import call_method
 from asperity.integrators.steppings.accepted import (
     BUDGET_USED,
@@ -18,9 +18,11 @@ from asperity.integrators.world_layout import NON_FINITE, OK, PREVIOUS_VELOCITY,
 __all__ = ["advance_fixed"]
 
 
-@compiled_loop(types.int64(WORLD.type, types.int64, types.float64, types.float64, types.int64))
-def advance_fixed(world: Table, method: int, step: float, end: float, budget: int) -> int:
+# The table as its address: Numba needs two microseconds to see what a table is.
+@compiled_loop(types.int64(types.int64, types.int64, types.float64, types.float64, types.int64))
+def advance_fixed(world_address: int, method: int, step: float, end: float, budget: int) -> int:
     """Advance the current state to time ``end`` in steps of ``step``; the last may be shorter."""
+    world = WORLD.at(world_address)
     current = world.current
     following = world.following
     capacity = world.record_time.size

@@ -6,11 +6,12 @@ This module imports no compiled code, so that presets can be looked at quickly.
 from __future__ import annotations
 
 import abc
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from asperity.compiled import Kernel
+    from asperity.compiled import Kernel, Loop
     from asperity.integrators.methods.method import Method
     from asperity.integrators.world import World
 
@@ -21,6 +22,20 @@ ERROR_NORMS = {"position": 0.0, "state": 1.0}
 
 # The first attempt, as a part of the largest step (CENIC V-F).
 _FIRST_STEP = 0.1
+
+
+@functools.cache
+def _fixed_steps() -> Loop:
+    from asperity.integrators.steppings.fixed_steps import advance_fixed
+
+    return advance_fixed
+
+
+@functools.cache
+def _controlled_steps() -> Loop:
+    from asperity.integrators.steppings.controlled_steps import advance_error_controlled
+
+    return advance_error_controlled
 
 
 class Stepping(abc.ABC):
@@ -60,18 +75,14 @@ class Fixed(Stepping):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        from asperity.integrators.steppings.fixed_steps import advance_fixed
-
-        return (advance_fixed,)
+        return (_fixed_steps(),)
 
     def prepare(self, world: World) -> None:
         world.table.last_step = self.time_step
 
     def advance(self, world: World, method: Method, end: float, budget: int) -> int:
-        from asperity.integrators.steppings.fixed_steps import advance_fixed
-
         kernel = method.kernel.address
-        return int(advance_fixed(world.table, kernel, self.time_step, end, budget))
+        return int(_fixed_steps().call(world.table.address, kernel, self.time_step, end, budget))
 
 
 @dataclass(frozen=True)
@@ -100,9 +111,7 @@ class ErrorControl(Stepping):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        from asperity.integrators.steppings.controlled_steps import advance_error_controlled
-
-        return (advance_error_controlled,)
+        return (_controlled_steps(),)
 
     def prepare(self, world: World) -> None:
         table = world.table
@@ -115,6 +124,5 @@ class ErrorControl(Stepping):
         table.velocity_time = ERROR_NORMS[self.error_norm]
 
     def advance(self, world: World, method: Method, end: float, budget: int) -> int:
-        from asperity.integrators.steppings.controlled_steps import advance_error_controlled
-
-        return int(advance_error_controlled(world.table, method.kernel.address, end, budget))
+        address = world.table.address
+        return int(_controlled_steps().call(address, method.kernel.address, end, budget))

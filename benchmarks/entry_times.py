@@ -1,0 +1,199 @@
+"""Where the time of a simulation goes, by compiled entry point and function of MuJoCo.
+
+Asperity's compiled code calls what is costly through addresses in tables. Each address is replaced
+by that of a function that reads the processor's time stamps before and after; the time of an entry
+is its own, without that of other entries that it calls.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import carray, types
+from numba.extending import intrinsic
+
+from asperity import Simulator
+from asperity.compiled.calls import (
+    call_method,
+    call_ppp_double,
+    call_pppd_double,
+    call_pppn_status,
+)
+
+__all__ = ["EntryTimes"]
+
+_PLANT = {
+    "kinematics": "MuJoCo, position",
+    "com_pos": "MuJoCo, position",
+    "tendon": "MuJoCo, position",
+    "make_mass": "MuJoCo, position",
+    "transmission": "MuJoCo, position",
+    "collision": "MuJoCo, collision",
+    "make_constraint": "MuJoCo, constraints",
+    "forward_velocity": "MuJoCo, velocity",
+    "forward_actuation": "MuJoCo, velocity",
+    "read_contacts": "Jacobians",
+    "read_constraints": "Jacobians",
+}
+_WORLD = {
+    "evaluate": "snapshot",
+    "build_graph": "graph",
+    "solve_problem": "Newton's rest",
+    "deliver": "results",
+}
+_PROBLEM = {
+    "prepare_contacts": "Newton's rest",
+    "assemble": "assembly",
+    "factorize": "factorization",
+    "solve_factors": "solves",
+    "line_search": "line search",
+    "begin_estimates": "contact law",
+    "settle_contacts": "contact law",
+}
+_PROBLEM_COSTS = ("evaluate_contacts",)
+_PROBLEM_COSTS_ALONG = ("along_contacts", "contact_cost_along", "update_estimates")
+_SLOTS = 32
+
+
+@intrinsic
+def _ticks(_context: Any) -> Any:
+    def codegen(_target: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.IntType(64), [])
+        function = builder.module.globals.get("llvm.readcyclecounter")
+        if function is None:
+            function = ir.Function(builder.module, kind, name="llvm.readcyclecounter")
+        return builder.call(function, [])
+
+    return types.int64(), codegen
+
+
+def _wrapper(slot: int, memory: int, kind: str) -> Any:
+    """Stand in for an entry; ``memory`` has addresses, times, counts and the time of callees."""
+
+    @numba.njit
+    def begin() -> tuple[int, int]:
+        table = carray(_pointer(memory), (4, _SLOTS), np.int64)
+        outer = table[3, 0]
+        table[3, 0] = 0
+        return outer, _ticks()
+
+    @numba.njit
+    def end(outer: int, start: int) -> None:
+        table = carray(_pointer(memory), (4, _SLOTS), np.int64)
+        spent = _ticks() - start
+        table[1, slot] += spent - table[3, 0]
+        table[2, slot] += 1
+        table[3, 0] = outer + spent
+
+    if kind == "real":
+
+        @numba.cfunc("int64(int64, int64, int64, float64)")
+        def entry(a: int, b: int, c: int, d: float) -> int:
+            outer, start = begin()
+            result = call_method(carray(_pointer(memory), _SLOTS, np.int64)[slot], a, b, c, d)
+            end(outer, start)
+            return result
+    elif kind == "cost":
+
+        @numba.cfunc("float64(int64, int64, int64)")
+        def entry(a: int, b: int, c: int) -> float:
+            outer, start = begin()
+            result = call_ppp_double(carray(_pointer(memory), _SLOTS, np.int64)[slot], a, b, c)
+            end(outer, start)
+            return result
+    elif kind == "cost along":
+
+        @numba.cfunc("float64(int64, int64, int64, float64)")
+        def entry(a: int, b: int, c: int, d: float) -> float:
+            outer, start = begin()
+            address = carray(_pointer(memory), _SLOTS, np.int64)[slot]
+            result = call_pppd_double(address, a, b, c, d)
+            end(outer, start)
+            return result
+    else:
+
+        @numba.cfunc("int64(int64, int64, int64, int64)")
+        def entry(a: int, b: int, c: int, d: int) -> int:
+            outer, start = begin()
+            result = call_pppn_status(carray(_pointer(memory), _SLOTS, np.int64)[slot], a, b, c, d)
+            end(outer, start)
+            return result
+
+    return entry
+
+
+@intrinsic
+def _pointer(_context: Any, address: Any) -> Any:
+    def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+
+    return types.CPointer(types.int64)(types.int64), codegen
+
+
+class EntryTimes:
+    """Times the entries of one simulator, which must not outlive it.
+
+    Parameters
+    ----------
+    simulator : Simulator
+    """
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._memory = np.zeros((4, _SLOTS), np.int64)
+        self._names: list[str] = []
+        self._entries: dict[str, Any] = {}
+        self._simulator = simulator
+        self.install()
+
+    def install(self) -> None:
+        """Put the entries that are timed into their tables, from which a reset removes them."""
+        simulator = self._simulator
+        plant, world = simulator.plant.table, simulator.world
+        for field, name in _PLANT.items():
+            self._wrap(plant, field, name, "whole")
+        for field, name in _WORLD.items():
+            self._wrap(world.table, field, name, "whole")
+        for field, name in _PROBLEM.items():
+            self._wrap(world.problem, field, name, "whole")
+        for field in _PROBLEM_COSTS:
+            self._wrap(world.problem, field, "contact law", "cost")
+        for field in _PROBLEM_COSTS_ALONG:
+            self._wrap(world.problem, field, "contact law", "cost along")
+        self._wrap(plant, "integrate_positions", "MuJoCo, position", "real")
+        self._wrap(world.table, "solve_step", "method", "real")
+        self.clear()
+
+    def _wrap(self, table: Any, field: str, name: str, kind: str) -> None:
+        address = getattr(table, field)
+        if address == 0:
+            return
+        if field not in self._entries:
+            slot = len(self._names) + 1
+            self._names.append(name)
+            self._memory[0, slot] = address
+            self._entries[field] = _wrapper(slot, int(self._memory.ctypes.data), kind)
+        setattr(table, field, self._entries[field].address)
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self._memory[1:] = 0
+        self._start = time.perf_counter(), _now()
+
+    def read(self) -> dict[str, float]:
+        """Seconds by name since `clear`; what no entry has taken is ``"rest"``."""
+        elapsed = time.perf_counter() - self._start[0]
+        tick = elapsed / (_now() - self._start[1])
+        times: dict[str, float] = {}
+        for slot, name in enumerate(self._names, 1):
+            times[name] = times.get(name, 0.0) + tick * float(self._memory[1, slot])
+        times["rest"] = elapsed - sum(times.values())
+        return times
+
+
+@numba.njit
+def _now() -> int:
+    return _ticks()

@@ -1,0 +1,194 @@
+"""Robots against ``mj_step``: ``python -m benchmarks.robots``; see the README.
+
+Both simulate the same model with the same random controls at the model's own time step, in calls of
+200, 10 and 1 steps, between which the controls change. Blocks of both follow each other, each from
+the state that Asperity has reached, so that both simulate the same motion on the same machine; the
+table shows medians of times and of the blocks' ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+
+import mujoco
+import numpy as np
+
+import asperity as asp
+from benchmarks.entry_times import EntryTimes
+from benchmarks.robot_models import ROBOTS, RobotModel, robot
+
+CALLS = (200, 10, 1)
+_BLOCK = 200  # steps
+_LARGE = 500  # degrees of freedom from which blocks are shorter
+_LARGE_BLOCK = 20
+_FALL = 0.7  # simulated before anything is timed: robots have reached the floor [s]
+_LIFE = 6  # blocks after which the robot begins anew
+_SEED = 7
+_VIGOUR = 0.5  # part of the range of controls that is used
+
+
+def _controls(model: mujoco.MjModel, random: np.random.Generator) -> np.ndarray:
+    low, high = np.full(model.nu, -1.0), np.full(model.nu, 1.0)
+    limited = model.actuator_ctrllimited.astype(bool)
+    if len(limited) == model.nu:
+        low[limited], high[limited] = model.actuator_ctrlrange[limited].T
+    middle, reach = 0.5 * (low + high), 0.5 * _VIGOUR * (high - low)
+    return random.uniform(middle - reach, middle + reach)
+
+
+class Pair:
+    """One model in Asperity and in MuJoCo."""
+
+    def __init__(self, model: mujoco.MjModel, integrator: asp.Integrator) -> None:
+        self.model = model
+        self.sim = asp.Simulator(model, integrator=integrator)
+        self.data = mujoco.MjData(model)
+        self.random = np.random.default_rng(_SEED)
+        self.step = float(model.opt.timestep)
+        self.times: EntryTimes | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew, and simulate until the robot has reached the floor."""
+        self.sim.reset()
+        self.sim.data.ctrl[:] = _controls(self.model, self.random)
+        self.sim.advance_to(_FALL)
+
+    def follow(self) -> None:
+        """Let MuJoCo begin where Asperity is."""
+        for name in ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "qacc_warmstart"):
+            getattr(self.data, name)[:] = getattr(self.sim.data, name)
+        mujoco.mj_forward(self.model, self.data)
+
+    def time(self, controls: Sequence[np.ndarray], steps: int, ours: bool) -> float:
+        """CPU time of a block [s]: others may use the machine, too."""
+        model, sim, step = self.model, self.sim, self.step
+        data = sim.data if ours else self.data
+        started = time.thread_time()
+        if ours:
+            for ctrl in controls:
+                data.ctrl[:] = ctrl
+                sim.advance_to(data.time + steps * step)
+        else:
+            for ctrl in controls:
+                data.ctrl[:] = ctrl
+                mujoco.mj_step(model, data, nstep=steps)
+        return time.thread_time() - started
+
+
+def compare(pair: Pair, steps: int, blocks: int) -> tuple[float, float, float]:
+    """Times of a step in calls of so many [s], MuJoCo's and ours, and the median ratio."""
+    block = max(steps, _LARGE_BLOCK if pair.model.nv >= _LARGE else _BLOCK)
+    calls = block // steps
+    times = []
+    for turn in range(blocks):
+        if turn % _LIFE == 0:
+            pair.restart()
+        controls = [_controls(pair.model, pair.random) for _ in range(calls)]
+        pair.follow()
+        pair.sim.data.ctrl[:] = controls[0]
+        mine = theirs = 0.0
+        for ours in (turn % 2 == 0, turn % 2 == 1):
+            if ours:
+                mine = pair.time(controls, steps, True)
+            else:
+                theirs = pair.time(controls, steps, False)
+        times.append((theirs, mine, mine / theirs))
+    theirs, mine, ratio = np.median(times, axis=0)
+    return theirs / block, mine / block, ratio
+
+
+def profile(pair: Pair, steps: int, blocks: int) -> dict[str, float]:
+    """Time of a step by part [s]; it includes that of the time stamps."""
+    if pair.times is None:
+        pair.times = EntryTimes(pair.sim)
+    total: dict[str, float] = {}
+    block = max(steps, _LARGE_BLOCK if pair.model.nv >= _LARGE else _BLOCK)
+    for turn in range(blocks):
+        if turn % _LIFE == 0:
+            pair.restart()
+        controls = [_controls(pair.model, pair.random) for _ in range(block // steps)]
+        pair.times.install()
+        pair.time(controls, steps, True)
+        for name, value in pair.times.read().items():
+            total[name] = total.get(name, 0.0) + value / (block * blocks)
+    return total
+
+
+def _load(entry: RobotModel) -> mujoco.MjModel | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return entry.make()
+        except FileNotFoundError:
+            print(f"{entry.name}: needs the package {entry.package}", file=sys.stderr)
+            return None
+
+
+def _each(names: Sequence[str], report: Callable[[RobotModel, mujoco.MjModel], None]) -> None:
+    for entry in [robot(name) for name in names] if names else ROBOTS:
+        model = _load(entry)
+        if model is not None:
+            try:
+                report(entry, model)
+            except asp.AsperityError as error:
+                print(f"| {entry.name} | {error} |", flush=True)
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--robots", default="", help="names, with semicolons between them")
+    parser.add_argument("--blocks", type=int, default=12)
+    parser.add_argument("--calls", default="200,10,1")
+    parser.add_argument("--accuracy", type=float, help="error control instead of fixed steps")
+    parser.add_argument("--profile", action="store_true")
+    options = parser.parse_args()
+    names = [name for name in options.robots.split(";") if name]
+    calls = [int(text) for text in options.calls.split(",")]
+
+    def integrator(model: mujoco.MjModel) -> asp.Integrator:
+        if options.accuracy is not None:
+            return asp.Cenic(accuracy=options.accuracy)
+        return asp.Icf(time_step=float(model.opt.timestep))
+
+    def table(entry: RobotModel, model: mujoco.MjModel) -> None:
+        pair = Pair(model, integrator(model))
+        cells = [entry.name, str(model.nv)]
+        for steps in calls:
+            theirs, mine, ratio = compare(pair, steps, options.blocks)
+            cells.append(f"{1e6 * theirs:.0f} | {1e6 * mine:.0f} | {ratio:.2f}")
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+    def parts(entry: RobotModel, model: mujoco.MjModel) -> None:
+        pair = Pair(model, integrator(model))
+        for steps in calls:
+            times = profile(pair, steps, options.blocks)
+            stats = pair.sim.stats
+            print(f"\n{entry.name}, calls of {steps}: {1e6 * sum(times.values()):.1f} µs per step")
+            print(
+                f"  per step: {stats.iterations / stats.steps:.2f} iterations, "
+                f"{stats.factorizations / stats.steps:.2f} factorizations, "
+                f"{stats.line_search_evaluations / stats.steps:.2f} line search evaluations"
+            )
+            for name, value in sorted(times.items(), key=lambda item: -item[1]):
+                print(f"  {name:22s} {1e6 * value:8.1f}", flush=True)
+
+    if options.profile:
+        _each(names, parts)
+        return
+    print(
+        "| model | nv |"
+        + "".join(f" mj_step, {n} a call [µs] | asperity | ratio |" for n in calls)
+        + "\n|---|---|"
+        + "---|---|---|" * len(calls)
+    )
+    _each(names, table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""Operations on pieces of rows, of a width that the processor's registers hold.
+
+What compiled code does with rows of small matrices, LLVM leaves as single numbers: its vectorizer
+of loops is off (`asperity.compiled.decorators`). These are written with vectors. Addresses and
+strides are in bytes; rows need not be aligned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import extending, types
+from numba.core import cgutils
+
+__all__ = ["WIDTHS", "add_multiple", "copy", "dot", "scale", "subtract_products"]
+
+# Called from compiled code without their first parameter, which type checkers cannot know.
+intrinsic: Callable[[Any], Any] = extending.intrinsic
+
+WIDTHS = (8, 4, 2, 1)
+
+_REAL = ir.DoubleType()
+_ADDRESS = types.int64
+_INDEX = ir.IntType(32)
+_CONTRACT = ("contract",)
+
+
+def _kind(width: int) -> ir.Type:
+    return _REAL if width == 1 else ir.VectorType(_REAL, width)
+
+
+def _pointer(builder: Any, address: Any, width: int) -> Any:
+    return builder.inttoptr(address, _kind(width).as_pointer())
+
+
+def _load(builder: Any, address: Any, width: int) -> Any:
+    return builder.load(_pointer(builder, address, width), align=8)
+
+
+def _store(builder: Any, value: Any, address: Any, width: int) -> None:
+    builder.store(value, _pointer(builder, address, width), align=8)
+
+
+def _spread(builder: Any, number: Any, width: int) -> Any:
+    """The same number in all places."""
+    if width == 1:
+        return number
+    undefined = ir.Constant(_kind(width), ir.Undefined)
+    first = builder.insert_element(undefined, number, ir.Constant(_INDEX, 0))
+    places = ir.Constant(ir.VectorType(_INDEX, width), [0] * width)
+    return builder.shuffle_vector(first, undefined, places)
+
+
+def _make_subtract_products(width: int) -> Any:
+    def typed(
+        _context: Any, target: Any, left: Any, step: Any, right: Any, stride: Any, n: Any
+    ) -> Any:
+        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            target, left, step, right, stride, n = args
+            total = cgutils.alloca_once(builder, _kind(width))
+            builder.store(_load(builder, target, width), total)
+            with cgutils.for_range(builder, n) as loop:
+                one = _load(builder, builder.add(left, builder.mul(loop.index, step)), 1)
+                row = _load(builder, builder.add(right, builder.mul(loop.index, stride)), width)
+                product = builder.fmul(row, _spread(builder, one, width), flags=_CONTRACT)
+                builder.store(builder.fsub(builder.load(total), product, flags=_CONTRACT), total)
+            _store(builder, builder.load(total), target, width)
+            return context.get_dummy_value()
+
+        return types.void(*[_ADDRESS] * 6), codegen
+
+    return intrinsic(typed)
+
+
+def _make_add_multiple(width: int) -> Any:
+    def typed(_context: Any, target: Any, source: Any, factor: Any) -> Any:
+        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            target, source, factor = args
+            product = builder.fmul(
+                _load(builder, source, width), _spread(builder, factor, width), flags=_CONTRACT
+            )
+            total = builder.fadd(_load(builder, target, width), product, flags=_CONTRACT)
+            _store(builder, total, target, width)
+            return context.get_dummy_value()
+
+        return types.void(_ADDRESS, _ADDRESS, types.float64), codegen
+
+    return intrinsic(typed)
+
+
+def _make_scale(width: int) -> Any:
+    def typed(_context: Any, target: Any, factor: Any) -> Any:
+        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            target, factor = args
+            value = builder.fmul(_load(builder, target, width), _spread(builder, factor, width))
+            _store(builder, value, target, width)
+            return context.get_dummy_value()
+
+        return types.void(_ADDRESS, types.float64), codegen
+
+    return intrinsic(typed)
+
+
+def _make_copy(width: int) -> Any:
+    def typed(_context: Any, target: Any, source: Any) -> Any:
+        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            _store(builder, _load(builder, args[1], width), args[0], width)
+            return context.get_dummy_value()
+
+        return types.void(_ADDRESS, _ADDRESS), codegen
+
+    return intrinsic(typed)
+
+
+def _make_dot(width: int) -> Any:
+    def typed(_context: Any, left: Any, right: Any, n: Any) -> Any:
+        def codegen(_target: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            left, right, n = args
+            zero = ir.Constant(_kind(width), [0.0] * width if width > 1 else 0.0)
+            total = cgutils.alloca_once_value(builder, zero)
+            size = ir.Constant(n.type, 8 * width)
+            with cgutils.for_range(builder, n) as loop:
+                at = builder.mul(loop.index, size)
+                product = builder.fmul(
+                    _load(builder, builder.add(left, at), width),
+                    _load(builder, builder.add(right, at), width),
+                    flags=_CONTRACT,
+                )
+                builder.store(builder.fadd(builder.load(total), product, flags=_CONTRACT), total)
+            value = builder.load(total)
+            part = width
+            while part > 1:
+                part //= 2
+                undefined = ir.Constant(value.type, ir.Undefined)
+                halves = [
+                    builder.shuffle_vector(
+                        value,
+                        undefined,
+                        ir.Constant(ir.VectorType(_INDEX, part), list(range(first, first + part))),
+                    )
+                    for first in (0, part)
+                ]
+                value = builder.fadd(*halves)
+            if width > 1:
+                value = builder.extract_element(value, ir.Constant(_INDEX, 0))
+            return value
+
+        return types.float64(_ADDRESS, _ADDRESS, types.int64), codegen
+
+    return intrinsic(typed)
+
+
+subtract_products = {width: _make_subtract_products(width) for width in WIDTHS}
+"""``target −= Σ_k left[k] · right[k]``, of n numbers and n rows, with the steps between them."""
+add_multiple = {width: _make_add_multiple(width) for width in WIDTHS}
+"""``target += factor · source``."""
+scale = {width: _make_scale(width) for width in WIDTHS}
+"""``target *= factor``."""
+copy = {width: _make_copy(width) for width in WIDTHS}
+"""``target = source``."""
+dot = {width: _make_dot(width) for width in (4, 1)}
+"""``left · right`` of n pieces."""

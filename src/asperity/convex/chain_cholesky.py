@@ -1,0 +1,326 @@
+"""Cholesky factorization and substitution of an articulated tree's block, by chains.
+
+The block is n × n, row by row; what `asperity.convex.chains` says is zero is neither read nor
+written. From the last chain c of the tree to its first, with H_cc its triangle and H_ca its rows in
+the columns of its neighbours a before it,
+
+    H_cc = L Lᵀ,   U_a = L⁻¹ H_ca,   H_ab −= U_aᵀ U_b   for all pairs of neighbours.
+
+The tree's couplings with other trees are further columns of the same rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import load_double, store_double
+from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row, subtract_rows
+
+__all__ = [
+    "backward_chains",
+    "copy_chains",
+    "downdate_blocks",
+    "factorize_chains",
+    "forward_chains",
+    "multiply_chains",
+    "pull_rows",
+    "push_rows",
+    "substitute_rows",
+]
+
+
+@compiled
+def _has_no_rows(problem: Table, tree: int, chain: int) -> bool:
+    """Whether a chain's rows of the tree's couplings are zero."""
+    return not problem.tree_rows[tree] >> chain & 1
+
+
+@compiled
+def copy_chains(problem: Table, source: np.ndarray, tree: int) -> None:
+    """Copy those blocks of a tree that its factor has from a matrix into ``factor``."""
+    stride = problem.tree_size[tree]
+    for chain in range(problem.chain_start[tree], problem.chain_start[tree + 1]):
+        first = problem.chain_first[chain]
+        spans = problem.span_start[chain]
+        for i in range(problem.chain_size[chain]):
+            row = problem.block_start[tree] + (first + i) * stride
+            target = problem.factor.ctypes.data + 8 * row
+            origin = source.ctypes.data + 8 * row
+            copy_row(target + 8 * first, origin + 8 * first, i + 1)
+            for s in range(spans, spans + problem.fill_spans[chain]):
+                at = 8 * problem.fill_span[s, 0]
+                copy_row(target + at, origin + at, problem.fill_span[s, 1])
+
+
+@compiled
+def multiply_chains(
+    problem: Table, matrix: np.ndarray, tree: int, x: np.ndarray, out: np.ndarray
+) -> None:
+    """``out = A x`` for one tree and a symmetric matrix with the structure of M."""
+    n = problem.tree_size[tree]
+    start = problem.tree_start[tree]
+    given = x.ctypes.data + 8 * start
+    result = out.ctypes.data + 8 * start
+    for i in range(start, start + n):
+        out[i] = 0.0
+    for chain in range(problem.chain_start[tree], problem.chain_start[tree + 1]):
+        first = problem.chain_first[chain]
+        spans = problem.span_start[chain]
+        for i in range(first, first + problem.chain_size[chain]):
+            row = matrix.ctypes.data + 8 * (problem.block_start[tree] + i * n)
+            own = x[start + i]
+            # Both triangles of the chain's own square; of other chains the one before it.
+            value = dot_rows(row + 8 * first, given + 8 * first, problem.chain_size[chain])
+            for s in range(spans, spans + problem.mass_spans[chain]):
+                at = 8 * problem.mass_span[s, 0]
+                width = problem.mass_span[s, 1]
+                value += dot_rows(row + at, given + at, width)
+                add_row(result + at, row + at, own, width)
+            out[start + i] += value
+
+
+@compiled
+def _factorize_triangle(corner: int, stride: int, n: int, inverse: int) -> bool:
+    """Factorize an n × n triangle in place, with the inverse diagonal at an address."""
+    row_i = corner
+    for i in range(n):
+        row_j = corner
+        for j in range(i):
+            value = load_double(row_i + 8 * j)
+            for k in range(0, 8 * j, 8):
+                value -= load_double(row_i + k) * load_double(row_j + k)
+            store_double(row_i + 8 * j, value * load_double(inverse + 8 * j))
+            row_j += stride
+        value = load_double(row_i + 8 * i)
+        for k in range(0, 8 * i, 8):
+            one = load_double(row_i + k)
+            value -= one * one
+        if not value > 0.0:
+            return False
+        # Root and quotient at the same time: one does not wait for the other.
+        root = np.sqrt(value)
+        store_double(row_i + 8 * i, root)
+        store_double(inverse + 8 * i, root * (1.0 / value))
+        row_i += stride
+    return True
+
+
+@compiled
+def substitute_rows(
+    triangle: int,
+    stride: int,
+    n: int,
+    inverse: int,
+    rows: int,
+    row_stride: int,
+    width: int,
+) -> None:
+    """Replace n rows U by L⁻¹ U."""
+    for i in range(n):
+        row = rows + i * row_stride
+        if i > 0:
+            subtract_rows(row, triangle + i * stride, 8, rows, row_stride, i, width)
+        scale_row(row, load_double(inverse + 8 * i), width)
+
+
+@compiled
+def _subtract_block(
+    target: int,
+    target_stride: int,
+    left: int,
+    left_stride: int,
+    count: int,
+    right: int,
+    right_stride: int,
+    width: int,
+    n: int,
+) -> None:
+    """target(count × width) −= leftᵀ right, of n rows."""
+    for q in range(count):
+        subtract_rows(
+            target + q * target_stride, left + 8 * q, left_stride, right, right_stride, n, width
+        )
+
+
+@compiled
+def _downdate_tree(problem: Table, chain: int, block: int, size: int) -> None:
+    """H_ab −= U_aᵀ U_b for the neighbours of a chain."""
+    stride = 8 * size
+    rows = block + problem.chain_first[chain] * stride
+    n = problem.chain_size[chain]
+    begin = problem.span_start[chain]
+    for a in range(begin, begin + problem.fill_spans[chain]):
+        first = problem.fill_span[a, 0]
+        for i in range(first, first + problem.fill_span[a, 1]):
+            target = block + i * stride
+            for b in range(begin, a):
+                at = 8 * problem.fill_span[b, 0]
+                subtract_rows(
+                    target + at, rows + 8 * i, stride, rows + at, stride, n, problem.fill_span[b, 1]
+                )
+            # Up to the diagonal, and beyond to a whole vector: nobody reads the upper triangle.
+            at = 8 * first
+            width = i - first + 1
+            whole = (width + 3) // 4 * 4
+            if first + whole <= size:
+                width = whole
+            subtract_rows(target + at, rows + 8 * i, stride, rows + at, stride, n, width)
+
+
+@compiled
+def factorize_chains(problem: Table, tree: int) -> bool:
+    """Factorize a tree's block in place, and replace its couplings U by L⁻¹ U.
+
+    Returns False if the block is not positive definite.
+    """
+    stride = 8 * problem.tree_size[tree]
+    block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
+    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * problem.tree_start[tree]
+    base = problem.chain_start[tree]
+    entries = problem.column_start[tree]
+    end = entries + problem.column_size[tree]
+    for chain in range(problem.chain_start[tree + 1] - 1, base - 1, -1):
+        first = problem.chain_first[chain]
+        n = problem.chain_size[chain]
+        rows = block + first * stride
+        triangle = rows + 8 * first
+        if not _factorize_triangle(triangle, stride, n, inverse + 8 * first):
+            return False
+        spans = problem.span_start[chain]
+        for s in range(spans, spans + problem.fill_spans[chain]):
+            substitute_rows(
+                triangle,
+                stride,
+                n,
+                inverse + 8 * first,
+                rows + 8 * problem.fill_span[s, 0],
+                stride,
+                problem.fill_span[s, 1],
+            )
+        _downdate_tree(problem, chain, block, problem.tree_size[tree])
+        if _has_no_rows(problem, tree, chain - base):
+            continue
+        for entry in range(entries, end):
+            m = problem.tree_size[problem.entry_tree[entry]]
+            coupling = problem.coupling.ctypes.data + 8 * problem.entry_block[entry]
+            own = coupling + 8 * first * m
+            substitute_rows(triangle, stride, n, inverse + 8 * first, own, 8 * m, m)
+            for s in range(spans, spans + problem.fill_spans[chain]):
+                at = problem.fill_span[s, 0]
+                _subtract_block(
+                    coupling + 8 * at * m,
+                    8 * m,
+                    rows + 8 * at,
+                    stride,
+                    problem.fill_span[s, 1],
+                    own,
+                    8 * m,
+                    m,
+                    n,
+                )
+    return True
+
+
+@compiled
+def downdate_blocks(
+    problem: Table, tree: int, a: int, na: int, b: int, nb: int, target: np.ndarray, at: int
+) -> None:
+    """target(na × nb) −= U_aᵀ U_b for two couplings of a tree, those of their rows that count."""
+    base = problem.chain_start[tree]
+    coupling = problem.coupling.ctypes.data
+    chain = base
+    while chain < problem.chain_start[tree + 1]:
+        if _has_no_rows(problem, tree, chain - base):
+            chain += 1
+            continue
+        first = problem.chain_first[chain]
+        n = 0
+        while chain < problem.chain_start[tree + 1] and not _has_no_rows(
+            problem, tree, chain - base
+        ):
+            n += problem.chain_size[chain]
+            chain += 1
+        _subtract_block(
+            target.ctypes.data + 8 * at,
+            8 * nb,
+            coupling + 8 * (a + first * na),
+            8 * na,
+            na,
+            coupling + 8 * (b + first * nb),
+            8 * nb,
+            nb,
+            n,
+        )
+
+
+@compiled
+def push_rows(
+    problem: Table, x: np.ndarray, dof: int, n: int, at: int, target: int, m: int
+) -> None:
+    """x(target) −= Uᵀ x(dof), of n rows."""
+    data = x.ctypes.data
+    coupling = problem.coupling.ctypes.data + 8 * at
+    subtract_rows(data + 8 * target, data + 8 * dof, 8, coupling, 8 * m, n, m)
+
+
+@compiled
+def pull_rows(
+    problem: Table, x: np.ndarray, dof: int, n: int, at: int, source: int, m: int
+) -> None:
+    """x(dof) −= U x(source), of n rows."""
+    coupling = problem.coupling.ctypes.data + 8 * at
+    for k in range(n):
+        x[dof + k] -= dot_rows(coupling + 8 * k * m, x.ctypes.data + 8 * source, m)
+
+
+@compiled
+def forward_chains(problem: Table, tree: int, x: np.ndarray) -> None:
+    """x = L⁻¹ x for the part of a tree."""
+    size = problem.tree_size[tree]
+    dof = problem.tree_start[tree]
+    factor = problem.factor.ctypes.data + 8 * problem.block_start[tree]
+    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * dof
+    data = x.ctypes.data + 8 * dof
+    for chain in range(problem.chain_start[tree + 1] - 1, problem.chain_start[tree] - 1, -1):
+        first = problem.chain_first[chain]
+        n = problem.chain_size[chain]
+        rows = factor + 8 * first * size
+        for i in range(first, first + n):
+            value = load_double(data + 8 * i)
+            row = factor + 8 * i * size
+            for k in range(8 * first, 8 * i, 8):
+                value -= load_double(row + k) * load_double(data + k)
+            store_double(data + 8 * i, value * load_double(inverse + 8 * i))
+        spans = problem.span_start[chain]
+        for s in range(spans, spans + problem.fill_spans[chain]):
+            at = 8 * problem.fill_span[s, 0]
+            subtract_rows(
+                data + at, data + 8 * first, 8, rows + at, 8 * size, n, problem.fill_span[s, 1]
+            )
+
+
+@compiled
+def backward_chains(problem: Table, tree: int, x: np.ndarray) -> None:
+    """x = L⁻ᵀ x for the part of a tree."""
+    size = problem.tree_size[tree]
+    dof = problem.tree_start[tree]
+    factor = problem.factor.ctypes.data + 8 * problem.block_start[tree]
+    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * dof
+    data = x.ctypes.data + 8 * dof
+    for chain in range(problem.chain_start[tree], problem.chain_start[tree + 1]):
+        first = problem.chain_first[chain]
+        last = first + problem.chain_size[chain] - 1
+        spans = problem.span_start[chain]
+        for i in range(first, last + 1):
+            row = factor + 8 * i * size
+            value = load_double(data + 8 * i)
+            for s in range(spans, spans + problem.fill_spans[chain]):
+                at = 8 * problem.fill_span[s, 0]
+                value -= dot_rows(row + at, data + at, problem.fill_span[s, 1])
+            store_double(data + 8 * i, value)
+        for i in range(last, first - 1, -1):
+            value = load_double(data + 8 * i)
+            for k in range(i + 1, last + 1):
+                value -= load_double(factor + 8 * (k * size + i)) * load_double(data + 8 * k)
+            store_double(data + 8 * i, value * load_double(inverse + 8 * i))
