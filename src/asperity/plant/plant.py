@@ -205,11 +205,23 @@ class Plant(HoldsAddresses):
 
     def _set_fields(self) -> None:
         """Make the pressure fields of the geoms as they are now."""
-        self.fields = make_fields(self.model, self.surfaces)
+        shapes = self._shapes()
+        if shapes != self._field_shapes:
+            # A change of masses or gains must not cost what tetrahedra do.
+            self.fields = make_fields(self.model, self.surfaces)
+            self._field_shapes = shapes
         self.table.fields = self.fields
         self._set_inner_radii()
         reader = read_field_contacts if self.fields.any else read_contacts
         self.table.read_contacts = reader.address if self._evaluated else 0
+
+    def _shapes(self) -> tuple[bytes, ...]:
+        """Everything in the model that fields are made of."""
+        model = self.model
+        if not self.surfaces.any_compliant:
+            return ()
+        arrays = (model.geom_size, model.mesh_vert, model.hfield_data, model.hfield_size)
+        return tuple(array.tobytes() for array in arrays)
 
     def _set_inner_radii(self) -> None:
         """How far geoms may enter others between two samples, and the boxes of their parts.
@@ -270,6 +282,7 @@ class Plant(HoldsAddresses):
         """Replace the contact parameters of every geom and pair."""
         resolved = resolve_materials(self.model, contact)
         self.surfaces = resolve_surfaces(self.model, contact)
+        self._field_shapes: tuple[bytes, ...] | None = None
         self.contact = contact
         self.materials = resolved
         self.table.material = resolved.geoms
