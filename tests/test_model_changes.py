@@ -139,7 +139,7 @@ REFUSED_BY_MIDAS = ("density", "dof_dampingpoly", "dof_armature", "dof_frictionl
 
 @pytest.mark.parametrize("change", OF_MIDAS + REFUSED_BY_MIDAS)
 def test_midas_hears_it_too(change: str) -> None:
-    found = effect_of(change, SIMPLE, asp.Midas(time_step=5e-3, separate=True))
+    found = effect_of(change, SIMPLE, asp.Midas(time_step=5e-3, overlaps="separate"))
     assert found == ("refused" if change in REFUSED_BY_MIDAS else "equal")
 
 

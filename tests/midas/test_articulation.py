@@ -143,11 +143,24 @@ def test_states_beyond_a_limit_are_refused_and_states_at_it_are_not():
 
 
 @pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
-def test_joints_beyond_a_limit_are_brought_back_on_request():
+def test_joints_drawn_beyond_a_limit_are_brought_back_and_named():
+    """The zero of many robots is outside of their joints' ranges."""
     xml = scene(LIMITED.format(more="").replace('range="-30 60"', 'range="10 60"'))
     with pytest.raises(asp.ModelError, match=r"'j' is at 0, outside its range 0.17"):
-        midas(xml).step()
-    sim = midas(xml, separate=True)
+        midas(xml, overlaps="refuse")
+    sim = midas(xml)
+    assert any("'j'" in note for note in sim.load_report.notes)
+    for _ in range(2):
+        assert sim.step().success
+        assert sim.data.qpos[0] > np.deg2rad(10)
+        sim.reset()
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+def test_all_joints_beyond_a_limit_are_brought_back_on_request():
+    xml = scene(LIMITED.format(more="").replace('range="-30 60"', 'range="10 60"'))
+    sim = midas(xml, overlaps="separate")
+    sim.data.qpos[0] = 0.1
     assert sim.step().success
     assert sim.data.qpos[0] > np.deg2rad(10)
 

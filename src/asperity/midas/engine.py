@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import mujoco
@@ -80,6 +80,8 @@ class Engine(HoldsAddresses):
     materials : ResolvedMaterials
         For coefficients of friction.
     options : EngineOptions
+    excluded : iterable of (int, int)
+        Pairs of links that may pass through each other.
     keep : bool
         Whether the engine keeps ``data`` alive, or who makes the engine does.
 
@@ -96,6 +98,7 @@ class Engine(HoldsAddresses):
         materials: ResolvedMaterials,
         options: EngineOptions,
         *,
+        excluded: Iterable[tuple[int, int]] = (),
         keep: bool = True,
     ) -> None:
         self.model = model
@@ -152,6 +155,7 @@ class Engine(HoldsAddresses):
         self._set_slots(4 * len(self.links.links) + 64)
         self._set_factor(64 * len(self.table.z))
         self._set_numbers()
+        self.exclude(excluded)
         missing = self.table.missing()
         assert not missing, missing
 
@@ -353,6 +357,31 @@ class Engine(HoldsAddresses):
         table.wrench[index, 3:] += torque
         if link.parent >= 0:
             table.wrench[link.parent, 3:] -= torque
+
+    def pair_links(self, pair: int) -> tuple[int, int]:
+        """Links of a pair of shapes, the smaller first; the world is the number of links."""
+        a, b = (int(i) for i in self.table.pair_shape[pair])
+        links = (
+            int(self.shapes.link[a]),
+            int(self.shapes.link[b]) if b >= 0 else len(self.links.links),
+        )
+        return min(links), max(links)
+
+    def exclude(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Let pairs of links, but not half-spaces, pass through each other from now on."""
+        table = self.table
+        gone = set(pairs)
+        kept = np.array(
+            [
+                table.pair_shape[pair, 1] < 0 or self.pair_links(pair) not in gone
+                for pair in range(len(table.pair_shape))
+            ],
+            dtype=bool,
+        )
+        for name in ("pair_shape", "pair_friction", "pair_block"):
+            setattr(table, name, getattr(table, name)[kept].copy())
+        # Whatever is listed has other numbers now.
+        table.candidates = table.friction_pairs = 0
 
     def pair_geoms(self, pair: int) -> tuple[int, int]:
         """Geoms of a pair of shapes."""

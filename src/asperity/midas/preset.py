@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Midas"]
 
 _SCHEMES = ("implicit-euler", "bdf2")
+_OVERLAPS = ("exclude", "refuse", "separate")
 _ACTIVATION = 1e-3
 
 
@@ -74,9 +75,13 @@ class Midas(Integrator):
         Pieces of every edge of a box.
     convex_meshes : bool
         Replace meshes by their convex hulls, as MuJoCo's collision detection does.
-    separate : bool
-        Move free bodies apart that touch or overlap in a state that is given, and joints back to
-        their limits, instead of refusing it.
+    overlaps : {"exclude", "refuse", "separate"}
+        What happens to surfaces that meet in a state that is given. In any case but "refuse", those
+        that merely touch are taken apart by less than the activation distance, and joints whose
+        reference position is beyond a limit are brought back to it. Links of one mechanism that overlap in the state that the
+        simulator is made in, as robots are drawn, may pass through each other from then on; a note
+        in `Simulator.load_report` names them. Everything else that overlaps is refused, or with
+        "separate", free bodies are moved apart, and all joints brought back.
     verify : bool
         Check every state with the independent intersection test of ``ipctk`` (extra ``midas``), and
         raise if there is one.
@@ -84,8 +89,8 @@ class Midas(Integrator):
     Raises
     ------
     ModelError
-        From the simulator's constructor, for elements that are not supported; when it advances, if
-        surfaces of a given state intersect or touch, or a joint is beyond a limit.
+        From the simulator's constructor, for elements that are not supported; there and, of a state
+        that is given later, when it advances, if surfaces intersect or a joint is beyond a limit.
 
     Notes
     -----
@@ -117,7 +122,7 @@ class Midas(Integrator):
     segments: int = 16
     subdivisions: int = 1
     convex_meshes: bool = False
-    separate: bool = False
+    overlaps: str = "exclude"
     verify: bool = False
 
     contact_parameters = frozenset({"friction", "dynamic_friction"})
@@ -137,6 +142,7 @@ class Midas(Integrator):
         if self.activation_distance is not None:
             require_positive("activation_distance", self.activation_distance)
         require_one_of("scheme", self.scheme, _SCHEMES)
+        require_one_of("overlaps", self.overlaps, _OVERLAPS)
         if not is_count(self.segments) or self.segments < 8 or self.segments % 4:
             raise ModelError(f"segments must be a multiple of 4, at least 8, got {self.segments}.")
 
@@ -165,6 +171,6 @@ class Midas(Integrator):
         return MidasMethod(
             options,
             adapt_activation=self.activation_distance is None,
-            separate=self.separate,
+            overlaps=self.overlaps,
             verify=self.verify,
         )

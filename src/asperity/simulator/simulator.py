@@ -107,6 +107,9 @@ class Simulator:
     thread at a time.
     """
 
+    _resumes = False
+    """Whether it goes on from the state of another one, of which it is a copy."""
+
     def __init__(
         self,
         model: str | os.PathLike[str] | mujoco.MjSpec | mujoco.MjModel,
@@ -127,7 +130,7 @@ class Simulator:
         self.model, self.load_report = load_model(model)
         check_arguments(self.model, data, control, systems)
         notes = check_supported(self.model)
-        self.load_report = LoadReport(self.load_report.source, (*self.load_report.notes, *notes))
+        self._note(notes)
         self._sampling = SamplingClock(
             float(self.model.opt.timestep)
             if control_period is None
@@ -179,6 +182,8 @@ class Simulator:
         self._last_tick = 0.0  # wall time of the last call of a progress callback [s]
         self._inputs = Inputs(self.model, data)
         self._sync()
+        if not self._resumes:
+            self._note(self._base.look_at_start(self.world))
         self._publish()
         self._clear_counters()
 
@@ -399,6 +404,10 @@ class Simulator:
                 "this simulator is running, in another thread or in a call of which this one is a "
                 "part; give every thread a simulator of its own, by copy.deepcopy for example."
             )
+
+    def _note(self, notes: Sequence[str]) -> None:
+        """Add sentences to the load report."""
+        self.load_report = LoadReport(self.load_report.source, (*self.load_report.notes, *notes))
 
     def _make_world(self) -> None:
         """Make method and world, with memory for what the plant has."""
