@@ -95,6 +95,21 @@ def test_links_that_overlap_by_design_are_excluded_and_named():
         simulator(FINGERS.format(tip=-0.014, low=0), overlaps="refuse")
 
 
+def test_a_planar_robot_slides_on_its_floor():
+    """It touches the floor in all states that its joints allow."""
+    xml = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+      <body name="puck" pos="0 0 .05"><joint type="slide" axis="1 0 0"/>
+      <joint type="slide" axis="0 1 0"/><geom name="puck" size=".05" mass="1"/></body></worldbody>
+      </mujoco>"""
+    sim = simulator(xml)
+    assert any("Geom 'floor' and 'puck' (they touch)" in note for note in sim.load_report.notes)
+    sim.data.qvel[:] = 1.0
+    assert sim.advance_to(0.1).success
+    np.testing.assert_allclose(sim.data.qpos, 0.1, rtol=1e-6)
+    with pytest.raises(asp.ModelError, match=r"'puck'.*'floor' intersect by 1 mm"):
+        simulator(xml.replace("0 0 .05", "0 0 .049"))
+
+
 def test_exclusions_outlive_resets_and_copies():
     sim = simulator(FINGERS.format(tip=-0.014, low=0), verify=True)
     sim.reset()

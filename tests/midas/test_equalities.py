@@ -331,3 +331,21 @@ def test_a_step_that_fails_leaves_constraints_as_they_were():
     assert not sim.step().success
     np.testing.assert_array_equal(sim.data.qpos, before)
     assert not np.any(sim.method.engine.table.tie_force_start)
+
+
+def test_a_follower_that_its_own_range_contradicts_obeys_its_leader():
+    """Two fingers with the same range, coupled with opposite signs, as many robots have them."""
+    xml = """<mujoco><worldbody>
+      <body><joint name="lead" axis="0 1 0" range="0 1" limited="true"/>
+       <geom size=".03" pos=".1 0 0"/></body>
+      <body pos="0 1 0"><joint name="follow" axis="0 1 0" range="0 1" limited="true"/>
+       <geom size=".02" pos=".1 0 0"/></body></worldbody>
+      <equality><joint joint1="follow" joint2="lead" polycoef="0 -1 0 0 0"/></equality></mujoco>"""
+    sim = midas(xml)
+    assert any("'follow'" in note and "contradicts" in note for note in sim.load_report.notes)
+    assert sim.advance_to(0.2).success
+    assert sim.data.qpos[0] == pytest.approx(-sim.data.qpos[1], abs=1e-9)
+    assert 0.01 < sim.data.qpos[0] < 1.0
+    # Opposite ranges do not contradict each other.
+    other = xml.replace('"follow" axis="0 1 0" range="0 1"', '"follow" axis="0 1 0" range="-1 0"')
+    assert not any("contradicts" in note for note in midas(other).load_report.notes)

@@ -11,7 +11,8 @@ import numpy as np
 from asperity.errors import ModelError
 from asperity.midas.engine import Engine
 from asperity.midas.joint_ranges import enter_limits
-from asperity.midas.overlaps import LinkPair, of_one_mechanism, overlapping_links
+from asperity.midas.overlaps import TOUCHING, of_one_mechanism, overlapping_links
+from asperity.midas.pairs import LinkPair
 from asperity.midas.separation import separate_free_bodies, take_apart
 from asperity.midas.touching import find_touching
 from asperity.plant.names import element
@@ -21,8 +22,6 @@ __all__ = ["Outcome", "check_clearance"]
 # No activation distance is chosen below this [m], nor above this share of a shape's extent.
 _SMALLEST_ACTIVATION = 1e-5
 _EXTENT_SHARE = 0.05
-# Depth up to which surfaces count as touching, as a share of the activation distance.
-_TOUCHING = 0.5
 
 
 @dataclass
@@ -68,7 +67,7 @@ def check_clearance(
     flagged = find_touching(engine)
     if flagged and lenient:
         # Deep ones first: what merely touches shall not be moved for their sake.
-        shallow = -_TOUCHING * float(engine.table.activation)
+        shallow = -TOUCHING * float(engine.table.activation)
         if first:
             _exclude(engine, {p: d for p, d in flagged.items() if d < shallow}, outcome)
         flagged = _part(engine, outcome)
@@ -98,7 +97,7 @@ def _exclude(engine: Engine, flagged: dict[int, float], outcome: Outcome) -> Non
 def _part(engine: Engine, outcome: Outcome) -> dict[int, float]:
     """Take apart what touches; returns what still does, or overlaps."""
     flagged = find_touching(engine)
-    shallow = -_TOUCHING * float(engine.table.activation)
+    shallow = -TOUCHING * float(engine.table.activation)
     pairs = [pair for pair, distance in flagged.items() if distance >= shallow]
     # All at once, or those between mechanisms, which cannot be excluded, or one by one.
     foreign = [pair for pair in pairs if not of_one_mechanism(engine, pair)]

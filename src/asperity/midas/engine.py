@@ -21,7 +21,7 @@ from asperity.midas.engine_layout import (
     SLIDE,
 )
 from asperity.midas.engine_support import check_equalities
-from asperity.midas.equalities import mocap_points, read_equalities
+from asperity.midas.equalities import contradicted_limits, mocap_points, read_equalities
 from asperity.midas.joint_tables import joint_tables, motor_feed, motor_tables
 from asperity.midas.link_kinematics import move_vertices
 from asperity.midas.link_tables import (
@@ -33,6 +33,7 @@ from asperity.midas.link_tables import (
     work_fields,
 )
 from asperity.midas.links import Link, read_links
+from asperity.midas.pairs import LinkPair, exclude_links, pair_geoms, pair_links
 from asperity.midas.placement import place
 from asperity.midas.poses import write_qpos
 from asperity.midas.shapes import read_shapes
@@ -98,7 +99,7 @@ class Engine(HoldsAddresses):
         materials: ResolvedMaterials,
         options: EngineOptions,
         *,
-        excluded: Iterable[tuple[int, int]] = (),
+        excluded: Iterable[LinkPair] = (),
         keep: bool = True,
     ) -> None:
         self.model = model
@@ -110,6 +111,7 @@ class Engine(HoldsAddresses):
         self.test: object = None
         self.links = read_links(model)
         self.equalities = read_equalities(model, self.links)
+        self.contradicted = contradicted_limits(model)
         self._gravity_shares = gravity_shares(model, self.links.links)
         self._mocap_bodies = [int(i) for i in np.flatnonzero(model.body_mocapid >= 0)]
         # The pose that each was told last.
@@ -145,7 +147,7 @@ class Engine(HoldsAddresses):
             shape_fields(self.shapes, links, held),
             constraints,
             turns,
-            joint_tables(model, links),
+            joint_tables(model, links, self.contradicted),
             motor_tables(model, links),
             work_fields(),
         ):
@@ -358,36 +360,17 @@ class Engine(HoldsAddresses):
         if link.parent >= 0:
             table.wrench[link.parent, 3:] -= torque
 
-    def pair_links(self, pair: int) -> tuple[int, int]:
-        """Links of a pair of shapes, the smaller first; the world is the number of links."""
-        a, b = (int(i) for i in self.table.pair_shape[pair])
-        links = (
-            int(self.shapes.link[a]),
-            int(self.shapes.link[b]) if b >= 0 else len(self.links.links),
-        )
-        return min(links), max(links)
-
-    def exclude(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Let pairs of links, but not half-spaces, pass through each other from now on."""
-        table = self.table
-        gone = set(pairs)
-        kept = np.array(
-            [
-                table.pair_shape[pair, 1] < 0 or self.pair_links(pair) not in gone
-                for pair in range(len(table.pair_shape))
-            ],
-            dtype=bool,
-        )
-        for name in ("pair_shape", "pair_friction", "pair_block"):
-            setattr(table, name, getattr(table, name)[kept].copy())
-        # Whatever is listed has other numbers now.
-        table.candidates = table.friction_pairs = 0
-
     def pair_geoms(self, pair: int) -> tuple[int, int]:
         """Geoms of a pair of shapes."""
-        a, b = (int(i) for i in self.table.pair_shape[pair])
-        other = self.shapes.geom[b] if b >= 0 else self.shapes.plane_geom[-1 - b]
-        return int(self.shapes.geom[a]), int(other)
+        return pair_geoms(self.table, self.shapes, pair)
+
+    def pair_links(self, pair: int) -> LinkPair:
+        """Links of a pair of shapes."""
+        return pair_links(self.table, self.shapes, pair)
+
+    def exclude(self, pairs: Iterable[LinkPair]) -> None:
+        """Let links pass through each other from now on."""
+        exclude_links(self.table, self.shapes, pairs)
 
     @property
     def positions(self) -> Floats:

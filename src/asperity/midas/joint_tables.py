@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import mujoco
 import numpy as np
 
@@ -30,8 +32,10 @@ def scalar_links(links: list[Link]) -> list[int]:
     return [i for i, link in enumerate(links) if link.kind in (HINGE, SLIDE)]
 
 
-def joint_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarray]:
-    """Joint fields of the engine's table."""
+def joint_tables(
+    model: mujoco.MjModel, links: list[Link], unlimited: Container[int]
+) -> dict[str, np.ndarray]:
+    """Joint fields of the engine's table; limits of some joints do not count."""
     own = scalar_links(links)
     count = len(own)
     joints = [links[i].joint for i in own]
@@ -45,7 +49,7 @@ def joint_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarr
     off = is_disabled(model, _FLAG.mjDSBL_LIMIT | _FLAG.mjDSBL_CONSTRAINT)
     weight = 9.81 * float(model.body_subtreemass[0])
     for k, joint in enumerate(joints):
-        if not model.jnt_limited[joint] or off:
+        if not model.jnt_limited[joint] or off or joint in unlimited:
             continue
         limit[k] = model.jnt_range[joint] - reference[k]
         activation[k] = min(_ACTIVATION[kinds[k]], _RANGE_SHARE * float(np.ptp(limit[k])))

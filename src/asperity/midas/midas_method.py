@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import mujoco
+
 from asperity.compiled import Kernel
 from asperity.integrators.methods.method import Method
 from asperity.integrators.world import World
@@ -12,10 +14,11 @@ from asperity.midas.clearance import Outcome, check_clearance
 from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
 from asperity.midas.engine_publication import EngineResults
 from asperity.midas.engine_support import check_supported
-from asperity.midas.overlaps import LinkPair, overlap_note
+from asperity.midas.overlaps import overlap_note
+from asperity.midas.pairs import LinkPair
 from asperity.midas.step import midas_method
 from asperity.midas.verification import verify_no_intersections
-from asperity.plant.names import listed
+from asperity.plant.names import element, listed
 
 __all__ = ["MidasMethod"]
 
@@ -137,6 +140,15 @@ class MidasMethod(Method):
             notes.append(
                 f"Joints that start outside their range were brought back to it: "
                 f"{listed(outcome.brought_back)}."
+            )
+        if self.engine.contradicted:
+            joints = [
+                element(world.plant.model, mujoco.mjtObj.mjOBJ_JOINT, joint)
+                for joint in self.engine.contradicted
+            ]
+            notes.append(
+                "Limits that an equality constraint contradicts are not enforced: "
+                f"{listed(joints)}."
             )
         if outcome.excluded:
             notes.append(overlap_note(self.engine, outcome.excluded))

@@ -78,10 +78,11 @@ class Midas(Integrator):
     overlaps : {"exclude", "refuse", "separate"}
         What happens to surfaces that meet in a state that is given. In any case but "refuse", those
         that merely touch are taken apart by less than the activation distance, and joints whose
-        reference position is beyond a limit are brought back to it. Links of one mechanism that overlap in the state that the
-        simulator is made in, as robots are drawn, may pass through each other from then on; a note
-        in `Simulator.load_report` names them. Everything else that overlaps is refused, or with
-        "separate", free bodies are moved apart, and all joints brought back.
+        reference position is beyond a limit are brought back to it. Links of one mechanism that
+        overlap in the state that the simulator is made in, as robots are drawn, may pass through
+        each other from then on; a note in `Simulator.load_report` names them. Everything else that
+        overlaps is refused, or with "separate", free bodies are moved apart, and all joints brought
+        back.
     verify : bool
         Check every state with the independent intersection test of ``ipctk`` (extra ``midas``), and
         raise if there is one.
