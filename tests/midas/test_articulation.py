@@ -292,3 +292,39 @@ def test_urdf_joints_allow_what_they_should_and_nothing_else(kind, freedoms):
         assert np.linalg.norm(move) > 0.01
     else:
         assert np.linalg.norm(move) < 1e-9
+
+
+def test_a_torque_too_large_for_the_step_is_done_in_parts():
+    """τ h²/I = 10: the whole step's potential has no minimum, since turning on pays for ever."""
+    inertia, torque = 1e-3, 100.0
+    xml = f"""<mujoco><option gravity="0 0 0"/><worldbody><body><joint axis="0 0 1"/>
+      <inertial pos="0 0 0" mass="1" diaginertia="{inertia} {inertia} {inertia}"/></body></worldbody>
+      </mujoco>"""
+    sim = midas(xml)
+    sim.data.qfrc_applied[0] = torque
+    assert sim.step().success
+    assert sim.stats.substeps > 1
+    # Half a turn in 8 ms: first-order steps are far off, but on this side.
+    exact = 0.5 * torque / inertia * 0.01**2
+    assert 0.5 * exact < sim.data.qpos[0] < 1.5 * exact
+    slow = midas(xml)
+    slow.data.qfrc_applied[0] = 1e-2 * torque
+    assert slow.step().success
+    assert slow.stats.substeps == 0
+
+
+def test_light_links_that_carry_heavy_ones_stay_rigid():
+    """A shoulder of three hinges, whose middle ones have a milligram, holds an arm of 5 kg."""
+    xml = """<mujoco><worldbody><body name="a"><joint axis="0 0 1"/>
+      <inertial pos="0 0 0" mass="1e-6" diaginertia="1e-9 1e-9 1e-9"/>
+      <body name="b"><joint axis="1 0 0"/>
+      <inertial pos="0 0 0" mass="1e-6" diaginertia="1e-9 1e-9 1e-9"/>
+      <body name="c"><joint axis="0 1 0" armature=".01"/><geom size=".05" pos=".5 0 0" mass="5"/>
+      </body></body></body></worldbody></mujoco>"""
+    sim = midas(xml)
+    sim.data.qvel[:] = [3.0, 2.0, 1.0]
+    assert sim.advance_to(0.5).success
+    q = sim.method.engine.table.q[:-1, 1:]
+    strain = np.einsum("nij,nkj->nik", q, q) - np.eye(3)
+    assert np.abs(strain).max() < 1e-2
+    assert sim.stats.iterations < 15 * sim.stats.steps

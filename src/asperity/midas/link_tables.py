@@ -23,9 +23,9 @@ __all__ = [
 # Density [kg/m³] that gives a link without shapes its volume, and the largest believed of one with.
 _DENSITY = 1e3
 _LARGEST_DENSITY = 2e4
-# Share of the volume of all that hangs on a link, that of its own mass aside, which it is as stiff as
-# at least. Links of a gram between the joints of a shoulder would be strained by 1, and Newton's
-# method, whose Hessian leaves the strain out, took hundreds of iterations.
+# Share of the volume of all that hangs on a link, itself included, that it is as stiff as at least.
+# Links of a gram between the joints of a shoulder would be strained by 1, and the method of Newton,
+# whose Hessian leaves the strain out, took hundreds of iterations.
 _CARRIED_SHARE = 0.1
 
 

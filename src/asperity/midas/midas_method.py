@@ -16,7 +16,7 @@ from asperity.midas.engine_publication import EngineResults
 from asperity.midas.engine_support import check_supported
 from asperity.midas.overlaps import overlap_note
 from asperity.midas.pairs import LinkPair
-from asperity.midas.step import midas_method
+from asperity.midas.step import divided_midas_method, midas_method
 from asperity.midas.verification import verify_no_intersections
 from asperity.plant.names import element, listed
 
@@ -47,7 +47,8 @@ class MidasMethod(Method):
         As of `Midas`.
     """
 
-    kernel = midas_method
+    # A step that does not converge is done in parts.
+    kernel = divided_midas_method
     evaluates_plant = False
     takes_systems = False
     copies_model = True
@@ -67,7 +68,7 @@ class MidasMethod(Method):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (*ENGINE_KERNELS, midas_method)
+        return (*ENGINE_KERNELS, midas_method, divided_midas_method)
 
     @property
     def engine(self) -> Engine:
@@ -77,6 +78,7 @@ class MidasMethod(Method):
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
+        world.table.base_method = midas_method.address
         model, plant = world.plant.model, world.plant
         check_supported(model)
         stiction = float(plant.table.joint_stiction_tolerance)
@@ -160,6 +162,8 @@ class MidasMethod(Method):
         self.engine.read_inputs()
 
     def end(self, world: World) -> None:
+        # Of a step that has failed, its first parts may have been done.
+        self._synchronised(world)
         if self.verify:
             verify_no_intersections(self.engine)
 
