@@ -68,6 +68,7 @@ class EngineOptions(NamedTuple):
     segments: int
     subdivisions: int
     hulls: bool
+    mesh_tolerance: float | None = None
 
 
 class Engine(HoldsAddresses):
@@ -123,6 +124,7 @@ class Engine(HoldsAddresses):
             segments=options.segments,
             subdivisions=options.subdivisions,
             hulls=options.hulls,
+            mesh_tolerance=options.mesh_tolerance,
         )
         self.table = Table(
             MIDAS,

@@ -104,7 +104,8 @@ def contradicted_limits(model: mujoco.MjModel) -> list[int]:
         if other < 0 or not (model.jnt_limited[one] and model.jnt_limited[other]):
             continue
         reference, origin = (float(model.qpos0[model.jnt_qposadr[j]]) for j in (one, other))
-        along = np.linspace(*model.jnt_range[other], _SAMPLES) - origin
+        first, last = (float(end) for end in model.jnt_range[other])
+        along = np.linspace(first, last, _SAMPLES) - origin
         values = reference + np.polynomial.polynomial.polyval(along, model.eq_data[index, :5])
         low, high = model.jnt_range[one]
         common = min(float(values.max()), high) - max(float(values.min()), low)

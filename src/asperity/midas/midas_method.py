@@ -137,7 +137,7 @@ class MidasMethod(Method):
     def look_at_start(self, world: World) -> tuple[str, ...]:
         outcome = self._check(world, first=True)
         self._excluded |= frozenset(outcome.excluded)
-        notes = []
+        notes = list(self.engine.shapes.notes)
         if outcome.brought_back:
             notes.append(
                 f"Joints that start outside their range were brought back to it: "
