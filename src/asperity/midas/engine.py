@@ -37,6 +37,8 @@ from asperity.midas.pairs import LinkPair, exclude_links, pair_geoms, pair_links
 from asperity.midas.placement import place
 from asperity.midas.poses import write_qpos
 from asperity.midas.shapes import read_shapes
+from asperity.midas.tendon_terms import tendon_coordinates
+from asperity.midas.tendons import member_tables, tendon_tables
 from asperity.midas.turns import turn_tables
 from asperity.plant.contact_parameters import ResolvedMaterials
 from asperity.plant.data_reference import DataReference
@@ -149,7 +151,8 @@ class Engine(HoldsAddresses):
             shape_fields(self.shapes, links, held),
             constraints,
             turns,
-            joint_tables(model, links, self.contradicted),
+            tendon_tables(model, links, joint_tables(model, links, self.contradicted)),
+            member_tables(model, links, np.asarray(constraints["coupling_joint"], np.int64)),
             motor_tables(model, links),
             work_fields(),
         ):
@@ -254,7 +257,9 @@ class Engine(HoldsAddresses):
         mocap = [self._mocap_target(body) for body in self._mocap_bodies]
         z, q, v, joint, rate = place(self.model, self.links, qpos, qvel, mocap)
         table.z[:], table.q[:], table.v[:] = z, q, v
-        table.joint[:], table.joint_rate[:] = joint, rate
+        table.joint[: len(joint)], table.joint_rate[: len(rate)] = joint, rate
+        tendon_coordinates(table, table.joint)
+        tendon_coordinates(table, table.joint_rate)
         table.qpos[:], table.qvel[:] = qpos, qvel
         table.has_history = 0
         table.tie_force_start[:] = 0.0

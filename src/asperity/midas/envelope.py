@@ -80,14 +80,13 @@ def arrange(engine: Table) -> int:
         if a != b:
             near[a, b] = 1
             near[b, a] = 1
-    coupled = engine.coupling_joint
-    for coupling in range(coupled.shape[0]):
-        if coupled[coupling, 1] >= 0:
-            a = tree[engine.joint_link[coupled[coupling, 0]]]
-            b = tree[engine.joint_link[coupled[coupling, 1]]]
-            if a != b:
-                near[a, b] = 1
-                near[b, a] = 1
+    coupled = engine.crossing_joint
+    for pair in range(coupled.shape[0]):
+        a = tree[engine.joint_link[coupled[pair, 0]]]
+        b = tree[engine.joint_link[coupled[pair, 1]]]
+        if a != b:
+            near[a, b] = 1
+            near[b, a] = 1
     _order_trees(near, order, engine.tree_place)
     row = 0
     for position in range(order.size):
@@ -131,13 +130,12 @@ def _begin_rows(engine: Table) -> None:
         b = engine.slot_link[slot, 1]
         _reach(engine, a, _own_first(engine, b))
         _reach(engine, b, _own_first(engine, a))
-    coupled = engine.coupling_joint
-    for coupling in range(coupled.shape[0]):
-        if coupled[coupling, 1] >= 0:
-            a = engine.joint_link[coupled[coupling, 0]]
-            b = engine.joint_link[coupled[coupling, 1]]
-            _reach(engine, a, _own_first(engine, b))
-            _reach(engine, b, _own_first(engine, a))
+    coupled = engine.crossing_joint
+    for pair in range(coupled.shape[0]):
+        a = engine.joint_link[coupled[pair, 0]]
+        b = engine.joint_link[coupled[pair, 1]]
+        _reach(engine, a, _own_first(engine, b))
+        _reach(engine, b, _own_first(engine, a))
 
 
 @compiled

@@ -10,6 +10,7 @@ import numpy as np
 from asperity.errors import ModelError
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import LIMIT
+from asperity.midas.tendons import check_tendon_limits
 from asperity.plant.names import element
 
 __all__ = ["enter_limits"]
@@ -64,8 +65,10 @@ def _refuse(name: str, what: str) -> None:
 def _enter_scalar_limits(engine: Engine, qpos: np.ndarray, overlaps: str) -> list[str]:
     """Correct the coordinates of hinges and slides; returns the names of those far beyond."""
     table, model = engine.table, engine.model
-    limit, joint = table.joint_limit, table.joint
-    room = np.minimum(1e-3 * table.joint_activation, 1e-5)
+    count = len(table.joint_link)
+    check_tendon_limits(model, table.joint, table.joint_limit, count)
+    limit, joint = table.joint_limit[:count], table.joint[:count]
+    room = np.minimum(1e-3 * table.joint_activation[:count], 1e-5)
     low, high = limit[:, 0] + room, limit[:, 1] - room
     names = []
     for k in np.flatnonzero((joint < limit[:, 0] - _AT_LIMIT) | (joint > limit[:, 1] + _AT_LIMIT)):
@@ -78,7 +81,7 @@ def _enter_scalar_limits(engine: Engine, qpos: np.ndarray, overlaps: str) -> lis
         names.append(name)
     inside = np.clip(joint, low, high)
     moved = inside != joint
-    qpos[table.joint_qpos[moved]] = (inside + table.joint_reference)[moved]
+    qpos[table.joint_qpos[moved]] = (inside + table.joint_reference[:count])[moved]
     return names
 
 

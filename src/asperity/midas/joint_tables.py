@@ -10,12 +10,14 @@ import numpy as np
 from asperity.compiled import Table
 from asperity.errors import ModelError
 from asperity.midas.engine_layout import HINGE, SLIDE
+from asperity.midas.joint_numbers import scalar_links
 from asperity.midas.links import Link, joint_axes
+from asperity.midas.tendons import coordinate_of_tendon
 from asperity.plant.joints import is_disabled
 from asperity.plant.names import element
 from asperity.plant.servos import is_switched_off
 
-__all__ = ["joint_tables", "motor_feed", "motor_tables", "scalar_links"]
+__all__ = ["joint_tables", "motor_feed", "motor_tables"]
 
 _OBJ = mujoco.mjtObj
 _FLAG = mujoco.mjtDisableBit
@@ -25,11 +27,6 @@ _ACTIVATION = {HINGE: 1e-2, SLIDE: 1e-3}
 _RANGE_SHARE = 1e-2
 # Force or torque [N or N m] that halves that distance, at least.
 _LEAST_FORCE = 1.0
-
-
-def scalar_links(links: list[Link]) -> list[int]:
-    """Links whose joint has one coordinate, in the order of the joint tables."""
-    return [i for i, link in enumerate(links) if link.kind in (HINGE, SLIDE)]
 
 
 def joint_tables(
@@ -73,7 +70,7 @@ def joint_tables(
         "joint_reference": reference,
         "joint_frame": frames,
         "joint_stiffness": per_joint(model.jnt_stiffness, joints, springs_off),
-        "joint_spring": spring,
+        "joint_spring": np.column_stack([spring, spring]),
         "joint_damping": per_joint(model.dof_damping, dof, dampers_off),
         "joint_armature": per_joint(model.dof_armature, dof),
         "joint_friction": per_joint(model.dof_frictionloss, dof, friction_off),
@@ -99,7 +96,9 @@ def motor_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarr
         np.tile([-np.inf, np.inf], (count, 1)),
     )
     for i in range(count):
-        joint[i] = number[int(model.actuator_trnid[i, 0])]
+        target = int(model.actuator_trnid[i, 0])
+        on_tendon = int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_TENDON)
+        joint[i] = coordinate_of_tendon(model, links, target) if on_tendon else number[target]
         if is_switched_off(model, i):
             limit[i] = 0.0
             continue
@@ -112,12 +111,10 @@ def motor_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarr
         ends = [-np.inf, np.inf]
         if model.actuator_forcelimited[i]:
             ends = sorted(gear * model.actuator_forcerange[i])
-        target = int(model.actuator_trnid[i, 0])
-        if model.jnt_actfrclimited[target]:
-            ends = [
-                max(ends[0], model.jnt_actfrcrange[target, 0]),
-                min(ends[1], model.jnt_actfrcrange[target, 1]),
-            ]
+        kind = "tendon" if on_tendon else "jnt"
+        if getattr(model, f"{kind}_actfrclimited")[target]:
+            least, most = getattr(model, f"{kind}_actfrcrange")[target]
+            ends = [max(ends[0], least), min(ends[1], most)]
         limit[i] = ends
     zero = np.zeros(count)
     return {

@@ -10,6 +10,7 @@ import numpy as np
 from asperity.midas.engine_layout import HINGE, SLIDE
 from asperity.midas.links import Link, change_of_variables, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
+from asperity.midas.tendons import fixed_tendons
 
 __all__ = [
     "gravity_shares",
@@ -121,6 +122,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link]) -> dict[str, Any]:
     """State and iterates, still without values."""
     count, size = len(links), sum(variable_count(link.kind) for link in links)
     joints = sum(link.kind in (HINGE, SLIDE) for link in links)
+    coordinates = joints + len(fixed_tendons(model))
     trees = len({link.tree for link in links})
     # No chain of variables is longer than its tree's.
     in_tree = np.bincount(
@@ -154,7 +156,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link]) -> dict[str, Any]:
         "joint_trial",
         "joint_applied",
     ):
-        fields[name] = np.zeros(joints)
+        fields[name] = np.zeros(coordinates)
     return {
         **fields,
         "wrench": np.zeros((count, 6)),
@@ -179,8 +181,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link]) -> dict[str, Any]:
         "joint_cosine": np.zeros((joints, longest)),
         "joint_parts": np.zeros((joints, 9, longest)),
         "joint_values": np.zeros((joints, 2)),
-        "joint_slope": np.zeros(joints),
-        "joint_stiffening": np.zeros(joints),
+        "joint_slope": np.zeros(coordinates),
+        "joint_stiffening": np.zeros(coordinates),
     }
 
 

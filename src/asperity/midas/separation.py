@@ -125,7 +125,7 @@ def _append_ranges(engine: Engine, rows: list[Floats], least: list[float]) -> No
     """Let joints stay within their ranges."""
     table, model = engine.table, engine.model
     room = np.minimum(1e-3 * table.joint_activation, 1e-5)
-    joint = table.qpos[table.joint_qpos] - table.joint_reference
+    joint = table.qpos[table.joint_qpos] - table.joint_reference[: len(table.joint_qpos)]
     for k in range(len(joint)):
         dof = int(model.jnt_dofadr[engine.links.links[table.joint_link[k]].joint])
         for side, sign in ((0, 1.0), (1, -1.0)):

@@ -61,7 +61,7 @@ def largest_move(engine: Table) -> float:
 @compiled
 def _largest_turn(engine: Table) -> float:
     largest = 0.0
-    for joint in range(engine.joint_now.size):
+    for joint in range(engine.joint_link.size):
         largest = max(largest, abs(engine.joint_trial[joint] - engine.joint_now[joint]))
     return largest
 
@@ -73,7 +73,7 @@ def turns_away(engine: Table) -> bool:
     Inertia resists by no more than that of a link turned over, so that a torque τ > I/h² has no
     potential with a minimum: it winds its joint up without end. Shorter steps have one.
     """
-    for joint in range(engine.joint_now.size):
+    for joint in range(engine.joint_link.size):
         if (
             abs(engine.joint_now[joint] - engine.joint[joint]) > _TURNED_AWAY
             and engine.link_kind[engine.joint_link[joint]] == HINGE
