@@ -312,15 +312,16 @@ def test_a_loop_with_redundant_constraints_is_no_harder():
 
 def test_unsupported_kinds_are_named_even_when_switched_on_later():
     xml = f"""<mujoco>{FREE_OF_CONTACT}<worldbody>
-    <body><joint name="x"/><geom size=".1"/><body pos="0 0 1"><joint name="y"/><geom size=".1"/></body></body>
-    </worldbody><tendon><fixed name="t"><joint joint="x" coef="1"/></fixed></tendon>
+    <site name="s"/><body><joint name="x"/><geom size=".1"/><body pos="0 0 1"><joint name="y"/>
+    <geom size=".1"/><site name="u"/></body></body></worldbody>
+    <tendon><spatial name="t"><site site="s"/><site site="u"/></spatial></tendon>
     <equality><tendon name="e" tendon1="t" active="{{active}}"/></equality></mujoco>"""
-    with pytest.raises(asp.ModelError, match="'e' is an equality of type 'tendon'"):
+    with pytest.raises(asp.ModelError, match="'e' holds a tendon that runs through space"):
         midas(xml.format(active="true"))
     sim = midas(xml.format(active="false"))
     assert sim.step().success
     sim.data.eq_active[0] = 1
-    with pytest.raises(asp.ModelError, match="'e' is an equality of type 'tendon'"):
+    with pytest.raises(asp.ModelError, match="'e' holds a tendon that runs through space"):
         sim.step()
 
 
