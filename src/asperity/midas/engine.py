@@ -22,6 +22,7 @@ from asperity.midas.engine_layout import (
 )
 from asperity.midas.engine_support import check_equalities
 from asperity.midas.equalities import contradicted_limits, mocap_points, read_equalities
+from asperity.midas.fluid import Fluid
 from asperity.midas.joint_tables import joint_tables, motor_feed, motor_tables
 from asperity.midas.link_kinematics import move_vertices
 from asperity.midas.link_tables import (
@@ -107,6 +108,7 @@ class Engine(HoldsAddresses):
     ) -> None:
         self.model = model
         self.own_options = OwnOptions(model)
+        self.fluid = Fluid(model, self.own_options)
         self._data = DataReference(data, keep=keep)
         self.options = options
         self.adapted = False
@@ -338,10 +340,13 @@ class Engine(HoldsAddresses):
                 offset = self.links.body_offset[body] - self.links.links[link].centre
                 offset = offset + self.links.body_turn[body] @ model.body_ipos[body]
                 arm = offset @ table.q[link, 1:]
-                force, torque = data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:]
-                table.wrench[link, :3] += force
-                table.wrench[link, 3:] += torque + np.cross(arm, force)
-        if not np.any(data.qfrc_applied):
+                push, torque = data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:]
+                table.wrench[link, :3] += push
+                table.wrench[link, 3:] += torque + np.cross(arm, push)
+        force = np.array(data.qfrc_applied)
+        if self.fluid.is_there:
+            force += self.fluid.forces(table.qpos, table.qvel)
+        if not np.any(force):
             return
         scalar = 0
         for i, link_ in enumerate(self.links.links):
@@ -349,10 +354,10 @@ class Engine(HoldsAddresses):
                 continue
             dof = int(model.jnt_dofadr[link_.joint])
             if link_.kind in (HINGE, SLIDE):
-                table.joint_applied[scalar] = data.qfrc_applied[dof]
+                table.joint_applied[scalar] = force[dof]
                 scalar += 1
             else:
-                self._apply_to_link(i, link_, data.qfrc_applied[dof:])
+                self._apply_to_link(i, link_, force[dof:])
 
     def _apply_to_link(self, index: int, link: Link, force: Floats) -> None:
         """Applied force of a free or ball joint: in world axes at its origin, torque in its own."""

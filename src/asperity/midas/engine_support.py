@@ -29,7 +29,7 @@ def check_supported(model: mujoco.MjModel) -> None:
     ModelError
         Naming the element and what to do.
     """
-    for check in (_equalities, _tendons, _joints, _actuators, _surroundings):
+    for check in (_equalities, _tendons, _joints, _actuators):
         check(model)
 
 
@@ -188,12 +188,4 @@ def _dynamics(model: mujoco.MjModel, i: int) -> None:
             _OBJ.mjOBJ_ACTUATOR,
             i,
             "is a muscle, which the Midas integrator does not support; use a motor or a servo.",
-        )
-
-
-def _surroundings(model: mujoco.MjModel) -> None:
-    if model.opt.density > 0.0 or model.opt.viscosity > 0.0:
-        raise ModelError(
-            "The model has a fluid (option density or viscosity), which the Midas integrator does "
-            "not support; set both to zero."
         )

@@ -60,8 +60,6 @@ class MidasMethod(Method):
         self.adapt_activation = adapt_activation
         self.overlaps = overlaps
         self.verify = verify
-        # Every state is to be verified.
-        self.most_steps = 1 if verify else Method.most_steps
         self._engine: Engine | None = None
         # Links that overlap by design may pass through each other, in all states to come.
         self._excluded: frozenset[LinkPair] = frozenset()
@@ -92,6 +90,9 @@ class MidasMethod(Method):
             keep=False,
         )
         world.table.memory = self._engine.table.address
+        # A fluid's forces are looked up before every step; and every state is to be verified.
+        alone = self.verify or self._engine.fluid.is_there
+        self.most_steps = 1 if alone else Method.most_steps
 
     def _prepare_again(self, world: World) -> None:
         """Make another engine, which goes on counting."""

@@ -107,6 +107,8 @@ class Midas(Integrator):
     and touch, force and torque sensors find them. Other constraints have no rows there; their
     generalized forces are in ``qfrc_constraint``.
 
+    Forces of a surrounding fluid are those of a step's beginning.
+
     Mocap bodies move to the pose that ``data`` gives them in one step, with what they push and
     carry. If there is no way, the step fails. A loop that is closed by an equality is closed on
     affine links; poses in ``data`` show their strain, some 1e-5 of a link's length under load.
