@@ -328,3 +328,24 @@ def test_light_links_that_carry_heavy_ones_stay_rigid():
     strain = np.einsum("nij,nkj->nik", q, q) - np.eye(3)
     assert np.abs(strain).max() < 1e-2
     assert sim.stats.iterations < 15 * sim.stats.steps
+
+
+@pytest.mark.parametrize("dynamics", ["filter", "filterexact", "integrator"])
+def test_activations_follow_controls_and_pull(dynamics):
+    """A filtered control of 1: a = 1 − e^{−t/τ}; an integrated one: a = t, cut at its range."""
+    xml = scene(
+        DRIVEN.format(kind="slide", joint=""),
+        f'<actuator><general joint="j" dyntype="{dynamics}" dynprm="0.05" gainprm="3" '
+        'actlimited="true" actrange="-1 0.25"/></actuator>',
+    )
+    sim = midas(xml, time_step=1e-4 if dynamics == "filter" else 5e-3)
+    sim.data.ctrl[0] = 0.3
+    for k in range(1, 41):
+        assert sim.advance_to(0.005 * k).success
+        time = sim.time
+        if dynamics == "integrator":
+            exact = 0.3 * time
+        else:
+            exact = 0.3 * (1.0 - np.exp(-time / 0.05))
+        assert sim.data.act[0] == pytest.approx(min(exact, 0.25), abs=1e-3)
+        assert sim.data.actuator_force[0] == pytest.approx(3.0 * sim.data.act[0])

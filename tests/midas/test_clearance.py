@@ -187,7 +187,7 @@ def test_unsupported_elements_are_named():
     for ball, more, name in (
         ('frictionloss="1"', "", "'j' is a ball joint with dry friction"),
         ("", '<actuator><motor name="m" joint="j" gear="1 0 0"/></actuator>', "'m'"),
-        ("", '<actuator><intvelocity name="n" joint="k" actrange="-1 1"/></actuator>', "'n'"),
+        ("", '<actuator><muscle name="n" joint="k" lengthrange="0 1"/></actuator>', "'n'"),
     ):
         with pytest.raises(asp.ModelError, match=name):
             simulator(base.format(ball=ball, more=more))

@@ -136,3 +136,20 @@ def test_tendons_through_space_that_pull_are_refused():
       <site site="s"/><site site="u"/></spatial></tendon></mujoco>"""
     with pytest.raises(asp.ModelError, match="Tendon 't' runs through space"):
         midas(xml)
+
+
+def test_a_length_that_ranges_do_not_allow_is_held_all_the_same():
+    """As in a gripper whose reference pose is outside of its joints' ranges."""
+    xml = """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
+      <body><joint name="a" axis="0 1 0" ref="1.1" range="0 1.5" limited="true"/>
+       <geom size=".02" pos=".1 0 0"/>
+      <body pos="0 1 0"><joint name="b" axis="0 1 0" ref="-.5" range="0 2" limited="true"/>
+       <geom size=".03" pos=".1 0 0"/></body></body></worldbody>
+      <tendon><fixed name="t" limited="true" range=".64 5"><joint joint="a" coef=".4"/>
+       <joint joint="b" coef="-.4"/></fixed></tendon>
+      <equality><tendon tendon1="t"/></equality></mujoco>"""
+    sim = midas(xml)
+    assert any("'a'" in note and "contradicts" in note for note in sim.load_report.notes)
+    sim.data.qfrc_applied[0] = 0.1
+    assert sim.advance_to(0.1).success
+    assert 0.4 * sim.data.qpos[0] - 0.4 * sim.data.qpos[1] == pytest.approx(0.64, abs=1e-9)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.compiled import HoldsAddresses, Table
+from asperity.midas.contradictions import contradicted_limits, held_tendons
 from asperity.midas.energy_assembly import assemble
 from asperity.midas.energy_newton import find_direction, minimize, rebuild
 from asperity.midas.engine_layout import (
@@ -21,7 +22,7 @@ from asperity.midas.engine_layout import (
     SLIDE,
 )
 from asperity.midas.engine_support import check_equalities
-from asperity.midas.equalities import contradicted_limits, mocap_points, read_equalities
+from asperity.midas.equalities import mocap_points, read_equalities
 from asperity.midas.fluid import Fluid
 from asperity.midas.joint_tables import joint_tables, motor_feed, motor_tables
 from asperity.midas.link_kinematics import move_vertices
@@ -153,7 +154,12 @@ class Engine(HoldsAddresses):
             shape_fields(self.shapes, links, held),
             constraints,
             turns,
-            tendon_tables(model, links, joint_tables(model, links, self.contradicted)),
+            tendon_tables(
+                model,
+                links,
+                joint_tables(model, links, self.contradicted),
+                held_tendons(model),
+            ),
             member_tables(model, links, np.asarray(constraints["coupling_joint"], np.int64)),
             motor_tables(model, links),
             work_fields(),

@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
+from asperity.midas.activations import DYNAMICS
 from asperity.midas.tendons import fixed_tendons
 from asperity.plant.names import element
 
@@ -167,14 +168,14 @@ def _actuators(model: mujoco.MjModel) -> None:
 
 
 def _dynamics(model: mujoco.MjModel, i: int) -> None:
-    """Refuse an actuator with a state, or a muscle."""
-    if int(model.actuator_dyntype[i]) != int(mujoco.mjtDyn.mjDYN_NONE):
+    """Refuse an actuator whose state is not known, or a muscle."""
+    if int(model.actuator_dyntype[i]) not in DYNAMICS:
         _refuse(
             model,
             _OBJ.mjOBJ_ACTUATOR,
             i,
-            "has activation dynamics, which the Midas integrator does not support; remove "
-            "dyntype and filter the control in a `control=` callback.",
+            "has activation dynamics that the Midas integrator does not know; use an integrator or "
+            "a filter.",
         )
     if int(model.actuator_biastype[i]) not in (
         int(mujoco.mjtBias.mjBIAS_NONE),

@@ -16,17 +16,13 @@ from asperity.midas.joint_numbers import scalar_links
 from asperity.midas.links import Links, rotation_matrix
 from asperity.midas.tendons import coordinate_of_tendon, fixed_tendons
 
-__all__ = ["Equalities", "contradicted_limits", "mocap_points", "read_equalities"]
+__all__ = ["Equalities", "mocap_points", "read_equalities"]
 
 Floats = NDArray[np.float64]
 
 # A constraint that is violated at the start, or when it is switched on, closes with this time
 # constant [s].
 _RECOVERY = 0.02
-# Points of a joint's range where its follower is looked for, and the least share of the follower's
-# range that they must meet.
-_SAMPLES = 101
-_ROOM = 1e-3
 
 
 @dataclass
@@ -88,30 +84,6 @@ def read_equalities(model: mujoco.MjModel, links: Links) -> Equalities:
     for body in range(model.nbody):
         if model.body_mocapid[body] >= 0:
             _hold_mocap(found, model, links, body)
-    return found
-
-
-def contradicted_limits(model: mujoco.MjModel) -> list[int]:
-    """Joints whose coupling takes them nowhere within their range.
-
-    Their limits cannot hold beside it: a follower with the range of its leader, but the opposite
-    sign, is in many robot descriptions. It goes where its coupling says.
-    """
-    found = []
-    for index in np.flatnonzero(model.eq_active0):
-        if int(model.eq_type[index]) != int(mujoco.mjtEq.mjEQ_JOINT):
-            continue
-        one, other = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
-        if other < 0 or not (model.jnt_limited[one] and model.jnt_limited[other]):
-            continue
-        reference, origin = (float(model.qpos0[model.jnt_qposadr[j]]) for j in (one, other))
-        first, last = (float(end) for end in model.jnt_range[other])
-        along = np.linspace(first, last, _SAMPLES) - origin
-        values = reference + np.polynomial.polynomial.polyval(along, model.eq_data[index, :5])
-        low, high = model.jnt_range[one]
-        common = min(float(values.max()), high) - max(float(values.min()), low)
-        if common <= _ROOM * float(np.ptp(model.jnt_range[one])):
-            found.append(one)
     return found
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from asperity.compiled import Table
 from asperity.errors import ModelError
+from asperity.midas.activations import activation_tables
 from asperity.midas.engine_layout import HINGE, SLIDE
 from asperity.midas.joint_numbers import scalar_links
 from asperity.midas.links import Link, joint_axes
@@ -119,6 +120,7 @@ def motor_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarr
     zero = np.zeros(count)
     return {
         "motor_joint": joint,
+        **activation_tables(model),
         "motor_feed": zero.copy(),
         "motor_position": position,
         "motor_velocity": velocity,
@@ -151,6 +153,8 @@ def motor_feed(model: mujoco.MjModel, data: mujoco.MjData, table: Table) -> None
     bias = np.where(
         model.actuator_biastype == mujoco.mjtBias.mjBIAS_AFFINE, model.actuator_biasprm[:, 0], 0.0
     )
-    table.motor_feed[:] = gear * (model.actuator_gainprm[:, 0] * control + bias)
     # The length that MuJoCo's bias sees is that of qpos, not of the angle from the reference.
-    table.motor_feed[:] += table.motor_position * table.joint_reference[table.motor_joint]
+    reference = table.motor_position * table.joint_reference[table.motor_joint]
+    table.motor_bias[:] = gear * bias + reference
+    table.motor_control[:] = control
+    table.motor_feed[:] = table.motor_bias + table.motor_gain * control

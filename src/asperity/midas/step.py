@@ -8,6 +8,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status, call_ppdpp
 from asperity.integrators.methods.substeps import step_in_parts
 from asperity.integrators.world_layout import NOT_CONVERGED, OK, compiled_method
+from asperity.midas.activations import advance_activations
 from asperity.midas.candidates import SLACK
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.equality_terms import (
@@ -158,6 +159,7 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
     """Advance the engine's state, which must be that of ``source``, by h [s] into ``target``."""
     engine = MIDAS.at(world.memory)
     plant = world.plant
+    advance_activations(engine, source.act, target.act, h)
     code = solve_step(engine, h)
     if code != OK:
         return code
@@ -181,8 +183,6 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
         if second:
             qvel[i] = 1.5 * mean - 0.5 * engine.shift[i]
         engine.shift[i] = mean
-    for i in range(source.act.size):
-        target.act[i] = source.act[i]
     for i in range(qpos.size):
         engine.qpos[i] = qpos[i]
     for i in range(qvel.size):

@@ -8,6 +8,7 @@ armature, motors and couplings. So tendons come after the joints in all tables o
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import mujoco
@@ -32,6 +33,9 @@ _FLAG = mujoco.mjtDisableBit
 _RANGE_SHARE = 1e-2
 # Length from a limit at which its barrier begins [m or rad], as of slides.
 _ACTIVATION = 1e-3
+# What a length may be beyond a limit to be at it, and how far from it the limit then is [m or rad].
+_AT_LIMIT = 1e-6
+_ROOM = 1e-6
 # Force that halves that distance, at least [N].
 _LEAST_FORCE = 1.0
 
@@ -81,9 +85,12 @@ def member_tables(
 
 
 def tendon_tables(
-    model: mujoco.MjModel, links: list[Link], joints: dict[str, Any]
+    model: mujoco.MjModel, links: list[Link], joints: dict[str, Any], held: Container[int]
 ) -> dict[str, NDArray[np.generic]]:
-    """The joint tables, with the tendons' entries behind those of the joints."""
+    """The joint tables, with the tendons' entries behind those of the joints.
+
+    Tendons that are held at a length have no limits.
+    """
     tendons = fixed_tendons(model)
     number = {links[i].joint: k for k, i in enumerate(scalar_links(links))}
     limits_off = is_disabled(model, _FLAG.mjDSBL_LIMIT | _FLAG.mjDSBL_CONSTRAINT)
@@ -99,7 +106,7 @@ def tendon_tables(
             * float(joints["joint_reference"][number[int(model.wrap_objid[at])]])
             for at in range(first, first + count)
         )
-        limited = bool(model.tendon_limited[tendon]) and not limits_off
+        limited = bool(model.tendon_limited[tendon]) and not limits_off and tendon not in held
         limit = model.tendon_range[tendon] - reference if limited else np.array([-np.inf, np.inf])
         activation = min(_ACTIVATION, _RANGE_SHARE * float(np.ptp(limit))) if limited else 1.0
         added["joint_reference"].append(reference)
@@ -136,10 +143,16 @@ _FIELDS = (
 
 
 def check_tendon_limits(model: mujoco.MjModel, coordinates: Any, limit: Any, joints: int) -> None:
-    """Refuse a state in which a tendon is beyond a limit."""
+    """Refuse a state in which a tendon is beyond a limit; let one at a limit be inside of it."""
     for k, tendon in enumerate(fixed_tendons(model)):
         low, high = limit[joints + k]
-        if not low < coordinates[joints + k] < high:
+        length = coordinates[joints + k]
+        # At its limit it stays just inside.
+        if low - _AT_LIMIT <= length <= low + _AT_LIMIT:
+            limit[joints + k, 0] = length - _ROOM
+        elif high - _AT_LIMIT <= length <= high + _AT_LIMIT:
+            limit[joints + k, 1] = length + _ROOM
+        elif not low < length < high:
             name = element(model, mujoco.mjtObj.mjOBJ_TENDON, tendon)
             raise ModelError(
                 f"{name} is longer or shorter than its range allows, and the Midas integrator "
