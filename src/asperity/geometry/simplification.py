@@ -18,14 +18,16 @@ from asperity.geometry.surfaces import Surface
 
 __all__ = ["can_simplify", "is_within", "simplified"]
 
-# Factor between the numbers of triangles that are tried.
-_STEP = 1.6
+# Share of the triangles that is tried first, if it is more than the aim, and the factor from there:
+# the library takes as long for what it cannot reach as for all that it can.
+_FIRST = 0.125
+_STEP = 3.0
 # Cells of the grid along the longest side, and at most in all.
 _CELLS = 64
 # Extent that meshes are scaled to for the library, and how fast its errors grow: of the distances
 # that were left of an ellipsoid and of a printed part, the smallest.
 _SIZE = 100.0
-_AGGRESSIVENESS = 5.0
+_AGGRESSIVENESS = 7.0
 # A mesh that keeps more than this share of its triangles is not worth another shape.
 _WORTHWHILE = 0.9
 
@@ -44,7 +46,7 @@ def simplified(surface: Surface, tolerance: float, aim: int) -> Surface:
     tolerance : float
         Largest distance [m] between samples of one mesh and the other mesh (Hausdorff).
     aim : int
-        Triangles that are enough.
+        Triangles that are enough; an eighth of the given ones is, too.
 
     Returns
     -------
@@ -65,7 +67,7 @@ def _simplified(vertices: bytes, faces: bytes, tolerance: float, aim: int) -> Su
         np.frombuffer(vertices).reshape(-1, 3), np.frombuffer(faces, np.int64).reshape(-1, 3)
     )
     count = len(surface.faces)
-    goal = float(aim)
+    goal = max(float(aim), _FIRST * count)
     # The library collapses what is below errors of a fixed size first, which suit this one.
     scale = _SIZE / max(float(np.ptp(surface.vertices, axis=0).max()), 1e-12)
     while goal < _WORTHWHILE * count:
