@@ -36,9 +36,9 @@ class Midas(Integrator):
     Every step minimizes an energy whose barrier keeps surfaces apart, and no iterate of the
     minimization may pass through another surface on its way, so that the guarantee does not depend
     on step size, stiffness or convergence (Midas, section III; IPC, Li et al. 2020). Joints hold
-    exactly, by a change of variables, and equalities (``connect``, ``weld``, ``joint``, ``tendon``)
-    to 1e-11 m, by augmented Lagrangians. Collision geoms of every shape are triangle meshes here, and
-    meshes are taken as they are, not by their convex hulls.
+    exactly, by a change of variables, and equalities (``connect``, ``weld``, ``joint``,
+    ``tendon``) to 1e-11 m, by augmented Lagrangians. Collision geoms of every shape are
+    triangle meshes here, and meshes are taken as they are, not by their convex hulls.
 
     Parameters
     ----------
