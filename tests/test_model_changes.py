@@ -132,14 +132,14 @@ OF_MIDAS = (
     *("body_mass", "body_inertia", "geom_friction", "geom_size", "geom_contype", "geom_type"),
     *("dof_damping", "jnt_stiffness", "qpos_spring", "dof_frictionloss", "jnt_range"),
     *("actuator_gainprm", "actuator_biasprm", "actuator_forcerange", "actuator_gear", "eq_data"),
-    *("body_pos", "jnt_axis", "body_gravcomp", "dof_damping, free joint"),
+    *("body_pos", "jnt_axis", "body_gravcomp", "dof_damping, free joint", "density"),
 )
-REFUSED_BY_MIDAS = ("density", "dof_dampingpoly", "dof_armature", "dof_frictionloss, free joint")
+REFUSED_BY_MIDAS = ("dof_dampingpoly", "dof_armature", "dof_frictionloss, free joint")
 
 
 @pytest.mark.parametrize("change", OF_MIDAS + REFUSED_BY_MIDAS)
 def test_midas_hears_it_too(change: str) -> None:
-    found = effect_of(change, SIMPLE, asp.Midas(time_step=5e-3, separate=True))
+    found = effect_of(change, SIMPLE, asp.Midas(time_step=5e-3, overlaps="separate"))
     assert found == ("refused" if change in REFUSED_BY_MIDAS else "equal")
 
 

@@ -28,7 +28,7 @@ SCENE = """
 <sensor><touch site="pad"/></sensor></mujoco>"""
 
 INTEGRATORS = [
-    asp.Midas(time_step=0.01, separate=True),
+    asp.Midas(time_step=0.01, overlaps="separate"),
     asp.Cenic(),
     asp.Tamsi(time_step=0.01),
     asp.ImplicitEuler(time_step=0.01),
@@ -107,7 +107,7 @@ def test_an_observer_in_another_thread_sees_no_change(integrator) -> None:
 
 def test_midas_hears_what_the_user_changes_between_steps() -> None:
     model = mujoco.MjModel.from_xml_string(SCENE)
-    sim = asp.Simulator(model, integrator=asp.Midas(time_step=0.01, separate=True))
+    sim = asp.Simulator(model, integrator=asp.Midas(time_step=0.01, overlaps="separate"))
     assert sim.advance_to(0.02).success
     model.site_pos[0, 2] = 0.07
     model.opt.gravity[2] = -20.0

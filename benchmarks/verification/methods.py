@@ -90,7 +90,7 @@ def _asperity(name: str, number: float) -> Make | None:
         "sap": lambda: asp.Sap(time_step=number),
         "tamsi": lambda: asp.Tamsi(time_step=number),
         "tamsi-controlled": lambda: asp.Tamsi(accuracy=number),
-        "midas": lambda: asp.Midas(time_step=number, separate=True),
+        "midas": lambda: asp.Midas(time_step=number, overlaps="separate"),
         "implicit-euler": lambda: asp.ImplicitEuler(accuracy=number, error_norm="state"),
         "sdirk2": lambda: asp.Sdirk2(accuracy=number, error_norm="state"),
         "rosenbrock2": lambda: asp.Rosenbrock2(accuracy=number, error_norm="state"),

@@ -31,15 +31,15 @@ steps are fixed, it knows one coefficient of friction, or the model has what the
 translation for it lacks. “>N s”: not finished after so much wall time. “stopped”: it gave up.
 
 **Methods.** Numbers after a name are accuracies or time steps, everything else is as it comes, but
-that `midas` may move touching bodies apart at the start (`separate=True`), and that the accuracy of
-the classical methods bounds velocities as well (`error_norm="state"`). Contact is the same for
-all: a stiffness in N/m, Hunt–Crossley dissipation, Coulomb friction. Two laws differ on purpose:
-the dissipation of `sap` is linear, and `midas` keeps surfaces about a millimetre apart. `mujoco` is
-MuJoCo with its defaults (Euler, 2 ms, pyramidal cones, its own soft contact), `mujoco:careful` the
-better of two careful settings (RK4 or implicit, 0.5 ms, elliptic cones, `impratio` 100), chosen
-anew for every case by who comes nearest to the truth; where a case is about an elastic impact, both
-get `solref` for it. Drake reads the same models; boxes get points of contact in their corners,
-since Drake finds one point between two flat things.
+that `midas` may move touching bodies apart at the start (`overlaps="separate"`), and that the
+accuracy of the classical methods bounds velocities as well (`error_norm="state"`). Contact is the
+same for all: a stiffness in N/m, Hunt–Crossley dissipation, Coulomb friction. Two laws differ on
+purpose: the dissipation of `sap` is linear, and `midas` keeps surfaces about a millimetre apart.
+`mujoco` is MuJoCo with its defaults (Euler, 2 ms, pyramidal cones, its own soft contact),
+`mujoco:careful` the better of two careful settings (RK4 or implicit, 0.5 ms, elliptic cones,
+`impratio` 100), chosen anew for every case by who comes nearest to the truth; where a case is about
+an elastic impact, both get `solref` for it. Drake reads the same models; boxes get points of
+contact in their corners, since Drake finds one point between two flat things.
 """
 
 

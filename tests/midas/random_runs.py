@@ -60,7 +60,7 @@ def run(name: str, seed: int, steps: int) -> Findings:
     # The peg has 0.6 mm of room on each side.
     distance = 1e-4 if name == "peg" else 1e-3
     sim = asp.Simulator(
-        xml, integrator=asp.Midas(time_step=0.01, activation_distance=distance, separate=True)
+        xml, integrator=asp.Midas(time_step=0.01, activation_distance=distance, overlaps="separate")
     )
     model, data, engine = sim.model, sim.data, sim.method.engine
     rng = np.random.default_rng(seed)

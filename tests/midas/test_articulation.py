@@ -143,11 +143,24 @@ def test_states_beyond_a_limit_are_refused_and_states_at_it_are_not():
 
 
 @pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
-def test_joints_beyond_a_limit_are_brought_back_on_request():
+def test_joints_drawn_beyond_a_limit_are_brought_back_and_named():
+    """The zero of many robots is outside of their joints' ranges."""
     xml = scene(LIMITED.format(more="").replace('range="-30 60"', 'range="10 60"'))
     with pytest.raises(asp.ModelError, match=r"'j' is at 0, outside its range 0.17"):
-        midas(xml).step()
-    sim = midas(xml, separate=True)
+        midas(xml, overlaps="refuse")
+    sim = midas(xml)
+    assert any("'j'" in note for note in sim.load_report.notes)
+    for _ in range(2):
+        assert sim.step().success
+        assert sim.data.qpos[0] > np.deg2rad(10)
+        sim.reset()
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+def test_all_joints_beyond_a_limit_are_brought_back_on_request():
+    xml = scene(LIMITED.format(more="").replace('range="-30 60"', 'range="10 60"'))
+    sim = midas(xml, overlaps="separate")
+    sim.data.qpos[0] = 0.1
     assert sim.step().success
     assert sim.data.qpos[0] > np.deg2rad(10)
 
@@ -279,3 +292,60 @@ def test_urdf_joints_allow_what_they_should_and_nothing_else(kind, freedoms):
         assert np.linalg.norm(move) > 0.01
     else:
         assert np.linalg.norm(move) < 1e-9
+
+
+def test_a_torque_too_large_for_the_step_is_done_in_parts():
+    """τ h²/I = 10: the whole step's potential has no minimum, since turning on pays for ever."""
+    inertia, torque = 1e-3, 100.0
+    xml = f"""<mujoco><option gravity="0 0 0"/><worldbody><body><joint axis="0 0 1"/>
+      <inertial pos="0 0 0" mass="1" diaginertia="{inertia} {inertia} {inertia}"/></body></worldbody>
+      </mujoco>"""
+    sim = midas(xml)
+    sim.data.qfrc_applied[0] = torque
+    assert sim.step().success
+    assert sim.stats.substeps > 1
+    # Half a turn in 8 ms: first-order steps are far off, but on this side.
+    exact = 0.5 * torque / inertia * 0.01**2
+    assert 0.5 * exact < sim.data.qpos[0] < 1.5 * exact
+    slow = midas(xml)
+    slow.data.qfrc_applied[0] = 1e-2 * torque
+    assert slow.step().success
+    assert slow.stats.substeps == 0
+
+
+def test_light_links_that_carry_heavy_ones_stay_rigid():
+    """A shoulder of three hinges, whose middle ones have a milligram, holds an arm of 5 kg."""
+    xml = """<mujoco><worldbody><body name="a"><joint axis="0 0 1"/>
+      <inertial pos="0 0 0" mass="1e-6" diaginertia="1e-9 1e-9 1e-9"/>
+      <body name="b"><joint axis="1 0 0"/>
+      <inertial pos="0 0 0" mass="1e-6" diaginertia="1e-9 1e-9 1e-9"/>
+      <body name="c"><joint axis="0 1 0" armature=".01"/><geom size=".05" pos=".5 0 0" mass="5"/>
+      </body></body></body></worldbody></mujoco>"""
+    sim = midas(xml)
+    sim.data.qvel[:] = [3.0, 2.0, 1.0]
+    assert sim.advance_to(0.5).success
+    q = sim.method.engine.table.q[:-1, 1:]
+    strain = np.einsum("nij,nkj->nik", q, q) - np.eye(3)
+    assert np.abs(strain).max() < 1e-2
+    assert sim.stats.iterations < 15 * sim.stats.steps
+
+
+@pytest.mark.parametrize("dynamics", ["filter", "filterexact", "integrator"])
+def test_activations_follow_controls_and_pull(dynamics):
+    """A filtered control of 1: a = 1 − e^{−t/τ}; an integrated one: a = t, cut at its range."""
+    xml = scene(
+        DRIVEN.format(kind="slide", joint=""),
+        f'<actuator><general joint="j" dyntype="{dynamics}" dynprm="0.05" gainprm="3" '
+        'actlimited="true" actrange="-1 0.25"/></actuator>',
+    )
+    sim = midas(xml, time_step=1e-4 if dynamics == "filter" else 5e-3)
+    sim.data.ctrl[0] = 0.3
+    for k in range(1, 41):
+        assert sim.advance_to(0.005 * k).success
+        time = sim.time
+        if dynamics == "integrator":
+            exact = 0.3 * time
+        else:
+            exact = 0.3 * (1.0 - np.exp(-time / 0.05))
+        assert sim.data.act[0] == pytest.approx(min(exact, 0.25), abs=1e-3)
+        assert sim.data.actuator_force[0] == pytest.approx(3.0 * sim.data.act[0])

@@ -148,7 +148,7 @@ def test_states_beyond_a_ball_limit_are_refused_or_brought_back():
     sim.data.qpos[:] = turned
     with pytest.raises(asp.ModelError, match=r"'j' is turned by 1 rad, and its range ends at 0.87"):
         sim.step()
-    sim = ball('range="0 50"', separate=True)
+    sim = ball('range="0 50"', overlaps="separate")
     sim.data.qpos[:] = turned
     assert sim.step().success
     assert 0.85 < angle_of(sim.data.qpos) < sim.model.jnt_range[0, 1]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+
+import mujoco
 import numpy as np
 import pytest
 
@@ -20,22 +23,110 @@ def simulator(xml: str, **options) -> asp.Simulator:
 
 @pytest.mark.parametrize("kind", ["box", "sphere", "ellipsoid"])
 def test_overlap_is_refused_with_names_and_depth(kind):
-    sim = simulator(TWO.format(kind=kind, z=0.06, x=0.0, z2=0.158))
-    before = sim.data.qpos.copy()
-    with pytest.raises(asp.ModelError, match=r"'lower'.*'upper' intersect by 2 mm.*separate=True"):
-        sim.step()
-    np.testing.assert_array_equal(sim.data.qpos, before)
+    model = mujoco.MjModel.from_xml_string(TWO.format(kind=kind, z=0.06, x=0.0, z2=0.158))
+    data = mujoco.MjData(model)
+    with pytest.raises(asp.ModelError, match=r"'lower'.*'upper' intersect by 2 mm.*='separate'"):
+        asp.Simulator(model, integrator=asp.Midas(), data=data)
+    np.testing.assert_array_equal(data.qpos, model.qpos0)
 
 
 def test_depth_below_a_plane():
-    sim = simulator(TWO.format(kind="box", z=0.047, x=1.0, z2=0.06))
     with pytest.raises(asp.ModelError, match=r"'lower'.*'floor' intersect by 3 mm"):
-        sim.step()
+        simulator(TWO.format(kind="box", z=0.047, x=1.0, z2=0.06))
 
 
-def test_touching_is_refused():
-    sim = simulator(TWO.format(kind="box", z=0.06, x=0.0, z2=0.16))
+def test_touching_is_refused_if_nothing_may_be_moved():
     with pytest.raises(asp.ModelError, match=r"'lower'.*'upper' touch"):
+        simulator(TWO.format(kind="box", z=0.06, x=0.0, z2=0.16), overlaps="refuse")
+
+
+@pytest.mark.parametrize("kind", ["box", "sphere"])
+def test_what_touches_is_taken_apart(kind):
+    """Box on box on floor: by less than the activation distance, straight up."""
+    sim = simulator(TWO.format(kind=kind, z=0.05, x=0.0, z2=0.15), verify=True)
+    moved = sim.data.qpos - sim.model.qpos0
+    assert np.abs(moved[[0, 1, 7, 8]]).max() < 1e-9
+    assert 0.0 < moved[2] < moved[9] < 2.0 * 1e-3
+    assert moved[9] - moved[2] < 1e-3
+    assert sim.load_report.notes == ()
+    assert sim.advance_to(0.1).success
+    assert np.abs(sim.data.qpos - sim.model.qpos0).max() < 2e-3
+
+
+FINGERS = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+<body name="hand" pos="0 0 .5"><joint name="lift" type="slide" axis="0 0 1" damping="5"/>
+ <geom name="palm" type="box" size=".06 .02 .02" mass="1"/>
+ <body name="left" pos="-.01 0 -.05"><joint name="left" type="slide" axis="-1 0 0" range="{low} .04"
+  limited="true"/><geom name="left" type="box" size=".01 .02 .02" mass=".1"/></body>
+ <body name="right" pos=".01 0 -.05"><joint name="right" type="slide" axis="1 0 0" range="{low} .04"
+  limited="true"/><geom name="right" type="box" size=".01 .02 .02" mass=".1"/>
+  <body name="tip" pos="{tip} 0 -.03"><joint name="tip" axis="0 1 0" stiffness="1" damping=".1"/>
+   <geom name="tip" type="box" size=".005 .005 .012" mass=".02"/></body></body></body>
+</worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("low", [0.0, -0.002])
+def test_closed_fingers_are_opened_a_little_and_still_touch(low):
+    """Pads that touch, at the ends of their joints' ranges too, must not be excluded."""
+    sim = simulator(FINGERS.format(tip=0.03, low=low), verify=True)
+    assert not any("pass through" in note for note in sim.load_report.notes)
+    opened = sim.data.qpos[1:3] - sim.model.qpos0[1:3]
+    assert np.all(opened > 0.0)
+    assert 0.0 < opened.sum() < 1e-3
+    sim.data.qfrc_applied[1:3] = -5.0
+    assert sim.advance_to(0.2).success
+    if low == 0.0:
+        return  # the joints' limits may carry the force
+    pads = [set(pair) == {2, 3} for pair in sim.contacts.geom]
+    squeeze = np.abs(sim.contacts.force[pads, 0]).sum()
+    assert squeeze == pytest.approx(5.0, rel=0.02)
+
+
+def test_links_that_overlap_by_design_are_excluded_and_named():
+    """The tip sits inside its neighbour's neighbour, the left finger, and swings freely."""
+    sim = simulator(FINGERS.format(tip=-0.014, low=0), verify=True)
+    notes = [note for note in sim.load_report.notes if "pass through" in note]
+    assert len(notes) == 1
+    assert "'left' and 'tip'" in notes[0] or "'tip' and 'left'" in notes[0]
+    assert "'right'" not in notes[0]
+    sim.data.qfrc_applied[3] = 0.02
+    assert sim.advance_to(0.5).success
+    with pytest.raises(asp.ModelError, match=r"'left'.*'tip'|'tip'.*'left'"):
+        simulator(FINGERS.format(tip=-0.014, low=0), overlaps="refuse")
+
+
+def test_a_planar_robot_slides_on_its_floor():
+    """It touches the floor in all states that its joints allow."""
+    xml = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+      <body name="puck" pos="0 0 .05"><joint type="slide" axis="1 0 0"/>
+      <joint type="slide" axis="0 1 0"/><geom name="puck" size=".05" mass="1"/></body></worldbody>
+      </mujoco>"""
+    sim = simulator(xml)
+    assert any("Geom 'floor' and 'puck' (they touch)" in note for note in sim.load_report.notes)
+    sim.data.qvel[:] = 1.0
+    assert sim.advance_to(0.1).success
+    np.testing.assert_allclose(sim.data.qpos, 0.1, rtol=1e-6)
+    with pytest.raises(asp.ModelError, match=r"'puck'.*'floor' intersect by 1 mm"):
+        simulator(xml.replace("0 0 .05", "0 0 .049"))
+
+
+def test_exclusions_outlive_resets_and_copies():
+    sim = simulator(FINGERS.format(tip=-0.014, low=0), verify=True)
+    sim.reset()
+    assert sim.advance_to(0.05).success
+    twin = copy.deepcopy(sim)
+    sim.model.geom_friction[:, 0] = 0.5
+    for one in (sim, twin):
+        assert one.advance_to(0.1).success
+    twin.reset()
+    assert twin.advance_to(0.05).success
+
+
+def test_links_that_are_moved_into_each_other_later_are_refused():
+    sim = simulator(FINGERS.format(tip=0.03, low=-0.002))
+    sim.data.qpos[2] = 0.0
+    sim.data.qpos[1] = -0.0015
+    with pytest.raises(asp.ModelError, match=r"'left'.*'right' intersect by 1.5 mm"):
         sim.step()
 
 
@@ -44,12 +135,12 @@ def test_one_solid_inside_another_is_found():
         'name="upper" type="box" size=".05 .05 .05"', 'name="upper" type="sphere" size=".02"'
     )
     with pytest.raises(asp.ModelError, match=r"'lower'.*'upper' intersect"):
-        simulator(xml).step()
+        simulator(xml)
 
 
 @pytest.mark.parametrize(("z", "z2"), [(0.05, 0.15), (0.047, 0.142)])
 def test_free_bodies_are_moved_apart_on_request(z, z2):
-    sim = simulator(TWO.format(kind="box", z=z, x=0.01, z2=z2), separate=True, verify=True)
+    sim = simulator(TWO.format(kind="box", z=z, x=0.01, z2=z2), overlaps="separate", verify=True)
     report = sim.advance_to(0.5)
     assert report.success
     assert np.abs(sim.data.qpos[[0, 1, 8]]).max() < 1e-4
@@ -57,12 +148,27 @@ def test_free_bodies_are_moved_apart_on_request(z, z2):
     assert np.abs(sim.data.qvel).max() < 1e-4
 
 
-def test_welded_overlap_cannot_be_separated():
+def test_what_floats_is_moved_apart_on_request_only_from_other_mechanisms():
+    """A base that floats in the ground is refused, though its foot is drawn into its leg."""
+    xml = """<mujoco><worldbody><geom name="ground" type="box" size="1 1 .1" pos="0 0 -.1"/>
+      <body pos="0 0 .02"><freejoint/><geom name="base" type="box" size=".1 .1 .05" mass="1"/>
+      </body></worldbody></mujoco>"""
+    with pytest.raises(asp.ModelError, match=r"'ground'.*'base'|'base'.*'ground'"):
+        simulator(xml)
+    assert simulator(xml, overlaps="separate", verify=True).advance_to(0.1).success
+
+
+def test_a_door_in_its_frame_swings_unless_that_is_refused():
     xml = """<mujoco><worldbody><geom name="wall" type="box" size=".1 .1 .1"/>
       <body pos=".12 0 0"><joint axis="0 0 1"/><geom name="door" type="box" size=".03 .01 .05"/></body>
     </worldbody></mujoco>"""
     with pytest.raises(asp.ModelError, match=r"'wall'.*'door'|'door'.*'wall'"):
-        simulator(xml, separate=True).step()
+        simulator(xml, overlaps="refuse")
+    sim = simulator(xml)
+    assert any("the world" in note for note in sim.load_report.notes)
+    sim.data.qvel[:] = 1.0
+    assert sim.advance_to(0.1).success
+    assert sim.data.qpos[0] == pytest.approx(0.1, rel=1e-3)
 
 
 def test_activation_distance_follows_the_smallest_clearance():
@@ -81,7 +187,7 @@ def test_unsupported_elements_are_named():
     for ball, more, name in (
         ('frictionloss="1"', "", "'j' is a ball joint with dry friction"),
         ("", '<actuator><motor name="m" joint="j" gear="1 0 0"/></actuator>', "'m'"),
-        ("", '<actuator><intvelocity name="n" joint="k" actrange="-1 1"/></actuator>', "'n'"),
+        ("", '<actuator><muscle name="n" joint="k" lengthrange="0 1"/></actuator>', "'n'"),
     ):
         with pytest.raises(asp.ModelError, match=name):
             simulator(base.format(ball=ball, more=more))

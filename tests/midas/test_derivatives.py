@@ -42,6 +42,18 @@ LOOP = ARM.replace(
     </equality></mujoco>""",
 )
 
+# Tendons whose joints are on one chain, and share one.
+TENDONS = ARM.replace(
+    "</mujoco>",
+    """<tendon><fixed name="a" stiffness="5" springlength=".1" damping=".4" armature=".02"
+      frictionloss=".2" limited="true" range="-2 2"><joint joint="shoulder" coef="1"/>
+      <joint joint="x" coef="-.7"/></fixed>
+    <fixed name="b" stiffness="3" springlength="-.2 -.1"><joint joint="shoulder" coef=".4"/>
+      <joint joint="reach" coef="2"/><joint joint="y" coef="-1"/></fixed></tendon>
+    <equality><tendon tendon1="a" tendon2="b" polycoef=".1 .5 1 0 0"/></equality>
+    </mujoco>""",
+).replace("<actuator>", '<actuator><position tendon="a" kp="7" kv=".3" gear="2"/>')
+
 
 def disturbed(xml: str, seed: int, size: float):
     """An engine within a step, some way from its beginning, and the variables it is at."""
@@ -66,7 +78,8 @@ def gradient(engine, z, *, curved=False):
 
 
 @pytest.mark.parametrize(
-    ("xml", "size"), [(BOXES, 1e-5), (BOXES, 1e-4), (ARM, 1e-5), (ARM, 1e-3), (LOOP, 1e-4)]
+    ("xml", "size"),
+    [(BOXES, 1e-5), (BOXES, 1e-4), (ARM, 1e-5), (ARM, 1e-3), (LOOP, 1e-4), (TENDONS, 1e-4)],
 )
 def test_gradient_is_the_slope_of_the_potential(xml, size):
     engine, z, rng = disturbed(xml, 1, size)
@@ -106,7 +119,7 @@ def test_hessian_of_linear_contact_friction_and_rigid_links_is_exact():
         )
 
 
-@pytest.mark.parametrize("xml", [BOXES, ARM, LOOP])
+@pytest.mark.parametrize("xml", [BOXES, ARM, LOOP, TENDONS])
 @pytest.mark.parametrize("size", [0.0, 1e-4])
 def test_hessian_is_positive_definite_and_the_direction_solves_its_system(xml, size):
     engine, z, _ = disturbed(xml, 3, size)
@@ -142,10 +155,11 @@ def test_constrained_hessian_is_exact_for_hinges_at_a_rigid_pose():
         )
 
 
-@pytest.mark.parametrize("xml", [ARM, LOOP])
+@pytest.mark.parametrize("xml", [ARM, LOOP, TENDONS])
 def test_curved_hessian_has_all_that_joints_do_to_rigid_links(xml):
     """Motors, slides on turning links, hinge angles, couplings: the Hessian of an arm without contact."""
-    engine, _, rng = disturbed(xml.replace('frictionloss=".1"', ""), 4, 0.0)
+    smooth = xml.replace('frictionloss=".1"', "").replace('frictionloss=".2"', "")
+    engine, _, rng = disturbed(smooth, 4, 0.0)
     z = engine.table.z.copy()
     gradient(engine, z, curved=True)
     matrix = hessian(engine)

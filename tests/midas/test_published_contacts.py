@@ -70,3 +70,20 @@ def test_frictionless_contacts():
     assert sim.advance_to(0.2).success
     weight = 2 * G * np.cos(ANGLE)
     np.testing.assert_allclose(total_force(sim), [0, 0, weight], rtol=1e-4, atol=1e-9)
+
+
+def test_more_contacts_than_mujoco_has_memory_for_are_no_error():
+    """The strongest are published, and the simulation goes on; `contacts` has them all."""
+    boxes = "".join(
+        f'<body pos="{0.1 * i - 1:g} 0 .0501"><joint type="slide" axis="0 0 1"/>'
+        '<geom type="box" size=".04 .04 .05"/></body>'
+        for i in range(20)
+    )
+    xml = f"""<mujoco><size memory="1M"/><worldbody>
+      <geom type="box" size="2 1 .1" pos="0 0 -.1"/>{boxes}</worldbody></mujoco>"""
+    sim = asp.Simulator(xml, integrator=asp.Midas(subdivisions=12))
+    assert sim.advance_to(0.05).success
+    assert 0 < sim.data.ncon < len(sim.contacts.geom)
+    weight = 9.81 * sim.model.body_subtreemass[0]
+    up = np.where(sim.contacts.geom[:, 1] == 0, -1.0, 1.0) * sim.contacts.force[:, 2]
+    assert up.sum() == pytest.approx(weight, rel=0.05)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Surface",
     "is_closed",
+    "open_edges",
     "sharp_edges",
     "vertex_areas",
     "volume_integrals",
@@ -98,6 +99,22 @@ def sharp_edges(surface: Surface) -> tuple[Ints, Floats]:
     sharp[pair] = bent | (np.einsum("ij,ij->i", one, other) < 0.0)
     # An edge of three or more triangles, or of one, is where the surface is not closed.
     return edges[sharp].astype(np.int64), area[sharp]
+
+
+def open_edges(surface: Surface) -> Ints:
+    """Edges of one triangle, of more than two, or of two that disagree on the outside.
+
+    Returns
+    -------
+    ndarray, shape (n, 2)
+    """
+    faces = surface.faces
+    sides = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+    edges, label = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True)
+    label = label.reshape(-1)
+    forward = np.bincount(label, sides[:, 0] < sides[:, 1], minlength=len(edges))
+    count = np.bincount(label, minlength=len(edges))
+    return np.asarray(edges[(count != 2) | (forward != 1)], dtype=np.int64)
 
 
 def is_closed(surface: Surface) -> bool:

@@ -8,6 +8,7 @@ import mujoco
 
 from asperity.loading.compiler_errors import explained
 from asperity.loading.initial_overlaps import initial_overlaps
+from asperity.loading.obj_objects import split_objects
 from asperity.loading.urdf_document import PreparedUrdf
 from asperity.plant.names import listed, quoted
 
@@ -56,6 +57,7 @@ def compile_urdf(
             spec.body(body).fuse = False
         for first, second in prepared.excludes:
             spec.add_exclude(bodyname1=first, bodyname2=second)
+        notes += split_objects(spec)
         model, hollow = _compiled(spec)
         overlaps = initial_overlaps(model)
         if overlaps and exclude_overlaps:

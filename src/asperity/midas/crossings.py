@@ -66,24 +66,54 @@ def _meets(
 
 
 @compiled
-def _edges_cross(engine: Table, x: np.ndarray, edges: int, faces: int) -> bool:
-    """Whether an edge of one shape goes through a face of another."""
+def _box(x: np.ndarray, primitive: np.ndarray, box: np.ndarray) -> None:
+    """Fill the box of an edge or a face, shape (2, 3)."""
+    for k in range(3):
+        box[0, k] = x[primitive[0], k]
+        box[1, k] = x[primitive[0], k]
+        for corner in range(1, primitive.size):
+            box[0, k] = min(box[0, k], x[primitive[corner], k])
+            box[1, k] = max(box[1, k], x[primitive[corner], k])
+
+
+@compiled
+def _apart(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two boxes are."""
+    apart = False
+    for k in range(3):
+        if one[0, k] > other[1, k] or other[0, k] > one[1, k]:
+            apart = True
+    return apart
+
+
+@compiled
+def _edges_cross(
+    engine: Table,
+    x: np.ndarray,
+    edges: int,
+    faces: int,
+    region: np.ndarray,
+    chosen: np.ndarray,
+    boxes: np.ndarray,
+) -> bool:
+    """Whether an edge of one shape goes through a face of another, in a region that has both."""
+    box = np.empty((2, 3))
+    count = 0
+    for i in range(engine.shape_edge[edges], engine.shape_edge[edges + 1]):
+        _box(x, engine.edge[i], boxes[count])
+        if not _apart(boxes[count], region):
+            chosen[count] = i
+            count += 1
     for j in range(engine.shape_face[faces], engine.shape_face[faces + 1]):
         f = engine.face[j]
-        low = np.empty(3)
-        high = np.empty(3)
-        for k in range(3):
-            low[k] = min(x[f[0], k], x[f[1], k], x[f[2], k])
-            high[k] = max(x[f[0], k], x[f[1], k], x[f[2], k])
-        for i in range(engine.shape_edge[edges], engine.shape_edge[edges + 1]):
-            a = engine.edge[i, 0]
-            b = engine.edge[i, 1]
-            apart = False
-            for k in range(3):
-                if max(x[a, k], x[b, k]) < low[k] or min(x[a, k], x[b, k]) > high[k]:
-                    apart = True
-            if apart:
+        _box(x, f, box)
+        if _apart(box, region):
+            continue
+        for i in range(count):
+            if _apart(boxes[i], box):
                 continue
+            a = engine.edge[chosen[i], 0]
+            b = engine.edge[chosen[i], 1]
             s = _meets(
                 x, f, x[a, 0], x[a, 1], x[a, 2], x[b, 0] - x[a, 0], x[b, 1] - x[a, 1],
                 x[b, 2] - x[a, 2],
@@ -118,6 +148,19 @@ def crossing_pairs(engine: Table, x: np.ndarray, closed: np.ndarray, out: np.nda
         One number for every pair of the engine's table.
     """
     start = engine.shape_vertex
+    chosen = np.empty(engine.edge.shape[0], np.int64)
+    # One more, which is filled before it is known to be too many.
+    boxes = np.empty((engine.edge.shape[0] + 1, 2, 3))
+    shapes = start.size - 1
+    hull = np.empty((shapes, 2, 3))
+    region = np.empty((2, 3))
+    for shape in range(shapes):
+        for k in range(3):
+            hull[shape, 0, k] = math.inf
+            hull[shape, 1, k] = -math.inf
+            for v in range(start[shape], start[shape + 1]):
+                hull[shape, 0, k] = min(hull[shape, 0, k], x[v, k])
+                hull[shape, 1, k] = max(hull[shape, 1, k], x[v, k])
     for pair in range(engine.pair_shape.shape[0]):
         a = engine.pair_shape[pair, 0]
         b = engine.pair_shape[pair, 1]
@@ -129,25 +172,14 @@ def crossing_pairs(engine: Table, x: np.ndarray, closed: np.ndarray, out: np.nda
                 if height <= 0.0:
                     out[pair] = 1
             continue
-        apart = False
-        for k in range(3):
-            low_a = math.inf
-            high_a = -math.inf
-            low_b = math.inf
-            high_b = -math.inf
-            for v in range(start[a], start[a + 1]):
-                low_a = min(low_a, x[v, k])
-                high_a = max(high_a, x[v, k])
-            for v in range(start[b], start[b + 1]):
-                low_b = min(low_b, x[v, k])
-                high_b = max(high_b, x[v, k])
-            if low_a > high_b or low_b > high_a:
-                apart = True
-        if apart:
+        if _apart(hull[a], hull[b]):
             continue
+        for k in range(3):
+            region[0, k] = max(hull[a, 0, k], hull[b, 0, k])
+            region[1, k] = min(hull[a, 1, k], hull[b, 1, k])
         if (
-            _edges_cross(engine, x, a, b)
-            or _edges_cross(engine, x, b, a)
+            _edges_cross(engine, x, a, b, region, chosen, boxes)
+            or _edges_cross(engine, x, b, a, region, chosen, boxes)
             or (closed[b] == 1 and _is_inside(engine, x, start[a], b))
             or (closed[a] == 1 and _is_inside(engine, x, start[b], a))
         ):

@@ -22,6 +22,7 @@ from asperity.midas.joint_coordinates import (
 from asperity.midas.joint_terms import joint_slopes, motor_slopes
 from asperity.midas.link_kinematics import link_jacobians, reduce_gradient
 from asperity.midas.link_terms import add_link_terms
+from asperity.midas.tendon_terms import share_slopes
 from asperity.midas.turn_terms import add_turn_terms, turn_columns
 
 __all__ = ["assemble"]
@@ -117,6 +118,7 @@ def _sum_joint_slopes(engine: Table, angle: np.ndarray, curved: int) -> None:
         engine.joint_slope[joint] += slope
         engine.joint_stiffening[joint] += curvature
     add_coupling_slopes(engine, angle, engine.joint_slope, engine.joint_stiffening, curved)
+    share_slopes(engine)
 
 
 @compiled
@@ -158,22 +160,46 @@ def _add_turn(engine: Table, term: int, q: np.ndarray) -> None:
 
 
 @compiled
-def _add_coupling(engine: Table, coupling: int, angle: np.ndarray) -> None:
-    """Add the Hessian between the two joints of a coupling."""
-    joint = engine.coupling_joint[coupling]
-    if joint[1] < 0:
-        return
-    cross = coupling_cross(engine, coupling, angle)
-    a = engine.joint_link[joint[0]]
-    b = engine.joint_link[joint[1]]
+def _add_cross(engine: Table, one: int, other: int, cross: float) -> None:
+    """Add the Hessian between the coordinates of two joints, which may be the same."""
+    a = engine.joint_link[one]
+    b = engine.joint_link[other]
     for c in range(_columns(engine, a)):
         i = engine.variable_row[engine.chain_variable[engine.chain_start[a] + c]]
         for d in range(_columns(engine, b)):
-            value = cross * engine.joint_gradient[joint[0], c] * engine.joint_gradient[joint[1], d]
+            value = cross * engine.joint_gradient[one, c] * engine.joint_gradient[other, d]
             if value != 0.0:
                 j = engine.variable_row[engine.chain_variable[engine.chain_start[b] + d]]
                 # As in `_add_slot`.
                 _add(engine, i, j, 2.0 * value if i == j else value)
+
+
+@compiled
+def _add_coupling(engine: Table, coupling: int, angle: np.ndarray) -> None:
+    """Add the Hessian between the joints of a coupling's two coordinates."""
+    pair = engine.coupling_joint[coupling]
+    if pair[1] < 0:
+        return
+    cross = coupling_cross(engine, coupling, angle)
+    joint = engine.member_joint
+    weight = engine.member_weight
+    for m in range(engine.member_start[pair[0]], engine.member_start[pair[0] + 1]):
+        for n in range(engine.member_start[pair[1]], engine.member_start[pair[1] + 1]):
+            _add_cross(engine, joint[m], joint[n], cross * weight[m] * weight[n])
+
+
+@compiled
+def _add_tendon(engine: Table, tendon: int) -> None:
+    """Add the Hessian between a tendon's joints."""
+    curvature = engine.joint_stiffening[tendon]
+    if curvature == 0.0:
+        return
+    joint = engine.member_joint
+    weight = engine.member_weight
+    end = engine.member_start[tendon + 1]
+    for m in range(engine.member_start[tendon], end):
+        for n in range(m + 1, end):
+            _add_cross(engine, joint[m], joint[n], curvature * weight[m] * weight[n])
 
 
 @compiled
@@ -190,7 +216,7 @@ def _add_slides(engine: Table, z: np.ndarray, q: np.ndarray) -> None:
         for i in range(4):
             for k in range(3):
                 carried[link, i, k] = engine.link_gradient[link, i, k]
-    for joint in range(engine.joint_slope.size):
+    for joint in range(engine.joint_link.size):
         add_angle_gradient(engine, joint, q, engine.joint_slope[joint], carried)
     for back in range(count):
         link = count - 1 - back
@@ -260,8 +286,10 @@ def assemble(engine: Table, curved: int) -> int:
         _add_slot(engine, slot, engine.product)
     joint_gradients(engine, q)
     _sum_joint_slopes(engine, engine.joint_now, curved)
-    for joint in range(engine.joint_now.size):
+    for joint in range(engine.joint_link.size):
         _add_joint(engine, joint, curved)
+    for tendon in range(engine.joint_link.size, engine.joint_now.size):
+        _add_tendon(engine, tendon)
     for term in range(engine.turn_link.size):
         _add_turn(engine, term, q)
     for coupling in range(engine.coupling_active.size):

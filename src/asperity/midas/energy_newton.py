@@ -25,7 +25,7 @@ from asperity.midas.equality_terms import equality_energy, equality_rounding
 from asperity.midas.friction_terms import friction_energy
 from asperity.midas.joint_terms import joint_energy
 from asperity.midas.link_terms import link_energy, link_rounding
-from asperity.midas.trial import is_free, largest_move, safe_share, try_share
+from asperity.midas.trial import is_free, largest_move, safe_share, try_share, turns_away
 from asperity.midas.turn_terms import turn_energy
 
 __all__ = ["find_direction", "minimize", "rebuild"]
@@ -247,7 +247,7 @@ def minimize(engine: Table, _unused: int) -> int:
     """Minimize the incremental potential from the present state; returns a code.
 
     The candidates must be those of the present state. The state is left where the method stopped,
-    free of intersections in any case.
+    free of intersections in any case. A hinge that turns away has no minimum.
     """
     tolerance = engine.tolerance * engine.step
     short = 0
@@ -277,6 +277,8 @@ def minimize(engine: Table, _unused: int) -> int:
             if abs(lower) <= _LARGEST:
                 energy = lower
                 _accept(engine)
+                if turns_away(engine):
+                    return NOT_CONVERGED
             elif damped:
                 engine.inertia_damping = 0.0
                 continue

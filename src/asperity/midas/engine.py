@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import mujoco
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.compiled import HoldsAddresses, Table
+from asperity.midas.contradictions import contradicted_limits, held_tendons
 from asperity.midas.energy_assembly import assemble
 from asperity.midas.energy_newton import find_direction, minimize, rebuild
 from asperity.midas.engine_layout import (
@@ -22,6 +23,7 @@ from asperity.midas.engine_layout import (
 )
 from asperity.midas.engine_support import check_equalities
 from asperity.midas.equalities import mocap_points, read_equalities
+from asperity.midas.fluid import Fluid
 from asperity.midas.joint_tables import joint_tables, motor_feed, motor_tables
 from asperity.midas.link_kinematics import move_vertices
 from asperity.midas.link_tables import (
@@ -33,9 +35,12 @@ from asperity.midas.link_tables import (
     work_fields,
 )
 from asperity.midas.links import Link, read_links
+from asperity.midas.pairs import LinkPair, exclude_links, pair_geoms, pair_links
 from asperity.midas.placement import place
 from asperity.midas.poses import write_qpos
 from asperity.midas.shapes import read_shapes
+from asperity.midas.tendon_terms import tendon_coordinates
+from asperity.midas.tendons import member_tables, tendon_tables
 from asperity.midas.turns import turn_tables
 from asperity.plant.data_reference import DataReference
 from asperity.plant.joints import is_disabled
@@ -67,6 +72,7 @@ class EngineOptions(NamedTuple):
     segments: int
     subdivisions: int
     hulls: bool
+    mesh_tolerance: float | None = None
 
 
 class Engine(HoldsAddresses):
@@ -80,6 +86,8 @@ class Engine(HoldsAddresses):
     materials : ResolvedMaterials
         For coefficients of friction.
     options : EngineOptions
+    excluded : iterable of (int, int)
+        Pairs of links that may pass through each other.
     keep : bool
         Whether the engine keeps ``data`` alive, or who makes the engine does.
 
@@ -96,10 +104,12 @@ class Engine(HoldsAddresses):
         materials: ResolvedMaterials,
         options: EngineOptions,
         *,
+        excluded: Iterable[LinkPair] = (),
         keep: bool = True,
     ) -> None:
         self.model = model
         self.own_options = OwnOptions(model)
+        self.fluid = Fluid(model, self.own_options)
         self._data = DataReference(data, keep=keep)
         self.options = options
         self.adapted = False
@@ -107,6 +117,7 @@ class Engine(HoldsAddresses):
         self.test: object = None
         self.links = read_links(model)
         self.equalities = read_equalities(model, self.links)
+        self.contradicted = contradicted_limits(model)
         self._gravity_shares = gravity_shares(model, self.links.links)
         self._mocap_bodies = [int(i) for i in np.flatnonzero(model.body_mocapid >= 0)]
         # The pose that each was told last.
@@ -118,6 +129,7 @@ class Engine(HoldsAddresses):
             segments=options.segments,
             subdivisions=options.subdivisions,
             hulls=options.hulls,
+            mesh_tolerance=options.mesh_tolerance,
         )
         self.table = Table(
             MIDAS,
@@ -142,7 +154,13 @@ class Engine(HoldsAddresses):
             shape_fields(self.shapes, links, held),
             constraints,
             turns,
-            joint_tables(model, links),
+            tendon_tables(
+                model,
+                links,
+                joint_tables(model, links, self.contradicted),
+                held_tendons(model),
+            ),
+            member_tables(model, links, np.asarray(constraints["coupling_joint"], np.int64)),
             motor_tables(model, links),
             work_fields(),
         ):
@@ -152,6 +170,7 @@ class Engine(HoldsAddresses):
         self._set_slots(4 * len(self.links.links) + 64)
         self._set_factor(64 * len(self.table.z))
         self._set_numbers()
+        self.exclude(excluded)
         missing = self.table.missing()
         assert not missing, missing
 
@@ -246,7 +265,9 @@ class Engine(HoldsAddresses):
         mocap = [self._mocap_target(body) for body in self._mocap_bodies]
         z, q, v, joint, rate = place(self.model, self.links, qpos, qvel, mocap)
         table.z[:], table.q[:], table.v[:] = z, q, v
-        table.joint[:], table.joint_rate[:] = joint, rate
+        table.joint[: len(joint)], table.joint_rate[: len(rate)] = joint, rate
+        tendon_coordinates(table, table.joint)
+        tendon_coordinates(table, table.joint_rate)
         table.qpos[:], table.qvel[:] = qpos, qvel
         table.has_history = 0
         table.tie_force_start[:] = 0.0
@@ -325,10 +346,13 @@ class Engine(HoldsAddresses):
                 offset = self.links.body_offset[body] - self.links.links[link].centre
                 offset = offset + self.links.body_turn[body] @ model.body_ipos[body]
                 arm = offset @ table.q[link, 1:]
-                force, torque = data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:]
-                table.wrench[link, :3] += force
-                table.wrench[link, 3:] += torque + np.cross(arm, force)
-        if not np.any(data.qfrc_applied):
+                push, torque = data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:]
+                table.wrench[link, :3] += push
+                table.wrench[link, 3:] += torque + np.cross(arm, push)
+        force = np.array(data.qfrc_applied)
+        if self.fluid.is_there:
+            force += self.fluid.forces(table.qpos, table.qvel)
+        if not np.any(force):
             return
         scalar = 0
         for i, link_ in enumerate(self.links.links):
@@ -336,10 +360,10 @@ class Engine(HoldsAddresses):
                 continue
             dof = int(model.jnt_dofadr[link_.joint])
             if link_.kind in (HINGE, SLIDE):
-                table.joint_applied[scalar] = data.qfrc_applied[dof]
+                table.joint_applied[scalar] = force[dof]
                 scalar += 1
             else:
-                self._apply_to_link(i, link_, data.qfrc_applied[dof:])
+                self._apply_to_link(i, link_, force[dof:])
 
     def _apply_to_link(self, index: int, link: Link, force: Floats) -> None:
         """Applied force of a free or ball joint: in world axes at its origin, torque in its own."""
@@ -356,9 +380,15 @@ class Engine(HoldsAddresses):
 
     def pair_geoms(self, pair: int) -> tuple[int, int]:
         """Geoms of a pair of shapes."""
-        a, b = (int(i) for i in self.table.pair_shape[pair])
-        other = self.shapes.geom[b] if b >= 0 else self.shapes.plane_geom[-1 - b]
-        return int(self.shapes.geom[a]), int(other)
+        return pair_geoms(self.table, self.shapes, pair)
+
+    def pair_links(self, pair: int) -> LinkPair:
+        """Links of a pair of shapes."""
+        return pair_links(self.table, self.shapes, pair)
+
+    def exclude(self, pairs: Iterable[LinkPair]) -> None:
+        """Let links pass through each other from now on."""
+        exclude_links(self.table, self.shapes, pairs)
 
     @property
     def positions(self) -> Floats:

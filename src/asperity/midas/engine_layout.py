@@ -133,13 +133,15 @@ MIDAS = Layout(
     carried_gradient="f8[:,:,:]",  # with that of all links that a link carries
     gradient="f8[:]",
     direction="f8[:]",
-    # Hinges and slides, j of them; coordinates are relative to the reference pose.
+    # Coordinates, j of them, relative to the reference pose: those of hinges and slides, and then
+    # those of fixed tendons, which are sums of them. `joint_link`, `joint_qpos`, `joint_frame` and
+    # arrays over chains have entries for joints only.
     joint_link="i8[:]",
     joint_qpos="i8[:]",
     joint_reference="f8[:]",  # qpos of the reference pose
     joint_frame="f8[:,:,:]",  # u on the child, n and b on the parent, shape (j, 3, 3)
     joint_stiffness="f8[:]",
-    joint_spring="f8[:]",  # coordinate of the unstretched spring
+    joint_spring="f8[:,:]",  # coordinates between which the spring is slack, shape (j, 2)
     joint_damping="f8[:]",
     joint_armature="f8[:]",
     joint_friction="f8[:]",
@@ -162,6 +164,11 @@ MIDAS = Layout(
     joint_values="f8[:,:]",  # s and c
     joint_slope="f8[:]",  # ψ′ and ψ″, motors included
     joint_stiffening="f8[:]",
+    # Joints that a coordinate is a weighted sum of: member_start[i] to member_start[i + 1].
+    member_start="i8[:]",
+    member_joint="i8[:]",
+    member_weight="f8[:]",
+    crossing_joint="i8[:,:]",  # pairs of joints that tendons and couplings couple
     # Ball and free joints (`turn_terms`): energies of the angle from A_parent W, and of a point.
     turn_link="i8[:]",
     turn_kind="i8[:]",
@@ -202,6 +209,14 @@ MIDAS = Layout(
     motor_position="f8[:]",
     motor_velocity="f8[:]",
     motor_limit="f8[:,:]",
+    # Those with an activation a that follows a control have feed = bias + gain a (`activations`).
+    motor_dynamics="i8[:]",
+    motor_activation="i8[:]",  # its place in act, or −1
+    motor_time="f8[:]",  # τ of a filter [s]
+    motor_activation_limit="f8[:,:]",
+    motor_control="f8[:]",
+    motor_gain="f8[:]",
+    motor_bias="f8[:]",
     motor_constant="f8[:]",  # during a step, clamp(constant − stiffness θ)
     motor_stiffness="f8[:]",
     motor_force="f8[:]",  # at the end of the last step [N or N m]

@@ -127,8 +127,11 @@ def _write_motor_forces(engine: Engine, data: mujoco.MjData) -> None:
     model, table = engine.model, engine.table
     data.actuator_force[:] = table.motor_force / model.actuator_gear[:, 0]
     data.qfrc_actuator[:] = 0.0
-    dofs = model.jnt_dofadr[model.actuator_trnid[:, 0]]
-    np.add.at(data.qfrc_actuator, dofs, table.motor_force)
+    dofs = [int(model.jnt_dofadr[engine.links.links[i].joint]) for i in table.joint_link]
+    for motor, coordinate in enumerate(table.motor_joint):
+        for member in range(table.member_start[coordinate], table.member_start[coordinate + 1]):
+            share = table.member_weight[member] * table.motor_force[motor]
+            data.qfrc_actuator[dofs[table.member_joint[member]]] += share
 
 
 def _apply_ties(engine: Engine, data: mujoco.MjData) -> None:

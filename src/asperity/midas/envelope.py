@@ -2,7 +2,9 @@
 
 Variables of a kinematic tree stay together; trees are ordered by reverse Cuthill and McKee (1969)
 over the contacts between them, so that the rows of the factor are short: in a tower a tree reaches
-to its neighbour only. Rows are stored from their first non-zero to the diagonal, which is where the
+to its neighbour only. Within a tree children come before their parents, so that the rows of a
+finger know nothing of the other fingers (Featherstone 2005, branch-induced sparsity), unless they
+touch. Rows are stored from their first non-zero to the diagonal, which is where the
 factor of the matrix has its non-zeros too (George and Liu 1981, chapter 4), so that the innermost
 loop is a product of two contiguous rows.
 """
@@ -78,35 +80,62 @@ def arrange(engine: Table) -> int:
         if a != b:
             near[a, b] = 1
             near[b, a] = 1
-    coupled = engine.coupling_joint
-    for coupling in range(coupled.shape[0]):
-        if coupled[coupling, 1] >= 0:
-            a = tree[engine.joint_link[coupled[coupling, 0]]]
-            b = tree[engine.joint_link[coupled[coupling, 1]]]
-            if a != b:
-                near[a, b] = 1
-                near[b, a] = 1
+    coupled = engine.crossing_joint
+    for pair in range(coupled.shape[0]):
+        a = tree[engine.joint_link[coupled[pair, 0]]]
+        b = tree[engine.joint_link[coupled[pair, 1]]]
+        if a != b:
+            near[a, b] = 1
+            near[b, a] = 1
     _order_trees(near, order, engine.tree_place)
     row = 0
-    size = 0
     for position in range(order.size):
         t = order[position]
-        reach = position
-        for i in range(order.size):
-            if near[t, i]:
-                reach = min(reach, engine.tree_place[i])
-        # The first row of the farthest tree that comes before.
-        column = (
-            row if reach == position else engine.variable_row[engine.tree_variable[order[reach]]]
-        )
-        for variable in range(engine.tree_variable[t], engine.tree_variable[t + 1]):
-            engine.variable_row[variable] = row
-            engine.row_first[row] = column
-            engine.row_start[row] = size
-            size += row - column + 1
+        last = engine.tree_variable[t + 1] - 1
+        for back in range(engine.tree_variable[t + 1] - engine.tree_variable[t]):
+            engine.variable_row[last - back] = row
             row += 1
+    _begin_rows(engine)
+    size = 0
+    for i in range(row):
+        engine.row_start[i] = size
+        size += i - engine.row_first[i] + 1
     engine.row_start[row] = size
     return FACTOR_FULL if size > engine.factor.size else 0
+
+
+@compiled
+def _own_first(engine: Table, link: int) -> int:
+    """First row of a link's own variables, which comes before those of all its ancestors."""
+    return engine.variable_row[engine.link_variable[link + 1] - 1]
+
+
+@compiled
+def _reach(engine: Table, link: int, row: int) -> None:
+    """Let the rows of all variables that move a link begin at a row that comes before them."""
+    for c in range(engine.chain_start[link], engine.chain_start[link + 1]):
+        own = engine.variable_row[engine.chain_variable[c]]
+        engine.row_first[own] = min(engine.row_first[own], row)
+
+
+@compiled
+def _begin_rows(engine: Table) -> None:
+    """Fill the first column of every row."""
+    for i in range(engine.row_first.size):
+        engine.row_first[i] = i
+    for link in range(engine.link_kind.size):
+        _reach(engine, link, _own_first(engine, link))
+    for slot in range(engine.slots):
+        a = engine.slot_link[slot, 0]
+        b = engine.slot_link[slot, 1]
+        _reach(engine, a, _own_first(engine, b))
+        _reach(engine, b, _own_first(engine, a))
+    coupled = engine.crossing_joint
+    for pair in range(coupled.shape[0]):
+        a = engine.joint_link[coupled[pair, 0]]
+        b = engine.joint_link[coupled[pair, 1]]
+        _reach(engine, a, _own_first(engine, b))
+        _reach(engine, b, _own_first(engine, a))
 
 
 @compiled

@@ -12,8 +12,9 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.midas.joint_tables import scalar_links
+from asperity.midas.joint_numbers import scalar_links
 from asperity.midas.links import Links, rotation_matrix
+from asperity.midas.tendons import coordinate_of_tendon, fixed_tendons
 
 __all__ = ["Equalities", "mocap_points", "read_equalities"]
 
@@ -76,7 +77,7 @@ def read_equalities(model: mujoco.MjModel, links: Links) -> Equalities:
     found = Equalities(len(links.links))
     for index in range(model.neq):
         kind = mujoco.mjtEq(model.eq_type[index])
-        if kind == mujoco.mjtEq.mjEQ_JOINT:
+        if kind in (mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtEq.mjEQ_TENDON):
             _add_coupling(found, model, links, index)
         elif kind in (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD):
             _add_ties(found, model, links, index)
@@ -87,13 +88,20 @@ def read_equalities(model: mujoco.MjModel, links: Links) -> Equalities:
 
 
 def _add_coupling(found: Equalities, model: mujoco.MjModel, links: Links, index: int) -> None:
-    number = {links.links[i].joint: k for k, i in enumerate(scalar_links(links.links))}
     one, other = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
     polynomial = np.array(model.eq_data[index, :5])
-    mobility = float(model.dof_invweight0[model.jnt_dofadr[one]])
+    if int(model.eq_type[index]) == int(mujoco.mjtEq.mjEQ_TENDON):
+        known = fixed_tendons(model)
+        if one not in known or (other >= 0 and other not in known):
+            return  # refused while it is active
+        number = {tendon: coordinate_of_tendon(model, links.links, tendon) for tendon in known}
+        shares = model.tendon_invweight0
+    else:
+        number = {links.links[i].joint: k for k, i in enumerate(scalar_links(links.links))}
+        shares = model.dof_invweight0[model.jnt_dofadr]
+    mobility = float(shares[one])
     if other >= 0:
-        share = float(model.dof_invweight0[model.jnt_dofadr[other]])
-        mobility += polynomial[1] ** 2 * share
+        mobility += polynomial[1] ** 2 * float(shares[other])
     found.coupling_source.append(index)
     found.coupling_joint.append((number[one], number[other] if other >= 0 else -1))
     found.coupling_polynomial.append(polynomial)

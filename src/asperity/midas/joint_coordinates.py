@@ -13,6 +13,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import FREE, SLIDE
+from asperity.midas.tendon_terms import tendon_coordinates
 
 __all__ = [
     "add_angle_gradient",
@@ -56,6 +57,7 @@ def joint_coordinates(
         angle = math.atan2(sine, cosine)
         turns = math.floor((near[joint] - angle) / (2.0 * math.pi) + 0.5)
         out[joint] = angle + 2.0 * math.pi * turns
+    tendon_coordinates(engine, out)
 
 
 @compiled

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import mujoco
 import numpy as np
 
 from asperity.compiled import Table
 from asperity.errors import ModelError
+from asperity.midas.activations import activation_tables
 from asperity.midas.engine_layout import HINGE, SLIDE
+from asperity.midas.joint_numbers import scalar_links
 from asperity.midas.links import Link, joint_axes
+from asperity.midas.tendons import coordinate_of_tendon
 from asperity.plant.joints import is_disabled
 from asperity.plant.names import element
 from asperity.plant.servos import is_switched_off
 
-__all__ = ["joint_tables", "motor_feed", "motor_tables", "scalar_links"]
+__all__ = ["joint_tables", "motor_feed", "motor_tables"]
 
 _OBJ = mujoco.mjtObj
 _FLAG = mujoco.mjtDisableBit
@@ -25,13 +30,10 @@ _RANGE_SHARE = 1e-2
 _LEAST_FORCE = 1.0
 
 
-def scalar_links(links: list[Link]) -> list[int]:
-    """Links whose joint has one coordinate, in the order of the joint tables."""
-    return [i for i, link in enumerate(links) if link.kind in (HINGE, SLIDE)]
-
-
-def joint_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarray]:
-    """Joint fields of the engine's table."""
+def joint_tables(
+    model: mujoco.MjModel, links: list[Link], unlimited: Container[int]
+) -> dict[str, np.ndarray]:
+    """Joint fields of the engine's table; limits of some joints do not count."""
     own = scalar_links(links)
     count = len(own)
     joints = [links[i].joint for i in own]
@@ -45,7 +47,7 @@ def joint_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarr
     off = is_disabled(model, _FLAG.mjDSBL_LIMIT | _FLAG.mjDSBL_CONSTRAINT)
     weight = 9.81 * float(model.body_subtreemass[0])
     for k, joint in enumerate(joints):
-        if not model.jnt_limited[joint] or off:
+        if not model.jnt_limited[joint] or off or joint in unlimited:
             continue
         limit[k] = model.jnt_range[joint] - reference[k]
         activation[k] = min(_ACTIVATION[kinds[k]], _RANGE_SHARE * float(np.ptp(limit[k])))
@@ -69,7 +71,7 @@ def joint_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarr
         "joint_reference": reference,
         "joint_frame": frames,
         "joint_stiffness": per_joint(model.jnt_stiffness, joints, springs_off),
-        "joint_spring": spring,
+        "joint_spring": np.column_stack([spring, spring]),
         "joint_damping": per_joint(model.dof_damping, dof, dampers_off),
         "joint_armature": per_joint(model.dof_armature, dof),
         "joint_friction": per_joint(model.dof_frictionloss, dof, friction_off),
@@ -95,7 +97,9 @@ def motor_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarr
         np.tile([-np.inf, np.inf], (count, 1)),
     )
     for i in range(count):
-        joint[i] = number[int(model.actuator_trnid[i, 0])]
+        target = int(model.actuator_trnid[i, 0])
+        on_tendon = int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_TENDON)
+        joint[i] = coordinate_of_tendon(model, links, target) if on_tendon else number[target]
         if is_switched_off(model, i):
             limit[i] = 0.0
             continue
@@ -108,16 +112,15 @@ def motor_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarr
         ends = [-np.inf, np.inf]
         if model.actuator_forcelimited[i]:
             ends = sorted(gear * model.actuator_forcerange[i])
-        target = int(model.actuator_trnid[i, 0])
-        if model.jnt_actfrclimited[target]:
-            ends = [
-                max(ends[0], model.jnt_actfrcrange[target, 0]),
-                min(ends[1], model.jnt_actfrcrange[target, 1]),
-            ]
+        kind = "tendon" if on_tendon else "jnt"
+        if getattr(model, f"{kind}_actfrclimited")[target]:
+            least, most = getattr(model, f"{kind}_actfrcrange")[target]
+            ends = [max(ends[0], least), min(ends[1], most)]
         limit[i] = ends
     zero = np.zeros(count)
     return {
         "motor_joint": joint,
+        **activation_tables(model),
         "motor_feed": zero.copy(),
         "motor_position": position,
         "motor_velocity": velocity,
@@ -150,6 +153,8 @@ def motor_feed(model: mujoco.MjModel, data: mujoco.MjData, table: Table) -> None
     bias = np.where(
         model.actuator_biastype == mujoco.mjtBias.mjBIAS_AFFINE, model.actuator_biasprm[:, 0], 0.0
     )
-    table.motor_feed[:] = gear * (model.actuator_gainprm[:, 0] * control + bias)
     # The length that MuJoCo's bias sees is that of qpos, not of the angle from the reference.
-    table.motor_feed[:] += table.motor_position * table.joint_reference[table.motor_joint]
+    reference = table.motor_position * table.joint_reference[table.motor_joint]
+    table.motor_bias[:] = gear * bias + reference
+    table.motor_control[:] = control
+    table.motor_feed[:] = table.motor_bias + table.motor_gain * control

@@ -1,7 +1,7 @@
 """Every potential that is a function ψ(θ) of one joint coordinate.
 
-The armature's inertia, spring, damper, dry friction, limits, motors and applied force of a hinge or
-slide.
+The armature's inertia, spring, damper, dry friction, limits, motors and applied force of a hinge, a
+slide or a fixed tendon.
 """
 
 from __future__ import annotations
@@ -51,7 +51,11 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
     width = engine.joint_activation[joint]
     scale = engine.joint_barrier[joint]
     lead = angle - engine.joint_target[joint]
-    stretch = angle - engine.joint_spring[joint]
+    low = engine.joint_spring[joint, 0]
+    high = engine.joint_spring[joint, 1]
+    stretch = angle - min(max(angle, low), high)
+    if low < high and stretch == 0.0:
+        stiffness = 0.0
     move = angle - engine.joint_start[joint]
     energy = 0.5 * stiffness * stretch * stretch + 0.5 * damping * move * move - applied * angle
     slope = stiffness * stretch + damping * move - applied

@@ -10,6 +10,7 @@ import numpy as np
 from asperity.midas.engine_layout import HINGE, SLIDE
 from asperity.midas.links import Link, change_of_variables, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
+from asperity.midas.tendons import fixed_tendons
 
 __all__ = [
     "gravity_shares",
@@ -23,6 +24,10 @@ __all__ = [
 # Density [kg/m³] that gives a link without shapes its volume, and the largest believed of one with.
 _DENSITY = 1e3
 _LARGEST_DENSITY = 2e4
+# Share of the volume of all that hangs on a link, itself included, that it is as stiff as at least.
+# Links of a gram between the joints of a shoulder would be strained by 1, and the method of Newton,
+# whose Hessian leaves the strain out, took hundreds of iterations.
+_CARRIED_SHARE = 0.1
 
 
 def is_linear(links: list[Link]) -> bool:
@@ -95,9 +100,12 @@ def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int) -> fl
         # It follows its parent's deformation exactly, or its pose.
         return 0.0
     # A massless link between the joints of one body is as stiff as that body.
-    mass = link.mass or float(model.body_mass[model.jnt_bodyid[link.joint]])
+    body = int(model.jnt_bodyid[link.joint])
+    mass = link.mass or float(model.body_mass[body])
     volume = float(shapes.volume[index])
-    return max(volume, mass / (_LARGEST_DENSITY if volume > 0.0 else _DENSITY), 1e-9)
+    # What carries others must not give way under them, however light it is drawn itself.
+    carried = _CARRIED_SHARE * float(model.body_subtreemass[body]) / _DENSITY
+    return max(volume, mass / (_LARGEST_DENSITY if volume > 0.0 else _DENSITY), carried, 1e-9)
 
 
 def gravity_shares(model: mujoco.MjModel, links: list[Link]) -> np.ndarray:
@@ -114,6 +122,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link]) -> dict[str, Any]:
     """State and iterates, still without values."""
     count, size = len(links), sum(variable_count(link.kind) for link in links)
     joints = sum(link.kind in (HINGE, SLIDE) for link in links)
+    coordinates = joints + len(fixed_tendons(model))
     trees = len({link.tree for link in links})
     # No chain of variables is longer than its tree's.
     in_tree = np.bincount(
@@ -147,7 +156,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link]) -> dict[str, Any]:
         "joint_trial",
         "joint_applied",
     ):
-        fields[name] = np.zeros(joints)
+        fields[name] = np.zeros(coordinates)
     return {
         **fields,
         "wrench": np.zeros((count, 6)),
@@ -172,8 +181,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link]) -> dict[str, Any]:
         "joint_cosine": np.zeros((joints, longest)),
         "joint_parts": np.zeros((joints, 9, longest)),
         "joint_values": np.zeros((joints, 2)),
-        "joint_slope": np.zeros(joints),
-        "joint_stiffening": np.zeros(joints),
+        "joint_slope": np.zeros(coordinates),
+        "joint_stiffening": np.zeros(coordinates),
     }
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import mujoco
+
 from asperity.compiled import Kernel
 from asperity.integrators.methods.method import Method
 from asperity.integrators.world import World
-from asperity.midas.clearance import check_clearance
+from asperity.midas.clearance import Outcome, check_clearance
 from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
 from asperity.midas.engine_publication import EngineResults
 from asperity.midas.engine_support import check_supported
-from asperity.midas.step import midas_method
+from asperity.midas.overlaps import overlap_note
+from asperity.midas.pairs import LinkPair
+from asperity.midas.step import divided_midas_method, midas_method
 from asperity.midas.verification import verify_no_intersections
+from asperity.plant.names import element, listed
 
 __all__ = ["MidasMethod"]
 
@@ -37,29 +42,31 @@ class MidasMethod(Method):
         But for the joints' stiction tolerance, which is the plant's.
     adapt_activation : bool
         Whether the activation distance may be less where the initial state has smaller clearances.
-    separate, verify : bool
+    overlaps : str
+    verify : bool
         As of `Midas`.
     """
 
-    kernel = midas_method
+    # A step that does not converge is done in parts.
+    kernel = divided_midas_method
     evaluates_plant = False
     takes_systems = False
     copies_model = True
 
     def __init__(
-        self, options: EngineOptions, *, adapt_activation: bool, separate: bool, verify: bool
+        self, options: EngineOptions, *, adapt_activation: bool, overlaps: str, verify: bool
     ) -> None:
         self.options = options
         self.adapt_activation = adapt_activation
-        self.separate = separate
+        self.overlaps = overlaps
         self.verify = verify
-        # Every state is to be verified.
-        self.most_steps = 1 if verify else Method.most_steps
         self._engine: Engine | None = None
+        # Links that overlap by design may pass through each other, in all states to come.
+        self._excluded: frozenset[LinkPair] = frozenset()
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (*ENGINE_KERNELS, midas_method)
+        return (*ENGINE_KERNELS, midas_method, divided_midas_method)
 
     @property
     def engine(self) -> Engine:
@@ -69,12 +76,23 @@ class MidasMethod(Method):
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
+        world.table.base_method = midas_method.address
         model, plant = world.plant.model, world.plant
         check_supported(model)
         stiction = float(plant.table.joint_stiction_tolerance)
         options = self.options._replace(joint_stiction_tolerance=stiction)
-        self._engine = Engine(model, world.current.data, plant.materials, options, keep=False)
+        self._engine = Engine(
+            model,
+            world.current.data,
+            plant.materials,
+            options,
+            excluded=self._excluded,
+            keep=False,
+        )
         world.table.memory = self._engine.table.address
+        # A fluid's forces are looked up before every step; and every state is to be verified.
+        alone = self.verify or self._engine.fluid.is_there
+        self.most_steps = 1 if alone else Method.most_steps
 
     def _prepare_again(self, world: World) -> None:
         """Make another engine, which goes on counting."""
@@ -90,9 +108,10 @@ class MidasMethod(Method):
         self._prepare_again(world)
 
     def memory_of(self, world: World) -> dict[str, Any]:
-        return self._synchronised(world).memory()
+        return self._synchronised(world).memory() | {"excluded": self._excluded}
 
     def set_memory(self, world: World, memory: Mapping[str, Any]) -> None:
+        self._excluded = memory["excluded"]
         self.engine.set_memory(memory)
 
     def grow(self, code: int) -> bool:
@@ -105,17 +124,47 @@ class MidasMethod(Method):
             self.engine.set_state(current.qpos, current.qvel)
         return self.engine
 
-    def begin(self, world: World) -> None:
+    def _check(self, world: World, *, first: bool) -> Outcome:
+        """Check the world's state, and correct it."""
         engine = self._synchronised(world)
-        if not engine.checked:
-            if check_clearance(
-                engine, separate=self.separate, adapt_activation=self.adapt_activation
-            ):
-                engine.write_state(world.current.table.qpos)
-            engine.checked = True
-        engine.read_inputs()
+        outcome = check_clearance(
+            engine, overlaps=self.overlaps, adapt_activation=self.adapt_activation, first=first
+        )
+        if outcome.changed:
+            engine.write_state(world.current.table.qpos)
+        engine.checked = True
+        return outcome
+
+    def look_at_start(self, world: World) -> tuple[str, ...]:
+        outcome = self._check(world, first=True)
+        self._excluded |= frozenset(outcome.excluded)
+        notes = list(self.engine.shapes.notes)
+        if outcome.brought_back:
+            notes.append(
+                f"Joints that start outside their range were brought back to it: "
+                f"{listed(outcome.brought_back)}."
+            )
+        if self.engine.contradicted:
+            joints = [
+                element(world.plant.model, mujoco.mjtObj.mjOBJ_JOINT, joint)
+                for joint in self.engine.contradicted
+            ]
+            notes.append(
+                "Limits that an equality constraint contradicts are not enforced: "
+                f"{listed(joints)}."
+            )
+        if outcome.excluded:
+            notes.append(overlap_note(self.engine, outcome.excluded))
+        return tuple(notes)
+
+    def begin(self, world: World) -> None:
+        if not self._synchronised(world).checked:
+            self._check(world, first=False)
+        self.engine.read_inputs()
 
     def end(self, world: World) -> None:
+        # Of a step that has failed, its first parts may have been done.
+        self._synchronised(world)
         if self.verify:
             verify_no_intersections(self.engine)
 

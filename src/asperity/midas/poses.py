@@ -129,5 +129,5 @@ def write_qpos(engine: Table, qpos: np.ndarray) -> None:
                         value += base * rotation[m, k]
                     relative[i, k] = value
             _write_quaternion(relative, qpos, at)
-    for i in range(engine.joint.size):
+    for i in range(engine.joint_qpos.size):
         qpos[engine.joint_qpos[i]] = engine.joint_reference[i] + engine.joint[i]

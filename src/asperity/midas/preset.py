@@ -11,6 +11,7 @@ from asperity.integrators.integrator import (
     Integrator,
     require_count,
     require_flags,
+    require_non_negative,
     require_one_of,
     require_positive,
 )
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Midas"]
 
 _SCHEMES = ("implicit-euler", "bdf2")
+_OVERLAPS = ("exclude", "refuse", "separate")
 _ACTIVATION = 1e-3
 
 
@@ -34,9 +36,9 @@ class Midas(Integrator):
     Every step minimizes an energy whose barrier keeps surfaces apart, and no iterate of the
     minimization may pass through another surface on its way, so that the guarantee does not depend
     on step size, stiffness or convergence (Midas, section III; IPC, Li et al. 2020). Joints hold
-    exactly, by a change of variables, and equalities (``connect``, ``weld``, ``joint``) to 1e-11 m,
-    by augmented Lagrangians. Collision geoms of every shape are triangle meshes here, and
-    meshes are taken as they are, not by their convex hulls.
+    exactly, by a change of variables, and equalities (``connect``, ``weld``, ``joint``,
+    ``tendon``) to 1e-11 m, by augmented Lagrangians. Collision geoms of every shape are
+    triangle meshes here, and meshes are taken as they are, not by their convex hulls.
 
     Parameters
     ----------
@@ -74,9 +76,19 @@ class Midas(Integrator):
         Pieces of every edge of a box.
     convex_meshes : bool
         Replace meshes by their convex hulls, as MuJoCo's collision detection does.
-    separate : bool
-        Move free bodies apart that touch or overlap in a state that is given, and joints back to
-        their limits, instead of refusing it.
+    mesh_tolerance : float, optional
+        Largest distance [m] of a simplified mesh from the original. Meshes of more than 2,000
+        triangles get as few as that allows, by the library ``fast-simplification`` (extra
+        ``midas``); a note in `Simulator.load_report` has the numbers. By default 0.5 % of a mesh's
+        extent, and 0.5 mm at most; 0 leaves all meshes as they are.
+    overlaps : {"exclude", "refuse", "separate"}
+        What happens to surfaces that meet in a state that is given. In any case but "refuse", those
+        that merely touch are taken apart by less than the activation distance, and joints whose
+        reference position is beyond a limit are brought back to it. Links of one mechanism that
+        overlap in the state that the simulator is made in, as robots are drawn, may pass through
+        each other from then on; a note in `Simulator.load_report` names them. Everything else that
+        overlaps is refused, or with "separate", free bodies are moved apart, and all joints brought
+        back.
     verify : bool
         Check every state with the independent intersection test of ``ipctk`` (extra ``midas``), and
         raise if there is one.
@@ -84,8 +96,8 @@ class Midas(Integrator):
     Raises
     ------
     ModelError
-        From the simulator's constructor, for elements that are not supported; when it advances, if
-        surfaces of a given state intersect or touch, or a joint is beyond a limit.
+        From the simulator's constructor, for elements that are not supported; there and, of a state
+        that is given later, when it advances, if surfaces intersect or a joint is beyond a limit.
 
     Notes
     -----
@@ -94,6 +106,8 @@ class Midas(Integrator):
     ``Simulator.contacts``, with the forces at the end of the last step, where ``mj_contactForce``
     and touch, force and torque sensors find them. Other constraints have no rows there; their
     generalized forces are in ``qfrc_constraint``.
+
+    Forces of a surrounding fluid are those of a step's beginning.
 
     Mocap bodies move to the pose that ``data`` gives them in one step, with what they push and
     carry. If there is no way, the step fails. A loop that is closed by an equality is closed on
@@ -117,7 +131,8 @@ class Midas(Integrator):
     segments: int = 16
     subdivisions: int = 1
     convex_meshes: bool = False
-    separate: bool = False
+    mesh_tolerance: float | None = None
+    overlaps: str = "exclude"
     verify: bool = False
 
     contact_parameters = frozenset({"friction", "dynamic_friction"})
@@ -134,9 +149,12 @@ class Midas(Integrator):
         for name in ("max_iterations", "friction_solves", "subdivisions"):
             require_count(name, getattr(self, name))
         require_flags(self)
+        if self.mesh_tolerance is not None:
+            require_non_negative("mesh_tolerance", self.mesh_tolerance)
         if self.activation_distance is not None:
             require_positive("activation_distance", self.activation_distance)
         require_one_of("scheme", self.scheme, _SCHEMES)
+        require_one_of("overlaps", self.overlaps, _OVERLAPS)
         if not is_count(self.segments) or self.segments < 8 or self.segments % 4:
             raise ModelError(f"segments must be a multiple of 4, at least 8, got {self.segments}.")
 
@@ -161,10 +179,11 @@ class Midas(Integrator):
             segments=int(self.segments),
             subdivisions=int(self.subdivisions),
             hulls=self.convex_meshes,
+            mesh_tolerance=self.mesh_tolerance,
         )
         return MidasMethod(
             options,
             adapt_activation=self.activation_distance is None,
-            separate=self.separate,
+            overlaps=self.overlaps,
             verify=self.verify,
         )

@@ -12,6 +12,7 @@ from asperity.contact.combination import PARAMETERS, STATIC_FRICTION, combine
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volume_integrals
 from asperity.midas.links import Links, rotation_matrix
+from asperity.midas.mesh_care import MeshCare
 from asperity.plant.geom_surfaces import geom_surface
 from asperity.plant.joints import is_disabled
 from asperity.plant.names import element
@@ -20,6 +21,7 @@ from asperity.plant.resolved_materials import ResolvedMaterials
 __all__ = ["Shapes", "read_shapes", "surface_tables"]
 
 _FLAG = mujoco.mjtDisableBit
+_MESHES = (int(mujoco.mjtGeom.mjGEOM_MESH), int(mujoco.mjtGeom.mjGEOM_SDF))
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -41,6 +43,8 @@ class Shapes:
     pair_friction: Floats
     volume: Floats
     """Volume of the shapes of every link [m³]."""
+    notes: tuple[str, ...]
+    """Sentences on meshes that were changed, or are no solids."""
 
 
 def read_shapes(
@@ -51,6 +55,7 @@ def read_shapes(
     segments: int,
     subdivisions: int,
     hulls: bool,
+    mesh_tolerance: float | None = None,
 ) -> Shapes:
     """Make the shapes of a model's colliding geoms.
 
@@ -78,15 +83,16 @@ def read_shapes(
         else:
             solid.append((world if link < 0 else link, geom))
     solid.sort()
-    surfaces = [
-        _on_link(
-            model,
-            links,
-            geom,
-            geom_surface(model, geom, segments=segments, subdivisions=subdivisions, hulls=hulls),
+    care = MeshCare(mesh_tolerance)
+    surfaces = []
+    for _, geom in solid:
+        surface = geom_surface(
+            model, geom, segments=segments, subdivisions=subdivisions, hulls=hulls
         )
-        for _, geom in solid
-    ]
+        if int(model.geom_type[geom]) in _MESHES:
+            mesh = element(model, mujoco.mjtObj.mjOBJ_MESH, int(model.geom_dataid[geom]))
+            surface = care.take(surface, mesh)
+        surfaces.append(_on_link(model, links, geom, surface))
     volume = np.zeros(world)
     for (link, _), surface in zip(solid, surfaces, strict=True):
         if link < world:
@@ -117,6 +123,7 @@ def read_shapes(
         pair_shape=pairs,
         pair_friction=friction,
         volume=volume,
+        notes=care.finish(),
     )
 
 

@@ -6,7 +6,9 @@ import math
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status, call_ppdpp
+from asperity.integrators.methods.substeps import step_in_parts
 from asperity.integrators.world_layout import NOT_CONVERGED, OK, compiled_method
+from asperity.midas.activations import advance_activations
 from asperity.midas.candidates import SLACK
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.equality_terms import (
@@ -20,12 +22,15 @@ from asperity.midas.link_kinematics import move_vertices, place_links
 from asperity.midas.poses import write_qpos
 from asperity.midas.step_start import prepare_step
 
-__all__ = ["midas_method", "solve_step"]
+__all__ = ["divided_midas_method", "midas_method", "solve_step"]
 
 
 # Change of friction's normal forces, relative to themselves, that calls for another solution.
 _LAG_TOLERANCE = 0.1
 _LAG_ITERATIONS = 60
+# A step that does not converge is done in at most 2ⁿ parts. If one of h/64 does not, it is not the
+# step's length.
+_HALVINGS = 6
 # Gap of equality constraints that a step may leave [m or rad], and rounds to get there.
 _GAP = 1e-11
 _ROUNDS = 40
@@ -154,6 +159,7 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
     """Advance the engine's state, which must be that of ``source``, by h [s] into ``target``."""
     engine = MIDAS.at(world.memory)
     plant = world.plant
+    advance_activations(engine, source.act, target.act, h)
     code = solve_step(engine, h)
     if code != OK:
         return code
@@ -177,11 +183,15 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
         if second:
             qvel[i] = 1.5 * mean - 0.5 * engine.shift[i]
         engine.shift[i] = mean
-    for i in range(source.act.size):
-        target.act[i] = source.act[i]
     for i in range(qpos.size):
         engine.qpos[i] = qpos[i]
     for i in range(qvel.size):
         engine.qvel_before[i] = engine.qvel[i]
         engine.qvel[i] = qvel[i]
     return OK
+
+
+@compiled_method
+def divided_midas_method(world: Table, source: Table, target: Table, h: float) -> int:
+    """The same, in parts if it does not converge."""
+    return step_in_parts(world, source, target, h, _HALVINGS)

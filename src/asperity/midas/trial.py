@@ -11,16 +11,19 @@ import math
 from asperity.compiled import Table, compiled
 from asperity.midas.candidates import time_in_boxes
 from asperity.midas.collision_time import collision_free_time
+from asperity.midas.engine_layout import HINGE
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.link_kinematics import move_vertices, place_links
 from asperity.midas.turn_terms import share_to_turn_limits
 
-__all__ = ["is_free", "largest_move", "safe_share", "try_share"]
+__all__ = ["is_free", "largest_move", "safe_share", "try_share", "turns_away"]
 
 
 # A hinge may turn by so much in one iteration [rad], so that it cannot get past a limit's far side.
 _LARGEST_TURN = 1.0
 _ATTEMPTS = 60
+# A hinge that has turned by so much since the step's beginning [rad] is carried off by its torque.
+_TURNED_AWAY = 3.0
 
 
 @compiled
@@ -58,9 +61,25 @@ def largest_move(engine: Table) -> float:
 @compiled
 def _largest_turn(engine: Table) -> float:
     largest = 0.0
-    for joint in range(engine.joint_now.size):
+    for joint in range(engine.joint_link.size):
         largest = max(largest, abs(engine.joint_trial[joint] - engine.joint_now[joint]))
     return largest
+
+
+@compiled
+def turns_away(engine: Table) -> bool:
+    """Whether a hinge has turned by nearly half a turn since the step's beginning.
+
+    Inertia resists by no more than that of a link turned over, so that a torque τ > I/h² has no
+    potential with a minimum: it winds its joint up without end. Shorter steps have one.
+    """
+    for joint in range(engine.joint_link.size):
+        if (
+            abs(engine.joint_now[joint] - engine.joint[joint]) > _TURNED_AWAY
+            and engine.link_kind[engine.joint_link[joint]] == HINGE
+        ):
+            return True
+    return False
 
 
 @compiled

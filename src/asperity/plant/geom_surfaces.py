@@ -84,7 +84,9 @@ def _mesh(model: mujoco.MjModel, mesh: int, name: str, hulls: bool) -> Surface:
     faces = faces[np.linalg.norm(np.cross(b - a, c - a), axis=1) > 0.0]
     if len(faces) == 0:
         raise ModelError(f"{name}: its mesh has no triangle with an area.")
-    return Surface(vertices, faces)
+    # Vertices that no triangle has are no part of the surface.
+    used, faces = np.unique(faces, return_inverse=True)
+    return Surface(vertices[used], faces.reshape(-1, 3))
 
 
 def _height_field(model: mujoco.MjModel, index: int, closed: bool) -> Surface:

@@ -116,6 +116,7 @@ class Plant(HoldsAddresses):
         native.verify_layout(model, data)
         self.table = Table(PLANT, joint_stiction_tolerance=joint_stiction_tolerance)
         self._evaluated = evaluated
+        self._field_shapes: tuple[bytes, ...] | None = None
         self._set_functions(evaluated)
         self.set_contact_parameters(contact)
         self.read_model(efforts)
@@ -282,7 +283,7 @@ class Plant(HoldsAddresses):
         """Replace the contact parameters of every geom and pair."""
         resolved = resolve_materials(self.model, contact)
         self.surfaces = resolve_surfaces(self.model, contact)
-        self._field_shapes: tuple[bytes, ...] | None = None
+        self._field_shapes = None
         self.contact = contact
         self.materials = resolved
         self.table.material = resolved.geoms

@@ -40,6 +40,11 @@ _FRICTION_DOF = 1
 _LIMIT_JOINT = 3
 _BALL = 1
 
+# Share of MuJoCo's memory that contacts may take with their rows, of which a contact has at most so
+# many, of so many bytes beside the Jacobian's numbers and their columns.
+_SHARE = 0.5
+_ROWS = 4
+_ROW = 256
 # MuJoCo's own numbers of a default contact; nothing of ours depends on them.
 _SOLREF = (0.02, 1.0)
 _SOLIMP = (0.9, 0.95, 0.001, 0.5, 2.0)
@@ -265,9 +270,19 @@ def write_contacts(
         What is published: ``delivered``, or a copy without the contacts that were left out.
     """
     blank, _memory = _blank(margin)
+    room = _room(data)
+    if delivered.contacts.count > room:
+        delivered = _strongest(delivered, room)
     while _add_contacts.call(plant.address, data._address, delivered.address, blank) > 0:
         delivered = _strongest(delivered, int(data.ncon))
     return delivered
+
+
+def _room(data: mujoco.MjData) -> int:
+    """Contacts that leave MuJoCo's memory room for their rows and its own computations."""
+    row = 12 * data.model.nv + _ROW
+    size = native.struct_size("mjContact") + _ROWS * row
+    return max(int(_SHARE * data.narena / size), 1)
 
 
 def _strongest(delivered: Table, room: int) -> Table:

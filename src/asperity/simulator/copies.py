@@ -164,7 +164,9 @@ def _made_again(
     simulator = kind.__new__(kind)
     data = mujoco.MjData(options["model"])
     snapshot.put_into(data)
+    simulator._resumes = True
     Simulator.__init__(simulator, **options, data=data)
+    del simulator._resumes
     simulator.load_report = report
     _restore(simulator, snapshot)
     return simulator

@@ -33,7 +33,7 @@ class Statistics:
     evaluations : int
         Evaluations of kinematics, collisions and forces by MuJoCo.
     substeps : int
-        Parts of steps whose solver did not converge at once (`Tamsi`).
+        Parts of steps whose solver did not converge at once (`Tamsi`, `Midas`).
     fallbacks : int
         Steps in which friction of an impact could not be solved for: they take it by normal forces
         of the step's beginning, or leave it out (`Midas`). With `Icf`, solves of islands whose

@@ -110,6 +110,9 @@ class Simulator:
     thread at a time.
     """
 
+    _resumes = False
+    """Whether it goes on from the state of another one, of which it is a copy."""
+
     def __init__(
         self,
         model: str | os.PathLike[str] | mujoco.MjSpec | mujoco.MjModel,
@@ -189,6 +192,8 @@ class Simulator:
         self._last_tick = 0.0  # wall time of the last call of a progress callback [s]
         self._inputs = Inputs(self.model, data)
         self._sync()
+        if not self._resumes:
+            self._note(self._base.look_at_start(self.world))
         self._publish()
         self._clear_counters()
 

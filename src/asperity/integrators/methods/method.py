@@ -120,6 +120,10 @@ class Method(HoldsAddresses, abc.ABC):
     def set_memory(self, world: World, memory: Mapping[str, Any]) -> None:
         """Put back what `memory_of` has returned."""
 
+    def look_at_start(self, world: World) -> tuple[str, ...]:
+        """Check, and correct, the state that a simulator begins with; returns sentences on it."""
+        return ()
+
     # -- around a stretch of steps ---------------------------------------------------------------
 
     def begin(self, world: World) -> None:

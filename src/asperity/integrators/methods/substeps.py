@@ -17,7 +17,7 @@ from asperity.integrators.world_layout import (
     compiled_method,
 )
 
-__all__ = ["HALVINGS", "Substeps", "substep_method"]
+__all__ = ["HALVINGS", "Substeps", "step_in_parts", "substep_method"]
 
 HALVINGS = 20
 """n: a step is divided into at most 2ⁿ parts."""
@@ -45,9 +45,9 @@ def _copy(source: Table, target: Table) -> None:
     target.valid = 0
 
 
-@compiled_method
-def substep_method(world: Table, source: Table, target: Table, step: float) -> int:
-    """One step of ``base_method``, in parts if it does not converge.
+@compiled
+def step_in_parts(world: Table, source: Table, target: Table, step: float, halvings: int) -> int:
+    """One step of ``base_method``, in at most 2ⁿ parts if it does not converge.
 
     Parts alternate between the states ``half`` and ``full``.
     """
@@ -59,7 +59,7 @@ def substep_method(world: Table, source: Table, target: Table, step: float) -> i
     end = world.half
     other = world.full
     # In units of the smallest part, so that all of them add up to the step.
-    whole = 1 << HALVINGS
+    whole = 1 << halvings
     smallest = step / whole
     done = 0
     size = whole // 2
@@ -85,6 +85,12 @@ def substep_method(world: Table, source: Table, target: Table, step: float) -> i
     world.result.error_order = 0
     world.result.sample = 0
     return OK
+
+
+@compiled_method
+def substep_method(world: Table, source: Table, target: Table, step: float) -> int:
+    """One step of ``base_method``, in parts if it does not converge."""
+    return step_in_parts(world, source, target, step, HALVINGS)
 
 
 class Substeps(WrappingMethod):

@@ -1,0 +1,281 @@
+"""Midas on the robots that people have: every model of some packages, for a moment.
+
+``python -m benchmarks.midas_robots`` from the root of the repository loads every URDF and MJCF file
+of the packages that are installed (example-robot-data, gymnasium-robotics, robosuite, dm_control;
+they are found, never imported), lets Midas run each for 0.3 s and then for a second with random
+motors, and counts how that ended. Whether anything intersects is asked of ``ipctk``. A file that
+MuJoCo itself does not load is left out.
+
+Models run one after the other, each with a time limit, in a process that is replaced when a model
+takes too long or ends it. What was done is kept in a file, and a second call goes on from there;
+``--again CLASS`` does those of a class again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import math
+import multiprocessing
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+import asperity as asp
+from asperity.errors import AsperityError, Status
+from asperity.midas.verification import IntersectionTest
+from benchmarks.report import RESULTS
+
+PACKAGES = {
+    "example-robot-data": ("cmeel", "../cmeel.prefix/share/example-robot-data"),
+    "gymnasium-robotics": ("gymnasium_robotics", "."),
+    "robosuite": ("robosuite", "."),
+    "dm_control": ("dm_control", "."),
+}
+"""Importable name beside which a package's models lie, and their folder from there."""
+
+STEP = 0.01
+QUIET = 0.3
+"""Time without motors [s]."""
+MOVING = 1.0
+"""Time with random ones [s], which change every `HOLD`."""
+HOLD = 0.1
+QUIET_LIMIT, MOVING_LIMIT = 40.0, 80.0
+"""Wall time that making the simulator and the first part may take, and that of the second [s]."""
+LARGEST_ACCELERATION = 200.0
+"""What a motor may do to its joint alone [rad/s² or m/s²]."""
+ACCELERATION = 20.0
+"""Of joints without motors: as much torque as gives each this alone [rad/s² or m/s²]."""
+
+CLASSES = (
+    "runs",
+    "refused: overlap",
+    "refused: element",
+    "slow",
+    "exception",
+    "not converged",
+    "not finite",
+    "intersecting",
+)
+
+
+def find_models() -> Iterator[tuple[str, Path]]:
+    """Names and paths of all model files, those that are only parts of models included."""
+    for package, (module, folder) in PACKAGES.items():
+        spec = importlib.util.find_spec(module)
+        if spec is None or spec.origin is None:
+            continue
+        root = (Path(spec.origin).parent / folder).resolve()
+        for path in sorted(root.rglob("*")):
+            if path.suffix in (".urdf", ".xml"):
+                text = path.read_text(errors="replace")
+                if "<mujoco" in text or "<robot" in text:
+                    yield f"{package}/{path.relative_to(root)}", path
+
+
+def random_motors(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator) -> None:
+    """Write random controls, or random forces on the joints of a model without motors.
+
+    What a motor's range allows in some models, 20 kN m at a shoulder, is left out.
+    """
+    inertia = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, inertia)
+    if model.nu:
+        low, high = model.actuator_ctrlrange.T
+        limited = model.actuator_ctrllimited.astype(bool)
+        data.ctrl[:] = rng.uniform(np.where(limited, low, -1.0), np.where(limited, high, 1.0))
+        for i in range(model.nu):
+            plain = model.actuator_biastype[i] == mujoco.mjtBias.mjBIAS_NONE
+            if plain and model.actuator_trntype[i] == mujoco.mjtTrn.mjTRN_JOINT:
+                dof = int(model.jnt_dofadr[model.actuator_trnid[i, 0]])
+                gain = abs(model.actuator_gear[i, 0] * model.actuator_gainprm[i, 0])
+                most = LARGEST_ACCELERATION * inertia[dof, dof] / max(gain, 1e-12)
+                data.ctrl[i] = np.clip(data.ctrl[i], -most, most)
+        return
+    for joint in np.flatnonzero(model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)):
+        dof = int(model.jnt_dofadr[joint])
+        force = ACCELERATION * inertia[dof, dof] * rng.uniform(-1.0, 1.0)
+        if model.jnt_actfrclimited[joint]:
+            force = float(np.clip(force, *model.jnt_actfrcrange[joint]))
+        data.qfrc_applied[dof] = force
+
+
+class Verdict(Exception):
+    """How a model ended before its time."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind, self.message = kind, message
+
+
+def advance(sim: asp.Simulator, test: IntersectionTest, duration: float) -> None:
+    """Advance by a duration, and look at the state."""
+    report = sim.advance_to(sim.time + duration)
+    if report.status == Status.NON_FINITE or not np.all(np.isfinite(sim.data.qpos)):
+        raise Verdict("not finite", f"at {sim.time:.2f} s")
+    if report.status != Status.SUCCESS:
+        raise Verdict("not converged", f"{report.status.name} at {sim.time:.2f} s")
+    if test():
+        raise Verdict("intersecting", f"at {sim.time:.2f} s")
+
+
+def parts(path: str) -> Iterator[dict[str, Any]]:
+    """Run one model; yields what is known after it was loaded, after each part, and at the end."""
+    try:
+        model, _ = asp.load_model(path)
+    except AsperityError as error:
+        yield {"class": "does not load", "message": str(error)}
+        return
+    yield {"dofs": int(model.nv), "motors": int(model.nu)}
+    start = time.perf_counter()
+    try:
+        sim = asp.Simulator(model, integrator=asp.Midas(time_step=STEP))
+        engine = sim.method.engine
+        test = IntersectionTest(engine)
+        sim.advance_to(STEP)
+        yield {"triangles": len(engine.table.face), "notes": list(sim.load_report.notes)}
+        for _ in range(round((QUIET - STEP) / HOLD)):
+            advance(sim, test, HOLD)
+        yield {"quiet": round(time.perf_counter() - start, 2)}
+        start = time.perf_counter()
+        rng = np.random.default_rng(0)
+        for _ in range(round(MOVING / HOLD)):
+            random_motors(model, sim.data, rng)
+            advance(sim, test, HOLD)
+        stats = sim.stats
+        yield {
+            "class": "runs",
+            "moving": round(time.perf_counter() - start, 2),
+            "iterations": round(stats.iterations / max(stats.steps, 1), 1),
+            "fallbacks": stats.fallbacks,
+            "clearance": None if math.isinf(sim.clearance) else float(sim.clearance),
+        }
+    except Verdict as verdict:
+        yield {"class": verdict.kind, "message": verdict.message}
+    except AsperityError as error:
+        met = any(word in str(error) for word in (" intersect", " touch", "outside its range"))
+        yield {
+            "class": "refused: overlap" if met else "refused: element",
+            "message": str(error),
+        }
+    except Exception as error:
+        yield {"class": "exception", "message": f"{type(error).__name__}: {error}"}
+
+
+def work(connection: Connection) -> None:
+    """Run models as they are named, and tell how they ended."""
+    warnings.simplefilter("ignore")
+    # What happens once in a process shall not count for the first model.
+    ball = "<body pos='0 0 1'><freejoint/><geom size='.1'/></body>"
+    asp.Simulator(
+        f"<mujoco><worldbody><geom type='plane' size='1 1 1'/>{ball}</worldbody></mujoco>",
+        integrator=asp.Midas(),
+    ).advance_to(0.02)
+    connection.send({})
+    while True:
+        path = connection.recv()
+        for part in parts(path):
+            connection.send(part)
+
+
+class Worker:
+    """A process that runs one model after the other."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, other = context.Pipe()
+        self._process = context.Process(target=work, args=(other,), daemon=True)
+        self._process.start()
+        other.close()
+        self._connection.recv()
+
+    def run(self, path: str) -> tuple[dict[str, Any], bool]:
+        """Run one model; returns what is known, and whether the process is still of use."""
+        known: dict[str, Any] = {}
+        self._connection.send(path)
+        deadline = time.perf_counter() + QUIET_LIMIT
+        while "class" not in known:
+            left = deadline - time.perf_counter()
+            try:
+                if not self._connection.poll(max(left, 0.0)):
+                    part = "random motors" if "quiet" in known else "the first 0.3 s"
+                    return known | {"class": "slow", "message": f"in {part}"}, False
+                known |= self._connection.recv()
+            except EOFError:
+                return known | {"class": "exception", "message": "the process ended"}, False
+            if "quiet" in known:
+                deadline = time.perf_counter() + MOVING_LIMIT
+        return known, True
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+
+def summary(results: dict[str, dict[str, Any]]) -> str:
+    """A table of counts, and the reason of every model that does not run."""
+    results = {name: found for name, found in results.items() if found["class"] != "does not load"}
+    counts = Counter(found["class"] for found in results.values())
+    lines = [
+        f"{len(results)} models",
+        "",
+        "| | models | with degrees of freedom |",
+        "|---|---|---|",
+    ]
+    for kind in CLASSES:
+        moving = sum(
+            found["class"] == kind and found.get("dofs", 0) > 0 for found in results.values()
+        )
+        lines.append(f"| {kind} | {counts[kind]} | {moving} |")
+    lines += ["", "| model | | why |", "|---|---|---|"]
+    for name, found in sorted(results.items(), key=lambda item: (item[1]["class"], item[0])):
+        if found["class"] != "runs":
+            message = found.get("message", "").replace("\n", " ").replace("|", "/")
+            lines.append(f"| {name} | {found['class']} | {message} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--results", type=Path, default=RESULTS / "midas_robots.json")
+    parser.add_argument("--only", default="", help="names that contain this")
+    parser.add_argument("--again", action="append", default=[], help="classes to do again")
+    parser.add_argument(
+        "--budget", type=float, default=math.inf, help="wall time to stop after [s]"
+    )
+    options = parser.parse_args()
+    results: dict[str, dict[str, Any]] = {}
+    if options.results.is_file():
+        results = json.loads(options.results.read_text())
+    start = time.perf_counter()
+    worker: Worker | None = None
+    for name, path in find_models():
+        done = name in results and results[name]["class"] not in options.again
+        if done or options.only not in name:
+            continue
+        if time.perf_counter() - start > options.budget:
+            break
+        worker = worker or Worker()
+        results[name], usable = worker.run(str(path))
+        if not usable:
+            worker.end()
+            worker = None
+        found = results[name]
+        print(f"{name}: {found['class']} {found.get('message', '')[:100]}", flush=True)
+        options.results.parent.mkdir(parents=True, exist_ok=True)
+        options.results.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+    if worker is not None:
+        worker.end()
+    print(summary(results))
+
+
+if __name__ == "__main__":
+    main()

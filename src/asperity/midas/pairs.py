@@ -1,0 +1,42 @@
+"""Pairs of shapes that may touch, as the engine's table has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from asperity.compiled import Table
+from asperity.midas.shapes import Shapes
+
+__all__ = ["LinkPair", "exclude_links", "pair_geoms", "pair_links"]
+
+LinkPair = tuple[int, int]
+"""Two links, the smaller first. The world is the number of links, its half-space i −1 − i."""
+
+
+def pair_geoms(table: Table, shapes: Shapes, pair: int) -> tuple[int, int]:
+    """Geoms of a pair of shapes."""
+    a, b = (int(i) for i in table.pair_shape[pair])
+    other = shapes.geom[b] if b >= 0 else shapes.plane_geom[-1 - b]
+    return int(shapes.geom[a]), int(other)
+
+
+def pair_links(table: Table, shapes: Shapes, pair: int) -> LinkPair:
+    """Links of a pair of shapes."""
+    a, b = (int(i) for i in table.pair_shape[pair])
+    one, other = int(shapes.link[a]), int(shapes.link[b]) if b >= 0 else b
+    return min(one, other), max(one, other)
+
+
+def exclude_links(table: Table, shapes: Shapes, pairs: Iterable[LinkPair]) -> None:
+    """Let links pass through each other from now on."""
+    gone = set(pairs)
+    kept = np.array(
+        [pair_links(table, shapes, pair) not in gone for pair in range(len(table.pair_shape))],
+        dtype=bool,
+    )
+    for name in ("pair_shape", "pair_friction", "pair_block"):
+        setattr(table, name, getattr(table, name)[kept].copy())
+    # Whatever is listed has other numbers now.
+    table.candidates = table.friction_pairs = 0

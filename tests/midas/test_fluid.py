@@ -1,0 +1,43 @@
+"""A fluid around the links, against the terminal velocity of MuJoCo's drag."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+import asperity as asp
+
+pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+
+FALLING = """<mujoco><option {fluid}/><worldbody><body pos="0 0 1"><freejoint/>
+  <geom type="box" size=".1 .1 .1" mass=".5"/></body></worldbody></mujoco>"""
+
+
+def test_a_box_falls_as_fast_as_drag_lets_it():
+    """mg = ½ ρ v² A with MuJoCo's drag of a box, density 50 kg/m³ and 0.04 m²."""
+    sim = asp.Simulator(FALLING.format(fluid='density="50"'), integrator=asp.Midas())
+    assert sim.advance_to(3.0).success
+    assert sim.data.qvel[2] == pytest.approx(-np.sqrt(2 * 0.5 * 9.81 / (50 * 0.04)), rel=1e-3)
+
+
+def test_a_swimmer_swims_as_in_mujoco():
+    xml = """<mujoco><option density="1000" viscosity=".01" gravity="0 0 0"/><default>
+      <geom density="1000" contype="0" conaffinity="0"/></default><worldbody><body>
+      <joint name="x" type="slide" axis="1 0 0"/><joint name="y" type="slide" axis="0 1 0"/>
+      <joint name="turn" axis="0 0 1"/><geom type="capsule" fromto="0 0 0 .5 0 0" size=".05"/>
+      <body pos=".5 0 0"><joint name="tail" axis="0 0 1" damping=".1"/>
+       <geom type="capsule" fromto="0 0 0 .5 0 0" size=".05"/></body></body></worldbody>
+      <actuator><motor joint="tail" gear="20"/></actuator></mujoco>"""
+    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=2e-3, scheme="bdf2"))
+    model = mujoco.MjModel.from_xml_string(xml)
+    model.opt.timestep = 1e-3
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    data = mujoco.MjData(model)
+    for k in range(20):
+        sim.data.ctrl[0] = data.ctrl[0] = np.sin(1.5 * k)
+        assert sim.advance_to(0.1 * (k + 1)).success
+        while data.time < sim.time - 1e-9:
+            mujoco.mj_step(model, data)
+    assert np.abs(data.qpos[:2]).max() > 0.05
+    np.testing.assert_allclose(sim.data.qpos, data.qpos, atol=0.02)

@@ -1,0 +1,155 @@
+"""Fixed tendons: springs, limits, couplings and motors on sums of joint coordinates."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+import asperity as asp
+
+pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+
+TWO = """<mujoco><option gravity="0 0 0"/><worldbody>
+  <body><joint name="a" type="slide" axis="1 0 0" {a}/><geom size=".1" mass="2"/></body>
+  <body pos="0 1 0"><joint name="b" type="slide" axis="1 0 0"/><geom size=".1" mass="3"/></body>
+</worldbody><tendon><fixed name="t" {tendon}><joint joint="a" coef="2"/><joint joint="b" coef="-1"/>
+</fixed></tendon>{more}</mujoco>"""
+
+
+def midas(xml: str, **options) -> asp.Simulator:
+    return asp.Simulator(xml, integrator=asp.Midas(**options))
+
+
+def two(tendon: str = "", more: str = "", a: str = "", **options) -> asp.Simulator:
+    return midas(TWO.format(tendon=tendon, more=more, a=a), **options)
+
+
+def test_a_spring_swings_at_its_frequency():
+    """L = 2a − b with 1/m = 4/2 + 1/3: L(t) = L₀ cos ωt, ω² = k (4/2 + 1/3)."""
+    sim = two('stiffness="30" springlength="0"', time_step=1e-3, scheme="bdf2")
+    sim.data.qpos[:] = (0.1, 0.05)
+    assert sim.advance_to(0.5).success
+    length = 2.0 * sim.data.qpos[0] - sim.data.qpos[1]
+    assert length == pytest.approx(0.15 * np.cos(np.sqrt(70.0) * 0.5), abs=1e-4)
+    # Its pull is as 2 to −1, so that 2·2a/2 … keeps m_a a/2 + m_b b.
+    assert sim.data.qvel[0] * 2.0 / 2.0 + sim.data.qvel[1] * 3.0 == pytest.approx(0.0, abs=1e-9)
+
+
+def test_damping_lets_lengths_decay():
+    sim = two('damping="3"', time_step=1e-3, scheme="bdf2")
+    sim.data.qvel[:] = (0.5, 0.0)
+    assert sim.advance_to(0.2).success
+    rate = 2.0 * sim.data.qvel[0] - sim.data.qvel[1]
+    assert rate == pytest.approx(np.exp(-3.0 * 7.0 / 3.0 * 0.2), rel=1e-3)
+
+
+def test_a_spring_is_slack_within_its_range():
+    sim = two('stiffness="30" springlength="-.1 .2"')
+    sim.data.qpos[:] = (0.05, 0.05)
+    assert sim.advance_to(0.1).success
+    np.testing.assert_array_equal(sim.data.qvel, 0.0)
+
+
+def test_a_limit_is_never_passed():
+    sim = two('limited="true" range="-.1 .2"', verify=True)
+    sim.data.qfrc_applied[:] = (5.0, 0.0)
+    for _ in range(50):
+        assert sim.step().success
+        assert -0.1 < 2.0 * sim.data.qpos[0] - sim.data.qpos[1] < 0.2 + 1e-9
+    # The limit moves both now.
+    assert sim.data.qvel[1] > 0.05
+
+
+def test_a_length_beyond_the_limit_is_refused():
+    sim = two('limited="true" range="-.1 .2"')
+    sim.data.qpos[0] = 0.2
+    with pytest.raises(asp.ModelError, match="Tendon 't' is longer or shorter"):
+        sim.step()
+
+
+def test_dry_friction_holds_up_to_its_force():
+    # It sticks while the force that it takes, F/(2 + 1/3), is below 1 N.
+    for force, moves in ((2.2, False), (3.0, True)):
+        sim = two('frictionloss="1"')
+        sim.data.qfrc_applied[0] = force
+        assert sim.advance_to(0.5).success
+        # The other end is dragged along: 2a − b rests, or slips.
+        slip = abs(2.0 * sim.data.qpos[0] - sim.data.qpos[1])
+        assert (slip > 0.01) == moves
+
+
+def test_armature_is_inertia_of_the_length():
+    sim = two('armature="1.5"', time_step=1e-3)
+    sim.data.qfrc_applied[0] = 1.0
+    assert sim.advance_to(0.1).success
+    inertia = np.diag([2.0, 3.0]) + 1.5 * np.outer([2.0, -1.0], [2.0, -1.0])
+    expected = 0.1 * np.linalg.solve(inertia, [1.0, 0.0])
+    np.testing.assert_allclose(sim.data.qvel, expected, rtol=1e-6)
+
+
+def test_a_motor_pulls_both_joints():
+    sim = two(more='<actuator><motor name="m" tendon="t" gear="3"/></actuator>')
+    sim.data.ctrl[0] = 2.0
+    assert sim.advance_to(0.1).success
+    np.testing.assert_allclose(sim.data.qvel, [0.1 * 12.0 / 2.0, -0.1 * 6.0 / 3.0], rtol=1e-9)
+    np.testing.assert_allclose(sim.data.qfrc_actuator, [12.0, -6.0])
+    assert sim.data.actuator_force[0] == pytest.approx(2.0)
+
+
+def test_a_servo_holds_a_length():
+    sim = two(more='<actuator><position tendon="t" kp="200" kv="30"/></actuator>', a='damping="5"')
+    sim.data.ctrl[0] = 0.3
+    assert sim.advance_to(3.0).success
+    assert 2.0 * sim.data.qpos[0] - sim.data.qpos[1] == pytest.approx(0.3, abs=5e-4)
+
+
+def test_lengths_are_coupled_as_in_a_differential():
+    """A finger's tip bends as much as its middle: held to rounding, and as fast as MuJoCo's."""
+    xml = """<mujoco><worldbody><body pos="0 0 1"><joint name="p" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 .1 0 0" size=".01" mass=".1"/>
+      <body pos=".12 0 0"><joint name="m" axis="0 1 0"/>
+       <geom type="capsule" fromto="0 0 0 .1 0 0" size=".01" mass=".1"/></body></body>
+      <body pos="0 1 1"><joint name="q" axis="0 1 0"/>
+       <geom type="capsule" fromto="0 0 0 .1 0 0" size=".01" mass=".2"/></body></worldbody>
+      <tendon><fixed name="s"><joint joint="p" coef="1"/><joint joint="m" coef="2"/></fixed>
+       <fixed name="u"><joint joint="q" coef="1"/></fixed></tendon>
+      <equality><tendon tendon1="s" tendon2="u" polycoef="0 -1 .3 0 0"/></equality></mujoco>"""
+    sim = midas(xml, time_step=2e-3, scheme="bdf2")
+    for _ in range(50):
+        assert sim.step().success
+        p, m, q = sim.data.qpos
+        assert p + 2.0 * m == pytest.approx(-q + 0.3 * q * q, abs=1e-9)
+    model = mujoco.MjModel.from_xml_string(xml)
+    model.opt.timestep = 1e-4
+    model.eq_solref[0] = (2e-3, 1.0)
+    data = mujoco.MjData(model)
+    while data.time < 0.1:
+        mujoco.mj_step(model, data)
+    assert np.abs(data.qpos).max() > 0.02
+    np.testing.assert_allclose(sim.data.qpos, data.qpos, atol=2e-3)
+
+
+def test_tendons_through_space_that_pull_are_refused():
+    xml = """<mujoco><worldbody><site name="s"/><body pos="0 0 1"><freejoint/><geom size=".1"/>
+      <site name="u"/></body></worldbody><tendon><spatial name="t" limited="true" range="0 1">
+      <site site="s"/><site site="u"/></spatial></tendon></mujoco>"""
+    with pytest.raises(asp.ModelError, match="Tendon 't' runs through space"):
+        midas(xml)
+
+
+def test_a_length_that_ranges_do_not_allow_is_held_all_the_same():
+    """As in a gripper whose reference pose is outside of its joints' ranges."""
+    xml = """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
+      <body><joint name="a" axis="0 1 0" ref="1.1" range="0 1.5" limited="true"/>
+       <geom size=".02" pos=".1 0 0"/>
+      <body pos="0 1 0"><joint name="b" axis="0 1 0" ref="-.5" range="0 2" limited="true"/>
+       <geom size=".03" pos=".1 0 0"/></body></body></worldbody>
+      <tendon><fixed name="t" limited="true" range=".64 5"><joint joint="a" coef=".4"/>
+       <joint joint="b" coef="-.4"/></fixed></tendon>
+      <equality><tendon tendon1="t"/></equality></mujoco>"""
+    sim = midas(xml)
+    assert any("'a'" in note and "contradicts" in note for note in sim.load_report.notes)
+    sim.data.qfrc_applied[0] = 0.1
+    assert sim.advance_to(0.1).success
+    assert 0.4 * sim.data.qpos[0] - 0.4 * sim.data.qpos[1] == pytest.approx(0.64, abs=1e-9)
