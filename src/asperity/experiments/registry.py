@@ -33,6 +33,7 @@ _MODULES = (
     "sap_contacts",
     "sap_slip",
     "sap_slip_control",
+    "sap_dual_arm",
     "tamsi_bottle",
     "tamsi_box",
     "tamsi_gripper",

@@ -169,10 +169,10 @@ def solve_geodesic(
 
 def _row_impulses(tables: Tables, sides: np.ndarray) -> np.ndarray:
     """Impulses of both sides of every row as those of a `ReferenceProblem`'s rows."""
-    table, _, rows = tables
+    table = tables.problem
     out = []
     for i, (lower, upper) in enumerate(sides):
         out.append(lower)
-        if rows.kind[table.row[i]] != EQUALITY and table.row_upper[i] < NO_UPPER_LIMIT:
+        if table.row_kind[i] != EQUALITY and table.row_upper[i] < NO_UPPER_LIMIT:
             out.append(upper)
     return np.array(out)
