@@ -21,7 +21,8 @@ from asperity.scenes.dual_arm import (
     dual_arm,
     dual_arm_robots,
 )
-from asperity.scenes.dual_arm_task import JarTask, arm_joints, hand_joints, hand_posture
+from asperity.scenes.dual_arm_keyframes import hand_posture
+from asperity.scenes.dual_arm_task import JarTask, arm_joints, hand_joints
 
 pytestmark = pytest.mark.assets
 

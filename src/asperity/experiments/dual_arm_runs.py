@@ -82,6 +82,8 @@ class DualArm(NamedTuple):
     """Contacts of each step, shape (k,)."""
     events: list[tuple[float, str]]
     """Keyframes and what was felt."""
+    slip: float
+    """Largest motion of the jar in the hand that holds it [m]; infinite if it was never lifted."""
     iterations: float
     """Newton iterations per step, those of the island that took most."""
     cpu: float
@@ -125,28 +127,30 @@ def _look(data: mujoco.MjData) -> DualArmState:
     )
 
 
+def _slip(states: list[DualArmState], time: list[float], task: JarTask) -> float:
+    """Largest motion of the jar in the hand that has lifted it [m]; infinite if none has."""
+    begins = {name: begin for begin, name in task.events}
+    lifted, released = begins.get("lift", np.inf), begins.get("let go of the jar", np.inf)
+    held = [one.in_hand for one, t in zip(states, time, strict=True) if lifted <= t < released]
+    if not held:
+        return np.inf
+    return float(np.linalg.norm(np.array(held) - held[0], axis=1).max())
+
+
 def _checks(
     states: list[DualArmState], time: list[float], task: JarTask, ending: str
 ) -> dict[str, bool]:
     """What must be true of a success."""
-    begins = {name: begin for begin, name in task.events}
+    felt = [name for _, name in task.events]
     last = states[-1]
-    held = np.array(
-        [
-            state.in_hand
-            for state, t in zip(states, time, strict=True)
-            if begins.get("lift", np.inf) <= t < begins.get("let go of the jar", np.inf)
-        ]
-    ).reshape(-1, 3)
-    moved = np.linalg.norm(held - held[:1], axis=1)
     apart = max((state.lid_distance for state in states), default=0.0)
     return {
         "all keyframes reached": task.finished and not ending,
         "lid taken off": apart > _OFF,
         f"at least {_LEAST_MARBLES} marbles poured": last.poured >= _LEAST_MARBLES,
-        "jar held while it was lifted": len(moved) > 0 and float(moved.max()) < _HELD,
+        "jar held while it was lifted": _slip(states, time, task) < _HELD,
         "lid back in its seat": abs(last.lid_gap) < _SEATED and last.lid_tilt < _UPRIGHT,
-        "jar felt to stand": "the jar stands" in begins,
+        "jar felt to stand": "the jar stands" in felt,
         "jar upright at its place": last.jar_tilt < _UPRIGHT
         and float(np.linalg.norm(np.array(last.jar_place) - (*JAR_PLACE, 0.0))) < _NEAR,
     }
@@ -232,6 +236,7 @@ def open_and_pour(
         step_time,
         contacts,
         task.events,
+        _slip(states, time, task),
         stats.longest_iterations / max(stats.steps, 1),
         cpu,
         ending,

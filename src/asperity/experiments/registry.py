@@ -11,7 +11,6 @@ from pathlib import Path
 
 from asperity.errors import ModelError
 from asperity.experiments.outcome import Outcome, PlotError, draw, write_csv
-from asperity.media import MediaError, write_video
 
 __all__ = ["Experiment", "Progress", "experiments", "select"]
 
@@ -109,6 +108,8 @@ class Experiment:
         except PlotError as error:
             failures.append(str(error))
         if video:
+            from asperity.media import MediaError
+
             try:
                 files.append(self._film(out_dir, outcome))
             except MediaError as error:
@@ -116,6 +117,8 @@ class Experiment:
         return dataclasses.replace(outcome, files=tuple(files), plot_failure=" ".join(failures))
 
     def _film(self, out_dir: Path, outcome: Outcome) -> Path:
+        from asperity.media import MediaError, write_video
+
         film = outcome.film
         if film is None:
             raise MediaError(f"{self.name} has no video.")

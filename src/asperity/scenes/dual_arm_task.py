@@ -8,132 +8,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.scenes.dual_arm import (
-    ARM_JOINTS,
-    BOWL_PLACE,
-    HAND_JOINTS,
-    HOLD_HEIGHT,
-    JAR_HEIGHT,
-    JAR_PLACE,
-    KNOB_HEIGHT,
-    SIDES,
-    dual_arm_robots,
-)
+from asperity.scenes.dual_arm import ARM_JOINTS, HAND_JOINTS, SIDES, dual_arm_robots
+from asperity.scenes.dual_arm_keyframes import KEYFRAMES, PALM_AHEAD, Keyframe, hand_posture
 from asperity.scenes.inverse_kinematics import InverseKinematics
 
-__all__ = [
-    "CLOSED",
-    "KEYFRAMES",
-    "OPEN",
-    "JarTask",
-    "Keyframe",
-    "arm_joints",
-    "hand_joints",
-    "hand_posture",
-]
+__all__ = ["JarTask", "arm_joints", "hand_joints"]
 
 Floats = NDArray[np.float64]
 
-OPEN = (0.0, 0.3, 0.3, 0.3) * 3 + (1.396, 0.0, 0.0, 0.1)
-"""Angles of a hand's joints [rad], in the order of `HAND_JOINTS`."""
-
-CLOSED = (
-    *(0.095, 1.006, 0.922, 1.125),
-    *(0.0, 0.907, 0.922, 1.125),
-    *(0.0, 0.907, 0.659, 0.804),
-    *(1.345, 0.58, 0.521, 1.228),
-)
-"""The same, where nothing is held: what is in the hand is pressed against the palm."""
-
-LIFT = 0.06  # of the jar [m]
-APART = 0.1  # of lid and jar before either moves aside [m]
 FIRM = 10.0  # force of a hand at which it has grasped [N]
 STANDS = 1.0  # force of the table at which the jar stands [N]
-
-# By how much the lid is pushed further than to where it was: the jar has slipped by some of it.
-_PRESS = 0.012
-_AHEAD = 0.06  # of the palm before it comes to the jar [m]
-_POUR = np.array([BOWL_PLACE[0], BOWL_PLACE[1] + 0.09, 0.3])
-_TILT = math.radians(140.0)
 _SAMPLE = 0.02  # of planned paths [s]
 _BENT = {
     "right": (0.3, 1.4, 0.6, -1.4, 0.3, -1.5, -0.3),
     "left": (-0.4, 1.0, -0.4, -1.6, -0.6, -1.4, -0.2),
 }
-
-
-@dataclass(frozen=True)
-class Keyframe:
-    """Where the hands go, and how they are.
-
-    Parameters
-    ----------
-    name : str
-    duration : float
-        Of the motion [s].
-    right, left : tuple of float
-        Axis of what the hand holds, (x, y, z) [m], and its tilt about the world's x axis [rad].
-    grasp : tuple of float
-        How far the right and the left hand are closed, 0 to 1.
-    until : {"", "firm", "stands"}
-        What must be felt: firm grasps, before the next keyframe, or that the jar stands on the
-        table, which ends the motion.
-    """
-
-    name: str
-    duration: float
-    right: tuple[float, float, float, float]
-    left: tuple[float, float, float, float]
-    grasp: tuple[float, float]
-    until: str = ""
-
-
-def _keyframes() -> tuple[Keyframe, ...]:
-    x, y = (float(value) for value in JAR_PLACE)
-    low = HOLD_HEIGHT
-    high = JAR_HEIGHT + KNOB_HEIGHT
-    jar = (x, y, low, 0.0)
-    lid = (x, y, high, 0.0)
-    lifted = (x, y, low + LIFT, 0.0)
-    on = (x, y, high + LIFT, 0.0)
-    off = (x, y, high + LIFT + APART, 0.0)
-    aside = (x, y + 0.15, high + LIFT + APART, 0.0)
-    pressed = (x, y, high + LIFT - _PRESS, 0.0)
-    above = (float(_POUR[0]), float(_POUR[1]), float(_POUR[2]), 0.0)
-    poured = (*above[:3], _TILT)
-    steeper = (*above[:3], _TILT + 0.3)
-    left_back = (x, y + _AHEAD, high + LIFT, 0.0)
-    left_away = (x, y + 0.2, high + LIFT + APART, 0.0)
-    return (
-        Keyframe("approach", 1.0, jar, lid, (0.0, 0.0)),
-        Keyframe("grasp", 0.8, jar, lid, (1.0, 1.0), "firm"),
-        Keyframe("lift", 1.0, lifted, on, (1.0, 1.0)),
-        Keyframe("open", 1.5, lifted, off, (1.0, 1.0)),
-        Keyframe("bring", 1.5, above, aside, (1.0, 1.0)),
-        Keyframe("pour", 2.0, poured, aside, (1.0, 1.0)),
-        Keyframe("empty", 0.6, steeper, aside, (1.0, 1.0)),
-        Keyframe("empty", 0.6, poured, aside, (1.0, 1.0)),
-        Keyframe("upright", 1.5, above, aside, (1.0, 1.0)),
-        Keyframe("return", 1.5, lifted, aside, (1.0, 1.0)),
-        Keyframe("lid above", 1.2, lifted, off, (1.0, 1.0)),
-        Keyframe("close", 1.8, lifted, pressed, (1.0, 1.0)),
-        Keyframe("let go of the lid", 0.6, lifted, pressed, (1.0, 0.0)),
-        Keyframe("draw back", 0.8, lifted, left_back, (1.0, 0.0)),
-        Keyframe("put down", 2.0, (x, y, low - 0.01, 0.0), left_away, (1.0, 0.0), "stands"),
-        Keyframe("let go of the jar", 0.6, jar, left_away, (0.0, 0.0)),
-        Keyframe("draw away", 1.0, (x, y - _AHEAD, low, 0.0), left_away, (0.0, 0.0)),
-    )
-
-
-KEYFRAMES = _keyframes()
-"""The task."""
 
 
 class _Targets(Protocol):
@@ -208,8 +103,8 @@ class JarTask:
         first = KEYFRAMES[0]
         right = np.array(first.right)
         left = np.array(first.left)
-        right[1] -= _AHEAD
-        left[1] += _AHEAD
+        right[1] -= PALM_AHEAD
+        left[1] += PALM_AHEAD
         self._poses = [right, left]
         self._closed = np.zeros(2)
         joints = [self._reach(i, pose) for i, pose in enumerate(self._poses)]
@@ -243,7 +138,6 @@ class JarTask:
     def __call__(self, time: float, contacts: _Contacts) -> None:
         """Write the targets for a step that begins at a time [s], feeling the last contacts."""
         self._feel(time, contacts)
-        # In the middle of the step, which is what held targets should be.
         at = min(max((time - self._begin) / _SAMPLE, 0.0), len(self._path) - 1.001)
         k, share = int(at), at % 1.0
         self.arms.target[:] = (1 - share) * self._path[k] + share * self._path[k + 1]
@@ -263,7 +157,10 @@ class JarTask:
         if frame.until == "stands" and self.table_force(contacts) > STANDS:
             self.events.append((time, "the jar stands"))
             share = _blend((time - self._begin) / frame.duration)
-            self._poses[0] = (1 - share) * self._before[0] + share * self._poses[0]
+            self._poses = [
+                (1 - share) * before + share * goal
+                for before, goal in zip(self._before, self._poses, strict=True)
+            ]
             self._next(time)
         elif time - self._begin >= frame.duration - 1e-9:
             if frame.until == "firm":
@@ -312,14 +209,6 @@ def _orientation(side: int, tilt: float) -> Floats:
     palm = np.array([[0.0, 0.0, 1.0], [sign, 0.0, 0.0], [0.0, sign, 0.0]])
     c, s = math.cos(tilt), math.sin(tilt)
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]]) @ palm
-
-
-def hand_posture(side: int, closed: float) -> Floats:
-    """Angles of a hand's joints [rad]; fingers of the left one spread the other way."""
-    angles = (1.0 - closed) * np.array(OPEN) + closed * np.array(CLOSED)
-    if side == 1:
-        angles[:12:4] *= -1.0
-    return angles
 
 
 def hand_joints() -> Sequence[str]:
