@@ -1,7 +1,8 @@
 """A gripper with air-filled bubbles lets a spatula turn in its grasp (SAP VI-D, figures 16 and 17).
 
 Sizes, masses, moduli and poses are those of the authors' public example of slip control; the
-grasp force is the paper's. Gripper and blade of the spatula collide with nothing.
+grasp force is the paper's. Gripper and blade of the spatula collide with nothing. A polygon of a
+patch is one constraint at its centroid, as for the authors.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ def bubble_gripper(inertia: tuple[float, ...] = FILE_INERTIA) -> str:
              width="32" height="192"/>
   </asset>
   <custom>
-    <text name="asperity" data="friction=1 dissipation=5 relaxation_time=0.1"/>
+    <text name="asperity"
+          data="friction=1 dissipation=5 relaxation_time=0.1 quadrature=centroid"/>
     <text name="asperity:geom:*_bubble"
           data="surface=compliant hydroelastic_modulus=1e5 resolution=0.04"/>
     <text name="asperity:geom:handle"

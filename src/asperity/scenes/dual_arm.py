@@ -2,7 +2,8 @@
 
 Arms and hands are files of the extra ``assets``. Sizes, masses and places are ours: the paper
 gives none. Only jar and lid have pressure fields: the lid's stopper is a compliant ball, a little
-wider than the jar, which sits fast in it; all else touches in points.
+wider than the jar, which sits fast in it; all else touches in points. A polygon of their patch is
+one constraint at its centroid, as for the paper's authors.
 """
 
 from __future__ import annotations
@@ -123,9 +124,8 @@ def dual_arm() -> mujoco.MjModel:
             conaffinity=_INSIDE,
             rgba=[*hue, 1.0],
         )
-    # Friction and stiffness of the contacts; see `asperity.ContactParameters`.
     for name, data in (
-        ("asperity", "stiffness=1e5 friction=1"),
+        ("asperity", "stiffness=1e5 friction=1 quadrature=centroid"),
         ("asperity:geom:marble*", "friction=0.2 stiffness=1e5"),
         ("asperity:geom:lid_disc", "surface=compliant hydroelastic_modulus=1e6 resolution=0.025"),
         (
@@ -176,14 +176,13 @@ def _robots() -> mujoco.MjSpec:
 def _ring(
     body: mujoco.MjsBody,
     name: str,
-    inner: float,
-    outer: float,
-    low: float,
-    high: float,
+    between: tuple[float, float],
+    span: tuple[float, float],
     lean: float,
     **options: Any,
 ) -> None:
-    """A wall of upright boxes around a body's z axis, which may lean outwards [rad]."""
+    """A wall of boxes between two radii and two heights, which may lean outwards [rad]."""
+    (inner, outer), (low, high) = between, span
     width = outer * math.tan(math.pi / _SIDES_OF_WALL)
     middle = 0.5 * (inner + outer)
     for i in range(_SIDES_OF_WALL):
@@ -222,7 +221,7 @@ def _add_jar(world: mujoco.MjsBody) -> None:
         "rgba": [0.6, 0.8, 0.9, 0.2],
     }
     wall = 0.85 * _JAR_MASS / _SIDES_OF_WALL
-    _ring(jar, "jar_wall", *_WALL, _BOTTOM[1], JAR_HEIGHT, 0.0, mass=wall, **inside)
+    _ring(jar, "jar_wall", _WALL, (_BOTTOM[1], JAR_HEIGHT), 0.0, mass=wall, **inside)
     jar.add_geom(
         name="jar_bottom",
         type=_CYLINDER,
@@ -286,7 +285,7 @@ def _add_bowl(world: mujoco.MjsBody) -> None:
         **inside,
     )
     mass = 0.6 * _BOWL_MASS / _SIDES_OF_WALL
-    _ring(bowl, "bowl_wall", 0.084, 0.092, 0.006, 0.07, 0.25, mass=mass, **inside)
+    _ring(bowl, "bowl_wall", (0.084, 0.092), (0.006, 0.07), 0.25, mass=mass, **inside)
 
 
 def _marble_places() -> list[list[float]]:
