@@ -208,3 +208,49 @@ def test_bad_comparisons(change: dict, message: str) -> None:
     options = {"duration": 0.1, "solvers": ("SAP",), "every": 1} | change
     with pytest.raises(ValueError, match=message):
         compare_solvers(mujoco.MjModel.from_xml_string(pile(1)), SAP, **options)
+
+
+def test_efforts_of_external_systems_are_in_the_problem() -> None:
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><geom type="plane" size="1 1 1"/>'
+        '<body pos="0 0 .5"><joint name="a" axis="0 1 0"/><joint name="b" type="slide"/>'
+        '<geom size=".02" pos=".3 0 0"/></body>'
+        '<body pos=".3 0 .041"><freejoint/><geom size=".02"/></body></worldbody></mujoco>'
+    )
+    control = asp.PdController(("a", "b"), kp=50.0, kd=2.0, target=(0.5, -0.2))
+    simulator = asp.Simulator(
+        model, integrator=asp.Sap(time_step=STEP, tolerance=1e-10), systems=[control]
+    )
+    touched = 0
+    for _ in range(80):
+        tables = prepare_problem(simulator.world, STEP)
+        problem = read_problem(tables)
+        solution = solve_newton(problem, tables)
+        geodesic = solve_geodesic(problem, tables, complementarity=1e-12)
+        touched += problem.ncontact > 0
+        assert problem.nrow == 2
+        assert not np.any(problem.row_one_sided)
+        assert errors_of(problem, solution).momentum < 1e-9
+        np.testing.assert_allclose(geodesic.velocity, solution.velocity, atol=1e-5)
+        predicted = np.zeros(model.nv)
+        plant, current = simulator.world.plant.table, simulator.world.current.table
+        velocity = np.concatenate([solution.velocity, np.zeros(6 * (model.nbody + 1))])
+        velocity_from_solver(plant, current.cdof, velocity, predicted)
+        simulator.step()
+        np.testing.assert_allclose(simulator.data.qvel, predicted, atol=1e-10)
+    assert touched > 10
+
+
+def test_newton_with_another_tolerance() -> None:
+    simulator = asp.Simulator(pile(), integrator=SAP)
+    simulator.advance_to(0.3)
+    tables = prepare_problem(simulator.world, STEP)
+    problem = read_problem(tables)
+    loose = solve_newton(problem, tables, tolerance=0.1)
+    tight = solve_newton(problem, tables)
+    assert loose.iterations < tight.iterations
+    assert errors_of(problem, tight).momentum < 1e-8 < errors_of(problem, loose).momentum
+    assert tables.problem.tolerance == SAP.tolerance
+    for tolerance in (0.0, np.nan, -1.0):
+        with pytest.raises(ValueError, match="tolerance"):
+            solve_newton(problem, tables, tolerance=tolerance)

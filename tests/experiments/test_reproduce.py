@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import sys
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
 import asperity.experiments
+import asperity.media
 from asperity.cli import main
 from asperity.errors import ModelError, SimulationError
-from asperity.experiments import Curve, Experiment, Finding, Outcome, Panel, experiments, select
+from asperity.experiments import (
+    Curve,
+    Experiment,
+    Film,
+    Finding,
+    Outcome,
+    Panel,
+    experiments,
+    select,
+)
 
 _DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "experiments.md"
 
@@ -97,6 +109,40 @@ def test_failures_do_not_stop_the_others(fake, tmp_path, capsys) -> None:
     assert "True" in printed.out
     assert (tmp_path / "b.csv").is_file()
     assert not (tmp_path / "a.csv").exists()
+
+
+def test_video_of_what_has_one(fake, tmp_path, monkeypatch, capsys) -> None:
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><body><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
+    )
+    film = Film(model, np.arange(3.0), np.tile(model.qpos0, (3, 1)), "side")
+    still = made("still")
+    moving = dataclasses.replace(
+        still,
+        name="moving",
+        compute=lambda full, progress: dataclasses.replace(
+            still.compute(full, progress), film=film
+        ),
+    )
+    fake.update(still=still, moving=moving)
+    written = []
+
+    def write(path, *arguments, **options):
+        written.append((path, arguments, options))
+        return path
+
+    monkeypatch.setattr(asperity.media, "write_video", write)
+    assert main(["reproduce", "moving", "--out", str(tmp_path)]) == 0
+    assert written == []
+    assert main(["reproduce", "moving", "--video", "--out", str(tmp_path)]) == 0
+    assert written == [
+        (tmp_path / "moving.mp4", (film.model, film.time, film.qpos), {"camera": "side"})
+    ]
+    assert "moving.mp4" in "".join(capsys.readouterr().out.split())
+    assert main(["reproduce", "still", "--video", "--out", str(tmp_path)]) == 1
+    assert "still has no video" in capsys.readouterr().err
+    assert len(written) == 1
+    assert (tmp_path / "still.csv").is_file()
 
 
 def test_interrupt(fake, tmp_path, capsys) -> None:

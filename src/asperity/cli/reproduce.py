@@ -40,6 +40,9 @@ def reproduce(
     full: Annotated[
         bool, typer.Option("--full", help="All sizes and repetitions of what takes long.")
     ] = False,
+    video: Annotated[
+        bool, typer.Option("--video", help="NAME.mp4 too, of experiments that have a video.")
+    ] = False,
     show_list: Annotated[
         bool, typer.Option("--list", help="Show the experiments and exit.")
     ] = False,
@@ -47,7 +50,8 @@ def reproduce(
 ) -> int:
     """Compute figures of the papers again, and set our results beside theirs.
 
-    Prints a table for each, and writes NAME.csv and, with the extra 'reproduce', NAME.png.
+    Prints a table for each, and writes NAME.csv and, with the extra 'reproduce', NAME.png; with
+    --video and the extra 'viz', also NAME.mp4.
     """
     from asperity.cli.console import print_error, results, transient
 
@@ -68,7 +72,7 @@ def reproduce(
     failures = []
     for experiment in chosen:
         try:
-            outcome, seconds = _run(experiment, out, full, transient())
+            outcome, seconds = _run(experiment, out, full, video, transient())
         except KeyboardInterrupt:
             print_error(f"{experiment.name} was interrupted; nothing of it was written.")
             return INTERRUPTED
@@ -83,7 +87,9 @@ def reproduce(
     return FAILED if failures else SUCCESS
 
 
-def _run(experiment: Experiment, out: Path, full: bool, console: Console) -> tuple[Outcome, float]:
+def _run(
+    experiment: Experiment, out: Path, full: bool, video: bool, console: Console
+) -> tuple[Outcome, float]:
     """Do an experiment with a progress bar; Ctrl-C ends it at its next report of progress."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
@@ -114,7 +120,7 @@ def _run(experiment: Experiment, out: Path, full: bool, console: Console) -> tup
             bar.update(task, completed=share)
             interrupt.check()
 
-        outcome = experiment.run(out, full=full, progress=progress)
+        outcome = experiment.run(out, full=full, video=video, progress=progress)
     return outcome, clock.perf_counter() - started
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from asperity.errors import AsperityError
 
-__all__ = ["Curve", "Finding", "Outcome", "Panel", "PlotError", "draw", "write_csv"]
+__all__ = ["Curve", "Film", "Finding", "Outcome", "Panel", "PlotError", "draw", "write_csv"]
 
 
 class PlotError(AsperityError, ValueError):
@@ -80,6 +81,26 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class Film:
+    """A recorded motion, of which a video can be made.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    time : ndarray, shape (n,)
+        [s].
+    qpos : ndarray, shape (n, nq)
+    camera : str, optional
+        A camera of the model; by default one that frames everything that moves.
+    """
+
+    model: mujoco.MjModel
+    time: np.ndarray
+    qpos: np.ndarray
+    camera: str | None = None
+
+
+@dataclass(frozen=True)
 class Outcome:
     """Result of an experiment.
 
@@ -91,13 +112,16 @@ class Outcome:
     files : tuple of Path
         What was written.
     plot_failure : str
-        Why the plot could not be drawn, if so.
+        Why the plot could not be drawn, or the video not be made, if so.
+    film : Film, optional
+        What a video shows, of the experiments that have one.
     """
 
     findings: tuple[Finding, ...]
     panels: tuple[Panel, ...]
     files: tuple[Path, ...] = field(default=())
     plot_failure: str = ""
+    film: Film | None = None
 
 
 def write_csv(path: Path, panels: Sequence[Panel]) -> None:

@@ -31,6 +31,8 @@ _MODULES = (
     "sap_convergence",
     "sap_contacts",
     "sap_slip",
+    "sap_slip_control",
+    "sap_dual_arm",
     "tamsi_bottle",
     "tamsi_box",
     "tamsi_gripper",
@@ -66,11 +68,16 @@ class Experiment:
         return self.name.partition("-")[0]
 
     def run(
-        self, out_dir: Path, *, full: bool = False, progress: Progress | None = None
+        self,
+        out_dir: Path,
+        *,
+        full: bool = False,
+        video: bool = False,
+        progress: Progress | None = None,
     ) -> Outcome:
         """Do the experiment and write ``<name>.csv`` and ``<name>.png`` into a folder.
 
-        Without Matplotlib there is no plot; the outcome then says why.
+        Without Matplotlib there is no plot; the outcome then says why, as for a video.
 
         Parameters
         ----------
@@ -78,6 +85,8 @@ class Experiment:
             An existing folder.
         full : bool
             Whether to do all of what takes long.
+        video : bool
+            Whether to write ``<name>.mp4`` too.
         progress : callable, optional
             See `Progress`.
 
@@ -89,13 +98,32 @@ class Experiment:
             If a file cannot be written.
         """
         outcome = self.compute(full, progress or (lambda share: None))
-        data, plot = out_dir / f"{self.name}.csv", out_dir / f"{self.name}.png"
-        write_csv(data, outcome.panels)
+        files = [out_dir / f"{self.name}.csv"]
+        write_csv(files[0], outcome.panels)
+        failures = []
+        plot = out_dir / f"{self.name}.png"
         try:
             draw(plot, outcome.panels, f"{self.source}: {self.description}")
+            files.append(plot)
         except PlotError as error:
-            return dataclasses.replace(outcome, files=(data,), plot_failure=str(error))
-        return dataclasses.replace(outcome, files=(data, plot))
+            failures.append(str(error))
+        if video:
+            from asperity.media import MediaError
+
+            try:
+                files.append(self._film(out_dir, outcome))
+            except MediaError as error:
+                failures.append(str(error))
+        return dataclasses.replace(outcome, files=tuple(files), plot_failure=" ".join(failures))
+
+    def _film(self, out_dir: Path, outcome: Outcome) -> Path:
+        from asperity.media import MediaError, write_video
+
+        film = outcome.film
+        if film is None:
+            raise MediaError(f"{self.name} has no video.")
+        path = out_dir / f"{self.name}.mp4"
+        return write_video(path, film.model, film.time, film.qpos, camera=film.camera)
 
 
 def experiments() -> tuple[Experiment, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from asperity.integrators import Sap
 from asperity.integrators.methods.prepared_problem import prepare_problem
 from asperity.simulator import Simulator
 
-__all__ = ["SOLVERS", "available_solvers", "compare_solvers"]
+__all__ = ["SOLVERS", "Case", "available_solvers", "compare_along", "compare_solvers"]
 
 Options = Mapping[str, Mapping[str, Any]]
 
@@ -52,6 +52,16 @@ SOLVERS: dict[str, Callable[..., Solution]] = {
     "Gurobi": _gurobi,
 }
 """Solvers by name."""
+
+
+class Case(NamedTuple):
+    """A solver with its options."""
+
+    solver: str
+    """Name from `SOLVERS`."""
+    options: Mapping[str, Any]
+    """Keyword arguments of its function."""
+
 
 _PACKAGES = {"Clarabel": "clarabel", "Gurobi": "gurobipy"}
 
@@ -126,24 +136,73 @@ def compare_solvers(
     if sap.time_step is None:
         raise ValueError("the solvers are compared in fixed steps; give sap a time_step.")
     simulator = Simulator(model, integrator=sap)
-    steps = max(1, round(duration / sap.time_step))
+    cases = {name: Case(name, (options or {}).get(name, {})) for name in solvers}
+    return compare_along(simulator, duration, cases, every, progress=progress)
+
+
+def compare_along(
+    simulator: Simulator,
+    duration: float,
+    cases: Mapping[str, Case],
+    every: int = 1,
+    *,
+    drive: Callable[[Simulator], None] | None = None,
+    observe: Callable[[Simulator], None] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> dict[str, np.ndarray]:
+    """Take the steps of a simulation with SAP, and let solvers solve the problems of some of them.
+
+    Parameters
+    ----------
+    simulator : Simulator
+        Of `Sap` with a fixed step, and without a control callback, which would be called too late
+        for the problem of a step.
+    duration : float
+        Simulated time [s].
+    cases : mapping of str to Case
+        Solvers by the label of their results.
+    every : int
+        Compare at every so many-th step, the first included.
+    drive, observe : callable, optional
+        Called before every step, to write controls and targets, and after it.
+    progress : callable, optional
+        Called with the share of the work that is done.
+
+    Returns
+    -------
+    dict of ndarray
+        As `compare_solvers`, in the order of the cases.
+
+    Raises
+    ------
+    SimulationError
+        If the simulation fails.
+    """
+    step_size = simulator.step_size
+    steps = max(1, round(duration / step_size))
     records: list[list[tuple[float, ...]]] = []
     times: list[float] = []
     contacts: list[int] = []
     refused: dict[str, int] = {}
     for step in range(steps):
-        if step % every == 0:
-            tables = prepare_problem(simulator.world, sap.time_step)
+        if drive is not None:
+            drive(simulator)
+            # Hands what was written to the world, as the step itself would.
+            simulator.advance_to(simulator.time)
+        if cases and step % every == 0:
+            tables = prepare_problem(simulator.world, step_size)
             problem = read_problem(tables)
             times.append(simulator.time)
             contacts.append(problem.ncontact)
-            records.append(_compare(problem, tables, solvers, options or {}, refused))
+            records.append(_compare(problem, tables, cases, refused))
         report = simulator.step()
         if not report.success:
             raise SimulationError(f"{report.message} It ended at {report.time:.6g} s.")
+        if observe is not None:
+            observe(simulator)
         if progress is not None:
             progress((step + 1) / steps)
-    table = np.array(records, dtype=float).reshape(len(records), len(solvers), len(_QUANTITIES))
+    table = np.array(records, dtype=float).reshape(len(records), len(cases), len(_QUANTITIES))
     found = {"time": np.array(times), "contacts": np.array(contacts)}
     return found | {name: table[:, :, i].copy() for i, name in enumerate(_QUANTITIES)}
 
@@ -162,21 +221,20 @@ _QUANTITIES = (
 def _compare(
     problem: ReferenceProblem,
     tables: Tables,
-    solvers: Sequence[str],
-    options: Options,
+    cases: Mapping[str, Case],
     refused: dict[str, int],
 ) -> list[tuple[float, ...]]:
-    """One row of numbers per solver; ``refused`` has the least number of contacts beyond a licence.
+    """One row of numbers per case; ``refused`` has the least number of contacts beyond a licence.
 
     The velocities are as many in all steps, so the contacts make the size.
     """
     solutions: list[Solution | None] = []
-    for name in solvers:
+    for name, options in cases.values():
         if problem.ncontact >= refused.get(name, problem.ncontact + 1):
             solutions.append(None)
             continue
         try:
-            solutions.append(SOLVERS[name](problem, tables, **options.get(name, {})))
+            solutions.append(SOLVERS[name](problem, tables, **options))
         except SizeLimitError:
             refused[name] = problem.ncontact
             solutions.append(None)

@@ -67,10 +67,34 @@ class InverseKinematics:
         residual : float
             Remaining distance of the site from ``position`` [m].
         """
-        model, data = self._model, self._data
         goal = np.array(
             [[-np.cos(yaw), np.sin(yaw), 0.0], [-np.sin(yaw), -np.cos(yaw), 0.0], [0.0, 0.0, 1.0]]
         )
+        joints, error = self._solve(position, goal)
+        return joints, float(np.linalg.norm(error[:3]))
+
+    def reach(self, position: Floats, rotation: Floats) -> tuple[Floats, float]:
+        """Bring the site to a pose.
+
+        Parameters
+        ----------
+        position : ndarray, shape (3,)
+            [m].
+        rotation : ndarray, shape (3, 3)
+            Its columns are the site's axes.
+
+        Returns
+        -------
+        joints : ndarray, shape (njoint,)
+            Joint angles [rad], within their limits.
+        residual : float
+            The larger of what remains of distance [m] and of angle [rad].
+        """
+        joints, error = self._solve(position, rotation)
+        return joints, float(max(np.linalg.norm(error[:3]), np.linalg.norm(error[3:])))
+
+    def _solve(self, position: Floats, goal: Floats) -> tuple[Floats, Floats]:
+        model, data = self._model, self._data
         jacobian_position, jacobian_rotation = np.zeros((3, model.nv)), np.zeros((3, model.nv))
         error = np.zeros(6)
         for _ in range(self.max_iterations):
@@ -87,4 +111,4 @@ class InverseKinematics:
             step = jacobian.T @ np.linalg.solve(square, error)
             step *= min(1.0, self.max_step / max(float(np.abs(step).max()), 1e-12))
             data.qpos[self._qpos] = np.clip(self.joints + step, *self._range.T)
-        return self.joints, float(np.linalg.norm(error[:3]))
+        return self.joints, error

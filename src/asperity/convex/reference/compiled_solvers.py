@@ -43,8 +43,10 @@ def _call(entry: EntryPoint, *arguments: int) -> tuple[int, float, float]:
     return code, elapsed, time.process_time() - cpu
 
 
-def solve_newton(problem: ReferenceProblem, tables: Tables) -> Solution:
-    """Solve with SAP's own method, from the guess and with the tolerance in the tables.
+def solve_newton(
+    problem: ReferenceProblem, tables: Tables, *, tolerance: float | None = None
+) -> Solution:
+    """Solve with SAP's own method, from the guess.
 
     Parameters
     ----------
@@ -52,17 +54,30 @@ def solve_newton(problem: ReferenceProblem, tables: Tables) -> Solution:
         What `read_problem` made of the tables.
     tables : Tables
         Still as they were then; afterwards they hold the solution, and the guess again.
+    tolerance : float, optional
+        ε_r of the stopping criterion (SAP, equation 26), that in the tables by default.
 
     Returns
     -------
     Solution
         Impulses are the projection of the velocities, as SAP's always are.
+
+    Raises
+    ------
+    ValueError
+        If the tolerance is not positive and finite.
     """
     table = tables.problem
+    usual = float(table.tolerance)
+    wanted = usual if tolerance is None else tolerance
+    if not (math.isfinite(wanted) and wanted > 0.0):
+        raise ValueError(f"tolerance must be positive and finite, got {tolerance}.")
     nv = problem.nv
     table.velocity[:nv] = problem.guess
     before = int(table.longest_iterations)
+    table.tolerance = wanted
     code, wall, cpu = _call(solve_problem, *(one.address for one in tables), 0)
+    table.tolerance = usual
     velocity = table.velocity[:nv].copy()
     table.velocity[:nv] = problem.guess
     status = _status(code)
@@ -154,10 +169,10 @@ def solve_geodesic(
 
 def _row_impulses(tables: Tables, sides: np.ndarray) -> np.ndarray:
     """Impulses of both sides of every row as those of a `ReferenceProblem`'s rows."""
-    table, _, rows = tables
+    table = tables.problem
     out = []
     for i, (lower, upper) in enumerate(sides):
         out.append(lower)
-        if rows.kind[table.row[i]] != EQUALITY and table.row_upper[i] < NO_UPPER_LIMIT:
+        if table.row_kind[i] != EQUALITY and table.row_upper[i] < NO_UPPER_LIMIT:
             out.append(upper)
     return np.array(out)

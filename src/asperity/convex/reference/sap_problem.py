@@ -141,6 +141,9 @@ class ReferenceProblem:
 def read_problem(tables: Tables) -> ReferenceProblem:
     """Copy a prepared problem from the tables.
 
+    Servos and external systems without limits, whose impulses y − g u are linear in the velocity,
+    are soft equalities with the gain g, in the tables as well.
+
     Parameters
     ----------
     tables : Tables
@@ -151,7 +154,7 @@ def read_problem(tables: Tables) -> ReferenceProblem:
     ------
     UnsupportedProblemError
         If the contact law is not SAP's, or if dry friction of joints or tendons, or an actuator
-        within the solve, is among the rows.
+        with limits within the solve, is among the rows.
     """
     problem, contacts, rows = tables
     if not has_law(problem, SAP_LAW):
@@ -159,8 +162,13 @@ def read_problem(tables: Tables) -> ReferenceProblem:
             "only the problem of SAP is a second-order cone program; use the integrator Sap()."
         )
     count = rows.count
-    for kind, what in ((FRICTION, "dry friction of a joint or tendon"), (ACTUATOR, "an actuator")):
-        found = np.flatnonzero(rows.kind[:count] == kind)
+    _efforts_as_equalities(problem, count)
+    for kind, what in (
+        (FRICTION, "dry friction of a joint or tendon"),
+        (ACTUATOR, "an actuator with limits or without damping"),
+    ):
+        unknown = (rows.kind[problem.row[:count]] == kind) & (problem.row_kind[:count] != EQUALITY)
+        found = np.sort(problem.row[:count][unknown])
         if len(found):
             raise UnsupportedProblemError(
                 f"constraint {found[0]} is {what}, which the reference solvers do not know; "
@@ -183,6 +191,15 @@ def read_problem(tables: Tables) -> ReferenceProblem:
         row_one_sided=one_sided,
         guess=problem.velocity[:nv].copy(),
     )
+
+
+def _efforts_as_equalities(problem: Table, count: int) -> None:
+    gain, target = problem.row_gain[:count], problem.row_target[:count]
+    lower, upper = problem.row_lower[:count], problem.row_upper[:count]
+    free = (lower <= -NO_UPPER_LIMIT) & (upper >= NO_UPPER_LIMIT)
+    found = (problem.row_kind[:count] == ACTUATOR) & free & (gain > 0.0)
+    target[found] /= gain[found]
+    problem.row_kind[:count][found] = EQUALITY
 
 
 def _matrix(problem: Table) -> sp.csc_array:
@@ -260,7 +277,7 @@ def _rows(
         entries = slice(rows.start[r, 0], rows.start[r, 2])
         np.add.at(line, rows.dof[entries], rows.jacobian[entries])
         compliance = 1.0 / problem.row_gain[i]
-        limit = rows.kind[r] != EQUALITY
+        limit = problem.row_kind[i] != EQUALITY
         # Between its limits a row has a constant impulse, zero unless it starts beyond one.
         between = problem.row_lower[i] if limit else 0.0
         constant += between * line
