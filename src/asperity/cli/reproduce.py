@@ -40,6 +40,9 @@ def reproduce(
     full: Annotated[
         bool, typer.Option("--full", help="All sizes and repetitions of what takes long.")
     ] = False,
+    video: Annotated[
+        bool, typer.Option("--video", help="Write NAME.mp4, too, where there is something to see.")
+    ] = False,
     show_list: Annotated[
         bool, typer.Option("--list", help="Show the experiments and exit.")
     ] = False,
@@ -56,6 +59,7 @@ def reproduce(
         raise ModelError("name an experiment; 'asperity reproduce --list' shows them.")
 
     from asperity.experiments import experiments, select
+    from asperity.media.errors import MediaError
 
     if show_list:
         _print_list(output, select(names) if names else experiments())
@@ -68,11 +72,11 @@ def reproduce(
     failures = []
     for experiment in chosen:
         try:
-            outcome, seconds = _run(experiment, out, full, transient())
+            outcome, seconds = _run(experiment, out, full, video, transient())
         except KeyboardInterrupt:
             print_error(f"{experiment.name} was interrupted; nothing of it was written.")
             return INTERRUPTED
-        except (SimulationError, OSError) as error:
+        except (SimulationError, MediaError, OSError) as error:
             failures.append(f"{experiment.name} failed: {error}")
             continue
         _print_outcome(output, experiment, outcome, seconds)
@@ -83,7 +87,9 @@ def reproduce(
     return FAILED if failures else SUCCESS
 
 
-def _run(experiment: Experiment, out: Path, full: bool, console: Console) -> tuple[Outcome, float]:
+def _run(
+    experiment: Experiment, out: Path, full: bool, video: bool, console: Console
+) -> tuple[Outcome, float]:
     """Do an experiment with a progress bar; Ctrl-C ends it at its next report of progress."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
@@ -114,7 +120,7 @@ def _run(experiment: Experiment, out: Path, full: bool, console: Console) -> tup
             bar.update(task, completed=share)
             interrupt.check()
 
-        outcome = experiment.run(out, full=full, progress=progress)
+        outcome = experiment.run(out, full=full, video=video, progress=progress)
     return outcome, clock.perf_counter() - started
 
 

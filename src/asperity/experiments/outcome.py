@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from asperity.errors import AsperityError
+from asperity.plant.contact_parameters import ContactParameters
 
-__all__ = ["Curve", "Finding", "Outcome", "Panel", "PlotError", "draw", "write_csv"]
+__all__ = ["Curve", "Film", "Finding", "Outcome", "Panel", "PlotError", "draw", "write_csv"]
 
 
 class PlotError(AsperityError, ValueError):
@@ -80,6 +82,26 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class Film:
+    """Motion that can be written as a video.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    time : ndarray, shape (n,)
+        [s].
+    qpos : ndarray, shape (n, nq)
+    contact : ContactParameters, optional
+        With pressure fields that are drawn.
+    """
+
+    model: mujoco.MjModel
+    time: np.ndarray
+    qpos: np.ndarray
+    contact: ContactParameters | None = None
+
+
+@dataclass(frozen=True)
 class Outcome:
     """Result of an experiment.
 
@@ -92,12 +114,15 @@ class Outcome:
         What was written.
     plot_failure : str
         Why the plot could not be drawn, if so.
+    film : Film, optional
+        What a video shows.
     """
 
     findings: tuple[Finding, ...]
     panels: tuple[Panel, ...]
     files: tuple[Path, ...] = field(default=())
     plot_failure: str = ""
+    film: Film | None = None
 
 
 def write_csv(path: Path, panels: Sequence[Panel]) -> None:

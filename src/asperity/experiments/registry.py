@@ -23,6 +23,8 @@ _MODULES = (
     "cenic_baselines",
     "cenic_controller_gain",
     "cenic_conveyor",
+    "cenic_dish_rack",
+    "cenic_gripper",
     "cenic_suction",
     "midas_assembly",
     "midas_grasping",
@@ -66,7 +68,12 @@ class Experiment:
         return self.name.partition("-")[0]
 
     def run(
-        self, out_dir: Path, *, full: bool = False, progress: Progress | None = None
+        self,
+        out_dir: Path,
+        *,
+        full: bool = False,
+        video: bool = False,
+        progress: Progress | None = None,
     ) -> Outcome:
         """Do the experiment and write ``<name>.csv`` and ``<name>.png`` into a folder.
 
@@ -78,6 +85,8 @@ class Experiment:
             An existing folder.
         full : bool
             Whether to do all of what takes long.
+        video : bool
+            Whether to write ``<name>.mp4``, too, if the experiment has a film.
         progress : callable, optional
             See `Progress`.
 
@@ -85,17 +94,26 @@ class Experiment:
         ------
         SimulationError
             If a simulation failed.
+        MediaError
+            If the video cannot be written.
         OSError
             If a file cannot be written.
         """
         outcome = self.compute(full, progress or (lambda share: None))
+        films: tuple[Path, ...] = ()
+        if video and outcome.film is not None:
+            from asperity.media import write_video
+
+            film = outcome.film
+            path = out_dir / f"{self.name}.mp4"
+            films = (write_video(path, film.model, film.time, film.qpos, contact=film.contact),)
         data, plot = out_dir / f"{self.name}.csv", out_dir / f"{self.name}.png"
         write_csv(data, outcome.panels)
         try:
             draw(plot, outcome.panels, f"{self.source}: {self.description}")
         except PlotError as error:
-            return dataclasses.replace(outcome, files=(data,), plot_failure=str(error))
-        return dataclasses.replace(outcome, files=(data, plot))
+            return dataclasses.replace(outcome, files=(data, *films), plot_failure=str(error))
+        return dataclasses.replace(outcome, files=(data, plot, *films))
 
 
 def experiments() -> tuple[Experiment, ...]:

@@ -37,14 +37,14 @@ _METHODS: dict[str, Integrator] = {
 }
 
 
-def hand(integrator: Integrator) -> Simulator:
+def hand(integrator: Integrator, contact: str = "points") -> Simulator:
     """A simulator of the hand at its start, whose servos follow the postures."""
 
     def control(model: mujoco.MjModel, data: mujoco.MjData) -> None:
         data.ctrl[:] = posture(data.time + 0.5 * HOLD)
 
     return Simulator(
-        allegro_mug(), integrator=integrator, control=control, control_period=0.5 * HOLD
+        allegro_mug(contact), integrator=integrator, control=control, control_period=0.5 * HOLD
     )
 
 
