@@ -78,10 +78,11 @@ def test_cost_of_a_run_and_its_timeout() -> None:
 
 def test_a_peg_that_was_dropped_is_no_success() -> None:
     """Its judge looks at the result, not at the status."""
-    held = cost_of("gripper", Cenic(accuracy=1e-3), duration=1.0, budget=np.inf)
+    held = cost_of("gripper held", Cenic(accuracy=1e-3), duration=1.0, budget=np.inf)
     assert held.end == "finished"
-    sim = CASES["gripper"].make(Cenic(accuracy=1e-3))
-    judge = CASES["gripper"].judge(sim)
+    case = CASES["gripper held"]
+    sim = case.make(Cenic(accuracy=1e-3))
+    judge = case.judge(sim)
     assert judge(sim) == ""
     # Beside the fingers it falls onto the table.
     sim.data.joint("peg").qpos[1] += 0.2
@@ -136,7 +137,8 @@ def test_grip_of_the_falling_fingers_is_their_field() -> None:
     assert found.force[2:].mean() == pytest.approx(pressure * area, rel=0.03)
     # A grip that holds: with twice the friction.
     held = grip(Cenic(accuracy=1e-3), duration=0.5, friction=1.0)
-    assert held.slip < 5e-3
+    assert held.held
+    assert held.slip < 0.01
 
 
 def test_contact_of_the_cases_is_refused_if_unknown() -> None:

