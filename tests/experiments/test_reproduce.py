@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import sys
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
 import asperity.experiments
+from asperity import ContactParameters
 from asperity.cli import main
 from asperity.errors import ModelError, SimulationError
-from asperity.experiments import Curve, Experiment, Finding, Outcome, Panel, experiments, select
+from asperity.experiments import (
+    Curve,
+    Experiment,
+    Film,
+    Finding,
+    Outcome,
+    Panel,
+    experiments,
+    select,
+)
 
 _DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "experiments.md"
 
@@ -40,7 +52,7 @@ def test_selection() -> None:
         "sap-figure-7",
         "sap-figure-5",
     ]
-    with pytest.raises(ModelError, match="'sap-figure-99'; there are cenic-figure-8"):
+    with pytest.raises(ModelError, match="'sap-figure-99'; there are cenic-dish-rack"):
         select(["sap-figure-5", "sap-figure-99"])
 
 
@@ -119,3 +131,30 @@ def test_bad_input(tmp_path, capsys) -> None:
 def test_curves_must_have_as_many_values_as_places() -> None:
     with pytest.raises(ValueError, match="'bent'"):
         Curve("bent", np.zeros(2), np.zeros(3))
+
+
+def test_video_of_an_experiment_with_a_film(tmp_path, monkeypatch) -> None:
+    film = Film(
+        mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>"),
+        np.arange(2.0),
+        np.zeros((2, 0)),
+        ContactParameters(surface="compliant"),
+    )
+    written = []
+
+    def write(path, model, time, qpos, *, contact) -> Path:
+        written.append((model, contact))
+        path.write_bytes(b"")
+        return path
+
+    monkeypatch.setattr("asperity.media.write_video", write)
+    with_film = dataclasses.replace(
+        made("shown"),
+        compute=lambda full, progress: Outcome((), (Panel("x", "y", []),), film=film),
+    )
+    assert with_film.run(tmp_path, video=True).files[-1] == tmp_path / "shown.mp4"
+    assert written == [(film.model, film.contact)]
+    # Nobody asked, or there is nothing to see.
+    for outcome in (with_film.run(tmp_path), made("hidden").run(tmp_path, video=True)):
+        assert not any(path.suffix == ".mp4" for path in outcome.files)
+    assert len(written) == 1
