@@ -136,7 +136,7 @@ def test_grip_of_the_falling_fingers_is_their_field() -> None:
     area = 0.01 * 0.01 / np.cos(np.radians(10.0))
     assert found.force[2:].mean() == pytest.approx(pressure * area, rel=0.03)
     # A grip that holds: with twice the friction.
-    held = grip(Cenic(accuracy=1e-3), duration=0.5, friction=1.0)
+    held = grip(Cenic(accuracy=1e-3), variant={"friction": 1.0}, duration=0.5)
     assert held.held
     assert held.slip < 0.01
 

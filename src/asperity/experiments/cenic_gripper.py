@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -64,10 +64,10 @@ class Grip(NamedTuple):
 def grip(
     integrator: Integrator,
     contact: str = "fields",
+    variant: Mapping[str, float] | None = None,
     *,
     duration: float = DURATION,
     progress: Progress = lambda share: None,
-    **variant: float,
 ) -> Grip:
     """Simulate the gripper that falls with its peg.
 
@@ -75,13 +75,13 @@ def grip(
     ----------
     integrator : Integrator
     contact : {"fields", "points"}
+    variant : mapping of str to float, optional
+        Options of `asperity.scenes.cenic_cases.static_gripper`.
     duration : float
         [s]
     progress : callable
-    **variant : float
-        Of `asperity.scenes.cenic_cases.static_gripper`.
     """
-    simulator, forces = _start(integrator, contact, variant)
+    simulator, forces = _start(integrator, contact, variant or {})
     count = round(duration / SAMPLE)
     force = np.zeros((count, 2))
     for i in range(count):
@@ -89,7 +89,7 @@ def grip(
         force[i] = forces()
         progress(0.5 * (i + 1) / count)
     # Samples cut steps, and with the authors' numbers that decides whether the peg falls.
-    simulator, forces = _start(integrator, contact, variant)
+    simulator, forces = _start(integrator, contact, variant or {})
     start = _place(simulator)
     advance(simulator, duration, lambda share: progress(0.5 + 0.5 * share))
     return Grip(
@@ -107,7 +107,7 @@ def _place(simulator: Simulator) -> np.ndarray:
 
 
 def _start(
-    integrator: Integrator, contact: str, variant: dict[str, float]
+    integrator: Integrator, contact: str, variant: Mapping[str, float]
 ) -> tuple[Simulator, Callable[[], np.ndarray]]:
     """A simulator, and what gives the magnitudes of the fingers' forces."""
     simulator = Simulator(static_gripper(contact, **variant), integrator=integrator)
@@ -130,7 +130,7 @@ def _figure_7(_full: bool, progress: Progress) -> Outcome:
     runs = [(variant, method) for variant in _VARIANTS for method in _METHODS]
     curves: dict[str, list[Curve]] = {variant: [] for variant in _VARIANTS}
     for (variant, method), own in tracked(runs, progress):
-        found = grip(_METHODS[method], progress=own, **_VARIANTS[variant])
+        found = grip(_METHODS[method], "fields", _VARIANTS[variant], progress=own)
         held = "held" if found.held else "dropped"
         published = variant == "as published"
         findings.append(

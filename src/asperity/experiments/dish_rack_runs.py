@@ -36,6 +36,12 @@ RESOLUTION = 2e-3
 """Of the wires, which are polygons of seven sides [m]."""
 
 _GRIP = "grip"
+# Limits from which artefacts count. Plate and spoon swing in the grip by 10 and 13 mm in converged
+# runs; a pad is 20 mm long. [m, m, J]
+SLIPPED = 0.03
+DRIFTED = 1e-3
+GAINED = 0.01
+
 # Motion below which poses count as the same as when overlap was last measured [m].
 _SAME = 2e-4
 # The mug's handle is the thickest of all [m].
@@ -72,12 +78,6 @@ class Artefacts(NamedTuple):
     gain: float
     """Largest energy that an object gained while nothing worked on it [J]."""
 
-    # Limits from which these count. Plate and spoon swing in the grip by 10 and 13 mm in converged
-    # runs; a pad is 20 mm long.
-    SLIPPED = 0.03
-    DRIFTED = 1e-3
-    GAINED = 0.01
-
     @property
     def names(self) -> tuple[str, ...]:
         """Words for what is there."""
@@ -86,9 +86,9 @@ class Artefacts(NamedTuple):
             found.append(f"passthrough ({'; '.join(self.crossed)})")
         if self.dropped:
             found.append(f"drop ({', '.join(self.dropped)})")
-        if self.drift > self.DRIFTED:
+        if self.drift > DRIFTED:
             found.append("drift at rest")
-        if self.gain > self.GAINED:
+        if self.gain > GAINED:
             found.append("energy from nowhere")
         return tuple(found)
 
@@ -240,9 +240,7 @@ def watch(
         seen.look(float(trajectory.time[i]), trajectory.qpos[i], trajectory.qvel[i])
         progress(0.7 + 0.3 * trajectory.time[i] / end)
     _, where = success(model, seen.data)
-    dropped = [
-        name for name in OBJECTS if seen.slips[name] > Artefacts.SLIPPED or f"the {name} " in where
-    ]
+    dropped = [name for name in OBJECTS if seen.slips[name] > SLIPPED or f"the {name} " in where]
     gain = max(
         energy_gain(
             np.array(seen.energy[name]), np.array(seen.free[name]), np.array(seen.alone[name])
