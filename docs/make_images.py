@@ -25,8 +25,8 @@ WIDTH, HEIGHT = 1000, 640
 COLORS = 200
 
 
-# The mug is in the gripper, above the plate in the bin.
-RACK_MOMENT = 15.6
+# The plate stands on the wires, and the fingers have closed.
+RACK_MOMENT = 3.7
 RACK_WIDTH, RACK_HEIGHT = 720, 480
 
 
@@ -71,8 +71,8 @@ def _dish_rack() -> None:
     corner, pressure = patches.at(data)
     colors = pressure_colors(pressure.mean(axis=1) / patches.largest)
     view = mujoco.MjvCamera()
-    view.lookat[:] = 0.45, 0.05, 0.12
-    view.distance, view.azimuth, view.elevation = 1.15, 155.0, -28.0
+    view.lookat[:] = data.site("grip").xpos - np.array([0.0, 0.0, 0.02])
+    view.distance, view.azimuth, view.elevation = 0.26, 120.0, -20.0
     with OffscreenRenderer(model, 2 * RACK_WIDTH, 2 * RACK_HEIGHT, shadows=True) as renderer:
         pixels = renderer.render(data, view, (corner, colors))
     _write("dish-rack.png", pixels, RACK_WIDTH, RACK_HEIGHT)

@@ -150,7 +150,9 @@ def test_video_of_an_experiment_with_a_film(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("asperity.media.write_video", write)
     with_film = dataclasses.replace(
         made("shown"),
-        compute=lambda full, progress: Outcome((), (), film=film),
+        compute=lambda full, progress: dataclasses.replace(
+            made("shown").compute(full, progress), film=film
+        ),
     )
     assert with_film.run(tmp_path, video=True).files[-1] == tmp_path / "shown.mp4"
     assert written == [(film.model, film.contact)]
