@@ -1,16 +1,21 @@
-"""Make the pictures of the README: ``python docs/make_images.py`` (needs the ``viz`` extra)."""
+"""Make pictures of the documents: ``python docs/make_images.py`` (extras ``viz``, ``assets``)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import mujoco
+import numpy as np
 from PIL import Image
 
 import asperity as asp
+from asperity.experiments.dish_rack_runs import CONTROL_PERIOD, fields
+from asperity.experiments.paper import paper_cenic
 from asperity.media.camera import resolve_camera
 from asperity.media.offscreen import OffscreenRenderer
+from asperity.media.patches import PressurePatches, pressure_colors
 from asperity.media.recording import Recording
+from asperity.scenes import dish_rack as rack
 from asperity.scenes import pick_from_clutter as scene
 
 # The can is on its way from the bin to the plate.
@@ -20,8 +25,18 @@ WIDTH, HEIGHT = 1000, 640
 COLORS = 200
 
 
+# The plate stands on the wires, and the fingers have closed.
+RACK_MOMENT = 3.7
+RACK_WIDTH, RACK_HEIGHT = 720, 480
+
+
 def main() -> None:
-    """Simulate the demo up to the moment of the picture and draw it."""
+    """Simulate what is shown up to the moment of the picture, and draw it."""
+    _demo()
+    _dish_rack()
+
+
+def _demo() -> None:
     model = mujoco.MjModel.from_xml_path(str(scene.model_path()))
     trajectory = asp.simulate(
         model,
@@ -35,9 +50,38 @@ def main() -> None:
     recording.pose(data, float(trajectory.time[-1]))
     with OffscreenRenderer(model, 2 * WIDTH, 2 * HEIGHT, shadows=True) as renderer:
         pixels = renderer.render(data, resolve_camera(recording, "overview", WIDTH / HEIGHT))
+    _write("demo.png", pixels, WIDTH, HEIGHT)
+
+
+def _dish_rack() -> None:
+    model = rack.dish_rack()
+    trajectory = asp.simulate(
+        model,
+        (0.0, RACK_MOMENT),
+        integrator=paper_cenic(accuracy=1e-3),
+        contact=fields(),
+        keyframe=rack.KEYFRAME,
+        control=rack.DishRack(model),
+        control_period=CONTROL_PERIOD,
+    )
+    recording = Recording(model, trajectory.time, trajectory.qpos)
+    data = mujoco.MjData(model)
+    recording.pose(data, RACK_MOMENT)
+    patches = PressurePatches(recording, fields())
+    corner, pressure = patches.at(data)
+    colors = pressure_colors(pressure.mean(axis=1) / patches.largest)
+    view = mujoco.MjvCamera()
+    view.lookat[:] = data.site("grip").xpos - np.array([0.0, 0.0, 0.02])
+    view.distance, view.azimuth, view.elevation = 0.26, 120.0, -20.0
+    with OffscreenRenderer(model, 2 * RACK_WIDTH, 2 * RACK_HEIGHT, shadows=True) as renderer:
+        pixels = renderer.render(data, view, (corner, colors))
+    _write("dish-rack.png", pixels, RACK_WIDTH, RACK_HEIGHT)
+
+
+def _write(name: str, pixels: np.ndarray, width: int, height: int) -> None:
     # Drawn at twice the size, so that edges are smooth whatever the driver can do.
-    image = Image.fromarray(pixels).resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
-    path = Path(__file__).parent / "images" / "demo.png"
+    image = Image.fromarray(pixels).resize((width, height), Image.Resampling.LANCZOS)
+    path = Path(__file__).parent / "images" / name
     image.quantize(COLORS, dither=Image.Dither.FLOYDSTEINBERG).save(path, optimize=True)
     print(f"Wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
 

@@ -17,7 +17,9 @@ from asperity.experiments.cenic_conveyor import (
     ride,
 )
 from asperity.experiments.cenic_energy import DURATION, energy_error, fixed_steps
+from asperity.experiments.cenic_gripper import grip
 from asperity.integrators import Cenic, ImplicitEuler, RungeKutta3
+from asperity.scenes.cenic_cases import contact_text
 from asperity.scenes.cenic_clutter import KINDS, OBJECTS, cenic_clutter
 from asperity.simulator import Simulator
 
@@ -76,10 +78,11 @@ def test_cost_of_a_run_and_its_timeout() -> None:
 
 def test_a_peg_that_was_dropped_is_no_success() -> None:
     """Its judge looks at the result, not at the status."""
-    held = cost_of("gripper", Cenic(accuracy=1e-3), duration=1.0, budget=np.inf)
+    held = cost_of("gripper held", Cenic(accuracy=1e-3), duration=1.0, budget=np.inf)
     assert held.end == "finished"
-    sim = CASES["gripper"].make(Cenic(accuracy=1e-3))
-    judge = CASES["gripper"].judge(sim)
+    case = CASES["gripper held"]
+    sim = case.make(Cenic(accuracy=1e-3))
+    judge = case.judge(sim)
     assert judge(sim) == ""
     # Beside the fingers it falls onto the table.
     sim.data.joint("peg").qpos[1] += 0.2
@@ -89,7 +92,7 @@ def test_a_peg_that_was_dropped_is_no_success() -> None:
 
 def test_cylinder_comes_to_rest_on_its_side() -> None:
     for integrator in (Cenic(accuracy=1e-4), ImplicitEuler(accuracy=1e-3, error_norm="state")):
-        sim = CASES["cylinder"].make(integrator)
+        sim = CASES["cylinder points"].make(integrator)
         start = sim.data.geom_xpos[1].copy()
         np.testing.assert_allclose(start, [0.0, 0.0, 0.5])
         assert sim.model.body("cylinder").mass[0] == pytest.approx(6.283, abs=1e-3)
@@ -112,11 +115,43 @@ def test_full_state_norm_of_cenic_follows_velocities() -> None:
         Cenic(error_norm="energy")
 
 
+def test_cylinder_of_fields_lies_on_its_polygon() -> None:
+    """As in points it slides and stops; its 32 sides are inside of the cylinder."""
+    ends = {}
+    for case in ("cylinder", "cylinder points"):
+        sim = CASES[case].make(Cenic(accuracy=1e-4))
+        assert sim.advance_to(1.5).success
+        ends[case] = sim.data.geom_xpos[1].copy()
+    apothem = 0.1 * np.cos(np.pi / 32)
+    assert 0.05 + apothem - 5e-4 < ends["cylinder"][2] < 0.15 + 1e-9
+    assert ends["cylinder"][1] == pytest.approx(ends["cylinder points"][1], abs=0.1)
+
+
+def test_grip_of_the_falling_fingers_is_their_field() -> None:
+    """Force of a patch: modulus times overlap over both depths, times the area."""
+    found = grip(Cenic(accuracy=1e-4), duration=0.15)
+    # Two boxes of half a centimetre's depth each: E δ / (2 ℓ) on fingers 1 cm high, across a peg
+    # that leans by 10°.
+    pressure = 1e7 * 1e-5 / (2 * 5e-3)
+    area = 0.01 * 0.01 / np.cos(np.radians(10.0))
+    assert found.force[2:].mean() == pytest.approx(pressure * area, rel=0.03)
+    # A grip that holds: with twice the friction.
+    held = grip(Cenic(accuracy=1e-3), variant={"friction": 1.0}, duration=0.5)
+    assert held.held
+    assert held.slip < 0.01
+
+
+def test_contact_of_the_cases_is_refused_if_unknown() -> None:
+    with pytest.raises(ValueError, match="'spheres'"):
+        contact_text("spheres")
+    assert "friction=1.0" in contact_text("points", friction=1.0).split()
+
+
 @pytest.mark.assets
 def test_panda_is_the_same_with_its_controller_in_the_dynamics() -> None:
     try:
         sims = [
-            CASES["panda"].make(integrator)
+            CASES["panda points"].make(integrator)
             for integrator in (Cenic(accuracy=1e-4), ImplicitEuler(accuracy=1e-4))
         ]
     except ModelError as error:

@@ -13,6 +13,7 @@ import pytest
 
 import asperity.experiments
 import asperity.media
+from asperity import ContactParameters
 from asperity.cli import main
 from asperity.errors import ModelError, SimulationError
 from asperity.experiments import (
@@ -52,7 +53,7 @@ def test_selection() -> None:
         "sap-figure-7",
         "sap-figure-5",
     ]
-    with pytest.raises(ModelError, match="'sap-figure-99'; there are cenic-figure-8"):
+    with pytest.raises(ModelError, match="'sap-figure-99'; there are cenic-dish-rack"):
         select(["sap-figure-5", "sap-figure-99"])
 
 
@@ -136,7 +137,11 @@ def test_video_of_what_has_one(fake, tmp_path, monkeypatch, capsys) -> None:
     assert written == []
     assert main(["reproduce", "moving", "--video", "--out", str(tmp_path)]) == 0
     assert written == [
-        (tmp_path / "moving.mp4", (film.model, film.time, film.qpos), {"camera": "side"})
+        (
+            tmp_path / "moving.mp4",
+            (film.model, film.time, film.qpos),
+            {"camera": "side", "contact": None},
+        )
     ]
     assert "moving.mp4" in "".join(capsys.readouterr().out.split())
     assert main(["reproduce", "still", "--video", "--out", str(tmp_path)]) == 1
@@ -165,3 +170,32 @@ def test_bad_input(tmp_path, capsys) -> None:
 def test_curves_must_have_as_many_values_as_places() -> None:
     with pytest.raises(ValueError, match="'bent'"):
         Curve("bent", np.zeros(2), np.zeros(3))
+
+
+def test_video_of_an_experiment_with_a_film(tmp_path, monkeypatch) -> None:
+    film = Film(
+        mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>"),
+        np.arange(2.0),
+        np.zeros((2, 0)),
+        contact=ContactParameters(surface="compliant"),
+    )
+    written = []
+
+    def write(path, model, time, qpos, *, camera, contact) -> Path:
+        written.append((model, contact))
+        path.write_bytes(b"")
+        return path
+
+    monkeypatch.setattr("asperity.media.write_video", write)
+    with_film = dataclasses.replace(
+        made("shown"),
+        compute=lambda full, progress: dataclasses.replace(
+            made("shown").compute(full, progress), film=film
+        ),
+    )
+    assert with_film.run(tmp_path, video=True).files[-1] == tmp_path / "shown.mp4"
+    assert written == [(film.model, film.contact)]
+    # Nobody asked, or there is nothing to see.
+    for outcome in (with_film.run(tmp_path), made("hidden").run(tmp_path, video=True)):
+        assert not any(path.suffix == ".mp4" for path in outcome.files)
+    assert len(written) == 1

@@ -60,6 +60,7 @@ def reproduce(
         raise ModelError("name an experiment; 'asperity reproduce --list' shows them.")
 
     from asperity.experiments import experiments, select
+    from asperity.media.errors import MediaError
 
     if show_list:
         _print_list(output, select(names) if names else experiments())
@@ -76,7 +77,7 @@ def reproduce(
         except KeyboardInterrupt:
             print_error(f"{experiment.name} was interrupted; nothing of it was written.")
             return INTERRUPTED
-        except (SimulationError, OSError) as error:
+        except (SimulationError, MediaError, OSError) as error:
             failures.append(f"{experiment.name} failed: {error}")
             continue
         _print_outcome(output, experiment, outcome, seconds)

@@ -35,11 +35,15 @@ def simulate_gain(
     treatment: str,
     progress: Progress,
     *,
+    contact: str = "fields",
     effort_limits: bool = False,
     duration: float = DURATION,
 ) -> Simulator:
-    """Simulate the task with K_p = K_d = ``gain`` and return the simulator at its end."""
-    model = franka_and_box(effort_limits=effort_limits)
+    """Simulate the task with K_p = K_d = ``gain`` and return the simulator at its end.
+
+    Contact is of pressure fields, or in ``"points"``.
+    """
+    model = franka_and_box(contact, effort_limits=effort_limits)
     control = InverseDynamicsController(
         JOINTS,
         kp=gain,
@@ -96,6 +100,12 @@ def _figure_12(full: bool, progress: Progress) -> Outcome:
     curves.append(Curve("implicit, with effort limits", np.array(GAINS), steps, "s--"))
     findings.append(
         Finding(f"steps at gains {_span(GAINS)}, with effort limits", _span(steps), "not shown")
+    )
+    points = [simulate_gain(gain, IMPLICIT, lambda share: None, contact="points") for gain in GAINS]
+    steps = np.array([simulator.stats.steps for simulator in points])
+    curves.append(Curve("implicit, contact in points", np.array(GAINS), steps, "^:"))
+    findings.append(
+        Finding(f"steps at gains {_span(GAINS)}, contact in points", _span(steps), "not shown")
     )
     panel = Panel("K_p [1/s²] = K_d [1/s]", "steps in 10 s", tuple(curves), log_x=True, log_y=True)
     return Outcome(tuple(findings), (panel,))

@@ -12,6 +12,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import AsperityError
+from asperity.plant.contact_parameters import ContactParameters
 
 __all__ = ["Curve", "Film", "Finding", "Outcome", "Panel", "PlotError", "draw", "write_csv"]
 
@@ -92,12 +93,15 @@ class Film:
     qpos : ndarray, shape (n, nq)
     camera : str, optional
         A camera of the model; by default one that frames everything that moves.
+    contact : ContactParameters, optional
+        With pressure fields that are drawn.
     """
 
     model: mujoco.MjModel
     time: np.ndarray
     qpos: np.ndarray
     camera: str | None = None
+    contact: ContactParameters | None = None
 
 
 @dataclass(frozen=True)

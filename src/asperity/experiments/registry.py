@@ -23,6 +23,8 @@ _MODULES = (
     "cenic_baselines",
     "cenic_controller_gain",
     "cenic_conveyor",
+    "cenic_dish_rack",
+    "cenic_gripper",
     "cenic_suction",
     "midas_assembly",
     "midas_grasping",
@@ -94,6 +96,8 @@ class Experiment:
         ------
         SimulationError
             If a simulation failed.
+        MediaError
+            If the video cannot be written.
         OSError
             If a file cannot be written.
         """
@@ -123,7 +127,9 @@ class Experiment:
         if film is None:
             raise MediaError(f"{self.name} has no video.")
         path = out_dir / f"{self.name}.mp4"
-        return write_video(path, film.model, film.time, film.qpos, camera=film.camera)
+        return write_video(
+            path, film.model, film.time, film.qpos, camera=film.camera, contact=film.contact
+        )
 
 
 def experiments() -> tuple[Experiment, ...]:

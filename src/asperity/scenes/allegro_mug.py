@@ -37,15 +37,25 @@ _GRASP = {
     "middle": (0.1, 0.9, 0.75, 1.5),
     "ring": (0.12, 0.9, 0.75, 1.5),
 }
+# A centimetre squared of a field of 10⁶ Pa that is as deep as a finger tip has 8000 N/m.
+_STIFFNESS = {
+    "points": "stiffness=1e4",
+    "fields": "surface=compliant hydroelastic_modulus=1e6 resolution=5e-3",
+}
 # Of the middle of the mug's bottom; the file's palm ends where the fingers begin.
 _MUG_POSITION = (0.095, 0.062, 0.0)
 _MUG_HEIGHT = 0.13
 
 
-def allegro_mug() -> mujoco.MjModel:
+def allegro_mug(contact: str = "points") -> mujoco.MjModel:
     """The hand, fixed to the world, with a mug before its palm and no gravity.
 
     Sixteen position servos, in the order of the joints, follow `posture`.
+
+    Parameters
+    ----------
+    contact : {"points", "fields"}
+        In points, as in the paper, or with pressure fields of about the same stiffness.
 
     Raises
     ------
@@ -88,7 +98,8 @@ def allegro_mug() -> mujoco.MjModel:
         pos=[0.055, 0.0, middle],
         friction=[0.9, 0.0, 0.0],
     )
-    spec.add_text(name="asperity", data="stiffness=1e4 dissipation=1 stiction_tolerance=1e-4")
+    stiffness = _STIFFNESS[contact]
+    spec.add_text(name="asperity", data=f"{stiffness} dissipation=1 stiction_tolerance=1e-4")
     model, _ = load_model(spec)
     return model
 

@@ -2,24 +2,50 @@
 
 from __future__ import annotations
 
-__all__ = ["falling_cylinder", "static_gripper"]
+__all__ = ["CONTACTS", "contact_text", "falling_cylinder", "static_gripper"]
 
-# Of the authors' code where a model gives nothing: N/m, s/m, and the coefficient of friction.
-_CONTACT = (
-    "<custom><text name='asperity' data='stiffness=1e6 dissipation=50 friction=0.5"
-    " stiction_tolerance=1e-4'/></custom>"
-)
+CONTACTS = ("fields", "points")
+"""Pressure fields, as in the paper, and contact in points."""
+
+# Of the authors' code where a model gives nothing: N/m, s/m, Pa and m.
+_COMMON = "dissipation=50 stiction_tolerance=1e-4"
+_KINDS = {
+    "fields": f"surface=compliant hydroelastic_modulus=1e7 resolution=0.02 {_COMMON}",
+    "points": f"stiffness=1e6 {_COMMON}",
+}
 
 
-def falling_cylinder() -> str:
-    """A cylinder that falls on a table, edge first, and slides: as MJCF, in point contact.
+def contact_text(contact: str, **others: float) -> str:
+    """What a model says of its contact (`asperity.ContactParameters`).
+
+    Parameters
+    ----------
+    contact : {"fields", "points"}
+    **others : float
+        Further parameters, or other values.
+
+    Raises
+    ------
+    ValueError
+        If the contact is neither.
+    """
+    if contact not in CONTACTS:
+        raise ValueError(f"contact must be one of {CONTACTS}, got {contact!r}.")
+    # Of what is said twice, the last counts.
+    told = dict(word.split("=") for word in _KINDS[contact].split())
+    told |= {name: str(value) for name, value in others.items()}
+    return " ".join(f"{name}={value}" for name, value in told.items())
+
+
+def falling_cylinder(contact: str = "fields") -> str:
+    """A cylinder that falls on a table, edge first, and slides: as MJCF.
 
     The keyframe ``start`` has its initial velocity. As in the authors' model the body's frame is at
     the origin of the world, half a metre below the cylinder.
     """
     return f"""
 <mujoco model='falling cylinder'>
-  {_CONTACT}
+  <custom><text name='asperity' data='{contact_text(contact, friction=0.5)}'/></custom>
   <default><geom density='1000' friction='0.5'/></default>
   <worldbody>
     <light pos='0 -1 2' dir='0 1 -2'/>
@@ -32,16 +58,23 @@ def falling_cylinder() -> str:
 """
 
 
-def static_gripper() -> str:
-    """A peg wedged between two fingers that fall on a table: as MJCF, in point contact.
+def static_gripper(contact: str = "fields", *, friction: float = 0.5, overlap: float = 1e-5) -> str:
+    """A peg wedged between two fingers that fall on a table: as MJCF.
 
-    The fingers are parts of one body on a vertical slide; the peg is 0.01 mm too thick on each
-    side. Free fall ends after 0.18 m.
+    The fingers are parts of one body on a vertical slide. Free fall ends after 0.18 m.
+
+    Parameters
+    ----------
+    contact : {"fields", "points"}
+    friction : float
+        Coefficient of friction; the paper does not say it, the authors' code has 0.5.
+    overlap : float
+        By which the peg is too thick on each side [m].
     """
     return f"""
 <mujoco model='static gripper'>
-  {_CONTACT}
-  <default><geom type='box' density='1000' friction='0.5'/></default>
+  <custom><text name='asperity' data='{contact_text(contact, friction=friction)}'/></custom>
+  <default><geom type='box' density='1000' friction='{friction}'/></default>
   <worldbody>
     <light pos='0 -1 2' dir='0 1 -2'/>
     <geom name='table' size='0.5 0.5 0.02'/>
@@ -50,7 +83,7 @@ def static_gripper() -> str:
       <geom name='left' size='0.005 0.04 0.005' pos='-0.01 0.025 0.39'/>
       <geom name='right' size='0.005 0.04 0.005' pos='0.01 0.025 0.39'/></body>
     <body name='peg' pos='0 0.05 0.36' euler='10 0 0'><freejoint name='peg'/>
-      <geom name='peg' size='0.00501 0.005 0.04'/></body>
+      <geom name='peg' size='{0.005 + overlap} 0.005 0.04'/></body>
   </worldbody>
   <keyframe><key name='start'/></keyframe>
 </mujoco>

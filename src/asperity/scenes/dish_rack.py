@@ -261,6 +261,8 @@ class DishRack:
         Targets of the nine servos, `CONTROL_PERIOD` apart.
     duration : float
         Of the path [s].
+    spans : dict of str to (float, float, float)
+        For every object when the gripper comes down to it, lifts it, and lets it go [s].
 
     Raises
     ------
@@ -280,8 +282,17 @@ class DishRack:
         home = data.site_xpos[grip].copy()
         solver = InverseKinematics(model, data, grip, _JOINTS)
         start = Leg("start", 0.0, home, 0.0, _OPEN)
-        self.path = plan(solver, start, _legs(home), CONTROL_PERIOD)
+        legs = _legs(home)
+        self.path = plan(solver, start, legs, CONTROL_PERIOD)
         self.duration = float(self.path.time[-1])
+        begins, time = {}, 0.0
+        for leg in legs:
+            begins[leg.name] = time
+            time += leg.duration
+        self.spans = {
+            name: tuple(begins[f"{what} the {name}"] for what in ("down to", "lift", "drop"))
+            for name in OBJECTS
+        }
 
     def __call__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         """Write the targets for ``data.time``; after the path's end, the last ones."""

@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from asperity.loading import load_model, load_spec
+from asperity.scenes.cenic_cases import contact_text
 from asperity.scenes.robot_files import example_robot
 
 __all__ = ["JOINTS", "NOMINAL", "START", "franka", "franka_and_box"]
@@ -31,15 +32,17 @@ def franka(*, effort_limits: bool = False) -> mujoco.MjModel:
     return _compile(_robot(), effort_limits)
 
 
-def franka_and_box(*, effort_limits: bool = False) -> mujoco.MjModel:
+def franka_and_box(contact: str = "fields", *, effort_limits: bool = False) -> mujoco.MjModel:
     """The robot, with a box on a pedestal between its fingers, in the keyframe ``start``.
 
     The fingers are independent of each other, as in the authors' model; what carries the box until
-    it is grasped is our choice. Contact has the defaults of the authors' code, 10⁶ N/m, 50 s/m and
-    μ = 0.5, in points.
+    it is grasped is our choice. Contact has the defaults of the authors' code, 10⁷ Pa (10⁶ N/m in
+    points), 50 s/m and μ = 0.5, and fields their resolution of 10 mm; those of the robot's meshes
+    are of their convex hulls.
 
     Parameters
     ----------
+    contact : {"fields", "points"}
     effort_limits : bool
         Whether the joints keep the limits of the robot's file, 87 and 12 Nm and 100 N.
 
@@ -48,6 +51,8 @@ def franka_and_box(*, effort_limits: bool = False) -> mujoco.MjModel:
     ModelError
         If the extra ``assets`` is not installed.
     """
+    others = {"resolution": 0.01} if contact == "fields" else {}
+    text = contact_text(contact, friction=0.5, **others)
     spec = _robot()
     x, y, z = BOX_POSITION
     top = z - BOX_HALF_SIZES[2]
@@ -62,7 +67,7 @@ def franka_and_box(*, effort_limits: bool = False) -> mujoco.MjModel:
     body = world.add_body(name="box", pos=BOX_POSITION)
     body.add_freejoint()
     body.add_geom(name="box", type=mujoco.mjtGeom.mjGEOM_BOX, size=BOX_HALF_SIZES, mass=BOX_MASS)
-    spec.add_text(name="asperity", data="stiffness=1e6 dissipation=50 friction=0.5")
+    spec.add_text(name="asperity", data=text)
     spec.add_key(name="start", qpos=[*START, *BOX_POSITION, 1.0, 0.0, 0.0, 0.0])
     return _compile(spec, effort_limits)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asperity.scenes.cenic_cases import contact_text
 from asperity.systems.suction import Suction
 
 __all__ = ["BASE_BOTTOM", "BOX_HALF_SIZES", "suction", "suction_gripper"]
@@ -18,11 +19,15 @@ _FORCE = 50.0  # of a bellows on what touches its source [N]
 _REACH = 0.04  # [m]
 
 
-def suction_gripper() -> str:
-    """The model, as MJCF: gripper and ground, and the box below the gripper, in point contact.
+def suction_gripper(contact: str = "fields") -> str:
+    """The model, as MJCF: gripper and ground, and the box below the gripper.
 
-    Bellows are light cylinders on springs. Contact has the defaults of the authors' code, 10⁶ N/m
-    and 50 s/m, and μ = 1.
+    Bellows are light cylinders on springs. Contact has the defaults of the authors' code, 10⁷ Pa
+    (10⁶ N/m in points) and 50 s/m, and μ = 1.
+
+    Parameters
+    ----------
+    contact : {"fields", "points"}
     """
     sources = "".join(
         f"<geom name='source_{i}' type='sphere' size='1e-4' pos='{x} {y} {-_BASE[2]}'"
@@ -38,8 +43,7 @@ def suction_gripper() -> str:
     size = " ".join(map(str, BOX_HALF_SIZES))
     return f"""
 <mujoco model='suction gripper'>
-  <custom><text name='asperity' data='stiffness=1e6 dissipation=50 friction=1
-    stiction_tolerance=1e-4'/></custom>
+  <custom><text name='asperity' data='{contact_text(contact, friction=1.0)}'/></custom>
   <worldbody>
     <light pos='0 -1 2' dir='0 1 -2'/>
     <geom name='ground' type='plane' size='1 1 0.1'/>
