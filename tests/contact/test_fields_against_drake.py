@@ -73,8 +73,8 @@ class Surface:
         self.context = self.diagram.CreateDefaultContext()
         self.own = plant.GetMyMutableContextFromRoot(self.context)
 
-    def find(self, poses: list[Pose]) -> tuple[float, np.ndarray, int]:
-        """Area, force on the second geom, and number of polygons."""
+    def find(self, poses: list[Pose]) -> tuple[float, np.ndarray, int, np.ndarray]:
+        """Area, force on the second geom, number of polygons, and moment about the origin."""
         for body, pose in zip(self.bodies, poses, strict=False):
             frame = drake.RigidTransform(drake.RotationMatrix(pose.rotation), pose.position)
             self.plant.SetFreeBodyPose(self.own, body, frame)
@@ -83,18 +83,21 @@ class Surface:
         )
         found = query.ComputeContactSurfaces(drake.HydroelasticContactRepresentation.kPolygon)
         if not found:
-            return 0.0, np.zeros(3), 0
+            return 0.0, np.zeros(3), 0, np.zeros(3)
         (surface,) = found
         mesh, pressure = surface.poly_mesh_W(), surface.poly_e_MN()
-        force, area = np.zeros(3), 0.0
+        force, moment, area = np.zeros(3), np.zeros(3), 0.0
         for i in range(surface.num_faces()):
             value = pressure.EvaluateCartesian(i, mesh.element_centroid(i))
             area += mesh.area(i)
-            force += mesh.area(i) * value * mesh.face_normal(i)
+            part = mesh.area(i) * value * mesh.face_normal(i)
+            force += part
+            moment += np.cross(mesh.element_centroid(i), part)
         # Drake's normals point from its N, the geom of the larger number, to its M.
         first = self.graph.model_inspector().GetFrameId(surface.id_M())
         of_first = self.plant.GetBodyFromFrameId(first) == self.bodies[0]
-        return area, -force if of_first else force, surface.num_faces()
+        sign = -1.0 if of_first else 1.0
+        return area, sign * force, surface.num_faces(), sign * moment
 
 
 def overlapping(first: FieldMesh, second: FieldMesh, rng: np.random.Generator) -> list[Pose]:
@@ -104,12 +107,18 @@ def overlapping(first: FieldMesh, second: FieldMesh, rng: np.random.Generator) -
     return [a, Pose(apart + np.array([*aside, -rng.uniform(1e-4, 8e-3)]), b.rotation)]
 
 
-def compare(a: Geom, b: Geom, poses: list[Pose], theirs: tuple[float, np.ndarray, int]) -> int:
+def compare(
+    a: Geom, b: Geom, poses: list[Pose], theirs: tuple[float, np.ndarray, int, np.ndarray]
+) -> int:
     ours = patch(a, b, poses[0], poses[1], quadrature=CENTROID, angle_rule=CUT, normal=Z)
-    area, force, count = theirs
+    area, force, count, moment = theirs
     scale = max(float(np.linalg.norm(force)), 1e-6)
     assert ours.area.sum() == pytest.approx(area, rel=1e-9, abs=1e-13)
     assert ours.force == pytest.approx(force, abs=1e-9 * scale)
+    if count > 0:
+        # Diagonals of quadrilaterals differ, and with them centroids, by a part of the patch.
+        spread = float(np.ptp(ours.point, axis=0).max())
+        assert ours.moment(np.zeros(3)) == pytest.approx(moment, abs=0.1 * spread * scale + 1e-9)
     return count - len(ours.point)
 
 
@@ -140,9 +149,63 @@ def test_rigid_ground() -> None:
             pose = at(turn=turned(rng))
             low = -extreme(mesh, pose, -Z)[2]
             pose = Pose(Z * (low - rng.uniform(1e-4, 8e-3)), pose.rotation)
-            area, force, _ = surface.find([pose])
+            area, force, _, _ = surface.find([pose])
             ours = patch(
                 compliant(mesh), FLOOR, pose, at(), quadrature=CENTROID, angle_rule=CUT, normal=-Z
             )
             assert ours.area.sum() == pytest.approx(area, rel=1e-9)
             assert abs(ours.force[2]) == pytest.approx(abs(force[2]), rel=1e-9)
+
+
+def test_the_falling_cylinder_lies_where_drake_s_does() -> None:
+    """CENIC's case after a second, at accuracies that resolve its impacts."""
+    import asperity as asp
+    from asperity.scenes.cenic_cases import falling_cylinder
+
+    sim = asp.Simulator(
+        falling_cylinder(),
+        integrator=asp.Cenic(accuracy=1e-5),
+        contact=asp.ContactParameters(
+            surface="compliant",
+            hydroelastic_modulus=1e7,
+            resolution=0.02,
+            dissipation=50.0,
+            friction=0.5,
+            quadrature="centroid",
+            angle_rule="cut",
+        ),
+    )
+    sim.reset(0)
+    sim.advance_to(1.0)
+    builder = drake.DiagramBuilder()
+    plant, _ = drake.AddMultibodyPlantSceneGraph(builder, 0.0)
+    plant.set_contact_surface_representation(drake.HydroelasticContactRepresentation.kPolygon)
+    properties = drake.ProximityProperties()
+    drake.AddCompliantHydroelasticProperties(H, MODULUS, properties)
+    drake.AddContactMaterial(50.0, 1e6, drake.CoulombFriction(0.5, 0.5), properties)
+    table = drake.Box(1.1, 2.2, 0.1)
+    plant.RegisterCollisionGeometry(
+        plant.world_body(), drake.RigidTransform(), table, "table", properties
+    )
+    inertia = drake.SpatialInertia.SolidCylinderWithDensity(1000, 0.1, 0.2, [0, 0, 1])
+    body = plant.AddRigidBody("cylinder", inertia)
+    plant.RegisterCollisionGeometry(
+        body, drake.RigidTransform(), drake.Cylinder(0.1, 0.2), "cylinder", properties
+    )
+    plant.Finalize()
+    diagram = builder.Build()
+    simulator = drake.Simulator(diagram)
+    config = drake.SimulatorConfig(
+        integration_scheme="cenic", accuracy=1e-5, max_step_size=0.1, use_error_control=True
+    )
+    drake.ApplySimulatorConfig(config, simulator)
+    context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+    turn = drake.RotationMatrix.MakeXRotation(np.deg2rad(80))
+    plant.SetFreeBodyPose(context, body, drake.RigidTransform(turn, [0, 0, 0.5]))
+    velocity = drake.SpatialVelocity([0, 0, 0], [0, 1.0, 0])
+    plant.SetFreeBodySpatialVelocity(context, body, velocity)
+    simulator.Initialize()
+    simulator.AdvanceTo(1.0)
+    theirs = plant.EvalBodyPoseInWorld(context, body).translation()
+    ours = np.array(sim.data.geom_xpos[1])
+    assert ours == pytest.approx(theirs, abs=5e-3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 import pytest
 from field_patches import (
@@ -21,6 +22,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asperity.contact.hydroelastic.boxes import level_of
+from asperity.contact.hydroelastic.field_layout import SMOOTH
+from asperity.contact.hydroelastic.points import angle_weight
 from asperity.contact.hydroelastic.shapes import (
     box_mesh,
     capsule_mesh,
@@ -164,3 +167,76 @@ def test_half_spaces_push_out_of_themselves(name: str, seed: int, depth: float, 
         assert found.force[2] > 0.0
     if not soft:
         assert found.force[:2] == pytest.approx([0.0, 0.0], abs=1e-12 * (1 + found.force[2]))
+
+
+@settings(max_examples=30, deadline=None)
+@given(first=NAMES, second=NAMES, seed=SEEDS, hard=st.booleans(), factor=st.floats(0.1, 10.0))
+def test_force_scales_with_the_square_of_lengths(
+    first: str, second: str, seed: int, hard: bool, factor: float
+) -> None:
+    pose_a, pose_b = touching(first, second, seed, depth=2e-3)
+    here = patch(*other_side((first, second), hard), pose_a, pose_b, normal=Z)
+
+    def scaled(name: str, *, solid: bool) -> Geom:
+        mesh = MESHES[name]
+        larger = mesh._replace(vertices=factor * mesh.vertices, depth=factor * mesh.depth)
+        return rigid(larger) if solid else compliant(larger)
+
+    there = patch(
+        scaled(first, solid=False),
+        scaled(second, solid=hard),
+        Pose(factor * pose_a.position, pose_a.rotation),
+        Pose(factor * pose_b.position, pose_b.rotation),
+        normal=Z,
+    )
+    scale = factor**2 * max(float(np.linalg.norm(here.forces, axis=1).sum()), 1e-9)
+    assert there.force == pytest.approx(factor**2 * here.force, abs=1e-9 * scale)
+
+
+def test_mujoco_lists_every_pair_that_has_a_patch() -> None:
+    """Fields are inside of the shapes that MuJoCo collides."""
+    shapes = {
+        "ball": 'type="sphere" size=".05"',
+        "ellipsoid": 'type="ellipsoid" size=".05 .03 .02"',
+        "box": 'type="box" size=".05 .06 .1"',
+        "plate": 'type="box" size=".05 .04 .002"',
+        "cylinder": 'type="cylinder" size=".05 .1"',
+        "disc": 'type="cylinder" size=".06 .02"',
+        "capsule": 'type="capsule" size=".03 .05"',
+    }
+    rng = np.random.default_rng(11)
+    touched = 0
+    for first in shapes:
+        for second in shapes:
+            model = mujoco.MjModel.from_xml_string(
+                "<mujoco><worldbody>"
+                + "".join(
+                    f"<body><freejoint/><geom {shapes[name]}/></body>" for name in (first, second)
+                )
+                + "</worldbody></mujoco>"
+            )
+            data = mujoco.MjData(model)
+            for _ in range(20):
+                poses = touching(first, second, int(rng.integers(1 << 30)), depth=1e-4)
+                for body, pose in enumerate(poses):
+                    data.qpos[7 * body : 7 * body + 3] = pose.position
+                    mujoco.mju_mat2Quat(
+                        data.qpos[7 * body + 3 : 7 * body + 7], pose.rotation.ravel()
+                    )
+                mujoco.mj_kinematics(model, data)
+                mujoco.mj_comPos(model, data)
+                mujoco.mj_collision(model, data)
+                found = patch(COMPLIANT[first], COMPLIANT[second], *poses, normal=Z)
+                touched += len(found.point) > 0
+                assert data.ncon > 0 or len(found.point) == 0
+    assert touched > 300
+
+
+def test_the_weight_of_an_angle_has_no_corner() -> None:
+    cosines = np.linspace(-1.0, 1.0, 20001)
+    weight = np.array([angle_weight(float(c), SMOOTH) for c in cosines])
+    assert np.all(weight[cosines >= 0.0] == 1.0)
+    assert np.all(weight[cosines <= np.cos(5.0 * np.pi / 8.0)] == 0.0)
+    slope = np.diff(weight) / np.diff(cosines)
+    assert np.abs(np.diff(slope)).max() < 2e-2
+    assert slope.min() >= 0.0
