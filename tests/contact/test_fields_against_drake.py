@@ -208,4 +208,6 @@ def test_the_falling_cylinder_lies_where_drake_s_does() -> None:
     simulator.AdvanceTo(1.0)
     theirs = plant.EvalBodyPoseInWorld(context, body).translation()
     ours = np.array(sim.data.geom_xpos[1])
-    assert ours == pytest.approx(theirs, abs=5e-3)
+    # All is symmetric about x = 0, and rounding decides to which side it falls.
+    assert abs(ours[0]) == pytest.approx(abs(theirs[0]), abs=5e-3)
+    assert ours[1:] == pytest.approx(theirs[1:], abs=5e-3)
