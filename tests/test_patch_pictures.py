@@ -39,7 +39,8 @@ def test_triangles_cover_the_patch_with_the_pressure_of_the_field(model: mujoco.
     patches = PressurePatches(shown, SOFT)
     data = mujoco.MjData(model)
     shown.pose(data, 0.0)
-    corner, pressure = patches.at(data)
+    corner, pressure, geoms = patches.at(data)
+    assert geoms.tolist() == [0, 1]
     edges = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
     assert 0.5 * np.linalg.norm(edges, axis=1).sum() == pytest.approx(0.01, rel=1e-9)
     assert pressure.max() == pytest.approx(1e5 * 0.002 / 0.05, rel=1e-9)
@@ -67,9 +68,9 @@ def test_a_patch_is_seen_through_the_body_on_it(model: mujoco.MjModel) -> None:
         pytest.skip(str(error))
     with renderer:
         plain = renderer.render(data, camera).astype(float)
-        corner, pressure = patches.at(data)
+        corner, pressure, geoms = patches.at(data)
         yellow = np.tile([1.0, 0.9, 0.1], (len(pressure), 1))
-        drawn = renderer.render(data, camera, (corner, yellow)).astype(float)
+        drawn = renderer.render(data, camera, (corner, yellow, geoms)).astype(float)
     middle = np.s_[50:75, 65:95]
     warmth = [(p[middle][..., 0] - p[middle][..., 2]).mean() for p in (plain, drawn)]
     assert warmth[1] > warmth[0] + 40.0

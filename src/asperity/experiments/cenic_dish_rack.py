@@ -74,7 +74,7 @@ def _table_1(_full: bool, progress: Progress) -> Outcome:
         Panel("time [s]", "step size [s]", (Curve(_SHOWN, time, step),), log_y=True),
         Panel("time [s]", "height of the plate [mm]", tuple(carried)),
     )
-    film = Film(model, shown.time, shown.qpos, contact=fields())
+    film = Film(model, shown.time, shown.qpos, camera="front", contact=fields())
     return Outcome(findings, panels, film=film)
 
 

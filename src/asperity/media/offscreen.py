@@ -91,7 +91,7 @@ class OffscreenRenderer:
         self,
         data: mujoco.MjData,
         camera: mujoco.MjvCamera,
-        triangles: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+        triangles: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]] | None = None,
         legend: str = "",
     ) -> NDArray[np.uint8]:
         """Draw one picture, shape (height, width, 3), top row first.
@@ -101,8 +101,8 @@ class OffscreenRenderer:
         data : mujoco.MjData
         camera : mujoco.MjvCamera
         triangles : tuple of arrays, optional
-            Corners in the world [m], shape (n, 3, 3), and colours, shape (n, 3), of triangles that
-            are seen through geoms.
+            Corners in the world [m], shape (n, 3, 3), and colours, shape (n, 3), of triangles, and
+            the geoms through which they are to be seen.
         legend : str
             What the colours mean.
         """
@@ -133,11 +133,19 @@ class OffscreenRenderer:
         mujoco.mjr_readPixels(self._pixels, None, self._rect, self._mjr)
         return np.ascontiguousarray(self._pixels[::-1])
 
-    def _add_triangles(self, corners: NDArray[np.float64], colors: NDArray[np.float64]) -> None:
+    def _add_triangles(
+        self,
+        corners: NDArray[np.float64],
+        colors: NDArray[np.float64],
+        touching: NDArray[np.int64],
+    ) -> None:
         scene = self._scene
+        seen_through = {int(geom) for geom in touching}
         for k in range(scene.ngeom):
-            moves = scene.geoms[k].category == mujoco.mjtCatBit.mjCAT_DYNAMIC
-            scene.geoms[k].rgba[3] *= _SEEN_THROUGH if moves else _SEEN_THROUGH_STATIC
+            shown = scene.geoms[k]
+            if shown.objtype == mujoco.mjtObj.mjOBJ_GEOM and shown.objid in seen_through:
+                moves = shown.category == mujoco.mjtCatBit.mjCAT_DYNAMIC
+                shown.rgba[3] *= _SEEN_THROUGH if moves else _SEEN_THROUGH_STATIC
         room = scene.maxgeom - scene.ngeom
         if len(corners) > room:
             # The largest are seen best.

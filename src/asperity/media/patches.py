@@ -54,6 +54,8 @@ class PatchTriangles(NamedTuple):
     """[m], world, shape (n, 3, 3)."""
     pressure: Floats
     """At the corners [Pa], shape (n, 3)."""
+    geom: NDArray[np.int64]
+    """Geoms that touch with them."""
 
 
 class PressurePatches:
@@ -104,4 +106,6 @@ class PressurePatches:
         number = np.arange(len(owner)) - np.repeat(np.cumsum(triangles) - triangles, triangles)
         base = polygons.first[owner]
         corners = np.stack([base, base + number + 1, base + number + 2], axis=1)
-        return PatchTriangles(polygons.corner[corners], polygons.pressure[corners])
+        return PatchTriangles(
+            polygons.corner[corners], polygons.pressure[corners], np.unique(polygons.geom)
+        )

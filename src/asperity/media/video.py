@@ -127,10 +127,10 @@ def _picture(
 ) -> NDArray[np.uint8]:
     if patches is None or not patches.any:
         return renderer.render(data, view)
-    corner, pressure = patches.at(data)
+    corner, pressure, touching = patches.at(data)
     colors = pressure_colors(pressure.mean(axis=1) / patches.largest)
     legend = f"pressure: 0 (violet) to {patches.largest:.3g} Pa (yellow)"
-    return renderer.render(data, view, (corner, colors), legend)
+    return renderer.render(data, view, (corner, colors, touching), legend)
 
 
 def _imageio_ffmpeg() -> Any:

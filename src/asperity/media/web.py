@@ -163,7 +163,7 @@ class _Mover:
 
 def _add_patches(server: Any, patches: PressurePatches, data: mujoco.MjData, frame: int) -> Any:
     """Show the patches of one frame; the node's handle, None if nothing touches."""
-    corner, pressure = patches.at(data)
+    corner, pressure, _ = patches.at(data)
     if not len(corner):
         return None
     import trimesh  # viser depends on it

@@ -145,7 +145,17 @@ def _add_servos(spec: mujoco.MjSpec) -> None:
 def _add_surroundings(spec: mujoco.MjSpec) -> None:
     world = spec.worldbody
     world.add_light(pos=[0.5, 0.0, 2.0], dir=[0.0, 0.0, -1.0], diffuse=[0.6, 0.6, 0.6])
-    world.add_geom(name="table", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[1.0, 1.0, 0.1])
+    spec.visual.headlight.ambient = [0.35, 0.35, 0.35]
+    spec.visual.headlight.diffuse = [0.5, 0.5, 0.5]
+    world.add_camera(
+        name="front", pos=[1.5, -0.15, 0.75], xyaxes=[0.1, 1.0, 0.0, -0.45, 0.05, 1.0], fovy=40.0
+    )
+    world.add_geom(
+        name="table",
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        size=[0.0, 0.0, 0.1],
+        rgba=[0.75, 0.72, 0.68, 1.0],
+    )
     ends: list[tuple[str, Floats, Floats]] = []
     for k, x in enumerate(_WIRE_PLACES):
         ends.append((f"floor_{k}", np.array([x, -_RACK_HALF, 0.0]), np.array([x, _RACK_HALF, 0.0])))
