@@ -68,13 +68,11 @@ def _dish_rack() -> None:
     data = mujoco.MjData(model)
     recording.pose(data, RACK_MOMENT)
     patches = PressurePatches(recording, fields())
-    corner, pressure = patches.at(data)
+    corner, pressure, touching = patches.at(data)
     colors = pressure_colors(pressure.mean(axis=1) / patches.largest)
-    view = mujoco.MjvCamera()
-    view.lookat[:] = data.site("grip").xpos - np.array([0.0, 0.0, 0.02])
-    view.distance, view.azimuth, view.elevation = 0.26, 120.0, -20.0
+    view = resolve_camera(recording, "front", RACK_WIDTH / RACK_HEIGHT)
     with OffscreenRenderer(model, 2 * RACK_WIDTH, 2 * RACK_HEIGHT, shadows=True) as renderer:
-        pixels = renderer.render(data, view, (corner, colors))
+        pixels = renderer.render(data, view, (corner, colors, touching))
     _write("dish-rack.png", pixels, RACK_WIDTH, RACK_HEIGHT)
 
 
