@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull
 
 from asperity.geometry.surfaces import Surface
 
@@ -125,6 +124,8 @@ def convex_hull(points: Floats) -> Surface:
     scipy.spatial.QhullError
         If the points lie in a plane.
     """
+    from scipy.spatial import ConvexHull  # slow to import, and most need it not
+
     hull = ConvexHull(points)
     faces = hull.simplices.astype(np.int64)
     a, b, c = (points[faces[:, k]] for k in range(3))

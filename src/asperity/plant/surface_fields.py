@@ -6,7 +6,6 @@ import functools
 
 import mujoco
 import numpy as np
-from scipy.spatial import QhullError
 
 from asperity.compiled import Table
 from asperity.contact.hydroelastic.field_layout import (
@@ -171,6 +170,8 @@ def _height_field(model: mujoco.MjModel, data: int) -> Field:
 
 
 def _mesh(model: mujoco.MjModel, index: int, geom: GeomSurface) -> Field:
+    from scipy.spatial import QhullError  # slow to import, and most need it not
+
     mesh = int(model.geom_dataid[index])
     start, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
     vertices = model.mesh_vert[start : start + count].astype(np.float64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull
 
 from asperity.contact.hydroelastic.distances import distances
 from asperity.contact.hydroelastic.field_mesh import (
@@ -110,6 +109,8 @@ def project_into_hull(
         If the mesh pokes out too far to be in the same frame and units.
     """
     # Rows (n, d) with n · x + d ≤ 0 inside.
+    from scipy.spatial import ConvexHull  # slow to import, and most need it not
+
     planes = np.unique(ConvexHull(hull).equations, axis=0)
     middle = np.asarray(hull.mean(axis=0))
     size = float(np.linalg.norm(np.ptp(hull, axis=0)))

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
 
 from asperity.compiled import Table
 from asperity.contact.hydroelastic.field_layout import FIELDS, LEVELS
@@ -82,6 +81,10 @@ def _layers(corners: Floats, extent: Floats, cut: float) -> tuple[Floats, Floats
 
 def _convex_corners(vertices: Floats) -> Floats:
     """Vertices of the convex hull, or all of them if they lie in a plane."""
+    if len(vertices) <= 4:
+        return np.ascontiguousarray(vertices)
+    from scipy.spatial import ConvexHull, QhullError  # slow to import, and most need it not
+
     try:
         return np.ascontiguousarray(vertices[np.sort(ConvexHull(vertices).vertices)])
     except QhullError:
