@@ -135,4 +135,7 @@ ROBOTS = (
 
 def robot(name: str) -> RobotModel:
     """The catalogue's entry of that name."""
-    return next(entry for entry in ROBOTS if entry.name == name)
+    known = {entry.name: entry for entry in ROBOTS}
+    if name not in known:
+        raise SystemExit(f"no robot is called {name!r}; there are {', '.join(known)}.")
+    return known[name]
