@@ -177,8 +177,6 @@ def test_moving_surfaces_carry_what_lies_on_them() -> None:
     boxes = body('type="box" size=".05 .05 .05"') + (
         '<body pos=".2 2 .02"><freejoint/><geom type="box" size=".05 .05 .02"/></body>'
     )
-    if "geom_surfacevel" not in dir(mujoco.MjModel):
-        pytest.skip("this MuJoCo has no moving surfaces")
     sim = simulator(belt + boxes, asp.Cenic(accuracy=1e-4))
     sim.advance_to(1.0)
     assert sim.data.qvel[0] == pytest.approx(0.3, abs=1e-3)
@@ -287,19 +285,19 @@ RIGID = asp.Material(surface="rigid")
         (
             FLOOR + body('type="sphere" size=".05"'),
             {"surface": "compliant", "resolution": 1e-5},
-            "geom 'body'.*resolution",
+            "Geom 'body'.*resolution",
         ),
         (FLOOR + CUBE, {"surface": "compliant", "depth": 0.1}, "depth cannot be the same"),
         (FLOOR + CUBE, {"quadrature": "gauss"}, "quadrature must be"),
         (
             FLOOR + CUBE,
             {"geoms": {"floor": asp.Material(surface="compliant")}},
-            "geom 'floor': a compliant plane needs the depth",
+            "Geom 'floor': a compliant plane needs the depth",
         ),
         (
             FLOOR + CUBE,
             {"geoms": {"body": asp.Material(surface="compliant", field_mesh="cup.npz")}},
-            "geom 'body': field_mesh is of mesh geoms",
+            "Geom 'body': field_mesh is of mesh geoms, not of a box",
         ),
         (
             FLOOR + CUBE,
@@ -312,25 +310,65 @@ RIGID = asp.Material(surface="rigid")
             "only surface='point' can be said",
         ),
         (
-            PLATES,
-            {
-                "surface": "compliant",
-                "fallback": "error",
-                "geoms": {"a": RIGID, "body": RIGID},
-            },
-            None,
+            FLOOR + CUBE,
+            {"geoms": {"floor": asp.Material(depth=0.1)}, "surface": "compliant"},
+            "Geom 'floor': a plane is rigid and has no depth",
+        ),
+        (
+            FLOOR + CUBE,
+            {"geoms": {"floor": asp.Material(field_mesh="x.npz")}, "surface": "compliant"},
+            "Geom 'floor': field_mesh is of mesh geoms, not of a plane",
         ),
     ],
 )
-def test_bad_parameters_are_named(
-    worldbody: str, contact: dict[str, object], message: str | None
-) -> None:
-    if message is None:
-        # Nothing is compliant here, and so nothing was asked of fields.
-        simulator(worldbody, contact=asp.ContactParameters(**contact))  # type: ignore[arg-type]
-        return
+def test_bad_parameters_are_named(worldbody: str, contact: dict[str, object], message: str) -> None:
     with pytest.raises(asp.ModelError, match=message):
         simulator(worldbody, contact=asp.ContactParameters(**contact))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("contact", "note"),
+    [
+        ({"hydroelastic_modulus": 1e6}, "No geom that can collide is compliant"),
+        ({"surface": "rigid"}, "No geom that can collide is compliant"),
+        ({"geoms": {"body": asp.Material(resolution=0.1)}}, "No geom that can collide"),
+        ({"quadrature": "moments"}, "quadrature plays no part"),
+        (
+            {
+                "geoms": {
+                    "body": asp.Material(surface="compliant"),
+                    "step": asp.Material(hydroelastic_modulus=1e5),
+                }
+            },
+            "Geom 'step': parameters of pressure fields play no part",
+        ),
+    ],
+)
+def test_parameters_without_effect_are_said(contact: dict[str, object], note: str) -> None:
+    step = '<geom name="step" type="box" size=".1 .1 .1" pos="1 0 0"/>'
+    sim = simulator(FLOOR + step + CUBE, contact=asp.ContactParameters(**contact))  # type: ignore[arg-type]
+    assert any(note in said for said in sim.load_report.notes), sim.load_report.notes
+    told = asp.ContactParameters(surface="compliant", quadrature="moments")
+    assert not simulator(FLOOR + CUBE, contact=told).load_report.notes
+
+
+def test_what_begins_to_collide_has_a_field() -> None:
+    sim = simulator(FLOOR + CUBE)
+    sim.model.geom_contype[1] = sim.model.geom_conaffinity[1] = 0
+    sim.advance_to(0.01)
+    assert sim.plant.fields.any == 0
+    sim.model.geom_contype[1] = sim.model.geom_conaffinity[1] = 1
+    sim.advance_to(0.5)
+    assert np.all(sim.contacts.patch == 0)
+    assert 0.05 - sim.data.qpos[2] == pytest.approx(9.81 / (MODULUS / 0.05 * 0.1**2), rel=0.02)
+
+
+def test_a_plate_on_its_edge_is_held_by_its_field_alone() -> None:
+    """Deeper at its edge than its field: the section still pushes, and no point of MuJoCo does."""
+    plate = body('type="box" size=".05 .002 .05"', "0 0 .047")
+    sim = simulator(FLOOR + plate, asp.Icf(time_step=1e-3))
+    assert len(sim.contacts.patch) > 0
+    assert np.all(sim.contacts.patch == 0)
 
 
 def test_rigid_pairs_fall_back_with_a_note_or_are_refused() -> None:
@@ -338,8 +376,8 @@ def test_rigid_pairs_fall_back_with_a_note_or_are_refused() -> None:
     materials = {"a": RIGID, "body": RIGID}
     contact = asp.ContactParameters(surface="compliant", geoms=materials)
     sim = simulator(PLATES + ball, contact=contact)
-    assert any("geom 'a' and geom 'body' are both rigid" in n for n in sim.load_report.notes)
-    with pytest.raises(asp.ModelError, match="geom 'a' and geom 'body' are both rigid"):
+    assert any("Geom 'a' and Geom 'body' are both rigid" in n for n in sim.load_report.notes)
+    with pytest.raises(asp.ModelError, match="Geom 'a' and Geom 'body' are both rigid"):
         simulator(
             PLATES + ball,
             contact=asp.ContactParameters(surface="compliant", fallback="error", geoms=materials),
@@ -355,7 +393,7 @@ def test_an_open_mesh_cannot_be_compliant(tmp_path: Path) -> None:
     contact = asp.ContactParameters(
         geoms={"body": asp.Material(surface="compliant", field_mesh="tetrahedralize")}
     )
-    with pytest.raises(asp.ModelError, match=r"geom 'body'.*(open|closed)"):
+    with pytest.raises(asp.ModelError, match=r"Geom 'body'.*(open|closed)"):
         simulator(FLOOR + body('type="mesh" mesh="m"'), contact=contact, more=mesh)
 
 

@@ -33,7 +33,6 @@ CONTACT_SET = Layout(
     count="i8",  # of contacts
     link_count="i8",
     patch_count="i8",
-    deep_count="i8",  # pairs of geoms that overlap by more than their pressure fields are deep
     # one entry per link
     link_tree="i8[:]",
     link_start="i8[:]",  # first entry in the chain arrays; meaningless for spatial trees

@@ -73,7 +73,6 @@ def empty_contacts(state: Table) -> None:
     state.contacts.count = 0
     state.contacts.link_count = 0
     state.contacts.patch_count = 0
-    state.contacts.deep_count = 0
     for body in range(state.work.body_link.size):
         state.work.body_link[body] = -1
 

@@ -1,7 +1,8 @@
 """Contacts of a model in which geoms have pressure fields or rigid surfaces.
 
 MuJoCo's contacts say which geoms are near each other, with all its rules of who may touch whom, and
-their friction. Where two geoms make a patch, its points take the place of MuJoCo's points.
+their friction. Where two geoms make a patch, its points take the place of MuJoCo's points; where
+one has gone past the other's field as a whole and the patch is empty, MuJoCo's points stay.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from asperity.contact.combination import (
 from asperity.contact.hydroelastic.field_layout import RIGID_HALF_SPACE, RIGID_MESH
 from asperity.contact.hydroelastic.patch import find_points, makes_patch
 from asperity.contact.hydroelastic.points import POINTS_FULL
+from asperity.contact.hydroelastic.polygons import tangents
 from asperity.plant.collision import (
     add_contact,
     add_mujoco_contact,
@@ -31,20 +33,6 @@ from asperity.plant.collision import (
 from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
 __all__ = ["read_field_contacts"]
-
-
-@compiled
-def _frame(
-    x: float, y: float, z: float
-) -> tuple[float, float, float, float, float, float, float, float, float]:
-    """Two tangents and the normal (x, y, z)."""
-    if abs(x) < 0.7:
-        scale = 1.0 / np.sqrt(y * y + z * z)
-        a, b, c = 0.0, z * scale, -y * scale
-    else:
-        scale = 1.0 / np.sqrt(x * x + y * y)
-        a, b, c = -y * scale, x * scale, 0.0
-    return a, b, c, y * c - z * b, z * a - x * c, x * b - y * a, x, y, z
 
 
 @inlined
@@ -128,7 +116,8 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
             nx += sign * xmat[base, k] * point[i, 3 + k]
             ny += sign * xmat[base, 3 + k] * point[i, 3 + k]
             nz += sign * xmat[base, 6 + k] * point[i, 3 + k]
-        frame = _frame(nx, ny, nz)
+        first, second = tangents(nx, ny, nz)
+        frame = (*first, *second, nx, ny, nz)
         # Each point of a surface that turns moves in its own way.
         ux, uy, uz = _surface_motion(plant, state, b, px, py, pz)
         vx, vy, vz = _surface_motion(plant, state, a, px, py, pz)
@@ -165,7 +154,7 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
 def _is_deep(fields: Table, a: int, b: int, distance: float) -> bool:
     """Whether two geoms overlap by more than their fields are deep.
 
-    Past its medial axis a field pushes to the wrong side, if at all.
+    A geom that is past the other's surface as a whole makes no patch that could push it out.
     """
     if fields.geom_convex[a] == 0 or fields.geom_convex[b] == 0:
         return False
@@ -192,6 +181,7 @@ def read_field_contacts(plant: Table, state: Table) -> int:
     moving = 0
     share = 0.5
     patch = False
+    nothing = False
     for index in range(found):
         address = base + index * plant.contact_size
         if load_int(address + plant.contact_exclude) != 0:
@@ -212,14 +202,16 @@ def read_field_contacts(plant: Table, state: Table) -> int:
             patch = makes_patch(plant.fields, a, b)
         if moving != 1:
             continue
-        deep = patch and _is_deep(plant.fields, a, b, load_double(address + plant.contact_dist))
-        if patch and not deep:
+        if patch:
             # Of all that MuJoCo finds of two geoms, the first stands for the patch.
-            if new and _add_patch(plant, state, index, address, a, b) == CONTACTS_FULL:
-                return CONTACTS_FULL
-            continue
-        if deep and new:
-            contacts.deep_count += 1
+            if new:
+                before = contacts.count
+                if _add_patch(plant, state, index, address, a, b) == CONTACTS_FULL:
+                    return CONTACTS_FULL
+                nothing = contacts.count == before
+            distance = load_double(address + plant.contact_dist)
+            if not (nothing and _is_deep(plant.fields, a, b, distance)):
+                continue
         if contacts.count >= contacts.link.shape[0]:
             return CONTACTS_FULL
         add_mujoco_contact(plant, state, index, address, (a, b), share)

@@ -77,6 +77,13 @@ _CONTACT_OFFSETS = {
 }
 
 
+_SHAPES = (
+    *("geom_type", "geom_size", "geom_dataid", "geom_contype", "geom_conaffinity"),
+    *("mesh_vert", "mesh_pos", "mesh_quat", "hfield_data", "hfield_size"),
+)
+"""Arrays of a model that decide about pressure fields."""
+
+
 def contact_kernels(model: mujoco.MjModel, contact: ContactParameters) -> tuple[Kernel, ...]:
     """What a plant with these parameters needs compiled besides what every plant needs."""
     return (read_field_contacts,) if resolve_surfaces(model, contact).any_compliant else ()
@@ -209,6 +216,7 @@ class Plant(HoldsAddresses):
         shapes = self._shapes()
         if shapes != self._field_shapes:
             # A change of masses or gains must not cost what tetrahedra do.
+            self.surfaces = resolve_surfaces(self.model, self.contact)
             self.fields = make_fields(self.model, self.surfaces)
             self._field_shapes = shapes
         self.table.fields = self.fields
@@ -217,12 +225,10 @@ class Plant(HoldsAddresses):
         self.table.read_contacts = reader.address if self._evaluated else 0
 
     def _shapes(self) -> tuple[bytes, ...]:
-        """Everything in the model that fields are made of."""
-        model = self.model
-        if not self.surfaces.any_compliant:
+        """Everything in the model that fields are made of, and who may touch whom."""
+        if not self.surfaces.asked:
             return ()
-        arrays = (model.geom_size, model.mesh_vert, model.hfield_data, model.hfield_size)
-        return tuple(array.tobytes() for array in arrays)
+        return tuple(getattr(self.model, name).tobytes() for name in _SHAPES)
 
     def _set_inner_radii(self) -> None:
         """How far geoms may enter others between two samples, and the boxes of their parts.

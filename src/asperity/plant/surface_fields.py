@@ -36,11 +36,13 @@ from asperity.contact.hydroelastic.tetrahedralize import tetrahedralize
 from asperity.errors import ModelError
 from asperity.geometry.primitives import convex_hull, height_field
 from asperity.geometry.surfaces import Surface
-from asperity.plant.surface_parameters import GeomSurface, ResolvedSurfaces, geom_name
+from asperity.plant.names import element
+from asperity.plant.surface_parameters import GeomSurface, ResolvedSurfaces
 
 __all__ = ["make_fields"]
 
 _KINDS = mujoco.mjtGeom
+_GEOM = mujoco.mjtObj.mjOBJ_GEOM
 _QUADRATURES = {
     "adaptive": ADAPTIVE,
     "centre-of-pressure": CENTRE_OF_PRESSURE,
@@ -121,7 +123,7 @@ def _field_of(
         try:
             return _primitive(kind, (x, y, z), geom.resolution, compliant)
         except ModelError as error:
-            raise ModelError(f"{geom_name(model, index)}: {error}") from None
+            raise ModelError(f"{element(model, _GEOM, index)}: {error}") from None
     data = int(model.geom_dataid[index])
     key = (kind, data, compliant, geom.field_mesh, geom.depth, geom.resolution)
     if key not in made:
@@ -176,7 +178,7 @@ def _mesh(model: mujoco.MjModel, index: int, geom: GeomSurface) -> Field:
     start, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
     vertices = model.mesh_vert[start : start + count].astype(np.float64)
     compliant = geom.surface == "compliant"
-    name = geom_name(model, index)
+    name = element(model, _GEOM, index)
     if geom.field_mesh == "surface":
         first, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
         return rigid_field(vertices, model.mesh_face[first : first + faces].astype(np.int64))

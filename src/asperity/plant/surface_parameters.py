@@ -17,12 +17,14 @@ from asperity.plant.contact_parameters import (
     Material,
 )
 from asperity.plant.contact_texts import parameters_of_model
+from asperity.plant.names import element, listed
 from asperity.plant.resolved_materials import GeomNames
 from asperity.plant.sweep import colliding_geoms
 
-__all__ = ["GeomSurface", "ResolvedSurfaces", "geom_name", "resolve_surfaces"]
+__all__ = ["GeomSurface", "ResolvedSurfaces", "resolve_surfaces"]
 
 _KINDS = mujoco.mjtGeom
+_GEOM = mujoco.mjtObj.mjOBJ_GEOM
 _PRIMITIVES = (
     _KINDS.mjGEOM_SPHERE,
     _KINDS.mjGEOM_ELLIPSOID,
@@ -43,6 +45,8 @@ class GeomSurface:
     field_mesh: str | os.PathLike[str] | None = None
     told: bool = False
     """Whether the surface was told for this geom or its body, not for all."""
+    own: frozenset[str] = frozenset()
+    """Parameters that were told for this geom or its body."""
 
 
 class ResolvedSurfaces(NamedTuple):
@@ -54,6 +58,8 @@ class ResolvedSurfaces(NamedTuple):
     quadrature: str
     angle_rule: str
     notes: tuple[str, ...]
+    asked: bool
+    """Whether anything was said of surfaces."""
 
     @property
     def any_compliant(self) -> bool:
@@ -92,7 +98,8 @@ def resolve_surfaces(model: mujoco.MjModel, given: ContactParameters) -> Resolve
             np.zeros(0, np.int64),
             options["quadrature"],
             options["angle_rule"],
-            (),
+            _options_without_effect(given),
+            False,
         )
     names = GeomNames(model)
     start = GeomSurface()
@@ -124,25 +131,49 @@ def resolve_surfaces(model: mujoco.MjModel, given: ContactParameters) -> Resolve
         np.array(sorted(pairs), dtype=np.int64),
         options["quadrature"],
         options["angle_rule"],
-        tuple(dict.fromkeys(notes)),
+        (*dict.fromkeys(notes), *_without_effect(model, geoms)),
+        True,
     )
     return _with_fallbacks(model, resolved, options["fallback"])
+
+
+def _options_without_effect(given: ContactParameters) -> tuple[str, ...]:
+    said = [name for name in MODEL_OPTIONS if getattr(given, name) is not None]
+    if not said:
+        return ()
+    return (
+        f"Contact parameters: {listed(said)} plays no part without pressure fields; say "
+        "surface='compliant'.",
+    )
+
+
+def _without_effect(model: mujoco.MjModel, geoms: list[GeomSurface]) -> tuple[str, ...]:
+    """Sentences about parameters of pressure fields that nothing has."""
+    if not any(geom.surface == "compliant" for geom in geoms):
+        if all(geom == GeomSurface() for geom in geoms):
+            return ()
+        return (
+            "No geom that can collide is compliant, so that parameters of pressure fields play no "
+            "part; say surface='compliant' of one.",
+        )
+    points = [
+        element(model, _GEOM, index)
+        for index, geom in enumerate(geoms)
+        if geom.surface == "point" and geom.own and not geom.told
+    ]
+    if not points:
+        return ()
+    return (
+        f"{listed(points)}: parameters of pressure fields play no part, since contact is in "
+        "points; say surface='compliant' or 'rigid'.",
+    )
 
 
 def _tell(geoms: list[GeomSurface], indices: list[int], material: Material) -> None:
     values = _given(material)
     for index in indices:
-        told = geoms[index].told or "surface" in values
-        geoms[index] = replace(geoms[index], **values, told=told)
-
-
-def geom_name(model: mujoco.MjModel, geom: int) -> str:
-    """What a geom is called in messages."""
-    name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, geom)
-    if name:
-        return f"geom {name!r}"
-    body = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, int(model.geom_bodyid[geom]))
-    return f"geom {geom} of body {body!r}"
+        own = geoms[index].own | values.keys()
+        geoms[index] = replace(geoms[index], **values, own=own, told="surface" in own)
 
 
 def _type_name(kind: int) -> str:
@@ -163,44 +194,49 @@ def _possible(
     if not _collides(model, index):
         return replace(geom, surface="point"), None
     kind = int(model.geom_type[index])
+    if geom.field_mesh is not None and kind != int(_KINDS.mjGEOM_MESH):
+        raise ModelError(
+            f"{element(model, _GEOM, index)}: field_mesh is of mesh geoms, not of a "
+            f"{_type_name(kind)}."
+        )
     if kind == int(_KINDS.mjGEOM_PLANE):
+        if geom.depth is not None and not (geom.surface == "compliant" and geom.told):
+            raise ModelError(
+                f"{element(model, _GEOM, index)}: a plane is rigid and has no depth unless its own "
+                "material says surface='compliant'."
+            )
         if geom.surface == "compliant" and not geom.told:
             return replace(geom, surface="rigid"), None
         if geom.surface == "compliant" and geom.depth is None:
             raise ModelError(
-                f"{geom_name(model, index)}: a compliant plane needs the depth of its slab, such "
-                "as Material(surface='compliant', depth=0.05)."
+                f"{element(model, _GEOM, index)}: a compliant plane needs the depth of its slab, "
+                "such as Material(surface='compliant', depth=0.05)."
             )
     elif kind == int(_KINDS.mjGEOM_HFIELD):
         if geom.surface == "compliant" and geom.told:
             raise ModelError(
-                f"{geom_name(model, index)}: a height field has no inside to carry a field of "
+                f"{element(model, _GEOM, index)}: a height field has no inside to carry a field of "
                 "pressure; say surface='rigid' and let what touches it be compliant."
             )
         return replace(geom, surface="rigid"), None
     elif kind == int(_KINDS.mjGEOM_SDF):
         if geom.told:
             raise ModelError(
-                f"{geom_name(model, index)}: a signed distance field has no mesh for "
+                f"{element(model, _GEOM, index)}: a signed distance field has no mesh for "
                 f"surface={geom.surface!r}; say surface='point', or use its mesh as a mesh geom."
             )
         return replace(geom, surface="point"), (
-            f"{geom_name(model, index)} is a signed distance field and touches in points."
+            f"{element(model, _GEOM, index)} is a signed distance field and touches in points."
         )
     if geom.depth is not None and kind in (int(primitive) for primitive in _PRIMITIVES):
         raise ModelError(
-            f"{geom_name(model, index)}: depth is of meshes and planes; that of a "
+            f"{element(model, _GEOM, index)}: depth is of meshes and planes; that of a "
             f"{_type_name(kind)} follows from its shape."
-        )
-    if geom.field_mesh is not None and kind in (int(primitive) for primitive in _PRIMITIVES):
-        raise ModelError(
-            f"{geom_name(model, index)}: field_mesh is of mesh geoms; a "
-            f"{_type_name(kind)} makes its own."
         )
     if geom.field_mesh == "surface" and geom.surface == "compliant":
         raise ModelError(
-            f"{geom_name(model, index)}: field_mesh='surface' is of rigid geoms; a compliant one "
-            "needs tetrahedra: 'hull', 'tetrahedralize' or a file."
+            f"{element(model, _GEOM, index)}: field_mesh='surface' is of rigid geoms; a compliant "
+            "one needs tetrahedra: 'hull', 'tetrahedralize' or a file."
         )
     return geom, None
 
@@ -229,12 +265,8 @@ def _with_fallbacks(
     a, b = (int(index) for index in np.argwhere(stuck)[0])
     count = int(np.count_nonzero(stuck))
     more = f" (and {count - 1} more pairs)" if count > 1 else ""
+    both = f"{element(model, _GEOM, a)} and {element(model, _GEOM, b)}{more} are both rigid"
     if fallback == "error":
-        raise ModelError(
-            f"{geom_name(model, a)} and {geom_name(model, b)}{more} are both rigid and make no "
-            "patch; make one compliant, or say fallback='point'."
-        )
-    note = (
-        f"{geom_name(model, a)} and {geom_name(model, b)}{more} are both rigid and touch in points."
-    )
+        raise ModelError(f"{both} and make no patch; make one compliant, or say fallback='point'.")
+    note = f"{both} and touch in points."
     return resolved._replace(notes=(*resolved.notes, note))

@@ -21,6 +21,7 @@ from asperity.contact.hydroelastic.field_layout import (
     RIGID_MESH,
 )
 from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, write_point
+from asperity.contact.hydroelastic.polygons import tangents
 
 __all__ = ["NEEDS_MESH", "are_balls", "ball_points"]
 
@@ -136,15 +137,7 @@ def ball_points(fields: Table, work: Table, first: int, second: int) -> int:
     steep_a = fields.geom_modulus[first] / a
     steep_b = fields.geom_modulus[second] / (fields.geom_depth[second] if slab else b)
     # Axes across
-    if abs(nx) < 0.7:
-        scale = 1.0 / np.sqrt(ny * ny + nz * nz)
-        ux, uy, uz = 0.0, nz * scale, -ny * scale
-    else:
-        scale = 1.0 / np.sqrt(nx * nx + ny * ny)
-        ux, uy, uz = -ny * scale, nx * scale, 0.0
-    vx = ny * uz - nz * uy
-    vy = nz * ux - nx * uz
-    vz = nx * uy - ny * ux
+    (ux, uy, uz), (vx, vy, vz) = tangents(nx, ny, nz)
     for ring in range(2):
         square = _NODES[ring] * rim
         rho = np.sqrt(square)

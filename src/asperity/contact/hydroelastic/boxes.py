@@ -13,7 +13,32 @@ import numpy as np
 from asperity.compiled import Table, compiled, inlined
 from asperity.contact.hydroelastic.field_layout import LEVELS
 
-__all__ = ["boxes_apart", "hull_support", "level_of", "next_pair"]
+__all__ = ["boxes_apart", "hull_support", "level_of", "next_pair", "relative_pose"]
+
+
+@inlined
+def relative_pose(
+    work: Table,
+) -> tuple[
+    tuple[float, float, float, float, float, float, float, float, float],
+    tuple[float, float, float, float, float, float, float, float, float],
+    tuple[float, float, float],
+]:
+    """Rotation of the second geom in the frame of the first, its absolute values, and its place."""
+    m = work.rotation
+    r = (m[0, 0], m[0, 1], m[0, 2], m[1, 0], m[1, 1], m[1, 2], m[2, 0], m[2, 1], m[2, 2])
+    q = (
+        abs(r[0]),
+        abs(r[1]),
+        abs(r[2]),
+        abs(r[3]),
+        abs(r[4]),
+        abs(r[5]),
+        abs(r[6]),
+        abs(r[7]),
+        abs(r[8]),
+    )
+    return r, q, (work.translation[0], work.translation[1], work.translation[2])
 
 
 @inlined

@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.compiled import Table
-from asperity.contact.hydroelastic.field_layout import FIELDS, LEVELS
+from asperity.contact.hydroelastic.field_layout import (
+    COMPLIANT_HALF_SPACE,
+    COMPLIANT_MESH,
+    FIELDS,
+    LEVELS,
+)
 from asperity.contact.hydroelastic.field_mesh import FieldMesh, boundary_faces, gradients
 from asperity.contact.hydroelastic.tree import Tree, build_tree, node_boxes
 
@@ -51,8 +56,6 @@ class Field(NamedTuple):
     hull: Floats
     depth: float
     """Where the extent is 1 [m]; 0 of a rigid surface."""
-    hull_depth: float
-    """Radius of a ball that certainly fits in: the same, or of a rigid surface 0."""
 
 
 _NO_NODES = Nodes(
@@ -125,7 +128,6 @@ def compliant_field(mesh: FieldMesh) -> Field:
         surface_nodes=surface.surface_nodes,
         hull=_convex_corners(mesh.vertices[used]),
         depth=float(mesh.depth),
-        hull_depth=float(mesh.depth),
     )
 
 
@@ -162,7 +164,6 @@ def rigid_field(vertices: Floats, faces: Ints) -> Field:
         surface_nodes=_nodes(tree, box),
         hull=_convex_corners(np.asarray(vertices, dtype=np.float64)[np.unique(faces)]),
         depth=0.0,
-        hull_depth=0.0,
     )
 
 
@@ -225,9 +226,7 @@ def new_fields(
         gradient=_joined([f.gradient for f in every]),
         constant=_joined([f.constant for f in every]),
         steepness=_joined([f.steepness for f in every]),
-        barycentric=_joined(
-            [f.barycentric for f in every],
-        ),
+        barycentric=_joined([f.barycentric for f in every]),
         corner=_joined([f.corner for f in every]),
         normal=_joined([f.normal for f in every]),
         box=_joined([n.box for n in nodes]),
@@ -251,7 +250,7 @@ def new_fields(
         point_pairs=point_pairs,
         quadrature=quadrature,
         angle_rule=angle_rule,
-        any=int(np.any((kind == 1) | (kind == 2))),
+        any=int(np.any((kind == COMPLIANT_MESH) | (kind == COMPLIANT_HALF_SPACE))),
     )
 
 

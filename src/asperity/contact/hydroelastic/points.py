@@ -20,6 +20,7 @@ from asperity.contact.hydroelastic.polygons import (
     area_and_centroid,
     first_moment,
     polygon_area,
+    tangents,
 )
 
 __all__ = ["FLAT", "POINTS_FULL", "add_polygon", "angle_weight", "spread_points", "write_point"]
@@ -174,15 +175,7 @@ def _spread(work: Table, polygon: int, share: float) -> None:
     c[0] = plane[polygon, 0]
     c[1] = plane[polygon, 1]
     c[2] = plane[polygon, 2]
-    if abs(nx) < 0.7:
-        scale = 1.0 / np.sqrt(ny * ny + nz * nz)
-        ux, uy, uz = 0.0, nz * scale, -ny * scale
-    else:
-        scale = 1.0 / np.sqrt(nx * nx + ny * ny)
-        ux, uy, uz = -ny * scale, nx * scale, 0.0
-    vx = ny * uz - nz * uy
-    vy = nz * ux - nx * uz
-    vz = nx * uy - ny * ux
+    (ux, uy, uz), (vx, vy, vz) = tangents(nx, ny, nz)
     start = work.corner_first[polygon]
     count = work.corner_first[polygon + 1] - start
     area = polygon_area(work.corner, start, count)

@@ -11,7 +11,15 @@ import numpy as np
 
 from asperity.compiled import consistent, inlined
 
-__all__ = ["area_and_centroid", "clip", "first_moment", "outside", "polygon_area", "section"]
+__all__ = [
+    "area_and_centroid",
+    "clip",
+    "first_moment",
+    "outside",
+    "polygon_area",
+    "section",
+    "tangents",
+]
 
 
 # A face is this near [heights of the tetrahedron] before rounding could say otherwise.
@@ -167,6 +175,20 @@ def area_and_centroid(polygon: np.ndarray, count: int, centroid: np.ndarray) -> 
         centroid[1] = polygon[0, 1] + scale * y
         centroid[2] = polygon[0, 2] + scale * z
     return area
+
+
+@inlined
+def tangents(
+    nx: float, ny: float, nz: float
+) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """Two unit vectors that make a right-handed frame with a unit normal, which comes last."""
+    if abs(nx) < 0.7:
+        scale = 1.0 / np.sqrt(ny * ny + nz * nz)
+        ux, uy, uz = 0.0, nz * scale, -ny * scale
+    else:
+        scale = 1.0 / np.sqrt(nx * nx + ny * ny)
+        ux, uy, uz = -ny * scale, nx * scale, 0.0
+    return (ux, uy, uz), (ny * uz - nz * uy, nz * ux - nx * uz, nx * uy - ny * ux)
 
 
 @inlined

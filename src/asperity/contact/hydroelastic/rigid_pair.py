@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.contact.hydroelastic.boxes import boxes_apart, next_pair
+from asperity.contact.hydroelastic.boxes import boxes_apart, next_pair, relative_pose
 from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, add_polygon, angle_weight
 from asperity.contact.hydroelastic.polygons import clip, outside
 
@@ -150,20 +150,7 @@ def rigid_pair(
     level : int
         Of the compliant geom's boxes, from `level_of`.
     """
-    m = work.rotation
-    r = (m[0, 0], m[0, 1], m[0, 2], m[1, 0], m[1, 1], m[1, 2], m[2, 0], m[2, 1], m[2, 2])
-    q = (
-        abs(r[0]),
-        abs(r[1]),
-        abs(r[2]),
-        abs(r[3]),
-        abs(r[4]),
-        abs(r[5]),
-        abs(r[6]),
-        abs(r[7]),
-        abs(r[8]),
-    )
-    t = (work.translation[0], work.translation[1], work.translation[2])
+    r, q, t = relative_pose(work)
     stack = work.stack
     stack[0, 0] = fields.root[field_a]
     stack[0, 1] = fields.surface_root[field_b]

@@ -11,9 +11,7 @@ step is final (it is the beginning of the next one and costs nothing):
   left out, growing as k ṡ t (1 + d ṡ) over the time t_c = δ/ṡ since they touched, would have moved
   them by w k δ (1 + d ṡ) t_c²/6 relative to each other, w being the inverse mass at the contact,
   and not by more than δ. That is an error like any other, and must not exceed the accuracy. The
-  points of a patch of pressure fields count as one contact with the sum of their stiffness;
-- geoms that overlap by more than their pressure fields are deep, and did not at the last sample,
-  halve the step: their fields push to the wrong side.
+  points of a patch of pressure fields count as one contact with the sum of their stiffness.
 
 This is not part of the CENIC paper, whose examples have no thin or fast bodies.
 """
@@ -75,8 +73,6 @@ def step_without_missed_contacts(world: Table, step: float, accuracy: float) -> 
         # The method has seen the contacts of its step's end.
         return step
     contacts = current.contacts
-    if contacts.deep_count > known.deep_count:
-        return 0.5 * step
     interval = current.time - sample.time
     best = step
     c = 0
