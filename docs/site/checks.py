@@ -15,6 +15,7 @@ _FETCHED = re.compile(
     r"""<(?:script|img|iframe|video|source)\b[^>]*\ssrc=["']?(?:https?:)?//[^"'\s>]+"""
     r"""|<link\b[^>]*rel=["']?(?:stylesheet|preconnect|preload)["']?[^>]*href=["']?(?:https?:)?//"""
 )
+_FORMULA = re.compile(r'<(?:span|div) class="arithmatex"')
 
 
 def on_post_build(config: Any, **_: Any) -> None:
@@ -25,7 +26,7 @@ def on_post_build(config: Any, **_: Any) -> None:
     for path, text in pages.items():
         if found := _FETCHED.search(text):
             raise PluginError(f"{path} loads {found[0]!r}; put what it needs into docs/.")
-        if 'class="arithmatex"' in text:
+        if _FORMULA.search(text):
             raise PluginError(f"{path} has a formula that was not drawn.")
     everything = "".join(pages.values())
     missing = [name for name in asperity.__all__ if f'id="asperity.{name}"' not in everything]

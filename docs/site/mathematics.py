@@ -25,4 +25,8 @@ def on_page_content(content: str, **_: Any) -> str:
 
 
 def _formula(text: str, display: str) -> str:
-    return convert(html.unescape(text).strip(), display=display)
+    # A name that latex2mathml leaves as it is.
+    drawn = convert(html.unescape(text).strip().replace(r"\arg\min", r"\argmin"), display=display)
+    if "\\" in drawn:
+        raise ValueError(f"{text!r} has a command that latex2mathml does not know.")
+    return drawn
