@@ -174,6 +174,7 @@ class Simulator:
             self.coupling.efforts,
             evaluated=convex,
         )
+        self._note(contact.notes)
         self._note(self.plant.surfaces.notes)
         if self.plant.surfaces.any_compliant and "surface" not in integrator.contact_parameters:
             name = type(integrator).__name__
