@@ -45,12 +45,14 @@ if TYPE_CHECKING:
         Suction,
         SystemInput,
     )
+    from asperity.worlds import Batch, rollout
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AsperityError",
     "AsperityWarning",
+    "Batch",
     "ContactParameters",
     "Contacts",
     "ExternalSystem",
@@ -71,6 +73,7 @@ __all__ = [
     "Trajectory",
     "load_model",
     "load_spec",
+    "rollout",
     "simulate",
     "step",
 ]
@@ -108,6 +111,7 @@ _ROOMS = {
         "Suction",
         "SystemInput",
     ),
+    "asperity.worlds": ("Batch", "rollout"),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
