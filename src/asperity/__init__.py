@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from asperity.integrators.presets import __all__ as _presets
 
 if TYPE_CHECKING:
+    from asperity.derivatives import Linearization, linearize
     from asperity.errors import (
         AsperityError,
         AsperityWarning,
@@ -56,6 +57,7 @@ __all__ = [
     "ExternalSystem",
     "FunctionSystem",
     "InverseDynamicsController",
+    "Linearization",
     "Material",
     "Midas",
     "ModelError",
@@ -69,6 +71,7 @@ __all__ = [
     "Suction",
     "SystemInput",
     "Trajectory",
+    "linearize",
     "load_model",
     "load_spec",
     "simulate",
@@ -78,6 +81,7 @@ __all__ += _presets
 
 # Imported on first use: Numba takes a second that the help of the command line need not wait for.
 _ROOMS = {
+    "asperity.derivatives": ("Linearization", "linearize"),
     "asperity.errors": (
         "AsperityError",
         "AsperityWarning",

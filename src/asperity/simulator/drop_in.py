@@ -21,7 +21,7 @@ from asperity.plant.contact_parameters import ContactParameters
 from asperity.simulator.simulator import Simulator
 from asperity.systems import ExternalSystem
 
-__all__ = ["step"]
+__all__ = ["options_key", "step"]
 
 _DEFAULT = Cenic()
 
@@ -51,7 +51,7 @@ class _Stepped:
         systems: tuple[ExternalSystem, ...],
     ) -> Simulator:
         """The simulator with these options; of others there is none any more."""
-        options = (integrator, _key(contact), systems)
+        options = (integrator, options_key(contact), systems)
         simulator = self.simulator
         if simulator is None or simulator.model is not model or self.options != options:
             simulator = Simulator(
@@ -81,7 +81,7 @@ def _stepped(data: mujoco.MjData) -> _Stepped:
     return found
 
 
-def _key(contact: ContactParameters | None) -> object:
+def options_key(contact: ContactParameters | None) -> object:
     """What two equal parameters have in common, and keep if their mappings are changed."""
     if contact is None:
         return None

@@ -1,0 +1,107 @@
+"""Derivatives of what an integrator makes of an interval of time, whatever it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+
+from asperity.compiled.compilation import compile_kernels
+from asperity.derivatives.convex_step import DERIVATIVE_KERNELS, ConvexStep
+from asperity.derivatives.step_differences import StepDifferences
+from asperity.derivatives.tangent import StepState, Tangent, chain
+from asperity.errors import SimulationError
+from asperity.integrators.methods.icf import IcfMethod
+from asperity.integrators.methods.step_doubling import StepDoubling
+from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
+from asperity.integrators.methods.theta import ThetaMethod
+from asperity.integrators.steppings.accepted import BUDGET_USED
+from asperity.integrators.world_layout import OK
+from asperity.simulator import Simulator
+
+__all__ = ["StepDerivative"]
+
+_INPUTS = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+class StepDerivative:
+    """Derivatives of transitions that a simulator makes.
+
+    Parameters
+    ----------
+    simulator : Simulator
+        Of its own: it is moved about.
+    """
+
+    def __init__(self, simulator: Simulator) -> None:
+        self.simulator = simulator
+        base = simulator.method.base
+        self._convex: ConvexStep | None = None
+        if isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
+            compile_kernels(DERIVATIVE_KERNELS, "derivatives")
+            self._convex = ConvexStep(simulator.world, base)
+        self._differences = StepDifferences(simulator)
+
+    def take_over(self, state: np.ndarray) -> None:
+        """Take over a state and inputs, as `mj_getState` returns them."""
+        simulator = self.simulator
+        mujoco.mj_setState(simulator.model, simulator.data, state, _INPUTS)
+        simulator.take_over()
+
+    def over(self, interval: float | None) -> Tangent:
+        """The transition over an interval of time [s] from the state that was taken over.
+
+        Without an interval it is one fixed step, or the model's ``timestep`` under error control.
+        """
+        simulator = self.simulator
+        if interval is None:
+            interval = simulator.integrator.time_step or float(simulator.model.opt.timestep)
+        total: Tangent | None = None
+        for state, step in self._steps(interval):
+            one = self.step(state, step)
+            total = one if total is None else chain(total, one)
+        assert total is not None
+        return total
+
+    def step(self, state: StepState, step: float) -> Tangent:
+        """One step of a given size."""
+        method = self.simulator.method
+        if self._convex is not None:
+            if not isinstance(method, StepDoubling):
+                return self._convex.at(state, step)
+            if type(method) is StepDoubling:
+                half = self._convex.at(state, 0.5 * step)
+                halves = chain(half, self._convex.at(half.end, 0.5 * step))
+                return replace(halves, steps=(step,))
+        return self._differences.at(state, step)
+
+    def _steps(self, interval: float) -> list[tuple[StepState, float]]:
+        """The integrator's steps over an interval: where each begins, and its size."""
+        simulator = self.simulator
+        world = simulator.world
+        current = world.current.table
+        start = read_state(simulator)
+        end = start.time + interval
+        if (
+            simulator.integrator.time_step is not None
+            and interval <= simulator.integrator.time_step
+        ):
+            return [(start, interval)]
+        stepping = simulator.integrator.stepping
+        found = []
+        before = start
+        while current.time < end:
+            code = stepping.advance(world, simulator.method, end, 1)
+            if code not in (OK, BUDGET_USED) and not world.grow(code):
+                raise SimulationError(f"a step could not be taken (code {code}).")
+            if current.time > before.time:
+                found.append((before, current.time - before.time))
+                before = read_state(simulator)
+        return found
+
+
+def read_state(simulator: Simulator) -> StepState:
+    """The current state of a simulator's world."""
+    table = simulator.world.current.table
+    return StepState(float(table.time), table.qpos.copy(), table.qvel.copy(), table.act.copy())
