@@ -14,11 +14,11 @@ from collections.abc import Mapping
 
 import mujoco
 import numpy as np
-from scipy import linalg
 
 from asperity.compiled import HoldsAddresses
 from asperity.convex.potentials.lagged import DELIVERED_LAW
 from asperity.derivatives.columns import differences
+from asperity.derivatives.dense_solve import eliminate, solve_dense
 from asperity.derivatives.layout import (
     ACTIVATION,
     APPLIED,
@@ -39,7 +39,7 @@ from asperity.derivatives.residual import (
     system,
 )
 from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent
-from asperity.derivatives.tangent_space import displacement_jacobians, rotation_dofs
+from asperity.derivatives.tangent_space import right_jacobian, rotation, rotation_dofs
 from asperity.errors import SimulationError
 from asperity.integrators.methods.icf import IcfMethod
 from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
@@ -49,7 +49,7 @@ from asperity.integrators.world_layout import NOT_CONVERGED, OK
 
 __all__ = ["DERIVATIVE_KERNELS", "ConvexStep"]
 
-DERIVATIVE_KERNELS = (differences, *RESIDUAL_KERNELS)
+DERIVATIVE_KERNELS = (differences, *RESIDUAL_KERNELS, eliminate)
 
 # Displacements of central differences [m, rad; m/s, rad/s; units of controls and forces]. With
 # positions contact velocities move, at a metre per second by 3e-8 m/s, and friction bends within
@@ -103,14 +103,35 @@ class ConvexStep(HoldsAddresses):
         self._work.other_applied = _addresses(others.values(), "qfrc_applied")
         self._reach = 1e-3 * max(1e-3, float(model.stat.extent))
 
-    def at(self, state: StepState, step: float, *, forces: bool = False) -> Tangent:
+    def at(
+        self,
+        state: StepState,
+        step: float,
+        *,
+        forces: bool = False,
+        added_force: np.ndarray | None = None,
+    ) -> Tangent:
         """Take a step from a state, with its derivatives.
+
+        Parameters
+        ----------
+        state : StepState
+        step : float
+            Its size [s].
+        forces : bool
+            Whether derivatives by generalized forces are wanted.
+        added_force : numpy.ndarray, optional
+            Generalized forces beside those of the world's inputs, shape (nv,).
 
         Raises
         ------
         SimulationError
             If no solution is found.
         """
+        applied = self._world.current.data.qfrc_applied
+        before = applied.copy()
+        if added_force is not None:
+            applied += added_force
         self._begin(state)
         table = self._world.table
         solver = table.solve_problem
@@ -118,6 +139,7 @@ class ConvexStep(HoldsAddresses):
             residual, matrix = self._root(step, solver)
             columns = self._columns(step, forces)
         finally:
+            applied[:] = before
             table.solve_problem = solver
             table.factors_valid = 0
             table.graph_state = 0
@@ -215,17 +237,7 @@ class ConvexStep(HoldsAddresses):
         code = self._call(system, world.table.address, work.address, step)
         if code != OK:
             raise SimulationError(f"the step of {step} s could not be evaluated (code {code}).")
-        contacts, rows = world.current.contacts.count, world.current.rows.count
-        nv = self._model.nv
-        matrix = work.system.copy()
-        if contacts:
-            jacobian = work.jacobian[: 3 * contacts].reshape(contacts, 3, nv)
-            weighted = np.matmul(work.blocks[:contacts], jacobian)
-            matrix += jacobian.reshape(-1, nv).T @ weighted.reshape(-1, nv)
-        if rows:
-            jacobian = work.jacobian[3 * contacts : 3 * contacts + rows]
-            matrix += jacobian.T @ (work.row_curvature[:rows, None] * jacobian)
-        return work.sides[0, :nv].copy(), matrix
+        return work.sides[0, : self._model.nv].copy(), work.system.copy()
 
     def _polish(self, step: float) -> tuple[float, np.ndarray]:
         """Let Newton's method with the whole of H make g vanish; returns ‖D g‖/s and H."""
@@ -239,7 +251,7 @@ class ConvexStep(HoldsAddresses):
             if norm < 1e-16 or not np.isfinite(norm):
                 break
             before = velocity.copy()
-            velocity -= _solve(matrix, gradient)
+            velocity -= solve_dense(matrix, gradient[:, None])[:, 0]
             after, other = self._system(step)
             progress = float(np.linalg.norm(scale * after)) / size
             if not progress < norm:
@@ -287,14 +299,17 @@ class ConvexStep(HoldsAddresses):
         model = self._model
         nv, na, nu = model.nv, model.na, model.nu
         count = 2 * nv + na + nu + (nv if forces else 0)
-        by_all = -_solve(matrix, columns[:count, :nv].T)
+        by_all = -solve_dense(matrix, columns[:count, :nv].T)
         end, travel = self._end(state, step)
-        by_position, by_displacement = displacement_jacobians(self._rotations, travel)
         mean = self._share * by_all
         mean[:, nv : 2 * nv] += (1.0 - self._share) * np.eye(nv)
-        moved = step * by_displacement @ mean
-        moved[:, :nv] += by_position
-        everything = np.concatenate([moved, by_all, columns[:count, nv:].T])
+        mean *= step
+        for first in self._rotations:
+            part = slice(first, first + 3)
+            mean[part] = right_jacobian(travel[part]) @ mean[part]
+            mean[part, part] += rotation(-travel[part]) - np.eye(3)
+        mean[:, :nv] += np.eye(nv)
+        everything = np.concatenate([mean, by_all, columns[:count, nv:].T])
         inner = 2 * nv + na
         return Tangent(
             end,
@@ -313,10 +328,3 @@ def _addresses(datas: object, name: str) -> np.ndarray:
     """Where an array of several MjData is."""
     found = [getattr(one, name).ctypes.data for one in datas]  # type: ignore[attr-defined]
     return np.array(found, np.int64)
-
-
-def _solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve a linear system that may be unsymmetric."""
-    if not matrix.size:
-        return np.zeros(right.shape)
-    return linalg.solve(matrix, right, check_finite=False)

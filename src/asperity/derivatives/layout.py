@@ -63,10 +63,10 @@ DERIVATIVE = Layout(
     generalized="f8[:]",
     sides="f8[:,:]",  # residual and activations at the end: at the state, and on both sides of it
     columns="f8[:,:]",  # their derivatives, one row for each displacement
-    # −∂γ/∂v and its factors at the solution
-    system="f8[:,:]",  # A, with gyroscopic forces, in generalized velocities
+    # at the solution
+    system="f8[:,:]",  # H = ∂g/∂v, in generalized velocities
     jacobian="f8[:,:]",  # rows (1, 2, n) of every contact, then scalar constraints
-    blocks="f8[:,:,:]",
+    blocks="f8[:,:,:]",  # −∂γ/∂v of every contact
     row_curvature="f8[:]",
 )
 

@@ -200,6 +200,36 @@ def _fill_jacobian(world: Table, work: Table, state: Table) -> None:
 
 
 @compiled
+def _add_curvatures(work: Table, contacts: int, rows: int) -> None:
+    """Add Jᵀ (−∂γ/∂v) J of contacts and rows to the system."""
+    system = work.system
+    jacobian = work.jacobian
+    nv = system.shape[0]
+    for c in range(contacts):
+        first = 3 * c
+        for i in range(nv):
+            x = jacobian[first, i]
+            y = jacobian[first + 1, i]
+            z = jacobian[first + 2, i]
+            if x == 0.0 and y == 0.0 and z == 0.0:
+                continue
+            p = x * work.blocks[c, 0, 0] + y * work.blocks[c, 1, 0] + z * work.blocks[c, 2, 0]
+            q = x * work.blocks[c, 0, 1] + y * work.blocks[c, 1, 1] + z * work.blocks[c, 2, 1]
+            r = x * work.blocks[c, 0, 2] + y * work.blocks[c, 1, 2] + z * work.blocks[c, 2, 2]
+            for j in range(nv):
+                system[i, j] += (
+                    p * jacobian[first, j] + q * jacobian[first + 1, j] + r * jacobian[first + 2, j]
+                )
+    for k in range(rows):
+        row = 3 * contacts + k
+        for i in range(nv):
+            x = work.row_curvature[k] * jacobian[row, i]
+            if x != 0.0:
+                for j in range(nv):
+                    system[i, j] += x * jacobian[row, j]
+
+
+@compiled
 def _add_bound(problem: Table, contacts: Table, work: Table, i: int) -> None:
     """Add what a bound of friction L = μ(‖v_t‖) n(v_n) adds to −∂γ_t/∂v, γ_t = −L v_t/η.
 
@@ -267,7 +297,7 @@ def _fill_blocks(world: Table, work: Table, state: Table) -> None:
 
 @compiled_loop(types.int64(types.int64, types.int64, types.float64))
 def system(world_address: int, work_address: int, step: float) -> int:
-    """Fill g, A, Jacobians, curvatures and impulses at the prescribed velocity."""
+    """Fill g, and its derivative H by the velocity, at the prescribed velocity."""
     world = WORLD.at(world_address)
     work = DERIVATIVE.at(work_address)
     state = world.current
@@ -278,6 +308,7 @@ def system(world_address: int, work_address: int, step: float) -> int:
     activations_after(world, work, state, step, work.sides[0])
     _fill_blocks(world, work, state)
     _fill_jacobian(world, work, state)
+    _add_curvatures(work, state.contacts.count, state.rows.count)
     if world.problem.center_gyroscopic == 1:
         _add_gyroscopic_columns(world, work, state, step)
     return OK

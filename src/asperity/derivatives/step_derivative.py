@@ -9,11 +9,14 @@ import numpy as np
 
 from asperity.compiled.compilation import compile_kernels
 from asperity.derivatives.convex_step import DERIVATIVE_KERNELS, ConvexStep
+from asperity.derivatives.extrapolated_step import ExtrapolatedStep
 from asperity.derivatives.step_differences import StepDifferences
 from asperity.derivatives.tangent import StepState, Tangent, chain
 from asperity.errors import SimulationError
+from asperity.integrators.methods.extrapolation import Extrapolation
 from asperity.integrators.methods.icf import IcfMethod
 from asperity.integrators.methods.step_doubling import StepDoubling
+from asperity.integrators.methods.substeps import Substeps
 from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
 from asperity.integrators.methods.theta import ThetaMethod
 from asperity.integrators.steppings.accepted import BUDGET_USED
@@ -42,6 +45,7 @@ class StepDerivative:
             compile_kernels(DERIVATIVE_KERNELS, "derivatives")
             self._convex = ConvexStep(simulator.world, base)
         self._differences = StepDifferences(simulator)
+        self._extrapolated = ExtrapolatedStep(simulator.model)
 
     def take_over(self, state: np.ndarray) -> None:
         """Take over a state and inputs, as `mj_getState` returns them."""
@@ -57,9 +61,11 @@ class StepDerivative:
         simulator = self.simulator
         if interval is None:
             interval = simulator.integrator.time_step or float(simulator.model.opt.timestep)
+        state = read_state(simulator)
+        # Each step begins where the one before ends as it is differentiated, solved to round-off.
         total: Tangent | None = None
-        for state, step in self._steps(interval):
-            one = self.step(state, step)
+        for step in self._sizes(state, interval):
+            one = self.step(state if total is None else total.end, step)
             total = one if total is None else chain(total, one)
         assert total is not None
         return total
@@ -68,36 +74,39 @@ class StepDerivative:
         """One step of a given size."""
         method = self.simulator.method
         if self._convex is not None:
-            if not isinstance(method, StepDoubling):
+            if method is method.base or isinstance(method, Substeps):
                 return self._convex.at(state, step)
             if type(method) is StepDoubling:
                 half = self._convex.at(state, 0.5 * step)
                 halves = chain(half, self._convex.at(half.end, 0.5 * step))
                 return replace(halves, steps=(step,))
+            if isinstance(method, Extrapolation):
+                self._differences.take(state, step)
+                smooth, corrected = method.last_step(self.simulator.world)
+                return self._extrapolated.at(self._convex, state, step, smooth, corrected)
         return self._differences.at(state, step)
 
-    def _steps(self, interval: float) -> list[tuple[StepState, float]]:
-        """The integrator's steps over an interval: where each begins, and its size."""
+    def _sizes(self, start: StepState, interval: float) -> list[float]:
+        """Sizes of the integrator's steps over an interval from the current state."""
         simulator = self.simulator
         world = simulator.world
         current = world.current.table
-        start = read_state(simulator)
         end = start.time + interval
         if (
             simulator.integrator.time_step is not None
             and interval <= simulator.integrator.time_step
         ):
-            return [(start, interval)]
+            return [interval]
         stepping = simulator.integrator.stepping
         found = []
-        before = start
+        before = start.time
         while current.time < end:
             code = stepping.advance(world, simulator.method, end, 1)
             if code not in (OK, BUDGET_USED) and not world.grow(code):
                 raise SimulationError(f"a step could not be taken (code {code}).")
-            if current.time > before.time:
-                found.append((before, current.time - before.time))
-                before = read_state(simulator)
+            if current.time > before:
+                found.append(float(current.time) - before)
+                before = float(current.time)
         return found
 
 

@@ -64,6 +64,10 @@ class StepDifferences:
             0,
         )
 
+    def take(self, state: StepState, step: float) -> StepState:
+        """Take a step of this size from a state; the end is the world's current state."""
+        return self._step(state, step, self._simulator.world.current.data.ctrl.copy())
+
     def _displaced(
         self, state: StepState, ctrl: np.ndarray, index: int, size: float, step: float
     ) -> tuple[StepState, float, np.ndarray]:

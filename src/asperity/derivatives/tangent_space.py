@@ -13,7 +13,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-__all__ = ["displacement_jacobians", "left_jacobian", "right_jacobian", "rotation_dofs"]
+__all__ = ["left_jacobian", "right_jacobian", "rotation", "rotation_dofs"]
 
 _SMALL = 1e-4
 
@@ -22,7 +22,7 @@ def _skew(u: np.ndarray) -> np.ndarray:
     return np.array([[0.0, -u[2], u[1]], [u[2], 0.0, -u[0]], [-u[1], u[0], 0.0]])
 
 
-def _exponential(u: np.ndarray) -> np.ndarray:
+def rotation(u: np.ndarray) -> np.ndarray:
     """Rotation matrix of a rotation vector."""
     angle = float(np.linalg.norm(u))
     cross = _skew(u)
@@ -62,27 +62,3 @@ def rotation_dofs(model: mujoco.MjModel) -> list[int]:
         elif kind == int(mujoco.mjtJoint.mjJNT_BALL):
             dofs.append(first)
     return dofs
-
-
-def displacement_jacobians(rotations: list[int], u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives of q ⊕ u by q and by u, both in tangent spaces.
-
-    Parameters
-    ----------
-    rotations : list of int
-        What `rotation_dofs` returns.
-    u : numpy.ndarray
-        Displacement, shape (nv,).
-
-    Returns
-    -------
-    by_position, by_displacement : numpy.ndarray
-        Shape (nv, nv).
-    """
-    by_position = np.eye(len(u))
-    by_displacement = np.eye(len(u))
-    for first in rotations:
-        part = slice(first, first + 3)
-        by_position[part, part] = _exponential(-u[part])
-        by_displacement[part, part] = right_jacobian(u[part])
-    return by_position, by_displacement
