@@ -6,5 +6,22 @@ factorization (docs/derivatives.md).
 """
 
 from asperity.derivatives.linearize import Linearization, linearize
+from asperity.derivatives.parameters import (
+    Parameter,
+    body_mass,
+    contact_parameter,
+    model_number,
+)
+from asperity.derivatives.transition import Gradient, Sensitivities, Transition
 
-__all__ = ["Linearization", "linearize"]
+__all__ = [
+    "Gradient",
+    "Linearization",
+    "Parameter",
+    "Sensitivities",
+    "Transition",
+    "body_mass",
+    "contact_parameter",
+    "linearize",
+    "model_number",
+]

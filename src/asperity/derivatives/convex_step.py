@@ -11,11 +11,12 @@ impulse and gyroscopic forces in the middle of the step add to it, which makes i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 import mujoco
 import numpy as np
 
-from asperity.compiled import HoldsAddresses
+from asperity.compiled import HoldsAddresses, Loop
 from asperity.convex.potentials.lagged import DELIVERED_LAW
 from asperity.derivatives.columns import differences
 from asperity.derivatives.dense_solve import eliminate, solve_dense
@@ -71,6 +72,14 @@ _POLISHING = 12
 _RESIDUAL = 1e-9
 
 
+class ParameterColumns(Protocol):
+    """What makes derivatives of the balance by parameters."""
+
+    def columns(self, at: ConvexStep, state: StepState, step: float) -> tuple[np.ndarray, int]:
+        """One row per parameter, and how many of these change contacts on both sides."""
+        ...
+
+
 class ConvexStep(HoldsAddresses):
     """Derivatives of steps of `Icf`'s, `Sap`'s or `Tamsi`'s method in a world.
 
@@ -99,6 +108,7 @@ class ConvexStep(HoldsAddresses):
             self._work.coupling = SYMMETRIC
         own = world.current.data
         others = {id(one.data): one.data for one in world.evaluated_states if one.data is not own}
+        self._datas = [own, *others.values()]
         self._work.other_ctrl = _addresses(others.values(), "ctrl")
         self._work.other_applied = _addresses(others.values(), "qfrc_applied")
         self._reach = 1e-3 * max(1e-3, float(model.stat.extent))
@@ -110,6 +120,7 @@ class ConvexStep(HoldsAddresses):
         *,
         forces: bool = False,
         added_force: np.ndarray | None = None,
+        parameters: ParameterColumns | None = None,
     ) -> Tangent:
         """Take a step from a state, with its derivatives.
 
@@ -122,6 +133,8 @@ class ConvexStep(HoldsAddresses):
             Whether derivatives by generalized forces are wanted.
         added_force : numpy.ndarray, optional
             Generalized forces beside those of the world's inputs, shape (nv,).
+        parameters : ParameterColumns, optional
+            By which there are derivatives, too (`asperity.derivatives.displaced_models`).
 
         Raises
         ------
@@ -138,6 +151,10 @@ class ConvexStep(HoldsAddresses):
         try:
             residual, matrix = self._root(step, solver)
             columns = self._columns(step, forces)
+            if parameters is not None:
+                more, unmatched = parameters.columns(self, state, step)
+                columns = np.concatenate([columns, more])
+                self._work.unmatched += unmatched
         finally:
             applied[:] = before
             table.solve_problem = solver
@@ -163,6 +180,44 @@ class ConvexStep(HoldsAddresses):
             table.factors_valid = 0
             table.graph_state = 0
         return self._end(state, step)[0]
+
+    # -- the balance at another simulation's solution ----------------------------------------------
+
+    @property
+    def balance(self) -> np.ndarray:
+        """g, and the activations at the end, of the step that was solved last."""
+        return np.array(self._work.sides[0])
+
+    def solve_nothing(self) -> None:
+        """Let this one serve for `balance_at` alone."""
+        self._world.table.solve_problem = keep_the_guess.address
+
+    def write_inputs(self, inputs: np.ndarray, kind: int) -> None:
+        """Write what `mj_getState` has returned wherever the world evaluates states."""
+        for one in self._datas:
+            mujoco.mj_setState(self._model, one, inputs, kind)
+
+    def balance_at(
+        self, other: ConvexStep, state: StepState, step: float, balance: Loop
+    ) -> np.ndarray | None:
+        """g and the activations, at a state and the velocity and contacts of another solution.
+
+        None if contacts are others here.
+        """
+        self._begin(state)
+        work, solved = self._work, other._work
+        if len(work.contact_geom) != len(solved.contact_geom) or len(work.row_kind) != len(
+            solved.row_kind
+        ):
+            grow_sets(work, self._model.nv, len(solved.contact_geom), len(solved.row_kind))
+        for name in ("contact_geom", "contact_point", "row_kind", "row_source", "velocity"):
+            getattr(work, name)[:] = getattr(solved, name)
+        work.turning[:] = solved.turning
+        work.contacts, work.rows = solved.contacts, solved.rows
+        code = self._call(balance, self._world.table.address, work.address, step)
+        if code > OK:
+            raise SimulationError(f"a displaced model could not be evaluated (code {code}).")
+        return np.array(work.sides[0]) if code == OK else None
 
     def _end(self, state: StepState, step: float) -> tuple[StepState, np.ndarray]:
         """The end of the step that has been solved, and how far positions have travelled."""
@@ -224,11 +279,11 @@ class ConvexStep(HoldsAddresses):
             grow_sets(work, self._model.nv, max(1, 2 * contacts), max(1, 2 * rows))
         read_solution.call(world.table.address, work.address, step)
 
-    def _call(self, loop: object, *arguments: object) -> int:
+    def _call(self, loop: Loop, *arguments: object) -> int:
         """Call a loop until there is memory enough."""
         while True:
-            code = int(loop.call(*arguments))  # type: ignore[attr-defined]
-            if code == OK or not self._world.grow(code):
+            code = int(loop.call(*arguments))
+            if code <= OK or not self._world.grow(code):
                 return code
 
     def _system(self, step: float) -> tuple[np.ndarray, np.ndarray]:
@@ -284,8 +339,9 @@ class ConvexStep(HoldsAddresses):
             )
             if code != OK:
                 raise SimulationError(f"a displaced state could not be evaluated (code {code}).")
-            row += count
-        return work.columns
+            if kind != POSITION:
+                row += count
+        return work.columns[:row]
 
     def _assemble(
         self,
@@ -298,8 +354,7 @@ class ConvexStep(HoldsAddresses):
     ) -> Tangent:
         model = self._model
         nv, na, nu = model.nv, model.na, model.nu
-        count = 2 * nv + na + nu + (nv if forces else 0)
-        by_all = -solve_dense(matrix, columns[:count, :nv].T)
+        by_all = -solve_dense(matrix, columns[:, :nv].T)
         end, travel = self._end(state, step)
         mean = self._share * by_all
         mean[:, nv : 2 * nv] += (1.0 - self._share) * np.eye(nv)
@@ -309,13 +364,15 @@ class ConvexStep(HoldsAddresses):
             mean[part] = right_jacobian(travel[part]) @ mean[part]
             mean[part, part] += rotation(-travel[part]) - np.eye(3)
         mean[:, :nv] += np.eye(nv)
-        everything = np.concatenate([mean, by_all, columns[:count, nv:].T])
-        inner = 2 * nv + na
+        everything = np.concatenate([mean, by_all, columns[:, nv:].T])
+        ends = np.cumsum([2 * nv + na, nu, nv if forces else 0])
+        by_state, by_control, by_force, by_parameter = np.split(everything, ends, axis=1)
         return Tangent(
             end,
-            everything[:, :inner],
-            everything[:, inner : inner + nu],
-            everything[:, inner + nu :],
+            by_state,
+            by_control,
+            by_force,
+            by_parameter,
             (step,),
             IMPLICIT,
             residual,

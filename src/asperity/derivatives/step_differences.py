@@ -57,6 +57,7 @@ class StepDifferences:
             matrix[:, :inner],
             matrix[:, inner:],
             np.zeros((inner, 0)),
+            np.zeros((inner, 0)),
             (step,),
             DIFFERENCES,
             0.0,
