@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from asperity.integrators.presets import __all__ as _presets
 
 if TYPE_CHECKING:
+    from asperity.derivatives import Linearization, linearize
     from asperity.errors import (
         AsperityError,
         AsperityWarning,
@@ -58,6 +59,7 @@ __all__ = [
     "ExternalSystem",
     "FunctionSystem",
     "InverseDynamicsController",
+    "Linearization",
     "Material",
     "Midas",
     "ModelError",
@@ -71,6 +73,7 @@ __all__ = [
     "Suction",
     "SystemInput",
     "Trajectory",
+    "linearize",
     "load_model",
     "load_spec",
     "rollout",
@@ -81,6 +84,7 @@ __all__ += _presets
 
 # Imported on first use: Numba takes a second that the help of the command line need not wait for.
 _ROOMS = {
+    "asperity.derivatives": ("Linearization", "linearize"),
     "asperity.errors": (
         "AsperityError",
         "AsperityWarning",

@@ -393,6 +393,24 @@ class Simulator:
         self._wall_time = 0.0
         self.world.forget_solutions()
 
+    def take_over(self) -> None:
+        """Take over what is in model and data, as every advance does, without a step.
+
+        What follows depends on that alone, whatever was simulated before.
+
+        Raises
+        ------
+        ModelError
+            If it cannot be simulated; nothing has then changed.
+        """
+        self._claim()
+        try:
+            self.world.forget_history()
+            self._inputs.forget()
+            self._sync()
+        finally:
+            self._running.release()
+
     # -- copies ------------------------------------------------------------------------------
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
