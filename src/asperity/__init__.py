@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         Suction,
         SystemInput,
     )
+    from asperity.viewer import View, view
 
 __version__ = "0.1.0"
 
@@ -69,10 +70,12 @@ __all__ = [
     "Suction",
     "SystemInput",
     "Trajectory",
+    "View",
     "load_model",
     "load_spec",
     "simulate",
     "step",
+    "view",
 ]
 __all__ += _presets
 
@@ -108,6 +111,7 @@ _ROOMS = {
         "Suction",
         "SystemInput",
     ),
+    "asperity.viewer": ("View", "view"),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
