@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from asperity.compiled.compilation import compile_kernels
+from asperity.contact.delivered import NOTHING
 from asperity.errors import ModelError
 from asperity.integrators import Integrator
 from asperity.simulator.copies import restore_world, take_snapshot
@@ -52,8 +53,10 @@ def take_over_options(simulator: Simulator, integrator: Integrator) -> None:
     others = len(simulator.world.evaluated_states) - 1
     snapshot = replace(snapshot, evaluations=(sum(snapshot.evaluations), *others * (0,)))
     restore_world(simulator, snapshot)
-    # The size of the next step is that of the options that were.
+    # As where a state was written: the size of the next step is that of the options that were.
     simulator._stepping.prepare(simulator.world)
     simulator._inputs.hand_over(simulator.world)
     simulator._note(simulator._base.look_at_start(simulator.world))
     simulator._publish()
+    simulator.world.delivered.origin = NOTHING
+    simulator.world.forget_evaluations()

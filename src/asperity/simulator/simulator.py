@@ -384,8 +384,8 @@ class Simulator:
     def change_integrator(self, integrator: Integrator) -> None:
         """Go on with other options of the same integrator, such as another accuracy.
 
-        The state, the forces of the last step, external systems and counters stay (counters of
-        `Midas` begin anew); step control begins as at the start.
+        State and external systems stay, and but with `Midas` so do counters and the forces of the
+        last step. What follows is what a simulator with these options makes of the state.
 
         Parameters
         ----------
