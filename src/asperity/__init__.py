@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         Suction,
         SystemInput,
     )
+    from asperity.viewer import View, view
     from asperity.worlds import Batch, rollout
 
 __version__ = "0.1.0"
@@ -73,12 +74,14 @@ __all__ = [
     "Suction",
     "SystemInput",
     "Trajectory",
+    "View",
     "linearize",
     "load_model",
     "load_spec",
     "rollout",
     "simulate",
     "step",
+    "view",
 ]
 __all__ += _presets
 
@@ -116,6 +119,7 @@ _ROOMS = {
         "SystemInput",
     ),
     "asperity.worlds": ("Batch", "rollout"),
+    "asperity.viewer": ("View", "view"),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 

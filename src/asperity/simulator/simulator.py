@@ -35,6 +35,7 @@ from asperity.simulator.counters import COUNTER_KERNELS, Counters, as_statistics
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.inputs import INPUT_KERNELS, Inputs
 from asperity.simulator.model_changes import take_over_model
+from asperity.simulator.other_options import take_over_options
 from asperity.simulator.patches import Patches, read_patches
 from asperity.simulator.publish import Delivered, publish, solve_forces
 from asperity.simulator.report import Report, Statistics
@@ -378,6 +379,32 @@ class Simulator:
             self._sync()
             self._publish()
             self._clear_counters()
+        finally:
+            self._running.release()
+
+    def change_integrator(self, integrator: Integrator) -> None:
+        """Go on with other options of the same integrator, such as another accuracy.
+
+        State and external systems stay, and but with `Midas` so do counters and the forces of the
+        last step. What follows is what a simulator with these options makes of the state.
+
+        Parameters
+        ----------
+        integrator : Integrator
+            Of the same kind as the present one; ``dataclasses.replace(sim.integrator,
+            accuracy=1e-4)`` makes it.
+
+        Raises
+        ------
+        ModelError
+            If it is of another kind, or goes from fixed steps to error control or back. Nothing has
+            then changed.
+        SimulationError
+            If the simulator is running, in another thread or above this call.
+        """
+        self._claim()
+        try:
+            take_over_options(self, integrator)
         finally:
             self._running.release()
 
