@@ -45,12 +45,14 @@ if TYPE_CHECKING:
         Suction,
         SystemInput,
     )
+    from asperity.worlds import Batch
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AsperityError",
     "AsperityWarning",
+    "Batch",
     "ContactParameters",
     "Contacts",
     "ExternalSystem",
@@ -108,6 +110,7 @@ _ROOMS = {
         "Suction",
         "SystemInput",
     ),
+    "asperity.worlds": ("Batch",),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
