@@ -75,6 +75,10 @@ class PegEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     def position(self) -> Floats:
         """Of the peg's middle [m], shape (3,)."""
 
+    @abstractmethod
+    def positions(self) -> Floats:
+        """Of everything, as in ``qpos`` of the scene's model, shape (nq,)."""
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
@@ -170,6 +174,9 @@ class PegInHoleEnv(PegEnv):
 
     def position(self) -> Floats:
         return np.array(self.simulator.data.qpos[self._peg : self._peg + 3])
+
+    def positions(self) -> Floats:
+        return np.array(self.simulator.data.qpos)
 
     def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
         """A picture of the present state, shape (480, 480, 3), with ``"rgb_array"``.

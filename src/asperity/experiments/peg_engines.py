@@ -17,7 +17,7 @@ from asperity.envs.peg_in_hole import CLOSING, PegEnv
 from asperity.envs.peg_task import PegTask
 from asperity.experiments.bullet import BulletWorld
 
-__all__ = ["BULLET", "BULLET_FINE", "BulletPegEnv", "BulletSettings", "MujocoPegEnv"]
+__all__ = ["BULLET", "BULLET_FINE", "BULLET_MESH", "BulletPegEnv", "BulletSettings", "MujocoPegEnv"]
 
 Floats = NDArray[np.float64]
 
@@ -45,9 +45,11 @@ class BulletSettings:
 
 
 BULLET = BulletSettings()
-"""PyBullet's defaults: convex pieces as they are loaded from a file, 1/240 s, 50 sweeps."""
+"""PyBullet's defaults, 1/240 s and 50 sweeps, the container in convex pieces."""
+BULLET_MESH = BulletSettings(concave=True)
+"""The same with the container as a mesh of triangles."""
 BULLET_FINE = BulletSettings(1e-3, 500, concave=True)
-"""What does best: the container as a mesh of triangles, 1 ms, 500 sweeps."""
+"""What does best: this mesh, 1 ms, 500 sweeps."""
 
 
 class BulletPegEnv(PegEnv):
@@ -89,9 +91,8 @@ class BulletPegEnv(PegEnv):
     def position(self) -> Floats:
         return self.world.position_of(self._body)
 
-    def poses(self) -> tuple[Floats, Floats]:
-        """Origins and rotations of all bodies."""
-        return self.world.poses()
+    def positions(self) -> Floats:
+        return self.world.positions()
 
     def close(self) -> None:
         """Disconnect."""
@@ -127,3 +128,6 @@ class MujocoPegEnv(PegEnv):
 
     def position(self) -> Floats:
         return np.array(self.data.qpos[self._peg : self._peg + 3])
+
+    def positions(self) -> Floats:
+        return np.array(self.data.qpos)
