@@ -27,7 +27,7 @@ def episode(env: Any, seed: int, steps: int = 60, towards: float = -0.4) -> list
     random = np.random.default_rng(seed)
     found = [env.reset(seed=seed)[0]]
     for _ in range(steps):
-        action = random.normal(0.0, 0.5, 3) + [0.0, 0.0, towards]
+        action = random.normal((0.0, 0.0, towards), 0.5)
         observation, _, terminated, truncated, _ = env.step(action.astype(np.float32))
         found.append(observation)
         if terminated or truncated:

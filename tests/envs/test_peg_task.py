@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import mujoco
@@ -10,10 +11,10 @@ import pytest
 
 pytest.importorskip("gymnasium", reason="needs gymnasium, of the [rl] or [assets] extra")
 
-from asperity.envs.peg_task import PegTask  # noqa: E402
-from asperity.errors import ModelError  # noqa: E402
-from asperity.geometry.surfaces import is_closed, volume_integrals  # noqa: E402
-from asperity.scenes.peg_in_hole import PegScene, container, peg  # noqa: E402
+from asperity.envs.peg_task import PegTask
+from asperity.errors import ModelError
+from asperity.geometry.surfaces import is_closed, volume_integrals
+from asperity.scenes.peg_in_hole import PegScene, container, peg
 
 
 def at(height: float, x: float = 0.0) -> np.ndarray:
@@ -31,7 +32,7 @@ def test_reward_is_the_downward_velocity() -> None:
     heights = np.random.default_rng(1).uniform(0.06, 0.1, 20)
     total = sum(
         float(task.outcome(at(a), at(b), np.array(1)).reward)
-        for a, b in zip(heights, heights[1:], strict=False)
+        for a, b in itertools.pairwise(heights)
     )
     assert total == pytest.approx((heights[0] - heights[-1]) / 0.003)
 
