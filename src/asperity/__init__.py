@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         Suction,
         SystemInput,
     )
-    from asperity.worlds import Batch
+    from asperity.worlds import Batch, rollout
 
 __version__ = "0.1.0"
 
@@ -73,6 +73,7 @@ __all__ = [
     "Trajectory",
     "load_model",
     "load_spec",
+    "rollout",
     "simulate",
     "step",
 ]
@@ -110,7 +111,7 @@ _ROOMS = {
         "Suction",
         "SystemInput",
     ),
-    "asperity.worlds": ("Batch",),
+    "asperity.worlds": ("Batch", "rollout"),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 

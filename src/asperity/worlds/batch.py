@@ -20,8 +20,8 @@ from asperity.plant.support import check_supported
 from asperity.simulator.checks import find_keyframe
 from asperity.simulator.counters import as_statistics
 from asperity.simulator.report import Statistics
-from asperity.worlds.compiled_worlds import CompiledWorlds
 from asperity.worlds.crew import Crew, available_threads
+from asperity.worlds.kinds import worlds_of
 from asperity.worlds.row_views import row_view
 from asperity.worlds.world_rows import WorldRows
 
@@ -99,14 +99,14 @@ class Batch(HoldsAddresses):
         self._rows = WorldRows(self.model, int(count))
         crew = Crew(min(int(count), available_threads() if threads is None else int(threads)))
         self._crew = crew
-        self._worlds = CompiledWorlds(
+        self._worlds = worlds_of(integrator)(
             self.model,
-            self._rows,
             integrator,
             ContactParameters() if contact is None else contact,
             tolerance,
             crew,
         )
+        self._worlds.adopt(self._rows)
         self._every = np.arange(self.count)
         self._running = False
         self.reset()
@@ -236,7 +236,7 @@ class Batch(HoldsAddresses):
         }
         key = None if keyframe is None else find_keyframe(self.model, keyframe)
         with _Running(self):
-            self._worlds.follow_model()
+            self._follow_model()
             data = mujoco.MjData(self.model)
             if key is not None:
                 mujoco.mj_resetDataKeyframe(self.model, data, key)
@@ -244,8 +244,7 @@ class Batch(HoldsAddresses):
             for name, values in given.items():
                 self._rows.arrays[name][worlds] = values
             self._rows.forget(worlds)
-            self._worlds.advance(worlds, 0, 0.0, publishes=self._has_sensors)
-            # Sensors may find a state that cannot be evaluated, and so will the next step.
+            self._worlds.advance(self._rows, worlds, 0, 0.0, publishes=self._has_sensors)
 
     def data(self, world: int) -> mujoco.MjData:
         """MjData of one world, as a `Simulator` would publish it; a copy.
@@ -260,8 +259,8 @@ class Batch(HoldsAddresses):
         """
         number = self._number(world)
         with _Running(self):
-            self._worlds.follow_model()
-            return self._worlds.data(number)
+            self._follow_model()
+            return self._worlds.data(self._rows, number)
 
     # -- inside --------------------------------------------------------------------------------
 
@@ -276,9 +275,13 @@ class Batch(HoldsAddresses):
 
     def _advance(self, worlds: np.ndarray, substeps: int, step: float) -> np.ndarray:
         with _Running(self):
-            self._worlds.follow_model()
-            self._worlds.advance(worlds, substeps, step, publishes=self._has_sensors)
+            self._follow_model()
+            self._worlds.advance(self._rows, worlds, substeps, step, publishes=self._has_sensors)
         return self.status
+
+    def _follow_model(self) -> None:
+        if self._worlds.follow_model():
+            self._worlds.adopt(self._rows)
 
     def _number(self, world: Any) -> int:
         if not is_count(world) or not -self.count <= world < self.count:

@@ -36,8 +36,6 @@ class CompiledWorlds(HoldsAddresses):
     Parameters
     ----------
     model : mujoco.MjModel
-    rows : WorldRows
-        The first of which are in the state that all begin in.
     integrator : Integrator
     contact : ContactParameters
     joint_stiction_tolerance : float
@@ -47,13 +45,12 @@ class CompiledWorlds(HoldsAddresses):
     def __init__(
         self,
         model: mujoco.MjModel,
-        rows: WorldRows,
         integrator: Integrator,
         contact: ContactParameters,
         joint_stiction_tolerance: float,
         crew: Crew,
     ) -> None:
-        self._model, self._rows, self._crew = model, rows, crew
+        self._model, self._crew = model, crew
         self._integrator, self._contact = integrator, contact
         self._tolerance = joint_stiction_tolerance
         method = integrator.make_method()
@@ -79,33 +76,42 @@ class CompiledWorlds(HoldsAddresses):
         """Make the plant and the lanes of the model as it is."""
         plant = Plant(self._model, self._contact, self._tolerance)
         self.plant = plant
-        self._lanes = [Lane(plant, self._integrator, self._rows) for _ in range(self._crew.threads)]
-        world = self._lanes[0].world
-        self._rows.set_plant(plant, world.contact_capacity, world.row_capacity)
+        self._lanes = [Lane(plant, self._integrator) for _ in range(self._crew.threads)]
+
+    def adopt(self, rows: WorldRows, *, keeps_results: bool = True) -> None:
+        """Let worlds share the plant, with memory for what steps deliver if that is to be kept."""
+        if keeps_results:
+            world = self._lanes[0].world
+            rows.set_plant(self.plant, world.contact_capacity, world.row_capacity)
+        else:
+            rows.share_plant(self.plant)
 
     @property
     def counts(self) -> np.ndarray:
         """Work done since the beginning, in the order of `Statistics`."""
         return self._counts + sum(lane.counters.read() for lane in self._lanes)
 
-    def follow_model(self) -> None:
-        """Take over what the user has changed in the model.
+    def follow_model(self) -> bool:
+        """Take over what the user has changed in the model; then rows are to be adopted again.
 
         Raises
         ------
         ModelError
             If it is another mechanism now, or cannot be simulated; nothing has then changed.
         """
-        if self._watch.changed():
-            self._watch.refuse_other_structure()
-            check_supported(self._model)
-            counts = self.counts
-            self._make()
-            self._counts = counts
-            self._watch.remember()
+        if not self._watch.changed():
+            return False
+        self._watch.refuse_other_structure()
+        check_supported(self._model)
+        counts = self.counts
+        self._make()
+        self._counts = counts
+        self._watch.remember()
+        return True
 
     def advance(
         self,
+        rows: WorldRows,
         worlds: np.ndarray,
         substeps: int,
         step: float,
@@ -117,6 +123,7 @@ class CompiledWorlds(HoldsAddresses):
 
         Parameters
         ----------
+        rows : WorldRows
         worlds : ndarray of int64
             Their numbers.
         substeps : int
@@ -140,19 +147,19 @@ class CompiledWorlds(HoldsAddresses):
             **(_NO_ROLLOUT if rollout is None else {"records": 1, **rollout}),
         )
         # Of worlds that are not come to.
-        self._rows.table.status[worlds] = _INTERRUPTED
+        rows.table.status[worlds] = _INTERRUPTED
 
         def stop() -> None:
             job.stop = 1
 
-        works = [lambda budget, lane=lane: lane.run(job, budget) for lane in self._lanes]
+        works = [lambda budget, lane=lane: lane.run(rows, job, budget) for lane in self._lanes]
         try:
             self._crew.run(works, stop, len(worlds))
         finally:
             for lane in self._lanes:
                 lane.leave()
 
-    def data(self, w: int) -> mujoco.MjData:
+    def data(self, rows: WorldRows, w: int) -> mujoco.MjData:
         """A copy of the MjData of one world, published.
 
         Raises
@@ -160,9 +167,9 @@ class CompiledWorlds(HoldsAddresses):
         ModelError
             If something was written into its row that cannot be simulated.
         """
-        status = self._rows.table.status
+        status = rows.table.status
         before = int(status[w])
-        self.advance(np.array([w]), 0, 0.0, publishes=True)
+        self.advance(rows, np.array([w]), 0, 0.0, publishes=True)
         found = int(status[w])
         status[w] = before
         if found == Status.INVALID_INPUT:

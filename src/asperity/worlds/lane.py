@@ -38,13 +38,12 @@ class Lane(HoldsAddresses):
     plant : Plant
         Shared by all lanes, and by the worlds whose model does not differ.
     integrator : Integrator
-    rows : WorldRows
     """
 
-    def __init__(self, plant: Plant, integrator: Integrator, rows: WorldRows) -> None:
+    def __init__(self, plant: Plant, integrator: Integrator) -> None:
         model = plant.model
         self.data = mujoco.MjData(model)
-        self._plant, self._rows = plant, rows
+        self._plant = plant
         self._method = integrator.make_method()
         base = self._method.base
         self.world = World(plant, self.data, mujoco.MjData(model))
@@ -72,6 +71,7 @@ class Lane(HoldsAddresses):
             first_step=float(world.next_step),
             first_last_step=float(world.last_step),
             gliding=int(states[0].table.gliding),
+            delivered=self.world.delivered.address,
             states=np.array([state.table.address for state in states], np.int64),
             inputs=np.array([table.address for table in self._inputs], np.int64),
             history=np.array(
@@ -84,7 +84,7 @@ class Lane(HoldsAddresses):
         )
         self._set_room()
 
-    def run(self, job: Table, budget: int) -> bool:
+    def run(self, rows: WorldRows, job: Table, budget: int) -> bool:
         """Advance worlds of a job; False if there are more to do.
 
         Raises
@@ -93,14 +93,14 @@ class Lane(HoldsAddresses):
             If the model is one that cannot be simulated.
         """
         table = self.table
-        code = advance_worlds.call(table.address, self._rows.table.address, job.address, budget)
+        code = advance_worlds.call(table.address, rows.table.address, job.address, budget)
         if code in (OK, BUDGET_USED):
             return bool(code == OK)
         w = int(job.worlds[table.place])
         if code == DELIVERED_FULL:
-            self._rows.grow_delivered(w, *self._room)
+            rows.grow_delivered(w, *self._room)
         elif code == BY_PYTHON:
-            self._publish_by_python(w)
+            self._publish_by_python(rows, w)
         elif self.world.grow(code):
             self._set_room()
         else:
@@ -119,15 +119,19 @@ class Lane(HoldsAddresses):
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _publish_by_python(self, w: int) -> None:
+    def _publish_by_python(self, rows: WorldRows, w: int) -> None:
         """Publish the state that the lane is at where compiled code has no room to."""
-        table, world, rows = self.table, self.world, self._rows
-        room = [int(rows.table.contact_room[w]), int(rows.table.row_room[w])]
-        grow_delivered(world.delivered, *(max(pair) for pair in zip(room, self._room, strict=True)))
-        copy_delivered.call(int(rows.table.delivered[w]), world.delivered.address)
+        table, world = self.table, self.world
+        kept = int(rows.table.delivered[w])
+        if kept != 0:
+            room = (int(rows.table.contact_room[w]), int(rows.table.row_room[w]))
+            both = zip(room, self._room, strict=True)
+            grow_delivered(world.delivered, *(max(pair) for pair in both))
+            copy_delivered.call(kept, world.delivered.address)
         world.table.delivered = world.delivered
         publish(self._plant.table, self._results, self.data)
-        copy_delivered.call(world.delivered.address, int(rows.table.delivered[w]))
+        if kept != 0:
+            copy_delivered.call(world.delivered.address, kept)
         table.published = 1
 
     @property

@@ -112,6 +112,12 @@ def _is_as_known(rows: Table, w: int) -> bool:
 
 
 @compiled
+def _delivered(lane: Table, rows: Table, w: int) -> int:
+    """Address of where a world's steps deliver to."""
+    return rows.delivered[w] if rows.delivered[w] != 0 else lane.delivered
+
+
+@compiled
 def _load(lane: Table, rows: Table, w: int) -> None:
     """Let the lane be at a world: hand over state, inputs and what goes with them."""
     gliding = rows.gliding[w] if rows.gliding[w] != 0 else lane.gliding
@@ -132,7 +138,7 @@ def _load(lane: Table, rows: Table, w: int) -> None:
     _copy(rows.qvel[w], current.qvel)
     _copy(rows.act[w], current.act)
     current.time = rows.time[w]
-    delivered = DELIVERED.at(rows.delivered[w])
+    delivered = DELIVERED.at(_delivered(lane, rows, w))
     world = lane.world
     if _is_as_known(rows, w):
         world.next_step = rows.next_step[w]
@@ -360,10 +366,12 @@ def advance_worlds(lane_address: int, rows_address: int, job_address: int, budge
             lane.status = _SUCCESS
             _load(lane, rows, w)
         w = job.worlds[lane.place]
-        if rows.contact_room[w] < lane.contact_room or rows.row_room[w] < lane.row_room:
+        if rows.delivered[w] != 0 and (
+            rows.contact_room[w] < lane.contact_room or rows.row_room[w] < lane.row_room
+        ):
             return DELIVERED_FULL
         store_address(lane.plant_slot, rows.plant[w])
-        store_address(lane.delivered_slot, rows.delivered[w])
+        store_address(lane.delivered_slot, _delivered(lane, rows, w))
         if job.stop == 1:
             lane.status = _INTERRUPTED
             lane.substep = job.substeps

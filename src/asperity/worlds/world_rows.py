@@ -70,6 +70,13 @@ class WorldRows(HoldsAddresses):
         # What was delivered before is gone.
         self.forget(np.arange(self.count))
 
+    def share_plant(self, plant: Plant) -> None:
+        """Let all worlds share a plant, of which no results are to be kept."""
+        table = self.table
+        table.plant = np.full(self.count, plant.table.address, np.int64)
+        for name in ("delivered", "contact_room", "row_room"):
+            setattr(table, name, np.zeros(self.count, np.int64))
+
     def grow_delivered(self, w: int, contacts: int, rows: int) -> None:
         """Make room for what is delivered in one world, which keeps what it has."""
         table = self.table

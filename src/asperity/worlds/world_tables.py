@@ -50,7 +50,8 @@ ROWS = Layout(
     # what goes with the state
     next_step="f8[:]",  # that error control will try [s]
     last_step="f8[:]",
-    delivered="i8[:]",  # addresses of `asperity.contact.delivered.DELIVERED`
+    # addresses of `asperity.contact.delivered.DELIVERED`, or 0 where none is to be kept
+    delivered="i8[:]",
     contact_room="i8[:]",  # in these
     row_room="i8[:]",
     plant="i8[:]",  # addresses of `asperity.plant.plant_layouts.PLANT`
@@ -92,7 +93,8 @@ LANE = Layout(
     first_last_step="f8",
     contact_room="i8",  # of the lane's contact sets
     row_room="i8",
-    gliding="i8",  # address for worlds that have none of their own
+    gliding="i8",  # addresses for worlds that have none of their own
+    delivered="i8",
     states="i8[:]",  # of states that are evaluated, the current one first
     inputs="i8[:]",  # of `asperity.simulator.input_kernels.INPUTS` of their data, the same
     history="i8[:]",  # of numbers that are zero where nothing is known of earlier steps
