@@ -181,7 +181,8 @@ class Sb3VecEnv(VecEnv):
 
 def _made(name: str, num_envs: int, options: dict[str, Any]) -> VectorEnv[Any, Any, Any]:
     """Vector environment of that name, reset in the same step."""
-    if gymnasium.spec(name).vector_entry_point is not None:
+    # Vector environments of others have ways of their own to be reset.
+    if gymnasium.spec(name).namespace == "asperity":
         made: VectorEnv[Any, Any, Any] = gymnasium.make_vec(
             name,
             num_envs,
