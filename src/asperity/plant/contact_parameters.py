@@ -26,7 +26,14 @@ from asperity.errors import ModelError
 if TYPE_CHECKING:
     import mujoco
 
-__all__ = ["COLUMNS", "MODEL_OPTIONS", "SURFACE_FIELDS", "ContactParameters", "Material"]
+__all__ = [
+    "COLUMNS",
+    "MODEL_OPTIONS",
+    "SURFACE_FIELDS",
+    "ContactParameters",
+    "Material",
+    "contact_key",
+]
 
 COLUMNS = {
     "stiffness": STIFFNESS,
@@ -334,3 +341,14 @@ def _check_pair(where: str, material: Material) -> None:
 
 
 assert {f.name for f in fields(Material)} == {*COLUMNS, *SURFACE_FIELDS}
+
+
+def contact_key(contact: ContactParameters | None) -> object:
+    """What two equal parameters have in common, and keep if their mappings are changed."""
+    if contact is None:
+        return None
+    return (
+        contact.row().tobytes(),
+        contact.surface_values(),
+        *(tuple(mapping.items()) for mapping in (contact.geoms, contact.bodies, contact.pairs)),
+    )
