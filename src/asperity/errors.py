@@ -36,6 +36,7 @@ class Status(enum.IntEnum):
     NON_FINITE = 3
     CAPACITY = 4
     INTERRUPTED = 5
+    EVENT = 6
 
     @property
     def message(self) -> str:
@@ -55,4 +56,5 @@ _MESSAGES = {
     'enlarge it with <size memory="..."/>.',
     Status.INTERRUPTED: "The simulation was interrupted; everything up to the last accepted step "
     "was kept.",
+    Status.EVENT: "A terminal event ended the simulation.",
 }

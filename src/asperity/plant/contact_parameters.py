@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
+import mujoco
 import numpy as np
 
 from asperity.arguments import as_number
@@ -206,6 +207,8 @@ class ContactParameters(Material):
     pairs : mapping of (str, str) to Material, optional
         Values of pairs of geoms, each side a name or a glob; a name that no geom has is taken as
         a body's.
+    notes : tuple of str
+        Remarks of whoever made them, such as `from_mujoco`.
 
     Notes
     -----
@@ -226,6 +229,32 @@ class ContactParameters(Material):
     geoms: Mapping[str, Material] = field(default_factory=dict)
     bodies: Mapping[str, Material] = field(default_factory=dict)
     pairs: Mapping[tuple[str, str], Material] = field(default_factory=dict)
+    notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    @classmethod
+    def from_mujoco(cls, model: mujoco.MjModel) -> ContactParameters:
+        """Contacts as soft as MuJoCo's ``solref`` and ``solimp`` make them.
+
+        Every body gets the stiffness [N/m] with which a contact carries its weight as deep as in
+        MuJoCo, and the dissipation [s/m] with which it is damped there as much; predefined pairs
+        get their own. MuJoCo's contacts are as stiff as the bodies that touch are heavy, so that
+        values differ from body to body, and two of them act in series. Friction is the model's
+        anyway.
+
+        Parameters
+        ----------
+        model : mujoco.MjModel
+
+        Returns
+        -------
+        ContactParameters
+            Whose ``notes`` say what was approximated. (docs/equations.md, ‘MuJoCo's contacts’)
+        """
+        from asperity.plant.mujoco_contacts import parameters_of_mujoco
+
+        if not isinstance(model, mujoco.MjModel):
+            raise ModelError(f"from_mujoco needs a mujoco.MjModel, got {type(model).__name__}.")
+        return parameters_of_mujoco(model)
 
     def surface_values(self) -> tuple[object, ...]:
         """What the parameters say of pressure fields, for every geom and for the model."""
