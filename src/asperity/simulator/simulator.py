@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, SupportsIndex
 
 import mujoco
@@ -29,6 +31,7 @@ from asperity.plant.plant import Plant, contact_kernels
 from asperity.plant.support import check_supported
 from asperity.simulator import notebook
 from asperity.simulator.advance import advance
+from asperity.simulator.checkpoint import load_simulator, save_simulator
 from asperity.simulator.checks import check_arguments, find_keyframe
 from asperity.simulator.constraint_forces import FORCE_KERNELS
 from asperity.simulator.copies import reduced
@@ -46,6 +49,8 @@ from asperity.simulator.sampling import SamplingClock
 from asperity.systems import Coupling, ExternalSystem
 
 __all__ = ["Control", "Simulator"]
+
+_LOGGER = logging.getLogger("asperity")
 
 Control = Callable[[mujoco.MjModel, mujoco.MjData], None]
 
@@ -104,8 +109,24 @@ class Simulator:
     joints are connected to which cannot change.
 
     ``copy.deepcopy`` and ``pickle`` make a simulator that goes on by itself, to the same bits;
-    ``copy.copy`` does too, with the same model, callback and systems. A simulator runs in one
-    thread at a time.
+    ``copy.copy`` does too, with the same model, callback and systems; `save` and `load` do it with
+    a file.
+
+    A simulator runs in one thread at a time, and says so (`SimulationError`) if another one tries.
+    Different simulators run in different threads at once, also of the same model as long as nobody
+    changes it; while one takes steps it does not hold Python's lock.
+
+    The logger ``asperity`` tells what is compiled (warnings), which advances failed (info) and what
+    every advance took (debug).
+
+    Attributes
+    ----------
+    model : mujoco.MjModel
+    load_report : LoadReport
+        What was dropped, ignored or found unusual in the model.
+    integrator : Integrator
+    control : callable, optional
+        The control callback; another one, or None, may be put there between calls.
     """
 
     _resumes = False
@@ -344,7 +365,7 @@ class Simulator:
             self._publish(quietly=True)
             raise
         self._publish()
-        return Report(
+        report = Report(
             status=status,
             time=float(data.time),
             stats=as_statistics(self._counters.read() - before, self._wall_time - wall_time),
@@ -353,6 +374,11 @@ class Simulator:
             else 0.0,
             detail=complaint if status == Status.NON_FINITE else "",
         )
+        if status != Status.SUCCESS:
+            _LOGGER.info("stopped at %g s: %s", report.time, report.message)
+        elif _LOGGER.isEnabledFor(logging.DEBUG):
+            _LOGGER.debug("advanced to %g s: %s", report.time, report.stats)
+        return report
 
     def reset(self, keyframe: int | str | None = None) -> None:
         """Return to the model's initial state, or to a keyframe, and clear the statistics.
@@ -435,6 +461,36 @@ class Simulator:
             return reduced(self)
         finally:
             self._running.release()
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write a checkpoint: the simulator with its model and all that it knows.
+
+        `load` makes a simulator of it that goes on to the same bits, with the same version of
+        MuJoCo. A file that is there is replaced only once the new one is complete.
+
+        Raises
+        ------
+        ModelError
+            If the control callback or an external system cannot be pickled.
+        SimulationError
+            If the simulator is running.
+        OSError
+            If the file cannot be written.
+        """
+        return save_simulator(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Simulator:
+        """Read a checkpoint that `save` has written.
+
+        It is a pickle, which can run any code when it is read: load only what you trust.
+
+        Raises
+        ------
+        ModelError
+            If it is not one, is damaged, or belongs to another version of MuJoCo.
+        """
+        return load_simulator(path)
 
     # -- inside ------------------------------------------------------------------------------
 
