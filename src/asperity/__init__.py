@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from asperity.integrators.presets import __all__ as _presets
 
 if TYPE_CHECKING:
+    from asperity.derivatives import Linearization, linearize
     from asperity.errors import (
         AsperityError,
         AsperityWarning,
@@ -46,17 +47,20 @@ if TYPE_CHECKING:
         SystemInput,
     )
     from asperity.viewer import View, view
+    from asperity.worlds import Batch, rollout
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AsperityError",
     "AsperityWarning",
+    "Batch",
     "ContactParameters",
     "Contacts",
     "ExternalSystem",
     "FunctionSystem",
     "InverseDynamicsController",
+    "Linearization",
     "Material",
     "Midas",
     "ModelError",
@@ -71,8 +75,10 @@ __all__ = [
     "SystemInput",
     "Trajectory",
     "View",
+    "linearize",
     "load_model",
     "load_spec",
+    "rollout",
     "simulate",
     "step",
     "view",
@@ -81,6 +87,7 @@ __all__ += _presets
 
 # Imported on first use: Numba takes a second that the help of the command line need not wait for.
 _ROOMS = {
+    "asperity.derivatives": ("Linearization", "linearize"),
     "asperity.errors": (
         "AsperityError",
         "AsperityWarning",
@@ -111,6 +118,7 @@ _ROOMS = {
         "Suction",
         "SystemInput",
     ),
+    "asperity.worlds": ("Batch", "rollout"),
     "asperity.viewer": ("View", "view"),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}

@@ -1,167 +1,167 @@
-"""MuJoCo's soft contacts as contact parameters: bodies rest as deep as in MuJoCo."""
+"""MuJoCo's solref and solimp as N/m and s/m: what rests and what rebounds does so alike."""
 
 from __future__ import annotations
+
+import math
 
 import mujoco
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import asperity as asp
-from asperity.plant.mujoco_contacts import _Soft
+from asperity.plant.mujoco_contact import hunt_crossley_dissipation, impedance
 
-FAST = '<option timestep="5e-4"/>'
-
-
-def ball(mass: float, attributes: str = "", floor: str = "", option: str = FAST) -> str:
-    return f"""
-<mujoco>{option}
-  <worldbody>
-    <geom name="floor" type="plane" size="1 1 1" {floor}/>
-    <body name="ball" pos="0 0 0.1"><joint type="slide" axis="0 0 1"/>
-      <geom name="skin" size="0.1" mass="{mass}" {attributes}/></body>
-  </worldbody>
-</mujoco>
-"""
+_SOLREFS = ["0.02 1", "0.1 0.5", "-3000 -100"]
+_SOLIMPS = ["0.9 0.95 0.001 0.5 2", "0.97 0.97 0.001 0.5 2", "0.2 0.95 0.01 0.5 2"]
 
 
-def settled(model: mujoco.MjModel) -> mujoco.MjData:
-    """MuJoCo's state of rest."""
+def _ball(solref: str, solimp: str, mass: float = 1.0, height: float = 0.1, option: str = ""):
+    return mujoco.MjModel.from_xml_string(f"""
+    <mujoco><option timestep="0.0002" {option}/>
+      <default><geom solref="{solref}" solimp="{solimp}"/></default>
+      <worldbody><geom name="floor" type="plane" size="1 1 1"/>
+        <body name="ball" pos="0 0 {height}"><freejoint/>
+          <geom name="ball" size="0.1" mass="{mass}"/></body></worldbody></mujoco>""")
+
+
+def _mujoco_until(model: mujoco.MjModel, time: float, velocity: float = 0.0) -> mujoco.MjData:
     data = mujoco.MjData(model)
-    for _ in range(6000):
+    if velocity:
+        data.qvel[2] = velocity
+    while data.time < time:
         mujoco.mj_step(model, data)
-    assert np.abs(data.qvel).max() < 1e-8
     return data
 
 
-def ours(model: mujoco.MjModel, time: float = 6.0) -> asp.Simulator:
-    contact = asp.ContactParameters.from_mujoco(model)
-    sim = asp.Simulator(model, contact=contact, integrator=asp.Cenic(accuracy=1e-5))
-    assert sim.advance_to(time).success
-    assert np.abs(sim.data.qvel).max() < 1e-4
-    return sim
+@pytest.mark.parametrize("mass", [0.1, 10.0])
+@pytest.mark.parametrize("solref", _SOLREFS)
+@pytest.mark.parametrize("solimp", _SOLIMPS)
+def test_a_ball_rests_as_deep_as_in_mujoco(mass: float, solref: str, solimp: str) -> None:
+    model = _ball(solref, solimp, mass)
+    there = 0.1 - _mujoco_until(model, 2.0).qpos[2]
+    sim = asp.Simulator(model, contact=asp.ContactParameters.from_mujoco(model))
+    sim.advance_to(2.0)
+    assert there > 1e-6
+    assert 0.1 - sim.data.qpos[2] == pytest.approx(there, rel=1e-3)
 
 
-# Both geoms alike: otherwise MuJoCo mixes.
-SOFT = [
-    "",
-    'solref="0.05 1"',
-    'solref="0.02 0.5"',
-    'solref="-3000 -100"',
-    'solimp="0.5 0.99 0.01 0.3 3"',
-    'solimp="0.8 0.8 0.001"',
-    'solref="0.0001 1"',
-]
+def test_a_box_on_four_points_rests_as_deep_where_the_impedance_is_constant() -> None:
+    model = mujoco.MjModel.from_xml_string("""
+    <mujoco><default><geom solimp="0.97 0.97 0.001 0.5 2"/></default>
+      <worldbody><geom type="plane" size="1 1 1"/><body name="box" pos="0 0 0.1"><freejoint/>
+        <geom type="box" size="0.1 0.1 0.1" mass="2"/></body></worldbody></mujoco>""")
+    there = 0.1 - _mujoco_until(model, 2.0).qpos[2]
+    sim = asp.Simulator(model, contact=asp.ContactParameters.from_mujoco(model))
+    sim.advance_to(2.0)
+    assert 0.1 - sim.data.qpos[2] == pytest.approx(there, rel=1e-3)
 
 
-@pytest.mark.parametrize("attributes", SOFT)
-@pytest.mark.parametrize("mass", [0.01, 3.0])
-def test_a_ball_rests_as_deep(mass, attributes):
-    model = mujoco.MjModel.from_xml_string(ball(mass, attributes, attributes))
-    data = settled(model)
-    sim = ours(model)
-    assert data.qpos[0] < -1e-7
-    assert sim.data.qpos[0] == pytest.approx(data.qpos[0], rel=2e-3)
-    # The numbers that MuJoCo itself works with there.
-    k, b, impedance, _ = data.efc_KBIP[0]
-    soft = _Soft(tuple(model.geom_solref[1]), tuple(model.geom_solimp[1]), 2 * 5e-4)
-    depth = -float(data.qpos[0])
-    assert soft.impedance(depth) == pytest.approx(impedance, rel=1e-6)
-    assert soft.spring(depth) == pytest.approx((impedance * k, b), rel=1e-6)
-    # Hunt-Crossley's damping at the depth of rest, m g D, is MuJoCo's.
-    dissipation = sim.plant.contact.bodies["ball"].dissipation
-    assert mass * 9.81 * dissipation == pytest.approx(mass * impedance * b, rel=1e-3)
+def test_bodies_on_each_other_are_springs_in_series() -> None:
+    model = mujoco.MjModel.from_xml_string("""
+    <mujoco><default><geom solimp="0.97 0.97 0.001 0.5 2" contype="0"/></default><worldbody>
+      <geom name="floor" type="plane" size="1 1 1" contype="1" conaffinity="0"/>
+      <body name="slab" pos="0 0 0.05"><joint type="slide" axis="0 0 1"/>
+        <geom name="slab" type="box" size="0.3 0.3 0.05" mass="5" contype="2"/></body>
+      <body name="ball" pos="0 0 0.2"><joint type="slide" axis="0 0 1"/>
+        <geom name="ball" size="0.1" mass="1" conaffinity="2"/></body></worldbody></mujoco>""")
+    data = _mujoco_until(model, 3.0)
+    sim = asp.Simulator(model, contact=asp.ContactParameters.from_mujoco(model))
+    sim.advance_to(3.0)
+    there, here = (-(d.qpos[1] - d.qpos[0]) for d in (data, sim.data))
+    assert there > 1e-6
+    assert here == pytest.approx(there, rel=1e-3)
 
 
-def test_two_bodies_are_springs_in_series():
-    # Impedance that depends on depth would be that of each body's own weight.
-    model = mujoco.MjModel.from_xml_string(
-        f"""
-<mujoco>{FAST}<default><geom solimp="0.9 0.9 0.001"/></default>
-  <worldbody>
-    <geom type="plane" size="1 1 1"/>
-    <body name="low" pos="0 0 0.1"><joint type="slide" axis="0 0 1"/>
-      <geom size="0.1" mass="1"/></body>
-    <body name="high" pos="0 0 0.3"><joint type="slide" axis="0 0 1"/>
-      <geom size="0.1" mass="3"/></body>
-  </worldbody>
-</mujoco>
-"""
+@pytest.mark.parametrize("ratio", [0.05, 0.3, 0.8])
+def test_a_ball_rebounds_as_fast_as_in_mujoco(ratio: float) -> None:
+    speed = 0.7
+    model = _ball(
+        f"0.05 {ratio}", "0.95 0.95 0.001 0.5 2", height=0.10001, option="gravity='0 0 0'"
     )
-    contact = asp.ContactParameters.from_mujoco(model)
-    assert contact.bodies["high"].stiffness == pytest.approx(3 * contact.bodies["low"].stiffness)
-    theirs, mine = settled(model).qpos, ours(model).data.qpos
-    for depth in (lambda q: q[0], lambda q: q[1] - q[0]):
-        assert depth(mine) == pytest.approx(depth(theirs), rel=2e-3)
+    there = _mujoco_until(model, 0.5, -speed).qvel[2]
+    contact = asp.ContactParameters.from_mujoco(model, impact_speed=speed)
+    sim = asp.Simulator(model, contact=contact, integrator=asp.RungeKutta3(time_step=2e-5))
+    sim.data.qvel[2] = -speed
+    sim.advance_to(0.5)
+    assert 0.05 < there < speed
+    assert sim.data.qvel[2] == pytest.approx(there, rel=0.02)
 
 
-def test_a_box_on_four_corners():
-    model = mujoco.MjModel.from_xml_string(
-        f"""
-<mujoco>{FAST}
-  <worldbody>
-    <geom type="plane" size="1 1 1"/>
-    <body name="box" pos="0 0 0.1"><freejoint/><geom type="box" size="0.2 0.2 0.1" mass="2"/></body>
-  </worldbody>
-</mujoco>
-"""
-    )
-    theirs, mine = settled(model).qpos[2] - 0.1, ours(model).data.qpos[2] - 0.1
-    assert mine == pytest.approx(theirs, rel=0.2)
+@pytest.mark.parametrize("ratio", [0.01, 0.5, 1.0, 1.5])
+def test_rebounds_of_both_laws_agree_when_integrated(ratio: float) -> None:
+    """Mass one, natural frequency one; the linear law does not pull."""
+    speed = 2.0
+    dissipation = hunt_crossley_dissipation(ratio, speed)
 
+    def fall(force):
+        def ends(t, y):
+            return force(y) + 1e-9 if t > 1e-3 else 1.0
 
-def test_pairs_have_values_of_their_own():
-    text = ball(2.0).replace(
-        "</worldbody>",
-        """</worldbody><contact>
-        <pair geom1="floor" geom2="skin" solref="0.1 1" solimp="0.7 0.7 0.001"/></contact>""",
-    )
-    model = mujoco.MjModel.from_xml_string(text)
-    contact = asp.ContactParameters.from_mujoco(model)
-    assert set(contact.pairs) == {("floor", "skin")}
-    assert ours(model).data.qpos[0] == pytest.approx(settled(model).qpos[0], rel=2e-3)
-
-
-def test_names_with_wildcards_mean_themselves():
-    text = (
-        ball(1.0)
-        .replace('"ball"', '"ball[*]"')
-        .replace(
-            "</worldbody>",
-            '<body name="ball2"><freejoint/><geom size="0.1" mass="5"/></body></worldbody>',
+        ends.terminal, ends.direction = True, -1
+        solution = solve_ivp(
+            lambda t, y: (y[1], -force(y)),
+            (0, 50),
+            (1e-9, speed),
+            events=ends,
+            rtol=1e-9,
+            atol=1e-12,
         )
-    )
-    model = mujoco.MjModel.from_xml_string(text)
-    contact = asp.ContactParameters.from_mujoco(model)
-    assert len(contact.bodies) == 2
-    asp.Simulator(model, contact=contact)
+        return -solution.y[1, -1]
+
+    linear = fall(lambda y: y[0] + 2.0 * ratio * y[1])
+    hunt_crossley = fall(lambda y: y[0] * (1.0 + dissipation * y[1]))
+    assert hunt_crossley == pytest.approx(linear, rel=2e-3, abs=2e-3 * speed)
 
 
-def test_what_was_approximated_is_said():
-    def notes(text):
-        return " ".join(
-            asp.ContactParameters.from_mujoco(mujoco.MjModel.from_xml_string(text)).notes
+def test_no_damping_is_no_dissipation_and_the_known_rebound_is_found() -> None:
+    assert hunt_crossley_dissipation(0.0, 1.0) == 0.0
+    # docs/verification.md, restitution: 0.789 m/s from 1 m/s at 0.4 s/m.
+    u, r = 0.4, 0.4 * 0.789
+    assert u - math.log1p(u) == pytest.approx(-r - math.log(1.0 - r), rel=1e-2)
+
+
+def test_impedance_is_mujocos() -> None:
+    # MuJoCo's efc_KBIP has the impedance of each row.
+    model = _ball("0.02 1", "0.3 0.9 0.002 0.4 3")
+    data = mujoco.MjData(model)
+    for depth in (1e-5, 5e-4, 1.2e-3, 5e-3):
+        data.qpos[2] = 0.1 - depth
+        mujoco.mj_forward(model, data)
+        assert impedance(model.geom_solimp[1], depth) == pytest.approx(
+            data.efc_KBIP.reshape(-1, 4)[0, 2], rel=1e-6
         )
 
-    assert "linear" in notes(ball(1.0))
-    assert "no gravity" in notes(ball(1.0, option='<option gravity="0 0 0"/>'))
-    assert "'floor'" not in notes(ball(1.0))
-    assert "do not move are left out: floor" in notes(ball(1.0, floor='solref="0.1 1"'))
-    two = ball(1.0).replace(
-        "</worldbody>",
-        '<body name="b"><freejoint/><geom size="0.1" solref="0.1 1"/></body></worldbody>',
+
+def test_pairs_names_and_what_has_none() -> None:
+    model = mujoco.MjModel.from_xml_string("""
+    <mujoco><default><geom solimp="0.9 0.9 0.001 0.5 2"/><pair solimp="0.9 0.9 0.001 0.5 2"/>
+      </default><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+      <body name="hand[1]" pos="0 0 1"><freejoint/>
+        <geom size="0.1"/><geom name="tip*" size="0.1" pos="0.1 0 0" solref="0.005 1"/>
+        <geom size="0.1" pos="0.2 0 0" solref="0.3 1"/></body></worldbody>
+      <contact><pair geom1="floor" geom2="tip*" solref="0.1 1"/></contact></mujoco>""")
+    contact = asp.ContactParameters.from_mujoco(model)
+    assert len(contact.bodies) == len(contact.geoms) == len(contact.pairs) == 1
+    (body,), (tip,), (pair,) = (
+        tuple(m.values()) for m in (contact.bodies, contact.geoms, contact.pairs)
     )
-    assert "series" in notes(two)
-    unnamed = ball(1.0).replace('name="ball"', "").replace('name="skin"', "")
-    assert "1 geoms have no name" in notes(unnamed)
-    with pytest.raises(asp.ModelError, match=r"MjModel"):
-        asp.ContactParameters.from_mujoco("scene.xml")
+    # A spring of four times the time is softer by its square.
+    assert tip.stiffness / body.stiffness == pytest.approx(16.0, rel=1e-6)
+    assert body.stiffness / pair.stiffness == pytest.approx(25.0, rel=1e-6)
+    sim = asp.Simulator(model, contact=contact)
+    text = " ".join(sim.load_report.notes)
+    assert "geom 3 of body 'hand[1]' has no name" in text
+    assert "springs in series" in text
+    assert "rebound from 1 m/s" in text
 
 
-def test_geoms_of_a_body_that_differ_are_named_by_themselves():
-    text = ball(1.0).replace(
-        "</body>", '<geom name="foot" size="0.05" pos="0 0 -0.2" solref="0.1 1"/></body>'
-    )
-    contact = asp.ContactParameters.from_mujoco(mujoco.MjModel.from_xml_string(text))
-    assert set(contact.bodies) == {"ball"}
-    assert set(contact.geoms) == {"foot"}
-    assert contact.geoms["foot"].stiffness < contact.bodies["ball"].stiffness
+@pytest.mark.parametrize("speed", [0.0, -1.0, np.nan, np.inf])
+def test_speeds_that_are_none_are_refused(speed: float) -> None:
+    with pytest.raises(asp.ModelError, match="impact_speed must be positive"):
+        asp.ContactParameters.from_mujoco(_ball("0.02 1", _SOLIMPS[0]), impact_speed=speed)
+
+
+def test_what_is_no_model_is_refused() -> None:
+    with pytest.raises(asp.ModelError, match=r"must be a mujoco\.MjModel, got str"):
+        asp.ContactParameters.from_mujoco("scene.xml")  # type: ignore[arg-type]

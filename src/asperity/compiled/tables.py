@@ -343,6 +343,10 @@ class Table(HoldsAddresses):
         """Keep alive what owns memory whose address is in a number of this table."""
         self.__dict__["_owners"] = owners
 
+    def address_of(self, name: str) -> int:
+        """Where a field's slot is: a number itself, or the address of an array or a table."""
+        return int(self.address + self._integers.itemsize * self.layout.fields[name].slot)
+
     def missing(self) -> list[str]:
         """Names of arrays and tables that were never set."""
         return [

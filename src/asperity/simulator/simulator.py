@@ -197,6 +197,7 @@ class Simulator:
             self.coupling.efforts,
             evaluated=convex,
         )
+        self._note(contact.notes)
         self._note(self.plant.surfaces.notes)
         if self.plant.surfaces.any_compliant and "surface" not in integrator.contact_parameters:
             name = type(integrator).__name__
@@ -448,6 +449,24 @@ class Simulator:
             state.table.evaluations = 0
         self._wall_time = 0.0
         self.world.forget_solutions()
+
+    def take_over(self) -> None:
+        """Take over what is in model and data, as every advance does, without a step.
+
+        What follows depends on that alone, whatever was simulated before.
+
+        Raises
+        ------
+        ModelError
+            If it cannot be simulated; nothing has then changed.
+        """
+        self._claim()
+        try:
+            self.world.forget_history()
+            self._inputs.forget()
+            self._sync()
+        finally:
+            self._running.release()
 
     # -- copies ------------------------------------------------------------------------------
 

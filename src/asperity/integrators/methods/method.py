@@ -102,6 +102,11 @@ class Method(HoldsAddresses, abc.ABC):
     def set_system_states(self, count: int) -> None:
         """Make room for so many states of external systems."""
 
+    @property
+    def history(self) -> tuple[int, ...]:
+        """Addresses of numbers that are zero where nothing is known of earlier steps."""
+        return ()
+
     def forget_history(self) -> None:
         """Let what follows depend on the current state alone."""
 
