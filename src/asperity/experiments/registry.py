@@ -25,6 +25,8 @@ _MODULES = (
     "cenic_conveyor",
     "cenic_dish_rack",
     "cenic_gripper",
+    "cenic_profile",
+    "cenic_speed",
     "cenic_suction",
     "midas_assembly",
     "midas_grasping",

@@ -35,6 +35,7 @@ from asperity.simulator.counters import COUNTER_KERNELS, Counters, as_statistics
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.inputs import INPUT_KERNELS, Inputs
 from asperity.simulator.model_changes import take_over_model
+from asperity.simulator.other_options import take_over_options
 from asperity.simulator.patches import Patches, read_patches
 from asperity.simulator.publish import Delivered, publish, solve_forces
 from asperity.simulator.report import Report, Statistics
@@ -174,6 +175,7 @@ class Simulator:
             self.coupling.efforts,
             evaluated=convex,
         )
+        self._note(contact.notes)
         self._note(self.plant.surfaces.notes)
         if self.plant.surfaces.any_compliant and "surface" not in integrator.contact_parameters:
             name = type(integrator).__name__
@@ -380,6 +382,32 @@ class Simulator:
         finally:
             self._running.release()
 
+    def change_integrator(self, integrator: Integrator) -> None:
+        """Go on with other options of the same integrator, such as another accuracy.
+
+        State and external systems stay, and but with `Midas` so do counters and the forces of the
+        last step. What follows is what a simulator with these options makes of the state.
+
+        Parameters
+        ----------
+        integrator : Integrator
+            Of the same kind as the present one; ``dataclasses.replace(sim.integrator,
+            accuracy=1e-4)`` makes it.
+
+        Raises
+        ------
+        ModelError
+            If it is of another kind, or goes from fixed steps to error control or back. Nothing has
+            then changed.
+        SimulationError
+            If the simulator is running, in another thread or above this call.
+        """
+        self._claim()
+        try:
+            take_over_options(self, integrator)
+        finally:
+            self._running.release()
+
     def _clear_counters(self) -> None:
         world = self.world
         self._base.clear_statistics(world)
@@ -391,6 +419,24 @@ class Simulator:
             state.table.evaluations = 0
         self._wall_time = 0.0
         self.world.forget_solutions()
+
+    def take_over(self) -> None:
+        """Take over what is in model and data, as every advance does, without a step.
+
+        What follows depends on that alone, whatever was simulated before.
+
+        Raises
+        ------
+        ModelError
+            If it cannot be simulated; nothing has then changed.
+        """
+        self._claim()
+        try:
+            self.world.forget_history()
+            self._inputs.forget()
+            self._sync()
+        finally:
+            self._running.release()
 
     # -- copies ------------------------------------------------------------------------------
 
