@@ -105,8 +105,6 @@ def _displace(world: Table, work: Table, kind: int, index: int, size: float) -> 
         _write(state.mj_ctrl, work.other_ctrl, index, work.ctrl[index] + size)
     elif kind == APPLIED:
         _write(state.mj_qfrc_applied, work.other_applied, index, work.applied[index] + size)
-    # Rows that couple may be other ones with other velocities.
-    world.graph_state = 0
     if kind in (CONTROL, APPLIED):
         state.valid = OTHER_FORCES
         return call_pp_status(world.evaluate, plant, state)

@@ -288,6 +288,7 @@ class ConvexStep(HoldsAddresses):
             getattr(work, name)[:] = getattr(solved, name)
         work.turning[:] = solved.turning
         work.contacts, work.rows = solved.contacts, solved.rows
+        work.patches = solved.patches
         code = self._call(balance, self._world.table.address, work.address, step)
         if code > OK:
             raise SimulationError(f"a displaced model could not be evaluated (code {code}).")

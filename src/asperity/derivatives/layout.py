@@ -50,6 +50,7 @@ DERIVATIVE = Layout(
     turning="i8[:]",  # trees with gyroscopic forces of the middle of the step
     # contacts and rows there, to be found again in displaced states
     contacts="i8",
+    patches="i8",  # 1 if some of them are points of pressure fields
     contact_geom="i8[:,:]",
     contact_point="f8[:,:]",
     rows="i8",
