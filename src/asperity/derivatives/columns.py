@@ -18,6 +18,7 @@ from asperity.derivatives.layout import (
     APPLIED,
     CONTROL,
     DERIVATIVE,
+    DIRECTION,
     POSITION,
     VELOCITY,
 )
@@ -75,10 +76,18 @@ def _displace(world: Table, work: Table, kind: int, index: int, size: float) -> 
     plant = world.plant
     state = world.current
     _restore(work, state)
-    if kind == POSITION:
-        for i in range(work.displacement.size):
+    if kind in (POSITION, DIRECTION):
+        nv = work.displacement.size
+        for i in range(nv):
             work.displacement[i] = 0.0
-        work.displacement[index] = size
+            if kind == DIRECTION:
+                work.displacement[i] = size * work.directions[index, i]
+                state.qvel[i] += size * work.directions[index, nv + i]
+        if kind == POSITION:
+            work.displacement[index] = size
+        else:
+            for i in range(state.act.size):
+                state.act[i] += size * work.directions[index, 2 * nv + i]
         call_pppd(
             plant.integrate_positions,
             plant.model,
@@ -96,8 +105,6 @@ def _displace(world: Table, work: Table, kind: int, index: int, size: float) -> 
         _write(state.mj_ctrl, work.other_ctrl, index, work.ctrl[index] + size)
     elif kind == APPLIED:
         _write(state.mj_qfrc_applied, work.other_applied, index, work.applied[index] + size)
-    # Rows that couple may be other ones with other velocities.
-    world.graph_state = 0
     if kind in (CONTROL, APPLIED):
         state.valid = OTHER_FORCES
         return call_pp_status(world.evaluate, plant, state)
@@ -114,7 +121,7 @@ def _side(
         return code
     state = world.current
     same = same_rows(work, state)
-    if kind == POSITION and same:
+    if kind in (POSITION, DIRECTION) and same:
         same = match_contacts(work, state)
     if not same:
         return -1

@@ -1,0 +1,204 @@
+"""Cost and errors of `asperity.linearize`: ``python -m benchmarks.derivatives``.
+
+In one run and interleaved, at the same states: `asperity.linearize` with `Icf`, central differences
+of Asperity's own steps, and `mujoco.mjd_transitionFD`, centred and forward, of the same models. The
+table shows medians of times and of the rounds' ratios, and the largest error of A, ‖A − D‖/‖D‖,
+against central differences D of steps that are solved to round-off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+import asperity as asp
+from asperity.derivatives.convex_step import ConvexStep
+from asperity.derivatives.step_differences import StepDifferences
+from asperity.derivatives.tangent import StepState
+from asperity.integrators.methods.icf import IcfMethod
+
+_RESULTS = Path(__file__).parent / "results" / "derivatives.md"
+_STEP = 1e-3
+# The best of them counts: truncation limits large ones, round-off small ones.
+_SIZES = (1e-6, 1e-7, 1e-8, 3e-9)
+
+
+def _snake(links: int) -> str:
+    body = ""
+    for index in reversed(range(links)):
+        first = index == 0
+        joint = "<freejoint/>" if first else f'<joint axis="0 {index % 2} {1 - index % 2}"/>'
+        place = "0 0 .0199" if first else ".1 0 0"
+        body = (
+            f'<body pos="{place}">{joint}'
+            f'<geom type="capsule" size=".02" fromto="0 0 0 .1 0 0" mass=".1"/>{body}</body>'
+        )
+    default = '<default><joint damping=".01"/></default>'
+    return f"<mujoco>{default}<worldbody>{_FLOOR}{body}</worldbody></mujoco>"
+
+
+_FLOOR = '<geom type="plane" size="5 5 .1" friction=".6"/>'
+_LEG = (
+    '<body pos="{x} {y} 0"><joint name="{n}1" axis="1 0 0"/><joint name="{n}2" axis="0 1 0"/>'
+    '<geom type="capsule" size=".02" fromto="0 0 0 -.08 0 -.12" mass=".4"'
+    ' contype="0" conaffinity="0"/>'
+    '<body pos="-.08 0 -.12"><joint name="{n}3" axis="0 1 0"/>'
+    '<geom type="capsule" size=".015" fromto="0 0 0 .08 0 -.12" mass=".2"'
+    ' contype="0" conaffinity="0"/>'
+    '<geom type="sphere" size=".02" pos=".08 0 -.12" mass=".05"/></body></body>'
+)
+_LEGS = {"a": (0.2, 0.12), "b": (0.2, -0.12), "c": (-0.2, 0.12), "d": (-0.2, -0.12)}
+
+
+def _quadruped() -> str:
+    legs = "".join(_LEG.format(n=n, x=x, y=y) for n, (x, y) in _LEGS.items())
+    servos = "".join(f'<position joint="{n}{i}" kp="60" kv="1"/>' for n in _LEGS for i in (1, 2, 3))
+    return (
+        '<mujoco><default><joint damping=".2" armature=".005"/></default><worldbody>'
+        f'{_FLOOR}<body pos="0 0 .258"><freejoint/>'
+        f'<geom type="box" size=".22 .1 .04" mass="6" contype="0" conaffinity="0"/>{legs}</body>'
+        f"</worldbody><actuator>{servos}</actuator></mujoco>"
+    )
+
+
+def _pile(bodies: int) -> str:
+    boxes = "".join(
+        f'<body pos="{0.22 * (i % 3)} {0.22 * (i // 3 % 2)} {0.0995 + 0.199 * (i // 6)}">'
+        '<freejoint/><geom type="box" size=".1 .1 .1" mass="1"/></body>'
+        for i in range(bodies)
+    )
+    return f"<mujoco><worldbody>{_FLOOR}{boxes}</worldbody></mujoco>"
+
+
+MODELS: dict[str, Callable[[], str]] = {
+    "box": lambda: _pile(1),
+    "quadruped": _quadruped,
+    "5 boxes": lambda: _pile(5),
+    "10 boxes": lambda: _pile(10),
+    "snake of 25 links": lambda: _snake(25),
+    "snake of 55 links": lambda: _snake(55),
+}
+
+
+def _states(model: mujoco.MjModel, count: int, integrator: asp.Icf) -> list[mujoco.MjData]:
+    random = np.random.default_rng(5)
+    states = []
+    for _ in range(count):
+        data = mujoco.MjData(model)
+        data.qvel[:] = 0.1 * random.normal(size=model.nv)
+        data.ctrl[:] = 0.1 * random.normal(size=model.nu)
+        asp.step(model, data, int(random.integers(20, 80)), integrator=integrator)
+        states.append(data)
+    return states
+
+
+def _timed(function: Callable[[], object]) -> float:
+    before = time.perf_counter()
+    function()
+    return time.perf_counter() - before
+
+
+def _error(model: mujoco.MjModel, integrator: asp.Icf, data: mujoco.MjData) -> float:
+    """Of A against central differences of steps that are solved to round-off."""
+    lin = asp.linearize(model, data, integrator=integrator)
+    simulator = asp.Simulator(model, integrator=integrator)
+    method = simulator.method.base
+    assert isinstance(method, IcfMethod)
+    convex = ConvexStep(simulator.world, method)
+    for state in simulator.world.evaluated_states:
+        state.data.ctrl[:] = data.ctrl
+    nv = model.nv
+    errors = []
+    for size in _SIZES:
+        columns = []
+        for index in range(2 * nv):
+            ends = []
+            for sign in (1.0, -1.0):
+                change = np.zeros(2 * nv)
+                change[index] = sign * size
+                qpos = data.qpos.copy()
+                mujoco.mj_integratePos(model, qpos, change[:nv].copy(), 1.0)
+                start = StepState(data.time, qpos, data.qvel + change[nv:], data.act.copy())
+                ends.append(convex.end(start, _STEP))
+            position = np.zeros(nv)
+            mujoco.mj_differentiatePos(model, position, 1.0, ends[1].qpos, ends[0].qpos)
+            columns.append(np.concatenate([position, ends[0].qvel - ends[1].qvel]) / (2 * size))
+        wanted = np.array(columns).T
+        errors.append(float(np.linalg.norm(lin.A - wanted) / np.linalg.norm(wanted)))
+    return min(errors)
+
+
+def measure(name: str, rounds: int, count: int) -> str:
+    """One row of the table."""
+    model = mujoco.MjModel.from_xml_string(MODELS[name]())
+    model.opt.timestep = _STEP
+    integrator = asp.Icf(time_step=_STEP)
+    states = _states(model, count, integrator)
+    size = 2 * model.nv + model.na
+    by_state, by_control = np.zeros((size, size)), np.zeros((size, model.nu))
+    simulator = asp.Simulator(model, integrator=integrator)
+    differences = StepDifferences(simulator)
+    times: list[list[float]] = []
+    for turn in range(rounds + 1):
+        data = states[turn % count]
+        mujoco.mj_forward(model, data)
+        start = StepState(data.time, data.qpos.copy(), data.qvel.copy(), data.act.copy())
+        one = [
+            _timed(lambda data=data: asp.linearize(model, data, integrator=integrator)),  # type: ignore[misc]
+            _timed(lambda start=start: differences.at(start, _STEP)),  # type: ignore[misc]
+        ]
+        for centred in (True, False):
+            control = by_control if model.nu else None
+            one.append(
+                _timed(
+                    lambda data=data, centred=centred, control=control: mujoco.mjd_transitionFD(  # type: ignore[misc]
+                        model, data, 1e-6, centred, by_state, control, None, None
+                    )
+                )
+            )
+        if turn > 0:  # the first one warms up
+            times.append(one)
+    table = np.array(times)
+    medians = 1e3 * np.median(table, axis=0)
+    ratios = np.median(table[:, :1] / table[:, 1:], axis=0)
+    error = max(_error(model, integrator, data) for data in states)
+    contacts = np.mean([data.ncon for data in states])
+    return (
+        f"| {name} | {model.nv} | {contacts:.0f} | {medians[0]:.2f} | {medians[1]:.2f} | "
+        f"{medians[2]:.2f} | {medians[3]:.2f} | {ratios[0]:.3f} | {ratios[1]:.2f} | "
+        f"{ratios[2]:.2f} | {error:.0e} |"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--states", type=int, default=5)
+    parser.add_argument("--models", nargs="*", default=list(MODELS), choices=list(MODELS))
+    parser.add_argument("--save", action="store_true", help="write benchmarks/results")
+    arguments = parser.parse_args()
+    lines = [
+        "# Derivatives",
+        "",
+        f"`python -m benchmarks.derivatives --rounds {arguments.rounds}`, MuJoCo "
+        f"{mujoco.mj_versionString()}, steps of 1 ms, `Icf`, times in ms, medians.",
+        "",
+        "| model | nv | contacts | linearize | differences of its steps | transitionFD, centred | "
+        "forward | ratio to own differences | to centred | to forward | largest error |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    print("\n".join(lines))
+    for name in arguments.models:
+        lines.append(measure(name, arguments.rounds, arguments.states))
+        print(lines[-1], flush=True)
+    if arguments.save:
+        _RESULTS.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Sensors, pressure fields, convergence with the accuracy, and states without any luck."""
+
+from __future__ import annotations
+
+import derivative_models as models
+import mujoco
+import numpy as np
+import pytest
+
+import asperity as asp
+
+SENSORS = """<mujoco><option timestep=".002"/><worldbody>
+  <body pos="0 0 1"><joint name="a" axis="0 1 0" damping=".3"/><geom size=".1" pos=".2 0 0"/>
+    <site name="s" pos=".3 0 0"/>
+    <body pos=".4 0 0"><joint name="b" axis="1 1 0"/><geom size=".05" pos=".1 .1 0"/></body></body>
+  </worldbody><actuator><motor joint="a" gear="2"/></actuator>
+  <sensor><jointpos joint="a"/><jointvel joint="b"/><framepos objtype="site" objname="s"/>
+    <velocimeter site="s"/><actuatorfrc actuator="a"/><accelerometer site="s"/></sensor>
+  </mujoco>""".replace('<motor joint="a"', '<motor name="a" joint="a"')
+
+
+def test_sensors_are_mujoco_s_where_there_is_no_contact() -> None:
+    model = mujoco.MjModel.from_xml_string(SENSORS)
+    # An implicit damper would make another acceleration of Asperity's step.
+    model.dof_damping[:] = 0.0
+    data = mujoco.MjData(model)
+    data.qvel[:], data.ctrl[:] = (0.7, -0.4), 0.3
+    by_state = np.zeros((model.nsensordata, 2 * model.nv))
+    by_control = np.zeros((model.nsensordata, model.nu))
+    mujoco.mjd_transitionFD(model, data, 1e-6, True, None, None, by_state, by_control)
+    lin = asp.linearize(model, data, integrator=asp.Icf(time_step=0.002))
+    np.testing.assert_allclose(lin.C, by_state, atol=1e-6)
+    np.testing.assert_allclose(lin.D, by_control, atol=1e-6)
+
+
+def test_a_ball_on_a_pressure_field() -> None:
+    """Against the whole step, whose contact polygons change with every displacement."""
+    model = models.load("ball")
+    contact = asp.ContactParameters(surface="compliant", hydroelastic_modulus=1e6, dissipation=1.0)
+    integrator = asp.Icf(time_step=1e-3)
+    data = mujoco.MjData(model)
+    data.qpos[2] = 0.095
+    data.qvel[0], data.qvel[4] = 0.3, 1.0
+    lin = asp.linearize(model, data, integrator=integrator, contact=contact)
+    assert lin.method == "implicit"
+    simulator = asp.Simulator(
+        model,
+        integrator=asp.Icf(
+            time_step=1e-3, tolerance=1e-13, friction_tolerance=1e-11, friction_passes=200
+        ),
+        contact=contact,
+    )
+
+    def speed(qpos: np.ndarray, qvel: np.ndarray) -> np.ndarray:
+        simulator.data.qpos[:], simulator.data.qvel[:] = qpos, qvel
+        simulator.take_over()
+        assert simulator.step().success
+        return simulator.data.qvel.copy()
+
+    size = 1e-6
+    for index in range(12):
+        change = np.zeros(12)
+        change[index] = size
+        ends = []
+        for sign in (1.0, -1.0):
+            qpos = data.qpos.copy()
+            mujoco.mj_integratePos(model, qpos, sign * change[:6], 1.0)
+            ends.append(speed(qpos, data.qvel + sign * change[6:]))
+        wanted = (ends[0] - ends[1]) / (2.0 * size)
+        scale = max(1.0, float(np.abs(wanted).max()))
+        np.testing.assert_allclose(lin.A[6:, index], wanted, atol=1e-4 * scale)
+
+
+def test_the_derivative_converges_as_accuracy_tightens() -> None:
+    """A double pendulum that touches the floor and swings on, over 100 ms."""
+    model = models.load("double pendulum on the floor")
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = (-0.9, 0.4), (1.0, -2.0)
+    span = 0.1
+    exact = asp.linearize(model, data, integrator=asp.Cenic(accuracy=1e-8), step=span).A
+    errors = [
+        np.linalg.norm(
+            asp.linearize(model, data, integrator=asp.Cenic(accuracy=accuracy), step=span).A - exact
+        )
+        for accuracy in (1e-3, 1e-4, 1e-5, 1e-6)
+    ]
+    assert errors[-1] < 1e-3 * np.linalg.norm(exact)
+    assert errors[-1] < 0.1 * errors[0]
+
+
+@pytest.mark.parametrize("name", ["two boxes", "quadruped", "arm at its limits"])
+def test_it_is_always_finite(name: str) -> None:
+    """At states between which contacts open and close, most of them violent."""
+    model = models.load(name)
+    random = np.random.default_rng(0)
+    for integrator in (asp.Icf(), asp.Tamsi(), asp.Sap(time_step=5e-3)):
+        data = mujoco.MjData(model)
+        data.qvel[:] = 3.0 * random.normal(size=model.nv)
+        for _ in range(25):
+            lin = asp.linearize(model, data, integrator=integrator)
+            assert np.all(np.isfinite(lin.A))
+            assert np.all(np.isfinite(lin.B))
+            data.ctrl[:] = random.normal(size=model.nu)
+            asp.step(model, data, 5, integrator=asp.Icf())
