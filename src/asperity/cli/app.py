@@ -16,6 +16,7 @@ from asperity.cli.exits import BAD_INPUT, FAILED, INTERRUPTED
 from asperity.cli.info import info
 from asperity.cli.integrator_options import with_integrator_options
 from asperity.cli.reproduce import reproduce
+from asperity.cli.rollout import rollout
 from asperity.cli.simulate import simulate
 from asperity.cli.study import study
 from asperity.cli.tetrahedralize import tetrahedralize
@@ -59,6 +60,7 @@ def application() -> typer.Typer:
     app.command()(demo)
     app.command()(info)
     app.command()(reproduce)
+    app.command()(with_integrator_options(rollout))
     app.command()(study)
     app.command()(tetrahedralize)
     return app
