@@ -17,6 +17,7 @@ from asperity.cli.exits import BAD_INPUT, FAILED, INTERRUPTED
 from asperity.cli.info import info
 from asperity.cli.integrator_options import with_integrator_options
 from asperity.cli.reproduce import reproduce
+from asperity.cli.rollout import rollout
 from asperity.cli.simulate import simulate
 from asperity.cli.study import study
 from asperity.cli.tetrahedralize import tetrahedralize
@@ -68,6 +69,7 @@ def application() -> typer.Typer:
     app.command()(demo)
     app.command()(info)
     app.command()(reproduce)
+    app.command()(with_integrator_options(rollout))
     app.command()(study)
     app.command()(tetrahedralize)
     app.command()(with_integrator_options(view))

@@ -24,7 +24,7 @@ from asperity.worlds.simulated_worlds import SimulatedWorlds
 from asperity.worlds.world_rows import WorldRows
 from asperity.worlds.world_tables import STATE_NAMES
 
-__all__ = ["rollout"]
+__all__ = ["as_models", "rollout", "run_rollouts", "warn_of_failures"]
 
 _CTRL = int(mujoco.mjtState.mjSTATE_CTRL)
 
@@ -93,6 +93,37 @@ def rollout(
     What it takes to advance a model's worlds is kept for the next call with the same model and
     options.
     """
+    models = as_models(model)
+    arrays = resolve_arrays(
+        models, initial_state, control, int(control_spec), nstep, state, sensordata
+    )
+    status = run_rollouts(models, arrays, integrator, contact, threads)
+    warn_of_failures(status)
+    return arrays.state, arrays.sensordata
+
+
+def run_rollouts(
+    models: list[mujoco.MjModel],
+    arrays: RolloutArrays,
+    integrator: Integrator | None,
+    contact: ContactParameters | None,
+    threads: int | None,
+) -> np.ndarray:
+    """Fill the results of rollouts; returns the status of every world.
+
+    Parameters
+    ----------
+    models : list of mujoco.MjModel
+        One, or one for each world.
+    arrays : RolloutArrays
+    integrator, contact, threads
+        As for `rollout`.
+
+    Raises
+    ------
+    ModelError
+        As by `rollout`.
+    """
     integrator = Cenic() if integrator is None else integrator
     if not isinstance(integrator, Integrator):
         raise ModelError(
@@ -100,21 +131,17 @@ def rollout(
         )
     if threads is not None and not (is_count(threads) and threads >= 1):
         raise ModelError(f"threads must be a positive whole number, got {threads!r}.")
-    models = _models(model)
-    arrays = resolve_arrays(
-        models, initial_state, control, int(control_spec), nstep, state, sensordata
-    )
     for one in {id(one): one for one in models}.values():
         check_supported(one)
     number = available_threads() if threads is None else int(threads)
     status = np.zeros(arrays.worlds, np.int64)
     for one, worlds in _groups(models, arrays.worlds):
         _roll(one, worlds, arrays, status, integrator, contact, number)
-    _warn(status)
-    return arrays.state, arrays.sensordata
+    return status
 
 
-def _models(model: Any) -> list[mujoco.MjModel]:
+def as_models(model: Any) -> list[mujoco.MjModel]:
+    """Models of rollouts as a list; refuses anything else."""
     models = [model] if isinstance(model, mujoco.MjModel) else model
     if not isinstance(models, Sequence) or isinstance(models, str) or len(models) == 0:
         raise ModelError(f"model must be a mujoco.MjModel, or a sequence of them, got {model!r}.")
@@ -185,7 +212,8 @@ def _roll(
         arrays.sensordata[worlds] = sensordata
 
 
-def _warn(status: np.ndarray) -> None:
+def warn_of_failures(status: np.ndarray) -> None:
+    """Say which worlds have failed; to be called by what users call."""
     failed = np.flatnonzero(status != Status.SUCCESS)
     if len(failed):
         named = ", ".join(str(w) for w in failed[:5]) + (", …" if len(failed) > 5 else "")
