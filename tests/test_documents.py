@@ -1,7 +1,7 @@
 """What the documents promise: every block of code of README and ``docs/`` runs.
 
 Blocks of a page continue one another. A block that cannot be run here has a title, which readers
-see, too: “needs Drake” is run where Drake is installed, all other titles are not run.
+see, too: “needs Drake” and “extra torch” are run where these are installed, all others are not.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PAGES = [
 
 _BLOCK = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```', re.DOTALL | re.MULTILINE)
 # Titles of blocks that run where a module is installed.
-_NEEDS = {"needs Drake": "pydrake"}
+_NEEDS = {"needs Drake": "pydrake", "extra torch": "torch"}
 # Languages of what is no code.
 _TEXT = {"", "math", "text"}
 
@@ -192,6 +192,31 @@ def _checks_learning(page: dict[str, Any]) -> None:
     assert page["rewards"].shape == (4,)
 
 
+def _checks_derivatives(page: dict[str, Any]) -> None:
+    # v = v₀ + (F/m − μ g) t
+    time, force, mass = 0.2, 2.0, 2.0
+    expected = [-9.81 * time, -force * time / mass**2]
+    assert page["forward"].by_parameter[-1, 2] == pytest.approx(expected, rel=1e-3)
+    # The place, of steps that end with the velocity at their end.
+    steps = 200
+    expected = np.array(expected) * time / 2 * (steps + 1) / steps
+    assert page["backward"].by_parameter == pytest.approx(expected, rel=1e-3)
+    if "theta" in page:
+        assert page["theta"].grad.numpy() == pytest.approx(expected, rel=1e-3)
+
+
+def _checks_worlds(page: dict[str, Any]) -> None:
+    batch, model = page["batch"], page["model"]
+    assert not batch.status.any()
+    assert np.all(np.abs(batch.qpos[:, 1]) <= 1.0)
+    # Rollouts are what simulators do.
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=2e-3))
+    for control in page["controls"][0]:
+        sim.data.ctrl[:] = control
+        sim.step()
+    assert page["state"][0, -1, 1:] == pytest.approx([*sim.data.qpos, *sim.data.qvel], rel=1e-9)
+
+
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "docs/start.md": _checks_start,
     "docs/python.md": _checks_python,
@@ -210,6 +235,8 @@ CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "docs/pressure-fields.md": _checks_fields,
     "docs/external-systems.md": _checks_systems,
     "docs/learning.md": _checks_learning,
+    "docs/derivatives.md": _checks_derivatives,
+    "docs/many-worlds.md": _checks_worlds,
 }
 
 

@@ -19,27 +19,9 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 FOLDER = "repository"
 
-# Pages that come with the parts of the package which they describe.
-OPTIONAL = ("many-worlds.md", "learning.md", "derivatives.md")
-
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#|/)([^)\s#]+)(?=[)#])")
 _PROGRAMS = {".py": "python", ".csv": "text"}
 _PAGES = (*_PROGRAMS, ".ipynb")
-
-
-def on_config(config: Any) -> Any:
-    """Leave out of the navigation what is not there."""
-    config.nav = [_present(entry) for entry in config.nav if _present(entry)]
-    return config
-
-
-def _present(entry: Any) -> Any:
-    if isinstance(entry, dict):
-        ((title, below),) = entry.items()
-        found = [_present(e) for e in below] if isinstance(below, list) else _present(below)
-        found = [e for e in found if e] if isinstance(found, list) else found
-        return {title: found} if found else None
-    return None if entry in OPTIONAL and not (DOCS / entry).is_file() else entry
 
 
 def on_files(files: Any, config: Any) -> Any:
