@@ -127,10 +127,18 @@ _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'asperity' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    room = importlib.import_module(_HOMES[name])
+    if _HOMES[name] == "asperity.simulator":
+        # Pictures are of a higher layer than trajectories.
+        importlib.import_module("asperity.simulator.notebook").set_playback(_playback)
+    value = getattr(room, name)
     globals()[name] = value
     return value
 
 
+def _playback(trajectory: Any) -> str | None:
+    return importlib.import_module("asperity.media.inline").playback_page(trajectory)
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]
