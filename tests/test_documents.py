@@ -186,6 +186,12 @@ def _checks_bullet(page: dict[str, Any]) -> None:
     assert sim.data.qpos[0] == pytest.approx(0.8 - torque / 200.0, abs=1e-4)
 
 
+def _checks_learning(page: dict[str, Any]) -> None:
+    assert page["info"]["is_success"]
+    assert np.hypot(*page["observation"][:2]) < 5e-4
+    assert page["rewards"].shape == (4,)
+
+
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "docs/start.md": _checks_start,
     "docs/python.md": _checks_python,
@@ -203,6 +209,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "docs/models.md": _checks_models,
     "docs/pressure-fields.md": _checks_fields,
     "docs/external-systems.md": _checks_systems,
+    "docs/learning.md": _checks_learning,
 }
 
 
