@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-
 # What has no kernels, and needs extras or takes long to import.
 _WITHOUT_KERNELS = (
     "asperity.cli",
