@@ -153,7 +153,8 @@ def _checks_midas(page: dict[str, Any]) -> None:
 
 def _checks_classical(page: dict[str, Any]) -> None:
     assert sum(page["sim"].energy()) == pytest.approx(page["before"], rel=2e-3)
-    assert page["sim"].data.qvel[0] > 0 or page["sim"].data.qpos[0] > -0.4
+    # It falls for 0.32 s, is back at 0.64 s, and rises from its second bounce.
+    assert page["sim"].data.qvel[0] > 0
 
 
 def _checks_study(page: dict[str, Any]) -> None:
@@ -172,6 +173,8 @@ def _checks_fields(page: dict[str, Any]) -> None:
 
 
 def _checks_systems(page: dict[str, Any]) -> None:
+    # The integral carries the weight: no error is left.
+    assert page["held"].data.qpos == pytest.approx([0.0, 0.0], abs=1e-4)
     assert page["sim"].time == 2.0
 
 
@@ -181,6 +184,12 @@ def _checks_bullet(page: dict[str, Any]) -> None:
     torque = sim.system_output(page["servo"])[0]
     assert torque == pytest.approx(-9.81 * 0.2 * np.sin(sim.data.qpos[0]), rel=1e-3)
     assert sim.data.qpos[0] == pytest.approx(0.8 - torque / 200.0, abs=1e-4)
+
+
+def _checks_learning(page: dict[str, Any]) -> None:
+    assert page["info"]["is_success"]
+    assert np.hypot(*page["observation"][:2]) < 5e-4
+    assert page["rewards"].shape == (4,)
 
 
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
@@ -200,6 +209,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "docs/models.md": _checks_models,
     "docs/pressure-fields.md": _checks_fields,
     "docs/external-systems.md": _checks_systems,
+    "docs/learning.md": _checks_learning,
 }
 
 
@@ -249,9 +259,7 @@ def test_xml_blocks_are_read(page: Path, folder: Path) -> None:
         )
         text = BOX.format(floor=FLOOR + bodies, geom="box", custom=block.text)
         (folder / "custom.xml").write_text(text)
-        sim = asp.Simulator(folder / "custom.xml")
-        own = sim.plant.contact
-        assert own is not None
+        asp.Simulator(folder / "custom.xml")
         shown = io.StringIO()
         with contextlib.redirect_stdout(shown):
             assert main(["info", str(folder / "custom.xml")]) == 0

@@ -11,6 +11,11 @@ from latex2mathml.converter import convert
 # What the extension arithmatex leaves of `$…$` and of blocks named `math`.
 _INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 _BLOCK = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DOTALL)
+# Bars of norms, which would grow apart, and minus signs after an opening or a relation.
+_BAR = re.compile(r"<mo>(&#x02016;|&#x0007C;)</mo>")
+_SIGN = re.compile(
+    r"(<mo[^>]*>&#x(?:00028|0003D|0002C|02264|02265|02248|0003E|0003C);</mo>)<mo>&#x02212;</mo>"
+)
 # Docstrings announce blocks as reStructuredText does.
 _DOUBLE_COLON = re.compile(r"::</p>")
 
@@ -29,4 +34,5 @@ def _formula(text: str, display: str) -> str:
     drawn = convert(html.unescape(text).strip().replace(r"\arg\min", r"\argmin"), display=display)
     if "\\" in drawn:
         raise ValueError(f"{text!r} has a command that latex2mathml does not know.")
-    return drawn
+    drawn = _BAR.sub(r'<mo stretchy="false">\1</mo>', drawn)
+    return _SIGN.sub(r'\1<mo form="prefix">&#x02212;</mo>', drawn)

@@ -20,7 +20,7 @@ DOCS = ROOT / "docs"
 FOLDER = "repository"
 
 # Pages that come with the parts of the package which they describe.
-OPTIONAL = ("many-worlds.md", "learning.md", "derivatives.md", "view.md")
+OPTIONAL = ("many-worlds.md", "learning.md", "derivatives.md")
 
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#|/)([^)\s#]+)(?=[)#])")
 _PROGRAMS = {".py": "python", ".csv": "text"}

@@ -46,6 +46,18 @@ def test_a_ball_rests_as_deep_as_in_mujoco(mass: float, solref: str, solimp: str
     assert 0.1 - sim.data.qpos[2] == pytest.approx(there, rel=1e-3)
 
 
+@pytest.mark.parametrize("flags", ["", '<flag refsafe="disable"/>'])
+def test_time_constants_are_at_least_two_time_steps_as_in_mujoco(flags: str) -> None:
+    model = mujoco.MjModel.from_xml_string(f"""
+    <mujoco><option timestep="0.01">{flags}</option>
+      <default><geom solref="0.016 1" solimp="0.9 0.9 0.001 0.5 2"/></default><worldbody>
+      <geom type="plane" size="1 1 1"/><body name="ball" pos="0 0 0.1"><freejoint/>
+        <geom size="0.1" mass="1"/></body></worldbody></mujoco>""")
+    there = 0.1 - _mujoco_until(model, 2.0).qpos[2]
+    contact = asp.ContactParameters.from_mujoco(model)
+    assert 9.81 / contact.bodies["ball"].stiffness == pytest.approx(there, rel=1e-3)
+
+
 def test_a_box_on_four_points_rests_as_deep_where_the_impedance_is_constant() -> None:
     model = mujoco.MjModel.from_xml_string("""
     <mujoco><default><geom solimp="0.97 0.97 0.001 0.5 2"/></default>

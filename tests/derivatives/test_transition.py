@@ -47,7 +47,10 @@ def test_a_thousand_steps_of_sliding_by_the_state_and_by_parameters() -> None:
     transition = Transition(model, parameters=parameters)
     start = transition.state_of(data)
     controls = np.zeros((1000, 0))
-    found = transition.sensitivities(start, controls)
+    found = transition.sensitivities(start, controls, by_state=True)
+    along = transition.sensitivities(start, controls)
+    # Entries are as large as 5, and differences along a direction resolve a millionth of that.
+    np.testing.assert_allclose(along.by_parameter, found.by_parameter, rtol=1e-5, atol=1e-5)
     # It slides all the time.
     assert np.linalg.norm(found.states[-1][7:9]) > 0.5
     size = 1e-6
@@ -147,7 +150,8 @@ def test_error_controlled_trajectories() -> None:
     model = models.load("capsule on a ramp")
     data = next(models.states(model, 1, seed=3))
     transition = Transition(model, integrator=asp.Cenic(), step=0.01)
-    states = transition.sensitivities(transition.state_of(data), np.zeros((5, 0)))
+    start = transition.state_of(data)
+    states = transition.sensitivities(start, np.zeros((5, 0)), by_state=True)
     lin = asp.linearize(model, data, integrator=asp.Cenic(), step=0.01)
     np.testing.assert_allclose(states.by_state[1], lin.A, rtol=1e-6, atol=1e-7)
 

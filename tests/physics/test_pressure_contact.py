@@ -201,6 +201,25 @@ def test_all_integrators_fall_onto_the_same_cylinder() -> None:
     assert np.ptp(ends, axis=0) == pytest.approx(np.zeros(3), abs=0.01)
 
 
+def test_pressures_are_told_as_shares_of_the_softer_modulus() -> None:
+    soft = asp.ContactParameters(
+        surface="compliant",
+        hydroelastic_modulus=MODULUS,
+        geoms={
+            "floor": asp.Material(
+                surface="compliant", hydroelastic_modulus=10.0 * MODULUS, depth=0.05
+            )
+        },
+    )
+    sim = simulator(FLOOR + CUBE, contact=soft)
+    sim.advance_to(0.6)
+    weight = 1000.0 * 0.1**3 * GRAVITY
+    assert sim.patches.share_of_modulus == pytest.approx([weight / 0.1**2 / MODULUS], rel=0.05)
+    sim = simulator(FLOOR + CUBE, contact=asp.ContactParameters())
+    sim.advance_to(0.1)
+    assert len(sim.patches.share_of_modulus) == 0
+
+
 def test_patches_add_up_and_have_the_pressure_of_the_field() -> None:
     sim = simulator(FLOOR + CUBE)
     sim.advance_to(1.0)

@@ -18,6 +18,7 @@ from asperity.derivatives.layout import (
     APPLIED,
     CONTROL,
     DERIVATIVE,
+    DIRECTION,
     POSITION,
     VELOCITY,
 )
@@ -75,10 +76,18 @@ def _displace(world: Table, work: Table, kind: int, index: int, size: float) -> 
     plant = world.plant
     state = world.current
     _restore(work, state)
-    if kind == POSITION:
-        for i in range(work.displacement.size):
+    if kind in (POSITION, DIRECTION):
+        nv = work.displacement.size
+        for i in range(nv):
             work.displacement[i] = 0.0
-        work.displacement[index] = size
+            if kind == DIRECTION:
+                work.displacement[i] = size * work.directions[index, i]
+                state.qvel[i] += size * work.directions[index, nv + i]
+        if kind == POSITION:
+            work.displacement[index] = size
+        else:
+            for i in range(state.act.size):
+                state.act[i] += size * work.directions[index, 2 * nv + i]
         call_pppd(
             plant.integrate_positions,
             plant.model,
@@ -114,7 +123,7 @@ def _side(
         return code
     state = world.current
     same = same_rows(work, state)
-    if kind == POSITION and same:
+    if kind in (POSITION, DIRECTION) and same:
         same = match_contacts(work, state)
     if not same:
         return -1

@@ -25,6 +25,7 @@ from asperity.derivatives.layout import (
     APPLIED,
     CONTROL,
     DELIVERED_BOUND,
+    DIRECTION,
     FRICTION_ALONE,
     POSITION,
     SYMMETRIC,
@@ -161,6 +162,79 @@ class ConvexStep(HoldsAddresses):
             table.factors_valid = 0
             table.graph_state = 0
         return self._assemble(state, step, residual, matrix, columns, forces)
+
+    def along(
+        self,
+        state: StepState,
+        step: float,
+        directions: np.ndarray,
+        parameters: ParameterColumns | None = None,
+    ) -> tuple[Tangent, np.ndarray]:
+        """Take a step, with derivatives along some changes of the state alone.
+
+        Parameters
+        ----------
+        state : StepState
+        step : float
+            Its size [s].
+        directions : numpy.ndarray
+            Shape (2nv+na, n).
+        parameters : ParameterColumns, optional
+            n of them, each of which changes along with the direction of its number.
+
+        Returns
+        -------
+        tangent : Tangent
+            Without derivatives.
+        changes : numpy.ndarray
+            Of the end, shape (2nv+na, n).
+        """
+        model, work, world = self._model, self._work, self._world
+        nv, na = model.nv, model.na
+        count = directions.shape[1]
+        if len(work.directions) < count:
+            work.directions = np.zeros((count, 2 * nv + na))
+            work.columns = np.zeros((max(len(work.columns), count), nv + na))
+        largest = np.abs(directions).max(axis=0, initial=0.0)
+        largest[largest == 0.0] = 1.0
+        work.directions[:count] = (directions / largest).T
+        self._begin(state)
+        table = world.table
+        solver = table.solve_problem
+        try:
+            residual, matrix = self._root(step, solver)
+            code = self._call(
+                differences,
+                *(table.address, work.address, step, DIRECTION, count, 0, _SIZES[POSITION]),
+            )
+            if code != OK:
+                raise SimulationError(f"a displaced state could not be evaluated (code {code}).")
+            columns = work.columns[:count] * largest[:, None]
+            if parameters is not None:
+                more, unmatched = parameters.columns(self, state, step)
+                columns += more
+                work.unmatched += unmatched
+        finally:
+            table.solve_problem = solver
+            table.factors_valid = 0
+            table.graph_state = 0
+        end, travel = self._end(state, step)
+        by_all = -solve_dense(matrix, columns[:, :nv].T)
+        moved = step * (self._share * by_all + (1.0 - self._share) * directions[nv : 2 * nv])
+        for first in self._rotations:
+            part = slice(first, first + 3)
+            moved[part] = right_jacobian(travel[part]) @ moved[part]
+            moved[part] += (rotation(-travel[part]) - np.eye(3)) @ directions[part]
+        moved += directions[:nv]
+        nothing = np.zeros((2 * nv + na, 0))
+        tangent = Tangent(
+            end,
+            *(nothing, nothing, nothing, nothing, (step,), IMPLICIT),
+            residual,
+            int(work.one_sided),
+            int(work.unmatched),
+        )
+        return tangent, np.concatenate([moved, by_all, columns[:, nv:].T])
 
     def end(self, state: StepState, step: float) -> StepState:
         """Where the step ends, solved to round-off as for the derivatives.

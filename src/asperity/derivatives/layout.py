@@ -12,6 +12,7 @@ __all__ = [
     "CONTROL",
     "DELIVERED_BOUND",
     "DERIVATIVE",
+    "DIRECTION",
     "FRICTION_ALONE",
     "POSITION",
     "SYMMETRIC",
@@ -26,6 +27,7 @@ VELOCITY = 1
 ACTIVATION = 2
 CONTROL = 3
 APPLIED = 4  # generalized forces
+DIRECTION = 5  # the state, along a row of ``directions``
 
 # What is missing in the curvatures of a contact law to be all of −∂γ/∂v (`coupling`).
 SYMMETRIC = 0  # nothing
@@ -58,6 +60,7 @@ DERIVATIVE = Layout(
     unmatched="i8",  # and of those with none
     # work vectors, with the problem's length of vectors
     displacement="f8[:]",
+    directions="f8[:,:]",  # changes of positions, velocities and activations
     gyroscopic="f8[:]",
     mean="f8[:]",
     generalized="f8[:]",
@@ -85,6 +88,7 @@ def new_derivative(nq: int, nv: int, na: int, nu: int, trees: int, vector: int) 
         velocity=np.zeros(nv),
         turning=np.zeros(trees, np.int64),
         displacement=np.zeros(nv),
+        directions=np.zeros((1, 2 * nv + na)),
         gyroscopic=np.zeros(vector),
         mean=np.zeros(nv),
         generalized=np.zeros(nv),

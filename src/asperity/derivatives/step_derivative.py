@@ -95,6 +95,27 @@ class StepDerivative:
         assert total is not None
         return total
 
+    def along(
+        self,
+        state: StepState,
+        interval: float,
+        directions: np.ndarray,
+        parameters: ParameterColumns | None = None,
+    ) -> tuple[StepState, np.ndarray]:
+        """The end of a transition, and its changes along changes of the state.
+
+        As `ConvexStep.along`; without `has_implicit_steps` there must be no parameters.
+        """
+        if not self.has_implicit_steps:
+            tangent = self.between(state, interval)
+            return tangent.end, tangent.by_state @ directions
+        assert self._convex is not None
+        self._set_state(state)
+        for step in self._sizes(state, interval):
+            tangent, directions = self._convex.along(state, step, directions, parameters)
+            state = tangent.end
+        return state, directions
+
     def _set_state(self, state: StepState) -> None:
         world = self._world
         current = world.current.table

@@ -35,8 +35,9 @@ class Sensitivities:
     states : numpy.ndarray
         (qpos, qvel, act) at the beginning and after every transition, shape (n+1, nq+nv+na).
     by_state, by_parameter : numpy.ndarray
-        Of these states, in tangent spaces, by the first one, shape (n+1, 2nv+na, 2nv+na), and by
-        the parameters, shape (n+1, 2nv+na, number of parameters).
+        Of these states, in tangent spaces, by the first one, shape (n+1, 2nv+na, 2nv+na) or without
+        columns if that was not asked for, and by the parameters, shape (n+1, 2nv+na, number of
+        parameters).
     """
 
     states: np.ndarray
@@ -110,6 +111,10 @@ class Transition:
     ) -> None:
         if not isinstance(model, mujoco.MjModel):
             raise ModelError(f"model must be a mujoco.MjModel, got {type(model).__name__}.")
+        if integrator is not None and not isinstance(integrator, Integrator):
+            raise ModelError(
+                f"integrator must be an asperity integrator such as Icf(), got {integrator!r}."
+            )
         self.model = model
         self.integrator = Icf() if integrator is None else integrator
         self.parameters = tuple(parameters)
@@ -227,13 +232,17 @@ class Transition:
     def linearize(self, state: np.ndarray, control: np.ndarray) -> tuple[np.ndarray, Tangent]:
         """x⁺, and its derivatives."""
         start = self._unpack(state, control)
+        self._share_inputs()
+        tangent = self._derivative.between(start, self.step_size, parameters=self._displaced)
+        return self._pack(tangent.end), tangent
+
+    def _share_inputs(self) -> None:
+        """Let simulations with displaced parameters have the present controls."""
         if self._displaced is not None:
             inputs = np.empty_like(self._inputs)
             data = self._derivative.simulator.world.current.data
             mujoco.mj_getState(self.model, data, inputs, _INPUTS)
             self._displaced.write_inputs(inputs, _INPUTS)
-        tangent = self._derivative.between(start, self.step_size, parameters=self._displaced)
-        return self._pack(tangent.end), tangent
 
     # -- trajectories --------------------------------------------------------------------------
 
@@ -257,22 +266,38 @@ class Transition:
             states.append(self(states[-1], control))
         return np.array(states)
 
-    def sensitivities(self, state: np.ndarray, controls: np.ndarray) -> Sensitivities:
-        """A trajectory with its derivatives by the first state and the parameters.
+    def sensitivities(
+        self, state: np.ndarray, controls: np.ndarray, *, by_state: bool = False
+    ) -> Sensitivities:
+        """A trajectory with its derivatives by the parameters, and by the first state if wanted.
 
-        Forward in time: the cost does not depend on how many states matter, and grows with the
-        number of parameters by two evaluations each. For a single function of the trajectory and
-        its gradient by controls there is `gradient`.
+        Forward in time, and along the parameters' directions alone: a transition costs its own
+        solution and four evaluations of the model for each parameter. For a single function of the
+        trajectory and its gradient by controls or many parameters there is `gradient`.
         """
+        count = len(self.parameters)
         states = [np.array(state, dtype=np.float64)]
-        by_state = [np.eye(self.tangent_size)]
-        by_parameter = [np.zeros((self.tangent_size, len(self.parameters)))]
+        from_state = [np.eye(self.tangent_size)] if by_state else []
+        from_parameter = [np.zeros((self.tangent_size, count))]
         for control in self._controls(controls):
-            following, tangent = self.linearize(states[-1], control)
+            if by_state:
+                following, tangent = self.linearize(states[-1], control)
+                from_state.append(tangent.by_state @ from_state[-1])
+                change = tangent.by_state @ from_parameter[-1] + tangent.by_parameter
+            else:
+                start = self._unpack(states[-1], control)
+                self._share_inputs()
+                end, change = self._derivative.along(
+                    start, self.step_size, from_parameter[-1], self._displaced
+                )
+                following = self._pack(end)
             states.append(following)
-            by_state.append(tangent.by_state @ by_state[-1])
-            by_parameter.append(tangent.by_state @ by_parameter[-1] + tangent.by_parameter)
-        return Sensitivities(np.array(states), np.array(by_state), np.array(by_parameter))
+            from_parameter.append(change)
+        return Sensitivities(
+            np.array(states),
+            np.array(from_state) if by_state else np.zeros((len(states), self.tangent_size, 0)),
+            np.array(from_parameter),
+        )
 
     def gradient(
         self,

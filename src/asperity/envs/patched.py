@@ -105,7 +105,8 @@ def _require_original(world: Any) -> None:
     if _OPTIONS in vars(world):
         raise ModelError(f"{name} steps with Asperity already; make another one.")
     if isinstance(world, MujocoEnv):
-        methods, base = ("_step_mujoco_simulation", "do_simulation"), MujocoEnv
+        methods: tuple[str, ...] = ("_step_mujoco_simulation", "do_simulation")
+        base: type = MujocoEnv
     elif robot is not None and isinstance(world, robot):
         methods, base = ("_mujoco_step",), robot
         if vars(world).get("_mujoco") is not mujoco:
@@ -156,9 +157,10 @@ class _Mujoco:
         return getattr(mujoco, name)
 
 
-def _as_before(world: Any, original: type, protocol: Any) -> tuple[Any, ...]:
+def _as_before(world: Any, original: Any, protocol: Any) -> tuple[Any, ...]:
     """What its class would pickle, without what was written into it."""
-    function, arguments, state, *_ = (*object.__reduce_ex__(world, max(2, int(protocol))), None)
+    reduced = original.__reduce_ex__(world, max(2, int(protocol)))
+    function, arguments, state = (*reduced, None)[:3]
     arguments = tuple(original if value is type(world) else value for value in arguments)
     if isinstance(state, dict):
         state = {name: value for name, value in state.items() if name != _OPTIONS}
@@ -183,5 +185,5 @@ def _again(
         vars(world).update(state)
     robot = _robot_class()
     if robot is not None and isinstance(world, robot):
-        world._mujoco = mujoco
+        vars(world)["_mujoco"] = mujoco
     return with_asperity(world, integrator=integrator, contact=contact)

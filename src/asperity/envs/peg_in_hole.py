@@ -16,7 +16,7 @@ from asperity.errors import SimulationError
 from asperity.integrators import Integrator
 from asperity.simulator import Simulator
 
-__all__ = ["PegEnv", "PegInHoleEnv", "gripped_state", "spaces_of"]
+__all__ = ["PegEnv", "PegInHoleEnv", "gripped_state", "make_spaces"]
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ def gripped_state(simulator: Simulator, task: PegTask) -> Floats:
     return np.array(simulator.data.qpos)
 
 
-def spaces_of(task: PegTask) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Box]:
+def make_spaces() -> tuple[Any, Any]:
     """Spaces of observations and of actions."""
     return (
         gymnasium.spaces.Box(-np.inf, np.inf, (3,), np.float32),
@@ -60,7 +60,7 @@ class PegEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     def __init__(self, task: PegTask) -> None:
         self.task = task
-        self.observation_space, self.action_space = spaces_of(task)
+        self.observation_space, self.action_space = make_spaces()
         self._steps = 0
 
     @abstractmethod
@@ -178,7 +178,7 @@ class PegInHoleEnv(PegEnv):
     def positions(self) -> Floats:
         return np.array(self.simulator.data.qpos)
 
-    def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
+    def render(self) -> Any:
         """A picture of the present state, shape (480, 480, 3), with ``"rgb_array"``.
 
         Raises

@@ -12,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from asperity.envs.actions import checked
-from asperity.envs.peg_in_hole import PegInHoleEnv, gripped_state, spaces_of
+from asperity.envs.peg_in_hole import PegInHoleEnv, gripped_state, make_spaces
 from asperity.envs.peg_task import PegTask
 from asperity.envs.pictures import Pictures
 from asperity.errors import ModelError, Status
@@ -77,7 +77,7 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
         self.batch = Batch(model, num_envs, integrator=integrator, threads=threads)
         self._peg, _ = self.task.addresses(model)
         self.num_envs = self.batch.count
-        self.single_observation_space, self.single_action_space = spaces_of(self.task)
+        self.single_observation_space, self.single_action_space = make_spaces()
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._random: list[np.random.Generator | None] = [None] * self.num_envs
@@ -139,7 +139,7 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
                 f"got {mask!r}."
             )
         worlds = np.flatnonzero(mask)
-        for i in worlds:
+        for i in worlds.tolist():
             if seeds[i] is not None:
                 self._random[i], _ = gymnasium.utils.seeding.np_random(seeds[i])
         self._begin(worlds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import gymnasium
@@ -21,7 +21,7 @@ except ImportError:
 
 __all__ = ["Sb3VecEnv"]
 
-Indices = int | Sequence[int] | None
+Indices = int | Iterable[int] | None
 
 
 class Sb3VecEnv(VecEnv):
@@ -71,9 +71,8 @@ class Sb3VecEnv(VecEnv):
         given = [options for options in self._options if options]
         if given and any(options != given[0] for options in self._options):
             raise ModelError("options of a reset must be the same for all worlds.")
-        observations, infos = self.env.reset(
-            seed=list(self._seeds), options=dict(given[0]) if given else None
-        )
+        seeds: Any = list(self._seeds)  # of every world, which Gymnasium's types leave out
+        observations, infos = self.env.reset(seed=seeds, options=dict(given[0]) if given else None)
         self.reset_infos = [self._info(infos, i) for i in range(self.num_envs)]
         self._sums[:] = 0.0
         self._lengths[:] = 0
@@ -168,7 +167,7 @@ class Sb3VecEnv(VecEnv):
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
         """Pictures of all worlds."""
-        images = self.env.render()
+        images: Any = self.env.render()
         return [None] * self.num_envs if images is None else list(images)
 
     def close(self) -> None:

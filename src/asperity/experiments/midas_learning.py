@@ -14,10 +14,10 @@ from asperity.experiments.registry import Experiment, Progress
 __all__ = ["EXPERIMENTS"]
 
 
-def _computed_by(name: str) -> Callable[[bool, Progress], Outcome]:
+def _computed_by(name: str, module: str = "peg_figures") -> Callable[[bool, Progress], Outcome]:
     def compute(full: bool, progress: Progress) -> Outcome:
-        module = importlib.import_module("asperity.experiments.peg_figures")
-        outcome: Outcome = getattr(module, name)(full, progress)
+        found = importlib.import_module(f"asperity.experiments.{module}")
+        outcome: Outcome = getattr(found, name)(full, progress)
         return outcome
 
     return compute
@@ -47,5 +47,11 @@ EXPERIMENTS = (
         "Midas, section V-E",
         "the same task with a margin of 0.1 mm, 20 iterations, 100 tests",
         _computed_by("harder_task"),
+    ),
+    Experiment(
+        "midas-transfer",
+        "beyond Midas",
+        "policies trained in Midas and in Bullet, tried in all engines and with other pegs",
+        _computed_by("transfer", "peg_transfer"),
     ),
 )

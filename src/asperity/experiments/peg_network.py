@@ -19,6 +19,8 @@ class Centimetres(BaseFeaturesExtractor):
     learned large weights: it then learns to press the peg into the funnel's wall.
     """
 
+    middle: torch.Tensor
+
     def __init__(self, observation_space: Any) -> None:
         super().__init__(observation_space, 3)
         self.register_buffer("middle", torch.tensor(_MIDDLE))

@@ -1,4 +1,4 @@
-"""Pictures of pegs in their hole, from above, without the hand."""
+"""Pictures of pegs in their hole, straight from above and without the hand."""
 
 from __future__ import annotations
 
@@ -42,11 +42,15 @@ def contact_sheet(scene: PegScene, rows: Sequence[Sequence[Ending]]) -> bytes:
     for name in _HIDDEN:
         model.geom(name).rgba[3] = 0.0
     model.geom("container").rgba[:] = 0.75, 0.8, 0.9, 1.0
-    model.vis.map.znear = 1e-3
+    # The throat of the funnel, a little wider than the hole, fills the picture.
+    model.vis.global_.orthographic = 1
+    model.vis.global_.fovy = 2.6 * scene.hole_radius
+    model.vis.headlight.ambient[:] = 0.45
     data = mujoco.MjData(model)
     camera = mujoco.MjvCamera()
     camera.lookat[:] = 0.0, 0.0, scene.rim
-    camera.distance, camera.elevation, camera.azimuth = 0.07, -90.0, 90.0
+    camera.distance, camera.elevation, camera.azimuth = 0.2, -90.0, 90.0
+    camera.orthographic = 1
     lines = []
     with OffscreenRenderer(model, _SIZE, _SIZE) as renderer:
         for row in rows:

@@ -163,7 +163,8 @@ def run_episodes(agent: Any, env: VectorEnv[Any, Any, Any], seeds: Sequence[int]
     count = env.num_envs
     if len(seeds) != count:
         raise ModelError(f"there are {len(seeds)} seeds for {count} worlds.")
-    observation, _ = env.reset(seed=list(seeds))
+    numbers: Any = list(seeds)  # of every world, which Gymnasium's types leave out
+    observation, _ = env.reset(seed=numbers)
     reward, success = np.zeros(count), np.zeros(count, bool)
     position, running = np.zeros((count, 3)), np.ones(count, bool)
     while np.any(running):

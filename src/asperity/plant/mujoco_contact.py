@@ -61,9 +61,16 @@ def impedance(solimp: np.ndarray, overlap: float) -> float:
     return low + y * (high - low)
 
 
-def spring_of(solref: np.ndarray, solimp: np.ndarray, gravity: float) -> _Spring:
-    """The spring of a mass of one under gravity [m/s²], by either meaning of ``solref``."""
+def spring_of(
+    solref: np.ndarray, solimp: np.ndarray, gravity: float, shortest: float = 0.0
+) -> _Spring:
+    """The spring of a mass of one under gravity [m/s²], by either meaning of ``solref``.
+
+    MuJoCo raises a time constant that is shorter than two of its time steps, ``shortest`` [s].
+    """
     first, second = (float(value) for value in solref)
+    if first > 0.0:
+        first = max(first, shortest)
     highest = impedance(solimp, math.inf)
     if first > 0.0:
         frequency, ratio = 1.0 / (highest * first * max(second, 1e-9)), second
@@ -113,9 +120,11 @@ def parameters_from_mujoco(model: mujoco.MjModel, impact_speed: float) -> Contac
     """See `ContactParameters.from_mujoco`."""
     gravity = float(np.linalg.norm(model.opt.gravity)) or _GRAVITY
     notes: list[str] = []
+    safe = not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_REFSAFE
+    shortest = 2.0 * model.opt.timestep if safe else 0.0
 
     def material(solref: np.ndarray, solimp: np.ndarray, inverse_mass: float) -> Material:
-        spring = spring_of(solref, solimp, gravity)
+        spring = spring_of(solref, solimp, gravity, shortest)
         return Material(
             stiffness=min(spring.stiffness / inverse_mass, _STIFFEST),
             dissipation=hunt_crossley_dissipation(spring.damping_ratio, impact_speed),

@@ -265,7 +265,7 @@ class Simulator:
     @property
     def patches(self) -> Patches:
         """Patches of pressure fields in the last step; the contacts are their points."""
-        return read_patches(self._results.delivered)
+        return read_patches(self._results.delivered, self.plant.fields)
 
     def polygons(self) -> Polygons:
         """Contact polygons of pressure fields at the published state, with their pressures."""

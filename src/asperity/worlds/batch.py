@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import os
-from typing import Any
+from typing import Any, SupportsIndex
 
 import mujoco
 import numpy as np
@@ -23,6 +24,7 @@ from asperity.simulator.report import Statistics
 from asperity.worlds.crew import Crew, available_threads
 from asperity.worlds.kinds import worlds_of
 from asperity.worlds.row_views import row_view
+from asperity.worlds.variations import Variations
 from asperity.worlds.world_rows import WorldRows
 
 __all__ = ["Batch"]
@@ -109,6 +111,7 @@ class Batch(HoldsAddresses):
         self._worlds.adopt(self._rows)
         self._every = np.arange(self.count)
         self._running = False
+        self._variations: Variations | None = None
         self.reset()
 
     # -- what there is -------------------------------------------------------------------------
@@ -237,10 +240,15 @@ class Batch(HoldsAddresses):
         key = None if keyframe is None else find_keyframe(self.model, keyframe)
         with _Running(self):
             self._follow_model()
-            data = mujoco.MjData(self.model)
-            if key is not None:
-                mujoco.mj_resetDataKeyframe(self.model, data, key)
-            self._rows.write(worlds, data)
+            variations = self._variations
+            if variations is not None and variations.changes_initial_state:
+                for w in worlds:
+                    self._rows.write(w, variations.initial_data(int(w), key))
+            else:
+                data = mujoco.MjData(self.model)
+                if key is not None:
+                    mujoco.mj_resetDataKeyframe(self.model, data, key)
+                self._rows.write(worlds, data)
             for name, values in given.items():
                 self._rows.arrays[name][worlds] = values
             self._rows.forget(worlds)
@@ -262,6 +270,49 @@ class Batch(HoldsAddresses):
             self._follow_model()
             return self._worlds.data(self._rows, number)
 
+    # -- models that differ ----------------------------------------------------------------------
+
+    def vary(self, field: str) -> np.ndarray:
+        """Let a field of the model differ from world to world.
+
+        Parameters
+        ----------
+        field : str
+            An array of ``MjModel`` of real numbers that enter the motion: ``"geom_friction"``,
+            ``"body_mass"``, ``"dof_damping"``, ``"actuator_gainprm"``, …
+
+        Returns
+        -------
+        ndarray, shape (n, ...)
+            Its values by world, at first the model's, to be written between calls. The next call
+            takes over what has changed: in a tenth of a millisecond per world for friction and
+            masses, in some milliseconds for what is copied out of the model. What MuJoCo derives
+            from such fields (``mj_setConst``) follows.
+
+        Raises
+        ------
+        ModelError
+            If there is no such field, or it cannot vary. Later calls refuse values that cannot be
+            simulated, naming the world.
+        """
+        with _Running(self):
+            if self._variations is None:
+                self._variations = Variations(self.model, self.count)
+            return self._variations.vary(field)
+
+    def world_model(self, world: int) -> mujoco.MjModel:
+        """A copy of the model with the fields that `vary` has made a world's own."""
+        number = self._number(world)
+        if self._variations is None:
+            return copy.copy(self.model)
+        return self._variations.model(number)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        raise TypeError(
+            "a Batch cannot be copied or pickled; make another one, and give it this one's state: "
+            "other.reset(qpos=batch.qpos, qvel=batch.qvel)."
+        )
+
     # -- inside --------------------------------------------------------------------------------
 
     @property
@@ -280,8 +331,17 @@ class Batch(HoldsAddresses):
         return self.status
 
     def _follow_model(self) -> None:
-        if self._worlds.follow_model():
+        """Take over what has changed in the model, and in the fields that vary."""
+        variations = self._variations
+        again = self._worlds.follow_model()
+        if again:
             self._worlds.adopt(self._rows)
+        if variations is not None:
+            worlds = variations.changed()
+            if again:
+                variations.forget_model()
+                worlds = np.union1d(worlds, variations.varied())
+            self._worlds.take_variations(self._rows, variations, worlds)
 
     def _number(self, world: Any) -> int:
         if not is_count(world) or not -self.count <= world < self.count:

@@ -21,6 +21,7 @@ from asperity.simulator.counters import COUNTER_KERNELS
 from asperity.simulator.publish import solve_forces
 from asperity.worlds.crew import Crew
 from asperity.worlds.lane import Lane
+from asperity.worlds.variations import Variations
 from asperity.worlds.world_kernels import WORLD_KERNELS
 from asperity.worlds.world_rows import WorldRows
 from asperity.worlds.world_tables import JOB
@@ -108,6 +109,27 @@ class CompiledWorlds(HoldsAddresses):
         self._counts = counts
         self._watch.remember()
         return True
+
+    def take_variations(self, rows: WorldRows, variations: Variations, worlds: np.ndarray) -> None:
+        """Give worlds plants of their own, with the fields that vary.
+
+        Raises
+        ------
+        ModelError
+            If one cannot be simulated with them; those before it have theirs.
+        """
+        for world in worlds:
+            w = int(world)
+            address, model, in_place = variations.make(w)
+            try:
+                plant = self.plant.variant(address, None if in_place else model)
+                plant.model = model
+                detection = self._lanes[0].detection_for(plant)
+            except ModelError as error:
+                raise ModelError(f"world {w}: {error}") from None
+            plant.model = self._model
+            rows.set_variant(w, plant, detection)
+            variations.remember(w)
 
     def advance(
         self,

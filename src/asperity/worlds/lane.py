@@ -12,6 +12,8 @@ from asperity.integrators import Integrator
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, TREES
+from asperity.plant.gliding import GlidingDetection
+from asperity.plant.own_options import OwnOptions
 from asperity.plant.plant import Plant
 from asperity.plant.sleep import wake
 from asperity.simulator.compiled_publication import (
@@ -113,6 +115,10 @@ class Lane(HoldsAddresses):
             raise SimulationError(f"world {w} has ended with an unknown code, {code}.")
         return False
 
+    def detection_for(self, plant: Plant) -> GlidingDetection | None:
+        """Detection of what glides in a plant with other numbers, if the method wants any."""
+        return self._method.base.detection_for(plant)
+
     def leave(self) -> None:
         """Be at no world, whatever happened there."""
         self.table.place = NO_WORLD
@@ -129,7 +135,10 @@ class Lane(HoldsAddresses):
             grow_delivered(world.delivered, *(max(pair) for pair in both))
             copy_delivered.call(kept, world.delivered.address)
         world.table.delivered = world.delivered
-        publish(self._plant.table, self._results, self.data)
+        plant = rows.plant(w, self._plant)
+        with OwnOptions(int(plant.table.model)) as model:
+            self._results.model = model
+            publish(plant.table, self._results, self.data)
         if kept != 0:
             copy_delivered.call(world.delivered.address, kept)
         table.published = 1

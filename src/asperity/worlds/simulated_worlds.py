@@ -18,8 +18,10 @@ from asperity.compiled import HoldsAddresses
 from asperity.errors import AsperityWarning, ModelError, Status
 from asperity.integrators import Integrator
 from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.model_watch import ModelWatch
 from asperity.simulator.simulator import Simulator
 from asperity.worlds.crew import Crew
+from asperity.worlds.variations import Variations
 from asperity.worlds.world_rows import WorldRows
 from asperity.worlds.world_tables import INPUT_NAMES, STATE_NAMES
 
@@ -50,6 +52,8 @@ class SimulatedWorlds(HoldsAddresses):
             "joint_stiction_tolerance": joint_stiction_tolerance,
         }
         self._simulators: list[Simulator] = []
+        # Of the shared model, once simulators have models of their own.
+        self._watch: ModelWatch | None = None
 
     def adopt(self, rows: WorldRows, *, keeps_results: bool = True) -> None:
         """Make a simulator for every world."""
@@ -64,8 +68,28 @@ class SimulatedWorlds(HoldsAddresses):
         return np.asarray(sum(sim._counters.read() for sim in self._simulators))
 
     def follow_model(self) -> bool:
-        """Nothing is to be done: simulators follow the model themselves."""
+        """Let simulators follow the model, which those do themselves that share it.
+
+        Raises
+        ------
+        ModelError
+            If they have models of their own, and the shared one has changed.
+        """
+        if self._watch is not None and self._watch.changed():
+            raise ModelError(
+                "the model has changed, some of whose fields vary from world to world; worlds of "
+                "this integrator then have copies of it: make the change in what vary returns."
+            )
         return False
+
+    def take_variations(self, rows: WorldRows, variations: Variations, worlds: np.ndarray) -> None:
+        """Give worlds models of their own, with the fields that vary."""
+        if self._watch is None and len(worlds):
+            self._simulators = [copy.deepcopy(sim) for sim in self._simulators]
+            self._watch = ModelWatch(self._model, meshes=True)
+        for w in worlds:
+            variations.write(int(w), self._simulators[w].model)
+            variations.remember(int(w))
 
     def advance(
         self,

@@ -120,7 +120,7 @@ def _delivered(lane: Table, rows: Table, w: int) -> int:
 @compiled
 def _load(lane: Table, rows: Table, w: int) -> None:
     """Let the lane be at a world: hand over state, inputs and what goes with them."""
-    gliding = rows.gliding[w] if rows.gliding[w] != 0 else lane.gliding
+    gliding = max(rows.gliding[w], 0) if rows.gliding[w] != 0 else lane.gliding
     for i in range(lane.states.size):
         state = STATE.at(lane.states[i])
         state.valid = 0

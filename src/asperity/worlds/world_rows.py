@@ -8,6 +8,7 @@ import numpy as np
 from asperity.compiled import HoldsAddresses, Table
 from asperity.compiled.replicas import Replicas
 from asperity.contact.delivered import new_delivered
+from asperity.plant.gliding import GlidingDetection
 from asperity.plant.plant import Plant
 from asperity.worlds.world_kernels import copy_delivered
 from asperity.worlds.world_tables import INPUT_NAMES, ROWS, STATE_NAMES
@@ -61,6 +62,8 @@ class WorldRows(HoldsAddresses):
         """Let all worlds share a plant, with room for so many contacts and constraints."""
         table = self.table
         table.plant = np.full(self.count, plant.table.address, np.int64)
+        table.gliding[:] = 0
+        self._variants: dict[int, tuple[Plant, GlidingDetection | None]] = {}
         one = new_delivered(self._model.nv, self._model.njnt, contacts, rows)
         self._delivered = Replicas(one, self.count)
         self._grown: dict[int, Table] = {}
@@ -74,8 +77,20 @@ class WorldRows(HoldsAddresses):
         """Let all worlds share a plant, of which no results are to be kept."""
         table = self.table
         table.plant = np.full(self.count, plant.table.address, np.int64)
+        self._variants = {}
         for name in ("delivered", "contact_room", "row_room"):
             setattr(table, name, np.zeros(self.count, np.int64))
+
+    def set_variant(self, w: int, plant: Plant, detection: GlidingDetection | None) -> None:
+        """Let a world have a plant of its own, and detection of what glides."""
+        self._variants[w] = plant, detection
+        self.table.plant[w] = plant.table.address
+        if detection is not None:
+            self.table.gliding[w] = detection.table.address if detection.needed else -1
+
+    def plant(self, w: int, shared: Plant) -> Plant:
+        """A world's plant."""
+        return self._variants[w][0] if w in self._variants else shared
 
     def grow_delivered(self, w: int, contacts: int, rows: int) -> None:
         """Make room for what is delivered in one world, which keeps what it has."""

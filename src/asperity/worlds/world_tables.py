@@ -55,7 +55,8 @@ ROWS = Layout(
     contact_room="i8[:]",  # in these
     row_room="i8[:]",
     plant="i8[:]",  # addresses of `asperity.plant.plant_layouts.PLANT`
-    gliding="i8[:]",  # of `asperity.plant.plant_layouts.GLIDING`, or 0 for the lane's own
+    # of `asperity.plant.plant_layouts.GLIDING`, 0 for the lane's own, or −1 for none
+    gliding="i8[:]",
     largest_control="f8",
 )
 
