@@ -113,6 +113,15 @@ def test_patches_are_drawn_in_colours_of_their_pressure():
         assert view.simulator.patches.area.sum() == pytest.approx(0.04, rel=0.05)
         assert view.picture._patches.visible
         assert view.picture._largest > 100.0
+        # One point and one force for all of a patch.
+        patches = view.simulator.patches
+        np.testing.assert_allclose(view.picture._points.points, patches.point, atol=1e-6)
+        (arrow,) = np.diff(view.picture._arrows.points, axis=1)[:, 0]
+        np.testing.assert_allclose(
+            arrow / np.linalg.norm(arrow),
+            patches.force[0] / np.linalg.norm(patches.force[0]),
+            atol=1e-4,
+        )
         press(view.panel.patches, value=False)
         turns(view, 30)
         assert not view.picture._patches.visible
@@ -188,6 +197,10 @@ def test_plots_show_steps_and_rate():
         assert times[-1] <= sim.time
         np.testing.assert_allclose(taken, 2.0)
         np.testing.assert_allclose(following, 2.0)
+        # What was sampled last is drawn although time stands.
+        view.session.pause()
+        turns(view, 30)
+        assert view.panel.plots._step.data[0][-1] == view.panel.plots.samples[-1][0]
         view.session.reset()
         turns(view, 1)
         assert len(view.panel.plots.samples) <= 1

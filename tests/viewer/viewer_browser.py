@@ -62,7 +62,14 @@ class Browser:
 
     def png(self) -> bytes:
         """What is seen, as a PNG file."""
-        return base64.b64decode(_call("GET", f"{self._session}/screenshot"))
+        # The driver gives up after ten seconds, in which a busy machine draws no picture by itself.
+        for attempt in range(6):
+            try:
+                return base64.b64decode(_call("GET", f"{self._session}/screenshot"))
+            except AssertionError as error:
+                if attempt == 5 or "timeout" not in str(error):
+                    raise
+        raise AssertionError
 
     def click(self, text: str) -> None:
         """Click the button with this text."""

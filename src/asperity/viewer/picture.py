@@ -130,15 +130,17 @@ class Picture:
             self._patches_drawn = now
 
     def _draw_contacts(self, simulator: Simulator) -> None:
-        contacts = simulator.contacts
-        loaded = contacts.normal_force > 0.0
-        points = contacts.point[loaded]
+        contacts, patches = simulator.contacts, simulator.patches
+        # Points of a patch are many: its resultant stands for them.
+        loaded = (contacts.normal_force > 0.0) & (contacts.patch < 0)
+        points = np.concatenate([contacts.point[loaded], patches.point])
+        forces = np.concatenate([contacts.force[loaded], patches.force])
         self._points.visible = shown = self.show_points and len(points) > 0
         if shown:
             self._points.points = points.astype(np.float32)
         arrows = None
         if self.show_forces and len(points):
-            arrow = self.force_scale * self._metres_per_newton * contacts.force[loaded]
+            arrow = self.force_scale * self._metres_per_newton * forces
             length = np.linalg.norm(arrow, axis=1, keepdims=True)
             arrow *= np.minimum(1.0, _LONGEST * self._size / np.maximum(length, 1e-300))
             arrows = np.stack([points, points + arrow], axis=1)

@@ -32,6 +32,7 @@ class RunningPlots:
         """Time [s], mean size of the steps since the sample before, next size [s] and rate."""
         self._resets = 0
         self._before = (0.0, 0)
+        self._undrawn = False
         self._sampled = self._drawn = -np.inf
         colors = {"taken": "#2b6cb0", "next attempt": "#a0c4e8"}
         self._step = _add(server, "Step size [ms]", colors, logarithmic=True)
@@ -44,13 +45,14 @@ class RunningPlots:
         if session.resets != self._resets:
             self.samples.clear()
             self._resets, self._before = session.resets, present
-        if not session.playing:
+        if not session.playing and not self._undrawn:
             return
-        if now - self._sampled >= _SAMPLE_PERIOD:
+        if session.playing and now - self._sampled >= _SAMPLE_PERIOD:
             time, steps = (b - a for a, b in zip(self._before, present, strict=True))
             if steps > 0:
                 row = (simulator.time, time / steps, simulator.step_size, session.rate)
                 self.samples.append(row)
+                self._undrawn = True
             self._before, self._sampled = present, now
         if len(self.samples) > 1 and now - self._drawn >= _DRAW_PERIOD:
             times, taken, following, rate = np.array(self.samples).T
@@ -59,6 +61,7 @@ class RunningPlots:
             if np.count_nonzero(known) > 1:
                 self._rate.data = (times[known], rate[known])
             self._drawn = now
+            self._undrawn = False
 
 
 def _add(server: Any, title: str, colors: dict[str, str], *, logarithmic: bool = False) -> Any:
