@@ -37,6 +37,7 @@ class Status(enum.IntEnum):
     CAPACITY = 4
     INTERRUPTED = 5
     INVALID_INPUT = 6
+    EVENT = 7
 
     @property
     def message(self) -> str:
@@ -58,4 +59,5 @@ _MESSAGES = {
     "was kept.",
     Status.INVALID_INPUT: "A state, a control, an applied force or a mocap pose that was given is "
     "not finite, or a control is beyond 1e10; nothing has moved.",
+    Status.EVENT: "A terminal event ended the simulation.",
 }

@@ -81,10 +81,23 @@ def test_unmerged_and_inverted_surfaces_are_the_same_solid() -> None:
 
 
 @needs_tetwild
-def test_tetwild_is_silent(capfd: pytest.CaptureFixture[str]) -> None:
+def test_tetwild_leaves_no_trace(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     tetrahedralize(box(np.ones(3)), resolution=1.0, keep=False)
     assert capfd.readouterr() == ("", "")
+    assert not list(tmp_path.iterdir())
     assert "pyvista" not in sys.modules or sys.modules["pyvista"].__spec__ is not None
+
+
+@needs_tetwild
+def test_what_tetwild_cannot_bear_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process ends; this one goes on."""
+    worse = "import os; os._exit(3)"
+    monkeypatch.setattr(module, "_PROGRAM", ("-c", worse))
+    with pytest.raises(ModelError, match=r"geom 'box': TetWild failed \(exit code 3\)"):
+        tetrahedralize(box(np.ones(3)), resolution=1.0, keep=False, name="geom 'box'")
 
 
 def test_open_and_empty_surfaces_are_named() -> None:

@@ -29,6 +29,7 @@ __all__ = [
     "STRIBECK_WIDTH",
     "friction_coefficient",
     "friction_per_speed",
+    "friction_slope",
     "normal_force",
 ]
 
@@ -61,6 +62,20 @@ def friction_coefficient(
     ratio = (s / np.sqrt(s * s + 1.0)) / (width / np.sqrt(width * width + 1.0))
     # σ ends 0.25 % below zero; that must not make friction negative where μ_d is (nearly) zero.
     return max((static - dynamic) * 0.5 * (1.0 - ratio) + dynamic, 0.0)
+
+
+@compiled
+def friction_slope(
+    static: float, dynamic: float, slip: float, stiction_tolerance: float
+) -> tuple[float, float]:
+    """`friction_coefficient`, and its derivative by the slip speed [s/m]."""
+    coefficient = friction_coefficient(static, dynamic, slip, stiction_tolerance)
+    if static == dynamic or coefficient == 0.0:
+        return coefficient, 0.0
+    width = STRIBECK_WIDTH
+    s = slip / stiction_tolerance - width
+    ratio = (s * s + 1.0) ** -1.5 / (width / np.sqrt(width * width + 1.0))
+    return coefficient, -0.5 * (static - dynamic) * ratio / stiction_tolerance
 
 
 @compiled

@@ -21,7 +21,7 @@ from asperity.plant.contact_parameters import ContactParameters, contact_key
 from asperity.simulator.simulator import Simulator
 from asperity.systems import ExternalSystem
 
-__all__ = ["step"]
+__all__ = ["contact_key", "step"]
 
 _DEFAULT = Cenic()
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.util
 import os
+import subprocess
 import sys
 import tempfile
-import threading
 import zipfile
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from asperity.contact.hydroelastic.distance_field import distance_field, project_into_hull
 from asperity.contact.hydroelastic.field_mesh import FieldMesh, oriented
+from asperity.contact.hydroelastic.tetwild_process import SETTINGS
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface, is_closed, volume_integrals
 
@@ -34,18 +34,13 @@ Ints = NDArray[np.int64]
 # Edges over the diagonal of the bounding box if no resolution is given: a mug has 2000 tetrahedra
 # before its walls are split.
 _EDGES = 0.1
-# How far TetWild may leave the surface, over the diagonal: its own default.
-_ENVELOPE = 1e-3
-# Its worst energy of a tetrahedron to stop at, its default, and the rounds until it stops anyway.
-_ENERGY = 10.0
-_ROUNDS = 40
-
 _MOST_TETRAHEDRA = 1_000_000
+
+# What Python runs, in a process of its own.
+_PROGRAM = (str(Path(__file__).with_name("tetwild_process.py")),)
 
 # Part of the key of what is on disk: a new number when the same input is to be cut anew.
 _FORMAT = 1
-
-_importing = threading.Lock()
 
 
 def tetrahedralize(
@@ -135,45 +130,43 @@ def _estimate(surface: Surface, edge: float) -> float:
 
 
 def _cut(surface: Surface, edge: float, diagonal: float, name: str) -> tuple[Floats, Ints]:
-    vertices, tetrahedra = _tetwild(name).tetrahedralize(
-        surface.vertices,
-        surface.faces.astype(np.int32),
-        edge_length_fac=min(1.0, edge / diagonal),
-        epsilon=_ENVELOPE,
-        stop_energy=_ENERGY,
-        num_opt_iter=_ROUNDS,
-        num_threads=1,
-        quiet=True,
-    )
+    """Run TetWild in a process of its own, in a folder of its own.
+
+    It writes a file into the current folder, ends the process if its input is worse than it can
+    bear, and cannot be interrupted.
+    """
+    if importlib.util.find_spec("pytetwild") is None:
+        raise ModelError(
+            f"{name} needs the Python package pytetwild to be cut into tetrahedra; install it "
+            f"with 'pip install \"asperity[hydroelastic]\"', give a file that 'asperity "
+            f"tetrahedralize MESH' has written as field_mesh, or take the convex hull "
+            f'(field_mesh="hull") or surface="rigid".'
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        np.savez(
+            Path(folder, "surface.npz"),
+            vertices=surface.vertices,
+            faces=surface.faces.astype(np.int32),
+            edge_length_fac=min(1.0, edge / diagonal),
+        )
+        done = subprocess.run(
+            [sys.executable, *_PROGRAM],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            said = done.stderr.strip().splitlines()
+            raise ModelError(
+                f"{name}: TetWild failed (exit code {done.returncode}"
+                f"{': ' + said[-1] if said else ''}); look at the mesh."
+            )
+        with np.load(Path(folder, "tetrahedra.npz")) as archive:
+            vertices, tetrahedra = archive["vertices"], archive["tetrahedra"]
     if not len(tetrahedra):
         raise ModelError(f"{name}: TetWild found nothing inside; look at the mesh.")
-    vertices = np.asarray(vertices, dtype=np.float64)
-    return vertices, oriented(vertices, np.asarray(tetrahedra, dtype=np.int64))
-
-
-def _tetwild(name: str) -> Any:
-    """The package pytetwild, which imports PyVista to add to its classes, but does not require it.
-
-    An empty module in PyVista's place is one without the registry of such additions, for which
-    there is a branch.
-    """
-    with _importing:
-        without = "pyvista" not in sys.modules and "pytetwild" not in sys.modules
-        if without:
-            sys.modules["pyvista"] = ModuleType("pyvista")
-        try:
-            import pytetwild
-        except ImportError:
-            raise ModelError(
-                f"{name} needs the Python package pytetwild to be cut into tetrahedra; install it "
-                f"with 'pip install \"asperity[hydroelastic]\"', give a file that 'asperity "
-                f"tetrahedralize MESH' has written as field_mesh, or take the convex hull "
-                f'(field_mesh="hull") or surface="rigid".'
-            ) from None
-        finally:
-            if without:
-                sys.modules.pop("pyvista", None)
-    return pytetwild
+    return vertices, oriented(vertices, tetrahedra)
 
 
 def _kept(surface: Surface, edge: float) -> Path | None:
@@ -182,7 +175,7 @@ def _kept(surface: Surface, edge: float) -> Path | None:
         from platformdirs import user_cache_path
     except ImportError:
         return None
-    key = hashlib.sha256(repr((_FORMAT, edge, _ENVELOPE, _ENERGY, _ROUNDS)).encode())
+    key = hashlib.sha256(repr((_FORMAT, edge, *sorted(SETTINGS.items()))).encode())
     for array in surface:
         key.update(np.ascontiguousarray(array).tobytes())
     return user_cache_path("asperity") / "tetrahedra" / f"{key.hexdigest()}.npz"

@@ -55,6 +55,7 @@ EXTRAPOLATION = Layout(
     closing="f8[:,:]",  # and the fastest closing speeds, times dissipation
     island="i8[:]",  # of every tree, at the beginning of the step
     rough="i8[:]",  # per island: 1 if modes differ in one of its trees
+    corrected="i8",  # whether gyroscopic forces of the half way were, in the last step
 )
 
 # Closing speed, times dissipation, up to which a contact is kept rather than made.
@@ -197,6 +198,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     half = world.half
     full = world.full
     world.guess_kind = 0
+    EXTRAPOLATION.at(world.memory).corrected = 0
     code = call_method(method, world, source, full, step)
     if code != OK:
         return code
@@ -214,6 +216,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     if _holds_smoothly(EXTRAPOLATION.at(world.memory), half) and _correct_gyroscopic_forces(
         world, source, half, step
     ):
+        EXTRAPOLATION.at(world.memory).corrected = 1
         guess_second_half(world, target.qvel)
         code = _second_half(world, half, target, 0.5 * step)
         if code != OK:
@@ -234,6 +237,15 @@ class Extrapolation(StepDoubling):
     def __init__(self, base: Method) -> None:
         super().__init__(base)
         self._table: Table | None = None
+
+    def last_step(self, world: World) -> tuple[np.ndarray, bool]:
+        """Of the last step: the degrees of freedom that it has extrapolated, and its correction.
+
+        That is whether the second half step has other gyroscopic forces than at its beginning.
+        """
+        assert self._table is not None
+        smooth = self._table.rough[self._table.island] == 0
+        return smooth[world.plant.table.dof_tree], bool(self._table.corrected)
 
     def prepare(self, world: World) -> None:
         super().prepare(world)

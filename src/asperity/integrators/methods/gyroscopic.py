@@ -25,7 +25,7 @@ from asperity.integrators.world_layout import END_VELOCITY, OK
 from asperity.plant.evaluate import gyroscopic_force
 from asperity.plant.trees import force_to_solver, velocity_from_solver
 
-__all__ = ["center_gyroscopic_forces", "gyroscopic_forces"]
+__all__ = ["center_gyroscopic_forces", "find_turning", "gyroscopic_forces"]
 
 # Angle [rad] by which a body must turn in a step for its gyroscopic forces to be looked at: free
 # bodies alone, and with articulated ones, of which all forces are to be computed anew.
@@ -37,7 +37,7 @@ _MOST_PASSES = 20
 
 
 @compiled
-def _find_turning(plant: Table, state: Table, step: float) -> bool:
+def find_turning(plant: Table, state: Table, step: float) -> bool:
     """Mark the trees of which a body turns far in a step; False if there is none.
 
     Of free bodies alone all are marked if one is.
@@ -139,7 +139,7 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
     """
     plant = world.plant
     problem = world.problem
-    if not _find_turning(plant, state, step):
+    if not find_turning(plant, state, step):
         return OK
     work = state.work
     mean = world.scratch

@@ -1,0 +1,27 @@
+"""Derivatives of steps and trajectories, through contact.
+
+A step's velocity is the root of a momentum balance whose derivative is at hand, so the implicit
+function theorem gives exact derivatives for the price of some evaluations of the model and one
+factorization (docs/derivatives.md).
+"""
+
+from asperity.derivatives.linearize import Linearization, linearize
+from asperity.derivatives.parameters import (
+    Parameter,
+    body_mass,
+    contact_parameter,
+    model_number,
+)
+from asperity.derivatives.transition import Gradient, Sensitivities, Transition
+
+__all__ = [
+    "Gradient",
+    "Linearization",
+    "Parameter",
+    "Sensitivities",
+    "Transition",
+    "body_mass",
+    "contact_parameter",
+    "linearize",
+    "model_number",
+]

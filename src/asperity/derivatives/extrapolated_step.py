@@ -1,0 +1,229 @@
+"""Derivatives of steps that are extrapolated from a whole step and two halves.
+
+With the ends x̂ of the whole step and x of the halves, the step's end is x ⊕ (x ⊖ x̂) and 2 v − v̂
+in islands whose motion is smooth, and x elsewhere (docs/equations.md, ‘Extrapolation’). Each of the
+three solves has its derivative (`asperity.derivatives.convex_step`). Where the second half step is
+solved again with the gyroscopic forces c(v_2 − v_1 + v_0) − c(v_1) added, these are a generalized
+force whose derivatives are differences of `mj_rne`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+
+from asperity.derivatives.convex_step import ConvexStep
+from asperity.derivatives.tangent import StepState, Tangent, chain
+from asperity.derivatives.tangent_space import (
+    left_jacobian,
+    right_jacobian,
+    rotation,
+    rotation_dofs,
+)
+
+__all__ = ["ExtrapolatedStep"]
+
+# Displacement of differences of gyroscopic forces, which are quadratic in velocities.
+_SIZE = 1e-5
+
+
+class ExtrapolatedStep:
+    """Derivatives of steps of `asperity.integrators.methods.extrapolation`.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    """
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self._model = model
+        self._rotations = rotation_dofs(model)
+        self._data = mujoco.MjData(model)
+
+    def at(
+        self,
+        convex: ConvexStep,
+        state: StepState,
+        step: float,
+        smooth: np.ndarray,
+        corrected: bool,
+    ) -> Tangent:
+        """Take a step from a state, with its derivatives.
+
+        Parameters
+        ----------
+        convex : ConvexStep
+            Of the base method.
+        state : StepState
+        step : float
+            Its size [s].
+        smooth : numpy.ndarray
+            Whether a degree of freedom is extrapolated, shape (nv,).
+        corrected : bool
+            Whether the second half step is solved again with other gyroscopic forces.
+        """
+        half = convex.at(state, 0.5 * step)
+        second = convex.at(half.end, 0.5 * step)
+        if corrected:
+            halves = self._corrected(convex, state, half, second, step, smooth)
+        else:
+            halves = chain(half, second)
+        if np.any(smooth):
+            halves = self._combine(halves, convex.at(state, step), smooth)
+        return replace(halves, steps=(step,))
+
+    def _combine(self, halves: Tangent, full: Tangent, smooth: np.ndarray) -> Tangent:
+        """Extrapolate an end, and its derivatives."""
+        model = self._model
+        nv = model.nv
+        ahead = np.zeros(nv)
+        mujoco.mj_differentiatePos(model, ahead, 1.0, full.end.qpos, halves.end.qpos)
+        ahead[~smooth] = 0.0
+        qpos = halves.end.qpos.copy()
+        mujoco.mj_integratePos(model, qpos, ahead, 1.0)
+        qvel = halves.end.qvel + np.where(smooth, halves.end.qvel - full.end.qvel, 0.0)
+        matrices = [
+            self._combine_matrices(one, other, ahead, smooth)
+            for one, other in (
+                (halves.by_state, full.by_state),
+                (halves.by_control, full.by_control),
+            )
+        ]
+        return replace(
+            halves,
+            end=StepState(halves.end.time, qpos, qvel, halves.end.act),
+            by_state=matrices[0],
+            by_control=matrices[1],
+            residual=max(halves.residual, full.residual),
+            one_sided=halves.one_sided + full.one_sided,
+            unmatched=halves.unmatched + full.unmatched,
+        )
+
+    def _combine_matrices(
+        self, halves: np.ndarray, full: np.ndarray, ahead: np.ndarray, smooth: np.ndarray
+    ) -> np.ndarray:
+        nv = self._model.nv
+        result = halves.copy()
+        rows = np.flatnonzero(np.concatenate([smooth, smooth]))
+        result[rows] += halves[rows] - full[rows]
+        for first in self._rotations:
+            if not smooth[first]:
+                continue
+            part = slice(first, first + 3)
+            turn = ahead[part]
+            right = right_jacobian(turn)
+            change = np.linalg.solve(right, halves[part])
+            change -= np.linalg.solve(left_jacobian(turn), full[part])
+            result[part] = rotation(-turn) @ halves[part] + right @ change
+        assert result.shape[0] >= 2 * nv
+        return result
+
+    # -- gyroscopic forces of the half way ---------------------------------------------------------
+
+    def _corrected(
+        self,
+        convex: ConvexStep,
+        state: StepState,
+        half: Tangent,
+        second: Tangent,
+        step: float,
+        smooth: np.ndarray,
+    ) -> Tangent:
+        """Both half steps, the second one with the correction."""
+        nv = self._model.nv
+        middle = half.end
+
+        def force(point: _Points) -> np.ndarray:
+            return np.where(smooth, self._correction(point), 0.0)
+
+        points = (state.qpos, state.qvel, middle.qpos, middle.qvel, second.end.qvel)
+        again = convex.at(middle, 0.5 * step, forces=True, added_force=force(points))
+        by_start = self._differences(force, points, (0, 1))
+        by_middle = self._differences(force, points, (2, 3))
+        by_end = self._differences(force, points, (4,))
+        through = by_middle + by_end @ second.by_state[nv : 2 * nv, : 2 * nv]
+        force_by_state = through @ half.by_state[: 2 * nv]
+        force_by_state[:, : 2 * nv] += by_start
+        force_by_control = through @ half.by_control[: 2 * nv]
+        force_by_control += by_end @ second.by_control[nv : 2 * nv]
+        if self._model.na:
+            by_activation = by_end @ second.by_state[nv : 2 * nv, 2 * nv :]
+            force_by_state += by_activation @ half.by_state[2 * nv :]
+            force_by_control += by_activation @ half.by_control[2 * nv :]
+        plain = chain(half, replace(again, by_force=np.zeros((len(again.by_state), 0))))
+        return replace(
+            plain,
+            by_state=plain.by_state + again.by_force @ force_by_state,
+            by_control=plain.by_control + again.by_force @ force_by_control,
+        )
+
+    def _correction(self, points: _Points) -> np.ndarray:
+        """c(v_2 − v_1 + v_0) − c(v_1) at the half way, in generalized forces."""
+        start, before, middle, present, after = points
+        model, data = self._model, self._data
+        free = self._free_trees()
+        self._move(start)
+        carried = before.copy()
+        spatial = [_to_centre(data.cdof[s : s + 6]) @ before[s : s + 6] for s in free]
+        self._move(middle)
+        for s, velocity in zip(free, spatial, strict=True):
+            carried[s : s + 6] = np.linalg.solve(_to_centre(data.cdof[s : s + 6]), velocity)
+        forces = []
+        for velocity in (after - present + carried, present):
+            data.qvel[:] = velocity
+            mujoco.mj_comVel(model, data)
+            bias = np.zeros(model.nv)
+            mujoco.mj_rne(model, data, 0, bias)
+            forces.append(-bias)
+        return forces[0] - forces[1]
+
+    def _move(self, qpos: np.ndarray) -> None:
+        self._data.qpos[:] = qpos
+        mujoco.mj_kinematics(self._model, self._data)
+        mujoco.mj_comPos(self._model, self._data)
+
+    def _free_trees(self) -> list[int]:
+        """First degrees of freedom of trees whose velocity is that of a centre of mass."""
+        model = self._model
+        return [
+            int(model.tree_dofadr[tree])
+            for tree in range(model.ntree)
+            if model.tree_dofnum[tree] == 6
+            and int(model.jnt_type[model.dof_jntid[model.tree_dofadr[tree]]])
+            == int(mujoco.mjtJoint.mjJNT_FREE)
+        ]
+
+    def _differences(
+        self, force: Callable[[_Points], np.ndarray], points: _Points, which: tuple[int, ...]
+    ) -> np.ndarray:
+        """Central differences of the correction by some of its arguments, side by side."""
+        model = self._model
+        columns = []
+        for argument in which:
+            for index in range(model.nv):
+                sides = []
+                for sign in (1.0, -1.0):
+                    moved = [point.copy() for point in points]
+                    if argument in (0, 2):
+                        unit = np.zeros(model.nv)
+                        unit[index] = sign * _SIZE
+                        mujoco.mj_integratePos(model, moved[argument], unit, 1.0)
+                    else:
+                        moved[argument][index] += sign * _SIZE
+                    sides.append(force(tuple(moved)))
+                columns.append((sides[0] - sides[1]) / (2.0 * _SIZE))
+        return np.array(columns).T.reshape(model.nv, len(columns))
+
+
+_Points = tuple[np.ndarray, ...]
+
+
+def _to_centre(cdof: np.ndarray) -> np.ndarray:
+    """Spatial velocity at the centre of mass (angular, linear) of a free joint's velocity."""
+    matrix = np.zeros((6, 6))
+    matrix[3:, :3] = np.eye(3)
+    matrix[:, 3:] = cdof[3:].T
+    return matrix

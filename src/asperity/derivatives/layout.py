@@ -1,0 +1,111 @@
+"""The table in which derivatives of a step are worked out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Layout, Table
+
+__all__ = [
+    "ACTIVATION",
+    "APPLIED",
+    "CONTROL",
+    "DELIVERED_BOUND",
+    "DERIVATIVE",
+    "DIRECTION",
+    "FRICTION_ALONE",
+    "POSITION",
+    "SYMMETRIC",
+    "VELOCITY",
+    "grow_sets",
+    "new_derivative",
+]
+
+# What is displaced (`asperity.derivatives.columns`).
+POSITION = 0
+VELOCITY = 1
+ACTIVATION = 2
+CONTROL = 3
+APPLIED = 4  # generalized forces
+DIRECTION = 5  # the state, along a row of ``directions``
+
+# What is missing in the curvatures of a contact law to be all of −∂γ/∂v (`coupling`).
+SYMMETRIC = 0  # nothing
+DELIVERED_BOUND = 1  # the bound of friction depends on the velocity
+FRICTION_ALONE = 2  # friction depends on the normal velocity, but not the other way round
+
+DERIVATIVE = Layout(
+    "derivative of a step",
+    coupling="i8",
+    # the state at the step's beginning, and the velocity at its end
+    qpos="f8[:]",
+    qvel="f8[:]",
+    act="f8[:]",
+    ctrl="f8[:]",
+    applied="f8[:]",
+    velocity="f8[:]",
+    # addresses of these inputs in further data
+    other_ctrl="i8[:]",
+    other_applied="i8[:]",
+    turning="i8[:]",  # trees with gyroscopic forces of the middle of the step
+    # contacts and rows there, to be found again in displaced states
+    contacts="i8",
+    contact_geom="i8[:,:]",
+    contact_point="f8[:,:]",
+    rows="i8",
+    row_kind="i8[:]",
+    row_source="i8[:]",
+    reach="f8",  # how far a contact may move in a displaced state [m]
+    one_sided="i8",  # number of displacements of which one side alone has the same contacts
+    unmatched="i8",  # and of those with none
+    # work vectors, with the problem's length of vectors
+    displacement="f8[:]",
+    directions="f8[:,:]",  # changes of positions, velocities and activations
+    gyroscopic="f8[:]",
+    mean="f8[:]",
+    generalized="f8[:]",
+    sides="f8[:,:]",  # residual and activations at the end: at the state, and on both sides of it
+    columns="f8[:,:]",  # their derivatives, one row for each displacement
+    # at the solution
+    system="f8[:,:]",  # H = ∂g/∂v, in generalized velocities
+    jacobian="f8[:,:]",  # rows (1, 2, n) of every contact, then scalar constraints
+    blocks="f8[:,:,:]",  # −∂γ/∂v of every contact
+    row_curvature="f8[:]",
+)
+
+
+def new_derivative(nq: int, nv: int, na: int, nu: int, trees: int, vector: int) -> Table:
+    """Allocate the table; ``vector`` is the length of the problem's vectors."""
+    table = Table(
+        DERIVATIVE,
+        qpos=np.zeros(nq),
+        qvel=np.zeros(nv),
+        act=np.zeros(na),
+        ctrl=np.zeros(nu),
+        applied=np.zeros(nv),
+        other_ctrl=np.zeros(0, np.int64),
+        other_applied=np.zeros(0, np.int64),
+        velocity=np.zeros(nv),
+        turning=np.zeros(trees, np.int64),
+        displacement=np.zeros(nv),
+        directions=np.zeros((1, 2 * nv + na)),
+        gyroscopic=np.zeros(vector),
+        mean=np.zeros(nv),
+        generalized=np.zeros(nv),
+        sides=np.zeros((3, nv + na)),
+        columns=np.zeros((3 * nv + na + nu, nv + na)),
+        system=np.zeros((nv, nv)),
+    )
+    grow_sets(table, nv, 1, 1)
+    return table
+
+
+def grow_sets(table: Table, nv: int, contacts: int, rows: int) -> None:
+    """Make room for so many contacts and scalar constraints."""
+    table.contact_geom = np.zeros((contacts, 2), np.int64)
+    table.contact_point = np.zeros((contacts, 3))
+    table.row_kind = np.zeros(rows, np.int64)
+    table.row_source = np.zeros(rows, np.int64)
+    table.jacobian = np.zeros((3 * contacts + rows, nv))
+    table.blocks = np.zeros((contacts, 3, 3))
+    table.row_curvature = np.zeros(rows)

@@ -1,0 +1,200 @@
+"""``asperity.linearize``: the derivative of a step, in the place of `mujoco.mjd_transitionFD`."""
+
+from __future__ import annotations
+
+import math
+import threading
+import weakref
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from asperity.arguments import as_number
+from asperity.derivatives.sensors import sensor_derivatives
+from asperity.derivatives.step_derivative import StepDerivative
+from asperity.derivatives.tangent import Tangent
+from asperity.errors import ModelError, SimulationError
+from asperity.integrators import Cenic, Integrator
+from asperity.plant.contact_parameters import ContactParameters, contact_key
+from asperity.simulator import Simulator
+
+__all__ = ["Linearization", "linearize"]
+
+_DEFAULT = Cenic()
+_INPUTS = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+
+
+@dataclass(frozen=True)
+class Linearization:
+    """The derivative of a transition x⁺ = f(x, u) with the outputs y = g(x, u).
+
+    A change of the state is (position, velocity, activation), positions in the tangent space of
+    `mj_differentiatePos`, as in `mujoco.mjd_transitionFD`.
+
+    Attributes
+    ----------
+    A : numpy.ndarray
+        ∂x⁺/∂x, shape (2nv+na, 2nv+na).
+    B : numpy.ndarray
+        ∂x⁺/∂u by ``ctrl``, shape (2nv+na, nu).
+    C, D : numpy.ndarray
+        ∂y/∂x and ∂y/∂u of ``sensordata`` at the beginning, shape (nsensordata, 2nv+na) and
+        (nsensordata, nu).
+    qpos, qvel, act : numpy.ndarray
+        The state x⁺ itself.
+    steps : numpy.ndarray
+        Sizes of the integrator's steps [s], which the derivative takes as given.
+    method : str
+        ``"implicit"``: the implicit function theorem, exact but for differences of the model's
+        evaluation. ``"differences"``: central differences of whole steps. Both names, if some steps
+        were of one kind and some of the other.
+    residual : float
+        Of the momentum balance whose root the derivative belongs to, relative; 0 of differences.
+    one_sided, unmatched : int
+        Displacements of positions in which contacts, or constraints, appear or vanish on one side
+        of the state, so that differences are those of the other side, and on both sides, so that
+        the momentum balance was taken not to change.
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    qpos: np.ndarray
+    qvel: np.ndarray
+    act: np.ndarray
+    steps: np.ndarray
+    method: str
+    residual: float
+    one_sided: int
+    unmatched: int
+
+
+class _Linearized:
+    """What is kept with one MjModel: a simulation of its own, for one set of options."""
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self.running = threading.Lock()
+        self.options: tuple[object, ...] = ()
+        self.derivative: StepDerivative | None = None
+
+    def derivative_for(
+        self, model: mujoco.MjModel, integrator: Integrator, contact: ContactParameters | None
+    ) -> StepDerivative:
+        options = (integrator, contact_key(contact))
+        if self.derivative is None or self.options != options:
+            simulator = Simulator(model, integrator=integrator, contact=contact)
+            self.derivative, self.options = StepDerivative(simulator), options
+        return self.derivative
+
+
+_KEPT: dict[int, tuple[object, _Linearized]] = {}
+
+
+def _kept(model: mujoco.MjModel) -> _Linearized:
+    key = id(model)
+    found = _KEPT.get(key)
+    if found is None:
+        reference = weakref.ref(model, lambda _: _KEPT.pop(key, None))
+        found = _KEPT.setdefault(key, (reference, _Linearized(model)))
+    return found[1]
+
+
+def linearize(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    *,
+    integrator: Integrator | None = None,
+    contact: ContactParameters | None = None,
+    step: float | None = None,
+) -> Linearization:
+    """Linearise the transition over a time step, as `mujoco.mjd_transitionFD` does.
+
+    Parameters
+    ----------
+    model, data : mujoco.MjModel, mujoco.MjData
+        The state, controls, applied forces and mocap poses are read from ``data``, which stays as
+        it is.
+    integrator : Integrator, optional
+        ``Cenic(accuracy=1e-3)`` by default.
+    contact : ContactParameters, optional
+        As for `Simulator`.
+    step : float, optional
+        Length of the transition [s]; the integrator's ``time_step`` by default, or under error
+        control the model's ``timestep``. Of several steps the derivatives are multiplied.
+
+    Returns
+    -------
+    Linearization
+
+    Raises
+    ------
+    ModelError
+        If model, state or controls cannot be simulated.
+    SimulationError
+        If a step of the transition has no solution, or its derivative is not finite.
+
+    Notes
+    -----
+    A step of `Icf`, `Sap` or `Tamsi`, and steps of `Cenic` that are made of these, have the
+    velocity at their end as the root of a momentum balance, which the implicit function theorem
+    differentiates; the balance itself is differentiated at that velocity, by central differences of
+    the model's evaluation. Steps of all other integrators are repeated at displaced states
+    (``method``). Under error control the sizes of steps are taken as given, and so is in all steps
+    what an integrator decides from case to case, such as what it extrapolates.
+
+    Where a contact opens or closes, or a limit is reached, f has a kink, and the result is the
+    derivative of one side. See docs/derivatives.md for what derivatives through contact mean.
+    """
+    if not isinstance(model, mujoco.MjModel):
+        raise ModelError(
+            f"model must be a mujoco.MjModel, got {type(model).__name__}; asperity.load_model "
+            "makes one of a file."
+        )
+    if not isinstance(data, mujoco.MjData):
+        raise ModelError(f"data must be a mujoco.MjData, got {type(data).__name__}.")
+    if len(data.qpos) != model.nq or len(data.ctrl) != model.nu:
+        raise ModelError("data belongs to another model; make it with mujoco.MjData(model).")
+    integrator = _DEFAULT if integrator is None else integrator
+    if step is not None:
+        step = as_number("step", step)
+        if not (math.isfinite(step) and step > 0.0):
+            raise ModelError(f"step must be positive and finite, got {step}.")
+    kept = _kept(model)
+    with kept.running:
+        derivative = kept.derivative_for(model, integrator, contact)
+        return _linearize(derivative, model, data, step)
+
+
+def _linearize(
+    derivative: StepDerivative, model: mujoco.MjModel, data: mujoco.MjData, step: float | None
+) -> Linearization:
+    state = np.empty(mujoco.mj_stateSize(model, _INPUTS))
+    mujoco.mj_getState(model, data, state, _INPUTS)
+    derivative.take_over(state)
+    tangent = derivative.over(step)
+    _check_finite(tangent)
+    by_state, by_control = sensor_derivatives(derivative, state)
+    return Linearization(
+        A=tangent.by_state,
+        B=tangent.by_control,
+        C=by_state,
+        D=by_control,
+        qpos=tangent.end.qpos,
+        qvel=tangent.end.qvel,
+        act=tangent.end.act,
+        steps=np.array(tangent.steps),
+        method=tangent.method,
+        residual=tangent.residual,
+        one_sided=tangent.one_sided,
+        unmatched=tangent.unmatched,
+    )
+
+
+def _check_finite(tangent: Tangent) -> None:
+    if not (np.all(np.isfinite(tangent.by_state)) and np.all(np.isfinite(tangent.by_control))):
+        raise SimulationError(
+            "the derivative of the step is not finite: its momentum balance is singular at the "
+            "solution. Take a smaller step, or a state nearby."
+        )

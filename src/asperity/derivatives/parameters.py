@@ -1,0 +1,143 @@
+"""Parameters of models and contacts by which motion is differentiated."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from asperity.arguments import as_number
+from asperity.errors import ModelError
+from asperity.plant.contact_parameters import COLUMNS, ContactParameters
+
+__all__ = [
+    "Parameter",
+    "apply_parameters",
+    "body_mass",
+    "contact_parameter",
+    "model_number",
+]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One number on which a motion depends.
+
+    `model_number`, `body_mass` and `contact_parameter` make the usual ones; lengths of links and
+    whatever else moves several numbers at once are functions ``set_in_model`` of one's own.
+
+    Attributes
+    ----------
+    name : str
+    value : float
+        At which derivatives are taken.
+    set_in_model : callable, optional
+        ``set_in_model(model, value)`` writes the parameter into an MjModel. It must not depend on
+        what other parameters write.
+    contact_field : str, optional
+        Instead of that, the field of `ContactParameters` that it is, for all contacts without a
+        value of their own.
+    size : float, optional
+        Displacement of differences: a millionth of the value by default, and not less than 1e-9.
+        For lengths take 3e-8.
+    """
+
+    name: str
+    value: float
+    set_in_model: Callable[[mujoco.MjModel, float], None] | None = None
+    contact_field: str | None = None
+    size: float | None = None
+
+    def __post_init__(self) -> None:
+        value = as_number(f"parameter {self.name!r}", self.value)
+        if not math.isfinite(value):
+            raise ModelError(f"parameter {self.name!r} must be finite, got {value}.")
+        if (self.set_in_model is None) == (self.contact_field is None):
+            raise ModelError(
+                f"parameter {self.name!r} needs either set_in_model or contact_field, and not both."
+            )
+        if self.contact_field is not None and self.contact_field not in COLUMNS:
+            raise ModelError(
+                f"contact_field {self.contact_field!r} is unknown; use one of "
+                f"{', '.join(sorted(COLUMNS))}."
+            )
+
+    @property
+    def displacement(self) -> float:
+        """Displacement of differences."""
+        return max(1e-6 * abs(self.value), 1e-9) if self.size is None else self.size
+
+
+def model_number(
+    model: mujoco.MjModel, field: str, index: int | tuple[int, ...], *, size: float | None = None
+) -> Parameter:
+    """A number of an array of MjModel, such as ``("geom_friction", (geom, 0))``.
+
+    Raises
+    ------
+    ModelError
+        If there is no such array of real numbers, or no such entry.
+    """
+    array = getattr(model, field, None)
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64:
+        raise ModelError(f"MjModel has no array {field!r} of real numbers.")
+    try:
+        value = array[index]
+    except IndexError as error:
+        raise ModelError(f"MjModel.{field} has no entry {index}: {error}.") from error
+    if np.ndim(value) != 0:
+        raise ModelError(f"{index} of MjModel.{field} is an array; name one number of it.")
+
+    def write(target: mujoco.MjModel, value: float) -> None:
+        getattr(target, field)[index] = value
+
+    label = index if isinstance(index, tuple) else (index,)
+    return Parameter(f"{field}{list(label)}", float(value), write, size=size)
+
+
+def body_mass(model: mujoco.MjModel, body: int | str) -> Parameter:
+    """The mass of a body [kg], whose inertia is proportional to it."""
+    try:
+        number = int(model.body(body).id)
+    except (KeyError, IndexError) as error:
+        raise ModelError(f"the model has no body {body!r}.") from error
+    mass = float(model.body_mass[number])
+    if mass <= 0.0:
+        raise ModelError(f"body {body!r} has no mass.")
+    inertia = np.array(model.body_inertia[number]) / mass
+
+    def write(target: mujoco.MjModel, value: float) -> None:
+        target.body_mass[number] = value
+        target.body_inertia[number] = value * inertia
+
+    return Parameter(f"mass of {model.body(number).name or number}", mass, write)
+
+
+def contact_parameter(field: str, value: float) -> Parameter:
+    """A field of `ContactParameters`, of all contacts without a value of their own."""
+    return Parameter(field, value, contact_field=field)
+
+
+def apply_parameters(
+    model: mujoco.MjModel,
+    contact: ContactParameters,
+    parameters: Sequence[Parameter],
+    values: np.ndarray,
+) -> tuple[mujoco.MjModel, ContactParameters]:
+    """A copy of the model, and contact parameters, with other values of the parameters."""
+    model = copy.copy(model)
+    for parameter, value in zip(parameters, values, strict=True):
+        if parameter.set_in_model is not None:
+            parameter.set_in_model(model, float(value))
+        else:
+            assert parameter.contact_field is not None
+            change: dict[str, Any] = {parameter.contact_field: float(value)}
+            contact = replace(contact, **change)
+    # Masses of subtrees follow those of bodies.
+    mujoco.mj_setConst(model, mujoco.MjData(model))
+    return model, contact

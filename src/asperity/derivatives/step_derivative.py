@@ -1,0 +1,191 @@
+"""Derivatives of what an integrator makes of an interval of time, whatever it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+
+from asperity.compiled.compilation import compile_kernels
+from asperity.derivatives.convex_step import DERIVATIVE_KERNELS, ConvexStep, ParameterColumns
+from asperity.derivatives.extrapolated_step import ExtrapolatedStep
+from asperity.derivatives.step_differences import StepDifferences
+from asperity.derivatives.tangent import StepState, Tangent, chain
+from asperity.errors import SimulationError
+from asperity.integrators.methods.extrapolation import Extrapolation
+from asperity.integrators.methods.icf import IcfMethod
+from asperity.integrators.methods.step_doubling import StepDoubling
+from asperity.integrators.methods.substeps import Substeps
+from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
+from asperity.integrators.methods.theta import ThetaMethod
+from asperity.integrators.steppings.accepted import BUDGET_USED
+from asperity.integrators.world_layout import OK
+from asperity.simulator import Simulator
+
+__all__ = ["StepDerivative"]
+
+_INPUTS = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+class StepDerivative:
+    """Derivatives of transitions that a simulator makes.
+
+    Parameters
+    ----------
+    simulator : Simulator
+        Of its own: it is moved about.
+    """
+
+    def __init__(self, simulator: Simulator) -> None:
+        self.simulator = simulator
+        self._make_convex()
+        self._differences = StepDifferences(simulator)
+        self._extrapolated = ExtrapolatedStep(simulator.model)
+
+    def _make_convex(self) -> None:
+        """Prepare derivatives of solves in the simulator's present world."""
+        world, base = self.simulator.world, self.simulator.method.base
+        self._world = world
+        self._convex: ConvexStep | None = None
+        if isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
+            compile_kernels(DERIVATIVE_KERNELS, "derivatives")
+            self._convex = ConvexStep(world, base)
+
+    @property
+    def has_implicit_steps(self) -> bool:
+        """Whether every step is one solve with an implicit derivative."""
+        method = self.simulator.method
+        return self._convex is not None and (method is method.base or isinstance(method, Substeps))
+
+    def take_over(self, state: np.ndarray) -> None:
+        """Take over a state and inputs, as `mj_getState` returns them."""
+        simulator = self.simulator
+        mujoco.mj_setState(simulator.model, simulator.data, state, _INPUTS)
+        simulator.take_over()
+        if simulator.world is not self._world:
+            # The model's number of free bodies has changed.
+            self._make_convex()
+
+    def write_controls(self, ctrl: np.ndarray) -> None:
+        """Write controls wherever states are evaluated, between steps."""
+        for one in {id(state.data): state.data for state in self._world.evaluated_states}.values():
+            one.ctrl[:] = ctrl
+
+    def end(self, state: StepState, interval: float) -> StepState:
+        """Where the transition from a state ends, solved as for its derivatives."""
+        self._set_state(state)
+        for step in self._sizes(state, interval):
+            state = self._end_of_step(state, step)
+        return state
+
+    def between(
+        self,
+        state: StepState,
+        interval: float,
+        *,
+        parameters: ParameterColumns | None = None,
+    ) -> Tangent:
+        """The transition over an interval [s] from a state, with the inputs that there are."""
+        self._set_state(state)
+        total: Tangent | None = None
+        for step in self._sizes(state, interval):
+            one = self.step(state if total is None else total.end, step, parameters)
+            total = one if total is None else chain(total, one)
+        assert total is not None
+        return total
+
+    def along(
+        self,
+        state: StepState,
+        interval: float,
+        directions: np.ndarray,
+        parameters: ParameterColumns | None = None,
+    ) -> tuple[StepState, np.ndarray]:
+        """The end of a transition, and its changes along changes of the state.
+
+        As `ConvexStep.along`; without `has_implicit_steps` there must be no parameters.
+        """
+        if not self.has_implicit_steps:
+            tangent = self.between(state, interval)
+            return tangent.end, tangent.by_state @ directions
+        assert self._convex is not None
+        self._set_state(state)
+        for step in self._sizes(state, interval):
+            tangent, directions = self._convex.along(state, step, directions, parameters)
+            state = tangent.end
+        return state, directions
+
+    def _set_state(self, state: StepState) -> None:
+        world = self._world
+        current = world.current.table
+        current.time = state.time
+        for name in ("qpos", "qvel", "act"):
+            getattr(current, name)[:] = getattr(state, name)
+        current.valid = 0
+        world.forget_solutions()
+        self.simulator.integrator.stepping.prepare(world)
+
+    def _end_of_step(self, state: StepState, step: float) -> StepState:
+        if self.has_implicit_steps:
+            assert self._convex is not None
+            return self._convex.end(state, step)
+        return self._differences.take(state, step)
+
+    def over(self, interval: float | None) -> Tangent:
+        """The transition over an interval of time [s] from the state that was taken over.
+
+        Without an interval it is one fixed step, or the model's ``timestep`` under error control.
+        """
+        simulator = self.simulator
+        if interval is None:
+            interval = simulator.integrator.time_step or float(simulator.model.opt.timestep)
+        # Each step begins where the one before ends as it is differentiated, solved to round-off.
+        return self.between(read_state(simulator), interval)
+
+    def step(
+        self, state: StepState, step: float, parameters: ParameterColumns | None = None
+    ) -> Tangent:
+        """One step of a given size; derivatives by parameters need `has_implicit_steps`."""
+        method = self.simulator.method
+        if self._convex is not None:
+            if self.has_implicit_steps:
+                return self._convex.at(state, step, parameters=parameters)
+            if type(method) is StepDoubling:
+                half = self._convex.at(state, 0.5 * step)
+                halves = chain(half, self._convex.at(half.end, 0.5 * step))
+                return replace(halves, steps=(step,))
+            if isinstance(method, Extrapolation):
+                self._differences.take(state, step)
+                smooth, corrected = method.last_step(self.simulator.world)
+                return self._extrapolated.at(self._convex, state, step, smooth, corrected)
+        return self._differences.at(state, step)
+
+    def _sizes(self, start: StepState, interval: float) -> list[float]:
+        """Sizes of the integrator's steps over an interval from the current state."""
+        simulator = self.simulator
+        world = simulator.world
+        current = world.current.table
+        end = start.time + interval
+        if (
+            simulator.integrator.time_step is not None
+            and interval <= simulator.integrator.time_step
+        ):
+            return [interval]
+        stepping = simulator.integrator.stepping
+        found = []
+        before = start.time
+        while current.time < end:
+            code = stepping.advance(world, simulator.method, end, 1)
+            if code not in (OK, BUDGET_USED) and not world.grow(code):
+                raise SimulationError(f"a step could not be taken (code {code}).")
+            if current.time > before:
+                found.append(float(current.time) - before)
+                before = float(current.time)
+        return found
+
+
+def read_state(simulator: Simulator) -> StepState:
+    """The current state of a simulator's world."""
+    table = simulator.world.current.table
+    return StepState(float(table.time), table.qpos.copy(), table.qvel.copy(), table.act.copy())

@@ -1,0 +1,360 @@
+"""Transitions and trajectories as differentiable functions of state, controls and parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from asperity.arguments import as_number, is_count
+from asperity.compiled.compilation import compile_kernels
+from asperity.derivatives.displaced_models import PARAMETER_KERNELS, DisplacedModels
+from asperity.derivatives.parameters import Parameter, apply_parameters
+from asperity.derivatives.step_derivative import StepDerivative
+from asperity.derivatives.tangent import StepState, Tangent
+from asperity.errors import ModelError
+from asperity.integrators import Icf, Integrator
+from asperity.plant.contact_parameters import ContactParameters
+from asperity.simulator import Simulator
+
+__all__ = ["Gradient", "Sensitivities", "Transition"]
+
+# What may be given beside state and controls, and stays as it is.
+_INPUTS = int(mujoco.mjtState.mjSTATE_USER)
+
+
+@dataclass(frozen=True)
+class Sensitivities:
+    """A trajectory with its derivatives, forward in time.
+
+    Attributes
+    ----------
+    states : numpy.ndarray
+        (qpos, qvel, act) at the beginning and after every transition, shape (n+1, nq+nv+na).
+    by_state, by_parameter : numpy.ndarray
+        Of these states, in tangent spaces, by the first one, shape (n+1, 2nv+na, 2nv+na) or without
+        columns if that was not asked for, and by the parameters, shape (n+1, 2nv+na, number of
+        parameters).
+    """
+
+    states: np.ndarray
+    by_state: np.ndarray
+    by_parameter: np.ndarray
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The gradient of a function of a trajectory.
+
+    Attributes
+    ----------
+    states : numpy.ndarray
+        As in `Sensitivities`.
+    by_state : numpy.ndarray
+        By the first state, in its tangent space, shape (2nv+na,).
+    by_control : numpy.ndarray
+        By the controls of every transition, shape (n, nu).
+    by_parameter : numpy.ndarray
+        Shape (number of parameters,).
+    """
+
+    states: np.ndarray
+    by_state: np.ndarray
+    by_control: np.ndarray
+    by_parameter: np.ndarray
+
+
+class Transition:
+    """The map x⁺ = f(x, u, θ) over a time step, with its derivatives.
+
+    States are vectors x = (qpos, qvel, act); derivatives are with respect to changes (position,
+    velocity, activation) in tangent spaces, as in `asperity.linearize`.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        Copied: later changes of it are not heard.
+    integrator : Integrator, optional
+        ``Icf()`` by default: fixed steps, whose number does not depend on the state.
+    contact : ContactParameters, optional
+    parameters : sequence of Parameter
+        θ; their values are those that they come with until `set_parameters` says others.
+    step : float, optional
+        Length of a transition [s]; the integrator's ``time_step``, or the model's ``timestep``
+        under error control.
+    data : mujoco.MjData, optional
+        Applied forces, mocap poses and active equalities, which stay as they are; those of the
+        model by default.
+
+    Raises
+    ------
+    ModelError
+        If there are parameters and the integrator's steps have no implicit derivative.
+
+    Notes
+    -----
+    Not to be used by two threads at once.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        *,
+        integrator: Integrator | None = None,
+        contact: ContactParameters | None = None,
+        parameters: Sequence[Parameter] = (),
+        step: float | None = None,
+        data: mujoco.MjData | None = None,
+    ) -> None:
+        if not isinstance(model, mujoco.MjModel):
+            raise ModelError(f"model must be a mujoco.MjModel, got {type(model).__name__}.")
+        if integrator is not None and not isinstance(integrator, Integrator):
+            raise ModelError(
+                f"integrator must be an asperity integrator such as Icf(), got {integrator!r}."
+            )
+        self.model = model
+        self.integrator = Icf() if integrator is None else integrator
+        self.parameters = tuple(parameters)
+        names = [one.name for one in self.parameters]
+        if len(set(names)) < len(names):
+            raise ModelError(f"two parameters have the same name: {', '.join(sorted(names))}.")
+        self._contact = ContactParameters() if contact is None else contact
+        default = self.integrator.time_step or float(model.opt.timestep)
+        self.step_size = default if step is None else as_number("step", step)
+        if not (math.isfinite(self.step_size) and self.step_size > 0.0):
+            raise ModelError(f"step must be positive and finite, got {step}.")
+        self._inputs = np.empty(mujoco.mj_stateSize(model, _INPUTS))
+        mujoco.mj_getState(
+            model, mujoco.MjData(model) if data is None else data, self._inputs, _INPUTS
+        )
+        self._values = np.array([one.value for one in self.parameters])
+        self._make()
+
+    def _make(self) -> None:
+        """Make simulations for the present values of the parameters."""
+        model, contact = self.model, self._contact
+        if self.parameters:
+            compile_kernels(PARAMETER_KERNELS, "derivatives")
+            model, contact = apply_parameters(model, contact, self.parameters, self._values)
+        simulator = Simulator(model, integrator=self.integrator, contact=contact)
+        self._derivative = StepDerivative(simulator)
+        mujoco.mj_setState(model, simulator.data, self._inputs, _INPUTS)
+        simulator.take_over()
+        self._displaced: DisplacedModels | None = None
+        if self.parameters:
+            if not self._derivative.has_implicit_steps:
+                raise ModelError(
+                    f"derivatives by parameters ({self.parameters[0].name!r}) need fixed steps of "
+                    f"Icf, Sap or Tamsi, got {self.integrator!r}."
+                )
+            self._displaced = DisplacedModels(
+                self.model, self._contact, self.integrator, self.parameters, self._values
+            )
+
+    @property
+    def values(self) -> np.ndarray:
+        """Present values of the parameters."""
+        return self._values.copy()
+
+    def set_parameters(self, values: np.ndarray) -> None:
+        """Let the parameters have other values; this takes some milliseconds for each."""
+        values = np.array(values, dtype=np.float64).reshape(-1)
+        if values.shape != self._values.shape or not np.all(np.isfinite(values)):
+            raise ModelError(
+                f"{len(self.parameters)} finite values of parameters are needed, got {values}."
+            )
+        if not np.array_equal(values, self._values):
+            self._values = values
+            self._make()
+
+    # -- states --------------------------------------------------------------------------------
+
+    @property
+    def state_size(self) -> int:
+        """nq + nv + na."""
+        return int(self.model.nq + self.model.nv + self.model.na)
+
+    @property
+    def tangent_size(self) -> int:
+        """2nv + na."""
+        return int(2 * self.model.nv + self.model.na)
+
+    def state_of(self, data: mujoco.MjData) -> np.ndarray:
+        """The state x of an MjData."""
+        return np.concatenate([data.qpos, data.qvel, data.act])
+
+    def difference(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """The change (position, velocity, activation) from one state to another."""
+        model = self.model
+        positions = np.zeros(model.nv)
+        mujoco.mj_differentiatePos(model, positions, 1.0, first[: model.nq], second[: model.nq])
+        return np.concatenate([positions, second[model.nq :] - first[model.nq :]])
+
+    def displace(self, state: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """The state that a change (position, velocity, activation) leads to."""
+        model = self.model
+        qpos = np.array(state[: model.nq])
+        mujoco.mj_integratePos(model, qpos, np.array(change[: model.nv]), 1.0)
+        return np.concatenate([qpos, state[model.nq :] + change[model.nv :]])
+
+    def _unpack(self, state: np.ndarray, control: np.ndarray) -> StepState:
+        """Check a state and controls, and write these where steps find them."""
+        model = self.model
+        state = np.array(state, dtype=np.float64)
+        control = np.array(control, dtype=np.float64)
+        for name, one, size in (
+            ("state", state, self.state_size),
+            ("control", control, model.nu),
+        ):
+            if one.shape != (size,):
+                raise ModelError(f"the {name} must have the shape ({size},), got {one.shape}.")
+            if not np.all(np.isfinite(one)):
+                raise ModelError(f"the {name} has numbers that are not finite.")
+        self._derivative.write_controls(control)
+        qpos, qvel, act = np.split(state, [model.nq, model.nq + model.nv])
+        mujoco.mj_normalizeQuat(model, qpos)
+        return StepState(0.0, qpos, qvel, act)
+
+    @staticmethod
+    def _pack(state: StepState) -> np.ndarray:
+        return np.concatenate([state.qpos, state.qvel, state.act])
+
+    # -- one transition ------------------------------------------------------------------------
+
+    def __call__(self, state: np.ndarray, control: np.ndarray) -> np.ndarray:
+        """x⁺, solved as for its derivatives."""
+        start = self._unpack(state, control)
+        return self._pack(self._derivative.end(start, self.step_size))
+
+    def linearize(self, state: np.ndarray, control: np.ndarray) -> tuple[np.ndarray, Tangent]:
+        """x⁺, and its derivatives."""
+        start = self._unpack(state, control)
+        self._share_inputs()
+        tangent = self._derivative.between(start, self.step_size, parameters=self._displaced)
+        return self._pack(tangent.end), tangent
+
+    def _share_inputs(self) -> None:
+        """Let simulations with displaced parameters have the present controls."""
+        if self._displaced is not None:
+            inputs = np.empty_like(self._inputs)
+            data = self._derivative.simulator.world.current.data
+            mujoco.mj_getState(self.model, data, inputs, _INPUTS)
+            self._displaced.write_inputs(inputs, _INPUTS)
+
+    # -- trajectories --------------------------------------------------------------------------
+
+    def trajectory(self, state: np.ndarray, controls: np.ndarray) -> np.ndarray:
+        """States after every transition, and the first one.
+
+        Parameters
+        ----------
+        state : numpy.ndarray
+            The first one, shape (nq+nv+na,).
+        controls : numpy.ndarray
+            Shape (n, nu).
+
+        Returns
+        -------
+        states : numpy.ndarray
+            Shape (n+1, nq+nv+na).
+        """
+        states = [np.array(state, dtype=np.float64)]
+        for control in self._controls(controls):
+            states.append(self(states[-1], control))
+        return np.array(states)
+
+    def sensitivities(
+        self, state: np.ndarray, controls: np.ndarray, *, by_state: bool = False
+    ) -> Sensitivities:
+        """A trajectory with its derivatives by the parameters, and by the first state if wanted.
+
+        Forward in time, and along the parameters' directions alone: a transition costs its own
+        solution and four evaluations of the model for each parameter. For a single function of the
+        trajectory and its gradient by controls or many parameters there is `gradient`.
+        """
+        count = len(self.parameters)
+        states = [np.array(state, dtype=np.float64)]
+        from_state = [np.eye(self.tangent_size)] if by_state else []
+        from_parameter = [np.zeros((self.tangent_size, count))]
+        for control in self._controls(controls):
+            if by_state:
+                following, tangent = self.linearize(states[-1], control)
+                from_state.append(tangent.by_state @ from_state[-1])
+                change = tangent.by_state @ from_parameter[-1] + tangent.by_parameter
+            else:
+                start = self._unpack(states[-1], control)
+                self._share_inputs()
+                end, change = self._derivative.along(
+                    start, self.step_size, from_parameter[-1], self._displaced
+                )
+                following = self._pack(end)
+            states.append(following)
+            from_parameter.append(change)
+        return Sensitivities(
+            np.array(states),
+            np.array(from_state) if by_state else np.zeros((len(states), self.tangent_size, 0)),
+            np.array(from_parameter),
+        )
+
+    def gradient(
+        self,
+        state: np.ndarray,
+        controls: np.ndarray,
+        by_states: np.ndarray,
+        *,
+        states: np.ndarray | None = None,
+        checkpoint_every: int = 1,
+    ) -> Gradient:
+        """The gradient of a function of a trajectory's states, backward in time.
+
+        Parameters
+        ----------
+        state, controls
+            As of `trajectory`.
+        by_states : numpy.ndarray
+            Derivatives of the function by the states' changes (position, velocity, activation),
+            shape (n+1, 2nv+na).
+        states : numpy.ndarray, optional
+            What `trajectory` has returned, if that was called.
+        checkpoint_every : int
+            How many transitions there are from one state that is kept to the next; those between
+            are computed again on the way back. A state is small: 1, none, is nearly always best.
+        """
+        if not (is_count(checkpoint_every) and checkpoint_every > 0):
+            raise ModelError(f"checkpoint_every must be a positive count, got {checkpoint_every}.")
+        controls = self._controls(controls)
+        count = len(controls)
+        by_states = np.asarray(by_states, dtype=np.float64)
+        if by_states.shape != (count + 1, self.tangent_size):
+            raise ModelError(
+                f"by_states must have the shape {(count + 1, self.tangent_size)}, got "
+                f"{by_states.shape}."
+            )
+        if states is None:
+            states = self.trajectory(state, controls)
+        kept = states[::checkpoint_every]
+        by_control = np.zeros((count, self.model.nu))
+        by_parameter = np.zeros(len(self.parameters))
+        adjoint = by_states[-1].copy()
+        for first in range(
+            (count - 1) // checkpoint_every * checkpoint_every, -1, -checkpoint_every
+        ):
+            last = min(first + checkpoint_every, count)
+            part = self.trajectory(kept[first // checkpoint_every], controls[first : last - 1])
+            for index in range(last - 1, first - 1, -1):
+                _, tangent = self.linearize(part[index - first], controls[index])
+                by_control[index] = adjoint @ tangent.by_control
+                by_parameter += adjoint @ tangent.by_parameter
+                adjoint = adjoint @ tangent.by_state + by_states[index]
+        return Gradient(states, adjoint, by_control, by_parameter)
+
+    def _controls(self, controls: np.ndarray) -> np.ndarray:
+        controls = np.asarray(controls, dtype=np.float64)
+        if controls.ndim != 2 or controls.shape[1] != self.model.nu:
+            raise ModelError(
+                f"controls must have the shape (n, {self.model.nu}), got {controls.shape}."
+            )
+        return controls

@@ -1,0 +1,186 @@
+"""Derivatives of steps against central differences of steps that are solved to round-off."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import derivative_models as models
+import mujoco
+import numpy as np
+import pytest
+
+import asperity as asp
+
+_STATES = 5
+# Displacements of differences: the best of them counts, as truncation limits one and round-off the
+# other.
+_SIZES = (1e-6, 1e-7, 1e-8)
+# Forward and backward differences that are so far apart, whatever their size, have a kink between.
+_KINK = 0.02
+
+
+def _compare(name: str, key: str, count: int, seed: int) -> list[float]:
+    """Errors of the derivatives at random states without a kink."""
+    model = models.load(name)
+    integrator = models.INTEGRATORS[key]
+    differences = models.Differences(model, integrator)
+    errors = []
+    for data in models.states(model, count, seed):
+        lin = asp.linearize(model, data, integrator=integrator)
+        assert lin.method == "implicit"
+        ours = np.concatenate([lin.A, lin.B], axis=1)
+        found = []
+        for size in _SIZES:
+            ahead, behind = differences.sides(data, size)
+            found.append((models.error(ours, 0.5 * (ahead + behind)), ahead, behind))
+        least, ahead, behind = min(found, key=lambda one: one[0])
+        if models.error(ahead, behind) > _KINK:
+            # One-sided agreement, entry by entry.
+            low, high = np.minimum(ahead, behind), np.maximum(ahead, behind)
+            slack = 1e-3 * (1.0 + np.abs(ours))
+            assert np.all((ours >= low - slack) & (ours <= high + slack))
+        else:
+            errors.append(least)
+    return errors
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_icf_agrees_with_differences_of_whole_steps(name: str) -> None:
+    errors = _compare(name, "icf", _STATES, seed=7)
+    assert len(errors) >= _STATES - 1
+    assert max(errors) < 1e-5
+
+
+@pytest.mark.parametrize("key", sorted(set(models.INTEGRATORS) - {"icf"}))
+@pytest.mark.parametrize(
+    "name", ["capsule on a ramp", "arm at its limits", "servo with activation"]
+)
+def test_other_methods_agree_with_differences_of_whole_steps(name: str, key: str) -> None:
+    errors = _compare(name, key, 3, seed=3)
+    assert len(errors) >= 2
+    assert max(errors) < 1e-5
+
+
+@pytest.mark.parametrize("name", ["sliding box", "quadruped"])
+def test_the_step_is_the_simulator_s(name: str) -> None:
+    model = models.load(name)
+    integrator = asp.Icf(tolerance=1e-12, friction_tolerance=1e-10, friction_passes=200)
+    differences = models.Differences(model, integrator)
+    for data in models.states(model, 3, seed=1):
+        lin = asp.linearize(model, data, integrator=integrator)
+        qpos, qvel, _ = differences.simulated(data)
+        np.testing.assert_allclose(lin.qpos, qpos, atol=1e-10)
+        np.testing.assert_allclose(lin.qvel, qvel, atol=1e-7)
+
+
+def test_without_contact_it_is_mujoco_s() -> None:
+    """Both integrators are semi-implicit Euler with implicit dampers."""
+    model = mujoco.MjModel.from_xml_string(
+        """<mujoco><option timestep=".002"/><worldbody>
+        <body pos="0 0 1"><joint axis="0 1 0" damping=".3"/><geom size=".1" pos=".2 0 0"/>
+          <body pos=".4 0 0"><joint axis="1 1 0"/><geom size=".05" pos=".1 .1 0"/></body></body>
+        <body pos="2 0 1"><freejoint/><geom type="box" size=".1 .2 .3"/></body>
+        </worldbody>
+        <actuator><motor joint="j" gear="2"/></actuator></mujoco>""".replace(
+            'axis="0 1 0"', 'name="j" axis="0 1 0"'
+        )
+    )
+    data = mujoco.MjData(model)
+    data.qvel[:] = np.linspace(-1.0, 1.0, model.nv)
+    data.ctrl[:] = 0.4
+    size = 2 * model.nv
+    by_state, by_control = np.zeros((size, size)), np.zeros((size, model.nu))
+    mujoco.mjd_transitionFD(model, data, 1e-6, True, by_state, by_control, None, None)
+    lin = asp.linearize(model, data, integrator=asp.Icf(time_step=0.002))
+    np.testing.assert_allclose(lin.A, by_state, atol=2e-8)
+    np.testing.assert_allclose(lin.B, by_control, atol=2e-8)
+
+
+def test_several_steps_are_the_product() -> None:
+    model = models.load("double pendulum on the floor")
+    data = next(models.states(model, 1, seed=2))
+    integrator = asp.Icf()
+    three = asp.linearize(model, data, integrator=integrator, step=3e-3)
+    product = np.eye(2 * model.nv)
+    control = np.zeros((2 * model.nv, model.nu))
+    one = copy.copy(data)
+    for _ in range(3):
+        lin = asp.linearize(model, one, integrator=integrator)
+        product = lin.A @ product
+        control = lin.A @ control + lin.B
+        one.qpos[:], one.qvel[:] = lin.qpos, lin.qvel
+    np.testing.assert_allclose(three.steps, 1e-3, rtol=1e-9)
+    np.testing.assert_allclose(three.A, product, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(three.B, control, rtol=1e-5, atol=1e-9)
+
+
+def test_the_data_stay_as_they_are_and_the_result_repeats() -> None:
+    model = models.load("quadruped")
+    data = next(models.states(model, 1, seed=4))
+    size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION)
+    before, after = np.empty(size), np.empty(size)
+    mujoco.mj_getState(model, data, before, mujoco.mjtState.mjSTATE_INTEGRATION)
+    first = asp.linearize(model, data, integrator=asp.Icf())
+    asp.linearize(model, mujoco.MjData(model), integrator=asp.Icf())
+    second = asp.linearize(model, data, integrator=asp.Icf())
+    mujoco.mj_getState(model, data, after, mujoco.mjtState.mjSTATE_INTEGRATION)
+    np.testing.assert_array_equal(before, after)
+    np.testing.assert_array_equal(first.A, second.A)
+    np.testing.assert_array_equal(first.B, second.B)
+
+
+def test_at_the_edge_of_contact_it_is_finite_and_one_sided() -> None:
+    """A ball that just touches: in contact on one side, and in the air on the other."""
+    model = models.load("ball")
+    data = mujoco.MjData(model)
+    for height in (0.1 - 1e-9, 0.1, 0.1 + 1e-9):
+        for speed in (-0.5, 0.0, 0.5):
+            data.qpos[2] = height
+            data.qvel[:] = 0.0
+            data.qvel[2] = speed
+            lin = asp.linearize(model, data, integrator=asp.Icf())
+            assert np.all(np.isfinite(lin.A))
+
+
+def test_a_change_of_the_model_is_heard() -> None:
+    model = models.load("sliding box")
+    data = mujoco.MjData(model)
+    data.qvel[0] = 1.0
+    before = asp.linearize(model, data, integrator=asp.Icf())
+    model.geom_friction[:, 0] = 0.1
+    after = asp.linearize(model, data, integrator=asp.Icf())
+    assert before.qvel[0] < after.qvel[0] - 1e-3
+
+
+@pytest.mark.parametrize(
+    "integrator",
+    [asp.Midas(time_step=0.01), asp.RungeKutta3(time_step=1e-4), asp.ImplicitEuler(time_step=1e-3)],
+)
+def test_other_integrators_say_that_they_are_differenced(integrator: Any) -> None:
+    text = models.MODELS["double pendulum on the floor"].replace(models.FLOOR, "")
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qvel[:] = 0.1, -0.2
+    lin = asp.linearize(model, data, integrator=integrator)
+    assert lin.method == "differences"
+    exact = asp.linearize(
+        model, data, integrator=asp.Icf(time_step=1e-4), step=integrator.time_step
+    )
+    # All of them are first-order approximations, at least, of the same motion in the air.
+    np.testing.assert_allclose(lin.A, exact.A, rtol=0.05, atol=0.02)
+    np.testing.assert_allclose(lin.B, exact.B, rtol=0.05, atol=0.02)
+
+
+def test_what_cannot_be_linearised_is_refused() -> None:
+    model = models.load("ball")
+    data = mujoco.MjData(model)
+    with pytest.raises(asp.ModelError, match="step must be positive"):
+        asp.linearize(model, data, step=-1.0)
+    with pytest.raises(asp.ModelError, match="another model"):
+        asp.linearize(model, mujoco.MjData(models.load("quadruped")))
+    with pytest.raises(asp.ModelError, match=r"mujoco\.MjModel"):
+        asp.linearize("ball.xml", data)  # type: ignore[arg-type]
+    data.qvel[0] = np.nan
+    with pytest.raises(asp.ModelError, match="qvel"):
+        asp.linearize(model, data)

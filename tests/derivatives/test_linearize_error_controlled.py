@@ -1,0 +1,126 @@
+"""Derivatives under error control: of accepted steps, with their sizes and modes frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import derivative_models as models
+import mujoco
+import numpy as np
+import pytest
+
+import asperity as asp
+from asperity.derivatives.step_derivative import StepDerivative
+from asperity.derivatives.tangent import StepState
+
+_TIGHT = asp.Cenic(tolerance_ratio=1e-9, friction_tolerance=1e-10, friction_passes=300)
+
+_INPUTS = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+def _state(data: mujoco.MjData) -> StepState:
+    return StepState(data.time, data.qpos.copy(), data.qvel.copy(), data.act.copy())
+
+
+def _frozen(
+    derivative: StepDerivative, state: StepState, sizes: Any
+) -> Callable[[StepState], StepState]:
+    """The map of these steps, with what each of them extrapolates from ``state``."""
+    simulator = derivative.simulator
+    convex, extrapolated = derivative._convex, derivative._extrapolated
+    assert convex is not None
+    decisions = []
+    for size in sizes:
+        derivative._differences.take(state, size)
+        decided = simulator.method.last_step(simulator.world)
+        decisions.append((size, *decided))
+        state = extrapolated.at(convex, state, *decisions[-1]).end
+
+    def run(state: StepState) -> StepState:
+        for one in decisions:
+            state = extrapolated.at(convex, state, *one).end
+        return state
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "name", ["ball", "capsule on a ramp", "four-bar linkage", "ball joint and free body"]
+)
+def test_extrapolated_steps_agree_with_differences(name: str) -> None:
+    model = models.load(name)
+    nv = model.nv
+    derivative = StepDerivative(asp.Simulator(model, integrator=asp.Cenic()))
+    for data, interval in zip(models.states(model, 3, seed=11), (0.05, 0.03, 0.015), strict=True):
+        lin = asp.linearize(model, data, integrator=asp.Cenic(), step=interval)
+        assert lin.method == "implicit"
+        assert sum(lin.steps) == pytest.approx(interval)
+        start = _state(data)
+        inputs = np.empty(mujoco.mj_stateSize(model, _INPUTS))
+        mujoco.mj_getState(model, data, inputs, _INPUTS)
+        derivative.take_over(inputs)
+        run = _frozen(derivative, start, lin.steps)
+        found = []
+        for size in (1e-6, 1e-7):
+            columns = []
+            for index in range(2 * nv):
+                ends = []
+                for sign in (1.0, -1.0):
+                    change = np.zeros(2 * nv)
+                    change[index] = sign * size
+                    qpos = start.qpos.copy()
+                    mujoco.mj_integratePos(model, qpos, change[:nv].copy(), 1.0)
+                    ends.append(run(StepState(0.0, qpos, start.qvel + change[nv:], start.act)))
+                position = np.zeros(nv)
+                mujoco.mj_differentiatePos(model, position, 1.0, ends[1].qpos, ends[0].qpos)
+                speed = ends[0].qvel - ends[1].qvel
+                columns.append(np.concatenate([position, speed]) / (2.0 * size))
+            found.append(models.error(lin.A, np.array(columns).T))
+        assert min(found) < 1e-5
+
+
+@pytest.mark.parametrize("name", ["capsule on a ramp", "quadruped", "ball joint and free body"])
+def test_the_steps_are_the_simulator_s(name: str) -> None:
+    model = models.load(name)
+    for data in models.states(model, 2, seed=11):
+        lin = asp.linearize(model, data, integrator=_TIGHT, step=0.02)
+        simulator = asp.Simulator(model, integrator=_TIGHT)
+        for field in ("qpos", "qvel", "act", "ctrl", "time"):
+            value = getattr(data, field)
+            if field == "time":
+                simulator.data.time = value
+            else:
+                getattr(simulator.data, field)[:] = value
+        simulator.take_over()
+        assert simulator.advance_to(simulator.time + 0.02).success
+        assert len(lin.steps) == simulator.stats.steps
+        np.testing.assert_allclose(lin.qpos, simulator.data.qpos, atol=1e-9)
+        np.testing.assert_allclose(lin.qvel, simulator.data.qvel, atol=1e-6)
+
+
+def test_step_doubling_is_the_product_of_its_halves() -> None:
+    model = models.load("two boxes")
+    data = next(models.states(model, 1, seed=5))
+    # The first step is a tenth of the largest.
+    doubled = asp.Cenic(scheme="step-doubling", max_step=1e-2)
+    lin = asp.linearize(model, data, integrator=doubled, step=1e-3)
+    halves = asp.linearize(
+        model,
+        data,
+        integrator=asp.Icf(time_step=5e-4, slip_regularization=0.0),
+        step=1e-3,
+    )
+    assert len(lin.steps) == 1
+    np.testing.assert_allclose(lin.A, halves.A, atol=1e-6 * np.abs(halves.A).max())
+
+
+def test_the_trapezoid_says_that_it_is_differenced() -> None:
+    model = models.load("ball")
+    data = mujoco.MjData(model)
+    data.qpos[2] = 0.5
+    lin = asp.linearize(model, data, integrator=asp.Cenic(scheme="trapezoid"), step=0.01)
+    assert lin.method == "differences"
+    exact = np.eye(12)
+    exact[:6, 6:] = 0.01 * np.eye(6)
+    np.testing.assert_allclose(lin.A, exact, atol=1e-8)
