@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import signal
+import threading
 
 import mujoco
 import numpy as np
@@ -331,6 +334,35 @@ def test_more_contacts_than_there_is_room_for_at_first() -> None:
     assert np.array_equal(batch.data(2).efc_force, sim.data.efc_force)
 
 
+@pytest.mark.parametrize("varied", [False, True])
+def test_more_contacts_than_mujoco_has_memory_to_publish(varied: bool) -> None:
+    """The strongest are published, and what sensors read of them, as by a simulator."""
+    boxes = "".join(
+        f'<body pos="{0.3 * x} {0.3 * y} 0.0999"><freejoint/><geom type="box" size="0.1 0.1 0.1"/>'
+        f'<site name="{x} {y}" size="0.2"/></body>'
+        for x in range(7)
+        for y in range(7)
+    )
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><size memory="4M"/><worldbody><geom type="plane" size="9 9 1"/>'
+        f'{boxes}</worldbody><sensor><touch site="0 0"/></sensor></mujoco>'
+    )
+    integrator = asp.Icf(time_step=2e-3)
+    batch = asp.Batch(model, 2, integrator=integrator, threads=2)
+    if varied:
+        batch.vary("geom_friction")[1] *= 0.5
+    batch.step(3)
+    for w in range(2):
+        sim = asp.Simulator(batch.world_model(w), integrator=integrator)
+        for _ in range(3):
+            sim.step()
+        assert sim.data.ncon < len(sim.contacts.geom)
+        assert np.array_equal(batch.qpos[w], sim.data.qpos)
+        assert np.array_equal(batch.sensordata[w], sim.data.sensordata)
+        assert batch.sensordata[w, 0] > 1.0
+        assert np.array_equal(batch.data(w).efc_force, sim.data.efc_force)
+
+
 def test_wrong_arguments_are_named() -> None:
     model = scene()
     for arguments, message in (
@@ -363,3 +395,45 @@ def test_wrong_arguments_are_named() -> None:
     for refused in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError):
             refused(batch)
+
+
+def test_an_interrupt_leaves_every_world_in_an_accepted_state() -> None:
+    """Ctrl-C during a long advance: all that was accepted is there, and it can go on."""
+    model = scene()
+    integrator = asp.Icf(time_step=1e-3)
+    batch = asp.Batch(model, 6, integrator=integrator, threads=2)
+    batch.step()
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        batch.advance(1e5)
+    interrupted = batch.status == asp.Status.INTERRUPTED
+    assert interrupted.all()
+    assert np.any(batch.time > 1e-3)
+    for w in range(6):
+        count = round(batch.time[w] / 1e-3)
+        assert batch.time[w] == pytest.approx(1e-3 * count)
+    times, ends = batch.time.copy(), batch.qpos.copy()
+    # An undisturbed world that is told the same stretches of time gets there, too.
+    other = asp.Batch(model, 1, integrator=integrator)
+    other.step()
+    first = int(np.argmax(times))
+    other.advance(times[first] - times.min())
+    assert np.all(np.isfinite(ends))
+    assert other.qpos[0] == pytest.approx(ends[first], abs=1e-6)
+    assert not batch.step().any()
+    assert batch.time == pytest.approx(times + 1e-3)
+
+
+def test_a_batch_is_refused_to_a_second_thread() -> None:
+    batch = asp.Batch(scene(), 2, integrator=asp.Icf(time_step=1e-3), threads=1)
+    running = threading.Thread(target=batch.advance, args=(3.0,))
+    running.start()
+    refused = False
+    while running.is_alive() and not refused:
+        try:
+            batch.forward()
+        except asp.SimulationError as error:
+            refused = "another thread" in str(error)
+    running.join()
+    assert refused
+    assert np.all(batch.time >= 3.0)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import os
+import threading
+from collections.abc import Iterator
 from typing import Any, SupportsIndex
 
 import mujoco
@@ -110,7 +113,8 @@ class Batch(HoldsAddresses):
         )
         self._worlds.adopt(self._rows)
         self._every = np.arange(self.count)
-        self._running = False
+        self._initial = mujoco.MjData(self.model)
+        self._running = threading.Lock()
         self._variations: Variations | None = None
         self.reset()
 
@@ -238,15 +242,17 @@ class Batch(HoldsAddresses):
             if values is not None
         }
         key = None if keyframe is None else find_keyframe(self.model, keyframe)
-        with _Running(self):
+        with self._claimed():
             self._follow_model()
             variations = self._variations
             if variations is not None and variations.changes_initial_state:
                 for w in worlds:
                     self._rows.write(w, variations.initial_data(int(w), key))
             else:
-                data = mujoco.MjData(self.model)
-                if key is not None:
+                data = self._initial
+                if key is None:
+                    mujoco.mj_resetData(self.model, data)
+                else:
                     mujoco.mj_resetDataKeyframe(self.model, data, key)
                 self._rows.write(worlds, data)
             for name, values in given.items():
@@ -266,7 +272,7 @@ class Batch(HoldsAddresses):
             If there is no such world, or what was written into its arrays is not finite.
         """
         number = self._number(world)
-        with _Running(self):
+        with self._claimed():
             self._follow_model()
             return self._worlds.data(self._rows, number)
 
@@ -295,7 +301,7 @@ class Batch(HoldsAddresses):
             If there is no such field, or it cannot vary. Later calls refuse values that cannot be
             simulated, naming the world.
         """
-        with _Running(self):
+        with self._claimed():
             if self._variations is None:
                 self._variations = Variations(self.model, self.count)
             return self._variations.vary(field)
@@ -324,8 +330,20 @@ class Batch(HoldsAddresses):
     def _has_sensors(self) -> bool:
         return self.model.nsensordata > 0
 
+    @contextlib.contextmanager
+    def _claimed(self) -> Iterator[None]:
+        """Refuse to run twice at once."""
+        if not self._running.acquire(blocking=False):
+            raise SimulationError(
+                "this batch is running, in another thread; give every thread a batch of its own."
+            )
+        try:
+            yield
+        finally:
+            self._running.release()
+
     def _advance(self, worlds: np.ndarray, substeps: int, step: float) -> np.ndarray:
-        with _Running(self):
+        with self._claimed():
             self._follow_model()
             self._worlds.advance(self._rows, worlds, substeps, step, publishes=self._has_sensors)
         return self.status
@@ -378,23 +396,6 @@ class Batch(HoldsAddresses):
         if not np.all(np.isfinite(array)):
             raise ModelError(f"{name} must be finite.")
         return array
-
-
-class _Running:
-    """While a batch works, refuse to let it begin something else."""
-
-    def __init__(self, batch: Batch) -> None:
-        self._batch = batch
-
-    def __enter__(self) -> None:
-        if self._batch._running:
-            raise SimulationError(
-                "this batch is running, in another thread; give every thread a batch of its own."
-            )
-        self._batch._running = True
-
-    def __exit__(self, *_: object) -> None:
-        self._batch._running = False
 
 
 def _require_count(name: str, value: Any) -> None:

@@ -71,6 +71,7 @@ class CompiledWorlds(HoldsAddresses):
         self._make()
         self._watch = ModelWatch(model)
         self._following = np.zeros(1, np.int64)
+        self._job = self._new_job(_NO_ROLLOUT)
         self._counts = np.zeros_like(self._lanes[0].counters.read())
 
     def _make(self) -> None:
@@ -78,6 +79,11 @@ class CompiledWorlds(HoldsAddresses):
         plant = Plant(self._model, self._contact, self._tolerance)
         self.plant = plant
         self._lanes = [Lane(plant, self._integrator) for _ in range(self._crew.threads)]
+
+    def _new_job(self, fields: dict[str, Any]) -> Table:
+        """A job, with nothing to do."""
+        following = self._following.ctypes.data
+        return Table(JOB, following=following, worlds=np.zeros(0, np.int64), **fields)
 
     def adopt(self, rows: WorldRows, *, keeps_results: bool = True) -> None:
         """Let worlds share the plant, with memory for what steps deliver if that is to be kept."""
@@ -159,15 +165,12 @@ class CompiledWorlds(HoldsAddresses):
         if len(worlds) == 0:
             return
         self._following[0] = 0
-        job = Table(
-            JOB,
-            following=self._following.ctypes.data,
-            worlds=np.ascontiguousarray(worlds, np.int64),
-            substeps=substeps,
-            step=step,
-            publishes=int(publishes),
-            **(_NO_ROLLOUT if rollout is None else {"records": 1, **rollout}),
-        )
+        # To make a table takes longer than a step.
+        job = self._job if rollout is None else self._new_job({"records": 1, **rollout})
+        if job.worlds is not worlds:
+            job.worlds = worlds
+        job.stop, job.substeps, job.step = 0, substeps, step
+        job.publishes = int(publishes)
         # Of worlds that are not come to.
         rows.table.status[worlds] = _INTERRUPTED
 

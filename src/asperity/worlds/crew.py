@@ -80,8 +80,3 @@ class Crew:
         except BaseException:
             stop()
             raise
-
-    def close(self) -> None:
-        """End the threads."""
-        if self._pool is not None:
-            self._pool.shutdown()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import mujoco
@@ -135,8 +136,17 @@ def run_rollouts(
         check_supported(one)
     number = available_threads() if threads is None else int(threads)
     status = np.zeros(arrays.worlds, np.int64)
-    for one, worlds in _groups(models, arrays.worlds):
-        _roll(one, worlds, arrays, status, integrator, contact, number)
+    groups = _groups(models, arrays.worlds)
+    if len(groups) == 1:
+        _roll(*groups[0], arrays, status, integrator, contact, number)
+        return status
+    # Every model is one thread's.
+    with ThreadPoolExecutor(min(number, len(groups))) as pool:
+        done = [
+            pool.submit(_roll, *group, arrays, status, integrator, contact, 1) for group in groups
+        ]
+        for one in done:
+            one.result()
     return status
 
 
