@@ -112,7 +112,7 @@ class ConvexStep(HoldsAddresses):
         self._datas = [own, *others.values()]
         self._work.other_ctrl = _addresses(others.values(), "ctrl")
         self._work.other_applied = _addresses(others.values(), "qfrc_applied")
-        self._reach = 1e-3 * max(1e-3, float(model.stat.extent))
+        self._work.reach = 1e-3 * max(1e-3, float(model.stat.extent))
 
     def at(
         self,
@@ -284,10 +284,14 @@ class ConvexStep(HoldsAddresses):
             solved.row_kind
         ):
             grow_sets(work, self._model.nv, len(solved.contact_geom), len(solved.row_kind))
-        for name in ("contact_geom", "contact_point", "row_kind", "row_source", "velocity"):
-            getattr(work, name)[:] = getattr(solved, name)
+        contacts, rows = solved.contacts, solved.rows
+        work.contact_geom[:contacts] = solved.contact_geom[:contacts]
+        work.contact_point[:contacts] = solved.contact_point[:contacts]
+        work.row_kind[:rows] = solved.row_kind[:rows]
+        work.row_source[:rows] = solved.row_source[:rows]
+        work.velocity[:] = solved.velocity
         work.turning[:] = solved.turning
-        work.contacts, work.rows = solved.contacts, solved.rows
+        work.contacts, work.rows = contacts, rows
         work.patches = solved.patches
         code = self._call(balance, self._world.table.address, work.address, step)
         if code > OK:
@@ -307,12 +311,11 @@ class ConvexStep(HoldsAddresses):
         current = self._world.current.table
         current.time = state.time
         work = self._work
-        for name in ("qpos", "qvel", "act"):
-            getattr(current, name)[:] = getattr(state, name)
-            getattr(work, name)[:] = getattr(state, name)
-        work.ctrl[:] = self._world.current.data.ctrl
-        work.applied[:] = self._world.current.data.qfrc_applied
-        work.reach = self._reach
+        work.qpos[:] = current.qpos[:] = state.qpos
+        work.qvel[:] = current.qvel[:] = state.qvel
+        work.act[:] = current.act[:] = state.act
+        work.ctrl[:] = current.mj_ctrl
+        work.applied[:] = current.mj_qfrc_applied
         work.one_sided = work.unmatched = 0
         current.valid = 0
 
