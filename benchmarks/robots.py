@@ -18,7 +18,7 @@ import mujoco
 import numpy as np
 
 import asperity as asp
-from benchmarks.entry_times import EntryTimes
+from asperity.experiments.entry_times import EntryTimes
 from benchmarks.robot_models import ROBOTS, RobotModel, robot
 
 CALLS = (200, 10, 1)

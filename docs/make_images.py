@@ -18,12 +18,17 @@ from asperity.media.recording import Recording
 from asperity.scenes import dish_rack as rack
 from asperity.scenes import pick_from_clutter as scene
 
+FOLDER = Path(__file__).parent / "images"
+
 # The can is on its way from the bin to the plate.
 MOMENT = 5.6
 WIDTH, HEIGHT = 1000, 640
 # Enough colours for the scene; without a palette the file would be several times larger.
 COLORS = 200
 
+
+# The moving picture.
+MOVING_WIDTH, MOVING_HEIGHT, FRAMES_PER_SECOND, QUALITY = 540, 346, 8.0, 42
 
 # The plate stands on the wires, and the fingers have closed.
 RACK_MOMENT = 3.7
@@ -40,17 +45,34 @@ def _demo() -> None:
     model = mujoco.MjModel.from_xml_path(str(scene.model_path()))
     trajectory = asp.simulate(
         model,
-        (0.0, MOMENT),
+        (0.0, scene.DURATION),
         keyframe=scene.KEYFRAME,
         control=scene.controller(model),
         control_period=scene.CONTROL_PERIOD,
     )
     recording = Recording(model, trajectory.time, trajectory.qpos)
     data = mujoco.MjData(model)
-    recording.pose(data, float(trajectory.time[-1]))
+    recording.pose(data, MOMENT)
+    camera = resolve_camera(recording, "overview", WIDTH / HEIGHT)
     with OffscreenRenderer(model, 2 * WIDTH, 2 * HEIGHT, shadows=True) as renderer:
-        pixels = renderer.render(data, resolve_camera(recording, "overview", WIDTH / HEIGHT))
-    _write("demo.png", pixels, WIDTH, HEIGHT)
+        _write("demo.png", renderer.render(data, camera), WIDTH, HEIGHT)
+    with OffscreenRenderer(model, 2 * MOVING_WIDTH, 2 * MOVING_HEIGHT, shadows=True) as renderer:
+        frames = [
+            _shrunk(renderer.render(data, camera), MOVING_WIDTH, MOVING_HEIGHT)
+            for data in recording.frames(FRAMES_PER_SECOND)
+        ]
+    path = FOLDER / "demo.webp"
+    frames[0].save(
+        path,
+        save_all=True,
+        append_images=frames[1:],
+        duration=round(1000 / FRAMES_PER_SECOND),
+        loop=0,
+        quality=QUALITY,
+        method=6,
+        minimize_size=True,
+    )
+    _tell(path)
 
 
 def _dish_rack() -> None:
@@ -76,11 +98,19 @@ def _dish_rack() -> None:
     _write("dish-rack.png", pixels, RACK_WIDTH, RACK_HEIGHT)
 
 
-def _write(name: str, pixels: np.ndarray, width: int, height: int) -> None:
+def _shrunk(pixels: np.ndarray, width: int, height: int) -> Image.Image:
     # Drawn at twice the size, so that edges are smooth whatever the driver can do.
-    image = Image.fromarray(pixels).resize((width, height), Image.Resampling.LANCZOS)
-    path = Path(__file__).parent / "images" / name
+    return Image.fromarray(pixels).resize((width, height), Image.Resampling.LANCZOS)
+
+
+def _write(name: str, pixels: np.ndarray, width: int, height: int) -> None:
+    path = FOLDER / name
+    image = _shrunk(pixels, width, height)
     image.quantize(COLORS, dither=Image.Dither.FLOYDSTEINBERG).save(path, optimize=True)
+    _tell(path)
+
+
+def _tell(path: Path) -> None:
     print(f"Wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
 
 

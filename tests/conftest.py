@@ -10,6 +10,17 @@ from typing import Any
 
 import pytest
 
+# What has no kernels, and needs extras or takes long to import.
+_WITHOUT_KERNELS = (
+    "asperity.cli",
+    "asperity.derivatives.jax",
+    "asperity.derivatives.torch",
+    "asperity.distributed",
+    "asperity.envs",
+    "asperity.experiments",
+    "asperity.viewer",
+)
+
 
 def _kernels() -> list[Any]:
     """All entry points and loops of the package; what takes longest to compile comes first.
@@ -23,7 +34,7 @@ def _kernels() -> list[Any]:
     large = (asp.Cenic(), asp.Midas(), asp.Tamsi(), asp.Sap(), asp.Sdirk2(jacobian="analytic"))
     kernels = [kernel for integrator in large for kernel in integrator.kernels]
     for module in pkgutil.walk_packages(asp.__path__, "asperity."):
-        if not module.name.startswith(("asperity.cli", "asperity.experiments")):
+        if not module.name.startswith(_WITHOUT_KERNELS):
             members = vars(importlib.import_module(module.name)).values()
             kernels += [member for member in members if isinstance(member, EntryPoint | Loop)]
     return list(dict.fromkeys(kernels))

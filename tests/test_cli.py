@@ -56,13 +56,18 @@ def ball(tmp_path) -> Path:
 
 def test_help_and_version(capsys):
     assert main(["--version"]) == 0
-    assert capsys.readouterr().out.strip() == f"asperity {__version__}"
+    printed = capsys.readouterr().out
+    versions = (
+        rf"asperity {re.escape(__version__)} \(MuJoCo 4\.\S+, Numba 0\.\S+, Python 3\.\S+\)\n"
+    )
+    assert re.fullmatch(versions, printed), printed
     for arguments in (
         ["-h"],
         ["simulate", "-h"],
         ["demo", "-h"],
         ["info", "-h"],
         ["reproduce", "-h"],
+        ["view", "-h"],
     ):
         assert main(arguments) == 0
         assert "Usage: asperity" in capsys.readouterr().out

@@ -46,12 +46,15 @@ if TYPE_CHECKING:
         Suction,
         SystemInput,
     )
+    from asperity.viewer import View, view
+    from asperity.worlds import Batch, rollout
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AsperityError",
     "AsperityWarning",
+    "Batch",
     "ContactParameters",
     "Contacts",
     "ExternalSystem",
@@ -71,11 +74,14 @@ __all__ = [
     "Suction",
     "SystemInput",
     "Trajectory",
+    "View",
     "linearize",
     "load_model",
     "load_spec",
+    "rollout",
     "simulate",
     "step",
+    "view",
 ]
 __all__ += _presets
 
@@ -112,6 +118,8 @@ _ROOMS = {
         "Suction",
         "SystemInput",
     ),
+    "asperity.worlds": ("Batch", "rollout"),
+    "asperity.viewer": ("View", "view"),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -119,10 +127,18 @@ _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'asperity' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    room = importlib.import_module(_HOMES[name])
+    if _HOMES[name] == "asperity.simulator":
+        # Pictures are of a higher layer than trajectories.
+        importlib.import_module("asperity.simulator.notebook").set_playback(_playback)
+    value = getattr(room, name)
     globals()[name] = value
     return value
 
 
+def _playback(trajectory: Any) -> str | None:
+    return importlib.import_module("asperity.media.inline").playback_page(trajectory)
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

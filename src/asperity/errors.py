@@ -36,6 +36,8 @@ class Status(enum.IntEnum):
     NON_FINITE = 3
     CAPACITY = 4
     INTERRUPTED = 5
+    INVALID_INPUT = 6
+    EVENT = 7
 
     @property
     def message(self) -> str:
@@ -55,4 +57,7 @@ _MESSAGES = {
     'enlarge it with <size memory="..."/>.',
     Status.INTERRUPTED: "The simulation was interrupted; everything up to the last accepted step "
     "was kept.",
+    Status.INVALID_INPUT: "A state, a control, an applied force or a mocap pose that was given is "
+    "not finite, or a control is beyond 1e10; nothing has moved.",
+    Status.EVENT: "A terminal event ended the simulation.",
 }

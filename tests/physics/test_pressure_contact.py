@@ -12,7 +12,7 @@ import pytest
 from physics_models import GRAVITY
 
 import asperity as asp
-from asperity.scenes.cenic_cases import falling_cylinder
+from asperity.scenes.cenic_cases import falling_cylinder, static_gripper
 
 MODULUS = 1e6
 SOFT = asp.ContactParameters(surface="compliant", hydroelastic_modulus=MODULUS, dissipation=0.0)
@@ -47,30 +47,38 @@ def frequency(time: np.ndarray, value: np.ndarray) -> float:
     return float((len(crossings) - 1) / (crossings[-1] - crossings[0]))
 
 
-def test_a_box_rocks_with_the_stiffness_of_its_field() -> None:
-    """Springs of E/ℓ per area under a box: ω² = (E/ℓ b³ a/12 − m g l)/I about its edge's axis.
-
-    A slide along the plane is free, so that the box turns about its centre of mass.
-    """
-    half = np.array([0.05, 0.04, 0.03])
-    model = mujoco.MjModel.from_xml_string(
+def rocking_box(half: np.ndarray) -> mujoco.MjModel:
+    """A box that moves up and down and turns about its middle."""
+    return mujoco.MjModel.from_xml_string(
         f"""<mujoco><option gravity="0 0 -9.81"/><worldbody>{FLOOR}
         <body pos="0 0 {half[2]}"><joint name="z" type="slide" axis="0 0 1"/>
         <joint name="turn" type="hinge" axis="0 1 0"/>
         <geom type="box" size="{half[0]} {half[1]} {half[2]}" density="1000"/></body>
         </worldbody></mujoco>"""
     )
+
+
+def frictionless(dissipation: float) -> asp.ContactParameters:
+    return asp.ContactParameters(
+        surface="compliant", hydroelastic_modulus=MODULUS, dissipation=dissipation, friction=0.0
+    )
+
+
+def test_a_box_rocks_with_the_stiffness_of_its_field() -> None:
+    """Springs of E/ℓ per area under a box: ω² = (E/ℓ b³ a/12 − m g l)/I about its edge's axis.
+
+    A slide along the plane is free, so that the box turns about its centre of mass.
+    """
+    half = np.array([0.05, 0.04, 0.03])
     sides = 2.0 * half
     mass = 1000.0 * np.prod(sides)
     inertia = mass * (sides[0] ** 2 + sides[2] ** 2) / 12.0
     per_area = MODULUS / half.min()
     depth = mass * GRAVITY / (per_area * sides[0] * sides[1])
     sim = asp.Simulator(
-        model,
+        rocking_box(half),
         integrator=asp.Cenic(accuracy=1e-8),
-        contact=asp.ContactParameters(
-            surface="compliant", hydroelastic_modulus=MODULUS, dissipation=0.0, friction=0.0
-        ),
+        contact=frictionless(0.0),
     )
     sim.data.qpos[:] = [-depth, 1e-5]
     time, angle = [], []
@@ -81,6 +89,60 @@ def test_a_box_rocks_with_the_stiffness_of_its_field() -> None:
     stiffness = per_area * sides[1] * sides[0] ** 3 / 12.0 - mass * GRAVITY * half[2]
     exact = np.sqrt(stiffness / inertia) / (2.0 * np.pi)
     assert frequency(np.array(time), np.array(angle)) == pytest.approx(exact, rel=0.01)
+
+
+def test_a_side_force_tilts_a_box_as_springs_under_it_would() -> None:
+    """θ = F h / (E/ℓ b³ a/12 − m g l): the force F acts at a height h above the middle."""
+    half = np.array([0.05, 0.04, 0.03])
+    sim = asp.Simulator(
+        rocking_box(half), integrator=asp.Icf(time_step=1e-3), contact=frictionless(20.0)
+    )
+    sides = 2.0 * half
+    weight = 1000.0 * np.prod(sides) * GRAVITY
+    per_area = MODULUS / half.min()
+    stiffness = per_area * sides[1] * sides[0] ** 3 / 12.0 - weight * half[2]
+    force, height = 0.1 * weight, 0.8 * half[2]
+    sim.data.xfrc_applied[1, 4] = force * height
+    sim.advance_to(1.0)
+    assert np.abs(sim.data.qvel).max() < 1e-7
+    assert sim.data.qpos[1] == pytest.approx(force * height / stiffness, rel=0.01)
+
+
+def test_fingers_press_with_modulus_times_overlap_times_area() -> None:
+    """CENIC's static gripper: 1e7 Pa over 5 mm in peg and finger, in series, and 10 µm of overlap.
+
+    Both are 1 cm wide and cross at an angle of 80°.
+    """
+    sim = asp.Simulator(static_gripper("fields"), integrator=asp.Icf(time_step=1e-3))
+    sim.reset("start")
+    sim.advance_to(0.05)
+    exact = 1e7 / (5e-3 + 5e-3) * 1e-5 * 1e-4 / np.sin(np.deg2rad(80.0))
+    peg = sim.model.geom("peg").id
+    for finger in ("left", "right"):
+        geom = sim.model.geom(finger).id
+        mine = np.all(np.sort(sim.patches.geom, axis=1) == sorted((geom, peg)), axis=1)
+        assert np.linalg.norm(sim.patches.force[mine].sum(axis=0)) == pytest.approx(exact, rel=2e-3)
+
+
+def test_steps_have_the_forces_of_the_laws_as_they_get_short() -> None:
+    """What convex potentials and TAMSI deliver in a step h is the laws' instant force, to O(h)."""
+    accelerations = {}
+    for name, integrator in (
+        ("law", asp.RungeKutta3(time_step=1e-9)),
+        *((f"icf {h}", asp.Icf(time_step=h)) for h in (1e-6, 1e-7)),
+        *((f"tamsi {h}", asp.Tamsi(time_step=h)) for h in (1e-6, 1e-7)),
+    ):
+        sim = simulator(FLOOR + body('type="cylinder" size=".05 .05"', "0 0 .0495", ""), integrator)
+        sim.data.qvel[:] = [0.3, -0.2, -0.02, 0.4, -0.3, 2.0]
+        start = sim.data.qvel.copy()
+        sim.step()
+        accelerations[name] = (sim.data.qvel - start) / sim.time
+    law = accelerations.pop("law")
+    assert np.abs(law).max() > 10.0
+    error = {name: np.abs(a - law).max() / np.abs(law).max() for name, a in accelerations.items()}
+    for method in ("icf", "tamsi"):
+        assert error[f"{method} 1e-06"] < 5e-3
+        assert error[f"{method} 1e-07"] < 0.15 * error[f"{method} 1e-06"]
 
 
 def test_a_ball_bounces_on_its_field_without_losing_energy() -> None:
@@ -137,6 +199,25 @@ def test_all_integrators_fall_onto_the_same_cylinder() -> None:
         sim.advance_to(0.5)
         ends.append(sim.data.qpos[:3].copy())
     assert np.ptp(ends, axis=0) == pytest.approx(np.zeros(3), abs=0.01)
+
+
+def test_pressures_are_told_as_shares_of_the_softer_modulus() -> None:
+    soft = asp.ContactParameters(
+        surface="compliant",
+        hydroelastic_modulus=MODULUS,
+        geoms={
+            "floor": asp.Material(
+                surface="compliant", hydroelastic_modulus=10.0 * MODULUS, depth=0.05
+            )
+        },
+    )
+    sim = simulator(FLOOR + CUBE, contact=soft)
+    sim.advance_to(0.6)
+    weight = 1000.0 * 0.1**3 * GRAVITY
+    assert sim.patches.share_of_modulus == pytest.approx([weight / 0.1**2 / MODULUS], rel=0.05)
+    sim = simulator(FLOOR + CUBE, contact=asp.ContactParameters())
+    sim.advance_to(0.1)
+    assert len(sim.patches.share_of_modulus) == 0
 
 
 def test_patches_add_up_and_have_the_pressure_of_the_field() -> None:

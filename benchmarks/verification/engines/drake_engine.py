@@ -15,8 +15,9 @@ from pydrake.multibody.plant import ExternallyAppliedSpatialForce
 from pydrake.systems.analysis import ApplySimulatorConfig, Simulator, SimulatorConfig
 from pydrake.systems.framework import EventStatus
 
+from asperity.errors import ModelError
+from asperity.experiments.drake_model import DrakeModel
 from benchmarks.verification.case import Array, Drive, NotApplicable, Record, World
-from benchmarks.verification.engines.drake_model import DrakeModel
 from benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
 
 __all__ = ["DrakeSimulate"]
@@ -54,12 +55,15 @@ class DrakeSimulate:
         if world.contact.dynamic_friction is not None and self.time_step is not None:
             raise NotApplicable("one coefficient of friction")
         model = world.model()
-        made = DrakeModel(
-            model,
-            world.contact,
-            time_step=self.time_step or 0.0,
-            approximation="" if self.time_step is None else self.approximation,
-        )
+        try:
+            made = DrakeModel(
+                model,
+                world.contact,
+                time_step=self.time_step or 0.0,
+                approximation="" if self.time_step is None else self.approximation,
+            )
+        except ModelError as refusal:
+            raise NotApplicable(str(refusal)) from refusal
         simulator = Simulator(made.diagram)
         if self.time_step is None:
             config = SimulatorConfig(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import sys
 import traceback
 from collections.abc import Sequence
@@ -19,16 +20,24 @@ from asperity.cli.reproduce import reproduce
 from asperity.cli.simulate import simulate
 from asperity.cli.study import study
 from asperity.cli.tetrahedralize import tetrahedralize
+from asperity.cli.view import view
 from asperity.errors import AsperityError, SimulationError
 
 __all__ = ["application", "main"]
 
 
+# What results depend on, besides Asperity itself.
+_VERSIONS = {"MuJoCo": "mujoco-core", "Numba": "numba"}
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         from asperity import __version__
 
-        print(f"asperity {__version__}")
+        others = (f"{name} {version(package)}" for name, package in _VERSIONS.items())
+        print(f"asperity {__version__} ({', '.join(others)}, Python {platform.python_version()})")
         raise typer.Exit
 
 
@@ -36,7 +45,7 @@ def _root(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+            "--version", callback=_print_version, is_eager=True, help="Show the versions and exit."
         ),
     ] = False,
     show_traceback: options.Traceback = False,
@@ -50,7 +59,7 @@ def application() -> typer.Typer:
         name="asperity",
         help="Simulate robots and objects in frictional contact, with error control.",
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
@@ -61,6 +70,7 @@ def application() -> typer.Typer:
     app.command()(reproduce)
     app.command()(study)
     app.command()(tetrahedralize)
+    app.command()(with_integrator_options(view))
     return app
 
 

@@ -41,6 +41,8 @@ class ContactQuality:
         Number of contacts that stick.
     median_slip, largest_slip : float
         Slip speeds of contacts that stick [m/s].
+    share_of_modulus : float
+        Largest pressure of a pressure field over its modulus.
     clearance : float, optional
         Smallest distance of surfaces [m], from an integrator that keeps them apart; the other
         fields are then empty.
@@ -53,6 +55,7 @@ class ContactQuality:
     sticking: int
     median_slip: float
     largest_slip: float
+    share_of_modulus: float = 0.0
     clearance: float | None = None
 
 
@@ -67,10 +70,10 @@ def measure_contacts(simulator: Simulator, trajectory: Trajectory) -> ContactQua
     """
     clearance = simulator.clearance
     if clearance is not None:
-        return ContactQuality(0, 0, 0.0, 0.0, 0, 0.0, 0.0, clearance)
+        return ContactQuality(0, 0, 0.0, 0.0, 0, 0.0, 0.0, clearance=clearance)
     chosen = _choose(trajectory.time, simulator.integrator.time_step)
     data = simulator.data
-    penetration, when, count = 0.0, float(trajectory.time[0]), 0
+    penetration, when, count, share = 0.0, float(trajectory.time[0]), 0, 0.0
     slips = [np.empty(0)]
     for index in chosen:
         data.time = trajectory.time[index]
@@ -82,6 +85,7 @@ def measure_contacts(simulator: Simulator, trajectory: Trajectory) -> ContactQua
         count += int(np.count_nonzero(touching))
         if depth.max(initial=0.0) > penetration:
             penetration, when = float(depth.max()), float(data.time)
+        share = max(share, float(simulator.patches.share_of_modulus.max(initial=0.0)))
         slips.append(slip[touching & (slip < _STICKING * tolerance)])
     slow = np.concatenate(slips)
     return ContactQuality(
@@ -92,6 +96,7 @@ def measure_contacts(simulator: Simulator, trajectory: Trajectory) -> ContactQua
         sticking=slow.size,
         median_slip=float(np.median(slow)) if slow.size else 0.0,
         largest_slip=float(slow.max(initial=0.0)),
+        share_of_modulus=share,
     )
 
 

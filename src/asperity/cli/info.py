@@ -64,13 +64,14 @@ def info(
     from asperity.cli.inventory import inventory
     from asperity.cli.models import load
     from asperity.plant.contact_parameters import ContactParameters
+    from asperity.plant.hull_meshes import hull_notes
     from asperity.plant.plant import Plant
 
     passing, output = transient(), results()
     loaded, notes = load(model, package_path, floating_base, floor)
     with preparing(passing):
         plant = Plant(loaded, ContactParameters(surface=surface_of(contact)))
-    notes = (*notes, *plant.surfaces.notes)
+    notes = (*notes, *plant.surfaces.notes, *hull_notes(loaded))
     for table in inventory(plant):
         output.print(table)
     print_notes(output, notes)

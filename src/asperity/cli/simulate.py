@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from asperity.cli import contact_options, control_options
 from asperity.cli.exits import FAILED, INTERRUPTED, SUCCESS
 from asperity.cli.integrator_options import make_integrator, naming_flags, surface_of
 from asperity.cli.options import (
@@ -18,10 +19,9 @@ from asperity.cli.options import (
 )
 from asperity.errors import ModelError, Status
 
-__all__ = ["exit_code", "simulate"]
+__all__ = ["as_camera", "exit_code", "simulate"]
 
 _OUTPUT = "Output"
-_CONTACT = "Contact"
 
 
 def simulate(
@@ -37,71 +37,17 @@ def simulate(
             metavar="NAME|N", help="Start from this keyframe of the model.", show_default=False
         ),
     ] = None,
-    contact: Annotated[
-        str | None,
-        typer.Option(
-            metavar="point|hydroelastic",
-            help="Contact in points, or with a field of pressure in every geom.",
-            show_default="the model's, else point",
-            rich_help_panel=_CONTACT,
-        ),
-    ] = None,
-    hydroelastic_modulus: Annotated[
-        float | None,
-        typer.Option(
-            help="Largest pressure of the fields, in Pa.",
-            show_default="the model's, else 1e7",
-            rich_help_panel=_CONTACT,
-        ),
-    ] = None,
-    resolution: Annotated[
-        float | None,
-        typer.Option(
-            help="Length of edges of the fields on round geoms, in m.",
-            show_default="the model's, else 1/8 of a radius",
-            rich_help_panel=_CONTACT,
-        ),
-    ] = None,
-    stiffness: Annotated[
-        float | None,
-        typer.Option(
-            help="Of every pair of geoms without values of its own, in N/m.",
-            show_default="the model's, else 1e5",
-            rich_help_panel=_CONTACT,
-        ),
-    ] = None,
-    dissipation: Annotated[
-        float | None,
-        typer.Option(
-            help="Hunt-Crossley dissipation, in s/m.",
-            show_default="the model's, else 10",
-            rich_help_panel=_CONTACT,
-        ),
-    ] = None,
-    friction: Annotated[
-        float | None,
-        typer.Option(
-            help="Coefficient of friction.",
-            show_default="the model's",
-            rich_help_panel=_CONTACT,
-        ),
-    ] = None,
-    stiction_tolerance: Annotated[
-        float | None,
-        typer.Option(
-            help="Slip speed below which contacts stick, in m/s.",
-            show_default="the model's, else 1e-4",
-            rich_help_panel=_CONTACT,
-        ),
-    ] = None,
-    relaxation_time: Annotated[
-        float | None,
-        typer.Option(
-            help="Linear dissipation, in s.",
-            show_default="the model's, else the time step",
-            rich_help_panel=_CONTACT,
-        ),
-    ] = None,
+    ctrl: control_options.Ctrl = None,
+    control: control_options.ControlFunction = None,
+    control_period: control_options.ControlPeriod = None,
+    contact: contact_options.Contact = None,
+    hydroelastic_modulus: contact_options.HydroelasticModulus = None,
+    resolution: contact_options.Resolution = None,
+    stiffness: contact_options.Stiffness = None,
+    dissipation: contact_options.Dissipation = None,
+    friction: contact_options.Friction = None,
+    stiction_tolerance: contact_options.StictionTolerance = None,
+    relaxation_time: contact_options.RelaxationTime = None,
     video: Annotated[
         Path | None,
         typer.Option(
@@ -145,11 +91,11 @@ def simulate(
     show_traceback: Traceback = False,
     **options: Any,
 ) -> int:
-    """Simulate an MJCF or URDF model without control inputs, and tell how well it went.
+    """Simulate an MJCF or URDF model, and tell how well it went.
 
     Ctrl-C or SIGTERM ends the simulation early; what was computed is saved all the same.
     """
-    contact_options = {
+    of_contact = {
         "surface": surface_of(contact),
         "hydroelastic_modulus": hydroelastic_modulus,
         "resolution": resolution,
@@ -159,9 +105,12 @@ def simulate(
         "stiction_tolerance": stiction_tolerance,
         "relaxation_time": relaxation_time,
     }
-    stepping, contact_values = make_integrator(integrator, {**options, **contact_options})
+    stepping, contact_values = make_integrator(integrator, {**options, **of_contact})
     if not 0.0 < duration < float("inf"):
         raise ModelError(f"--duration must be a positive, finite number, got {duration}.")
+    function = control_options.control_function(control, control_period)
+
+    import numpy as np
 
     from asperity.cli.console import preparing, print_error, print_notes, results, transient
     from asperity.cli.models import load
@@ -178,13 +127,24 @@ def simulate(
     loaded, notes = load(model, package_path, floating_base, floor)
     if keyframe is not None:
         find_keyframe(loaded, keyframe)
-    outputs = Outputs(video, html, save, _camera(camera), fps, parameters)
+    outputs = Outputs(video, html, save, as_camera(camera), fps, parameters)
     outputs.check(loaded)
+    if ctrl is not None:
+        control_options.control_values(loaded, ctrl, np.zeros(loaded.nu))
     print_notes(passing, notes)
     with preparing(passing):
-        simulator = Recorder(loaded, integrator=stepping, contact=parameters)
+        simulator = Recorder(
+            loaded,
+            integrator=stepping,
+            contact=parameters,
+            control=function,
+            control_period=control_period,
+        )
         if keyframe is not None:
             simulator.reset(keyframe)
+        if ctrl is not None:
+            held = control_options.control_values(loaded, ctrl, simulator.data.ctrl)
+            simulator.data.ctrl[:] = held
         simulator.warm_up()
     finished = run(simulator, duration, passing)
     print_summary(output, finished)
@@ -202,5 +162,6 @@ def exit_code(status: Status) -> int:
     return {Status.SUCCESS: SUCCESS, Status.INTERRUPTED: INTERRUPTED}.get(status, FAILED)
 
 
-def _camera(given: str | None) -> str | int | None:
+def as_camera(given: str | None) -> str | int | None:
+    """A camera by name or number."""
     return int(given) if given is not None and given.isdigit() else given

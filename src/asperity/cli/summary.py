@@ -12,6 +12,9 @@ from asperity.errors import Status
 
 __all__ = ["print_summary"]
 
+# From this share of the modulus on fields are nearly as deep as they get.
+_DEEP = 0.8
+
 
 def print_summary(console: Console, run: Run) -> None:
     """Print what a simulation did, what it cost and how well its contacts were kept."""
@@ -46,6 +49,14 @@ def print_summary(console: Console, run: Run) -> None:
         row(
             "Largest penetration",
             f"{1e3 * contacts.penetration:.3g} mm, at {contacts.penetration_time:.4g} s",
+        )
+    if contacts.share_of_modulus > 0.0:
+        deep = contacts.share_of_modulus > _DEEP
+        row(
+            "Largest pressure",
+            f"{100.0 * contacts.share_of_modulus:.2g} % of the modulus"
+            + (": stiffer fields would overlap less" if deep else ""),
+            "yellow" if deep else "",
         )
     if contacts.sticking:
         row(

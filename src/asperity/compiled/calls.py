@@ -15,6 +15,7 @@ from numba import extending, types
 from asperity.compiled.tables import TableType
 
 __all__ = [
+    "atomic_add",
     "call_method",
     "call_p",
     "call_p_status",
@@ -29,9 +30,12 @@ __all__ = [
     "call_pppd",
     "call_pppd_double",
     "call_pppn_status",
+    "call_stepping",
     "load_address",
     "load_double",
     "load_int",
+    "store_address",
+    "store_byte",
     "store_double",
     "store_int",
 ]
@@ -41,6 +45,7 @@ intrinsic: Callable[[Any], Any] = extending.intrinsic
 
 _I64 = ir.IntType(64)
 _I32 = ir.IntType(32)
+_I8 = ir.IntType(8)
 _F64 = ir.DoubleType()
 
 
@@ -98,6 +103,7 @@ call_ppdp_status = _call("call_ppdp_status", [_P, _P, _D, _P], (types.int64, _I6
 call_ppp_double = _call("call_ppp_double", [_P, _P, _P], (types.float64, _F64))
 call_pppd_double = _call("call_pppd_double", [_P, _P, _P, _D], (types.float64, _F64))
 call_method = _call("call_method", [_P, _P, _P, _D], (types.int64, _I64))
+call_stepping = _call("call_stepping", [_P, _P, _D, _D, _P], (types.int64, _I64))
 
 
 @intrinsic
@@ -151,3 +157,37 @@ def store_double(typingctx: Any, address: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64, types.float64), codegen
+
+
+@intrinsic
+def store_address(typingctx: Any, address: Any, value: Any) -> Any:
+    """Write a 64-bit integer (or pointer) at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[1], builder.inttoptr(args[0], _I64.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
+@intrinsic
+def store_byte(typingctx: Any, address: Any, value: Any) -> Any:
+    """Write a byte at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = builder.inttoptr(args[0], _I8.as_pointer())
+        builder.store(builder.trunc(args[1], _I8), pointer)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
+@intrinsic
+def atomic_add(typingctx: Any, address: Any, value: Any) -> Any:
+    """Add to the 64-bit integer at an address, as one operation; returns what was there before."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = builder.inttoptr(args[0], _I64.as_pointer())
+        return builder.atomic_rmw("add", pointer, args[1], "seq_cst")
+
+    return types.int64(types.int64, types.int64), codegen

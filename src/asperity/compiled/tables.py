@@ -343,6 +343,18 @@ class Table(HoldsAddresses):
         """Keep alive what owns memory whose address is in a number of this table."""
         self.__dict__["_owners"] = owners
 
+    def twin(self) -> Table:
+        """Another table with the same numbers, and the very same arrays and tables."""
+        other = Table(self.layout)
+        other._integers[:] = self._integers
+        other._values.update(self._values)
+        other.__dict__.update(self._values)
+        return other
+
+    def address_of(self, name: str) -> int:
+        """Where a field's slot is: a number itself, or the address of an array or a table."""
+        return int(self.address + self._integers.itemsize * self.layout.fields[name].slot)
+
     def missing(self) -> list[str]:
         """Names of arrays and tables that were never set."""
         return [

@@ -15,9 +15,8 @@ from asperity.derivatives.step_derivative import StepDerivative
 from asperity.derivatives.tangent import Tangent
 from asperity.errors import ModelError, SimulationError
 from asperity.integrators import Cenic, Integrator
-from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.contact_parameters import ContactParameters, contact_key
 from asperity.simulator import Simulator
-from asperity.simulator.drop_in import options_key
 
 __all__ = ["Linearization", "linearize"]
 
@@ -83,7 +82,7 @@ class _Linearized:
     def derivative_for(
         self, integrator: Integrator, contact: ContactParameters | None
     ) -> StepDerivative:
-        options = (integrator, options_key(contact))
+        options = (integrator, contact_key(contact))
         if self.derivative is None or self.options != options:
             simulator = Simulator(self.model, integrator=integrator, contact=contact)
             self.derivative, self.options = StepDerivative(simulator), options

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -13,23 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.errors import ModelError
+from asperity.experiments.bullet_shapes import BulletShapes, bullet_quaternion, collision_geoms
 
 __all__ = ["BulletWorld"]
 
 Floats = NDArray[np.float64]
 
 _GEOM, _JOINT = mujoco.mjtGeom, mujoco.mjtJoint
-_CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
-_MOST_PIECES = 16  # more would be left out without a word
 _NO_LIMIT = 1e6  # [N], of a servo without an effort limit
 
 
 class BulletWorld:
     """A model of free bodies and of trees on the world with one hinge or slide per body.
 
-    Bullet multiplies coefficients of friction, so that each geom gets the root of its own; all are
-    taken to be equal. Position actuators become Bullet's position motors with their effort limits,
-    motors become forces. Everything else has PyBullet's defaults.
+    Bullet multiplies coefficients of friction, so that each geom gets the root of its own, which is
+    right where all are equal; `set_friction` is for others. Position and velocity actuators become
+    Bullet's motors with their effort limits, motors become forces. Everything else has PyBullet's
+    defaults.
 
     Parameters
     ----------
@@ -41,6 +40,8 @@ class BulletWorld:
         [s].
     solver_iterations : int
         Sweeps of Bullet's solver per step.
+    concave : bool
+        Whether meshes of what cannot move are given as they are, and not by their convex hulls.
 
     Raises
     ------
@@ -55,6 +56,7 @@ class BulletWorld:
         hulls: bool = False,
         time_step: float = 1.0 / 240.0,
         solver_iterations: int = 50,
+        concave: bool = False,
     ) -> None:
         try:
             import pybullet
@@ -65,12 +67,12 @@ class BulletWorld:
                 "pip install 'asperity[peers]'."
             ) from None
         self.model, self.time_step, self.time = model, time_step, 0.0
-        self._hulls = hulls
         self._folder = tempfile.TemporaryDirectory()
         self._client: Any = BulletClient(connection_mode=pybullet.DIRECT)
         self._client.setGravity(*model.opt.gravity)
         self._client.setTimeStep(time_step)
         self._client.setPhysicsEngineParameter(numSolverIterations=solver_iterations)
+        self._shapes = BulletShapes(self._client, model, self._folder.name, hulls, concave)
         self._place: dict[int, tuple[int, int]] = {}
         self._add_world()
         for body in range(1, model.nbody):
@@ -91,71 +93,12 @@ class BulletWorld:
         self._client.disconnect()
         self._folder.cleanup()
 
-    # -- shapes ------------------------------------------------------------------------------
-
-    def _geoms(self, body: int) -> list[int]:
-        first, count = int(self.model.body_geomadr[body]), int(self.model.body_geomnum[body])
-        return [
-            geom
-            for geom in range(first, first + count)
-            if self.model.geom_contype[geom] or self.model.geom_conaffinity[geom]
-        ]
-
-    def _shape(self, body: int) -> int:
-        """Collision shape of a body's geoms, in its frame; −1 for none."""
-        client, model = self._client, self.model
-        geoms = self._geoms(body)
-        if not geoms:
-            return -1
-        path = Path(self._folder.name) / f"body_{body}.obj"
-        boxes = [g for g in geoms if not self._hulls and self._is_box(g)]
-        meshes = [self._vertices(g) for g in geoms if g not in boxes]
-        if meshes:
-            path.write_text(_obj(meshes), encoding="utf-8")
-        if not boxes:
-            shape: int = client.createCollisionShape(client.GEOM_MESH, fileName=str(path))
-            return shape
-        # A list for every parameter of every piece, the meshes' as one.
-        extra = [path] if meshes else []
-        if len(boxes) + len(extra) > _MOST_PIECES:
-            name = model.body(body).name
-            raise ModelError(f"body {name!r} has more than {_MOST_PIECES} pieces for PyBullet.")
-        pieces: int = client.createCollisionShapeArray(
-            shapeTypes=[client.GEOM_BOX] * len(boxes) + [client.GEOM_MESH] * len(extra),
-            halfExtents=[model.geom_size[g].tolist() for g in boxes] + [[0.0] * 3] * len(extra),
-            fileNames=[""] * len(boxes) + [str(p) for p in extra],
-            collisionFramePositions=[model.geom_pos[g].tolist() for g in boxes]
-            + [[0.0] * 3] * len(extra),
-            collisionFrameOrientations=[_quaternion(model.geom_quat[g]) for g in boxes]
-            + [[0.0, 0.0, 0.0, 1.0]] * len(extra),
-        )
-        return pieces
-
-    def _is_box(self, geom: int) -> bool:
-        return bool(self.model.geom_type[geom] == _GEOM.mjGEOM_BOX)
-
-    def _vertices(self, geom: int) -> Floats:
-        """Vertices of a convex geom in its body's frame [m], shape (n, 3)."""
-        model = self.model
-        kind = int(model.geom_type[geom])
-        if kind == _GEOM.mjGEOM_BOX:
-            local = _CORNERS * model.geom_size[geom]
-        elif kind == _GEOM.mjGEOM_MESH:
-            mesh = int(model.geom_dataid[geom])
-            first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
-            local = model.mesh_vert[first : first + count].astype(np.float64)
-        else:
-            raise ModelError(f"geom {geom} is neither box nor mesh and is not given to Bullet.")
-        turn = np.zeros(9)
-        mujoco.mju_quat2Mat(turn, model.geom_quat[geom])
-        return np.asarray(local @ turn.reshape(3, 3).T + model.geom_pos[geom])
-
     # -- bodies ------------------------------------------------------------------------------
 
     def _add_world(self) -> None:
         """Geoms of the world and of bodies welded to it."""
         client, model = self._client, self.model
-        for geom in self._geoms(0):
+        for geom in collision_geoms(model, 0):
             if model.geom_type[geom] == _GEOM.mjGEOM_PLANE:
                 turn = np.zeros(9)
                 mujoco.mju_quat2Mat(turn, model.geom_quat[geom])
@@ -165,11 +108,13 @@ class BulletWorld:
                 unique = client.createMultiBody(0, shape, basePosition=model.geom_pos[geom])
                 friction = float(np.sqrt(model.geom_friction[geom, 0]))
                 client.changeDynamics(unique, -1, lateralFriction=friction)
-        if any(model.geom_type[g] != _GEOM.mjGEOM_PLANE for g in self._geoms(0)):
-            planes = [g for g in self._geoms(0) if model.geom_type[g] == _GEOM.mjGEOM_PLANE]
+        if any(model.geom_type[g] != _GEOM.mjGEOM_PLANE for g in collision_geoms(model, 0)):
+            planes = [
+                g for g in collision_geoms(model, 0) if model.geom_type[g] == _GEOM.mjGEOM_PLANE
+            ]
             if planes:
                 raise ModelError("Bullet is given a world of planes or of solids, not of both.")
-            self._place[0] = (client.createMultiBody(0, self._shape(0)), -1)
+            self._place[0] = (client.createMultiBody(0, self._shapes.of(0)), -1)
 
     def _add_tree(self, root: int) -> None:
         model, client = self.model, self._client
@@ -181,14 +126,19 @@ class BulletWorld:
             mass = float(model.body_mass[root]) if joints else 0.0
             unique = client.createMultiBody(
                 mass,
-                self._shape(root),
+                self._shapes.of(root),
                 basePosition=model.body_pos[root].tolist(),
-                baseOrientation=_quaternion(model.body_quat[root]),
+                baseOrientation=bullet_quaternion(model.body_quat[root]),
                 baseInertialFramePosition=model.body_ipos[root].tolist(),
-                baseInertialFrameOrientation=_quaternion(model.body_iquat[root]),
+                baseInertialFrameOrientation=bullet_quaternion(model.body_iquat[root]),
             )
             self._place[root] = (unique, -1)
             return
+        turning = any(
+            model.jnt_type[j] != _JOINT.mjJNT_SLIDE for b in members for j in self._joints(b)
+        )
+        if turning and any(model.body_gravcomp[b] for b in members):
+            raise ModelError("Bullet is given weightless bodies on slides only.")
         number = {body: i for i, body in enumerate(members)}
         kinds = {int(_JOINT.mjJNT_HINGE): client.JOINT_REVOLUTE}
         kinds[int(_JOINT.mjJNT_SLIDE)] = client.JOINT_PRISMATIC
@@ -197,12 +147,12 @@ class BulletWorld:
             0,
             -1,
             linkMasses=[float(model.body_mass[b]) for b in members],
-            linkCollisionShapeIndices=[self._shape(b) for b in members],
+            linkCollisionShapeIndices=[self._shapes.of(b) for b in members],
             linkVisualShapeIndices=[-1] * len(members),
             linkPositions=[model.body_pos[b].tolist() for b in members],
-            linkOrientations=[_quaternion(model.body_quat[b]) for b in members],
+            linkOrientations=[bullet_quaternion(model.body_quat[b]) for b in members],
             linkInertialFramePositions=[model.body_ipos[b].tolist() for b in members],
-            linkInertialFrameOrientations=[_quaternion(model.body_iquat[b]) for b in members],
+            linkInertialFrameOrientations=[bullet_quaternion(model.body_iquat[b]) for b in members],
             # Bullet counts links from 1 here, 0 being the base.
             linkParentIndices=[number.get(int(model.body_parentid[b]), -1) + 1 for b in members],
             linkJointTypes=[kinds[int(model.jnt_type[j])] for j in joint],
@@ -226,7 +176,7 @@ class BulletWorld:
     def _set_dynamics(self, body: int, unique: int, link: int) -> None:
         client, model = self._client, self.model
         client.changeDynamics(unique, link, linearDamping=0.0, angularDamping=0.0)
-        geoms = self._geoms(body)
+        geoms = collision_geoms(model, body)
         if body:
             inertia = model.body_inertia[body].tolist()
             client.changeDynamics(unique, link, localInertiaDiagonal=inertia, jointDamping=0.0)
@@ -248,6 +198,15 @@ class BulletWorld:
                 continue
             limited = bool(model.actuator_forcelimited[i])
             limit = float(model.actuator_forcerange[i, 1]) if limited else _NO_LIMIT
+            if model.actuator_biasprm[i, 1] == 0.0:
+                client.setJointMotorControl2(
+                    unique,
+                    link,
+                    client.VELOCITY_CONTROL,
+                    targetVelocity=float(control[i]),
+                    force=limit,
+                )
+                continue
             client.setJointMotorControl2(
                 unique,
                 link,
@@ -255,8 +214,64 @@ class BulletWorld:
                 targetPosition=float(control[i]),
                 force=limit,
             )
+        for body, (unique, link) in self._place.items():
+            if model.body_gravcomp[body]:
+                # At the centre of mass, whose frame does not turn, see `_add_tree`.
+                lift = (
+                    -model.body_mass[body] * model.body_gravcomp[body] * model.opt.gravity
+                ).tolist()
+                client.applyExternalForce(unique, link, lift, [0.0, 0.0, 0.0], client.LINK_FRAME)
         client.stepSimulation()
         self.time += self.time_step
+
+    def place(self, qpos: Floats) -> None:
+        """Put all bodies, at rest, where positions of the model say, shape (nq,)."""
+        client, model = self._client, self.model
+        for body, (unique, link) in self._place.items():
+            for joint in self._joints(body) if body else ():
+                at = int(model.jnt_qposadr[joint])
+                if link >= 0:
+                    client.resetJointState(unique, link, float(qpos[at]), 0.0)
+                    continue
+                place, turn = qpos[at : at + 3].copy(), qpos[at + 3 : at + 7].copy()
+                mujoco.mju_rotVecQuat(centre := np.zeros(3), model.body_ipos[body], turn)
+                mujoco.mju_mulQuat(turned := np.zeros(4), turn, model.body_iquat[body])
+                client.resetBasePositionAndOrientation(
+                    unique, (place + centre).tolist(), bullet_quaternion(turned)
+                )
+                client.resetBaseVelocity(unique, [0.0] * 3, [0.0] * 3)
+        self.time = 0.0
+
+    def positions(self) -> Floats:
+        """Where joints and free bodies are, as in ``qpos``, shape (nq,)."""
+        client, model = self._client, self.model
+        qpos = model.qpos0.copy()
+        position, rotation = self.poses()
+        for body, (unique, link) in self._place.items():
+            for joint in self._joints(body) if body else ():
+                at = int(model.jnt_qposadr[joint])
+                if link >= 0:
+                    qpos[at] = client.getJointState(unique, link)[0]
+                    continue
+                qpos[at : at + 3] = position[body]
+                mujoco.mju_mat2Quat(qpos[at + 3 : at + 7], rotation[body].ravel())
+        return np.asarray(qpos)
+
+    def position_of(self, body: int) -> Floats:
+        """Where a free body is whose centre of mass is its origin [m], shape (3,)."""
+        unique, _ = self._place[body]
+        return np.array(self._client.getBasePositionAndOrientation(unique)[0])
+
+    def set_friction(self, coefficients: Mapping[str, float]) -> None:
+        """Give bodies, by name, coefficients of which Bullet takes products."""
+        for name, value in coefficients.items():
+            unique, link = self._place[self.model.body(name).id]
+            self._client.changeDynamics(unique, link, lateralFriction=float(value))
+
+    def set_margin(self, margin: float) -> None:
+        """Give all shapes a collision margin [m]."""
+        for unique, link in self._place.values():
+            self._client.changeDynamics(unique, link, collisionMargin=margin)
 
     def poses(self) -> tuple[Floats, Floats]:
         """Origins and rotations of all bodies, shapes (nbody, 3) and (nbody, 3, 3)."""
@@ -279,22 +294,5 @@ class BulletWorld:
         return position, rotation
 
 
-def _quaternion(quat: Floats) -> list[float]:
-    """MuJoCo's order (w first) to Bullet's (w last)."""
-    w, x, y, z = (float(value) for value in quat)
-    return [x, y, z, w]
-
-
 def _matrix(client: Any, quaternion: Sequence[float]) -> Floats:
     return np.reshape(client.getMatrixFromQuaternion(quaternion), (3, 3))
-
-
-def _obj(pieces: list[Floats]) -> str:
-    """Convex pieces as objects of a Wavefront file; their triangles only name the vertices."""
-    lines, first = [], 1
-    for i, vertices in enumerate(pieces):
-        lines.append(f"o piece_{i}")
-        lines += [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in vertices]
-        lines += [f"f {first} {first + k} {first + k + 1}" for k in range(1, len(vertices) - 1)]
-        first += len(vertices)
-    return "\n".join(lines) + "\n"

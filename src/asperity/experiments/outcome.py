@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -119,6 +119,8 @@ class Outcome:
         Why the plot could not be drawn, or the video not be made, if so.
     film : Film, optional
         What a video shows, of the experiments that have one.
+    attachments : mapping
+        Further files, such as pictures, by the ends of their names.
     """
 
     findings: tuple[Finding, ...]
@@ -126,6 +128,7 @@ class Outcome:
     files: tuple[Path, ...] = field(default=())
     plot_failure: str = ""
     film: Film | None = None
+    attachments: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def write_csv(path: Path, panels: Sequence[Panel]) -> None:

@@ -25,9 +25,12 @@ _MODULES = (
     "cenic_conveyor",
     "cenic_dish_rack",
     "cenic_gripper",
+    "cenic_profile",
+    "cenic_speed",
     "cenic_suction",
     "midas_assembly",
     "midas_grasping",
+    "midas_learning",
     "sap_spring_cylinder",
     "sap_solver_figures",
     "sap_convergence",
@@ -77,7 +80,8 @@ class Experiment:
         video: bool = False,
         progress: Progress | None = None,
     ) -> Outcome:
-        """Do the experiment and write ``<name>.csv`` and ``<name>.png`` into a folder.
+        """Do the experiment and write ``<name>.csv`` and ``<name>.png`` into a folder, and what
+        else it has.
 
         Without Matplotlib there is no plot; the outcome then says why, as for a video.
 
@@ -104,6 +108,9 @@ class Experiment:
         outcome = self.compute(full, progress or (lambda share: None))
         files = [out_dir / f"{self.name}.csv"]
         write_csv(files[0], outcome.panels)
+        for ending, content in outcome.attachments.items():
+            files.append(out_dir / f"{self.name}-{ending}")
+            files[-1].write_bytes(content)
         failures = []
         plot = out_dir / f"{self.name}.png"
         try:

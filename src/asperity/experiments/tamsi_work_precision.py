@@ -26,7 +26,7 @@ from asperity.experiments.tamsi_box import (
     WEIGHT,
 )
 from asperity.integrators import ImplicitEuler
-from asperity.simulator.trajectory import Recorder
+from asperity.simulator.recorder import Recorder
 from asperity.study.local_error import windows_of
 from asperity.systems import FunctionSystem
 

@@ -35,6 +35,11 @@ class Memory(Protocol):
         """States of the method's own in which it evaluates the plant."""
         ...
 
+    @property
+    def history(self) -> Sequence[int]:
+        """Addresses of numbers that are zero where nothing is known of earlier steps."""
+        ...
+
     def grow_contacts(self, capacity: int) -> None:
         """Make room for so many contacts."""
         ...
@@ -168,15 +173,19 @@ class World(HoldsAddresses):
         """Let what follows depend on the current state alone."""
         self.table.has_history = 0
         self.table.factors_valid = 0
+        # A graph keeps the order of a larger one that it is part of.
+        self.table.graph_state = 0
+        if self._problem is not None:
+            self._problem.components = -1
+        if self.current.table.gliding != 0:
+            # What glides is looked for as far as a step takes it: that of an earlier one.
+            self.current.table.valid = 0
         for memory in self.memories:
             memory.forget_history()
 
     def forget_solutions(self) -> None:
         """Let what follows not depend on problems that were solved before."""
         self.forget_history()
-        self.table.graph_state = 0
-        if self._problem is not None:
-            self._problem.components = -1
 
     def forget_evaluations(self) -> None:
         """Let every state be evaluated anew: the model is another one."""

@@ -32,6 +32,7 @@ __all__ = [
     "PREVIOUS_VELOCITY",
     "RESULT",
     "ROWS_FULL",
+    "STEPPING_SIGNATURE",
     "SYSTEM_FAILED",
     "TREES",
     "WORLD",
@@ -126,6 +127,13 @@ WORLD = Layout(
 
 METHOD_SIGNATURE = types.int64(WORLD.type, STATE.type, STATE.type, types.float64)
 """``code = method(world, source, target, h)``, h [s]."""
+
+STEPPING_SIGNATURE = types.int64(WORLD.type, types.int64, types.float64, types.float64, types.int64)
+"""``reason = stepping(world, method, step, end, budget)`` of steppings that compiled code calls.
+
+The fixed step [s] means nothing to error control; ``end`` is a time [s], ``budget`` the most
+attempts.
+"""
 
 
 def compiled_method(function: Callable[..., Any]) -> EntryPoint:

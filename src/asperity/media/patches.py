@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from asperity.media.recording import Recording
 from asperity.plant.contact_parameters import ContactParameters
-from asperity.plant.patch_polygons import PolygonFinder
+from asperity.plant.patch_polygons import PolygonFinder, Polygons
 
-__all__ = ["PatchTriangles", "PressurePatches", "pressure_colors"]
+__all__ = ["PatchTriangles", "PressurePatches", "pressure_colors", "triangles_of"]
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +58,20 @@ class PatchTriangles(NamedTuple):
     """Geoms that touch with them."""
 
 
+def triangles_of(polygons: Polygons) -> PatchTriangles:
+    """Triangles that polygons consist of."""
+    sizes = np.diff(polygons.first)
+    # A fan from the first corner of every polygon
+    triangles = np.maximum(sizes - 2, 0)
+    owner = np.repeat(np.arange(len(sizes)), triangles)
+    number = np.arange(len(owner)) - np.repeat(np.cumsum(triangles) - triangles, triangles)
+    base = polygons.first[owner]
+    corners = np.stack([base, base + number + 1, base + number + 2], axis=1)
+    return PatchTriangles(
+        polygons.corner[corners], polygons.pressure[corners], np.unique(polygons.geom)
+    )
+
+
 class PressurePatches:
     """Patches of a recording, with one scale of colours for all of it.
 
@@ -98,14 +112,4 @@ class PressurePatches:
         scratch.mocap_pos[:], scratch.mocap_quat[:] = data.mocap_pos, data.mocap_quat
         mujoco.mj_kinematics(self._finder.model, scratch)
         mujoco.mj_comPos(self._finder.model, scratch)
-        polygons = self._finder.at(scratch)
-        sizes = np.diff(polygons.first)
-        # A fan from the first corner of every polygon
-        triangles = np.maximum(sizes - 2, 0)
-        owner = np.repeat(np.arange(len(sizes)), triangles)
-        number = np.arange(len(owner)) - np.repeat(np.cumsum(triangles) - triangles, triangles)
-        base = polygons.first[owner]
-        corners = np.stack([base, base + number + 1, base + number + 2], axis=1)
-        return PatchTriangles(
-            polygons.corner[corners], polygons.pressure[corners], np.unique(polygons.geom)
-        )
+        return triangles_of(self._finder.at(scratch))

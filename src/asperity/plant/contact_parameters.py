@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,7 +23,17 @@ from asperity.contact.combination import (
 )
 from asperity.errors import ModelError
 
-__all__ = ["COLUMNS", "MODEL_OPTIONS", "SURFACE_FIELDS", "ContactParameters", "Material"]
+if TYPE_CHECKING:
+    import mujoco
+
+__all__ = [
+    "COLUMNS",
+    "MODEL_OPTIONS",
+    "SURFACE_FIELDS",
+    "ContactParameters",
+    "Material",
+    "contact_key",
+]
 
 COLUMNS = {
     "stiffness": STIFFNESS,
@@ -206,6 +216,8 @@ class ContactParameters(Material):
     pairs : mapping of (str, str) to Material, optional
         Values of pairs of geoms, each side a name or a glob; a name that no geom has is taken as
         a body's.
+    notes : tuple of str
+        Remarks for `Simulator.load_report`, of `from_mujoco`.
 
     Notes
     -----
@@ -226,6 +238,49 @@ class ContactParameters(Material):
     geoms: Mapping[str, Material] = field(default_factory=dict)
     bodies: Mapping[str, Material] = field(default_factory=dict)
     pairs: Mapping[tuple[str, str], Material] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def from_mujoco(cls, model: mujoco.MjModel, *, impact_speed: float = 1.0) -> ContactParameters:
+        """What ``solref`` and ``solimp`` of a model amount to, in N/m and s/m.
+
+        MuJoCo's contact accelerates: the stiffness of its springs is that of the masses which they
+        carry, so every body gets values of its own. Stiffness is such that a body sinks in as far
+        under its own weight as in MuJoCo. MuJoCo resists an impact with less than that, a spring of
+        1 − d times the stiffness (d from ``solimp``, 0.9 by default); dissipation is the one with
+        the same rebound. Friction stays the model's.
+
+        Parameters
+        ----------
+        model : mujoco.MjModel
+        impact_speed : float
+            Speed [m/s] from which rebounds agree; MuJoCo's damping is linear, Hunt–Crossley's grows
+            with the overlap, so that they agree at one speed.
+
+        Returns
+        -------
+        ContactParameters
+            By body, by geom where geoms of a body differ, and by ``<pair>``; its ``notes``, which
+            `Simulator.load_report` repeats, say what was approximated.
+
+        Raises
+        ------
+        ModelError
+            If the model is none, or the speed is not positive.
+        """
+        import mujoco as bindings
+
+        from asperity.plant.mujoco_contact import parameters_from_mujoco
+
+        if not isinstance(model, bindings.MjModel):
+            raise ModelError(
+                f"model must be a mujoco.MjModel, got {type(model).__name__}; asperity.load_model "
+                "makes one of a file."
+            )
+        impact_speed = as_number("impact_speed", impact_speed)
+        if not (math.isfinite(impact_speed) and impact_speed > 0.0):
+            raise ModelError(f"impact_speed must be positive and finite, got {impact_speed}.")
+        return parameters_from_mujoco(model, impact_speed)
 
     def surface_values(self) -> tuple[object, ...]:
         """What the parameters say of pressure fields, for every geom and for the model."""
@@ -286,3 +341,14 @@ def _check_pair(where: str, material: Material) -> None:
 
 
 assert {f.name for f in fields(Material)} == {*COLUMNS, *SURFACE_FIELDS}
+
+
+def contact_key(contact: ContactParameters | None) -> object:
+    """What two equal parameters have in common, and keep if their mappings are changed."""
+    if contact is None:
+        return None
+    return (
+        contact.row().tobytes(),
+        contact.surface_values(),
+        *(tuple(mapping.items()) for mapping in (contact.geoms, contact.bodies, contact.pairs)),
+    )

@@ -77,6 +77,15 @@ class GlidingDetection(HoldsAddresses):
         self.read_model()
         assert not self.table.missing(), self.table.missing()
 
+    def of(self, plant: Plant) -> GlidingDetection:
+        """The same detection in another plant."""
+        relaxation = float(self.table.default_relaxation)
+        return GlidingDetection(
+            plant,
+            relaxes=bool(self.table.relaxes),
+            default_relaxation=None if relaxation == UNSET else relaxation,
+        )
+
     @property
     def needed(self) -> bool:
         """Whether anything can slide with friction."""
@@ -85,7 +94,8 @@ class GlidingDetection(HoldsAddresses):
     def read_model(self) -> None:
         """Take the model's numbers, at first and when it has changed."""
         table, model = self.table, self._plant.model
-        self._struct[:] = native.memory(model._address, len(self._struct))
+        # Of a world whose model differs, MuJoCo's struct is another one than the model's.
+        self._struct[:] = native.memory(int(self._plant.table.model), len(self._struct))
         for field in ("geom_margin", "body_margin", "pair_margin"):
             address = getattr(table, field).ctypes.data
             self._struct[native.offset("mjModel", field) // _WORD] = address

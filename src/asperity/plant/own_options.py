@@ -28,10 +28,11 @@ class OwnOptions:
 
     Parameters
     ----------
-    model : mujoco.MjModel
+    model : mujoco.MjModel or int
+        Or the address of a struct that its owner keeps alive.
     """
 
-    def __init__(self, model: mujoco.MjModel) -> None:
+    def __init__(self, model: mujoco.MjModel | int) -> None:
         self._model = model
         self._lent = mujoco.MjModel.from_xml_string("<mujoco/>")
         self._size = native.struct_size("mjModel")
@@ -39,7 +40,9 @@ class OwnOptions:
         self._own = ctypes.string_at(self._lent._address, self._size)
 
     def __enter__(self) -> mujoco.MjModel:
-        ctypes.memmove(self._lent._address, self._model._address, self._size)
+        model = self._model
+        address = model if isinstance(model, int) else model._address
+        ctypes.memmove(self._lent._address, address, self._size)
         return self._lent
 
     def __exit__(self, *_: object) -> None:

@@ -9,6 +9,7 @@ from asperity.compiled import HoldsAddresses, Table
 from asperity.compiled.decorators import Kernel
 from asperity.contact.hydroelastic.field_layout import COMPLIANT_MESH, RIGID_MESH
 from asperity.contact.hydroelastic.fields import part_boxes
+from asperity.errors import ModelError
 from asperity.plant import native
 from asperity.plant.collision import read_contacts
 from asperity.plant.contact_parameters import ContactParameters
@@ -147,6 +148,36 @@ class Plant(HoldsAddresses):
         set_servos(table, model, efforts.commanded)
         set_efforts(table, model, efforts)
         set_activations(table, model)
+
+    def variant(self, address: int, model: mujoco.MjModel | None) -> Plant:
+        """The same plant with other numbers, for a world whose model differs in them.
+
+        Parameters
+        ----------
+        address : int
+            Of the ``mjModel`` that MuJoCo's functions are to get; its owner keeps it alive.
+        model : mujoco.MjModel or None
+            With these numbers; None if they are none that the plant copies.
+
+        Raises
+        ------
+        ModelError
+            If worlds of this plant have no place for them.
+        """
+        other = Plant.__new__(Plant)
+        other.__dict__.update(self.__dict__)
+        other.table = self.table.twin()
+        other.table.model = address
+        if model is not None:
+            other.model = model
+            if other.needs_other_memory(NO_EFFORTS, NO_EFFORTS):
+                raise ModelError(
+                    "springs, damping or armature of a free joint are zero in the model and not in "
+                    "a world, or the other way round; give them a value in the model."
+                )
+            other.read_model(NO_EFFORTS)
+            other.model = self.model
+        return other
 
     def needs_other_memory(self, efforts: Efforts, before: Efforts) -> bool:
         """Whether worlds of this plant have no place for what the model has become.

@@ -2,9 +2,11 @@
 
 from asperity.simulator.current_contacts import Contacts
 from asperity.simulator.drop_in import step
+from asperity.simulator.recorder import Recorder
 from asperity.simulator.report import Report, Statistics
+from asperity.simulator.simulation import simulate
 from asperity.simulator.simulator import Simulator
-from asperity.simulator.trajectory import Recorder, Trajectory, simulate
+from asperity.simulator.trajectory import Trajectory
 
 __all__ = [
     "Contacts",

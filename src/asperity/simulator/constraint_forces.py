@@ -33,7 +33,21 @@ from asperity.contact.delivered import DELIVERED, new_delivered
 from asperity.plant import native
 from asperity.plant.plant_layouts import PLANT
 
-__all__ = ["FORCE_KERNELS", "write_accelerations", "write_contacts", "write_forces"]
+__all__ = [
+    "ACCELERATIONS",
+    "CONSTRAINT_FORCES",
+    "FORCE_KERNELS",
+    "PYRAMIDAL",
+    "WARM_START",
+    "add_contacts",
+    "blank_contact",
+    "fill_accelerations",
+    "fill_forces",
+    "room_for_contacts",
+    "write_accelerations",
+    "write_contacts",
+    "write_forces",
+]
 
 # MuJoCo's mjtConstraint and mjtJoint.
 _FRICTION_DOF = 1
@@ -51,18 +65,16 @@ _SOLIMP = (0.9, 0.95, 0.001, 0.5, 2.0)
 _LEAST_FRICTION = 1e-5
 
 # MuJoCo's enumerations are slow to compare with.
-_PYRAMIDAL = int(mujoco.mjtCone.mjCONE_PYRAMIDAL)
-_CONSTRAINT_FORCES = native.offset("mjData", "qfrc_constraint")
-_ACCELERATIONS = native.offset("mjData", "qacc")
-_WARM_START = native.offset("mjData", "qacc_warmstart")
+PYRAMIDAL = int(mujoco.mjtCone.mjCONE_PYRAMIDAL)
+CONSTRAINT_FORCES = native.offset("mjData", "qfrc_constraint")
+ACCELERATIONS = native.offset("mjData", "qacc")
+WARM_START = native.offset("mjData", "qacc_warmstart")
 
 
-# Tables as addresses: Numba needs two microseconds to see what a table is, whenever Python calls.
-@compiled_loop(types.int64(types.int64, types.int64, types.int64, types.int64))
-def _add_contacts(plant_address: int, data: int, delivered_address: int, blank: int) -> int:
+@compiled
+def add_contacts(plant: Table, data: int, delivered: Table, blank: int) -> int:
     """Replace MuJoCo's contacts by those delivered, while there is room; returns how many not."""
-    plant = PLANT.at(plant_address)
-    contacts = DELIVERED.at(delivered_address).contacts
+    contacts = delivered.contacts
     store_int(data + plant.ncon_offset, 0)
     for c in range(contacts.count):
         store_double(blank + plant.contact_dist, contacts.signed_distance[c])
@@ -83,6 +95,12 @@ def _add_contacts(plant_address: int, data: int, delivered_address: int, blank: 
         store_int(blank + plant.contact_second_geom, contacts.geom[c, 1])
         call_ppp_status(plant.add_contact, plant.model, data, blank)
     return contacts.count - load_int(data + plant.ncon_offset)
+
+
+# Tables as addresses: Numba needs two microseconds to see what a table is, whenever Python calls.
+@compiled_loop(types.int64(types.int64, types.int64, types.int64, types.int64))
+def _add_contacts(plant_address: int, data: int, delivered_address: int, blank: int) -> int:
+    return add_contacts(PLANT.at(plant_address), data, DELIVERED.at(delivered_address), blank)
 
 
 @compiled
@@ -190,14 +208,10 @@ def _write_rows(plant: Table, data: int, delivered: Table, force: int, count: in
             delivered.loose_force[plant.joint_dof[index]] += value
 
 
-@compiled_loop(types.void(types.int64, types.int64, types.int64, types.int64, types.int64))
-def _write_forces(
-    plant_address: int, data: int, delivered_address: int, pyramidal: int, field: int
-) -> None:
+@compiled
+def fill_forces(plant: Table, data: int, delivered: Table, pyramidal: int, field: int) -> None:
     """Fill ``efc_force``, and the generalized constraint forces, whose offset is ``field``."""
-    plant = PLANT.at(plant_address)
     out = load_address(data + field)
-    delivered = DELIVERED.at(delivered_address)
     count = load_int(data + plant.nefc_offset)
     force = load_address(data + plant.efc_force_offset)
     loose = delivered.loose_force
@@ -215,22 +229,41 @@ def _write_forces(
         store_double(out + 8 * i, load_double(out + 8 * i) + loose[i])
 
 
-@compiled_loop(types.void(types.int64, types.int64, types.int64, types.int64))
-def _write_accelerations(data: int, delivered_address: int, field: int, warm_start: int) -> None:
+@compiled_loop(types.void(types.int64, types.int64, types.int64, types.int64, types.int64))
+def _write_forces(
+    plant_address: int, data: int, delivered_address: int, pyramidal: int, field: int
+) -> None:
+    fill_forces(PLANT.at(plant_address), data, DELIVERED.at(delivered_address), pyramidal, field)
+
+
+@compiled
+def fill_accelerations(data: int, delivered: Table, field: int, warm_start: int) -> None:
     """Fill ``qacc`` and ``qacc_warmstart``, which have these offsets."""
-    acceleration = DELIVERED.at(delivered_address).acceleration
+    acceleration = delivered.acceleration
     for i in range(acceleration.size):
         store_double(load_address(data + field) + 8 * i, acceleration[i])
         store_double(load_address(data + warm_start) + 8 * i, acceleration[i])
+
+
+@compiled_loop(types.void(types.int64, types.int64, types.int64, types.int64))
+def _write_accelerations(data: int, delivered_address: int, field: int, warm_start: int) -> None:
+    fill_accelerations(data, DELIVERED.at(delivered_address), field, warm_start)
 
 
 FORCE_KERNELS = (_add_contacts, _write_forces, _write_accelerations)
 """What `write_contacts` and `write_forces` need compiled."""
 
 
+def blank_contact(margin: float) -> np.ndarray:
+    """Memory of one of MuJoCo's contacts without contents.
+
+    Filled with one contact after another, and so not to be shared by two threads.
+    """
+    return _blank(margin).copy()
+
+
 @functools.cache
-def _blank(margin: float) -> tuple[int, np.ndarray]:
-    """A contact of MuJoCo's without contents: its address, and its memory."""
+def _blank(margin: float) -> np.ndarray:
     blank = np.zeros(native.struct_size("mjContact") // 8, np.int64)
     reals, integers = blank.view(np.float64), blank.view(np.int32)
 
@@ -245,7 +278,7 @@ def _blank(margin: float) -> tuple[int, np.ndarray]:
     for field in ("flex", "elem", "vert"):
         at = native.offset("mjContact", field) // 4
         integers[at : at + 2] = -1
-    return int(blank.ctypes.data), blank
+    return blank
 
 
 def write_contacts(
@@ -269,8 +302,9 @@ def write_contacts(
     Table
         What is published: ``delivered``, or a copy without the contacts that were left out.
     """
-    blank, _memory = _blank(margin)
-    room = _room(data)
+    memory = blank_contact(margin)
+    blank = memory.ctypes.data
+    room = room_for_contacts(data)
     if delivered.contacts.count > room:
         delivered = _strongest(delivered, room)
     while _add_contacts.call(plant.address, data._address, delivered.address, blank) > 0:
@@ -278,7 +312,7 @@ def write_contacts(
     return delivered
 
 
-def _room(data: mujoco.MjData) -> int:
+def room_for_contacts(data: mujoco.MjData) -> int:
     """Contacts that leave MuJoCo's memory room for their rows and its own computations."""
     row = 12 * data.model.nv + _ROW
     size = native.struct_size("mjContact") + _ROWS * row
@@ -311,9 +345,9 @@ def write_forces(
     delivered : Table
         From `write_contacts`.
     """
-    pyramidal = int(model.opt.cone == _PYRAMIDAL)
+    pyramidal = int(model.opt.cone == PYRAMIDAL)
     _write_forces.call(
-        plant.address, data._address, delivered.address, pyramidal, _CONSTRAINT_FORCES
+        plant.address, data._address, delivered.address, pyramidal, CONSTRAINT_FORCES
     )
 
 
@@ -325,4 +359,4 @@ def write_accelerations(data: mujoco.MjData, delivered: Table) -> None:
     data : mujoco.MjData
     delivered : Table
     """
-    _write_accelerations.call(data._address, delivered.address, _ACCELERATIONS, _WARM_START)
+    _write_accelerations.call(data._address, delivered.address, ACCELERATIONS, WARM_START)

@@ -17,11 +17,11 @@ import mujoco
 from asperity.arguments import is_count
 from asperity.errors import ModelError, SimulationError
 from asperity.integrators import Cenic, Integrator
-from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.contact_parameters import ContactParameters, contact_key
 from asperity.simulator.simulator import Simulator
 from asperity.systems import ExternalSystem
 
-__all__ = ["options_key", "step"]
+__all__ = ["contact_key", "step"]
 
 _DEFAULT = Cenic()
 
@@ -51,7 +51,7 @@ class _Stepped:
         systems: tuple[ExternalSystem, ...],
     ) -> Simulator:
         """The simulator with these options; of others there is none any more."""
-        options = (integrator, options_key(contact), systems)
+        options = (integrator, contact_key(contact), systems)
         simulator = self.simulator
         if simulator is None or simulator.model is not model or self.options != options:
             simulator = Simulator(
@@ -79,17 +79,6 @@ def _stepped(data: mujoco.MjData) -> _Stepped:
         # As one operation, whichever of two threads is first.
         found = _STEPPED.setdefault(key, _Stepped(data, forget))
     return found
-
-
-def options_key(contact: ContactParameters | None) -> object:
-    """What two equal parameters have in common, and keep if their mappings are changed."""
-    if contact is None:
-        return None
-    return (
-        contact.row().tobytes(),
-        contact.surface_values(),
-        *(tuple(mapping.items()) for mapping in (contact.geoms, contact.bodies, contact.pairs)),
-    )
 
 
 def step(

@@ -61,7 +61,7 @@ class Inputs(HoldsAddresses):
         self._reference = DataReference(data, keep=False)
         self._views = {name: getattr(data, name).reshape(-1) for name in _NAMES}
         self._known = np.full(sum(map(len, self._views.values())) + 1, np.nan)
-        self._table = self._table_of(data, self._known)
+        self._table = self.table_of(data, self._known)
         self._found = NEW_STATE | NEW_TIME
         # The world to which inputs were handed last, and where they went.
         self._world: World | None = None
@@ -71,7 +71,7 @@ class Inputs(HoldsAddresses):
         self._handed: list[mujoco.MjData] = []
 
     @staticmethod
-    def _table_of(data: mujoco.MjData, known: np.ndarray) -> Table:
+    def table_of(data: mujoco.MjData, known: np.ndarray) -> Table:
         """A table of the inputs in an MjData."""
         arrays = {name: getattr(data, name).reshape(-1) for name in _NAMES}
         arrays["eq_active"] = arrays["eq_active"].view(np.uint8)
@@ -155,7 +155,7 @@ class Inputs(HoldsAddresses):
         for state in states:
             if state.data is not own and not any(state.data is one for one in self._handed):
                 self._handed.append(state.data)
-        self._tables = [self._table_of(data, self._known[:0]) for data in self._handed]
+        self._tables = [self.table_of(data, self._known[:0]) for data in self._handed]
         self._world = world
         self._memories = len(world.memories)
         self._targets = Table(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from asperity.compiled import Table
+from asperity.contact.hydroelastic.field_layout import RIGID_MESH
 from asperity.simulator.current_contacts import read_contacts
 
 __all__ = ["Patches", "read_patches"]
@@ -39,10 +40,13 @@ class Patches(NamedTuple):
     """Pressure of the fields, mean over the area [Pa], shape (m,)."""
     max_pressure: np.ndarray
     """Largest mean pressure of a polygon [Pa], shape (m,)."""
+    share_of_modulus: np.ndarray
+    """That pressure over the softer geom's modulus, shape (m,). Towards 1 the overlap is as deep as
+    the field: pressures do not grow any more, and a stiffer or thicker field is called for."""
 
 
-def read_patches(delivered: Table) -> Patches:
-    """Patches that a step has delivered."""
+def read_patches(delivered: Table, fields: Table) -> Patches:
+    """Patches that a step has delivered, between geoms with these fields."""
     contacts = read_contacts(delivered)
     table = delivered.contacts
     count = len(contacts.geom)
@@ -74,6 +78,8 @@ def read_patches(delivered: Table) -> Patches:
     largest = np.zeros(len(numbers))
     if len(numbers):
         largest = np.maximum.reduceat(pressure[member], start)
+    modulus = np.where(fields.geom_kind >= RIGID_MESH, np.inf, fields.geom_modulus)
+    softer = modulus[contacts.geom[first]].min(axis=1, initial=np.inf)
     return Patches(
         geom=contacts.geom[first],
         first=first,
@@ -85,4 +91,5 @@ def read_patches(delivered: Table) -> Patches:
         normal=normal / length,
         mean_pressure=total(elastic) / safe,
         max_pressure=largest,
+        share_of_modulus=largest / softer,
     )

@@ -37,12 +37,12 @@ from asperity.simulator.constraint_forces import (
 )
 from asperity.systems import Coupling
 
-__all__ = ["Delivered", "publish", "solve_forces"]
+__all__ = ["ENERGY", "NOT_EVALUATED", "Delivered", "forces_of", "publish", "solve_forces"]
 
-_ENERGY = int(mujoco.mjtEnableBit.mjENBL_ENERGY)
+ENERGY = int(mujoco.mjtEnableBit.mjENBL_ENERGY)
 
 # The state is not evaluated: there is nothing to publish, or more memory is needed first.
-_NOT_EVALUATED = (CONTACTS_FULL, ROWS_FULL, COUPLING_FULL, TREES, FAILED)
+NOT_EVALUATED = (CONTACTS_FULL, ROWS_FULL, COUPLING_FULL, TREES, FAILED)
 
 
 @compiled
@@ -61,15 +61,15 @@ def _no_forces(world: Table) -> None:
         delivered.acceleration[i] = 0.0
 
 
-@compiled_loop(types.int64(types.int64, types.float64))
-def solve_forces(world_address: int, step: float) -> int:
+@compiled
+def forces_of(world: Table, step: float) -> int:
     """Evaluate the current state; if no step has led there, solve one of ``step`` [s] from there.
 
     Returns a method's code.
     """
-    world = WORLD.at(world_address)
     state = world.current
     delivered = world.delivered
+    state.step = step
     code = ensure_evaluated(world, state)
     if code != OK:
         return code
@@ -85,12 +85,18 @@ def solve_forces(world_address: int, step: float) -> int:
         velocity_from_solver(world.plant, state.cdof, world.problem.velocity, world.scratch)
         keep_results(world, state, state.qvel, world.scratch, step)
         code = call_p_status(world.deliver, world)
-    elif code in _NOT_EVALUATED:
+    elif code in NOT_EVALUATED:
         return code
     elif delivered.origin == NOTHING:
         _no_forces(world)
     delivered.origin = SOLVED
     return code
+
+
+@compiled_loop(types.int64(types.int64, types.float64))
+def solve_forces(world_address: int, step: float) -> int:
+    """See `forces_of`."""
+    return forces_of(WORLD.at(world_address), step)
 
 
 class Delivered(OwnResults):
@@ -118,7 +124,7 @@ class Delivered(OwnResults):
             code = solve_forces.call(world.table.address, world.table.last_step)
             if code == OK or not world.grow(code):
                 break
-        if code in _NOT_EVALUATED:
+        if code in NOT_EVALUATED:
             return code
         mujoco.mj_camlight(model, data)
         if not world.plant.table.has_articulated_trees:
@@ -142,14 +148,14 @@ def publish(plant: Table, results: OwnResults, data: mujoco.MjData) -> int:
     if results.has_options:
         with results.options() as own_model:
             code = _derive(plant, results, own_model, data)
-        if code not in _NOT_EVALUATED:
+        if code not in NOT_EVALUATED:
             with results.further_forces(data):
                 mujoco.mj_sensorAcc(model, data)
     else:
         code = _derive(plant, results, model, data)
-        if code not in _NOT_EVALUATED:
+        if code not in NOT_EVALUATED:
             mujoco.mj_sensorAcc(model, data)
-    if code not in _NOT_EVALUATED and model.opt.enableflags & _ENERGY:
+    if code not in NOT_EVALUATED and model.opt.enableflags & ENERGY:
         mujoco.mj_energyPos(model, data)
         mujoco.mj_energyVel(model, data)
     return code
@@ -158,7 +164,7 @@ def publish(plant: Table, results: OwnResults, data: mujoco.MjData) -> int:
 def _derive(plant: Table, results: OwnResults, model: mujoco.MjModel, data: mujoco.MjData) -> int:
     """Fill what follows from positions, velocities and the forces delivered."""
     code = results.evaluate(model, data)
-    if code in _NOT_EVALUATED:
+    if code in NOT_EVALUATED:
         return code
     delivered = write_contacts(plant, data, results.delivered, results.margin)
     mujoco.mj_makeConstraint(model, data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asperity.errors import Status
+from asperity.simulator import notebook
 
 __all__ = ["Report", "Statistics"]
 
@@ -102,3 +103,7 @@ class Report:
         if self.detail:
             message += f" {self.detail}"
         return message
+
+    def _repr_html_(self) -> str:
+        """In notebooks."""
+        return notebook.report(self)

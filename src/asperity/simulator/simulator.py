@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import threading
-import time as clock
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, SupportsIndex
 
 import mujoco
 import numpy as np
+from numpy.typing import ArrayLike
 
 from asperity.arguments import as_number
 from asperity.compiled.compilation import compile_kernels
@@ -19,7 +21,6 @@ from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import Cenic, Integrator
 from asperity.integrators import world_layout as codes
 from asperity.integrators.methods.own_results import OwnResults
-from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
 from asperity.integrators.world import World
 from asperity.loading import LoadReport, load_model
 from asperity.plant.contact_parameters import ContactParameters
@@ -28,14 +29,20 @@ from asperity.plant.model_watch import WATCH_KERNELS, ModelWatch
 from asperity.plant.patch_polygons import PolygonFinder, Polygons
 from asperity.plant.plant import Plant, contact_kernels
 from asperity.plant.support import check_supported
+from asperity.simulator import notebook
+from asperity.simulator.advance import advance
+from asperity.simulator.checkpoint import load_simulator, save_simulator
 from asperity.simulator.checks import check_arguments, find_keyframe
 from asperity.simulator.constraint_forces import FORCE_KERNELS
 from asperity.simulator.copies import reduced
 from asperity.simulator.counters import COUNTER_KERNELS, Counters, as_statistics
 from asperity.simulator.current_contacts import Contacts, read_contacts
+from asperity.simulator.initial_state import write_initial_state
 from asperity.simulator.inputs import INPUT_KERNELS, Inputs
 from asperity.simulator.model_changes import take_over_model
+from asperity.simulator.other_options import take_over_options
 from asperity.simulator.patches import Patches, read_patches
+from asperity.simulator.progress import Progress, check_progress, shown
 from asperity.simulator.publish import Delivered, publish, solve_forces
 from asperity.simulator.report import Report, Statistics
 from asperity.simulator.sampling import SamplingClock
@@ -43,17 +50,9 @@ from asperity.systems import Coupling, ExternalSystem
 
 __all__ = ["Control", "Simulator"]
 
+_LOGGER = logging.getLogger("asperity")
+
 Control = Callable[[mujoco.MjModel, mujoco.MjData], None]
-
-# Wall time between two returns to Python [s]: progress bars and interrupts live at these returns.
-_TICK = 0.05
-
-_STATUS = {
-    codes.NOT_CONVERGED: Status.NOT_CONVERGED,
-    codes.NON_FINITE: Status.NON_FINITE,
-    codes.FAILED: Status.CAPACITY,
-    STEP_TOO_SMALL: Status.STEP_TOO_SMALL,
-}
 
 
 class Simulator:
@@ -73,6 +72,10 @@ class Simulator:
         and then every ``control_period``; between calls the controls are held.
     control_period : float, optional
         Time between control calls [s]; the model's ``timestep`` by default.
+    keyframe : int or str, optional
+        Initial state from the model.
+    qpos, qvel, ctrl : array_like, optional
+        Initial state and controls, over those of model, ``data`` and keyframe.
     data : mujoco.MjData, optional
         Where to publish, and the initial state; made from the model by default.
     joint_stiction_tolerance : float
@@ -106,8 +109,24 @@ class Simulator:
     joints are connected to which cannot change.
 
     ``copy.deepcopy`` and ``pickle`` make a simulator that goes on by itself, to the same bits;
-    ``copy.copy`` does too, with the same model, callback and systems. A simulator runs in one
-    thread at a time.
+    ``copy.copy`` does too, with the same model, callback and systems; `save` and `load` do it with
+    a file.
+
+    A simulator runs in one thread at a time, and says so (`SimulationError`) if another one tries.
+    Different simulators run in different threads at once, also of the same model as long as nobody
+    changes it; while one takes steps it does not hold Python's lock.
+
+    The logger ``asperity`` tells what is compiled (warnings), which advances failed (info) and what
+    every advance took (debug).
+
+    Attributes
+    ----------
+    model : mujoco.MjModel
+    load_report : LoadReport
+        What was dropped, ignored or found unusual in the model.
+    integrator : Integrator
+    control : callable, optional
+        The control callback; another one, or None, may be put there between calls.
     """
 
     _resumes = False
@@ -121,6 +140,10 @@ class Simulator:
         contact: ContactParameters | None = None,
         control: Control | None = None,
         control_period: float | None = None,
+        keyframe: int | str | None = None,
+        qpos: ArrayLike | None = None,
+        qvel: ArrayLike | None = None,
+        ctrl: ArrayLike | None = None,
         data: mujoco.MjData | None = None,
         joint_stiction_tolerance: float = 1e-3,
         systems: Sequence[ExternalSystem] = (),
@@ -174,11 +197,14 @@ class Simulator:
             self.coupling.efforts,
             evaluated=convex,
         )
+        self._note(contact.notes)
         self._note(self.plant.surfaces.notes)
         if self.plant.surfaces.any_compliant and "surface" not in integrator.contact_parameters:
             name = type(integrator).__name__
             self._note([f"{name} keeps geoms apart; their pressure fields play no part."])
         data = mujoco.MjData(self.model) if data is None else data
+        arrays = {"qpos": qpos, "qvel": qvel, "ctrl": ctrl}
+        write_initial_state(self.model, data, keyframe, arrays)
         # The only one that keeps it alive, see `_release_data`.
         self._reference = DataReference(data, keep=True)
         self.control = control
@@ -239,7 +265,7 @@ class Simulator:
     @property
     def patches(self) -> Patches:
         """Patches of pressure fields in the last step; the contacts are their points."""
-        return read_patches(self._results.delivered)
+        return read_patches(self._results.delivered, self.plant.fields)
 
     def polygons(self) -> Polygons:
         """Contact polygons of pressure fields at the published state, with their pressures."""
@@ -280,17 +306,16 @@ class Simulator:
         step = self.integrator.time_step
         return self.advance_to(self.time + (self.model.opt.timestep if step is None else step))
 
-    def advance_to(
-        self, time: float, *, progress: Callable[[Simulator], None] | None = None
-    ) -> Report:
+    def advance_to(self, time: float, *, progress: Progress = None) -> Report:
         """Advance to a time.
 
         Parameters
         ----------
         time : float
             Target [s], not before the present time.
-        progress : callable, optional
-            Called with the simulator about every 50 ms of wall time; ``data`` is then published.
+        progress : bool or callable, optional
+            True shows a bar. A function is called with the simulator about every 50 ms of wall
+            time; ``data`` is then published.
 
         Returns
         -------
@@ -309,11 +334,13 @@ class Simulator:
         """
         if type(time) is not float:
             time = as_number("time", time)
-        if progress is not None and not callable(progress):
-            raise ModelError(f"progress must be a function of the simulator, got {progress!r}.")
+        check_progress(progress)
         self._claim()
         try:
-            return self._advance_to(time, progress)
+            if progress is True:
+                with shown(progress, time) as each:
+                    return self._advance_to(time, each)
+            return self._advance_to(time, progress if callable(progress) else None)
         finally:
             self._running.release()
 
@@ -332,14 +359,14 @@ class Simulator:
             self.coupling.check()
             self.coupling.invalidate()
         try:
-            status = self._advance(time, progress)
+            status = advance(self, time, progress)
             complaint = self.coupling.complaint() if systems else ""
         except BaseException:
             # What went wrong is told; that a system fails again in the publication is not.
             self._publish(quietly=True)
             raise
         self._publish()
-        return Report(
+        report = Report(
             status=status,
             time=float(data.time),
             stats=as_statistics(self._counters.read() - before, self._wall_time - wall_time),
@@ -348,6 +375,11 @@ class Simulator:
             else 0.0,
             detail=complaint if status == Status.NON_FINITE else "",
         )
+        if status != Status.SUCCESS:
+            _LOGGER.info("stopped at %g s: %s", report.time, report.message)
+        elif _LOGGER.isEnabledFor(logging.DEBUG):
+            _LOGGER.debug("advanced to %g s: %s", report.time, report.stats)
+        return report
 
     def reset(self, keyframe: int | str | None = None) -> None:
         """Return to the model's initial state, or to a keyframe, and clear the statistics.
@@ -377,6 +409,32 @@ class Simulator:
             self._sync()
             self._publish()
             self._clear_counters()
+        finally:
+            self._running.release()
+
+    def change_integrator(self, integrator: Integrator) -> None:
+        """Go on with other options of the same integrator, such as another accuracy.
+
+        State and external systems stay, and but with `Midas` so do counters and the forces of the
+        last step. What follows is what a simulator with these options makes of the state.
+
+        Parameters
+        ----------
+        integrator : Integrator
+            Of the same kind as the present one; ``dataclasses.replace(sim.integrator,
+            accuracy=1e-4)`` makes it.
+
+        Raises
+        ------
+        ModelError
+            If it is of another kind, or goes from fixed steps to error control or back. Nothing has
+            then changed.
+        SimulationError
+            If the simulator is running, in another thread or above this call.
+        """
+        self._claim()
+        try:
+            take_over_options(self, integrator)
         finally:
             self._running.release()
 
@@ -423,6 +481,36 @@ class Simulator:
         finally:
             self._running.release()
 
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write a checkpoint: the simulator with its model and all that it knows.
+
+        `load` makes a simulator of it that goes on to the same bits, with the same version of
+        MuJoCo. A file that is there is replaced only once the new one is complete.
+
+        Raises
+        ------
+        ModelError
+            If the control callback or an external system cannot be pickled.
+        SimulationError
+            If the simulator is running.
+        OSError
+            If the file cannot be written.
+        """
+        return save_simulator(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Simulator:
+        """Read a checkpoint that `save` has written.
+
+        It is a pickle, which can run any code when it is read: load only what you trust.
+
+        Raises
+        ------
+        ModelError
+            If it is not one, is damaged, or belongs to another version of MuJoCo.
+        """
+        return load_simulator(path)
+
     # -- inside ------------------------------------------------------------------------------
 
     def _claim(self) -> None:
@@ -468,6 +556,10 @@ class Simulator:
         code = self._stepping.advance(self.world, self.method, end, budget)
         self._base.end(self.world)
         return code
+
+    def _repr_html_(self) -> str:
+        """In notebooks."""
+        return notebook.simulator(self)
 
     def warm_up(self) -> None:
         """Load or compile what the first step needs, without taking it."""
@@ -516,60 +608,6 @@ class Simulator:
         self._sync()
         self.coupling.invalidate()
         self._sampling.sampled(self.data.time)
-
-    def _advance(self, end: float, progress: Callable[[Simulator], None] | None) -> Status:
-        data = self.data
-        while (time := data.time) < end:
-            stop = end
-            if self.control is not None:
-                if self._sampling.due(time):
-                    self._call_control()
-                stop = min(end, max(self._sampling.next, time))
-            if self.coupling.systems:
-                self.coupling.sample()
-                stop = min(stop, max(self.coupling.next_sample(), time))
-            status = self._run_to(stop, progress)
-            if status is not None:
-                return status
-            if self.control is not None and stop < end:
-                self._publish()
-                self._tick(progress)
-        return Status.SUCCESS
-
-    def _run_to(self, stop: float, progress: Callable[[Simulator], None] | None) -> Status | None:
-        """Run compiled loops to a time; None if it was reached."""
-        world = self.world
-        while True:
-            started = clock.perf_counter()
-            code = self._take_steps(stop, self._pace)
-            elapsed = clock.perf_counter() - started
-            self._wall_time += elapsed
-            self.data.time = world.current.table.time
-            if code == codes.OK:
-                return None
-            if code == BUDGET_USED:
-                factor = min(max(_TICK / max(elapsed, 1e-9), 0.2), 5.0)
-                self._pace = max(1, min(int(self._pace * factor), 1 << 40))
-                self._tick(progress)
-            elif code == RECORD_FULL:
-                self._flush()
-                self._tick(progress)
-            elif not world.grow(code):
-                if code == codes.TREES:
-                    raise SimulationError(
-                        "a constraint of the model couples more than two kinematic trees, which is "
-                        "not supported; remove it or split it."
-                    )
-                if code == codes.SYSTEM_FAILED:
-                    self.coupling.raise_failure()
-                return _STATUS[code]
-
-    def _tick(self, progress: Callable[[Simulator], None] | None) -> None:
-        """Call the progress callback if its time has come, whatever the loops returned for."""
-        if progress is not None and clock.perf_counter() - self._last_tick >= 0.5 * _TICK:
-            self._publish()
-            progress(self)
-            self._last_tick = clock.perf_counter()
 
     def _flush(self) -> None:
         """Empty the record of accepted steps (recording simulations replace this)."""

@@ -37,6 +37,10 @@ def write_fields(
         arrays["contact_start"] = np.concatenate([[0], np.cumsum(counts)])
         for name in Contacts._fields:
             arrays["contact_" + name] = np.concatenate([getattr(one, name) for one in contacts])
+    events = arrays.pop("t_events")
+    if events:
+        arrays["event_start"] = np.concatenate([[0], np.cumsum([len(one) for one in events])])
+        arrays["event_time"] = np.concatenate(events)
     with replaced(path) as file:
         np.savez_compressed(
             file,
@@ -97,8 +101,15 @@ def read_fields(
         "stats": Statistics(**stats),
         "contacts": _contacts(stored),
         "message": str(stored.get("message", "")),
+        "t_events": _events(stored),
         "ctrl": stored.get("ctrl", np.empty((len(stored["time"]), 0))),
     }
+
+
+def _events(stored: dict[str, np.ndarray]) -> list[np.ndarray]:
+    if "event_start" not in stored:
+        return []
+    return np.split(stored["event_time"], stored["event_start"][1:-1])
 
 
 def _contacts(stored: dict[str, np.ndarray]) -> list[Contacts]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from asperity.errors import SimulationError
 from asperity.simulator import Simulator
-from asperity.simulator.trajectory import Recorder
+from asperity.simulator.recorder import Recorder
 
 __all__ = ["History", "LocalErrors", "StateRecorder", "local_errors", "windows_of"]
 

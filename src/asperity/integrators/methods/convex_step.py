@@ -40,6 +40,7 @@ from asperity.integrators.world_layout import (
 from asperity.plant.collision import read_contacts
 from asperity.plant.evaluate import evaluate, read_constraints
 from asperity.plant.gliding import GlidingDetection
+from asperity.plant.plant import Plant
 from asperity.plant.trees import velocity_from_solver, velocity_to_solver
 
 __all__ = [
@@ -88,6 +89,11 @@ class ConvexMethod(Method):
                 world.plant, relaxes=relaxes, default_relaxation=default_relaxation
             )
         self._install_gliding(world)
+
+    def detection_for(self, plant: Plant) -> GlidingDetection | None:
+        if self._gliding is None:
+            return None
+        return self._gliding.of(plant)
 
     def _install_gliding(self, world: World) -> None:
         assert self._gliding is not None

@@ -15,6 +15,8 @@ from asperity.compiled import EntryPoint, HoldsAddresses, Kernel
 from asperity.convex.problem import read_statistics, write_statistics
 from asperity.integrators.methods.own_results import OwnResults
 from asperity.integrators.world import World
+from asperity.plant.gliding import GlidingDetection
+from asperity.plant.plant import Plant
 from asperity.plant.state import State
 
 __all__ = ["Method", "WrappingMethod"]
@@ -102,6 +104,11 @@ class Method(HoldsAddresses, abc.ABC):
     def set_system_states(self, count: int) -> None:
         """Make room for so many states of external systems."""
 
+    @property
+    def history(self) -> tuple[int, ...]:
+        """Addresses of numbers that are zero where nothing is known of earlier steps."""
+        return ()
+
     def forget_history(self) -> None:
         """Let what follows depend on the current state alone."""
 
@@ -109,6 +116,10 @@ class Method(HoldsAddresses, abc.ABC):
 
     def model_changed(self, world: World) -> None:
         """Take the model's numbers anew, of a method that copies them; refuse before any change."""
+
+    def detection_for(self, plant: Plant) -> GlidingDetection | None:
+        """Detection of what glides in a plant whose numbers differ from the world's, if any."""
+        return None
 
     def restart(self, world: World) -> None:
         """Begin anew at another time: nothing of what was before may matter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import types
 
-from asperity.compiled import compiled_loop
+from asperity.compiled import Table, compiled, compiled_loop, entry_point
 from asperity.compiled.calls import call_method
 from asperity.integrators.steppings.accepted import (
     BUDGET_USED,
@@ -13,16 +13,19 @@ from asperity.integrators.steppings.accepted import (
     is_finite,
     record,
 )
-from asperity.integrators.world_layout import NON_FINITE, OK, PREVIOUS_VELOCITY, WORLD
+from asperity.integrators.world_layout import (
+    NON_FINITE,
+    OK,
+    PREVIOUS_VELOCITY,
+    STEPPING_SIGNATURE,
+    WORLD,
+)
 
-__all__ = ["advance_fixed"]
+__all__ = ["advance_fixed", "fixed_steps"]
 
 
-# The table as its address: Numba needs two microseconds to see what a table is.
-@compiled_loop(types.int64(types.int64, types.int64, types.float64, types.float64, types.int64))
-def advance_fixed(world_address: int, method: int, step: float, end: float, budget: int) -> int:
-    """Advance the current state to time ``end`` in steps of ``step``; the last may be shorter."""
-    world = WORLD.at(world_address)
+@compiled
+def _advance(world: Table, method: int, step: float, end: float, budget: int) -> int:
     current = world.current
     following = world.following
     capacity = world.record_time.size
@@ -53,3 +56,16 @@ def advance_fixed(world_address: int, method: int, step: float, end: float, budg
         world.has_history = 1
         steps += 1
     return OK
+
+
+# The table as its address: Numba needs two microseconds to see what a table is.
+@compiled_loop(types.int64(types.int64, types.int64, types.float64, types.float64, types.int64))
+def advance_fixed(world_address: int, method: int, step: float, end: float, budget: int) -> int:
+    """Advance the current state to time ``end`` in steps of ``step``; the last may be shorter."""
+    return _advance(WORLD.at(world_address), method, step, end, budget)
+
+
+@entry_point(STEPPING_SIGNATURE)
+def fixed_steps(world: Table, method: int, step: float, end: float, budget: int) -> int:
+    """The same, for compiled code."""
+    return _advance(world, method, step, end, budget)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from asperity.compiled import Kernel, Loop
+    from asperity.compiled import EntryPoint, Kernel, Loop
     from asperity.integrators.methods.method import Method
     from asperity.integrators.world import World
 
@@ -38,6 +38,20 @@ def _controlled_steps() -> Loop:
     return advance_error_controlled
 
 
+@functools.cache
+def _fixed_entry() -> EntryPoint:
+    from asperity.integrators.steppings.fixed_steps import fixed_steps
+
+    return fixed_steps
+
+
+@functools.cache
+def _controlled_entry() -> EntryPoint:
+    from asperity.integrators.steppings.controlled_steps import controlled_steps
+
+    return controlled_steps
+
+
 class Stepping(abc.ABC):
     """Who chooses the step size."""
 
@@ -48,6 +62,11 @@ class Stepping(abc.ABC):
     @abc.abstractmethod
     def kernels(self) -> tuple[Kernel, ...]:
         """What must be compiled."""
+
+    @property
+    @abc.abstractmethod
+    def entry(self) -> EntryPoint:
+        """The stepping for compiled code (`asperity.integrators.world_layout`)."""
 
     @abc.abstractmethod
     def prepare(self, world: World) -> None:
@@ -76,6 +95,10 @@ class Fixed(Stepping):
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         return (_fixed_steps(),)
+
+    @property
+    def entry(self) -> EntryPoint:
+        return _fixed_entry()
 
     def prepare(self, world: World) -> None:
         world.table.last_step = self.time_step
@@ -112,6 +135,10 @@ class ErrorControl(Stepping):
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         return (_controlled_steps(),)
+
+    @property
+    def entry(self) -> EntryPoint:
+        return _controlled_entry()
 
     def prepare(self, world: World) -> None:
         table = world.table

@@ -73,6 +73,11 @@ class ClassicalMethod(Method):
         assert self.table is not None
         set_system_states(self.table, count)
 
+    @property
+    def history(self) -> tuple[int, ...]:
+        assert self.table is not None
+        return tuple(self.table.address_of(name) for name in ("has_jacobian", "factor_step"))
+
     def forget_history(self) -> None:
         assert self.table is not None
         self.table.has_jacobian = 0

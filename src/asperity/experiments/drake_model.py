@@ -1,14 +1,15 @@
 """Drake's plant of a model that MuJoCo has compiled.
 
 What is translated: bodies with free, ball, hinge and slide joints, their springs, dampers and
-limits; planes, spheres, boxes, capsules, cylinders and ellipsoids; motors. Anything else is refused
-by name. Drake finds one contact point between a box and another flat thing, on which nothing can
-rest, so boxes get eight spheres of 1 mm inside their corners, as in the other benchmarks.
+limits; planes, spheres, boxes, capsules, cylinders, ellipsoids and hulls of meshes; motors.
+Anything else is refused by name. Drake finds one contact point between a box and another flat
+thing, on which nothing can rest, so boxes get eight spheres of 1 mm inside their corners, if asked
+for.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
@@ -21,6 +22,7 @@ from pydrake.geometry import (
 )
 from pydrake.geometry import Box as DrakeBox
 from pydrake.geometry import Capsule as DrakeCapsule
+from pydrake.geometry import Convex as DrakeConvex
 from pydrake.geometry import Cylinder as DrakeCylinder
 from pydrake.geometry import Ellipsoid as DrakeEllipsoid
 from pydrake.geometry import Sphere as DrakeSphere
@@ -40,9 +42,9 @@ from pydrake.multibody.tree import (
 )
 from pydrake.systems.framework import DiagramBuilder
 
-from benchmarks.verification.case import Contact, NotApplicable
+from asperity.errors import ModelError
 
-__all__ = ["DrakeModel"]
+__all__ = ["Contact", "DrakeModel"]
 
 CORNER_RADIUS = 1e-3
 
@@ -74,11 +76,42 @@ def _refuse_what_is_not_translated(model: mujoco.MjModel) -> None:
     }
     found = [name for name, count in reasons.items() if count]
     if found:
-        raise NotApplicable(f"{', '.join(found)} not translated for Drake")
+        raise ModelError(f"{', '.join(found)} not translated for Drake")
+
+
+class Contact(Protocol):
+    """Contact parameters of all pairs of geoms; friction is the model's."""
+
+    @property
+    def stiffness(self) -> float: ...  # [N/m]
+    @property
+    def dissipation(self) -> float: ...  # [s/m]
+    @property
+    def dynamic_friction(self) -> float | None: ...
+    @property
+    def stiction_tolerance(self) -> float: ...  # [m/s]
 
 
 class DrakeModel:
-    """A plant that has a MuJoCo model's joints, masses and shapes."""
+    """A plant that has a MuJoCo model's joints, masses and shapes.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    contact : Contact
+        Of all pairs.
+    time_step : float
+        Of the discrete plant [s]; 0 makes a continuous one.
+    approximation : str
+        Of the discrete plant's contact, as Drake calls it; empty for its default.
+    corners : bool
+        Whether boxes get spheres in their corners.
+
+    Raises
+    ------
+    ModelError
+        If something is not translated.
+    """
 
     def __init__(
         self,
@@ -87,10 +120,12 @@ class DrakeModel:
         *,
         time_step: float,
         approximation: str,
+        corners: bool = True,
     ) -> None:
         _refuse_what_is_not_translated(model)
         self.model = model
         self.contact = contact
+        self.corners = corners
         config = MultibodyPlantConfig(
             time_step=time_step,
             contact_model="point",
@@ -190,7 +225,7 @@ class DrakeModel:
         elif kind == _SLIDE:
             self.plant.AddForceElement(PrismaticSpring(self.joints[joint], rest, stiffness))
         else:
-            raise NotApplicable("springs of this joint are not translated for Drake")
+            raise ModelError("springs of this joint are not translated for Drake")
 
     def _properties(self, geom: int) -> ProximityProperties:
         # Two surfaces in series have the pair's stiffness; SAP's relaxation times add.
@@ -222,7 +257,12 @@ class DrakeModel:
             return DrakeCylinder(size[0], 2.0 * size[1])
         if kind == int(types.mjGEOM_ELLIPSOID):
             return DrakeEllipsoid(*size)
-        raise NotApplicable("a geom's shape is not translated for Drake")
+        if kind == int(types.mjGEOM_MESH):
+            mesh = int(self.model.geom_dataid[geom])
+            first, count = int(self.model.mesh_vertadr[mesh]), int(self.model.mesh_vertnum[mesh])
+            points: Any = self.model.mesh_vert[first : first + count].astype(float).T
+            return DrakeConvex(points, f"mesh {mesh}")
+        raise ModelError("a geom's shape is not translated for Drake")
 
     def _add_geoms(self) -> None:
         model, plant = self.model, self.plant
@@ -240,7 +280,8 @@ class DrakeModel:
                     self.bodies[body], pose, self._shape(geom), f"geom_{geom}", properties
                 )
             )
-            if int(model.geom_type[geom]) == int(mujoco.mjtGeom.mjGEOM_BOX) and body > 0:
+            box = int(model.geom_type[geom]) == int(mujoco.mjtGeom.mjGEOM_BOX)
+            if box and body > 0 and self.corners:
                 for corner in range(8):
                     signs = np.array([corner & 1, corner >> 1 & 1, corner >> 2 & 1]) * 2.0 - 1.0
                     point: Any = signs * (model.geom_size[geom] - CORNER_RADIUS)
@@ -272,7 +313,7 @@ class DrakeModel:
             if any(pair):
                 body = int(model.geom_bodyid[geom])
                 if bits.setdefault(body, pair) != pair:
-                    raise NotApplicable("a body's geoms collide differently: not translated")
+                    raise ModelError("a body's geoms collide differently: not translated")
         for first, (type_1, affinity_1) in bits.items():
             for second, (type_2, affinity_2) in bits.items():
                 if first < second and not (type_1 & affinity_2 or type_2 & affinity_1):

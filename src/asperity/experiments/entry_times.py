@@ -8,23 +8,26 @@ is its own, without that of other entries that it calls.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numba
 import numpy as np
 from llvmlite import ir
-from numba import carray, types
-from numba.extending import intrinsic
+from numba import carray, extending, types
 
-from asperity import Simulator
 from asperity.compiled.calls import (
     call_method,
     call_ppp_double,
     call_pppd_double,
     call_pppn_status,
 )
+from asperity.simulator import Simulator
 
 __all__ = ["EntryTimes"]
+
+# Called from compiled code without their first parameter, which type checkers cannot know.
+intrinsic: Callable[[Any], Any] = extending.intrinsic
 
 _PLANT = {
     "kinematics": "MuJoCo, position",
@@ -44,6 +47,11 @@ _WORLD = {
     "build_graph": "graph",
     "solve_problem": "Newton's rest",
     "deliver": "results",
+}
+_SYSTEMS = {
+    "prepare_systems": "external systems",
+    "limit_systems": "external systems",
+    "advance_systems": "external systems",
 }
 _PROBLEM = {
     "prepare_contacts": "Newton's rest",
@@ -146,6 +154,7 @@ class EntryTimes:
         self._memory = np.zeros((4, _SLOTS), np.int64)
         self._names: list[str] = []
         self._entries: dict[str, Any] = {}
+        self._replaced: dict[str, tuple[Any, str, int]] = {}
         self._simulator = simulator
         self.install()
 
@@ -165,7 +174,14 @@ class EntryTimes:
             self._wrap(world.problem, field, "contact law", "cost along")
         self._wrap(plant, "integrate_positions", "MuJoCo, position", "real")
         self._wrap(world.table, "solve_step", "method", "real")
+        for field, name in _SYSTEMS.items():
+            self._wrap(world.table, field, name, "real")
         self.clear()
+
+    def remove(self) -> None:
+        """Put the entries themselves back; what `read` tells of the past stays."""
+        for table, field, address in self._replaced.values():
+            setattr(table, field, address)
 
     def _wrap(self, table: Any, field: str, name: str, kind: str) -> None:
         address = getattr(table, field)
@@ -176,6 +192,7 @@ class EntryTimes:
             self._names.append(name)
             self._memory[0, slot] = address
             self._entries[field] = _wrapper(slot, int(self._memory.ctypes.data), kind)
+            self._replaced[field] = table, field, address
         setattr(table, field, self._entries[field].address)
 
     def clear(self) -> None:

@@ -1,0 +1,137 @@
+"""Options of the command line for controls: numbers, or a function of the user's."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import math
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from asperity.errors import ModelError
+
+if TYPE_CHECKING:
+    import mujoco
+    import numpy as np
+
+__all__ = ["ControlFunction", "ControlPeriod", "Ctrl", "control_function", "control_values"]
+
+_PANEL = "Control"
+
+Ctrl = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VALUES",
+        help="Controls that are held: one number for every actuator, or NAME=NUMBER, with commas.",
+        show_default="the keyframe's, else 0",
+        rich_help_panel=_PANEL,
+    ),
+]
+ControlFunction = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODULE:FUNCTION",
+        help="A function(model, data) that writes data.ctrl, in a module or a .py file.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+ControlPeriod = Annotated[
+    float | None,
+    typer.Option(
+        help="Time between two calls of it, in s.",
+        show_default="the model's time step",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+def control_values(model: mujoco.MjModel, text: str, before: np.ndarray) -> np.ndarray:
+    """Controls of ``--ctrl``, shape (nu,); those that it does not name are as ``before``.
+
+    Raises
+    ------
+    ModelError
+        If there is no such actuator, or not one number for each.
+    """
+    values = before.copy()
+    parts = [part.strip() for part in text.split(",")]
+    if not any("=" in part for part in parts):
+        if len(parts) != model.nu:
+            raise ModelError(
+                f"--ctrl has {len(parts)} numbers, and the model has {model.nu} actuators; give "
+                "one for each, or NAME=NUMBER."
+            )
+        values[:] = [_number(part) for part in parts]
+        return values
+    names = [model.actuator(k).name for k in range(model.nu)]
+    for part in parts:
+        name, sign, number = (piece.strip() for piece in part.partition("="))
+        if not sign or name not in names:
+            known = ", ".join(name for name in names if name) or "none with a name"
+            raise ModelError(f"--ctrl: {part!r} names no actuator; there are: {known}.")
+        values[names.index(name)] = _number(number)
+    return values
+
+
+def control_function(text: str | None, period: float | None) -> Any:
+    """The function that ``--control`` names, None without it.
+
+    Modules are looked for in the current folder, too.
+
+    Raises
+    ------
+    ModelError
+        If there is no such module or function, or a period without a function.
+    """
+    if text is None:
+        if period is not None:
+            raise ModelError("--control-period is that of --control, which is not given.")
+        return None
+    where, _, name = text.rpartition(":")
+    if not where or not name:
+        raise ModelError(f"--control {text!r} is not MODULE:FUNCTION, such as mine.py:control.")
+    module = _module(where)
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise ModelError(f"--control {text!r}: {where} has no function {name!r}.")
+    return function
+
+
+def _module(where: str) -> ModuleType:
+    try:
+        if not where.endswith(".py"):
+            if os.getcwd() not in sys.path:
+                sys.path.insert(0, os.getcwd())
+            return importlib.import_module(where)
+        path = Path(where)
+        if not path.is_file():
+            raise ModelError(f"--control: there is no file {where}.")
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules.setdefault(path.stem, module)
+        spec.loader.exec_module(module)
+        return module
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"--control: {where} cannot be imported ({type(error).__name__}: {error})."
+        ) from error
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ModelError(f"--ctrl: {text!r} is not a finite number.")
+    return value

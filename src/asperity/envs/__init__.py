@@ -1,0 +1,56 @@
+"""Environments of Gymnasium, and Gymnasium's own with Asperity's step (extra ``rl``).
+
+Importing this package registers ``asperity/PegInHole-v0`` and ``asperity/PegInHoleTight-v0``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from asperity.errors import ModelError
+
+try:
+    import gymnasium
+except ImportError:
+    raise ModelError(
+        "asperity.envs needs gymnasium, which is not installed; pip install 'asperity[rl]'."
+    ) from None
+
+if TYPE_CHECKING:
+    from asperity.envs.patched import with_asperity
+    from asperity.envs.peg_in_hole import PegInHoleEnv
+    from asperity.envs.peg_task import PegTask
+    from asperity.envs.peg_vector import PegInHoleVectorEnv
+    from asperity.envs.sb3 import Sb3VecEnv
+
+__all__ = ["PegInHoleEnv", "PegInHoleVectorEnv", "PegTask", "Sb3VecEnv", "with_asperity"]
+
+# Imported on first use: what is compiled takes its time, and stable-baselines3 brings PyTorch.
+_HOMES = {
+    "PegInHoleEnv": "peg_in_hole",
+    "PegInHoleVectorEnv": "peg_vector",
+    "PegTask": "peg_task",
+    "Sb3VecEnv": "sb3",
+    "with_asperity": "patched",
+}
+
+for _name, _margin in (("PegInHole", 5e-4), ("PegInHoleTight", 1e-4)):
+    gymnasium.register(
+        id=f"asperity/{_name}-v0",
+        entry_point="asperity.envs:PegInHoleEnv",
+        vector_entry_point="asperity.envs:PegInHoleVectorEnv",
+        kwargs={"margin": _margin},
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'asperity.envs' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"asperity.envs.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,57 @@
+"""Figures 7 to 9 of the Midas paper, and its harder task: a policy learns to insert a peg.
+
+What computes them needs Gymnasium and PyTorch (extra ``train``), which their names do not.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+from asperity.experiments.outcome import Outcome
+from asperity.experiments.registry import Experiment, Progress
+
+__all__ = ["EXPERIMENTS"]
+
+
+def _computed_by(name: str, module: str = "peg_figures") -> Callable[[bool, Progress], Outcome]:
+    def compute(full: bool, progress: Progress) -> Outcome:
+        found = importlib.import_module(f"asperity.experiments.{module}")
+        outcome: Outcome = getattr(found, name)(full, progress)
+        return outcome
+
+    return compute
+
+
+EXPERIMENTS = (
+    Experiment(
+        "midas-figure-7",
+        "Midas, figure 7",
+        "reward and success of a policy that learns to insert a peg, over iterations",
+        _computed_by("figure_7"),
+    ),
+    Experiment(
+        "midas-figure-8",
+        "Midas, figure 8",
+        "final states of the learned policy, and which of them intersect",
+        _computed_by("figure_8"),
+    ),
+    Experiment(
+        "midas-figure-9",
+        "Midas, figure 9",
+        "horizontal positions of inserted pegs against the margin of 0.5 mm",
+        _computed_by("figure_9"),
+    ),
+    Experiment(
+        "midas-harder-task",
+        "Midas, section V-E",
+        "the same task with a margin of 0.1 mm, 20 iterations, 100 tests",
+        _computed_by("harder_task"),
+    ),
+    Experiment(
+        "midas-transfer",
+        "beyond Midas",
+        "policies trained in Midas and in Bullet, tried in all engines and with other pegs",
+        _computed_by("transfer", "peg_transfer"),
+    ),
+)

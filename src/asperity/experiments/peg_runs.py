@@ -1,0 +1,141 @@
+"""Policies of the peg's task in all engines: trainings, tests, and the states at their ends."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from asperity.envs import PegInHoleEnv, PegInHoleVectorEnv
+from asperity.envs.peg_in_hole import PegEnv
+from asperity.experiments.engines import MIDAS, has_bullet
+from asperity.experiments.outcome import Finding
+from asperity.experiments.peg_check import PegCheck
+from asperity.experiments.peg_engines import (
+    BULLET,
+    BULLET_FINE,
+    BULLET_MESH,
+    BulletPegEnv,
+    MujocoPegEnv,
+)
+from asperity.experiments.peg_training import Episodes, MakeEnv, Training, run_episodes, vector_of
+from asperity.experiments.registry import Progress
+
+__all__ = ["ENGINES", "MARGIN", "TIGHT", "Ending", "endings", "test_policy", "trained", "usable"]
+
+Floats = NDArray[np.float64]
+
+MARGIN, TIGHT = 5e-4, 1e-4  # [m]
+_AT_ONCE = 20  # episodes of a test
+_FIRST_SEED = 5000  # of the tests after training
+
+ENGINES: dict[str, Callable[..., PegEnv]] = {
+    MIDAS: PegInHoleEnv,
+    "Bullet, triangle mesh": functools.partial(BulletPegEnv, BULLET_MESH),
+    "Bullet, convex pieces": functools.partial(BulletPegEnv, BULLET),
+    "Bullet, triangle mesh, 1 ms": functools.partial(BulletPegEnv, BULLET_FINE),
+    "MuJoCo, 0.5 ms": MujocoPegEnv,
+}
+"""Single environments; options are those of the task."""
+
+
+class Ending(NamedTuple):
+    """State in which an episode has ended."""
+
+    qpos: Floats
+    """As in the models of the task, shape (nq,)."""
+    success: bool
+    intersects: bool | None
+    """Whether ``ipctk`` finds an intersection of peg and container; None without it."""
+    path: Floats
+    """Positions at the ends of the steps, shape (steps, nq)."""
+
+
+def usable(names: Sequence[str]) -> list[str]:
+    """Those of some engines that are installed."""
+    return [name for name in names if has_bullet() or not name.startswith("Bullet")]
+
+
+def worlds(engine: str, margin: float, **options: Any) -> MakeEnv:
+    """Many worlds of an engine, reset in the step in which an episode ends."""
+    if engine == MIDAS:
+        return lambda count: PegInHoleVectorEnv(
+            count, autoreset_mode=AutoresetMode.SAME_STEP, margin=margin, **options
+        )
+    return vector_of(functools.partial(ENGINES[engine], margin=margin, **options))
+
+
+_TRAINED: dict[tuple[str, float, int, int], Training] = {}
+
+
+def trained(engine: str, margin: float, seed: int, iterations: int, progress: Progress) -> Training:
+    """A training, which is done once in a process.
+
+    Raises
+    ------
+    ModelError
+        If sb3-contrib is not installed.
+    """
+    from asperity.experiments.peg_training import train
+
+    key = (engine, margin, seed, iterations)
+    if key not in _TRAINED:
+        _TRAINED[key] = train(worlds(engine, margin), seed, iterations, progress)
+    progress(1.0)
+    return _TRAINED[key]
+
+
+def test_policy(
+    agent: Any, engine: str, margin: float, count: int, progress: Progress, **options: Any
+) -> Episodes:
+    """Episodes of a policy from random starts, the same for all engines."""
+    env = worlds(engine, margin, **options)(_AT_ONCE)
+    found: list[Episodes] = []
+    try:
+        for first in range(0, count, _AT_ONCE):
+            seeds = range(_FIRST_SEED + first, _FIRST_SEED + first + _AT_ONCE)
+            found.append(run_episodes(agent, env, seeds))
+            progress(min(1.0, (first + _AT_ONCE) / count))
+    finally:
+        env.close()
+    parts = ((e.reward, e.success, e.position) for e in found)
+    return Episodes(*(np.concatenate(part)[:count] for part in zip(*parts, strict=True)))
+
+
+def endings(
+    agent: Any, engine: str, margin: float, count: int, progress: Progress = lambda share: None
+) -> list[Ending]:
+    """States in which a policy's episodes end, checked for intersections."""
+    from asperity.experiments.engines import has_ipctk
+
+    env = ENGINES[engine](margin=margin)
+    check = PegCheck(env.task.scene, within=engine != MIDAS) if has_ipctk() else None
+    model = env.task.scene.model()
+    at, _ = env.task.addresses(model)
+    found = []
+    for k in range(count):
+        observation, _ = env.reset(seed=_FIRST_SEED + k)
+        over, success, path = False, False, [env.positions()]
+        while not over:
+            action, _ = agent.predict(observation, deterministic=True)
+            observation, _, success, cut, _ = env.step(action)
+            path.append(env.positions())
+            over = success or cut
+        qpos = path[-1]
+        turn = np.zeros(9)
+        mujoco.mju_quat2Mat(turn, qpos[at + 3 : at + 7])
+        hit = None if check is None else check(qpos[at : at + 3], turn.reshape(3, 3))
+        found.append(Ending(qpos, success, hit, np.array(path)))
+        progress((k + 1) / count)
+    env.close()
+    return found
+
+
+def missing() -> list[Finding]:
+    """A line if Bullet is not installed."""
+    return [] if has_bullet() else [Finding("Bullet", "not installed (extra 'peers')", "")]

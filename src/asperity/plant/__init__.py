@@ -1,0 +1,1 @@
+"""Evaluation: all that knows the arrays of ``MjModel`` and ``MjData``."""

@@ -1,0 +1,66 @@
+"""Simulators in files, to go on later."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import mujoco
+
+from asperity.errors import ModelError
+from asperity.simulator.atomic_files import replaced
+
+if TYPE_CHECKING:
+    from asperity.simulator.simulator import Simulator
+
+__all__ = ["load_simulator", "save_simulator"]
+
+_MAGIC = b"asperity simulator\n"
+
+
+def save_simulator(simulator: Simulator, path: str | os.PathLike[str]) -> Path:
+    """Write a simulator, which must not run; see `Simulator.save`."""
+    path = Path(path)
+    try:
+        content = pickle.dumps(simulator)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ModelError(
+            f"the simulator cannot be saved ({error}); functions of control and external systems "
+            "must be defined in a module, not within other functions."
+        ) from error
+    header = json.dumps({"mujoco": mujoco.__version__}).encode()
+    with replaced(path) as file:
+        file.write(_MAGIC + header + b"\n" + content)
+    return path
+
+
+def load_simulator(path: str | os.PathLike[str]) -> Simulator:
+    """Read what `save_simulator` has written; see `Simulator.load`."""
+    from asperity.simulator.simulator import Simulator
+
+    try:
+        raw = Path(path).read_bytes()
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read ({error.strerror or error}).") from None
+    header, _, content = raw.removeprefix(_MAGIC).partition(b"\n")
+    if not raw.startswith(_MAGIC) or not content:
+        raise ModelError(f"{path} is no simulator that Simulator.save has written.")
+    version = json.loads(header)["mujoco"]
+    if version != mujoco.__version__:
+        raise ModelError(
+            f"{path} holds a model of MuJoCo {version}, which MuJoCo {mujoco.__version__} cannot "
+            "read."
+        )
+    try:
+        loaded = pickle.loads(content)
+    except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError) as error:
+        raise ModelError(
+            f"{path} cannot be read ({error}): it is damaged, of another version, or needs a "
+            "module that is not there."
+        ) from error
+    if not isinstance(loaded, Simulator):
+        raise ModelError(f"{path} is no simulator that Simulator.save has written.")
+    return loaded

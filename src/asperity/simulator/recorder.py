@@ -1,0 +1,68 @@
+"""A simulator that keeps every accepted step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.simulator.events import EventFinder
+from asperity.simulator.simulator import Simulator
+
+__all__ = ["Recorder"]
+
+
+class Recorder(Simulator):
+    """A simulator that keeps every accepted step, without making any step shorter.
+
+    Takes what `Simulator` takes. Call `start_record` once, advance, and then `record`.
+    """
+
+    events: EventFinder | None = None
+    """What to look for in every step."""
+
+    def start_record(self) -> None:
+        """Forget what was kept, and keep the present state and every accepted step from here."""
+        self._held = [(float(self.data.time), self.data.ctrl.copy())]
+        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        table = self.world.table
+        table.records = 1
+        table.record_time[0] = self.data.time
+        table.record_qpos[0] = self.data.qpos
+        table.record_qvel[0] = self.data.qvel
+
+    def _flush(self) -> None:
+        table = self.world.table
+        n = int(table.records)
+        self._parts.append(
+            (
+                table.record_time[:n].copy(),
+                table.record_qpos[:n].copy(),
+                table.record_qvel[:n].copy(),
+            )
+        )
+        table.records = 0
+
+    def _take_steps(self, end: float, budget: int) -> int:
+        held = getattr(self, "_held", None)
+        # Controls change in Python only, between calls of the loops.
+        if held is not None and not np.array_equal(held[-1][1], self.data.ctrl):
+            held.append((float(self.data.time), self.data.ctrl.copy()))
+        if self.events is None:
+            return super()._take_steps(end, budget)
+        # Every step is looked at before the next one, which it may rule out.
+        code = super()._take_steps(end, 1)
+        self.events.look(self.world.current.table)
+        return code
+
+    def controls_at(self, times: np.ndarray) -> np.ndarray:
+        """Controls from each time on, shape (n, nu); those of the last are what led there."""
+        begins = [time for time, _ in self._held]
+        # A step ends within round-off of the time at which the next control begins.
+        slack = 1e-12 * np.maximum(1.0, np.abs(times))
+        index = np.searchsorted(begins, times + slack, side="right") - 1
+        return np.array([ctrl for _, ctrl in self._held])[np.maximum(index, 0)]
+
+    def record(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Times, positions and velocities so far, shapes (n,), (n, nq) and (n, nv)."""
+        self._flush()
+        times, qpos, qvel = (np.concatenate(part) for part in zip(*self._parts, strict=True))
+        return times, qpos, qvel

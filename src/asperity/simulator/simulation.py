@@ -1,0 +1,176 @@
+"""A whole simulation as one call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+from asperity.arguments import as_array
+from asperity.errors import ModelError, Status
+from asperity.integrators import Integrator
+from asperity.plant.contact_parameters import ContactParameters
+from asperity.simulator.current_contacts import Contacts
+from asperity.simulator.events import Event, EventFinder, EventReached, check_events
+from asperity.simulator.progress import Progress, shown
+from asperity.simulator.recorder import Recorder
+from asperity.simulator.simulator import Control, Simulator
+from asperity.simulator.trajectory import Trajectory
+from asperity.systems import ExternalSystem
+
+__all__ = ["simulate"]
+
+
+def simulate(
+    model: str | os.PathLike[str] | mujoco.MjSpec | mujoco.MjModel,
+    t_span: tuple[float, float],
+    *,
+    integrator: Integrator | None = None,
+    contact: ContactParameters | None = None,
+    control: Control | None = None,
+    control_period: float | None = None,
+    keyframe: int | str | None = None,
+    qpos: ArrayLike | None = None,
+    qvel: ArrayLike | None = None,
+    ctrl: ArrayLike | None = None,
+    data: mujoco.MjData | None = None,
+    save_at: Sequence[float] | np.ndarray | None = None,
+    contact_forces: bool = False,
+    events: Event | Sequence[Event] = (),
+    joint_stiction_tolerance: float = 1e-3,
+    systems: Sequence[ExternalSystem] = (),
+    progress: Progress = None,
+) -> Trajectory:
+    """Simulate a model over a time span.
+
+    Parameters
+    ----------
+    model, integrator, contact, control, control_period, keyframe, qpos, qvel, ctrl, data,
+    joint_stiction_tolerance, systems
+        As for `Simulator`.
+    t_span : tuple of float
+        Begin and end [s].
+    save_at : sequence of float, optional
+        Times to return; the steps do not stop there, the states are interpolated. By default every
+        accepted step is returned.
+    contact_forces : bool
+        Record contacts and their forces at every time of ``save_at``, which makes the steps end
+        there.
+    events : function or sequence of functions, optional
+        As those of `scipy.integrate.solve_ivp`, but of a simulator: ``event(sim) -> float`` is zero
+        at the event. With ``event.terminal = True``, or a number of times, it ends the simulation;
+        with ``event.direction`` positive or negative only zeros count at which it increases or
+        decreases. They are looked for after every accepted step, and found in the interpolated
+        states within it, to round-off of the time; ``t_events`` has their times. ``sim`` is
+        another simulator, in the state in question: what it is done to has no effect. Of states of
+        muscles and external systems it has those of the step's end.
+    progress : bool or callable, optional
+        See `Simulator.advance_to`.
+
+    Returns
+    -------
+    Trajectory
+        Up to the end, a terminal event (``Status.EVENT``), a failure (see its status) or an
+        interrupt (``Status.INTERRUPTED``).
+
+    Raises
+    ------
+    ModelError
+        If the model or an argument cannot be used.
+    """
+    span = as_array("t_span", t_span)
+    if span.shape != (2,):
+        raise ModelError(f"t_span must be (begin, end) [s], got {t_span!r}.")
+    begin, end = float(span[0]), float(span[1])
+    if not (np.isfinite(begin) and np.isfinite(end) and end >= begin):
+        raise ModelError(f"t_span {t_span} must be finite and not decreasing.")
+    times = None if save_at is None else as_array("save_at", save_at).ravel()
+    if times is not None and (
+        len(times) == 0
+        or not np.all(np.isfinite(times))
+        or np.any(np.diff(times) < 0)
+        or times[0] < begin
+        or times[-1] > end
+    ):
+        raise ModelError("save_at must be finite, increasing and within t_span.")
+    if contact_forces and times is None:
+        raise ModelError("contact_forces needs save_at, the times at which to record them.")
+    looked_for = check_events(events)
+    simulator = Recorder(
+        model,
+        integrator=integrator,
+        contact=contact,
+        control=control,
+        control_period=control_period,
+        keyframe=keyframe,
+        qpos=qpos,
+        qvel=qvel,
+        ctrl=ctrl,
+        data=data,
+        joint_stiction_tolerance=joint_stiction_tolerance,
+        systems=systems,
+    )
+    simulator.data.time = begin
+    simulator._start_control(begin)
+    simulator.start_record()
+    if looked_for:
+        simulator.advance_to(begin)
+        simulator.events = EventFinder(simulator, looked_for)
+    stops = [end] if times is None or not contact_forces else [float(time) for time in times]
+    with shown(progress, end) as each:
+        status, message, contacts = _advance(simulator, stops, end, contact_forces, each)
+    steps = simulator.record()
+    if simulator.events is not None and simulator.events.end is not None:
+        steps = _ended(steps, *simulator.events.end)
+    trajectory = Trajectory(simulator.model, *steps, status, simulator.stats, contacts, message)
+    if simulator.events is not None:
+        trajectory.t_events = [np.array(found) for found in simulator.events.times]
+    if times is not None:
+        reached = times[times <= trajectory.time[-1] * (1 + 1e-12) + 1e-12]
+        trajectory.qpos, trajectory.qvel = trajectory.at(reached)
+        trajectory.time = reached
+    trajectory.ctrl = simulator.controls_at(trajectory.time)
+    return trajectory
+
+
+_Steps = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _advance(
+    simulator: Recorder,
+    stops: list[float],
+    end: float,
+    contact_forces: bool,
+    progress: Callable[[Simulator], None] | None,
+) -> tuple[Status, str, list[Contacts]]:
+    """Advance to the end, and on the way to times at which contacts are wanted."""
+    contacts: list[Contacts] = []
+    try:
+        for stop in stops:
+            report = simulator.advance_to(stop, progress=progress)
+            if not report.success:
+                break
+            if contact_forces:
+                contacts.append(simulator.contacts)
+        if report.success and simulator.time < end:
+            report = simulator.advance_to(end, progress=progress)
+        return report.status, report.message, contacts
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED, Status.INTERRUPTED.message, contacts
+    except EventReached:
+        return Status.EVENT, Status.EVENT.message, contacts
+
+
+def _ended(steps: _Steps, time: float, qpos: np.ndarray, qvel: np.ndarray) -> _Steps:
+    """Steps up to an event, with the state in which it occurred as the last."""
+    count = int(np.searchsorted(steps[0], time))
+    kept = (part[:count] for part in steps)
+    times, all_qpos, all_qvel = kept
+    return (
+        np.append(times, time),
+        np.concatenate([all_qpos, qpos[None]]),
+        np.concatenate([all_qvel, qvel[None]]),
+    )

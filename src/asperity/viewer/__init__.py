@@ -1,0 +1,5 @@
+"""Live views of simulations in the browser."""
+
+from asperity.viewer.live_view import View, view
+
+__all__ = ["View", "view"]

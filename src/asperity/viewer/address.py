@@ -1,0 +1,63 @@
+"""Where a live view can be seen, and how to get there from another machine."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+import webbrowser
+from collections.abc import Mapping
+
+__all__ = ["browser_is_near", "directions", "open_browser"]
+
+_EVERYWHERE = ("0.0.0.0", "::")
+
+
+def browser_is_near(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether a browser that is started here opens before the user."""
+    if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
+        return False
+    return bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
+
+
+def open_browser(address: str) -> bool:
+    """Open a page in the user's browser; whether there is one."""
+    try:
+        return webbrowser.open(address)
+    except webbrowser.Error:
+        return False
+
+
+def directions(host: str, port: int, environment: Mapping[str, str] = os.environ) -> str:
+    """What to tell the user: the address, and over ssh how to forward the port.
+
+    Parameters
+    ----------
+    host, port
+        On which the server listens.
+    environment : mapping
+        Of the process.
+    """
+    name = "localhost" if host in (*_EVERYWHERE, "127.0.0.1", "::1") else host
+    lines = [f"Live view at http://{name}:{port} (Ctrl-C ends it)."]
+    connection = environment.get("SSH_CONNECTION", "").split()
+    if host in _EVERYWHERE:
+        lines.append(
+            f"Whoever reaches port {port} of this machine, {socket.gethostname()}, sees and "
+            "controls it."
+        )
+    elif connection:
+        # The address under which the user reached this machine is the third.
+        machine = connection[2] if len(connection) > 2 else socket.gethostname()
+        lines.append(
+            f"From your own machine: ssh -L {port}:localhost:{port} {_user()}@{machine}, "
+            f"then open http://localhost:{port} there."
+        )
+    return "\n".join(lines)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "user"  # a container's user may have no name

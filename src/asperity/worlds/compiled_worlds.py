@@ -1,0 +1,207 @@
+"""Worlds that advance in compiled code: of methods whose steps begin from the state alone."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import HoldsAddresses, Table
+from asperity.compiled.compilation import compile_kernels
+from asperity.errors import ModelError, Status
+from asperity.integrators import Integrator
+from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.model_watch import WATCH_KERNELS, ModelWatch
+from asperity.plant.plant import Plant, contact_kernels
+from asperity.plant.support import check_supported
+from asperity.simulator.constraint_forces import FORCE_KERNELS
+from asperity.simulator.counters import COUNTER_KERNELS
+from asperity.simulator.publish import solve_forces
+from asperity.worlds.crew import Crew
+from asperity.worlds.lane import Lane
+from asperity.worlds.variations import Variations
+from asperity.worlds.world_kernels import WORLD_KERNELS
+from asperity.worlds.world_rows import WorldRows
+from asperity.worlds.world_tables import JOB
+
+__all__ = ["CompiledWorlds"]
+
+_INTERRUPTED = int(Status.INTERRUPTED)
+
+
+class CompiledWorlds(HoldsAddresses):
+    """Worlds in lanes, one per thread.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    integrator : Integrator
+    contact : ContactParameters
+    joint_stiction_tolerance : float
+    crew : Crew
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        integrator: Integrator,
+        contact: ContactParameters,
+        joint_stiction_tolerance: float,
+        crew: Crew,
+    ) -> None:
+        self._model, self._crew = model, crew
+        self._integrator, self._contact = integrator, contact
+        self._tolerance = joint_stiction_tolerance
+        method = integrator.make_method()
+        compile_kernels(
+            (
+                *contact_kernels(model, contact),
+                *method.kernels,
+                integrator.stepping.entry,
+                *WORLD_KERNELS,
+                *FORCE_KERNELS,
+                *WATCH_KERNELS,
+                solve_forces,
+                *COUNTER_KERNELS,
+            ),
+            f"worlds of {type(integrator).__name__}",
+        )
+        self._make()
+        self._watch = ModelWatch(model)
+        self._following = np.zeros(1, np.int64)
+        self._counts = np.zeros_like(self._lanes[0].counters.read())
+
+    def _make(self) -> None:
+        """Make the plant and the lanes of the model as it is."""
+        plant = Plant(self._model, self._contact, self._tolerance)
+        self.plant = plant
+        self._lanes = [Lane(plant, self._integrator) for _ in range(self._crew.threads)]
+
+    def adopt(self, rows: WorldRows, *, keeps_results: bool = True) -> None:
+        """Let worlds share the plant, with memory for what steps deliver if that is to be kept."""
+        if keeps_results:
+            world = self._lanes[0].world
+            rows.set_plant(self.plant, world.contact_capacity, world.row_capacity)
+        else:
+            rows.share_plant(self.plant)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Work done since the beginning, in the order of `Statistics`."""
+        return self._counts + sum(lane.counters.read() for lane in self._lanes)
+
+    def follow_model(self) -> bool:
+        """Take over what the user has changed in the model; then rows are to be adopted again.
+
+        Raises
+        ------
+        ModelError
+            If it is another mechanism now, or cannot be simulated; nothing has then changed.
+        """
+        if not self._watch.changed():
+            return False
+        self._watch.refuse_other_structure()
+        check_supported(self._model)
+        counts = self.counts
+        self._make()
+        self._counts = counts
+        self._watch.remember()
+        return True
+
+    def take_variations(self, rows: WorldRows, variations: Variations, worlds: np.ndarray) -> None:
+        """Give worlds plants of their own, with the fields that vary.
+
+        Raises
+        ------
+        ModelError
+            If one cannot be simulated with them; those before it have theirs.
+        """
+        for world in worlds:
+            w = int(world)
+            address, model, in_place = variations.make(w)
+            try:
+                plant = self.plant.variant(address, None if in_place else model)
+                plant.model = model
+                detection = self._lanes[0].detection_for(plant)
+            except ModelError as error:
+                raise ModelError(f"world {w}: {error}") from None
+            plant.model = self._model
+            rows.set_variant(w, plant, detection)
+            variations.remember(w)
+
+    def advance(
+        self,
+        rows: WorldRows,
+        worlds: np.ndarray,
+        substeps: int,
+        step: float,
+        *,
+        publishes: bool,
+        rollout: dict[str, Any] | None = None,
+    ) -> None:
+        """Advance worlds ``substeps`` times by ``step`` [s].
+
+        Parameters
+        ----------
+        rows : WorldRows
+        worlds : ndarray of int64
+            Their numbers.
+        substeps : int
+            With 0 of them sensors are read in the states as they are.
+        step : float
+        publishes : bool
+            Whether sensors are read.
+        rollout : dict, optional
+            Of the fields of a job that are a rollout's.
+        """
+        if len(worlds) == 0:
+            return
+        self._following[0] = 0
+        job = Table(
+            JOB,
+            following=self._following.ctypes.data,
+            worlds=np.ascontiguousarray(worlds, np.int64),
+            substeps=substeps,
+            step=step,
+            publishes=int(publishes),
+            **(_NO_ROLLOUT if rollout is None else {"records": 1, **rollout}),
+        )
+        # Of worlds that are not come to.
+        rows.table.status[worlds] = _INTERRUPTED
+
+        def stop() -> None:
+            job.stop = 1
+
+        works = [lambda budget, lane=lane: lane.run(rows, job, budget) for lane in self._lanes]
+        try:
+            self._crew.run(works, stop, len(worlds))
+        finally:
+            for lane in self._lanes:
+                lane.leave()
+
+    def data(self, rows: WorldRows, w: int) -> mujoco.MjData:
+        """A copy of the MjData of one world, published.
+
+        Raises
+        ------
+        ModelError
+            If something was written into its row that cannot be simulated.
+        """
+        status = rows.table.status
+        before = int(status[w])
+        self.advance(rows, np.array([w]), 0, 0.0, publishes=True)
+        found = int(status[w])
+        status[w] = before
+        if found == Status.INVALID_INPUT:
+            raise ModelError(f"world {w}: {Status.INVALID_INPUT.message}")
+        return copy.copy(self._lanes[0].data)
+
+
+_NO_ROLLOUT: dict[str, Any] = {
+    "state": np.zeros((0, 0, 0)),
+    "sensordata": np.zeros((0, 0, 0)),
+    "inputs": np.zeros((0, 0, 0)),
+    "input_start": np.full(6, -1, np.int64),
+}

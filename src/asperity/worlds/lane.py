@@ -1,0 +1,151 @@
+"""A lane: the memory in which one thread advances worlds, one after another."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import HoldsAddresses, Table
+from asperity.contact.delivered import grow_delivered
+from asperity.errors import SimulationError
+from asperity.integrators import Integrator
+from asperity.integrators.steppings.accepted import BUDGET_USED
+from asperity.integrators.world import World
+from asperity.integrators.world_layout import OK, TREES
+from asperity.plant.gliding import GlidingDetection
+from asperity.plant.own_options import OwnOptions
+from asperity.plant.plant import Plant
+from asperity.plant.sleep import wake
+from asperity.simulator.compiled_publication import (
+    BY_PYTHON,
+    new_publication,
+    publish_compiled,
+)
+from asperity.simulator.counters import Counters
+from asperity.simulator.inputs import Inputs
+from asperity.simulator.publish import Delivered, publish
+from asperity.systems import Coupling
+from asperity.worlds.world_kernels import DELIVERED_FULL, advance_worlds, copy_delivered
+from asperity.worlds.world_rows import WorldRows
+from asperity.worlds.world_tables import LANE, NO_WORLD
+
+__all__ = ["Lane"]
+
+
+class Lane(HoldsAddresses):
+    """World, method and MjData for one thread.
+
+    Parameters
+    ----------
+    plant : Plant
+        Shared by all lanes, and by the worlds whose model does not differ.
+    integrator : Integrator
+    """
+
+    def __init__(self, plant: Plant, integrator: Integrator) -> None:
+        model = plant.model
+        self.data = mujoco.MjData(model)
+        self._plant = plant
+        self._method = integrator.make_method()
+        base = self._method.base
+        self.world = World(plant, self.data, mujoco.MjData(model))
+        self.world.table.records = -1
+        self._method.prepare(self.world)
+        integrator.stepping.prepare(self.world)
+        self._results = Delivered(self.world, Coupling(model, ()))
+        self.counters = Counters(self.world, base)
+        states = self.world.evaluated_states
+        # Data that several states share have their inputs once; those of the current state first.
+        every = list({id(state.data): state.data for state in states}.values())
+        for data in every:
+            wake(model, data)
+        self._inputs = [Inputs.table_of(data, np.zeros(0)) for data in every]
+        world = self.world.table
+        step = integrator.time_step
+        self.table = Table(
+            LANE,
+            world=world,
+            place=NO_WORLD,
+            stepping=integrator.stepping.entry.address,
+            method=self._method.kernel.address,
+            publish=publish_compiled.address,
+            time_step=0.0 if step is None else step,
+            first_step=float(world.next_step),
+            first_last_step=float(world.last_step),
+            gliding=int(states[0].table.gliding),
+            delivered=self.world.delivered.address,
+            states=np.array([state.table.address for state in states], np.int64),
+            inputs=np.array([table.address for table in self._inputs], np.int64),
+            history=np.array(
+                [address for memory in self.world.memories for address in memory.history], np.int64
+            ),
+            plant_slot=world.address_of("plant"),
+            delivered_slot=world.address_of("delivered"),
+            sensordata=self.data.sensordata,
+            publication=new_publication(model, self.data),
+        )
+        self._set_room()
+
+    def run(self, rows: WorldRows, job: Table, budget: int) -> bool:
+        """Advance worlds of a job; False if there are more to do.
+
+        Raises
+        ------
+        SimulationError
+            If the model is one that cannot be simulated.
+        """
+        table = self.table
+        code = advance_worlds.call(table.address, rows.table.address, job.address, budget)
+        if code in (OK, BUDGET_USED):
+            return bool(code == OK)
+        w = int(job.worlds[table.place])
+        if code == DELIVERED_FULL:
+            rows.grow_delivered(w, *self._room)
+        elif code == BY_PYTHON:
+            self._publish_by_python(rows, w)
+        elif self.world.grow(code):
+            self._set_room()
+        else:
+            table.place = NO_WORLD
+            if code == TREES:
+                raise SimulationError(
+                    "a constraint of the model couples more than two kinematic trees, which is "
+                    "not supported; remove it or split it."
+                )
+            raise SimulationError(f"world {w} has ended with an unknown code, {code}.")
+        return False
+
+    def detection_for(self, plant: Plant) -> GlidingDetection | None:
+        """Detection of what glides in a plant with other numbers, if the method wants any."""
+        return self._method.base.detection_for(plant)
+
+    def leave(self) -> None:
+        """Be at no world, whatever happened there."""
+        self.table.place = NO_WORLD
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _publish_by_python(self, rows: WorldRows, w: int) -> None:
+        """Publish the state that the lane is at where compiled code has no room to."""
+        table, world = self.table, self.world
+        kept = int(rows.table.delivered[w])
+        if kept != 0:
+            room = (int(rows.table.contact_room[w]), int(rows.table.row_room[w]))
+            both = zip(room, self._room, strict=True)
+            grow_delivered(world.delivered, *(max(pair) for pair in both))
+            copy_delivered.call(kept, world.delivered.address)
+        world.table.delivered = world.delivered
+        plant = rows.plant(w, self._plant)
+        with OwnOptions(int(plant.table.model)) as model:
+            self._results.model = model
+            publish(plant.table, self._results, self.data)
+        if kept != 0:
+            copy_delivered.call(world.delivered.address, kept)
+        table.published = 1
+
+    @property
+    def _room(self) -> tuple[int, int]:
+        return self.world.contact_capacity, self.world.row_capacity
+
+    def _set_room(self) -> None:
+        self.table.contact_room, self.table.row_room = self._room

@@ -1,0 +1,169 @@
+"""Arguments of rollouts: their shapes, as those of ``mujoco.rollout.rollout``."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+from asperity.arguments import as_array, is_count
+from asperity.errors import ModelError
+from asperity.worlds.world_tables import INPUT_NAMES
+
+__all__ = ["RolloutArrays", "resolve_arrays"]
+
+_STATE = mujoco.mjtState
+_FULL = int(_STATE.mjSTATE_FULLPHYSICS)
+_USER = int(_STATE.mjSTATE_USER)
+
+# In MuJoCo's order of a vector of inputs.
+_INPUTS = {
+    "ctrl": _STATE.mjSTATE_CTRL,
+    "qfrc_applied": _STATE.mjSTATE_QFRC_APPLIED,
+    "xfrc_applied": _STATE.mjSTATE_XFRC_APPLIED,
+    "eq_active": _STATE.mjSTATE_EQ_ACTIVE,
+    "mocap_pos": _STATE.mjSTATE_MOCAP_POS,
+    "mocap_quat": _STATE.mjSTATE_MOCAP_QUAT,
+    "userdata": _STATE.mjSTATE_USERDATA,
+}
+
+
+class RolloutArrays(NamedTuple):
+    """Arguments of a rollout, checked.
+
+    Attributes
+    ----------
+    worlds, nstep : int
+        Number of worlds, and of steps.
+    initial_state : ndarray, shape (worlds or 1, nstate)
+    inputs : ndarray, shape (worlds or 1, nstep or 1, ncontrol)
+    input_start : ndarray of int64
+        Where the inputs of `asperity.worlds.world_tables.INPUT_NAMES` begin, or −1.
+    state, sensordata : ndarray, shapes (worlds, nstep, nstate) and (worlds, nstep, nsensordata)
+        Where results go.
+    """
+
+    worlds: int
+    nstep: int
+    initial_state: np.ndarray
+    inputs: np.ndarray
+    input_start: np.ndarray
+    state: np.ndarray
+    sensordata: np.ndarray
+
+
+def resolve_arrays(
+    models: list[mujoco.MjModel],
+    initial_state: Any,
+    control: Any,
+    control_spec: int,
+    nstep: int | None,
+    state: Any,
+    sensordata: Any,
+) -> RolloutArrays:
+    """Check arguments of a rollout, infer sizes, and make what is missing.
+
+    Raises
+    ------
+    ModelError
+        Which names the argument.
+    """
+    if control_spec & ~_USER:
+        raise ModelError(
+            f"control_spec {control_spec} has other bits than those of mjSTATE_USER, {_USER}."
+        )
+    if nstep is not None and not (is_count(nstep) and nstep >= 0):
+        raise ModelError(f"nstep must be a whole number of steps, got {nstep!r}.")
+    sizes = [_sizes(model, control_spec) for model in models]
+    for number, one in enumerate(sizes):
+        if one != sizes[0]:
+            raise ModelError(
+                f"model[{number}] has other sizes of state, controls or sensors than model[0], "
+                f"{one} and {sizes[0]}."
+            )
+    nstate, ncontrol, nsensordata = sizes[0]
+    if nstate != 1 + models[0].nq + models[0].nv + models[0].na:
+        raise ModelError(
+            "the model has states besides time, positions, velocities and activations (delays, "
+            "plugins or plastic joints), which cannot be simulated."
+        )
+    given = {
+        "initial_state": _with_axes("initial_state", initial_state, 2, nstate),
+        "control": _with_axes("control", control, 3, ncontrol),
+        "state": _with_axes("state", state, 3, nstate),
+        "sensordata": _with_axes("sensordata", sensordata, 3, nsensordata),
+    }
+    count = _length(0, None if len(models) == 1 else len(models), given, "worlds")
+    steps = {name: given[name] for name in ("control", "state", "sensordata")}
+    length = _length(1, None if nstep is None else int(nstep), steps, "steps")
+    inputs, start = given["control"], given["initial_state"]
+    if start is None:
+        raise ModelError("initial_state must be given, one for each world or one for all.")
+    return RolloutArrays(
+        count,
+        length,
+        start,
+        np.zeros((1, 1, 0)) if inputs is None else inputs,
+        _starts(models[0], control_spec if inputs is not None else 0),
+        _result("state", state, (count, length, nstate)),
+        _result("sensordata", sensordata, (count, length, nsensordata)),
+    )
+
+
+def _sizes(model: mujoco.MjModel, control_spec: int) -> tuple[int, int, int]:
+    return (
+        mujoco.mj_stateSize(model, _FULL),
+        mujoco.mj_stateSize(model, control_spec),
+        int(model.nsensordata),
+    )
+
+
+def _with_axes(name: str, values: Any, ndim: int, last: int) -> np.ndarray | None:
+    """Values as an array with so many axes, missing ones before the others."""
+    if values is None:
+        return None
+    array = as_array(name, values)
+    if array.ndim > ndim:
+        raise ModelError(f"{name} may have {ndim} axes at most, got shape {array.shape}.")
+    array = np.ascontiguousarray(array.reshape((1,) * (ndim - array.ndim) + array.shape))
+    if array.shape[-1] != last:
+        raise ModelError(f"the last axis of {name} must be {last} long, got {array.shape[-1]}.")
+    return array
+
+
+def _length(axis: int, known: int | None, given: dict[str, np.ndarray | None], what: str) -> int:
+    """Length of an axis along which arrays of length 1 are repeated."""
+    wanted = None if known == 1 else known
+    for name, array in given.items():
+        if array is None or array.shape[axis] == 1:
+            continue
+        if wanted is not None and array.shape[axis] != wanted:
+            raise ModelError(
+                f"{name} is for {array.shape[axis]} {what}, and what was given besides for "
+                f"{wanted}."
+            )
+        wanted = array.shape[axis]
+    return 1 if wanted is None else wanted
+
+
+def _starts(model: mujoco.MjModel, control_spec: int) -> np.ndarray:
+    starts = dict.fromkeys(INPUT_NAMES, -1)
+    at = 0
+    for name, bit in _INPUTS.items():
+        if control_spec & int(bit):
+            starts[name] = at
+            at += mujoco.mj_stateSize(model, int(bit))
+    return np.array([starts[name] for name in INPUT_NAMES], np.int64)
+
+
+def _result(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
+    if given is None:
+        return np.empty(shape)
+    if not isinstance(given, np.ndarray) or given.dtype != np.float64:
+        raise ModelError(f"{name} must be an array of float64, got {type(given).__name__}.")
+    if given.shape != shape or not given.flags.c_contiguous or not given.flags.writeable:
+        raise ModelError(
+            f"{name} must be a C-contiguous, writeable array of shape {shape}, got {given.shape}."
+        )
+    return given

@@ -1,0 +1,247 @@
+"""Open-loop rollouts of many worlds, called like ``mujoco.rollout.rollout``."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+from asperity.arguments import is_count
+from asperity.errors import AsperityWarning, ModelError, Status
+from asperity.integrators import Cenic, Integrator
+from asperity.plant.contact_parameters import ContactParameters, contact_key
+from asperity.plant.support import check_supported
+from asperity.worlds.compiled_worlds import CompiledWorlds
+from asperity.worlds.crew import Crew, available_threads
+from asperity.worlds.kinds import worlds_of
+from asperity.worlds.rollout_arrays import RolloutArrays, resolve_arrays
+from asperity.worlds.simulated_worlds import SimulatedWorlds
+from asperity.worlds.world_rows import WorldRows
+from asperity.worlds.world_tables import STATE_NAMES
+
+__all__ = ["rollout"]
+
+_CTRL = int(mujoco.mjtState.mjSTATE_CTRL)
+
+
+def rollout(
+    model: mujoco.MjModel | Sequence[mujoco.MjModel],
+    initial_state: ArrayLike,
+    control: ArrayLike | None = None,
+    *,
+    control_spec: int = _CTRL,
+    integrator: Integrator | None = None,
+    contact: ContactParameters | None = None,
+    nstep: int | None = None,
+    threads: int | None = None,
+    state: np.ndarray | None = None,
+    sensordata: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Roll out worlds from initial states with given controls, on a pool of threads.
+
+    Arguments and results are those of ``mujoco.rollout.rollout``, without its ``data``, of which
+    none is needed. Axes of length 1, or missing ones at the front, are repeated.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel, or a sequence of them
+        One for all worlds, or one each, with states, controls and sensors of the same sizes.
+    initial_state : array_like, shape (nbatch or 1, nstate)
+        Of ``mjSTATE_FULLPHYSICS``: time, positions, velocities, activations.
+    control : array_like, optional, shape (nbatch or 1, nstep or 1, ncontrol)
+        Inputs held over each step; zero by default.
+    control_spec : int
+        Bits of ``mjtState`` that say what ``control`` holds: those of ``mjSTATE_USER``; controls by
+        default.
+    integrator : Integrator
+        ``Cenic(accuracy=1e-3)`` by default. A step is its fixed one, or the model's ``timestep``.
+    contact : ContactParameters, optional
+        As for `Simulator`.
+    nstep : int, optional
+        Number of steps; that of ``control`` by default.
+    threads : int, optional
+        As many as this process may run at once by default.
+    state, sensordata : ndarray, optional
+        Where results are written, shapes as returned.
+
+    Returns
+    -------
+    state : ndarray, shape (nbatch, nstep, nstate)
+        After every step.
+    sensordata : ndarray, shape (nbatch, nstep, nsensordata)
+        Of these states; MuJoCo's are those of the states before each step.
+
+    Raises
+    ------
+    ModelError
+        If an array has a wrong shape, or a model cannot be simulated. It is a ``ValueError``.
+
+    Warns
+    -----
+    AsperityWarning
+        If worlds have failed, or were given what is not finite: the rest of their results repeats
+        their last state. The others have gone on.
+
+    Notes
+    -----
+    Every world does what a `Simulator` would do that is told the controls step by step, to the bit.
+    What it takes to advance a model's worlds is kept for the next call with the same model and
+    options.
+    """
+    integrator = Cenic() if integrator is None else integrator
+    if not isinstance(integrator, Integrator):
+        raise ModelError(
+            f"integrator must be an asperity integrator such as Cenic(), got {integrator!r}."
+        )
+    if threads is not None and not (is_count(threads) and threads >= 1):
+        raise ModelError(f"threads must be a positive whole number, got {threads!r}.")
+    models = _models(model)
+    arrays = resolve_arrays(
+        models, initial_state, control, int(control_spec), nstep, state, sensordata
+    )
+    for one in {id(one): one for one in models}.values():
+        check_supported(one)
+    number = available_threads() if threads is None else int(threads)
+    status = np.zeros(arrays.worlds, np.int64)
+    for one, worlds in _groups(models, arrays.worlds):
+        _roll(one, worlds, arrays, status, integrator, contact, number)
+    _warn(status)
+    return arrays.state, arrays.sensordata
+
+
+def _models(model: Any) -> list[mujoco.MjModel]:
+    models = [model] if isinstance(model, mujoco.MjModel) else model
+    if not isinstance(models, Sequence) or isinstance(models, str) or len(models) == 0:
+        raise ModelError(f"model must be a mujoco.MjModel, or a sequence of them, got {model!r}.")
+    for number, one in enumerate(models):
+        if not isinstance(one, mujoco.MjModel):
+            raise ModelError(f"model[{number}] must be a mujoco.MjModel, got {type(one).__name__}.")
+    return list(models)
+
+
+def _groups(models: list[mujoco.MjModel], count: int) -> list[tuple[mujoco.MjModel, np.ndarray]]:
+    """Models, each with the numbers of its worlds."""
+    if len(models) == 1:
+        return [(models[0], np.arange(count))]
+    numbers: dict[int, list[int]] = {}
+    for w, one in enumerate(models):
+        numbers.setdefault(id(one), []).append(w)
+    return [(models[first[0]], np.array(first)) for first in numbers.values()]
+
+
+def _roll(
+    model: mujoco.MjModel,
+    worlds: np.ndarray,
+    arrays: RolloutArrays,
+    status: np.ndarray,
+    integrator: Integrator,
+    contact: ContactParameters | None,
+    threads: int,
+) -> None:
+    """Roll out the worlds of one model."""
+    rows = WorldRows(model, len(worlds))
+    rows.write(np.arange(len(worlds)), mujoco.MjData(model))
+    initial = arrays.initial_state[worlds if len(arrays.initial_state) > 1 else [0] * len(worlds)]
+    rows.arrays["time"][:] = initial[:, 0]
+    ends = 1 + np.cumsum([0, model.nq, model.nv, model.na])
+    for name, first, last in zip(STATE_NAMES, ends[:-1], ends[1:], strict=True):
+        rows.arrays[name][:] = initial[:, first:last]
+    # Results go where they belong at once if these are all the worlds there are.
+    every = len(worlds) == arrays.worlds
+    state = arrays.state if every else arrays.state[worlds]
+    sensordata = arrays.sensordata if every else arrays.sensordata[worlds]
+    inputs = arrays.inputs
+    if not every and len(inputs) > 1:
+        inputs = np.ascontiguousarray(inputs[worlds])
+    state[:] = initial[:, None]
+    sensordata[:] = np.nan
+    step = integrator.time_step
+    kept = _KEPT.take(model, integrator, contact, threads)
+    try:
+        kept.adopt(rows, keeps_results=False)
+        kept.advance(
+            rows,
+            np.arange(len(worlds)),
+            arrays.nstep,
+            float(model.opt.timestep) if step is None else step,
+            publishes=model.nsensordata > 0,
+            rollout={
+                "state": state,
+                "sensordata": sensordata,
+                "inputs": inputs,
+                "input_start": arrays.input_start,
+            },
+        )
+    finally:
+        _KEPT.give_back(model, integrator, contact, threads, kept)
+    status[worlds] = rows.arrays["status"]
+    if not every:
+        arrays.state[worlds] = state
+        arrays.sensordata[worlds] = sensordata
+
+
+def _warn(status: np.ndarray) -> None:
+    failed = np.flatnonzero(status != Status.SUCCESS)
+    if len(failed):
+        named = ", ".join(str(w) for w in failed[:5]) + (", …" if len(failed) > 5 else "")
+        warnings.warn(
+            f"{len(failed)} of {len(status)} rollouts have ended early ({named}) and repeat their "
+            f"last state. {failed[0]}: {Status(int(status[failed[0]])).message}",
+            AsperityWarning,
+            stacklevel=3,
+        )
+
+
+class _Kept:
+    """What advances worlds of a few models, kept between calls, for one caller at a time."""
+
+    _MOST = 4
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: list[tuple[tuple[Any, ...], mujoco.MjModel, CompiledWorlds]] = []
+
+    def take(
+        self,
+        model: mujoco.MjModel,
+        integrator: Integrator,
+        contact: ContactParameters | None,
+        threads: int,
+    ) -> CompiledWorlds | SimulatedWorlds:
+        """One that is kept, up to date with the model, or a new one."""
+        options = (integrator, contact_key(contact), threads)
+        found: CompiledWorlds | None = None
+        with self._lock:
+            for place, (known, its_model, worlds) in enumerate(self._kept):
+                if its_model is model and known == options:
+                    found = worlds
+                    del self._kept[place]
+                    break
+        if found is None:
+            contact = ContactParameters() if contact is None else contact
+            return worlds_of(integrator)(model, integrator, contact, 1e-3, Crew(threads))
+        found.follow_model()
+        return found
+
+    def give_back(
+        self,
+        model: mujoco.MjModel,
+        integrator: Integrator,
+        contact: ContactParameters | None,
+        threads: int,
+        worlds: CompiledWorlds | SimulatedWorlds,
+    ) -> None:
+        """Keep one for the next call; the one that was not used for longest goes."""
+        if isinstance(worlds, SimulatedWorlds):
+            return
+        with self._lock:
+            self._kept.insert(0, ((integrator, contact_key(contact), threads), model, worlds))
+            del self._kept[self._MOST :]
+
+
+_KEPT = _Kept()

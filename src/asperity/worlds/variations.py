@@ -1,0 +1,214 @@
+"""Fields of the model that differ from world to world.
+
+A world whose fields differ has a C struct of its own that points to the arrays of the shared model,
+and to copies of those that differ: its varied fields, and what MuJoCo derives from them
+(``mj_setConst``). MuJoCo's functions take it for the model.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import HoldsAddresses
+from asperity.errors import ModelError
+from asperity.plant import native
+from asperity.plant.model_watch import is_watched
+from asperity.plant.support import check_supported
+
+__all__ = ["Variations"]
+
+_WORD = 8
+
+_STRUCT = native.struct_size("mjModel")
+
+# Of what is not watched, what MuJoCo derives from other fields.
+_DERIVED = frozenset({"bvh_aabb"})
+
+# Read by MuJoCo alone: not copied by the plant, nor of any other use than as numbers.
+_READ_IN_PLACE = frozenset(
+    {"geom_friction", "pair_friction", "body_mass", "body_inertia", "body_subtreemass"}
+    | {"body_invweight0", "dof_invweight0", "dof_M0", "dof_length", "actuator_acc0"}
+)
+
+# From which initial states and inputs follow.
+_INITIAL = frozenset({"qpos0", "body_pos", "body_quat"})
+
+
+class Variations(HoldsAddresses):
+    """Model fields by world.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        Of all worlds.
+    count : int
+        Number of worlds.
+    """
+
+    def __init__(self, model: mujoco.MjModel, count: int) -> None:
+        self._model, self._count = model, count
+        self._data = mujoco.MjData(model)
+        self.forget_model()
+        self._values: dict[str, np.ndarray] = {}
+        self._known: dict[str, np.ndarray] = {}
+        self._structs: dict[int, tuple[np.ndarray, list[np.ndarray]]] = {}
+
+    @property
+    def changes_initial_state(self) -> bool:
+        """Whether worlds begin in states of their own."""
+        return not _INITIAL.isdisjoint(self._values)
+
+    def vary(self, name: str) -> np.ndarray:
+        """Let a field vary; returns its values, shape (count, ...).
+
+        Raises
+        ------
+        ModelError
+            If the model has no such field, or its numbers do not enter the motion.
+        """
+        if name not in self._values:
+            template = _template(self._model, name)
+            self._values[name] = np.repeat(np.asarray(template)[None], self._count, axis=0)
+            self._known[name] = self._values[name].copy()
+        return self._values[name]
+
+    def changed(self) -> np.ndarray:
+        """Numbers of the worlds whose values are other ones than were taken over last.
+
+        Raises
+        ------
+        ModelError
+            If one of them is not finite.
+        """
+        differs = np.zeros(self._count, bool)
+        for name, values in self._values.items():
+            now = values.reshape(self._count, -1)
+            # Of a number that is none this is true as well.
+            differs |= np.any(now != self._known[name].reshape(self._count, -1), axis=1)
+        worlds = np.flatnonzero(differs)
+        for w in worlds:
+            for name, values in self._values.items():
+                if not np.all(np.isfinite(values[w])):
+                    raise ModelError(f"{name} of world {w} has a value that is not finite.")
+        return worlds
+
+    def varied(self) -> np.ndarray:
+        """Numbers of the worlds whose values have ever been other ones than the model's."""
+        return np.array(sorted(self._structs), np.int64)
+
+    def remember(self, w: int) -> None:
+        """Take the values of a world for known."""
+        for name, values in self._values.items():
+            self._known[name][w] = values[w]
+
+    def forget_model(self) -> None:
+        """Take the shared model's numbers anew."""
+        # Where the model of one world after another is put together.
+        self._mould = copy.copy(self._model)
+        self._find_fields()
+
+    def write(self, w: int, model: mujoco.MjModel) -> None:
+        """Write a world's values, and what MuJoCo derives from them, into a model."""
+        for name, values in self._values.items():
+            getattr(model, name)[:] = values[w]
+        if not _READ_IN_PLACE.issuperset(self._values) or "body_mass" in self._values:
+            mujoco.mj_setConst(model, self._data)
+
+    def model(self, w: int) -> mujoco.MjModel:
+        """A copy of the model with a world's values."""
+        model = copy.copy(self._model)
+        self.write(w, model)
+        return model
+
+    def make(self, w: int) -> tuple[int, mujoco.MjModel, bool]:
+        """Make the struct of a world.
+
+        Returns
+        -------
+        address : int
+        model : mujoco.MjModel
+            A model with the same numbers, for what is to be computed of them, until the next call.
+        in_place : bool
+            Whether nothing but MuJoCo reads what differs, so that plants need not.
+
+        Raises
+        ------
+        ModelError
+            If such a model cannot be simulated.
+        """
+        mould = self._mould
+        self.write(w, mould)
+        quick = _READ_IN_PLACE.issuperset(self._values)
+        if not quick:
+            try:
+                check_supported(mould)
+            except ModelError as error:
+                raise ModelError(f"world {w}: {error}") from None
+        struct = native.memory(self._model._address, _STRUCT // _WORD).copy()
+        copies = []
+        for number in self._differing():
+            name, first, count = self._fields[number]
+            copies.append(native.memory(first, count).copy())
+            struct[native.offset("mjModel", name) // _WORD] = copies[-1].ctypes.data
+        self._structs[w] = struct, copies
+        return int(struct.ctypes.data), mould, quick
+
+    def initial_data(self, w: int, keyframe: int | None) -> mujoco.MjData:
+        """Initial state and inputs of a world, until the next call."""
+        self.write(w, self._mould)
+        if keyframe is None:
+            mujoco.mj_resetData(self._mould, self._data)
+        else:
+            mujoco.mj_resetDataKeyframe(self._mould, self._data, keyframe)
+        return self._data
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _find_fields(self) -> None:
+        """Find the arrays of the mould, and runs of them in which it is compared with the model."""
+        arrays = [native.model_arrays(model) for model in (self._mould, self._model)]
+        self._fields: list[tuple[str, int, int]] = []
+        runs: list[list[int]] = []
+        for (name, first, last), (_, shared, _) in zip(*arrays, strict=True):
+            count = (last - first) // _WORD
+            if count == 0 or not (is_watched(name) or name in _DERIVED):
+                continue
+            self._fields.append((name, first, count))
+            if runs and runs[-1][0] + _WORD * runs[-1][2] == first:
+                runs[-1][2] += count
+            else:
+                runs.append([first, shared, count])
+        self._starts = np.cumsum([0, *(count for _, _, count in self._fields)])
+        self._own = [native.memory(first, count) for first, _, count in runs]
+        self._shared = [native.memory(shared, count) for _, shared, count in runs]
+
+    def _differing(self) -> np.ndarray:
+        """Numbers of the fields in which the mould differs from the model."""
+        own, shared = np.concatenate(self._own), np.concatenate(self._shared)
+        words = np.flatnonzero(own != shared)
+        return np.unique(np.searchsorted(self._starts, words, side="right") - 1)
+
+
+def _template(model: mujoco.MjModel, name: str) -> np.ndarray:
+    """The shared model's values of a field that may vary."""
+    fields = {
+        field
+        for field in dir(model)
+        if not field.startswith("_")
+        and is_watched(field)
+        and getattr(getattr(model, field), "dtype", None) == np.float64
+    }
+    if name in fields:
+        return np.asarray(getattr(model, name))
+    if not isinstance(name, str) or not hasattr(model, name):
+        near = difflib.get_close_matches(str(name), sorted(fields), 1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        raise ModelError(f"MjModel has no field {name!r}{hint}")
+    raise ModelError(
+        f"MjModel.{name} cannot vary from world to world: it is not an array of real numbers that "
+        "enter the motion."
+    )

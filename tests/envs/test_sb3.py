@@ -1,0 +1,113 @@
+"""Vector environments as stable-baselines3's, and what learning is tested by (extra ``train``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import asperity as asp
+
+pytest.importorskip("stable_baselines3", reason="needs the [train] extra")
+
+import gymnasium as gym
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+from asperity.envs import PegInHoleEnv, PegInHoleVectorEnv, Sb3VecEnv
+
+OPTIONS: dict[str, Any] = {"max_steps": 10, "lowest": 0.002, "highest": 0.004, "spread": 0.001}
+
+
+def test_worlds_are_those_of_stable_baselines() -> None:
+    native = Sb3VecEnv("asperity/PegInHole-v0", num_envs=3, **OPTIONS)
+    assert isinstance(native.env.unwrapped, PegInHoleVectorEnv)
+    dummy = DummyVecEnv([lambda: Monitor(PegInHoleEnv(**OPTIONS))] * 3)
+    for env in (native, dummy):
+        env.seed(4)
+    np.testing.assert_array_equal(native.reset(), dummy.reset())
+    random = np.random.default_rng(1)
+    ends = 0
+    for _ in range(25):
+        actions = random.uniform(-0.3, 0.3, (3, 3)).astype(np.float32)
+        actions[0, 2] = -1.0
+        found, expected = native.step(actions), dummy.step(actions)
+        for one, other in zip(found[:3], expected[:3], strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == other.dtype
+        for one, other in zip(found[3], expected[3], strict=True):
+            assert one["is_success"] == other["is_success"]
+            assert one.get("TimeLimit.truncated", False) == other["TimeLimit.truncated"]
+            assert ("episode" in one) == ("episode" in other)
+            if "episode" in one:
+                ends += 1
+                assert one["episode"]["l"] == other["episode"]["l"]
+                assert one["episode"]["r"] == pytest.approx(other["episode"]["r"], abs=1e-5)
+                last = one["terminal_observation"]
+                np.testing.assert_array_equal(last, other["terminal_observation"])
+    assert ends > 5
+
+
+def test_attributes_and_methods() -> None:
+    native = Sb3VecEnv("asperity/PegInHole-v0", num_envs=2)
+    assert [task.margin for task in native.get_attr("task")] == [5e-4, 5e-4]
+    assert len(native.get_attr("task", indices=0)) == 1
+    assert not native.has_attr("colour")
+    native.set_attr("note", 7)
+    assert native.get_attr("note") == [7, 7]
+    with pytest.raises(asp.ModelError, match="the same in all worlds"):
+        native.set_attr("note", 8, indices=[0])
+    assert native.env_is_wrapped(Monitor) == [True, True]
+    assert native.env_is_wrapped(gym.wrappers.TimeLimit, indices=[1]) == [False]
+    single = SyncVectorEnv([PegInHoleEnv] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
+    both = Sb3VecEnv(single)
+    both.set_attr("note", 8, indices=[1])
+    assert both.get_attr("note") == [None, 8]
+    assert both.env_method("position", indices=[0])[0].shape == (3,)
+    assert len(both.reset_infos) == 2
+
+
+def test_what_does_not_fit() -> None:
+    with pytest.raises(asp.ModelError, match="reset in the step in which"):
+        Sb3VecEnv(gym.make_vec("CartPole-v1", 2, "sync"))
+    with pytest.raises(asp.ModelError, match="a name or a gymnasium VectorEnv, got PegInHoleEnv"):
+        Sb3VecEnv(PegInHoleEnv())  # type: ignore[arg-type]
+    carts = gym.make_vec(
+        "CartPole-v1", 2, "sync", vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP}
+    )
+    with pytest.raises(asp.ModelError, match="for environments that are given by name"):
+        Sb3VecEnv(carts, margin=1e-4)
+    assert Sb3VecEnv(carts).num_envs == 2
+    assert Sb3VecEnv("CartPole-v1", 3).reset().shape == (3, 4)
+
+
+def test_an_agent_learns_with_it_and_is_evaluated() -> None:
+    from stable_baselines3 import PPO
+
+    env = VecNormalize(Sb3VecEnv("asperity/PegInHole-v0", num_envs=2, **OPTIONS))
+    agent = PPO("MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu")
+    agent.learn(128)
+    assert len(agent.ep_info_buffer) >= 8
+    assert len(agent.ep_success_buffer) >= 8
+    # Without a warning that there is no Monitor.
+    reward, _ = evaluate_policy(agent, env, n_eval_episodes=4)
+    assert np.isfinite(reward)
+
+
+@pytest.mark.slow
+def test_trpo_learns_the_task_as_figure_7_shows() -> None:
+    pytest.importorskip("sb3_contrib")
+    from asperity.experiments.peg_figures import outside
+    from asperity.experiments.peg_runs import MARGIN, test_policy, worlds
+    from asperity.experiments.peg_training import load, train
+
+    found = train(worlds("Midas", MARGIN), seed=0, iterations=15)
+    assert found.success[0] < 0.2
+    assert found.success[-1] > 0.9
+    assert found.reward[-1] > found.reward[0] + 30.0
+    tests = test_policy(load(found.policy), "Midas", MARGIN, 40, lambda share: None)
+    assert tests.success.mean() > 0.9
+    assert outside(tests.position[tests.success], MARGIN) == 0.0

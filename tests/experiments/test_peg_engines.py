@@ -1,0 +1,79 @@
+"""The peg's task with other engines is the same task, and intersections are found."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium", reason="needs gymnasium, of the [rl] or [assets] extra")
+
+from asperity.envs import PegInHoleEnv
+from asperity.envs.peg_in_hole import PegEnv
+from asperity.experiments.peg_check import PegCheck
+from asperity.experiments.peg_engines import (
+    BULLET_FINE,
+    BULLET_MESH,
+    BulletPegEnv,
+    MujocoPegEnv,
+)
+from asperity.scenes.peg_in_hole import PegScene
+
+
+def make(engine: str) -> PegEnv:
+    if engine == "MuJoCo":
+        return MujocoPegEnv()
+    pytest.importorskip("pybullet")
+    return BulletPegEnv(BULLET_FINE if engine == "Bullet, fine" else BULLET_MESH)
+
+
+@pytest.mark.parametrize("engine", ["MuJoCo", "Bullet", "Bullet, fine"])
+def test_in_the_air_the_motion_is_that_of_midas(engine: str) -> None:
+    env, midas = make(engine), PegInHoleEnv()
+    start, _ = env.reset(seed=3)
+    expected, _ = midas.reset(seed=3)
+    np.testing.assert_allclose(start, expected, atol=2e-4)
+    for action in ([0.5, -0.3, 0.2], [0.5, -0.3, 0.2], [-0.6, 0.0, -0.1], [0.0, 0.0, 0.0]):
+        found = env.step(np.array(action, np.float32))
+        other = midas.step(np.array(action, np.float32))
+        np.testing.assert_allclose(found[0] - start, other[0] - expected, atol=4e-4)
+        assert found[1] == pytest.approx(other[1], abs=0.1)
+    # Starts are the same as before, and so is what follows.
+    again, _ = env.reset(seed=3)
+    np.testing.assert_allclose(again, start, atol=1e-7)
+    env.close()
+
+
+@pytest.mark.parametrize("engine", ["MuJoCo", "Bullet, fine"])
+def test_a_rule_inserts_the_peg(engine: str) -> None:
+    env = make(engine)
+    observation, _ = env.reset(seed=1)
+    over = False
+    while not over:
+        action = np.array([*(-50.0 * observation[:2]), -0.6], np.float32)
+        observation, _, success, cut, _ = env.step(action)
+        over = success or cut
+    assert success
+    assert np.hypot(*observation[:2]) < 1.2 * env.task.margin
+    model = env.task.scene.model()
+    assert env.positions().shape == (model.nq,)
+    env.close()
+
+
+def test_intersections_are_found_where_circles_say() -> None:
+    pytest.importorskip("ipctk")
+    scene = PegScene()
+    around, within = PegCheck(scene, within=False), PegCheck(scene, within=True)
+    deep = 0.5 * scene.height + 0.01
+    for angle in np.linspace(0.0, 2.0 * math.pi, 9):
+        aside = np.array([math.cos(angle), math.sin(angle), 0.0])
+        # Prisms leave between 0.4 and 0.5 mm to the one, and up to 0.51 to the other.
+        for check, free, hit in ((around, 0.4e-3, 0.5e-3), (within, 0.45e-3, 0.52e-3)):
+            assert not check(free * aside + [0.0, 0.0, deep], np.eye(3))
+            assert check(hit * aside + [0.0, 0.0, deep], np.eye(3))
+    assert within(np.array([0.0, 0.0, 0.5 * scene.height - 1e-6]), np.eye(3))  # in the bottom
+    # A funnel of 45 degrees, on which the peg's edge stands.
+    touch = scene.hole_depth + 0.005 + 0.5 * scene.height
+    assert not within(np.array([0.005, 0.0, touch]), np.eye(3))
+    assert within(np.array([0.006, 0.0, touch - 1e-3]), np.eye(3))

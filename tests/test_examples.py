@@ -1,0 +1,152 @@
+"""Examples run, and find what physics says."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import mujoco
+import numpy as np
+import pytest
+
+import asperity as asp
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+def example(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_example_is_tested() -> None:
+    tested = Path(__file__).read_text(encoding="utf-8")
+    programs = list(EXAMPLES.glob("*.py"))
+    assert len(programs) >= 8
+    for program in programs:
+        assert f'example("{program.stem}")' in tested
+        assert program.name in (EXAMPLES / "README.md").read_text(encoding="utf-8")
+        assert program.name in (EXAMPLES.parent / "docs" / "examples.md").read_text("utf-8")
+
+
+def test_pick_and_place_stands_the_cube_on_the_other() -> None:
+    found = example("pick_and_place").run(accuracy=1e-3)
+    assert found.offset < 1e-3
+    # Four points of 10⁵ N/m under each cube; what creeps in a second is at most the stiction
+    # tolerance, 0.1 mm/s.
+    assert abs(found.height) < 1e-4
+    assert 0.0 <= found.slip < 1.2e-4
+    assert found.steps < 400
+
+
+def test_assembly_ends_in_the_notch_and_nothing_ever_touches() -> None:
+    module = example("assembly")
+    found = module.run(clearance=1e-4)
+    assert found.depth == pytest.approx(module.BEAM_DROP, abs=1e-3)
+    assert found.clearance > 0.0
+    assert found.tilt < 1e-4 / 0.025  # what the notch leaves it
+
+
+def test_the_grasps_slip_converges_with_the_accuracy() -> None:
+    module = example("grasp_over_accuracy")
+    errors = [abs(row.slip - module.CONVERGED) for row in module.run((1e-3, 1e-4, 1e-5))]
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 1e-4
+
+
+def test_the_drop_in_holds_what_friction_can_hold() -> None:
+    module = example("drop_in")
+    duration = 1.0
+    here = module.sink(asp.step, duration=duration)
+    # Regularised friction creeps by less than the stiction tolerance.
+    assert 0.0 < here < 1e-4 * duration + 5e-5
+    assert module.sink(mujoco.mj_step, module.CAREFUL, duration=duration) < 1e-3
+    assert module.sink(mujoco.mj_step, duration=duration) > 10 * here
+
+
+def test_methods_are_compared_and_tighter_ones_are_better() -> None:
+    study = example("compare_methods").run(
+        methods=("cenic", "icf"),
+        accuracies=(1e-2, 1e-4),
+        time_steps=(1e-2, 1e-3),
+        duration=0.4,
+        reference_step=1e-4,
+    )
+    errors = [trial.errors.position for trial in study.trials]
+    assert errors[1] < errors[0]
+    assert errors[3] < errors[2]
+    assert "choose" in study.recommendation
+
+
+def test_identification_knows_its_own_error() -> None:
+    module = example("system_identification")
+    found = module.run()
+    assert abs(found.friction - module.TRUE_FRICTION) < 4.0 * found.friction_error
+    assert abs(found.dissipation - module.TRUE_DISSIPATION) < 4.0 * found.dissipation_error
+    assert found.friction_error < 1e-3
+
+
+def test_the_puck_slides_as_coulomb_says_and_learning_helps() -> None:
+    pytest.importorskip("gymnasium")
+    module = example("train_gymnasium")
+    env = module.Shuffleboard()
+    for seed in range(3):
+        task, _ = env.reset(seed=seed)
+        speed = np.exp(module.COULOMB @ np.array([1.0, *np.log(task)]))
+        _, reward, terminated, truncated, _ = env.step(np.array([speed]))
+        assert reward > -0.01 * task[0]
+        assert terminated
+        assert not truncated
+    found = module.run(generations=8, population=16, episodes=4)
+    assert found.error < 0.5 * found.first_error
+
+
+def test_the_environment_follows_gymnasiums_rules() -> None:
+    checker = pytest.importorskip("gymnasium.utils.env_checker")
+    checker.check_env(example("train_gymnasium").Shuffleboard(), skip_render_check=True)
+
+
+def test_the_urdf_robot_follows_and_pushes_the_box() -> None:
+    module = example("urdf_robot")
+    found = module.run()
+    assert found.tracking_error < 0.04
+    assert found.torque < 40.0
+    # The arm swings counterclockwise: the box goes with it, and the arm does not pass through.
+    assert found.box[1] - module.BOX[1] > 0.2
+    assert found.apart > -1e-4
+    assert any("elocity limits" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("name", ["bouncing_ball", "contact_parameters"])
+def test_notebooks_run_and_are_kept_as_they_run(name: str, monkeypatch) -> None:
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
+    notebook = nbformat.read(EXAMPLES / "notebooks" / f"{name}.ipynb", 4)
+    kept = _printed(notebook)
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    found = _printed(notebook)
+    assert len(found) == len(kept) > 2
+    for now, then in zip(found, kept, strict=True):
+        # Bits may differ from machine to machine, what is said may not.
+        assert now == pytest.approx(then, rel=0.05, abs=0.02)
+
+
+def _printed(notebook: dict) -> list[float]:
+    """All numbers that the cells print."""
+    text = "".join(
+        output["text"]
+        for cell in notebook["cells"]
+        for output in cell.get("outputs", [])
+        if output["output_type"] == "stream" and output["name"] == "stdout"
+    )
+    return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?", text)]

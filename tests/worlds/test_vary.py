@@ -1,0 +1,162 @@
+"""Model fields that differ from world to world: each world does what a simulator of its model does."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+from test_batch import PUBLISHED, scene, starts
+from test_threads import INTEGRATORS
+
+import asperity as asp
+
+FIELDS = {
+    "geom_friction": 0.5,
+    "body_mass": 0.3,
+    "dof_damping": None,
+    "dof_frictionloss": 0.5,
+    "geom_size": 0.05,
+    "geom_pos": None,
+    "actuator_gainprm": 0.3,
+    "jnt_range": None,
+    "body_pos": None,
+}
+
+
+def vary(batch: asp.Batch, names: list[str]) -> None:
+    """Other numbers in every world but the first."""
+    random = np.random.default_rng(2)
+    for name in names:
+        values = batch.vary(name)
+        for w in range(1, len(batch)):
+            if name == "dof_damping":
+                values[w, 18:] *= random.uniform(0.5, 2.0, 2)
+            elif name == "geom_pos":
+                values[w, 1:4] += random.normal(0.0, 0.01, (3, 3))
+            elif name == "jnt_range":
+                values[w] *= 0.002 * w
+            elif name == "body_pos":
+                values[w, 4] += random.normal(0.0, 0.05, 3)
+            else:
+                values[w] *= random.uniform(1.0 - FIELDS[name], 1.0, values[w].shape)
+
+
+def assert_as_simulators(batch: asp.Batch, velocities: np.ndarray, steps: int) -> None:
+    batch.reset(qvel=velocities)
+    batch.ctrl = 0.5
+    assert not batch.step(steps).any()
+    ends = set()
+    for w in range(len(batch)):
+        model = batch.world_model(w)
+        data = mujoco.MjData(model)
+        data.qvel[:] = velocities[w]
+        data.ctrl[:] = 0.5
+        sim = asp.Simulator(model, integrator=batch.integrator, data=data)
+        for _ in range(steps):
+            assert sim.step().success
+        found = batch.data(w)
+        for name in PUBLISHED:
+            assert np.array_equal(getattr(found, name), getattr(sim.data, name)), (w, name)
+        assert np.array_equal(batch.sensordata[w], sim.data.sensordata)
+        ends.add(batch.qpos[w].tobytes())
+    assert len(ends) == len(batch)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_one_field(name: str) -> None:
+    model = scene()
+    velocities = np.tile(starts(model, 1)[0], (4, 1))
+    batch = asp.Batch(model, 4, integrator=asp.Icf(time_step=2e-3), threads=2)
+    vary(batch, [name])
+    assert_as_simulators(batch, velocities, 15)
+
+
+@pytest.mark.parametrize(
+    "name", ["Cenic", "Sap, symplectic-euler", "Icf, similar", "Tamsi", "Sdirk2"]
+)
+def test_many_fields(name: str) -> None:
+    model = scene()
+    velocities, _ = starts(model, 3)
+    batch = asp.Batch(model, 3, integrator=INTEGRATORS[name], threads=2)
+    vary(batch, ["geom_friction", "body_mass", "dof_damping", "geom_size"])
+    assert_as_simulators(batch, velocities, 8)
+
+
+def test_friction_makes_the_difference() -> None:
+    """A box on an incline of 20° slides where μ < tan 20°, with the acceleration that remains."""
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><geom name="slope" type="plane" size="9 9 1" euler="0 20 0"/>'
+        '<body euler="0 20 0" pos="0.0342 0 0.09395"><freejoint/>'
+        '<geom name="box" type="box" size="0.1 0.1 0.1"/></body></worldbody></mujoco>'
+    )
+    batch = asp.Batch(model, 3, integrator=asp.Icf(time_step=1e-3))
+    # MuJoCo takes the larger of two geoms' coefficients.
+    batch.vary("geom_friction")[:, :, 0] = [[0.1, 0.1], [0.2, 0.2], [0.9, 0.9]]
+    batch.advance(0.5)
+    speed = np.linalg.norm(batch.qvel[:, :3], axis=1)
+    slope = np.deg2rad(20.0)
+    expected = 9.81 * (np.sin(slope) - np.array([0.1, 0.2]) * np.cos(slope)) * 0.5
+    assert speed[:2] == pytest.approx(expected, rel=0.02)
+    assert speed[2] < 1e-3
+
+
+def test_fields_can_change_at_any_time() -> None:
+    model = scene()
+    batch, sim = asp.Batch(model, 2, threads=1), asp.Simulator(scene())
+    gains = batch.vary("dof_damping")
+    for k in range(3):
+        gains[1, -1] = 0.1 * (k + 1)
+        sim.model.dof_damping[-1] = 0.1 * (k + 1)
+        batch.step()
+        sim.step()
+        assert np.array_equal(batch.qpos[1], sim.data.qpos)
+    # What all share still does, and what varies stays.
+    model.opt.gravity[2] = -2.0
+    sim.model.opt.gravity[2] = -2.0
+    batch.step()
+    sim.step()
+    assert np.array_equal(batch.qpos[1], sim.data.qpos)
+
+
+def test_worlds_of_midas_vary() -> None:
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/><body pos="0 0 0.11">'
+        '<freejoint/><geom name="box" type="box" size="0.1 0.1 0.1"/></body></worldbody></mujoco>'
+    )
+    batch = asp.Batch(model, 3, integrator=asp.Midas(time_step=5e-3), threads=2)
+    batch.vary("geom_friction")[:, :, 0] = [[1.0, 1.0], [0.1, 0.1], [0.3, 0.3]]
+    velocities = np.zeros((3, 6))
+    velocities[:, 0] = 0.5
+    batch.reset(qvel=velocities)
+    batch.step(12)
+    for w in range(3):
+        one = batch.world_model(w)
+        data = mujoco.MjData(one)
+        data.qvel[:] = velocities[w]
+        sim = asp.Simulator(one, integrator=asp.Midas(time_step=5e-3), data=data)
+        for _ in range(12):
+            sim.step()
+        assert batch.qpos[w] == pytest.approx(sim.data.qpos, abs=1e-12)
+    assert len(set(batch.qpos[:, 0])) == 3
+
+
+def test_what_cannot_vary_is_refused() -> None:
+    batch = asp.Batch(scene(), 2)
+    for name, message in (
+        ("geom_frictoin", "did you mean 'geom_friction'"),
+        ("geom_rgba", "cannot vary"),
+        ("body_parentid", "cannot vary"),
+        ("nq", "cannot vary"),
+        ("jnt_type", "cannot vary"),
+    ):
+        with pytest.raises(asp.ModelError, match=message):
+            batch.vary(name)
+    before = batch.qpos.copy()
+    batch.vary("body_mass")[1, 2] = np.nan
+    with pytest.raises(asp.ModelError, match="body_mass of world 1 has a value that is not finite"):
+        batch.step()
+    batch.vary("body_mass")[1] = batch.model.body_mass
+    batch.vary("dof_damping")[1, 0] = 0.1
+    with pytest.raises(asp.ModelError, match=r"world 1: .*free joint"):
+        batch.step()
+    assert np.array_equal(batch.qpos, before)
