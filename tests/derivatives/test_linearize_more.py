@@ -31,6 +31,9 @@ def test_sensors_are_mujoco_s_where_there_is_no_contact() -> None:
     lin = asp.linearize(model, data, integrator=asp.Icf(time_step=0.002))
     np.testing.assert_allclose(lin.C, by_state, atol=1e-6)
     np.testing.assert_allclose(lin.D, by_control, atol=1e-6)
+    without = asp.linearize(model, data, integrator=asp.Icf(time_step=0.002), sensors=False)
+    assert without.C.shape == (0, 2 * model.nv)
+    np.testing.assert_array_equal(without.A, lin.A)
 
 
 def test_a_ball_on_a_pressure_field() -> None:

@@ -17,7 +17,7 @@ from asperity.compiled.calls import call_pp_status
 from asperity.derivatives.convex_step import ConvexStep
 from asperity.derivatives.layout import DERIVATIVE
 from asperity.derivatives.matching import match_contacts, same_rows
-from asperity.derivatives.parameters import Parameter, apply_parameters
+from asperity.derivatives.parameters import Parameter, apply_parameters, write_parameters
 from asperity.derivatives.residual import activations_after, prepare, residual
 from asperity.derivatives.tangent import StepState
 from asperity.integrators import Integrator
@@ -28,7 +28,7 @@ from asperity.integrators.world_layout import OK, WORLD
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.simulator import Simulator
 
-__all__ = ["PARAMETER_KERNELS", "DisplacedModels"]
+__all__ = ["PARAMETER_KERNELS", "DisplacedModels", "take_over_values"]
 
 
 @compiled_loop(types.int64(types.int64, types.int64, types.float64))
@@ -54,6 +54,21 @@ def balance(world_address: int, work_address: int, step: float) -> int:
 PARAMETER_KERNELS = (balance,)
 
 
+def take_over_values(
+    simulator: Simulator, parameters: Sequence[Parameter], values: np.ndarray
+) -> bool:
+    """Let a simulation have other values; False if it is to be made anew.
+
+    That is where contact parameters are among them, or bodies change their kind.
+    """
+    if any(one.contact_field is not None for one in parameters):
+        return False
+    world = simulator.world
+    write_parameters(simulator.model, parameters, values)
+    simulator.take_over()
+    return simulator.world is world
+
+
 class DisplacedModels:
     """Derivatives of the momentum balance by parameters.
 
@@ -76,24 +91,46 @@ class DisplacedModels:
         parameters: Sequence[Parameter],
         values: np.ndarray,
     ) -> None:
+        self._parameters = tuple(parameters)
+        self._inputs: np.ndarray | None = None
         self._sizes = np.array([one.displacement for one in parameters])
         self._steps: list[tuple[ConvexStep, ConvexStep]] = []
-        for index, size in enumerate(self._sizes):
+        self._simulators: list[tuple[Simulator, Simulator]] = []
+        for index in range(len(parameters)):
             pair = []
-            for sign in (1.0, -1.0):
-                moved = values.copy()
-                moved[index] += sign * size
+            simulators = []
+            for moved in self._sides(values, index):
                 other_model, other_contact = apply_parameters(model, contact, parameters, moved)
                 simulator = Simulator(other_model, integrator=integrator, contact=other_contact)
+                simulators.append(simulator)
                 base = simulator.method.base
                 assert isinstance(base, IcfMethod | ThetaMethod | TamsiMethod)
                 step = ConvexStep(simulator.world, base)
                 step.solve_nothing()
                 pair.append(step)
             self._steps.append((pair[0], pair[1]))
+            self._simulators.append((simulators[0], simulators[1]))
+
+    def _sides(self, values: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """Values with a larger and a smaller one of a parameter."""
+        change = np.zeros(len(values))
+        change[index] = self._sizes[index]
+        return values + change, values - change
+
+    def set_values(self, values: np.ndarray) -> bool:
+        """Let the models' parameters have other values; False if simulations must be made anew."""
+        self._inputs = None
+        for index, pair in enumerate(self._simulators):
+            for simulator, moved in zip(pair, self._sides(values, index), strict=True):
+                if not take_over_values(simulator, self._parameters, moved):
+                    return False
+        return True
 
     def write_inputs(self, inputs: np.ndarray, kind: int) -> None:
         """Write controls and forces, as `mj_getState` returns them, into all simulations."""
+        if self._inputs is not None and np.array_equal(inputs, self._inputs):
+            return
+        self._inputs = inputs.copy()
         for pair in self._steps:
             for step in pair:
                 step.write_inputs(inputs, kind)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-import weakref
 from dataclasses import dataclass
 
 import mujoco
@@ -72,33 +71,39 @@ class Linearization:
 
 
 class _Linearized:
-    """What is kept with one MjModel: a simulation of its own, for one set of options."""
+    """What is kept of one MjModel: a simulation of its own, for one set of options."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
+        self.model = model
         self.running = threading.Lock()
         self.options: tuple[object, ...] = ()
         self.derivative: StepDerivative | None = None
 
     def derivative_for(
-        self, model: mujoco.MjModel, integrator: Integrator, contact: ContactParameters | None
+        self, integrator: Integrator, contact: ContactParameters | None
     ) -> StepDerivative:
         options = (integrator, contact_key(contact))
         if self.derivative is None or self.options != options:
-            simulator = Simulator(model, integrator=integrator, contact=contact)
+            simulator = Simulator(self.model, integrator=integrator, contact=contact)
             self.derivative, self.options = StepDerivative(simulator), options
         return self.derivative
 
 
-_KEPT: dict[int, tuple[object, _Linearized]] = {}
+# Of the models that were linearised last; a simulation keeps its model alive.
+_MOST_KEPT = 4
+_KEPT: list[_Linearized] = []
+_LOCK = threading.Lock()
 
 
 def _kept(model: mujoco.MjModel) -> _Linearized:
-    key = id(model)
-    found = _KEPT.get(key)
-    if found is None:
-        reference = weakref.ref(model, lambda _: _KEPT.pop(key, None))
-        found = _KEPT.setdefault(key, (reference, _Linearized(model)))
-    return found[1]
+    with _LOCK:
+        for index, one in enumerate(_KEPT):
+            if one.model is model:
+                _KEPT.insert(0, _KEPT.pop(index))
+                return one
+        _KEPT.insert(0, _Linearized(model))
+        del _KEPT[_MOST_KEPT:]
+        return _KEPT[0]
 
 
 def linearize(
@@ -108,6 +113,7 @@ def linearize(
     integrator: Integrator | None = None,
     contact: ContactParameters | None = None,
     step: float | None = None,
+    sensors: bool = True,
 ) -> Linearization:
     """Linearise the transition over a time step, as `mujoco.mjd_transitionFD` does.
 
@@ -123,6 +129,9 @@ def linearize(
     step : float, optional
         Length of the transition [s]; the integrator's ``time_step`` by default, or under error
         control the model's ``timestep``. Of several steps the derivatives are multiplied.
+    sensors : bool
+        Whether C and D are wanted, of models with sensors: they take a step for every displacement
+        of the state. Without them they have no rows.
 
     Returns
     -------
@@ -163,19 +172,26 @@ def linearize(
             raise ModelError(f"step must be positive and finite, got {step}.")
     kept = _kept(model)
     with kept.running:
-        derivative = kept.derivative_for(model, integrator, contact)
-        return _linearize(derivative, model, data, step)
+        derivative = kept.derivative_for(integrator, contact)
+        return _linearize(derivative, model, data, step, bool(sensors))
 
 
 def _linearize(
-    derivative: StepDerivative, model: mujoco.MjModel, data: mujoco.MjData, step: float | None
+    derivative: StepDerivative,
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    step: float | None,
+    sensors: bool,
 ) -> Linearization:
     state = np.empty(mujoco.mj_stateSize(model, _INPUTS))
     mujoco.mj_getState(model, data, state, _INPUTS)
     derivative.take_over(state)
     tangent = derivative.over(step)
     _check_finite(tangent)
-    by_state, by_control = sensor_derivatives(derivative, state)
+    by_state = np.zeros((0, 2 * model.nv + model.na))
+    by_control = np.zeros((0, model.nu))
+    if sensors:
+        by_state, by_control = sensor_derivatives(derivative, state)
     return Linearization(
         A=tangent.by_state,
         B=tangent.by_control,

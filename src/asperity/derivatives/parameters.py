@@ -21,6 +21,7 @@ __all__ = [
     "body_mass",
     "contact_parameter",
     "model_number",
+    "write_parameters",
 ]
 
 
@@ -132,12 +133,19 @@ def apply_parameters(
     """A copy of the model, and contact parameters, with other values of the parameters."""
     model = copy.copy(model)
     for parameter, value in zip(parameters, values, strict=True):
-        if parameter.set_in_model is not None:
-            parameter.set_in_model(model, float(value))
-        else:
-            assert parameter.contact_field is not None
+        if parameter.contact_field is not None:
             change: dict[str, Any] = {parameter.contact_field: float(value)}
             contact = replace(contact, **change)
+    write_parameters(model, parameters, values)
+    return model, contact
+
+
+def write_parameters(
+    model: mujoco.MjModel, parameters: Sequence[Parameter], values: np.ndarray
+) -> None:
+    """Write those parameters that are the model's into it."""
+    for parameter, value in zip(parameters, values, strict=True):
+        if parameter.set_in_model is not None:
+            parameter.set_in_model(model, float(value))
     # Masses of subtrees follow those of bodies.
     mujoco.mj_setConst(model, mujoco.MjData(model))
-    return model, contact

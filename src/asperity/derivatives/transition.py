@@ -11,7 +11,11 @@ import numpy as np
 
 from asperity.arguments import as_number, is_count
 from asperity.compiled.compilation import compile_kernels
-from asperity.derivatives.displaced_models import PARAMETER_KERNELS, DisplacedModels
+from asperity.derivatives.displaced_models import (
+    PARAMETER_KERNELS,
+    DisplacedModels,
+    take_over_values,
+)
 from asperity.derivatives.parameters import Parameter, apply_parameters
 from asperity.derivatives.step_derivative import StepDerivative
 from asperity.derivatives.tangent import StepState, Tangent
@@ -168,7 +172,13 @@ class Transition:
             )
         if not np.array_equal(values, self._values):
             self._values = values
-            self._make()
+            assert self._displaced is not None
+            simulator = self._derivative.simulator
+            if not (
+                take_over_values(simulator, self.parameters, values)
+                and self._displaced.set_values(values)
+            ):
+                self._make()
 
     # -- states --------------------------------------------------------------------------------
 
