@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import importlib
 import pkgutil
+import signal
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,7 +58,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let no two workers compile the same kernels at the same time."""
+    """Let Ctrl-C be heard, and let no two workers compile the same kernels at the same time."""
+    # What a shell runs in the background begins with it ignored, and so would what tests start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if _is_worker(config):
         from asperity.compiled import compilation
         from asperity.simulator import simulator
