@@ -22,11 +22,9 @@ def clutter() -> Simulator:
 
 
 def test_every_part_of_a_run_takes_time() -> None:
-    for simulator, has_systems in ((clutter(), False), (panda(), True)):
-        parts, cpu = profile(simulator, 0.5)
-        assert cpu > 0.0
-        assert (parts.pop("external systems") > 0.0) == has_systems
-        assert min(parts.values()) > 0.0
+    parts, cpu = profile(panda(), 0.5)
+    assert cpu > 0.0
+    assert min(parts.values()) > 0.0
 
 
 def test_timing_changes_no_bit_and_leaves_nothing() -> None:
@@ -37,6 +35,7 @@ def test_timing_changes_no_bit_and_leaves_nothing() -> None:
     spent = times.read()
     timed.advance_to(0.5)
     later = times.read()
+    assert spent.get("external systems", 0.0) == 0.0
     for name in ("line search", "factorization", "MuJoCo, collision"):
         assert spent[name] > 0.0
         assert later[name] < 1.5 * spent[name]  # the tick's length is measured anew
