@@ -203,7 +203,7 @@ def harder_task(full: bool, progress: Progress) -> Outcome:
         quantity = f"{engine}: success in {_TESTS} tests, {len(shares)} seeds"
         paper = _PAPER_TIGHT.get(engine, "not tried")
         findings.append(Finding(quantity, spread(np.array(shares)), paper))
-        ours = f"{1e3 * farthest:.3f} mm, margin {1e3 * TIGHT:g} mm"
+        ours = f"{1e3 * farthest:.3f} mm, margin {1e3 * TIGHT:g} mm" if any(shares) else "none"
         findings.append(Finding(f"{engine}: farthest final position", ours, ""))
         attachments[f"{_file(engine)}.zip"] = found[engine][0].policy
     findings += _learned(found, {})
