@@ -17,6 +17,7 @@ gym = pytest.importorskip("gymnasium", reason="needs gymnasium, of the [rl] or [
 
 import asperity.envs  # noqa: E402
 from asperity.envs import PegInHoleEnv  # noqa: E402
+from asperity.scenes.peg_in_hole import PegScene  # noqa: E402
 
 NAMES = ("asperity/PegInHole-v0", "asperity/PegInHoleTight-v0")
 DOWN = np.array([0.0, 0.0, -1.0], np.float32)
@@ -79,17 +80,25 @@ def test_a_rule_inserts_the_peg(name: str) -> None:
         assert 50.0 < total < 100.0 + task.max_steps
 
 
-def test_pressing_beside_the_hole_does_not_insert() -> None:
-    """The peg stands in the funnel with the force of the servo, and stays whole in the hand."""
-    env = PegInHoleEnv()
+@pytest.mark.parametrize(("share", "slides"), [(0.9, True), (1.1, False)])
+def test_a_funnel_guides_the_peg_if_the_hand_lets_it(share: float, slides: bool) -> None:
+    """On a slope of 45 degrees, F down slides against less than F (1 − μ) / (1 + μ) sideways.
+
+    Against more the peg stands in the funnel, and either way it stays whole in the hand.
+    """
+    scene, friction = PegScene(), 0.1
+    weight = PegInHoleEnv().simulator.model.body("peg").mass[0] * 9.81
+    limit = (scene.lift_force + weight) * (1.0 - friction) / (1.0 + friction)
+    env = PegInHoleEnv(scene=PegScene(side_force=share * limit), friction=friction)
     observation, _ = env.reset(seed=3)
     for _ in range(60):
         action = np.array([*(50.0 * ([0.012, 0.0] - observation[:2])), -1.0], np.float32)
         observation, _, terminated, truncated, _ = env.step(action)
-        assert not terminated
-    assert truncated
+        if terminated or truncated:
+            break
+    assert terminated == slides
     tip = env.task.tip(observation)
-    assert env.task.scene.hole_depth + 0.002 < tip < env.task.scene.rim
+    assert slides or env.task.scene.hole_depth + 0.002 < tip < env.task.scene.rim
     model, data = env.simulator.model, env.simulator.data
     held = data.body("hand").xpos - data.body("peg").xpos
     start = mujoco.MjData(model)

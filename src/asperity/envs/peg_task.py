@@ -68,7 +68,7 @@ class PegTask:
     """
 
     margin: float = 5e-4
-    max_steps: int = 60
+    max_steps: int = 100
     max_speed: float = 0.1
     control_period: float = 0.03
     depth: float = 0.03

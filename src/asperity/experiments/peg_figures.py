@@ -12,6 +12,8 @@ from asperity.experiments.outcome import Curve, Film, Finding, Outcome, Panel
 from asperity.experiments.peg_pictures import contact_sheet
 from asperity.experiments.peg_runs import (
     ENGINES,
+    FULL_ITERATIONS,
+    ITERATIONS,
     MARGIN,
     TIGHT,
     Ending,
@@ -33,6 +35,12 @@ _MESH, _PIECES, _FINE, *_ = (name for name in ENGINES if name != MIDAS)
 _PAPER_7 = {MIDAS: "over 90 %", _MESH: "about 75 % (settings not given)"}
 _PAPER_TIGHT = {MIDAS: "high (number lost)", _MESH: "2 % (settings not given)"}
 _SHOWN = 6  # pictures of an engine
+_TESTS = 100  # of a policy after its training
+
+
+def _extent(full: bool) -> tuple[int, int]:
+    """Seeds and iterations."""
+    return (5, FULL_ITERATIONS) if full else (3, ITERATIONS)
 
 
 def _engines(full: bool) -> list[str]:
@@ -52,14 +60,15 @@ def outside(positions: Floats, margin: float) -> float:
 
 
 def _trainings(
-    engines: list[str], margin: float, seeds: int, iterations: int, progress: Progress
+    full: bool, margin: float, progress: Progress, seeds: int | None = None
 ) -> dict[str, list[Training]]:
+    count, iterations = _extent(full)
     return {
         engine: [
             trained(engine, margin, seed, iterations, mine)
-            for seed, mine in tracked(range(seeds), own)
+            for seed, mine in tracked(range(seeds or count), own)
         ]
-        for engine, own in tracked(engines, progress)
+        for engine, own in tracked(_engines(full), progress)
     }
 
 
@@ -78,13 +87,13 @@ def _learning(found: dict[str, list[Training]]) -> tuple[Panel, Panel]:
     return panels[0], panels[1]
 
 
-def _learned(found: dict[str, list[Training]], paper: dict[str, str], at: int) -> list[Finding]:
-    """Success after so many iterations, and when it was first above 90 %."""
+def _learned(found: dict[str, list[Training]], paper: dict[str, str]) -> list[Finding]:
+    """Success after the last iteration, and when it was first above 90 %."""
     findings = []
     for engine, trainings in found.items():
         seeds = f"{len(trainings)} seed{'s' if len(trainings) > 1 else ''}"
-        share = 100.0 * np.array([training.success[at - 1] for training in trainings])
-        quantity = f"{engine}: success after {at} iterations, {seeds}"
+        share = 100.0 * np.array([training.success[-1] for training in trainings])
+        quantity = f"{engine}: success after {len(trainings[0].success)} iterations, {seeds}"
         findings.append(Finding(quantity, spread(share), paper.get(engine, "not tried")))
         first = np.array([training.first_above for training in trainings])
         learned = first[np.isfinite(first)]
@@ -97,21 +106,15 @@ def _learned(found: dict[str, list[Training]], paper: dict[str, str], at: int) -
 
 
 def figure_7(full: bool, progress: Progress) -> Outcome:
-    seeds, iterations = (5, 30) if full else (1, 20)
-    found = _trainings(_engines(full), MARGIN, seeds, iterations, progress)
+    found = _trainings(full, MARGIN, progress)
     policies = {f"{_file(engine)}.zip": own[0].policy for engine, own in found.items()}
-    findings = (*missing(), *_learned(found, _PAPER_7, 20))
+    findings = (*missing(), *_learned(found, _PAPER_7))
     return Outcome(findings, _learning(found), attachments=policies)
 
 
 def _file(engine: str) -> str:
     """The name of an engine in names of files."""
     return engine.lower().replace(",", "").replace(" ", "-")
-
-
-def _policies(full: bool, margin: float, progress: Progress) -> dict[str, bytes]:
-    found = _trainings(_engines(full), margin, 1, 30 if full else 20, progress)
-    return {engine: own[0].policy for engine, own in found.items()}
 
 
 def _film(margin: float, ends: list[Ending]) -> Film:
@@ -123,11 +126,11 @@ def _film(margin: float, ends: list[Ending]) -> Film:
 
 
 def figure_8(full: bool, progress: Progress) -> Outcome:
-    policies = _policies(full, MARGIN, part(progress, 0.0, 0.8))
+    found = _trainings(full, MARGIN, part(progress, 0.0, 0.8), seeds=1)
     count = 50 if full else 10
     findings, ends = list(missing()), {}
-    for engine, own in tracked(policies, part(progress, 0.8, 1.0)):
-        ends[engine] = endings(load(policies[engine]), engine, MARGIN, count, own)
+    for engine, own in tracked(found, part(progress, 0.8, 1.0)):
+        ends[engine] = endings(load(found[engine][0].policy), engine, MARGIN, count, own)
         inserted = [end for end in ends[engine] if end.success]
         ours = f"{len(inserted)} of {count}"
         findings.append(Finding(f"{engine}: inserted", ours, ""))
@@ -157,46 +160,51 @@ def _aside(ending: Ending) -> float:
 
 
 def figure_9(full: bool, progress: Progress) -> Outcome:
-    policies = _policies(full, MARGIN, part(progress, 0.0, 0.8))
-    count = 200
+    trainings = _trainings(full, MARGIN, part(progress, 0.0, 0.8))
     angle = np.linspace(0.0, 2.0 * np.pi, 181)
     circle = 1e3 * MARGIN * np.stack([np.cos(angle), np.sin(angle)])
     findings, curves = list(missing()), [Curve("margin", circle[0], circle[1], "b-")]
-    for engine, own in tracked(policies, part(progress, 0.8, 1.0)):
-        found = test_policy(load(policies[engine]), engine, MARGIN, count, own)
-        places = found.position[found.success]
-        ours = f"{len(places)} of {count}"
-        findings.append(
-            Finding(f"{engine}: inserted", ours, "over 90 %" if engine == MIDAS else "")
-        )
-        share = 100.0 * outside(places, MARGIN) if len(places) else float("nan")
-        far = 1e3 * np.hypot(places[:, 0], places[:, 1]).max() if len(places) else float("nan")
-        middle = 1e3 * np.hypot(*places[:, :2].mean(axis=0)) if len(places) else float("nan")
+    for engine, own in tracked(trainings, part(progress, 0.8, 1.0)):
+        inserted, places = [], []
+        for training, mine in tracked(trainings[engine], own):
+            found = test_policy(load(training.policy), engine, MARGIN, _TESTS, mine)
+            inserted.append(100.0 * float(found.success.mean()))
+            places.append(found.position[found.success])
+        paper = "over 90 %" if engine == MIDAS else ""
+        quantity = f"{engine}: inserted in {_TESTS} tests, {len(places)} seeds"
+        findings.append(Finding(quantity, spread(np.array(inserted)), paper))
+        all_places = np.concatenate(places)
+        curves.append(Curve(engine, 1e3 * all_places[:, 0], 1e3 * all_places[:, 1], "."))
+        places = [own for own in places if len(own)]
+        if not places:
+            continue
+        share = np.array([100.0 * outside(own, MARGIN) for own in places])
+        far = 1e3 * np.hypot(all_places[:, 0], all_places[:, 1]).max()
         paper = "none" if engine == MIDAS else "many (share lost)"
-        ours = f"{share:.3g} % (farthest {far:.3f} mm)"
+        ours = f"{spread(share)}; farthest {far:.3f} mm"
         findings.append(Finding(f"{engine}: final positions outside the margin", ours, paper))
+        middle = np.array([1e3 * np.hypot(*own[:, :2].mean(axis=0)) for own in places])
         paper = "uniform near the circle" if engine == MIDAS else "a large offset"
-        findings.append(Finding(f"{engine}: their mean beside the axis", f"{middle:.3f} mm", paper))
-        curves.append(Curve(engine, 1e3 * places[:, 0], 1e3 * places[:, 1], "."))
+        quantity = f"{engine}: their mean beside the axis"
+        findings.append(Finding(quantity, spread(middle, "mm"), paper))
     return Outcome(tuple(findings), (Panel("x [mm]", "y [mm]", tuple(curves)),))
 
 
 def harder_task(full: bool, progress: Progress) -> Outcome:
-    seeds = 5 if full else 1
-    found = _trainings(_engines(full), TIGHT, seeds, 20, part(progress, 0.0, 0.8))
+    found = _trainings(full, TIGHT, part(progress, 0.0, 0.8))
     findings, attachments = list(missing()), {}
     for engine, own in tracked(found, part(progress, 0.8, 1.0)):
         shares, farthest = [], 0.0
         for training, mine in tracked(found[engine], own):
-            tests = test_policy(load(training.policy), engine, TIGHT, 100, mine)
+            tests = test_policy(load(training.policy), engine, TIGHT, _TESTS, mine)
             shares.append(100.0 * float(tests.success.mean()))
             places = tests.position[tests.success]
             farthest = max([farthest, *np.hypot(places[:, 0], places[:, 1])])
-        quantity = f"{engine}: success in 100 tests, {seeds} seed{'s' if seeds > 1 else ''}"
+        quantity = f"{engine}: success in {_TESTS} tests, {len(shares)} seeds"
         paper = _PAPER_TIGHT.get(engine, "not tried")
         findings.append(Finding(quantity, spread(np.array(shares)), paper))
-        ours = f"{1e3 * farthest:.3f} mm, margin {1e3 * TIGHT:g} mm"
+        ours = f"{1e3 * farthest:.3f} mm, margin {1e3 * TIGHT:g} mm" if any(shares) else "none"
         findings.append(Finding(f"{engine}: farthest final position", ours, ""))
         attachments[f"{_file(engine)}.zip"] = found[engine][0].policy
-    findings += _learned(found, {}, 20)
+    findings += _learned(found, {})
     return Outcome(tuple(findings), _learning(found), attachments=attachments)

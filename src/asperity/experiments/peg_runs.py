@@ -26,11 +26,23 @@ from asperity.experiments.peg_engines import (
 from asperity.experiments.peg_training import Episodes, MakeEnv, Training, run_episodes, vector_of
 from asperity.experiments.registry import Progress
 
-__all__ = ["ENGINES", "MARGIN", "TIGHT", "Ending", "endings", "test_policy", "trained", "usable"]
+__all__ = [
+    "ENGINES",
+    "FULL_ITERATIONS",
+    "ITERATIONS",
+    "MARGIN",
+    "TIGHT",
+    "Ending",
+    "endings",
+    "test_policy",
+    "trained",
+    "usable",
+]
 
 Floats = NDArray[np.float64]
 
 MARGIN, TIGHT = 5e-4, 1e-4  # [m]
+ITERATIONS, FULL_ITERATIONS = 10, 20  # of a training
 _AT_ONCE = 20  # episodes of a test
 _FIRST_SEED = 5000  # of the tests after training
 

@@ -8,7 +8,16 @@ import numpy as np
 
 from asperity.experiments.engines import MIDAS
 from asperity.experiments.outcome import Curve, Finding, Outcome, Panel
-from asperity.experiments.peg_runs import ENGINES, MARGIN, missing, test_policy, trained, usable
+from asperity.experiments.peg_runs import (
+    ENGINES,
+    FULL_ITERATIONS,
+    ITERATIONS,
+    MARGIN,
+    missing,
+    test_policy,
+    trained,
+    usable,
+)
 from asperity.experiments.peg_training import load
 from asperity.experiments.registry import Progress
 from asperity.experiments.runs import part, tracked
@@ -31,10 +40,11 @@ def transfer(full: bool, progress: Progress) -> Outcome:
     intersections it does not find there.
     """
     count = 100 if full else 40
+    iterations = FULL_ITERATIONS if full else ITERATIONS
     findings, curves = list(missing()), []
     sources = usable([MIDAS, _MESH])
     for source, own in tracked(sources, progress):
-        training = trained(source, MARGIN, 0, 30 if full else 20, part(own, 0.0, 0.7))
+        training = trained(source, MARGIN, 0, iterations, part(own, 0.0, 0.7))
         agent = load(training.policy)
         shares = []
         targets = usable(list(ENGINES))

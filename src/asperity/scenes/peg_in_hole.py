@@ -57,8 +57,11 @@ class PegScene:
         Of the jaws and the peg.
     squeeze : float
         Force of the jaws [N].
-    servo_force : float
-        Largest force of each motor of the hand [N], less than what makes the peg slip in the jaws.
+    lift_force, side_force : float
+        Largest force of the hand's motors along z, and along x and y [N]. Less than what makes the
+        peg slip in the jaws, and sideways so much less that the funnel can guide the peg, as a
+        compliant wrist lets it: with equal forces, a hand that moves to and fro above the hole
+        holds the peg on the funnel's slope.
     tilt : float
         Angle [rad] about the axis of the jaws at which they have gripped the peg.
     opening : float
@@ -76,7 +79,8 @@ class PegScene:
     friction: float = 0.1
     grip_friction: float = 1.0
     squeeze: float = 20.0
-    servo_force: float = 15.0
+    lift_force: float = 15.0
+    side_force: float = 4.0
     tilt: float = 0.0
     opening: float = 2e-4
 
@@ -159,8 +163,10 @@ class PegScene:
             "</worldbody><actuator>"
             + "".join(
                 f"<velocity name='{name}' joint='{name}' kv='{_SERVO:g}' "
-                f"forcerange='{-self.servo_force} {self.servo_force}'/>"
-                for name in slides
+                f"forcerange='{-force} {force}'/>"
+                for name, force in zip(
+                    slides, (self.side_force, self.side_force, self.lift_force), strict=True
+                )
             )
             + "<position name='left' joint='left' kp='1e6' kv='4e3'/>"
             "<motor name='right' joint='right'/></actuator></mujoco>"
