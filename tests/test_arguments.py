@@ -85,7 +85,7 @@ SIMULATE: list[tuple[dict[str, Any], str]] = [
     ({"t_span": "ab"}, "t_span must be numbers, got 'ab'"),
     ({"save_at": "x"}, "save_at must be numbers, got 'x'"),
     ({"qpos": [object()]}, "qpos must be numbers, got"),
-    ({"progress": 3}, "progress must be a function of the simulator, got 3"),
+    ({"progress": 3}, "progress must be True or a function of the simulator, got 3"),
     ({"keyframe": 0.7}, "keyframe must be a name or a number, got 0.7"),
 ]
 
