@@ -185,8 +185,6 @@ def test_free_damper_slows_down_as_implicit_euler_does():
     assert sim.data.qvel[4] == pytest.approx(0.02 * (1 + 0.01 * 0.3 / inertia) ** -50, rel=1e-3)
 
 
-def test_springs_that_are_not_linear_and_armature_are_named():
+def test_springs_that_are_not_linear_are_named():
     with pytest.raises(asp.ModelError, match="'j' has a spring or damper that is not linear"):
         ball('stiffness="1 2"')
-    with pytest.raises(asp.ModelError, match="'j' is a ball joint with armature"):
-        ball('armature=".1"')

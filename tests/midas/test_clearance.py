@@ -185,9 +185,8 @@ def test_unsupported_elements_are_named():
       <geom type="sphere" size=".1"/><body name="b"><joint name="k" axis="0 1 0"/>
       <geom type="sphere" size=".1" pos="1 0 0"/></body></body></worldbody>{more}</mujoco>"""
     for ball, more, name in (
-        ('frictionloss="1"', "", "'j' is a ball joint with dry friction"),
-        ("", '<actuator><motor name="m" joint="j" gear="1 0 0"/></actuator>', "'m'"),
-        ("", '<actuator><muscle name="n" joint="k" lengthrange="0 1"/></actuator>', "'n'"),
+        ("", '<actuator><motor name="m" joint="k" damping="1 2"/></actuator>', "'m'"),
+        ('stiffness="1 2 3"', "", "'j' has a spring or damper that is not linear"),
     ):
         with pytest.raises(asp.ModelError, match=name):
             simulator(base.format(ball=ball, more=more))

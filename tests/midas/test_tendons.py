@@ -130,14 +130,6 @@ def test_lengths_are_coupled_as_in_a_differential():
     np.testing.assert_allclose(sim.data.qpos, data.qpos, atol=2e-3)
 
 
-def test_tendons_through_space_that_pull_are_refused():
-    xml = """<mujoco><worldbody><site name="s"/><body pos="0 0 1"><freejoint/><geom size=".1"/>
-      <site name="u"/></body></worldbody><tendon><spatial name="t" limited="true" range="0 1">
-      <site site="s"/><site site="u"/></spatial></tendon></mujoco>"""
-    with pytest.raises(asp.ModelError, match="Tendon 't' runs through space"):
-        midas(xml)
-
-
 def test_a_length_that_ranges_do_not_allow_is_held_all_the_same():
     """As in a gripper whose reference pose is outside of its joints' ranges."""
     xml = """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>

@@ -78,6 +78,9 @@ class Integrator(abc.ABC):
     )
     """Fields of `ContactParameters` that play a part, here those of Hunt–Crossley contact."""
 
+    takes_adhesion: ClassVar[bool] = False
+    """Whether actuators may act on bodies, by what these touch."""
+
     time_step: float | None
     """The fixed step [s], or None under error control."""
 

@@ -23,6 +23,7 @@ _DYN = mujoco.mjtDyn
 _NONE, _INTEGRATOR, _FILTER, _EXACT = range(4)
 
 DYNAMICS = {
+    int(_DYN.mjDYN_MUSCLE): _INTEGRATOR,  # of a rate that `state_gains` looks up
     int(_DYN.mjDYN_NONE): _NONE,
     int(_DYN.mjDYN_INTEGRATOR): _INTEGRATOR,
     int(_DYN.mjDYN_FILTER): _FILTER,
@@ -31,8 +32,11 @@ DYNAMICS = {
 """MuJoCo's kinds of activation dynamics that the engine knows."""
 
 
-def activation_tables(model: mujoco.MjModel) -> dict[str, Any]:
-    """Fields of the engine's table, but for what controls set."""
+def activation_tables(model: mujoco.MjModel, gears: np.ndarray) -> dict[str, Any]:
+    """Fields of the engine's table, but for what controls set.
+
+    ``gears`` are lengths of actuators per length of what they pull.
+    """
     kind = np.array([DYNAMICS[int(dynamics)] for dynamics in model.actuator_dyntype], np.int64)
     limited = model.actuator_actlimited.astype(bool)
     limited &= not is_disabled(model, mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL)
@@ -45,7 +49,7 @@ def activation_tables(model: mujoco.MjModel) -> dict[str, Any]:
             np.where(limited[:, None], model.actuator_actrange, unlimited)
         ),
         "motor_control": np.zeros(model.nu),
-        "motor_gain": model.actuator_gear[:, 0] * model.actuator_gainprm[:, 0],
+        "motor_gain": gears * model.actuator_gainprm[:, 0],
         "motor_bias": np.zeros(model.nu),
     }
 

@@ -203,6 +203,26 @@ def _add_tendon(engine: Table, tendon: int) -> None:
 
 
 @compiled
+def _add_linearized(engine: Table, i: int) -> None:
+    """Add what acts on a coordinate that is linear over the step."""
+    coordinate = engine.joint_now.size - engine.linear_value.size + i
+    slope = engine.joint_slope[coordinate]
+    curvature = engine.joint_stiffening[coordinate]
+    by_z = engine.linear_slope
+    start = engine.linear_start[i]
+    for m in range(start, engine.linear_start[i + 1]):
+        variable = engine.linear_variable[m]
+        engine.gradient[variable] += slope * by_z[m]
+        if curvature == 0.0:
+            continue
+        row = engine.variable_row[variable]
+        for n in range(start, m + 1):
+            value = curvature * by_z[m] * by_z[n]
+            if value != 0.0:
+                _add(engine, row, engine.variable_row[engine.linear_variable[n]], value)
+
+
+@compiled
 def _add_slides(engine: Table, z: np.ndarray, q: np.ndarray) -> None:
     """Add second derivatives of the links that slides on turning links carry.
 
@@ -288,8 +308,10 @@ def assemble(engine: Table, curved: int) -> int:
     _sum_joint_slopes(engine, engine.joint_now, curved)
     for joint in range(engine.joint_link.size):
         _add_joint(engine, joint, curved)
-    for tendon in range(engine.joint_link.size, engine.joint_now.size):
+    for tendon in range(engine.joint_link.size, engine.joint_now.size - engine.linear_value.size):
         _add_tendon(engine, tendon)
+    for i in range(engine.linear_value.size):
+        _add_linearized(engine, i)
     for term in range(engine.turn_link.size):
         _add_turn(engine, term, q)
     for coupling in range(engine.coupling_active.size):

@@ -25,6 +25,13 @@ from asperity.midas.engine_support import check_equalities
 from asperity.midas.equalities import mocap_points, read_equalities
 from asperity.midas.fluid import Fluid
 from asperity.midas.joint_tables import joint_tables, motor_feed, motor_tables
+from asperity.midas.linearized import LinearizedCoordinates
+from asperity.midas.linearized_tables import (
+    add_actuators,
+    linearized_tables,
+    motor_coordinates,
+    motor_gears,
+)
 from asperity.midas.link_kinematics import move_vertices
 from asperity.midas.link_tables import (
     gravity_shares,
@@ -39,6 +46,7 @@ from asperity.midas.pairs import LinkPair, exclude_links, pair_geoms, pair_links
 from asperity.midas.placement import place
 from asperity.midas.poses import write_qpos
 from asperity.midas.shapes import read_shapes
+from asperity.midas.state_gains import feed_state_gains, state_gains
 from asperity.midas.tendon_terms import tendon_coordinates
 from asperity.midas.tendons import member_tables, tendon_tables
 from asperity.midas.turns import turn_tables
@@ -137,6 +145,15 @@ class Engine(HoldsAddresses):
         )
         links = self.links.links
         constraints = self.equalities.tables()
+        self.linearized = LinearizedCoordinates(model, self.links, self.own_options)
+        self.state_gains = state_gains(model)
+        coordinates = motor_coordinates(model, links, self.linearized)
+        self.gears = motor_gears(model, self.linearized, coordinates)
+        joints = tendon_tables(
+            model, links, joint_tables(model, links, self.contradicted), held_tendons(model)
+        )
+        joints = linearized_tables(model, self.linearized, joints)
+        add_actuators(model, joints, coordinates, self.gears)
         turns = turn_tables(model, self.links)
         held = {
             "tie_block": constraints["tie_link"],
@@ -150,18 +167,19 @@ class Engine(HoldsAddresses):
         }
         for fields in (
             link_fields(model, links, self.shapes, options.rigidity),
-            state_fields(model, links),
+            state_fields(model, links, len(self.linearized.sources)),
             shape_fields(self.shapes, links, held),
             constraints,
             turns,
-            tendon_tables(
+            joints,
+            member_tables(
                 model,
                 links,
-                joint_tables(model, links, self.contradicted),
-                held_tendons(model),
+                np.asarray(constraints["coupling_joint"], np.int64),
+                self.linearized.coupled_links(),
             ),
-            member_tables(model, links, np.asarray(constraints["coupling_joint"], np.int64)),
-            motor_tables(model, links),
+            self.linearized.tables(),
+            motor_tables(model, coordinates, self.gears),
             work_fields(),
         ):
             for name, values in fields.items():
@@ -288,8 +306,18 @@ class Engine(HoldsAddresses):
             return None
         return np.asarray(table.qvel - table.qvel_before) / table.last_step
 
-    def read_inputs(self) -> None:
+    @property
+    def looks_at_state(self) -> bool:
+        """Whether MuJoCo must be asked for lengths and moments before every step."""
+        return self.linearized.any or bool(self.state_gains)
+
+    def read_inputs(self, activation: Floats | None = None) -> None:
         """Take over controls, applied forces, gravity, equalities and mocap poses.
+
+        Parameters
+        ----------
+        activation : ndarray, optional
+            Activations of the state, by default those of ``data``.
 
         Raises
         ------
@@ -302,7 +330,12 @@ class Engine(HoldsAddresses):
         off = is_disabled(self.model, _FLAG.mjDSBL_GRAVITY)
         gravity = np.zeros(3) if off else self.model.opt.gravity
         self.table.gravity[:] = np.outer(self._gravity_shares, gravity)
-        motor_feed(self.model, self.data, self.table)
+        motor_feed(self.model, self.data, self.gears, self.table)
+        if self.looks_at_state:
+            state = self.linearized.evaluate(self.table.qpos, self.table.qvel)
+            self.linearized.refresh(self.table, state)
+            known = self.data.act if activation is None else activation
+            feed_state_gains(self.model, self.state_gains, state, known, self.gears, self.table)
         self._read_applied_forces()
 
     def _read_equalities(self) -> None:

@@ -134,8 +134,8 @@ MIDAS = Layout(
     gradient="f8[:]",
     direction="f8[:]",
     # Coordinates, j of them, relative to the reference pose: those of hinges and slides, and then
-    # those of fixed tendons, which are sums of them. `joint_link`, `joint_qpos`, `joint_frame` and
-    # arrays over chains have entries for joints only.
+    # those of fixed tendons, which are sums of them, and linearized ones. `joint_link`,
+    # `joint_qpos`, `joint_frame` and arrays over chains have entries for joints only.
     joint_link="i8[:]",
     joint_qpos="i8[:]",
     joint_reference="f8[:]",  # qpos of the reference pose
@@ -168,7 +168,14 @@ MIDAS = Layout(
     member_start="i8[:]",
     member_joint="i8[:]",
     member_weight="f8[:]",
-    crossing_joint="i8[:,:]",  # pairs of joints that tendons and couplings couple
+    crossing_link="i8[:,:]",  # pairs of links that coordinates and couplings couple
+    # Coordinates that are linear over a step (`linearized`), r of them, the last ones of all:
+    # value + slope·(z − origin), the latter two from linear_start[i] to linear_start[i + 1].
+    linear_start="i8[:]",
+    linear_variable="i8[:]",
+    linear_slope="f8[:]",
+    linear_origin="f8[:]",
+    linear_value="f8[:]",
     # Ball and free joints (`turn_terms`): energies of the angle from A_parent W, and of a point.
     turn_link="i8[:]",
     turn_kind="i8[:]",

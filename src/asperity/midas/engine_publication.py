@@ -125,10 +125,19 @@ def _frames(normal: np.ndarray) -> np.ndarray:
 def _write_motor_forces(engine: Engine, data: mujoco.MjData) -> None:
     """Replace the forces of MuJoCo's actuators by those that motors had at the end of the step."""
     model, table = engine.model, engine.table
-    data.actuator_force[:] = table.motor_force / model.actuator_gear[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        data.actuator_force[:] = np.where(
+            engine.gears != 0.0, table.motor_force / engine.gears, data.actuator_force
+        )
     data.qfrc_actuator[:] = 0.0
     dofs = [int(model.jnt_dofadr[engine.links.links[i].joint]) for i in table.joint_link]
     for motor, coordinate in enumerate(table.motor_joint):
+        if coordinate >= engine.linearized.first:
+            start = int(data.moment_rowadr[model.actuator_outadr[motor]])
+            own = slice(start, start + int(data.moment_rownnz[model.actuator_outadr[motor]]))
+            moment = data.actuator_moment.ravel()[own]
+            data.qfrc_actuator[data.moment_colind[own]] += moment * table.motor_force[motor]
+            continue
         for member in range(table.member_start[coordinate], table.member_start[coordinate + 1]):
             share = table.member_weight[member] * table.motor_force[motor]
             data.qfrc_actuator[dofs[table.member_joint[member]]] += share

@@ -21,6 +21,21 @@ _EQUALITIES = (
     mujoco.mjtEq.mjEQ_TENDON,
 )
 
+_TRN, _GAIN, _BIAS = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias
+_TRANSMISSIONS = [
+    int(kind)
+    for kind in (
+        _TRN.mjTRN_JOINT,
+        _TRN.mjTRN_JOINTINPARENT,
+        _TRN.mjTRN_TENDON,
+        _TRN.mjTRN_SITE,
+        _TRN.mjTRN_SLIDERCRANK,
+        _TRN.mjTRN_BODY,
+    )
+]
+_GAINS = [int(kind) for kind in (_GAIN.mjGAIN_FIXED, _GAIN.mjGAIN_AFFINE, _GAIN.mjGAIN_MUSCLE)]
+_BIASES = [int(kind) for kind in (_BIAS.mjBIAS_NONE, _BIAS.mjBIAS_AFFINE, _BIAS.mjBIAS_MUSCLE)]
+
 
 def check_supported(model: mujoco.MjModel) -> None:
     """Refuse a model with an element that the engine does not know.
@@ -83,19 +98,14 @@ def _tendons(model: mujoco.MjModel) -> None:
                 "has a spring or damper that is not linear, which the Midas integrator does not "
                 "support; give it one coefficient.",
             )
-        if i not in fixed and (
-            model.tendon_limited[i]
-            or np.any(model.tendon_stiffness[i])
-            or np.any(model.tendon_damping[i])
-            or model.tendon_frictionloss[i]
-            or model.tendon_armature[i]
-        ):
+        if i not in fixed and model.tendon_limited[i]:
             _refuse(
                 model,
                 _OBJ.mjOBJ_TENDON,
                 i,
-                "runs through space and exerts forces, which the Midas integrator supports for "
-                "fixed tendons only; remove its limits, spring, damping, friction and armature.",
+                "runs through space and has a limit, which the Midas integrator cannot promise: "
+                "within a step its length is no linear function of what moves; remove the limit, "
+                "or give it a stiff spring with springlength.",
             )
 
 
@@ -112,81 +122,29 @@ def _joints(model: mujoco.MjModel) -> None:
                 "has a spring or damper that is not linear, which the Midas integrator does not "
                 "support; give it one coefficient.",
             )
-        if kind in (int(_JOINT.mjJNT_HINGE), int(_JOINT.mjJNT_SLIDE)):
-            continue
-        for what, present in (
-            ("armature", bool(np.any(model.dof_armature[dofs]))),
-            ("dry friction", bool(np.any(model.dof_frictionloss[dofs]))),
-        ):
-            if present:
-                _refuse(
-                    model,
-                    _OBJ.mjOBJ_JOINT,
-                    joint,
-                    f"is a {_JOINT(kind).name.removeprefix('mjJNT_').lower()} joint with {what}, "
-                    "which the Midas integrator supports for hinges and slides only; remove it.",
-                )
 
 
 def _actuators(model: mujoco.MjModel) -> None:
-    transmissions = (
-        int(mujoco.mjtTrn.mjTRN_JOINT),
-        int(mujoco.mjtTrn.mjTRN_JOINTINPARENT),
-        int(mujoco.mjtTrn.mjTRN_TENDON),
-    )
-    fixed = fixed_tendons(model)
     for i in range(model.nu):
-        if int(model.actuator_trntype[i]) not in transmissions:
-            _refuse(
-                model,
-                _OBJ.mjOBJ_ACTUATOR,
-                i,
-                "does not act on a joint or a tendon, and the Midas integrator supports no other "
-                "transmission; use one that does.",
-            )
-        if int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_TENDON):
-            if int(model.actuator_trnid[i, 0]) not in fixed:
+        for what, kind, known in (
+            ("transmission", mujoco.mjtTrn(model.actuator_trntype[i]), _TRANSMISSIONS),
+            ("activation dynamics", mujoco.mjtDyn(model.actuator_dyntype[i]), DYNAMICS),
+            ("gain", mujoco.mjtGain(model.actuator_gaintype[i]), _GAINS),
+            ("bias", mujoco.mjtBias(model.actuator_biastype[i]), _BIASES),
+        ):
+            if int(kind) not in known:
                 _refuse(
                     model,
                     _OBJ.mjOBJ_ACTUATOR,
                     i,
-                    "pulls a tendon that runs through space, and the Midas integrator supports "
-                    "fixed tendons only; let it act on joints.",
+                    f"has {what} of type '{kind.name.split('_')[1].lower()}', which the Midas "
+                    "integrator does not know; use a motor, a servo or a muscle.",
                 )
-            _dynamics(model, i)
-            continue
-        kind = int(model.jnt_type[model.actuator_trnid[i, 0]])
-        if kind not in (int(_JOINT.mjJNT_HINGE), int(_JOINT.mjJNT_SLIDE)):
+        if np.any(model.actuator_dampingpoly[i]):
             _refuse(
                 model,
                 _OBJ.mjOBJ_ACTUATOR,
                 i,
-                "acts on a free or ball joint, and the Midas integrator drives hinges and slides "
-                "only; apply forces by data.xfrc_applied.",
+                "has damping that is not linear, which the Midas integrator does not support; give "
+                "it one coefficient.",
             )
-        _dynamics(model, i)
-
-
-def _dynamics(model: mujoco.MjModel, i: int) -> None:
-    """Refuse an actuator whose state is not known, or a muscle."""
-    if int(model.actuator_dyntype[i]) not in DYNAMICS:
-        _refuse(
-            model,
-            _OBJ.mjOBJ_ACTUATOR,
-            i,
-            "has activation dynamics that the Midas integrator does not know; use an integrator or "
-            "a filter.",
-        )
-    if int(model.actuator_biastype[i]) not in (
-        int(mujoco.mjtBias.mjBIAS_NONE),
-        int(mujoco.mjtBias.mjBIAS_AFFINE),
-    ) or int(model.actuator_gaintype[i]) not in (
-        int(mujoco.mjtGain.mjGAIN_FIXED),
-        int(mujoco.mjtGain.mjGAIN_AFFINE),
-    ):
-        _refuse(
-            model,
-            _OBJ.mjOBJ_ACTUATOR,
-            i,
-            "is a muscle, which the Midas integrator does not support; use a motor or a servo.",
-        )

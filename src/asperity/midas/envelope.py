@@ -80,10 +80,10 @@ def arrange(engine: Table) -> int:
         if a != b:
             near[a, b] = 1
             near[b, a] = 1
-    coupled = engine.crossing_joint
+    coupled = engine.crossing_link
     for pair in range(coupled.shape[0]):
-        a = tree[engine.joint_link[coupled[pair, 0]]]
-        b = tree[engine.joint_link[coupled[pair, 1]]]
+        a = tree[coupled[pair, 0]]
+        b = tree[coupled[pair, 1]]
         if a != b:
             near[a, b] = 1
             near[b, a] = 1
@@ -130,10 +130,10 @@ def _begin_rows(engine: Table) -> None:
         b = engine.slot_link[slot, 1]
         _reach(engine, a, _own_first(engine, b))
         _reach(engine, b, _own_first(engine, a))
-    coupled = engine.crossing_joint
+    coupled = engine.crossing_link
     for pair in range(coupled.shape[0]):
-        a = engine.joint_link[coupled[pair, 0]]
-        b = engine.joint_link[coupled[pair, 1]]
+        a = coupled[pair, 0]
+        b = coupled[pair, 1]
         _reach(engine, a, _own_first(engine, b))
         _reach(engine, b, _own_first(engine, a))
 

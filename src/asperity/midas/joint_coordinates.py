@@ -13,6 +13,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import FREE, SLIDE
+from asperity.midas.linearized_terms import linearized_coordinates
 from asperity.midas.tendon_terms import tendon_coordinates
 
 __all__ = [
@@ -58,6 +59,7 @@ def joint_coordinates(
         turns = math.floor((near[joint] - angle) / (2.0 * math.pi) + 0.5)
         out[joint] = angle + 2.0 * math.pi * turns
     tendon_coordinates(engine, out)
+    linearized_coordinates(engine, z, out)
 
 
 @compiled

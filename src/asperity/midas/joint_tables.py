@@ -8,24 +8,26 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
-from asperity.errors import ModelError
 from asperity.midas.activations import activation_tables
 from asperity.midas.engine_layout import HINGE, SLIDE
 from asperity.midas.joint_numbers import scalar_links
 from asperity.midas.links import Link, joint_axes
-from asperity.midas.tendons import coordinate_of_tendon
 from asperity.plant.joints import is_disabled
-from asperity.plant.names import element
 from asperity.plant.servos import is_switched_off
 
 __all__ = ["joint_tables", "motor_feed", "motor_tables"]
 
-_OBJ = mujoco.mjtObj
 _FLAG = mujoco.mjtDisableBit
 
 # Distance from a limit at which its barrier begins, in rad and in m, and as a part of the range.
 _ACTIVATION = {HINGE: 1e-2, SLIDE: 1e-3}
 _RANGE_SHARE = 1e-2
+# What may limit the forces of all its actuators, by transmission.
+_LIMITED = {
+    int(mujoco.mjtTrn.mjTRN_JOINT): "jnt",
+    int(mujoco.mjtTrn.mjTRN_JOINTINPARENT): "jnt",
+    int(mujoco.mjtTrn.mjTRN_TENDON): "tendon",
+}
 # Force or torque [N or N m] that halves that distance, at least.
 _LEAST_FORCE = 1.0
 
@@ -81,16 +83,15 @@ def joint_tables(
     }
 
 
-def motor_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarray]:
+def motor_tables(
+    model: mujoco.MjModel, coordinates: np.ndarray, gears: np.ndarray
+) -> dict[str, np.ndarray]:
     """Motor fields of the engine's table.
 
-    An actuator of MuJoCo pulls its joint with ``gear · clamp(gain · ctrl + bias)``, the bias affine
-    in length and velocity.
+    An actuator of MuJoCo pulls its coordinate with ``gear · clamp(gain · ctrl + bias)``, the bias
+    affine in length and velocity.
     """
-    own = scalar_links(links)
-    number = {links[i].joint: k for k, i in enumerate(own)}
     count = model.nu
-    joint = np.zeros(count, np.int64)
     position, velocity, limit = (
         np.zeros(count),
         np.zeros(count),
@@ -98,29 +99,29 @@ def motor_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarr
     )
     for i in range(count):
         target = int(model.actuator_trnid[i, 0])
-        on_tendon = int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_TENDON)
-        joint[i] = coordinate_of_tendon(model, links, target) if on_tendon else number[target]
         if is_switched_off(model, i):
             limit[i] = 0.0
             continue
-        gear = float(model.actuator_gear[i, 0])
+        gear = float(gears[i])
         if model.actuator_biastype[i] == mujoco.mjtBias.mjBIAS_AFFINE:
             position[i] = gear**2 * model.actuator_biasprm[i, 1]
             velocity[i] = gear**2 * model.actuator_biasprm[i, 2]
-        if model.actuator_gaintype[i] == mujoco.mjtGain.mjGAIN_AFFINE:
-            _refuse_state_gain(model, i)
         ends = [-np.inf, np.inf]
         if model.actuator_forcelimited[i]:
             ends = sorted(gear * model.actuator_forcerange[i])
-        kind = "tendon" if on_tendon else "jnt"
-        if getattr(model, f"{kind}_actfrclimited")[target]:
-            least, most = getattr(model, f"{kind}_actfrcrange")[target]
-            ends = [max(ends[0], least), min(ends[1], most)]
+        kind = _LIMITED.get(int(model.actuator_trntype[i]))
+        if kind is not None and getattr(model, f"{kind}_actfrclimited")[target]:
+            # The range is of the force on the joint or tendon, by a gear that is in the length of
+            # what has a coordinate of its own.
+            ratio = float(model.actuator_gear[i, 0]) / gear if gear else 0.0
+            if ratio != 0.0:
+                least, most = sorted(getattr(model, f"{kind}_actfrcrange")[target] / ratio)
+                ends = [max(ends[0], least), min(ends[1], most)]
         limit[i] = ends
     zero = np.zeros(count)
     return {
-        "motor_joint": joint,
-        **activation_tables(model),
+        "motor_joint": coordinates,
+        **activation_tables(model, gears),
         "motor_feed": zero.copy(),
         "motor_position": position,
         "motor_velocity": velocity,
@@ -131,16 +132,7 @@ def motor_tables(model: mujoco.MjModel, links: list[Link]) -> dict[str, np.ndarr
     }
 
 
-def _refuse_state_gain(model: mujoco.MjModel, actuator: int) -> None:
-    if np.any(model.actuator_gainprm[actuator, 1:3] != 0.0):
-        name = element(model, _OBJ.mjOBJ_ACTUATOR, actuator)
-        raise ModelError(
-            f"{name} has a gain that depends on its length or velocity, which the Midas integrator "
-            "does not support; use a fixed gain."
-        )
-
-
-def motor_feed(model: mujoco.MjModel, data: mujoco.MjData, table: Table) -> None:
+def motor_feed(model: mujoco.MjModel, data: mujoco.MjData, gears: np.ndarray, table: Table) -> None:
     """Bring the part of the motors' forces that controls set up to date."""
     if not model.nu:
         return
@@ -149,12 +141,11 @@ def motor_feed(model: mujoco.MjModel, data: mujoco.MjData, table: Table) -> None
         limited = model.actuator_ctrllimited.astype(bool)
         clamped = np.clip(control, model.actuator_ctrlrange[:, 0], model.actuator_ctrlrange[:, 1])
         control = np.where(limited, clamped, control)
-    gear = model.actuator_gear[:, 0]
     bias = np.where(
         model.actuator_biastype == mujoco.mjtBias.mjBIAS_AFFINE, model.actuator_biasprm[:, 0], 0.0
     )
     # The length that MuJoCo's bias sees is that of qpos, not of the angle from the reference.
     reference = table.motor_position * table.joint_reference[table.motor_joint]
-    table.motor_bias[:] = gear * bias + reference
+    table.motor_bias[:] = gears * bias + reference
     table.motor_control[:] = control
     table.motor_feed[:] = table.motor_bias + table.motor_gain * control

@@ -118,11 +118,11 @@ def gravity_shares(model: mujoco.MjModel, links: list[Link]) -> np.ndarray:
     return shares
 
 
-def state_fields(model: mujoco.MjModel, links: list[Link]) -> dict[str, Any]:
-    """State and iterates, still without values."""
+def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> dict[str, Any]:
+    """State and iterates, still without values, with so many linearized coordinates."""
     count, size = len(links), sum(variable_count(link.kind) for link in links)
     joints = sum(link.kind in (HINGE, SLIDE) for link in links)
-    coordinates = joints + len(fixed_tendons(model))
+    coordinates = joints + len(fixed_tendons(model)) + linearized
     trees = len({link.tree for link in links})
     # No chain of variables is longer than its tree's.
     in_tree = np.bincount(

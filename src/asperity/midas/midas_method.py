@@ -10,6 +10,7 @@ import mujoco
 from asperity.compiled import Kernel
 from asperity.integrators.methods.method import Method
 from asperity.integrators.world import World
+from asperity.midas.adhesion import adhering, press
 from asperity.midas.clearance import Outcome, check_clearance
 from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
 from asperity.midas.engine_publication import EngineResults
@@ -90,8 +91,13 @@ class MidasMethod(Method):
             keep=False,
         )
         world.table.memory = self._engine.table.address
-        # A fluid's forces are looked up before every step; and every state is to be verified.
-        alone = self.verify or self._engine.fluid.is_there
+        # What MuJoCo and contacts say is looked up before every step, and every state verified.
+        alone = (
+            self.verify
+            or self._engine.fluid.is_there
+            or self._engine.looks_at_state
+            or bool(adhering(model))
+        )
         self.most_steps = 1 if alone else Method.most_steps
 
     def _prepare_again(self, world: World) -> None:
@@ -160,7 +166,9 @@ class MidasMethod(Method):
     def begin(self, world: World) -> None:
         if not self._synchronised(world).checked:
             self._check(world, first=False)
-        self.engine.read_inputs()
+        self.engine.read_inputs(world.current.table.act)
+        if adhering(world.plant.model):
+            press(self.engine, world.current.table.act)
 
     def end(self, world: World) -> None:
         # Of a step that has failed, its first parts may have been done.

@@ -136,6 +136,7 @@ class Midas(Integrator):
     verify: bool = False
 
     contact_parameters = frozenset({"friction", "dynamic_friction"})
+    takes_adhesion = True
 
     def __post_init__(self) -> None:
         for name in (

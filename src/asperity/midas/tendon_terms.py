@@ -16,7 +16,7 @@ __all__ = ["share_slopes", "tendon_coordinates"]
 @compiled
 def tendon_coordinates(engine: Table, angle: np.ndarray) -> None:
     """Fill the tendons' coordinates, which follow those of the joints."""
-    for tendon in range(engine.joint_link.size, angle.size):
+    for tendon in range(engine.joint_link.size, angle.size - engine.linear_value.size):
         value = 0.0
         for m in range(engine.member_start[tendon], engine.member_start[tendon + 1]):
             value += engine.member_weight[m] * angle[engine.member_joint[m]]
@@ -26,7 +26,7 @@ def tendon_coordinates(engine: Table, angle: np.ndarray) -> None:
 @compiled
 def share_slopes(engine: Table) -> None:
     """Add the tendons' ψ′ and the diagonal of their ψ″ to those of their joints."""
-    for tendon in range(engine.joint_link.size, engine.joint_slope.size):
+    for tendon in range(engine.joint_link.size, engine.joint_slope.size - engine.linear_value.size):
         for m in range(engine.member_start[tendon], engine.member_start[tendon + 1]):
             joint = engine.member_joint[m]
             weight = engine.member_weight[m]

@@ -8,7 +8,7 @@ armature, motors and couplings. So tendons come after the joints in all tables o
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Any
 
 import mujoco
@@ -56,9 +56,15 @@ def coordinate_of_tendon(model: mujoco.MjModel, links: list[Link], tendon: int) 
 
 
 def member_tables(
-    model: mujoco.MjModel, links: list[Link], couplings: NDArray[np.int64]
+    model: mujoco.MjModel,
+    links: list[Link],
+    couplings: NDArray[np.int64],
+    further: Iterable[tuple[int, int]] = (),
 ) -> dict[str, NDArray[np.generic]]:
-    """Joints that every coordinate is made of, and pairs of joints that coordinates couple."""
+    """Joints that every coordinate is made of, and pairs of links that coordinates couple.
+
+    ``further`` are pairs of links that are coupled besides.
+    """
     own = scalar_links(links)
     number = {links[i].joint: k for k, i in enumerate(own)}
     members: list[list[tuple[int, float]]] = [[(k, 1.0)] for k in range(len(own))]
@@ -80,7 +86,9 @@ def member_tables(
         "member_start": np.cumsum([0, *map(len, members)]).astype(np.int64),
         "member_joint": np.array([joint for joint, _ in flat], dtype=np.int64),
         "member_weight": np.array([weight for _, weight in flat], dtype=np.float64),
-        "crossing_joint": np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2),
+        "crossing_link": np.array(
+            sorted({(own[a], own[b]) for a, b in pairs} | set(further)), dtype=np.int64
+        ).reshape(-1, 2),
     }
 
 

@@ -36,12 +36,14 @@ _CALLBACKS = (
 )
 
 
-def check_supported(model: mujoco.MjModel) -> tuple[str, ...]:
+def check_supported(model: mujoco.MjModel, *, adhesion: bool = False) -> tuple[str, ...]:
     """Refuse a model that cannot be simulated faithfully.
 
     Parameters
     ----------
     model : mujoco.MjModel
+    adhesion : bool
+        Whether the integrator knows actuators on bodies.
 
     Returns
     -------
@@ -63,6 +65,8 @@ def check_supported(model: mujoco.MjModel) -> tuple[str, ...]:
             )
     for check in _CHECKS:
         check(model)
+    if not adhesion:
+        _sticky(model)
     check_finite(model)
     return tuple(_notes(model))
 
@@ -98,8 +102,7 @@ def _actuators(model: mujoco.MjModel) -> None:
         model.actuator_dyntype, (int(mujoco.mjtDyn.mjDYN_PID), int(mujoco.mjtDyn.mjDYN_DCMOTOR))
     )
     late = (model.actuator_delay > 0) | (model.actuator_history[:, 0] > 0)
-    sticky = model.actuator_trntype == mujoco.mjtTrn.mjTRN_BODY
-    for index in np.flatnonzero(user | inner | late | sticky):
+    for index in np.flatnonzero(user | inner | late):
         name = element(model, _OBJ.mjOBJ_ACTUATOR, index)
         if user[index]:
             raise ModelError(
@@ -116,11 +119,15 @@ def _actuators(model: mujoco.MjModel) -> None:
                 f"{name} has a delay or a control history (delay, nsample), which is not "
                 "supported; remove them and delay the control in a `control=` callback."
             )
-        if sticky[index]:
-            raise ModelError(
-                f"{name} is an adhesion actuator, which acts through MuJoCo's own contacts and is "
-                "not supported; remove it or use an equality constraint to hold things."
-            )
+
+
+def _sticky(model: mujoco.MjModel) -> None:
+    for index in np.flatnonzero(model.actuator_trntype == mujoco.mjtTrn.mjTRN_BODY):
+        raise ModelError(
+            f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is an adhesion actuator, which acts "
+            "through MuJoCo's own contacts and is supported by Midas only; use Midas, remove it, "
+            "or use an equality constraint to hold things."
+        )
 
 
 def _adhesion(model: mujoco.MjModel) -> None:

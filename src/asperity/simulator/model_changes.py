@@ -33,7 +33,7 @@ def take_over_model(simulator: Simulator) -> bool:
     """
     plant, coupling, base = simulator.plant, simulator.coupling, simulator.method.base
     simulator._watch.refuse_other_structure()
-    notes = check_supported(simulator.model)
+    notes = check_supported(simulator.model, adhesion=simulator.integrator.takes_adhesion)
     before = coupling.efforts
     efforts, start = coupling.efforts_of_model()
     base.model_changed(simulator.world)

@@ -155,7 +155,7 @@ class Simulator:
             )
         self.model, self.load_report = load_model(model)
         check_arguments(self.model, data, control, systems)
-        notes = check_supported(self.model)
+        notes = check_supported(self.model, adhesion=integrator.takes_adhesion)
         self._note(notes)
         self._sampling = SamplingClock(
             float(self.model.opt.timestep)

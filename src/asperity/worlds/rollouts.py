@@ -133,7 +133,7 @@ def run_rollouts(
     if threads is not None and not (is_count(threads) and threads >= 1):
         raise ModelError(f"threads must be a positive whole number, got {threads!r}.")
     for one in {id(one): one for one in models}.values():
-        check_supported(one)
+        check_supported(one, adhesion=integrator.takes_adhesion)
     number = available_threads() if threads is None else int(threads)
     status = np.zeros(arrays.worlds, np.int64)
     groups = _groups(models, arrays.worlds)
