@@ -81,6 +81,7 @@ class EngineOptions(NamedTuple):
     subdivisions: int
     hulls: bool
     mesh_tolerance: float | None = None
+    mesh_repair: str = "keep"
 
 
 class Engine(HoldsAddresses):
@@ -138,6 +139,7 @@ class Engine(HoldsAddresses):
             subdivisions=options.subdivisions,
             hulls=options.hulls,
             mesh_tolerance=options.mesh_tolerance,
+            mesh_repair=options.mesh_repair,
         )
         self.table = Table(
             MIDAS,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial import QhullError
 
+from asperity.geometry.primitives import convex_hull
+from asperity.geometry.repair import closed_surface, find_defects, turned
 from asperity.geometry.simplification import can_simplify, simplified
-from asperity.geometry.surfaces import Surface, is_closed, open_edges, volume_integrals
+from asperity.geometry.surfaces import Surface
 from asperity.plant.names import listed
 
 __all__ = ["HEAVY", "MeshCare"]
@@ -26,22 +29,24 @@ class MeshCare:
     tolerance : float, optional
         Largest distance [m] of a simplified mesh from the original. By default 0.1 % of the mesh's
         extent, and 0.5 mm at most. 0 leaves all meshes as they are.
+    repair : {"keep", "close", "hull"}
+        What becomes of meshes that are the surface of no solid, as of `Midas`.
     """
 
-    def __init__(self, tolerance: float | None = None) -> None:
-        self._tolerance = tolerance
+    def __init__(self, tolerance: float | None = None, repair: str = "keep") -> None:
+        self._tolerance, self._repair = tolerance, repair
         self._simplified: list[str] = []
         self._inverted: list[str] = []
         self._open: list[str] = []
+        self._branching: list[str] = []
+        self._crossing: list[str] = []
+        self._closed: list[str] = []
+        self._hulls: list[str] = []
         self._missing: list[str] = []
 
     def take(self, surface: Surface, name: str) -> Surface:
         """A surface that is as good as the given one, which is that of a mesh of some name."""
-        if not is_closed(surface):
-            self._open.append(f"{name} ({len(open_edges(surface))} edges)")
-        elif volume_integrals(surface)[0] < 0.0:
-            self._inverted.append(name)
-            surface = Surface(surface.vertices, np.ascontiguousarray(surface.faces[:, ::-1]))
+        surface = self._mended(surface, name)
         before = len(surface.faces)
         if before <= HEAVY or self._tolerance == 0.0:
             return surface
@@ -56,13 +61,48 @@ class MeshCare:
             self._simplified.append(f"{name} ({before} to {len(surface.faces)}, {distance})")
         return surface
 
+    def _mended(self, surface: Surface, name: str) -> Surface:
+        """The mesh as the option wants it, if it is the surface of no solid."""
+        defects = find_defects(surface)
+        if defects.inverted:
+            self._inverted.append(name)
+            surface = turned(surface)
+        if defects.is_solid:
+            return surface
+        if self._repair == "close":
+            closed = closed_surface(surface)
+            if closed is not None:
+                self._closed.append(name)
+                return closed
+        if self._repair != "keep":
+            try:
+                hull = convex_hull(surface.vertices)
+            except QhullError:
+                pass  # a flat one has none
+            else:
+                self._hulls.append(name)
+                return hull
+        if defects.open or defects.disagreeing:
+            self._open.append(f"{name} ({defects.open + defects.disagreeing} edges)")
+        if defects.branching:
+            self._branching.append(f"{name} ({defects.branching} edges)")
+        if defects.crossing:
+            self._crossing.append(name)
+        return surface
+
     def finish(self) -> tuple[str, ...]:
         """Sentences on all meshes that were taken."""
         sentences = (
             ("Meshes were simplified, with so many triangles and within so much of the original:",
              self._simplified),
             ("Meshes that face inwards were turned:", self._inverted),
-            ("Meshes that are not closed collide as sheets, without an inside:", self._open),
+            ("Meshes that are not closed collide as sheets, without an inside; "
+             "Midas(mesh_repair='close') closes them:", self._open),
+            ("Meshes with edges of more than two triangles have no inside:", self._branching),
+            ("Meshes that run through themselves collide as they are:", self._crossing),
+            ("Meshes that were the surface of no solid were closed:", self._closed),
+            ("Meshes that were the surface of no solid are replaced by their convex hulls:",
+             self._hulls),
             (f"Meshes of more than {HEAVY} triangles are slow; pip install 'asperity[midas]' to "
              "have them simplified:", self._missing),
         )  # fmt: skip

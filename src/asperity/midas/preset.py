@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Midas"]
 
 _SCHEMES = ("implicit-euler", "bdf2")
+_REPAIRS = ("keep", "close", "hull")
 _OVERLAPS = ("exclude", "refuse", "separate")
 _ACTIVATION = 1e-3
 
@@ -81,6 +82,13 @@ class Midas(Integrator):
         triangles get as few as that allows, by the library ``fast-simplification`` (extra
         ``midas``); a note in `Simulator.load_report` has the numbers. By default 0.5 % of a mesh's
         extent, and 0.5 mm at most; 0 leaves all meshes as they are.
+    mesh_repair : {"keep", "close", "hull"}
+        What becomes of meshes that are the surface of no solid: open ones, those with edges of more
+        than two triangles or of two that disagree on the outside, those that run through
+        themselves. They are named in `Simulator.load_report` and collide as the sheets that they
+        are; or have their holes closed and parts that run through each other united (by the library
+        ``manifold3d``, extra ``midas``), or the convex hull in their place if that fails; or get
+        the hull at once. Meshes that face inwards are turned in any case.
     overlaps : {"exclude", "refuse", "separate"}
         What happens to surfaces that meet in a state that is given. In any case but "refuse", those
         that merely touch are taken apart by less than the activation distance, and joints whose
@@ -132,6 +140,7 @@ class Midas(Integrator):
     subdivisions: int = 1
     convex_meshes: bool = False
     mesh_tolerance: float | None = None
+    mesh_repair: str = "keep"
     overlaps: str = "exclude"
     verify: bool = False
 
@@ -155,6 +164,7 @@ class Midas(Integrator):
         if self.activation_distance is not None:
             require_positive("activation_distance", self.activation_distance)
         require_one_of("scheme", self.scheme, _SCHEMES)
+        require_one_of("mesh_repair", self.mesh_repair, _REPAIRS)
         require_one_of("overlaps", self.overlaps, _OVERLAPS)
         if not is_count(self.segments) or self.segments < 8 or self.segments % 4:
             raise ModelError(f"segments must be a multiple of 4, at least 8, got {self.segments}.")
@@ -181,6 +191,7 @@ class Midas(Integrator):
             subdivisions=int(self.subdivisions),
             hulls=self.convex_meshes,
             mesh_tolerance=self.mesh_tolerance,
+            mesh_repair=self.mesh_repair,
         )
         return MidasMethod(
             options,

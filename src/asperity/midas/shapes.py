@@ -56,6 +56,7 @@ def read_shapes(
     subdivisions: int,
     hulls: bool,
     mesh_tolerance: float | None = None,
+    mesh_repair: str = "keep",
 ) -> Shapes:
     """Make the shapes of a model's colliding geoms.
 
@@ -83,7 +84,7 @@ def read_shapes(
         else:
             solid.append((world if link < 0 else link, geom))
     solid.sort()
-    care = MeshCare(mesh_tolerance)
+    care = MeshCare(mesh_tolerance, mesh_repair)
     surfaces = []
     for _, geom in solid:
         surface = geom_surface(
