@@ -31,6 +31,7 @@ _MODULES = (
     "midas_assembly",
     "midas_grasping",
     "midas_learning",
+    "midas_panda",
     "sap_spring_cylinder",
     "sap_solver_figures",
     "sap_convergence",
