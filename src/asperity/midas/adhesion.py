@@ -82,8 +82,10 @@ def _pull_together(engine: Engine, candidate: int, force: float) -> None:
     arm = np.asarray(table.candidate_arm[candidate])
     first = np.maximum(coefficient, 0.0)
     used = first > 0.0
-    point = first[used] @ np.asarray(table.vertex_now)[vertex[used]] - 0.5 * arm
-    push = -force * arm / np.linalg.norm(arm)
+    distance = float(np.linalg.norm(arm))
+    depth = 0.5 + float(table.vertex_radius[vertex[0]]) / distance
+    point = first[used] @ np.asarray(table.vertex_now)[vertex[used]] - depth * arm
+    push = -force * arm / distance
     world = len(engine.links.links)
     ends = [int(table.vertex_link[vertex[0]]), world]
     if int(table.candidate_kind[candidate]) != VERTEX_PLANE:

@@ -16,7 +16,7 @@ from asperity.compiled import Table, compiled
 from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
 from asperity.midas.engine_layout import CANDIDATES_FULL
 
-__all__ = ["SLACK", "box_vertices", "find_candidates", "time_in_boxes"]
+__all__ = ["SLACK", "box_vertices", "find_candidates", "sum_of_radii", "time_in_boxes"]
 
 
 SLACK = 0.5
@@ -54,16 +54,25 @@ def time_in_boxes(engine: Table, x: np.ndarray, p: np.ndarray) -> float:
 
 
 @compiled
+def sum_of_radii(engine: Table, kind: int, first: int, last: int) -> float:
+    """Sum of the radii of a stencil's sides [m], by its first and its last vertex."""
+    radius = engine.vertex_radius[first]
+    return radius if kind == VERTEX_PLANE else radius + engine.vertex_radius[last]
+
+
+@compiled
 def _primitive_box(
-    low: np.ndarray, high: np.ndarray, primitive: np.ndarray, box: np.ndarray
+    low: np.ndarray, high: np.ndarray, primitive: np.ndarray, radius: float, box: np.ndarray
 ) -> None:
-    """Fill the box of an edge or a face, shape (2, 3)."""
+    """Fill the box of an edge or a face, with the radius of its shape, shape (2, 3)."""
     for k in range(3):
         box[0, k] = low[primitive[0], k]
         box[1, k] = high[primitive[0], k]
         for corner in range(1, primitive.size):
             box[0, k] = min(box[0, k], low[primitive[corner], k])
             box[1, k] = max(box[1, k], high[primitive[corner], k])
+        box[0, k] -= radius
+        box[1, k] += radius
 
 
 @compiled
@@ -73,6 +82,7 @@ def _select(
     primitives: np.ndarray,
     start: int,
     end: int,
+    radius: float,
     region: np.ndarray,
     chosen: np.ndarray,
     boxes: np.ndarray,
@@ -80,7 +90,7 @@ def _select(
     """List the primitives whose boxes meet a region; returns how many."""
     count = 0
     for i in range(start, end):
-        _primitive_box(low, high, primitives[i], boxes[count])
+        _primitive_box(low, high, primitives[i], radius, boxes[count])
         apart = False
         for k in range(3):
             if boxes[count, 0, k] > region[1, k] or boxes[count, 1, k] < region[0, k]:
@@ -125,6 +135,7 @@ def _add(
         i3,
         x,
         engine.plane,
+        sum_of_radii(engine, kind, i0, i3),
         engine.candidate_coefficient[count],
         engine.candidate_arm[count],
     )
@@ -174,6 +185,7 @@ def _add_faces(
         engine.face,
         engine.shape_face[faces],
         engine.shape_face[faces + 1],
+        engine.shape_radius[faces],
         region,
         chosen,
         boxes,
@@ -181,9 +193,9 @@ def _add_faces(
     for v in range(engine.shape_vertex[vertices], engine.shape_vertex[vertices + 1]):
         outside = False
         for k in range(3):
-            box[0, k] = engine.vertex_low[v, k]
-            box[1, k] = engine.vertex_high[v, k]
-            if engine.vertex_low[v, k] > region[1, k] or engine.vertex_high[v, k] < region[0, k]:
+            box[0, k] = engine.vertex_low[v, k] - engine.shape_radius[vertices]
+            box[1, k] = engine.vertex_high[v, k] + engine.shape_radius[vertices]
+            if box[0, k] > region[1, k] or box[1, k] < region[0, k]:
                 outside = True
         if outside:
             continue
@@ -219,6 +231,7 @@ def _add_edges(
         edge,
         starts[one],
         starts[one + 1],
+        engine.shape_radius[one],
         region,
         chosen,
         boxes,
@@ -229,6 +242,7 @@ def _add_edges(
         edge,
         starts[other],
         starts[other + 1],
+        engine.shape_radius[other],
         region,
         chosen_too,
         boxes_too,
@@ -303,6 +317,8 @@ def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
             for v in range(starts[shape], starts[shape + 1]):
                 hull[shape, 0, k] = min(hull[shape, 0, k], engine.vertex_low[v, k])
                 hull[shape, 1, k] = max(hull[shape, 1, k], engine.vertex_high[v, k])
+            hull[shape, 0, k] -= engine.shape_radius[shape]
+            hull[shape, 1, k] += engine.shape_radius[shape]
     most = max(engine.edge.shape[0], engine.face.shape[0])
     work = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
     work_too = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))

@@ -134,8 +134,9 @@ def _adapt(engine: Engine) -> None:
     table = engine.table
     count = int(table.candidates)
     wanted = float(table.activation)
-    for shape in engine.shapes.surface:
-        wanted = min(wanted, _EXTENT_SHARE * float(np.ptp(shape.vertices, axis=0).max()))
+    for shape, radius in zip(engine.shapes.surface, engine.shapes.radius, strict=True):
+        extent = float(np.ptp(shape.vertices, axis=0).max() + 2.0 * radius)
+        wanted = min(wanted, _EXTENT_SHARE * extent)
     if count:
         wanted = min(wanted, math.sqrt(float(table.candidate_square[:count].min())))
     table.activation = max(wanted, _SMALLEST_ACTIVATION)

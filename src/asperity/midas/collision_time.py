@@ -55,6 +55,7 @@ def collision_free_time(
     x: np.ndarray,
     p: np.ndarray,
     planes: np.ndarray,
+    radius: float,
     square: float,
     longest: float,
     c: np.ndarray,
@@ -67,6 +68,8 @@ def collision_free_time(
     ----------
     x, p : arrays, shape (n, 3)
         Positions and displacements of vertices [m].
+    radius : float
+        Sum of the radii of the two sides [m].
     square : float
         The squared distance at x [m²].
     c, t, corner : arrays, shapes (4,), (3,) and (4, 3)
@@ -97,7 +100,7 @@ def collision_free_time(
             corner[1, k] = x[i1, k] + time * (p[i1, k] - m)
             corner[2, k] = x[i2, k] + time * (p[i2, k] - m)
             corner[3, k] = x[i3, k] + time * (p[i3, k] - m)
-        distance = math.sqrt(separation(kind, 0, 1, 2, 3, corner, planes, c, t))
+        distance = math.sqrt(max(separation(kind, 0, 1, 2, 3, corner, planes, radius, c, t), 0.0))
         # The last stretch, a hundredth of what must be kept, is not worth the iterations.
         if distance <= 1.01 * kept:
             # Only round-off can have brought it much closer.

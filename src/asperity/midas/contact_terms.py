@@ -14,12 +14,14 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.midas.candidates import sum_of_radii
 from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier, separation
 from asperity.midas.potentials import barrier, barrier_slopes
 
 __all__ = [
     "add_contact_terms",
     "add_outer",
+    "add_round_arms",
     "contact_energy",
     "contact_sides",
     "measure_candidates",
@@ -40,6 +42,7 @@ def measure_candidates(engine: Table, x: np.ndarray) -> float:
             vertex[i, 3],
             x,
             engine.plane,
+            sum_of_radii(engine, engine.candidate_kind[i], vertex[i, 0], vertex[i, 3]),
             engine.candidate_coefficient[i],
             engine.candidate_arm[i],
         )
@@ -83,6 +86,28 @@ def contact_sides(
         side = 0 if k < first else 1
         for i in range(4):
             weight[side, i] += coefficient[k] * engine.vertex_rest[vertex[k], i]
+
+
+@compiled
+def add_round_arms(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> None:
+    """Move y of both sides from cores to the points of round surfaces that touch, at ``q``."""
+    vertex = engine.candidate_vertex[i]
+    arm = engine.candidate_arm[i]
+    length = math.sqrt(arm[0] * arm[0] + arm[1] * arm[1] + arm[2] * arm[2])
+    if length == 0.0:
+        return
+    for side in range(2):
+        if side == 1 and engine.candidate_kind[i] == VERTEX_PLANE:
+            continue
+        v = vertex[0] if side == 0 else vertex[3]
+        radius = engine.vertex_radius[v]
+        if radius == 0.0:
+            continue
+        link = engine.vertex_link[v]
+        share = (-radius if side == 0 else radius) / length
+        for j in range(1, 4):
+            for k in range(3):
+                weight[side, j] += share * arm[k] * q[link, j, k]
 
 
 @compiled

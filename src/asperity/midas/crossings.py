@@ -169,7 +169,7 @@ def crossing_pairs(engine: Table, x: np.ndarray, closed: np.ndarray, out: np.nda
             plane = engine.plane[-1 - b]
             for v in range(start[a], start[a + 1]):
                 height = plane[0] * x[v, 0] + plane[1] * x[v, 1] + plane[2] * x[v, 2] - plane[3]
-                if height <= 0.0:
+                if height <= engine.shape_radius[a]:
                     out[pair] = 1
             continue
         if _apart(hull[a], hull[b]):

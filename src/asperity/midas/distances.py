@@ -5,9 +5,15 @@ and a fixed half-space. Its closest points are y = Σ c_i x_i over its vertices,
 between them is t = Σ c_i x_i with coefficients c of opposite signs on the two sides (c is 1 and
 minus barycentric coordinates for a vertex and a triangle). The derivative of the squared distance
 with respect to x_i is exactly 2 c_i t: closest points are stationary.
+
+Round shapes are their cores with a radius: a sphere its centre, a capsule its axis. The distance of
+their surfaces is less by their radii, and t is that much shorter. For a vertex to meet a centre or
+an axis, these are triangles whose corners coincide.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -38,6 +44,14 @@ def _vertex_face(x: np.ndarray, i0: int, i1: int, i2: int, i3: int, c: np.ndarra
     wy = x[i0, 1] - x[i1, 1]
     wz = x[i0, 2] - x[i1, 2]
     uu = ux * ux + uy * uy + uz * uz
+    if ux == vx and uy == vy and uz == vz:
+        # The core of a round shape: its second and third corners are one.
+        b = min(max((ux * wx + uy * wy + uz * wz) / uu, 0.0), 1.0) if uu > 0.0 else 0.0
+        c[0] = 1.0
+        c[1] = b - 1.0
+        c[2] = -b
+        c[3] = 0.0
+        return
     uv = ux * vx + uy * vy + uz * vz
     vv = vx * vx + vy * vy + vz * vz
     d1 = ux * wx + uy * wy + uz * wz
@@ -122,6 +136,7 @@ def separation(
     i3: int,
     x: np.ndarray,
     planes: np.ndarray,
+    radius: float,
     c: np.ndarray,
     t: np.ndarray,
 ) -> float:
@@ -136,13 +151,15 @@ def separation(
         Positions of vertices [m].
     planes : array, shape (m, 4)
         Outward normals of half-spaces, and their offsets n·x [m].
+    radius : float
+        Sum of the radii of the two sides [m].
     c, t : arrays, shapes (4,) and (3,)
-        Outputs; t points from the second side to the first.
+        Outputs; t points from the second side to the first, from surface to surface.
 
     Returns
     -------
     float
-        The distance's square [m²]; the *signed* square for a half-space.
+        The distance's square [m²], negative where a half-space or a round shape is entered.
     """
     if kind == VERTEX_PLANE:
         c[0] = 1.0
@@ -154,6 +171,7 @@ def separation(
             + planes[i3, 1] * x[i0, 1]
             + planes[i3, 2] * x[i0, 2]
             - planes[i3, 3]
+            - radius
         )
         for k in range(3):
             t[k] = d * planes[i3, k]
@@ -171,7 +189,13 @@ def separation(
             + c[3] * (x[i3, k] - x[i0, k])
         )
         square += t[k] * t[k]
-    return square
+    if radius == 0.0:
+        return square
+    length = math.sqrt(square)
+    d = length - radius
+    for k in range(3):
+        t[k] *= d / max(length, 1e-300)
+    return d * abs(d)
 
 
 @compiled

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
-from asperity.midas.contact_terms import contact_sides, measure_candidates
+from asperity.midas.contact_terms import add_round_arms, contact_sides, measure_candidates
 from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine import Engine
 from asperity.midas.friction_terms import normal_force, tangents
@@ -72,6 +72,8 @@ def _measure(engine: Table, out: np.ndarray) -> int:
             engine.candidate_coefficient[i],
             engine.side_weight,
         )
+        add_round_arms(engine, i, engine.q, engine.side_weight)
+        radius = engine.vertex_radius[vertex[i, 0]]
         slip = np.zeros(2)
         for side in range(2):
             if engine.candidate_kind[i] == VERTEX_PLANE and side == 1:
@@ -101,7 +103,7 @@ def _measure(engine: Table, out: np.ndarray) -> int:
                     on_first += (
                         engine.candidate_coefficient[i, j] * engine.vertex_now[vertex[i, j], k]
                     )
-            out[count, k] = on_first - 0.5 * arm[i, k]
+            out[count, k] = on_first - (0.5 + radius / distance) * arm[i, k]
             out[count, 3 + k] = -arm[i, k] / distance
             out[count, 6 + k] = -push * arm[i, k] / distance + drag * (
                 slip[0] * frame[0, k] + slip[1] * frame[1, k]

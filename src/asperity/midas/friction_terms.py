@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.contact_terms import add_outer, contact_sides
+from asperity.midas.contact_terms import add_outer, add_round_arms, contact_sides
 from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier
 from asperity.midas.potentials import barrier_slopes, friction, friction_slope
 
@@ -89,6 +89,7 @@ def collect_friction(engine: Table, x: np.ndarray) -> None:
             engine.candidate_coefficient[i],
             engine.friction_weight[count],
         )
+        add_round_arms(engine, i, engine.q_now, engine.friction_weight[count])
         tangents(engine.candidate_arm[i], engine.friction_frame[count])
         count += 1
     engine.friction_pairs = count

@@ -217,7 +217,8 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
     block = np.full(len(ends), -1, np.int64)
     block[both] = label.reshape(-1)
     radius = np.array([link.size for link in links], dtype=np.float64)
-    np.maximum.at(radius, owner[:moving], np.linalg.norm(rest[:moving, 1:], axis=1))
+    reach = np.linalg.norm(rest[:moving, 1:], axis=1) + fields["vertex_radius"][:moving]
+    np.maximum.at(radius, owner[:moving], reach)
     for name in ("vertex_now", "vertex_trial", "vertex_move", "vertex_low", "vertex_high"):
         fields[name] = np.zeros((len(owner), 3))
         if name != "vertex_move":

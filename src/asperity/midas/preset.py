@@ -38,8 +38,8 @@ class Midas(Integrator):
     minimization may pass through another surface on its way, so that the guarantee does not depend
     on step size, stiffness or convergence (Midas, section III; IPC, Li et al. 2020). Joints hold
     exactly, by a change of variables, and equalities (``connect``, ``weld``, ``joint``,
-    ``tendon``) to 1e-11 m, by augmented Lagrangians. Collision geoms of every shape are
-    triangle meshes here, and meshes are taken as they are, not by their convex hulls.
+    ``tendon``) to 1e-11 m, by augmented Lagrangians. Collision geoms of all shapes but spheres and
+    capsules are triangle meshes here, and meshes are taken as they are, not by their convex hulls.
 
     Parameters
     ----------
@@ -72,7 +72,8 @@ class Midas(Integrator):
         the last ones. With one solve, a body that leaves a tiny clearance is braked by a normal
         force that is no longer there.
     segments : int
-        Straight pieces around a circle of round geoms, a multiple of 4.
+        Straight pieces around a circle of cylinders and ellipsoids, a multiple of 4. Spheres and
+        capsules are round: a point and a line with a radius.
     subdivisions : int
         Pieces of every edge of a box.
     convex_meshes : bool

@@ -35,6 +35,11 @@ class Shapes:
     link: Ints
     """Link of every shape, the number of links for the world's."""
     surface: list[Surface]
+    """Of round shapes their cores, with triangles without area: a centre, or an axis."""
+    radius: Floats
+    """Of round shapes [m], 0 of the others."""
+    drawn: list[Surface]
+    """Surfaces with volume, which of round shapes are polyhedra inside of them."""
     planes: Floats
     """Half-spaces: outward normal and offset n·x [m], shape (m, 4)."""
     plane_geom: Ints
@@ -85,7 +90,9 @@ def read_shapes(
             solid.append((world if link < 0 else link, geom))
     solid.sort()
     care = MeshCare(mesh_tolerance, mesh_repair)
-    surfaces = []
+    surfaces: list[Surface] = []
+    drawn: list[Surface] = []
+    radii: list[float] = []
     for _, geom in solid:
         surface = geom_surface(
             model, geom, segments=segments, subdivisions=subdivisions, hulls=hulls
@@ -93,9 +100,12 @@ def read_shapes(
         if int(model.geom_type[geom]) in _MESHES:
             mesh = element(model, mujoco.mjtObj.mjOBJ_MESH, int(model.geom_dataid[geom]))
             surface = care.take(surface, mesh)
-        surfaces.append(_on_link(model, links, geom, surface))
+        drawn.append(_on_link(model, links, geom, surface))
+        core, own = _core(model, geom)
+        surfaces.append(drawn[-1] if core is None else _on_link(model, links, geom, core))
+        radii.append(own)
     volume = np.zeros(world)
-    for (link, _), surface in zip(solid, surfaces, strict=True):
+    for (link, _), surface in zip(solid, drawn, strict=True):
         if link < world:
             # An open mesh has no volume to speak of; its sign is not known.
             volume[link] += abs(volume_integrals(surface)[0])
@@ -115,10 +125,13 @@ def read_shapes(
     solids = pairs[:, 1] >= 0
     pairs[solids, 1] = number[pairs[solids, 1]]
     geoms, owners, surfaces = geoms[used], owners[used], [surfaces[i] for i in used]
+    drawn = [drawn[i] for i in used]
     return Shapes(
         geom=geoms,
         link=owners,
         surface=surfaces,
+        radius=np.array(radii, dtype=np.float64)[used],
+        drawn=drawn,
         planes=half_spaces,
         plane_geom=np.array(planes, dtype=np.int64),
         pair_shape=pairs,
@@ -126,6 +139,20 @@ def read_shapes(
         volume=volume,
         notes=care.finish(),
     )
+
+
+def _core(model: mujoco.MjModel, geom: int) -> tuple[Surface | None, float]:
+    """Core and radius of a round geom; no core if it is none.
+
+    Its triangles have no area: two corners of an axis are one, or all of a centre.
+    """
+    kind, size = int(model.geom_type[geom]), model.geom_size[geom]
+    long = kind == int(mujoco.mjtGeom.mjGEOM_CAPSULE) and size[1] > 0.0
+    if kind != int(mujoco.mjtGeom.mjGEOM_SPHERE) and not long:
+        return None, 0.0
+    ends = [[0.0, 0.0, -size[1]], [0.0, 0.0, size[1]]] if long else [[0.0, 0.0, 0.0]]
+    corners = [[0, 1, 1]] if long else [[0, 0, 0]]
+    return Surface(np.array(ends), np.array(corners, dtype=np.int64)), float(size[0])
 
 
 def _geom_pose(model: mujoco.MjModel, links: Links, geom: int) -> tuple[Floats, Floats]:
@@ -226,17 +253,36 @@ def _friction(
     return float(out[STATIC_FRICTION])
 
 
+def _round_areas(surface: Surface, radius: float) -> tuple[Ints, Floats, Floats]:
+    """Edges of a core, their areas, and those of its vertices [m²]: what counts as in contact.
+
+    A sphere touches with a 128th of its surface, and a capsule's side with a 16th of it, as large a
+    part as a vertex or an edge of a polyhedron of 16 pieces around a circle has.
+    """
+    end = 4.0 * np.pi * radius**2 / 128.0
+    if len(surface.vertices) == 1:
+        return np.zeros((0, 2), np.int64), np.zeros(0), np.array([end])
+    length = float(np.linalg.norm(surface.vertices[1] - surface.vertices[0]))
+    side = 2.0 * np.pi * radius * length / 16.0
+    return np.array([[0, 1]]), np.array([side + 2.0 * end]), np.full(2, 0.5 * side + end)
+
+
 def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
     """Vertices, edges and faces of all shapes in one numbering, for the engine's table."""
     rest, owner, area, edges, edge_areas, faces = [], [], [], [], [], []
+    radii = []
     starts = {"vertex": [0], "edge": [0], "face": [0]}
-    for link, surface in zip(shapes.link, shapes.surface, strict=True):
+    for link, surface, radius in zip(shapes.link, shapes.surface, shapes.radius, strict=True):
         count = len(surface.vertices)
         edge, edge_area = sharp_edges(surface)
+        own_area = vertex_areas(surface)
+        if radius > 0.0:
+            edge, edge_area, own_area = _round_areas(surface, radius)
+        radii.append(np.full(count, radius))
         first = starts["vertex"][-1]
         rest.append(np.column_stack([np.ones(count), surface.vertices]))
         owner.append(np.full(count, link))
-        area.append(vertex_areas(surface))
+        area.append(own_area)
         edges.append(edge + first)
         edge_areas.append(edge_area)
         faces.append(surface.faces + first)
@@ -251,6 +297,8 @@ def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
         "vertex_rest": joined(rest, 4, np.float64),
         "vertex_link": joined(owner, 0, np.int64),
         "vertex_area": joined(area, 0, np.float64),
+        "vertex_radius": joined(radii, 0, np.float64),
+        "shape_radius": np.array(shapes.radius, dtype=np.float64),
         "edge": joined(edges, 2, np.int64),
         "edge_area": joined(edge_areas, 0, np.float64),
         "face": joined(faces, 3, np.int64),

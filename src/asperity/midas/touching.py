@@ -34,8 +34,12 @@ def find_touching(engine: Engine) -> dict[int, float]:
     count = int(table.candidates)
     least = _LEAST_GAP * float(table.activation)
     square = table.candidate_square[:count]
+    # What is inside of a round shape has a negative square.
     for i in np.flatnonzero(square < least**2):
-        flagged.setdefault(int(table.candidate_pair[i]), math.sqrt(max(float(square[i]), 0.0)))
+        pair, distance = int(table.candidate_pair[i]), math.sqrt(abs(float(square[i])))
+        flagged.setdefault(pair, distance)
+        if square[i] < 0.0:
+            flagged[pair] = min(flagged[pair], -distance)
     return flagged
 
 
@@ -56,7 +60,7 @@ def _depth(engine: Engine, pair: int, x: NDArray[np.float64], data: mujoco.MjDat
     if b < 0:
         vertices = slice(int(table.shape_vertex[a]), int(table.shape_vertex[a + 1]))
         plane = table.plane[-1 - b]
-        return float(np.min(x[vertices] @ plane[:3]) - plane[3])
+        return float(np.min(x[vertices] @ plane[:3]) - plane[3] - table.shape_radius[a])
     one, other = int(shapes.geom[a]), int(shapes.geom[b])
     line = np.zeros(6)
     return min(float(mujoco.mj_geomDistance(engine.model, data, one, other, 1.0, line)), 0.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled
-from asperity.midas.candidates import time_in_boxes
+from asperity.midas.candidates import sum_of_radii, time_in_boxes
 from asperity.midas.collision_time import collision_free_time
 from asperity.midas.engine_layout import HINGE
 from asperity.midas.joint_coordinates import joint_coordinates
@@ -113,6 +113,7 @@ def _time_to_collision(engine: Table, time: float) -> float:
             engine.vertex_now,
             engine.vertex_move,
             engine.plane,
+            sum_of_radii(engine, engine.candidate_kind[i], v[0], v[3]),
             engine.now_square[i],
             time,
             c,

@@ -35,50 +35,46 @@ class IntersectionTest:
     def _mesh(self, a: int, b: int) -> Any:
         """Two shapes as one mesh of ``ipctk``, in which each may touch the other only."""
         if (a, b) not in self._meshes:
-            table, ipctk = self._engine.table, self._ipctk
-            vertices = [_range(table.shape_vertex, shape) for shape in (a, b)]
-            shift = (-vertices[0].start, len(table.vertex_rest[vertices[0]]) - vertices[1].start)
-            faces = np.concatenate(
-                [
-                    table.face[_range(table.shape_face, shape)] + move
-                    for shape, move in zip((a, b), shift, strict=True)
-                ]
-            )
+            ipctk = self._ipctk
+            one, other = (self._engine.shapes.drawn[shape] for shape in (a, b))
+            faces = np.concatenate([one.faces, other.faces + len(one.vertices)])
             faces = np.asfortranarray(faces.astype(np.int32))
-            rest = np.concatenate([table.vertex_rest[part, 1:] for part in vertices])
+            rest = np.concatenate([one.vertices, other.vertices])
             mesh = ipctk.CollisionMesh(np.asfortranarray(rest), ipctk.edges(faces), faces)
-            sides = np.repeat([0, 1], [part.stop - part.start for part in vertices])
+            sides = np.repeat([0, 1], [len(one.vertices), len(other.vertices)])
             mesh.can_collide = ipctk.make_vertex_patches_filter(sides.astype(np.int32))
             self._meshes[a, b] = mesh
         return self._meshes[a, b]
 
+    def _positions(self) -> list[np.ndarray]:
+        """Positions of the vertices of all shapes [m]."""
+        q, shapes = self._engine.table.q, self._engine.shapes
+        return [
+            q[link, 0] + surface.vertices @ q[link, 1:]
+            for link, surface in zip(shapes.link, shapes.drawn, strict=True)
+        ]
+
     def __call__(self) -> bool:
         """Whether any two surfaces that may touch intersect in the engine's state."""
         table = self._engine.table
-        x = self._engine.positions
-        low = np.minimum.reduceat(x, table.shape_vertex[:-1]) if len(x) else x
-        high = np.maximum.reduceat(x, table.shape_vertex[:-1]) if len(x) else x
+        x = self._positions()
+        low = np.array([vertices.min(axis=0) for vertices in x])
+        high = np.array([vertices.max(axis=0) for vertices in x])
         for a, b in table.pair_shape[table.pair_shape[:, 1] >= 0]:
             if np.any(low[a] > high[b]) or np.any(low[b] > high[a]):
                 continue
-            both = [x[_range(table.shape_vertex, shape)] for shape in (a, b)]
-            positions = np.asfortranarray(np.concatenate(both))
+            positions = np.asfortranarray(np.concatenate([x[a], x[b]]))
             if self._ipctk.has_intersections(self._mesh(int(a), int(b)), positions):
                 return True
         return self._below_planes(x)
 
-    def _below_planes(self, x: np.ndarray) -> bool:
+    def _below_planes(self, x: list[np.ndarray]) -> bool:
         table = self._engine.table
         for a, b in table.pair_shape[table.pair_shape[:, 1] < 0]:
             plane = table.plane[-1 - b]
-            vertices = x[table.shape_vertex[a] : table.shape_vertex[a + 1]]
-            if np.min(vertices @ plane[:3]) <= plane[3]:
+            if np.min(x[a] @ plane[:3]) <= plane[3]:
                 return True
         return False
-
-
-def _range(starts: np.ndarray, shape: int) -> slice:
-    return slice(int(starts[shape]), int(starts[shape + 1]))
 
 
 def verify_no_intersections(engine: Engine) -> None:
