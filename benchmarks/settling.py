@@ -117,7 +117,7 @@ class Moment(NamedTuple):
     energy: float
     """Kinetic [J]."""
     height: float
-    """Of all potential energy, mean height of the bodies [m]."""
+    """Mean of the bodies, by mass [m]."""
     intersects: bool
 
 
