@@ -109,6 +109,12 @@ WORLD = Layout(
     smallest_step="f8",
     velocity_weight="f8",
     velocity_time="f8",  # [s]
+    # impacts that are shorter than steps (`asperity.integrators.steppings.impacts`): compiled entry
+    # points, or 0; the longest step that they have found [s]; and steps refused for it
+    known_impacts="i8",
+    beginning_impacts="i8",
+    impact_step="f8",
+    impact_rejections="i8",
     records="i8",  # number of recorded states, negative where none are wanted
     # what accepted steps have delivered, and the compiled entry point that keeps it, or 0
     delivered=DELIVERED,

@@ -113,6 +113,7 @@ class Cenic(Integrator):
     friction_passes: int = 15
     friction_tolerance: float | None = None
     hessian_reuse: bool = False
+    resolve_impacts: bool = True
 
     time_step = None
 
@@ -137,7 +138,12 @@ class Cenic(Integrator):
     @property
     def stepping(self) -> ErrorControl:
         return ErrorControl(
-            self.accuracy, self.max_step, self.min_step, self.error_norm, self.velocity_weight
+            self.accuracy,
+            self.max_step,
+            self.min_step,
+            self.error_norm,
+            self.velocity_weight,
+            self.resolve_impacts,
         )
 
     def make_method(self) -> Method:

@@ -15,6 +15,7 @@ from asperity.integrators.steppings.accepted import (
     is_finite,
     record,
 )
+from asperity.integrators.steppings.impacts import REFUSED
 from asperity.integrators.steppings.missed_contacts import (
     passed_before_sample,
     step_without_missed_contacts,
@@ -26,6 +27,7 @@ from asperity.integrators.world_layout import (
     STEPPING_SIGNATURE,
     WORLD,
 )
+from asperity.plant.plant_layouts import STATE
 
 __all__ = ["advance_error_controlled", "controlled_steps", "error_norm", "next_step_size"]
 
@@ -88,6 +90,21 @@ def next_step_size(step: float, error: float, accuracy: float, order: int) -> fl
 
 
 @compiled
+def _is_too_long_for_impacts(world: Table, step: float) -> bool:
+    """Whether a step is longer than what impacts in it take; `impact_step` is what they take."""
+    current = world.current
+    if call_method(world.known_impacts, world, current, world.following, step) == REFUSED:
+        return True
+    longest = world.impact_step
+    sample = STATE.at(world.result.sample)
+    if sample.address != 0 and sample.address != current.address:
+        if call_method(world.beginning_impacts, world, sample, current, step) == REFUSED:
+            return True
+    world.impact_step = longest
+    return False
+
+
+@compiled
 def _advance(world: Table, method: int, end: float, budget: int) -> int:
     current = world.current
     following = world.following
@@ -125,6 +142,13 @@ def _advance(world: Table, method: int, end: float, budget: int) -> int:
         if accepted and passed_before_sample(world):
             accepted = False
             new = 0.5 * h
+        longest = np.inf
+        if accepted and world.known_impacts != 0:
+            accepted = not _is_too_long_for_impacts(world, h)
+            longest = world.impact_step
+            if not accepted:
+                new = longest
+                world.impact_rejections += 1
         if accepted:
             before = current.time
             exchange_states(world, time)
@@ -134,6 +158,13 @@ def _advance(world: Table, method: int, end: float, budget: int) -> int:
                 accepted = shorter == h
                 if not accepted:
                     new = shorter
+                elif world.beginning_impacts != 0:
+                    code = call_method(world.beginning_impacts, world, current, following, h)
+                    if code == REFUSED:
+                        code = OK
+                        accepted = False
+                        new = world.impact_step
+                        world.impact_rejections += 1
             if code != OK or not accepted:
                 # The state before comes back; a code wants more memory and the same step again.
                 exchange_states(world, before)
@@ -143,7 +174,7 @@ def _advance(world: Table, method: int, end: float, budget: int) -> int:
             record(world, h)
             # A step cut short by the end says little about the size that error control wants.
             if not limited or new > ideal:
-                world.next_step = min(new, world.largest_step)
+                world.next_step = min(new, longest, world.largest_step)
             continue
         world.rejections += 1
         if h <= smallest:

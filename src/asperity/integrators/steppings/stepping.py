@@ -39,6 +39,13 @@ def _controlled_steps() -> Loop:
 
 
 @functools.cache
+def _impacts() -> tuple[EntryPoint, EntryPoint]:
+    from asperity.integrators.steppings.impacts import beginning_impacts, known_impacts
+
+    return known_impacts, beginning_impacts
+
+
+@functools.cache
 def _fixed_entry() -> EntryPoint:
     from asperity.integrators.steppings.fixed_steps import fixed_steps
 
@@ -122,6 +129,9 @@ class ErrorControl(Stepping):
         What the accuracy bounds.
     velocity_weight : float
         With w > 0, errors of velocity count as w·δt times their size.
+    resolve_impacts : bool
+        Whether steps are shorter than impacts whose rebound would matter
+        (`asperity.integrators.steppings.impacts`).
     """
 
     accuracy: float
@@ -129,12 +139,13 @@ class ErrorControl(Stepping):
     min_step: float
     error_norm: str = "position"
     velocity_weight: float = 0.0
+    resolve_impacts: bool = False
 
     time_step = None
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (_controlled_steps(),)
+        return (_controlled_steps(), *(_impacts() if self.resolve_impacts else ()))
 
     @property
     def entry(self) -> EntryPoint:
@@ -149,6 +160,8 @@ class ErrorControl(Stepping):
         table.last_step = table.next_step
         table.velocity_weight = self.velocity_weight
         table.velocity_time = ERROR_NORMS[self.error_norm]
+        known, beginning = (kernel.address for kernel in _impacts()) if self.resolve_impacts else (0, 0)
+        table.known_impacts, table.beginning_impacts = known, beginning
 
     def advance(self, world: World, method: Method, end: float, budget: int) -> int:
         address = world.table.address
