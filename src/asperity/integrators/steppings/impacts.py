@@ -1,30 +1,25 @@
 """Impacts that are shorter than a step, and rebounds that a step would swallow.
 
 An L-stable method ends an impact that is shorter than its step at rest, in the whole step as in its
-halves: no difference of the two tells that the bodies should have parted again. But what a contact
-will do is known beforehand. By the law of Hunt and Crossley, with u the closing speed, x the
-overlap, ω² = k w with w the inverse mass along the normal, and a the acceleration with which
-everything else presses the contact together,
+halves: no difference of the two tells that the bodies should have parted. But what a contact will
+do is known beforehand (`asperity.contact.restitution`): it closed with a speed p, or will, and
+parts with a speed r. Within a time T, or until what presses the bodies together with the
+acceleration a has stopped them, that takes them apart by
 
-    u u' = a − ω² x (1 + d u),
+    s = min(r T, r²/2a).
 
-and while a is small against the force of the impact,
+Where s r/p is below the accuracy ε the rebound does not matter, as in contacts that rest, roll, or
+are damped. Elsewhere
 
-    C = G(u) + ½ ω² x² − a x,       G(u) = u/d − ln(1 + d u)/d²
+- a step lasts θ/ω at most, π/ω being the duration of an impact. A step of a method of order p
+  takes the share θ²ᵖ/4 of the speed, about, hence an impact π θ²ᵖ⁻¹/4. What that makes of s may be
+  a quarter of ε; and since r hardly depends on p where damping is strong, dr/dp ≈ (r/p)², on which
+  side of an impact an error arises counts:
 
-is constant: a contact that closes or pushes back with C > 0 leaves again with the speed r for which
-G(−r) = C. That would take the bodies apart by
+      θ²ᵖ⁻¹ = ε/(π s (r/p)²), within bounds;
 
-    s = min(r T, r²/2a),
-
-T being the time in which others would notice. Where this is below the accuracy the rebound does not
-matter, as in contacts that rest, roll, or are damped (r < 1/d). Elsewhere
-
-- a step takes the share θ of the contact's time 1/ω at most. A second-order step then loses the
-  share θ³/4 of the rebound, an impact of π/θ steps π θ²/4 · θ; so θ follows from the accuracy,
-  (4 ε/π s)^⅓, within bounds;
-- a step may not find the contact when it has been closed for longer than the time in which its
-  force would have taken away as large a share of the speed, but must end there.
+- a step may not find a contact when it has been closed for longer than √θ θ/ω, in which its force
+  would have changed the speed by as much, but must end soon after they have touched.
 
 None of this is part of the CENIC paper.
 """
@@ -34,65 +29,50 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.contact.restitution import approach_speed, impact_energy, rebound_speed
 from asperity.integrators.world_layout import METHOD_SIGNATURE, OK
 from asperity.plant.plant_layouts import STATE
 from asperity.plant.trees import velocity_to_solver
 
-__all__ = ["REFUSED", "beginning_impacts", "known_impacts"]
+__all__ = ["REFUSED", "beginning_impacts", "count_damped_impacts", "known_impacts"]
 
 REFUSED = 1
 """The step is too long: `impact_step` of the world is the one to try."""
 
-_HORIZON = 0.1
+# T [s]. The errors of position that lost speeds make grow with time; this is a time in which
+# somebody who asks for an accuracy would look.
+_HORIZON = 0.05
+
+# Bounds on θ: sixty steps in an impact, or 160 of first order, and three.
 _FINEST = 0.05
-_COARSEST = 0.5
-# Where in the time of entry a step that is to end there should end.
+_FINEST_FIRST_ORDER = 0.02
+_COARSEST = 1.0
+
+# Where in the time in which a contact must be found a step that is to end there should end.
 _AIM = 0.3
 
-
-@compiled
-def _potential(u: float, d: float) -> float:
-    """G(u)."""
-    if d * abs(u) < 1e-3:
-        return u * u * (0.5 - d * u / 3.0)
-    return (u - np.log1p(d * u) / d) / d
-
-
-@compiled
-def rebound_speed(energy: float, d: float) -> float:
-    """The speed r > 0 with G(−r) = C."""
-    elastic = np.sqrt(2.0 * energy)
-    if d < 0.0:
-        # closing: z = ln(1 + d p): exp(z) - z - 1 = d² C
-        e = -d * elastic
-        if e < 1e-3:
-            return elastic * (1.0 - d * elastic / 3.0)
-        z = np.log1p(e * (1.0 + 0.5 * e))
-        for _ in range(6):
-            z -= (np.exp(z) - z - 1.0 - d * d * energy) / (np.exp(z) - 1.0)
-        return (np.exp(z) - 1.0) / -d
-    if d * elastic < 1e-3:
-        return elastic * (1.0 - d * elastic / 3.0)
-    # With z = −ln(1 − d r): z − 1 + exp(−z) = d² C, which Newton's method finds from above.
-    scaled = d * d * energy
-    z = scaled + d * elastic
-    for _ in range(5):
-        z -= (z - 1.0 + np.exp(-z) - scaled) / (1.0 - np.exp(-z))
-    return (1.0 - np.exp(-z)) / d
+# Of fixed steps: a rebound counts as damped if more than this share of it is lost, if it is faster
+# than this [m/s], and if the bodies would then be apart for so many steps.
+_DAMPED = 0.1
+_NOTABLE = 0.01
+_STEPS_APART = 10.0
 
 
 @compiled
 def _along_normal(
     plant: Table, state: Table, c: int, first: np.ndarray, second: np.ndarray
 ) -> tuple[float, float, float]:
-    """Normal velocities of a contact at two solver velocities, and its inverse mass there."""
+    """A contact's normal components of two vectors in solver velocities, and its inverse mass.
+
+    The inverse mass is that of diag(M), along the normal.
+    """
     contacts = state.contacts
     inverse = state.mass_inverse_diagonal
     x = contacts.frame[c, 6]
     y = contacts.frame[c, 7]
     z = contacts.frame[c, 8]
-    v = 0.0
-    w = 0.0
+    one = 0.0
+    two = 0.0
     mobility = 0.0
     for side in range(2):
         link = contacts.link[c, side]
@@ -104,33 +84,24 @@ def _along_normal(
         my = arm[c, 2] * x - arm[c, 0] * z
         mz = arm[c, 0] * y - arm[c, 1] * x
         tree = contacts.link_tree[link]
-        if plant.tree_spatial[tree]:
-            s = plant.tree_start[tree]
-            v += sign * (
-                mx * first[s] + my * first[s + 1] + mz * first[s + 2]
-                + x * first[s + 3] + y * first[s + 4] + z * first[s + 5]
-            )  # fmt: skip
-            w += sign * (
-                mx * second[s] + my * second[s + 1] + mz * second[s + 2]
-                + x * second[s + 3] + y * second[s + 4] + z * second[s + 5]
-            )  # fmt: skip
-            mobility += (
-                mx * mx * inverse[s] + my * my * inverse[s + 1] + mz * mz * inverse[s + 2]
-                + x * x * inverse[s + 3] + y * y * inverse[s + 4] + z * z * inverse[s + 5]
-            )  # fmt: skip
-        else:
-            column = contacts.chain_column
-            start = contacts.link_start[link]
-            for e in range(start, start + contacts.link_size[link]):
-                j = (
-                    mx * column[e, 0] + my * column[e, 1] + mz * column[e, 2]
-                    + x * column[e, 3] + y * column[e, 4] + z * column[e, 5]
-                )  # fmt: skip
+        spatial = plant.tree_spatial[tree]
+        start = 0 if spatial else contacts.link_start[link]
+        size = 6 if spatial else contacts.link_size[link]
+        for e in range(start, start + size):
+            if spatial:
+                dof = plant.tree_start[tree] + e
+                j = (mx, my, mz, x, y, z)[e]
+            else:
                 dof = contacts.chain_dof[e]
-                v += sign * j * first[dof]
-                w += sign * j * second[dof]
-                mobility += j * j * inverse[dof]
-    return v, w, mobility
+                column = contacts.chain_column[e]
+                j = (
+                    mx * column[0] + my * column[1] + mz * column[2]
+                    + x * column[3] + y * column[4] + z * column[5]
+                )  # fmt: skip
+            one += sign * j * first[dof]
+            two += sign * j * second[dof]
+            mobility += j * j * inverse[dof]
+    return one, two, mobility
 
 
 @compiled
@@ -161,41 +132,42 @@ def _contact_or_patch(contacts: Table, first: int) -> tuple[int, int, float, flo
 
 
 @compiled
-def _resolution(
-    closing: float,
-    depth: float,
-    square: float,
-    d: float,
-    pressing: float,
-    falling: float,
-    accuracy: float,
-) -> float:
-    """The share θ of 1/ω that a step may take, or 0 if the rebound does not matter.
+def _resolution(world: Table, energy: float, dissipation: float, returning: float) -> float:
+    """θ, or 0 if the rebound does not matter.
 
-    ``square`` is ω².
+    Parameters
+    ----------
+    world : Table
+    energy, dissipation : float
+        C and d of `asperity.contact.restitution`.
+    returning : float
+        a, once the bodies are apart.
     """
-    if 1.0 + d * closing <= 1e-3:
-        return 0.0
-    energy = _potential(closing, d)
-    if depth > 0.0:
-        energy += depth * (0.5 * square * depth - max(pressing, 0.0))
     if not energy > 0.0:
         return 0.0
-    speed = rebound_speed(energy, d)
+    speed = rebound_speed(energy, dissipation)
+    kept = speed / approach_speed(energy, dissipation)
     way = speed * _HORIZON
-    returning = max(pressing, falling)
     if returning > 0.0:
         way = min(way, 0.5 * speed * speed / returning)
-    kept = speed / rebound_speed(energy, -d)
-    if way * kept <= accuracy:
+    if way * kept <= world.accuracy:
         return 0.0
-    share = (4.0 / np.pi * accuracy / (way * kept * kept)) ** (1.0 / 3.0)
-    return min(max(share, _FINEST), _COARSEST / kept)
+    share = world.accuracy / (np.pi * way * kept * kept)
+    if world.order > 1:
+        share = max(share ** (1.0 / 3.0), _FINEST)
+    return min(max(share, _FINEST_FIRST_ORDER), _COARSEST / kept)
+
+
+@compiled
+def _free_acceleration(world: Table, state: Table) -> None:
+    """Fill the world's scratch with the acceleration by all but contacts and constraints, about."""
+    for i in range(world.scratch.size):
+        world.scratch[i] = state.force[i] * state.mass_inverse_diagonal[i]
 
 
 @entry_point(METHOD_SIGNATURE)
 def known_impacts(world: Table, source: Table, _target: Table, step: float) -> int:
-    """Find out whether a step resolves impacts that are on at its beginning.
+    """Find out whether a step resolves impacts whose contacts its beginning knows.
 
     ``impact_step`` becomes the longest step that does. The contact sets have the step's results.
     """
@@ -203,32 +175,26 @@ def known_impacts(world: Table, source: Table, _target: Table, step: float) -> i
     sample = STATE.at(world.result.sample)
     limit = np.inf
     if contacts.count > 0 and sample.address != 0:
+        # Of halves, or of a step that is corrected at its end.
         interval = step
         if sample.time < source.time + 0.75 * step:
             interval = 0.5 * step
-        for i in range(world.scratch.size):
-            world.scratch[i] = source.force[i] * source.mass_inverse_diagonal[i]
+        _free_acceleration(world, source)
         c = 0
         while c < contacts.count:
-            after, chosen, depth, stiffness, impulse = _contact_or_patch(contacts, c)
-            c = after
+            c, chosen, depth, stiffness, impulse = _contact_or_patch(contacts, c)
             before, parting, mobility = _along_normal(
                 world.plant, source, chosen, source.velocity, world.scratch
             )
             square = stiffness * mobility
-            if square * step * step <= _FINEST * _FINEST or (before >= 0.0 and depth <= 0.0):
+            if square * step * step <= _FINEST_FIRST_ORDER**2 or (before >= 0.0 and depth <= 0.0):
                 continue
+            # What the contact itself has not done others did.
             gained = contacts.velocity[chosen, 2] - before
-            pressing = (impulse * mobility - gained) / interval
-            share = _resolution(
-                -before,
-                depth,
-                square,
-                contacts.dissipation[chosen],
-                pressing,
-                -parting,
-                world.accuracy,
-            )
+            pressing = max((impulse * mobility - gained) / interval, 0.0)
+            dissipation = contacts.dissipation[chosen]
+            energy = impact_energy(-before, depth, square, dissipation, pressing)
+            share = _resolution(world, energy, dissipation, max(pressing, -parting))
             if share > 0.0:
                 limit = min(limit, share / np.sqrt(square))
     world.impact_step = limit
@@ -247,6 +213,8 @@ def _was_known(known: Table, contacts: Table, c: int) -> bool:
 def beginning_impacts(world: Table, state: Table, source: Table, step: float) -> int:
     """Find out whether impacts that begin within a step are found soon enough.
 
+    If they are, ``impact_step`` becomes the longest step that resolves them from there on.
+
     Parameters
     ----------
     world : Table
@@ -254,7 +222,7 @@ def beginning_impacts(world: Table, state: Table, source: Table, step: float) ->
         Evaluated, at a time within the step, or the current one at its end. What was in contact
         before, at the step's beginning or in the last sample of its method, is not looked at.
     source : Table
-        The step's beginning, of which only velocity and time are needed.
+        The step's beginning, of which only velocities are needed, and the time if it is current.
     step : float
     """
     contacts = state.contacts
@@ -264,13 +232,13 @@ def beginning_impacts(world: Table, state: Table, source: Table, step: float) ->
         known = STATE.at(world.result.sample).contacts
         elapsed = step
     limit = np.inf
+    following = np.inf
     if contacts.count > 0:
         velocity_to_solver(world.plant, state.cdof, source.qvel, world.scratch)
         c = 0
         while c < contacts.count:
             first = c
-            after, chosen, depth, stiffness, _ = _contact_or_patch(contacts, c)
-            c = after
+            c, chosen, depth, stiffness, _ = _contact_or_patch(contacts, c)
             if depth <= 0.0 or _was_known(known, contacts, first):
                 continue
             now, before, mobility = _along_normal(
@@ -279,20 +247,51 @@ def beginning_impacts(world: Table, state: Table, source: Table, step: float) ->
             if now >= 0.0:
                 continue
             square = stiffness * mobility
-            share = _resolution(
-                -now,
-                0.0,
-                square,
-                contacts.dissipation[chosen],
-                0.0,
-                (before - now) / elapsed,
-                world.accuracy,
-            )
+            dissipation = contacts.dissipation[chosen]
+            energy = impact_energy(-now, 0.0, square, dissipation, 0.0)
+            share = _resolution(world, energy, dissipation, (before - now) / elapsed)
             if share == 0.0:
                 continue
-            entry = share * np.sqrt(share / square)
+            longest = share / np.sqrt(square)
+            soon = longest * np.sqrt(share)
             closed = -depth / now
-            if closed > entry:
-                limit = min(limit, elapsed - closed + _AIM * entry)
-    world.impact_step = limit
-    return REFUSED if step > limit else OK
+            if closed > soon or step - elapsed > longest:
+                limit = min(limit, elapsed - closed + _AIM * soon)
+            else:
+                following = min(following, longest)
+    if step > limit:
+        world.impact_step = limit
+        return REFUSED
+    world.impact_step = following
+    return OK
+
+
+@entry_point(METHOD_SIGNATURE)
+def count_damped_impacts(world: Table, source: Table, _target: Table, step: float) -> int:
+    """Count impacts that have begun since the last fixed step and whose rebound this size damps."""
+    contacts = source.contacts
+    if contacts.count == 0:
+        return OK
+    _free_acceleration(world, source)
+    c = 0
+    while c < contacts.count:
+        c, chosen, depth, stiffness, _ = _contact_or_patch(contacts, c)
+        if depth <= 0.0:
+            continue
+        before, parting, mobility = _along_normal(
+            world.plant, source, chosen, source.velocity, world.scratch
+        )
+        if depth > -before * step:
+            continue
+        square = stiffness * mobility
+        dissipation = contacts.dissipation[chosen]
+        energy = impact_energy(-before, 0.0, square, dissipation, 0.0)
+        speed = rebound_speed(energy, dissipation)
+        kept = speed / approach_speed(energy, dissipation)
+        if (
+            speed > _NOTABLE
+            and 0.5 * np.pi * kept * np.sqrt(square) * step > _DAMPED
+            and 2.0 * speed > -parting * _STEPS_APART * step
+        ):
+            world.damped_impacts += 1
+    return OK

@@ -46,6 +46,13 @@ def _impacts() -> tuple[EntryPoint, EntryPoint]:
 
 
 @functools.cache
+def _count_impacts() -> EntryPoint:
+    from asperity.integrators.steppings.impacts import count_damped_impacts
+
+    return count_damped_impacts
+
+
+@functools.cache
 def _fixed_entry() -> EntryPoint:
     from asperity.integrators.steppings.fixed_steps import fixed_steps
 
@@ -95,13 +102,17 @@ class Fixed(Stepping):
     ----------
     time_step : float
         Step size [s].
+    count_impacts : bool
+        Whether impacts are counted whose rebound such steps damp: of methods that keep impulses,
+        with the law of Hunt and Crossley.
     """
 
     time_step: float
+    count_impacts: bool = False
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (_fixed_steps(),)
+        return (_fixed_steps(), *((_count_impacts(),) if self.count_impacts else ()))
 
     @property
     def entry(self) -> EntryPoint:
@@ -109,6 +120,7 @@ class Fixed(Stepping):
 
     def prepare(self, world: World) -> None:
         world.table.last_step = self.time_step
+        world.table.count_damped_impacts = _count_impacts().address if self.count_impacts else 0
 
     def advance(self, world: World, method: Method, end: float, budget: int) -> int:
         kernel = method.kernel.address
@@ -160,8 +172,8 @@ class ErrorControl(Stepping):
         table.last_step = table.next_step
         table.velocity_weight = self.velocity_weight
         table.velocity_time = ERROR_NORMS[self.error_norm]
-        known, beginning = (kernel.address for kernel in _impacts()) if self.resolve_impacts else (0, 0)
-        table.known_impacts, table.beginning_impacts = known, beginning
+        entries = [kernel.address for kernel in _impacts()] if self.resolve_impacts else [0, 0]
+        table.known_impacts, table.beginning_impacts = entries
 
     def advance(self, world: World, method: Method, end: float, budget: int) -> int:
         address = world.table.address
