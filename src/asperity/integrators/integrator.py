@@ -159,7 +159,7 @@ class SteppedIntegrator(Integrator):
         if self.time_step is None:
             return
         for name in ("max_step", "min_step", "error_norm", "velocity_weight"):
-            if getattr(self, name) != getattr(SteppedIntegrator, name):
+            if getattr(self, name) != getattr(type(self), name):
                 raise ModelError(
                     f"{name} belongs to error control, and steps of {self.time_step} s are fixed; "
                     "omit it, or give an accuracy instead of a time_step."
