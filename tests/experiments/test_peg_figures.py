@@ -15,7 +15,7 @@ from asperity.media import MediaError
 
 pytest.importorskip("gymnasium", reason="needs gymnasium, of the [rl] or [assets] extra")
 
-from asperity.experiments import peg_policies
+from asperity.experiments import peg_policies, peg_runs
 from asperity.experiments.peg_figures import outside, spread
 from asperity.experiments.peg_pictures import contact_sheet
 from asperity.experiments.peg_policies import make_plan, trainings
@@ -122,6 +122,24 @@ def test_trainings_are_kept(monkeypatch: Any, tmp_path: Any) -> None:
     with pytest.raises(ModelError, match=r"holds no training .*; remove it"):
         trainings(plan, MARGIN, nothing)
     assert make_plan(False).seeds == 5
+
+
+def test_engines_of_a_plan(monkeypatch: Any) -> None:
+    bullet = "Bullet, triangle mesh"
+    monkeypatch.setattr(peg_runs, "has_bullet", lambda: True)
+    assert make_plan(False).engines == ("Midas", bullet)
+    assert make_plan(True).engines[2:] == ("Bullet, convex pieces", "Bullet, triangle mesh, 1 ms")
+    assert make_plan(False, engine=["midas"]).engines == ("Midas",)
+    assert make_plan(False, engine=[f"{bullet}*", "midas"]).engines == (
+        *(bullet, f"{bullet}, 1 ms"),
+        "Midas",
+    )
+    with pytest.raises(ModelError, match="no engine is called 'bullet'; there are Midas; Bullet"):
+        make_plan(False, engine=["bullet"])
+    monkeypatch.setattr(peg_runs, "has_bullet", lambda: False)
+    assert make_plan(True).engines == ("Midas",)
+    with pytest.raises(ModelError, match="needs PyBullet"):
+        make_plan(True, engine=["midas", "bullet*"])
 
 
 def test_names_are_listed_without_gymnasium() -> None:

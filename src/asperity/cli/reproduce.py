@@ -55,6 +55,14 @@ def reproduce(
             min=1, metavar="N", help="Iterations of a training.", show_default="the experiment's"
         ),
     ] = None,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Engines in which policies are trained, such as 'Bullet*'; may be repeated.",
+            show_default="the experiment's",
+        ),
+    ] = None,
     policies: Annotated[
         Path | None,
         typer.Option(
@@ -86,7 +94,8 @@ def reproduce(
         _print_list(output, select(names) if names else experiments())
         return SUCCESS
     chosen = select(names or [])
-    given = {"seeds": seeds, "iterations": iterations, "policies": policies}
+    given: dict[str, Any] = {"seeds": seeds, "iterations": iterations}
+    given |= {"engine": engine or None, "policies": policies}
     settings = {name: value for name, value in given.items() if value is not None}
     for experiment in chosen:
         experiment.require(settings)

@@ -15,7 +15,7 @@ from asperity.experiments.registry import Experiment, Progress
 __all__ = ["EXPERIMENTS"]
 
 
-_SETTINGS = ("seeds", "iterations", "policies")
+_SETTINGS = ("seeds", "iterations", "engine", "policies")
 
 
 def _computed_by(name: str, module: str = "peg_figures") -> Callable[..., Outcome]:

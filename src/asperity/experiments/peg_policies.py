@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import io
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,16 +53,46 @@ def make_plan(
     *,
     seeds: int | None = None,
     iterations: int | None = None,
+    engine: Sequence[str] | None = None,
     policies: Path | None = None,
+    usual: Sequence[str] | None = None,
 ) -> Plan:
-    """Midas and Bullet as it comes; all settings of Bullet and more iterations if all is wanted."""
+    """Midas and Bullet as it comes; all settings of Bullet and more iterations if all is wanted.
+
+    Parameters
+    ----------
+    full : bool
+    seeds, iterations, policies
+        As of `Plan`.
+    engine : sequence of str, optional
+        Names of `SOURCES`, or patterns such as ``bullet*``, instead of these engines.
+    usual : sequence of str, optional
+        The engines without ``engine``, where they are others.
+
+    Raises
+    ------
+    ModelError
+        If a pattern finds no engine, or what it finds is not installed.
+    """
     bullets = [name for name in SOURCES if name.startswith("Bullet")] if full else [BULLET]
+    chosen = usable(usual or [MIDAS, *bullets])
+    if engine is not None:
+        chosen = list(dict.fromkeys(name for pattern in engine for name in _found(pattern)))
     return Plan(
-        tuple(usable([MIDAS, *bullets])),
+        tuple(chosen),
         seeds or _SEEDS,
         iterations or (_FULL_ITERATIONS if full else _ITERATIONS),
         policies,
     )
+
+
+def _found(pattern: str) -> list[str]:
+    found = [name for name in SOURCES if fnmatch.fnmatchcase(name.lower(), pattern.lower())]
+    if not found:
+        raise ModelError(f"no engine is called {pattern!r}; there are {'; '.join(SOURCES)}.")
+    if not usable(found):
+        raise ModelError(f"{found[0]} needs PyBullet; pip install 'asperity[peers]'.")
+    return usable(found)
 
 
 def trainings(plan: Plan, margin: float, progress: Progress) -> dict[str, list[Training]]:

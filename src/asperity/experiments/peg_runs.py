@@ -37,6 +37,7 @@ __all__ = [
     "endings",
     "missing",
     "test_policy",
+    "tried_in",
     "usable",
     "worlds",
 ]
@@ -68,6 +69,11 @@ SOURCES: dict[str, Callable[..., PegEnv]] = {
     RANDOMIZED: functools.partial(PegInHoleEnv, variation=_VARIATION),
 }
 """What policies are trained in: an engine, or Midas with pegs that differ between episodes."""
+
+
+def tried_in(source: str) -> str:
+    """The engine in which policies are tested that were trained there."""
+    return MIDAS if source == RANDOMIZED else source
 
 
 class Ending(NamedTuple):

@@ -26,6 +26,9 @@ from asperity.experiments.runs import part, tracked
 __all__ = ["transfer"]
 
 
+_EACH = 20, 100  # tests of a policy; the second where all is wanted
+
+
 class _Trial(NamedTuple):
     """What policies are tried in."""
 
@@ -53,12 +56,12 @@ def transfer(full: bool, progress: Progress, **settings: Any) -> Outcome:
     A policy is worth what it does in the engines that it was not trained in: what it owes to
     intersections it does not find there.
     """
-    plan = make_plan(full, **settings)
-    count = 100 if full else 20
+    plan = make_plan(full, usual=(MIDAS, RANDOMIZED, BULLET), **settings)
+    count = _EACH[full]
     usual = [_Trial(name) for name in usable(list(ENGINES))]
     trials = [*usual, *(trial for trial in _OTHERS if trial.engine in usable([trial.engine]))]
     findings, curves = list(missing()), []
-    for source, own in tracked(usable([MIDAS, RANDOMIZED, BULLET]), progress):
+    for source, own in tracked(plan.engines, progress):
         agents = [
             load(trained(source, MARGIN, seed, plan, mine).policy)
             for seed, mine in tracked(range(plan.seeds), part(own, 0.0, 0.7))
