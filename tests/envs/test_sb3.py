@@ -128,20 +128,21 @@ def test_commands_from_end_to_end(monkeypatch: Any, tmp_path: Any, capsys: Any) 
     monkeypatch.setattr(peg_figures, "_TESTS", 2)
     monkeypatch.setattr(peg_figures, "_EACH", (1, 1))
     monkeypatch.setattr(peg_transfer, "_EACH", (2, 2))
+    monkeypatch.setenv("COLUMNS", "200")
     kept = tmp_path / "kept"
     names = [f"midas-{name}" for name in ("figure-7", "figure-8", "figure-9", "harder-task")]
-    short = ["--seeds", "2", "--iterations", "2", "--policies", str(kept)]
+    short = ["--seeds", "1", "--iterations", "1", "--policies", str(kept)]
     engines = ["--engine", "midas", "--out", str(tmp_path)]
     assert main(["reproduce", *names, *short, *engines]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "Midas: success after 2 iterations, 2 seeds" in shown
-    assert len(list(kept.iterdir())) == 4
+    assert "Midas: success after 1 iterations, 1 seed" in shown
+    assert len(list(kept.iterdir())) == 2
     monkeypatch.setattr(peg_policies, "_TRAINED", {})
     randomised = ["--engine", "midas, randomised", *engines]
     assert main(["reproduce", "midas-transfer", *short, *randomised]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "from Midas, randomised in Midas" in shown
-    assert len(list(kept.iterdir())) == 6
+    assert len(list(kept.iterdir())) == 3
     for name in (*names, "midas-transfer"):
         assert (tmp_path / f"{name}.csv").stat().st_size > 0
         assert (tmp_path / f"{name}.png").stat().st_size > 0
