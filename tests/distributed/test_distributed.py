@@ -19,6 +19,8 @@ ray = pytest.importorskip("ray")
 
 from asperity import distributed  # noqa: E402
 
+pytestmark = pytest.mark.extras
+
 MODEL = """
 <mujoco>
   <worldbody>

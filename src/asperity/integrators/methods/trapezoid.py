@@ -15,7 +15,8 @@ The trapezoid rule damps nothing that is faster than the step, and where a force
 acts for half of a step that is long for a stiff contact, things ring, creep and are launched. So
 `DampedTrapezoid` solves such steps by extrapolated step doubling as well, from the same x̂, and
 takes that for islands in which a contact that carries force is not resolved, k w δt² > 4 with w its
-inverse mass or k w d x δt > 1 with its overlap x, or a limit pushes. Free motion and resolved contact keep the trapezoid.
+inverse mass or k w d x δt > 1 with its overlap x, or a limit pushes. Free motion and resolved
+contact keep the trapezoid.
 """
 
 from __future__ import annotations

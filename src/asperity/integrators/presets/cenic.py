@@ -55,8 +55,8 @@ class Cenic(Integrator):
         wherever no contact, limit, servo or dry friction changes its mode within the step.
         ``"step-doubling"``: the paper's first-order scheme. ``"trapezoid"``: its second-order one,
         which conserves energy, for free motion and contacts that a step resolves (sections V-B,
-        VII-A); elsewhere it rings, and extrapolation takes its place. With ``friction="lagged"`` it is the paper's everywhere: at 1e-3 a stack at
-        rest then rises, and what slides creeps.
+        VII-A); elsewhere it rings, and extrapolation takes its place. With ``friction="lagged"`` it
+        is the paper's everywhere: at 1e-3 a stack at rest then rises, and what slides creeps.
     friction : {"delivered", "lagged"}
         Whether friction is limited by the normal impulse that a step delivers, with the coefficient
         at the slip that results, or by what the state before the step predicts of both (the paper's
