@@ -25,17 +25,10 @@ _FIRST_STEP = 0.1
 
 
 @functools.cache
-def _fixed_steps() -> Loop:
-    from asperity.integrators.steppings.fixed_steps import advance_fixed
+def _run() -> Loop:
+    from asperity.integrators.steppings.run_stepping import run_stepping
 
-    return advance_fixed
-
-
-@functools.cache
-def _controlled_steps() -> Loop:
-    from asperity.integrators.steppings.controlled_steps import advance_error_controlled
-
-    return advance_error_controlled
+    return run_stepping
 
 
 @functools.cache
@@ -59,25 +52,27 @@ class Stepping(abc.ABC):
     """The fixed step [s], or None under error control."""
 
     @property
-    @abc.abstractmethod
     def kernels(self) -> tuple[Kernel, ...]:
         """What must be compiled."""
+        return (self.entry, _run())
 
     @property
     @abc.abstractmethod
     def entry(self) -> EntryPoint:
-        """The stepping for compiled code (`asperity.integrators.world_layout`)."""
+        """The compiled stepping (`asperity.integrators.world_layout`)."""
 
     @abc.abstractmethod
     def prepare(self, world: World) -> None:
         """Write the options into a world, and forget steps that were taken."""
 
-    @abc.abstractmethod
     def advance(self, world: World, method: Method, end: float, budget: int) -> int:
         """Advance a world's current state to time ``end`` [s] in at most so many attempts.
 
         Returns a code of the method, or a reason of `asperity.integrators.steppings.accepted`.
         """
+        step = 0.0 if self.time_step is None else self.time_step
+        address, kernel = world.table.address, method.kernel.address
+        return int(_run().call(self.entry.address, address, kernel, step, end, budget))
 
 
 @dataclass(frozen=True)
@@ -93,19 +88,11 @@ class Fixed(Stepping):
     time_step: float
 
     @property
-    def kernels(self) -> tuple[Kernel, ...]:
-        return (_fixed_steps(),)
-
-    @property
     def entry(self) -> EntryPoint:
         return _fixed_entry()
 
     def prepare(self, world: World) -> None:
         world.table.last_step = self.time_step
-
-    def advance(self, world: World, method: Method, end: float, budget: int) -> int:
-        kernel = method.kernel.address
-        return int(_fixed_steps().call(world.table.address, kernel, self.time_step, end, budget))
 
 
 @dataclass(frozen=True)
@@ -133,10 +120,6 @@ class ErrorControl(Stepping):
     time_step = None
 
     @property
-    def kernels(self) -> tuple[Kernel, ...]:
-        return (_controlled_steps(),)
-
-    @property
     def entry(self) -> EntryPoint:
         return _controlled_entry()
 
@@ -149,7 +132,3 @@ class ErrorControl(Stepping):
         table.last_step = table.next_step
         table.velocity_weight = self.velocity_weight
         table.velocity_time = ERROR_NORMS[self.error_norm]
-
-    def advance(self, world: World, method: Method, end: float, budget: int) -> int:
-        address = world.table.address
-        return int(_controlled_steps().call(address, method.kernel.address, end, budget))
