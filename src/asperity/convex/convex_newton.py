@@ -227,6 +227,8 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
             and problem.extrapolated == 1
             and _extrapolate_guess(problem, contacts, rows, cost)
         ):
+            _settle(problem, contacts)
+            problem.changes = 0
             begin_estimates(problem, first, last)
             cost, norm = _residual(problem, contacts, rows)
             if norm <= wanted:

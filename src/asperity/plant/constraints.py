@@ -256,6 +256,8 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
     nv = dense.size
     for i in range(count):
         kind = load_int(types + 4 * i)
+        if kind not in (_MJ_EQUALITY, _MJ_LIMIT_TENDON, _MJ_FRICTION_TENDON):
+            continue
         if plant.sparse_rows:
             nonzeros = load_int(rownnz + 4 * i)
             at = load_int(rowadr + 4 * i)
@@ -266,12 +268,8 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
                 dense[j] = load_double(jacobian + 8 * (i * nv + j))
         if kind in (_MJ_EQUALITY, _MJ_LIMIT_TENDON):
             row = add_row(plant, state, EQUALITY if kind == _MJ_EQUALITY else LIMIT, i)
-        elif kind == _MJ_FRICTION_TENDON:
-            row = add_row(plant, state, FRICTION, i)
         else:
-            for j in range(nv):
-                dense[j] = 0.0
-            continue
+            row = add_row(plant, state, FRICTION, i)
         if row == -1:
             return ROWS_FULL
         if row == -2:
