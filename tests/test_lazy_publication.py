@@ -188,3 +188,37 @@ def test_a_bad_control_is_refused_and_nothing_has_changed() -> None:
     _same(_state(sim), before)
     with pytest.raises(asp.ModelError, match="not before"):
         sim.advance_to(0.01)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda one: type(one).__name__)
+def test_several_steps_of_one_call_are_those_of_several(integrator: asp.Integrator) -> None:
+    model = mujoco.MjModel.from_xml_string(ARM)
+    one, other = mujoco.MjData(model), mujoco.MjData(model)
+    for number in range(6):
+        one.ctrl[:] = other.ctrl[:] = _control(number)
+        asp.step(model, one, 5, integrator=integrator)
+        for _ in range(5):
+            asp.step(model, other, integrator=integrator)
+        for name in ("qpos", "qvel", "time"):
+            _same(getattr(one, name), getattr(other, name))
+        _same(_derived(one), _derived(other))
+
+
+def test_a_failure_in_the_middle_is_published() -> None:
+    model = mujoco.MjModel.from_xml_string(ARM)
+    data, other = mujoco.MjData(model), mujoco.MjData(model)
+    # Enough in the air, and not for the impact of a corner.
+    integrator = asp.Icf(time_step=0.004, max_iterations=3)
+    for one in (data, other):
+        one.qpos[2:7] = [0.4, 0.9, 0.3, 0.2, 0.1]
+        one.qvel[2] = -3.0
+    with pytest.raises(asp.SimulationError):
+        asp.step(model, data, 500, integrator=integrator)
+    steps = round(data.time / 0.004)
+    assert 1 < steps < 499
+    for _ in range(steps):
+        asp.step(model, other, integrator=integrator)
+    with pytest.raises(asp.SimulationError):
+        asp.step(model, other, integrator=integrator)
+    _same(data.time, other.time)
+    _same(_derived(data), _derived(other))

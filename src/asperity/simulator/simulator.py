@@ -664,6 +664,13 @@ class Simulator:
         self._publish()
         inputs.write(written)
 
+    def _be_lazy(self, lazy: bool) -> None:
+        """Publish lazily, or eagerly, from the next call on."""
+        if lazy != self._lazy:
+            self._lazy = lazy
+            if self._call:
+                self._call.lazy = int(lazy)
+
     def _find_forces(self) -> None:
         """Find forces at a state to which no step has led."""
         if self._stale and self._results.delivered.origin != TAKEN:
