@@ -19,7 +19,7 @@ __all__ = ["COUNTER_KERNELS", "Counters", "as_statistics"]
 
 COUNTERS = Layout("counters", world="i8", problem="i8", states="i8[:]", counts="i8[:]")
 
-_COUNTS = 11
+_COUNTS = 13
 
 
 @compiled_loop(types.void(types.int64))
@@ -42,6 +42,8 @@ def _count(counters_address: int) -> None:
     counts[8] = world.substeps
     counts[9] = problem.unsettled
     counts[10] = 0
+    counts[11] = world.impact_rejections
+    counts[12] = world.damped_impacts
 
 
 COUNTER_KERNELS = (_count,)
@@ -91,6 +93,8 @@ class Counters(HoldsAddresses):
                 sum(state.table.evaluations for state in world.evaluated_states),
                 world.table.substeps,
                 *method.fallbacks(world),
+                world.table.impact_rejections,
+                world.table.damped_impacts,
             ],
             np.int64,
         )

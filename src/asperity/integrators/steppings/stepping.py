@@ -39,6 +39,20 @@ def _controlled_steps() -> Loop:
 
 
 @functools.cache
+def _impacts() -> tuple[EntryPoint, EntryPoint]:
+    from asperity.integrators.steppings.impacts import beginning_impacts, known_impacts
+
+    return known_impacts, beginning_impacts
+
+
+@functools.cache
+def _count_impacts() -> EntryPoint:
+    from asperity.integrators.steppings.impacts import count_damped_impacts
+
+    return count_damped_impacts
+
+
+@functools.cache
 def _fixed_entry() -> EntryPoint:
     from asperity.integrators.steppings.fixed_steps import fixed_steps
 
@@ -88,13 +102,17 @@ class Fixed(Stepping):
     ----------
     time_step : float
         Step size [s].
+    count_impacts : bool
+        Whether impacts are counted whose rebound such steps damp: of methods that keep impulses,
+        with the law of Hunt and Crossley.
     """
 
     time_step: float
+    count_impacts: bool = False
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (_fixed_steps(),)
+        return (_fixed_steps(), *((_count_impacts(),) if self.count_impacts else ()))
 
     @property
     def entry(self) -> EntryPoint:
@@ -102,6 +120,7 @@ class Fixed(Stepping):
 
     def prepare(self, world: World) -> None:
         world.table.last_step = self.time_step
+        world.table.count_damped_impacts = _count_impacts().address if self.count_impacts else 0
 
     def advance(self, world: World, method: Method, end: float, budget: int) -> int:
         kernel = method.kernel.address
@@ -122,6 +141,9 @@ class ErrorControl(Stepping):
         What the accuracy bounds.
     velocity_weight : float
         With w > 0, errors of velocity count as w·δt times their size.
+    resolve_impacts : bool
+        Whether steps are shorter than impacts whose rebound would matter
+        (`asperity.integrators.steppings.impacts`).
     """
 
     accuracy: float
@@ -129,12 +151,13 @@ class ErrorControl(Stepping):
     min_step: float
     error_norm: str = "position"
     velocity_weight: float = 0.0
+    resolve_impacts: bool = False
 
     time_step = None
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (_controlled_steps(),)
+        return (_controlled_steps(), *(_impacts() if self.resolve_impacts else ()))
 
     @property
     def entry(self) -> EntryPoint:
@@ -149,6 +172,8 @@ class ErrorControl(Stepping):
         table.last_step = table.next_step
         table.velocity_weight = self.velocity_weight
         table.velocity_time = ERROR_NORMS[self.error_norm]
+        entries = [kernel.address for kernel in _impacts()] if self.resolve_impacts else [0, 0]
+        table.known_impacts, table.beginning_impacts = entries
 
     def advance(self, world: World, method: Method, end: float, budget: int) -> int:
         address = world.table.address
