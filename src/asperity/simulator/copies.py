@@ -32,7 +32,10 @@ _OWN_ATTRIBUTES = frozenset((
 ))  # fmt: skip
 """Attributes of `Simulator`; those that subclasses add are copied as they are."""
 
-_COUNTERS = ("steps", "rejections", "substeps", "next_step", "last_step", "records")
+_COUNTERS = (
+    "steps", "rejections", "substeps", "impact_rejections", "damped_impacts", "next_step",
+    "last_step", "records",
+)  # fmt: skip
 _RECORDS = ("record_time", "record_qpos", "record_qvel", "record_act")
 _STATE = ("qpos", "qvel", "act", "system_state")
 

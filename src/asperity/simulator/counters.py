@@ -26,7 +26,7 @@ COUNTERS = Layout(
     work="i8[:]",  # what has come to them in a call
 )
 
-_COUNTS = 11
+_COUNTS = 13
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(Statistics))
 
@@ -50,6 +50,8 @@ def count_work(counters: Table) -> None:
     counts[8] = world.substeps
     counts[9] = problem.unsettled
     counts[10] = 0
+    counts[11] = world.impact_rejections
+    counts[12] = world.damped_impacts
 
 
 @compiled_loop(types.void(types.int64))
@@ -111,6 +113,8 @@ class Counters(HoldsAddresses):
                 sum(state.table.evaluations for state in world.evaluated_states),
                 world.table.substeps,
                 *method.fallbacks(world),
+                world.table.impact_rejections,
+                world.table.damped_impacts,
             ],
             np.int64,
         )

@@ -489,6 +489,7 @@ class Simulator:
         self._base.clear_statistics(world)
         self._base.clear_residual(world)
         world.table.steps = world.table.rejections = world.table.substeps = 0
+        world.table.impact_rejections = world.table.damped_impacts = 0
         # The graph at hand is known by its state's number of evaluations, which starts anew.
         world.table.graph_state = 0
         for state in world.evaluated_states:

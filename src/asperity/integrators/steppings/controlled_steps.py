@@ -14,6 +14,7 @@ from asperity.integrators.steppings.accepted import (
     is_finite,
     record,
 )
+from asperity.integrators.steppings.impacts import REFUSED
 from asperity.integrators.steppings.missed_contacts import (
     passed_before_sample,
     step_without_missed_contacts,
@@ -24,6 +25,7 @@ from asperity.integrators.world_layout import (
     OK,
     STEPPING_SIGNATURE,
 )
+from asperity.plant.plant_layouts import STATE
 
 __all__ = ["controlled_steps", "error_norm", "next_step_size"]
 
@@ -85,6 +87,22 @@ def next_step_size(step: float, error: float, accuracy: float, order: int) -> fl
     return min(max(new, _MIN_SHRINK * step), _MAX_GROW * step)
 
 
+@compiled
+def _is_too_long_for_impacts(world: Table, step: float) -> bool:
+    """Whether a step is too long for impacts in it; `impact_step` is what they allow."""
+    current = world.current
+    if call_method(world.known_impacts, world, current, world.following, step) == REFUSED:
+        return True
+    longest = world.impact_step
+    sample = STATE.at(world.result.sample)
+    if sample.address == 0 or sample.address == current.address:
+        return False
+    refused = call_method(world.beginning_impacts, world, sample, current, step) == REFUSED
+    if not refused:
+        world.impact_step = min(longest, world.impact_step)
+    return refused
+
+
 @entry_point(STEPPING_SIGNATURE)
 def controlled_steps(world: Table, method: int, _step: float, end: float, budget: int) -> int:
     """Advance the current state to time ``end`` under error control.
@@ -128,6 +146,15 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
         if accepted and passed_before_sample(world):
             accepted = False
             new = 0.5 * h
+        # The smallest step is taken whatever impacts would need.
+        sees_impacts = world.known_impacts != 0 and h > smallest
+        longest = np.inf
+        if accepted and sees_impacts:
+            accepted = not _is_too_long_for_impacts(world, h)
+            longest = world.impact_step
+            if not accepted:
+                new = longest
+                world.impact_rejections += 1
         if accepted:
             before = current.time
             exchange_states(world, time)
@@ -137,6 +164,14 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
                 accepted = shorter == h
                 if not accepted:
                     new = shorter
+                elif sees_impacts:
+                    code = call_method(world.beginning_impacts, world, current, following, h)
+                    if code == REFUSED:
+                        code = OK
+                        accepted = False
+                        new = world.impact_step
+                        world.impact_rejections += 1
+                    longest = min(longest, world.impact_step)
             if code != OK or not accepted:
                 # The state before comes back; a code wants more memory and the same step again.
                 exchange_states(world, before)
@@ -146,7 +181,7 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
             record(world, h)
             # A step cut short by the end says little about the size that error control wants.
             if not limited or new > ideal:
-                world.next_step = min(new, world.largest_step)
+                world.next_step = min(new, max(longest, smallest), world.largest_step)
             continue
         world.rejections += 1
         if h <= smallest:

@@ -49,6 +49,8 @@ def fixed_steps(world: Table, method: int, step: float, end: float, budget: int)
             return code
         if not is_finite(following):
             return NON_FINITE
+        if world.count_damped_impacts != 0:
+            call_method(world.count_damped_impacts, world, current, following, h)
         exchange_states(world, time)
         record(world, h)
         world.has_history = 1

@@ -32,6 +32,20 @@ def _run() -> Loop:
 
 
 @functools.cache
+def _impacts() -> tuple[EntryPoint, EntryPoint]:
+    from asperity.integrators.steppings.impacts import beginning_impacts, known_impacts
+
+    return known_impacts, beginning_impacts
+
+
+@functools.cache
+def _count_impacts() -> EntryPoint:
+    from asperity.integrators.steppings.impacts import count_damped_impacts
+
+    return count_damped_impacts
+
+
+@functools.cache
 def _fixed_entry() -> EntryPoint:
     from asperity.integrators.steppings.fixed_steps import fixed_steps
 
@@ -83,9 +97,17 @@ class Fixed(Stepping):
     ----------
     time_step : float
         Step size [s].
+    count_impacts : bool
+        Whether impacts are counted whose rebound such steps damp: of methods that keep impulses,
+        with the law of Hunt and Crossley.
     """
 
     time_step: float
+    count_impacts: bool = False
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return (*super().kernels, *((_count_impacts(),) if self.count_impacts else ()))
 
     @property
     def entry(self) -> EntryPoint:
@@ -93,6 +115,7 @@ class Fixed(Stepping):
 
     def prepare(self, world: World) -> None:
         world.table.last_step = self.time_step
+        world.table.count_damped_impacts = _count_impacts().address if self.count_impacts else 0
 
 
 @dataclass(frozen=True)
@@ -109,6 +132,9 @@ class ErrorControl(Stepping):
         What the accuracy bounds.
     velocity_weight : float
         With w > 0, errors of velocity count as w·δt times their size.
+    resolve_impacts : bool
+        Whether steps are shorter than impacts whose rebound would matter
+        (`asperity.integrators.steppings.impacts`).
     """
 
     accuracy: float
@@ -116,8 +142,13 @@ class ErrorControl(Stepping):
     min_step: float
     error_norm: str = "position"
     velocity_weight: float = 0.0
+    resolve_impacts: bool = False
 
     time_step = None
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return (*super().kernels, *(_impacts() if self.resolve_impacts else ()))
 
     @property
     def entry(self) -> EntryPoint:
@@ -132,3 +163,5 @@ class ErrorControl(Stepping):
         table.last_step = table.next_step
         table.velocity_weight = self.velocity_weight
         table.velocity_time = ERROR_NORMS[self.error_norm]
+        entries = [kernel.address for kernel in _impacts()] if self.resolve_impacts else [0, 0]
+        table.known_impacts, table.beginning_impacts = entries
