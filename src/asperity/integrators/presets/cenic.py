@@ -55,10 +55,8 @@ class Cenic(Integrator):
         wherever no contact, limit, servo or dry friction changes its mode within the step.
         ``"step-doubling"``: the paper's first-order scheme. ``"trapezoid"``: its second-order one,
         which conserves energy, for free motion and contacts that a step resolves (sections V-B,
-        VII-A); elsewhere it rings, and extrapolation takes its place. Elastic impacts then keep
-        their energy to about 5 % at an accuracy of 1e-4, gain up to a sixth at 1e-3, and lose most
-        of it at 1e-2. With ``friction="lagged"`` it is the paper's everywhere: at 1e-3 a stack at
-        rest then rises, and what slides creeps.
+        VII-A); elsewhere it rings, and extrapolation takes its place. With ``friction="lagged"`` it
+        is the paper's everywhere: at 1e-3 a stack at rest then rises, and what slides creeps.
     friction : {"delivered", "lagged"}
         Whether friction is limited by the normal impulse that a step delivers, with the coefficient
         at the slip that results, or by what the state before the step predicts of both (the paper's
@@ -96,11 +94,10 @@ class Cenic(Integrator):
 
     Notes
     -----
-    Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1e-4:
-    impacts whose overlap is below the accuracy (rebounds, rows of elastic balls, billiards), and a
-    rattleback that is to turn round. At 1e-3 also an elastic bounce, a free spring (energy), an
-    oscillator on a belt, a gyroscope (angle of precession), and a mug that is shaken (slip)
-    at the limit of friction.
+    Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1e-4: a
+    rattleback that is to turn round. At 1e-3 also a free spring (energy), an oscillator on a belt,
+    a gyroscope (angle of precession), the start of balls that just touch a slab, and a mug that is
+    shaken (slip) at the limit of friction.
     """
 
     accuracy: float = 1e-3
