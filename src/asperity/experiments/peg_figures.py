@@ -201,7 +201,7 @@ def figure_9(full: bool, progress: Progress, **settings: Any) -> Outcome:
             paper = "uniform near the circle" if engine == MIDAS else "a large offset"
             quantity = f"{engine}: their mean beside the axis"
             findings.append(Finding(quantity, spread(np.array(middle), "mm"), paper))
-    return Outcome(tuple(findings), (Panel("x [mm]", "y [mm]", tuple(curves)),))
+    return Outcome(tuple(findings), (Panel("x [mm]", "y [mm]", tuple(curves), equal=True),))
 
 
 def harder_task(full: bool, progress: Progress, **settings: Any) -> Outcome:
