@@ -148,8 +148,11 @@ def _restore(simulator: Simulator, snapshot: Snapshot) -> None:
     simulator._inputs.write(snapshot.present)
 
 
-def reduced(simulator: Simulator) -> tuple[Any, ...]:
-    """A simulator, which must not run, as ``__reduce_ex__`` returns it."""
+def reduced(simulator: Simulator, base: type[Simulator]) -> tuple[Any, ...]:
+    """A simulator, which must not run, as ``__reduce_ex__`` returns it.
+
+    Of subclasses of ``base``, whose constructors may differ, only what that makes is made anew.
+    """
     options = {
         "model": simulator.model,
         "integrator": simulator.integrator,
@@ -162,21 +165,23 @@ def reduced(simulator: Simulator) -> tuple[Any, ...]:
     }
     attributes = vars(simulator).items()
     further = {name: value for name, value in attributes if name not in _OWN_ATTRIBUTES}
-    made_of = (type(simulator), options, simulator.load_report, take_snapshot(simulator))
+    made_of = (base, type(simulator), options, simulator.load_report, take_snapshot(simulator))
     return _made_again, made_of, further
 
 
 def _made_again(
-    kind: type[Simulator], options: dict[str, Any], report: LoadReport, snapshot: Snapshot
+    base: type[Simulator],
+    kind: type[Simulator],
+    options: dict[str, Any],
+    report: LoadReport,
+    snapshot: Snapshot,
 ) -> Simulator:
     """A simulator of these options that goes on from a snapshot."""
-    from asperity.simulator.simulator import Simulator
-
     simulator = kind.__new__(kind)
     data = mujoco.MjData(options["model"])
     snapshot.put_into(data)
     simulator._resumes = True
-    Simulator.__init__(simulator, **options, data=data)
+    base.__init__(simulator, **options, data=data)
     del simulator._resumes
     simulator.load_report = report
     _restore(simulator, snapshot)

@@ -524,7 +524,7 @@ class Simulator:
         """
         self._claim()
         try:
-            return reduced(self)
+            return reduced(self, Simulator)
         finally:
             self._running.release()
 
@@ -556,7 +556,7 @@ class Simulator:
         ModelError
             If it is not one, is damaged, or belongs to another version of MuJoCo.
         """
-        return load_simulator(path)
+        return load_simulator(path, Simulator)
 
     # -- inside ------------------------------------------------------------------------------
 
