@@ -182,14 +182,21 @@ def test_progress_without_a_terminal(monkeypatch, capsys) -> None:
         for second in range(0, 201, 2):
             now[0] = float(second)
             show(second / 400.0)
+        # What was there already does not make the rest any faster.
+        show(0.9)
+        now[0] = 260.0
+        show(0.95)
     lines = capsys.readouterr().err.splitlines()
     assert [line.partition(",")[0] for line in lines] == [
         "long: 5 % after 20 s",
         "long: 20 % after 80 s",
         "long: 35 % after 2 min",
         "long: 50 % after 3 min",
+        "long: 95 % after 4 min",
     ]
-    assert lines[0].endswith("about 6 min more.")
+    assert [line.partition("about ")[2] for line in lines[:4]] == [
+        *("6 min more.", "5 min more.", "4 min more.", "3 min more.")
+    ]
 
 
 def test_interrupt(fake, tmp_path, capsys) -> None:

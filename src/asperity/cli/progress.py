@@ -11,6 +11,7 @@ from rich.console import Console
 __all__ = ["shown_progress"]
 
 _FIRST, _PAUSE = 20.0, 60.0  # [s], between lines where there is no terminal
+_LINES = 10  # of which the speed is taken
 
 
 @contextlib.contextmanager
@@ -28,16 +29,23 @@ def shown_progress(title: str, console: Console) -> Iterator[Callable[[float], N
         return
     begin = clock.monotonic()
     due = begin + _FIRST
+    # Times and shares of lines. What went quickly at the beginning, since it was there already,
+    # tells nothing of the rest.
+    points = [(begin, 0.0)]
 
     def show_line(share: float) -> None:
         nonlocal due
         now = clock.monotonic()
-        if now < due or not 0.0 < share < 1.0:
+        if now < due or not points[-1][1] < share < 1.0:
             return
         due = now + _PAUSE
-        rest = (now - begin) * (1.0 / share - 1.0)
+        time, before = points[0]
+        rest = (now - time) * (1.0 - share) / (share - before)
         text = f"{title}: {100.0 * share:.0f} % after {_duration(now - begin)}"
         console.print(f"{text}, about {_duration(rest)} more.", markup=False, soft_wrap=True)
+        points.append((now, share))
+        if time == begin or len(points) > _LINES:
+            points.pop(0)
 
     yield show_line
 

@@ -79,7 +79,8 @@ def _learned(found: dict[str, list[Training]], paper: dict[str, str]) -> list[Fi
     for engine, own in found.items():
         share = 100.0 * np.array([training.success[-1] for training in own])
         quantity = f"{engine}: success after {len(own[0].success)} iterations, {_seeds(len(own))}"
-        findings.append(Finding(quantity, spread(share), paper.get(engine, "not tried")))
+        expected = paper.get(engine, "not tried" if paper else "")
+        findings.append(Finding(quantity, spread(share), expected))
         first = np.array([training.first_above for training in own])
         learned = first[np.isfinite(first)]
         when = spread(learned, "") if len(learned) else "never"
@@ -200,7 +201,7 @@ def figure_9(full: bool, progress: Progress, **settings: Any) -> Outcome:
             paper = "uniform near the circle" if engine == MIDAS else "a large offset"
             quantity = f"{engine}: their mean beside the axis"
             findings.append(Finding(quantity, spread(np.array(middle), "mm"), paper))
-    return Outcome(tuple(findings), (Panel("x [mm]", "y [mm]", tuple(curves)),))
+    return Outcome(tuple(findings), (Panel("x [mm]", "y [mm]", tuple(curves), equal=True),))
 
 
 def harder_task(full: bool, progress: Progress, **settings: Any) -> Outcome:
