@@ -60,6 +60,7 @@ def test_gradients_by_quaternions_are_those_of_what_they_mean() -> None:
     np.testing.assert_allclose(to_tangent_space(model, state, found), weights, atol=1e-12)
 
 
+@pytest.mark.extras
 def test_torch_steps_and_rollouts() -> None:
     torch = pytest.importorskip("torch")
     from asperity.derivatives.torch import rollout, step
@@ -84,6 +85,7 @@ def test_torch_steps_and_rollouts() -> None:
     torch.testing.assert_close(controls.grad, one, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.extras
 def test_torch_batches_and_parameters() -> None:
     torch = pytest.importorskip("torch")
     from asperity.derivatives.torch import rollout
@@ -103,6 +105,7 @@ def test_torch_batches_and_parameters() -> None:
         rollout(transition, state, torch.zeros((3, 100, 0)))
 
 
+@pytest.mark.extras
 def test_jax_steps_rollouts_and_batches() -> None:
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)
@@ -135,6 +138,7 @@ def test_jax_steps_rollouts_and_batches() -> None:
     np.testing.assert_allclose(batch, [float(value)] * 2, rtol=1e-12)
 
 
+@pytest.mark.extras
 def test_jax_parameters() -> None:
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)
