@@ -133,8 +133,9 @@ OF_MIDAS = (
     *("dof_damping", "jnt_stiffness", "qpos_spring", "dof_frictionloss", "jnt_range"),
     *("actuator_gainprm", "actuator_biasprm", "actuator_forcerange", "actuator_gear", "eq_data"),
     *("body_pos", "jnt_axis", "body_gravcomp", "dof_damping, free joint", "density"),
+    *("dof_armature", "dof_frictionloss, free joint"),
 )
-REFUSED_BY_MIDAS = ("dof_dampingpoly", "dof_armature", "dof_frictionloss, free joint")
+REFUSED_BY_MIDAS = ("dof_dampingpoly",)
 
 
 @pytest.mark.parametrize("change", OF_MIDAS + REFUSED_BY_MIDAS)
