@@ -93,12 +93,17 @@ class ConvexRoot(HoldsAddresses):
     # -- the balance at another simulation's solution ----------------------------------------------
 
     @property
-    def balance(self) -> np.ndarray:
-        """g, and the activations at the end, of the step that was solved last."""
-        return np.array(self._work.sides[0])
+    def balance_size(self) -> int:
+        """How many numbers g, and the activations at the end, are."""
+        return int(self._work.sides.shape[1])
+
+    @property
+    def addresses(self) -> tuple[int, int]:
+        """Of the world, and of the table in which derivatives are worked out."""
+        return self._world.table.address, self._work.address
 
     def solve_nothing(self) -> None:
-        """Let this one serve for `balance_at` alone."""
+        """Let this one serve for the balance at other solutions alone."""
         self._world.table.solve_problem = keep_the_guess.address
 
     def write_inputs(self, inputs: np.ndarray, kind: int) -> None:
@@ -106,32 +111,13 @@ class ConvexRoot(HoldsAddresses):
         for one in self._datas:
             mujoco.mj_setState(self._model, one, inputs, kind)
 
-    def balance_at(
-        self, other: ConvexRoot, state: StepState, step: float, balance: Loop
-    ) -> np.ndarray | None:
-        """g and the activations, at a state and the velocity and contacts of another solution.
-
-        None if contacts are others here.
-        """
-        self._begin(state)
-        work, solved = self._work, other._work
-        if len(work.contact_geom) != len(solved.contact_geom) or len(work.row_kind) != len(
-            solved.row_kind
-        ):
-            grow_sets(work, self._model.nv, len(solved.contact_geom), len(solved.row_kind))
-        contacts, rows = solved.contacts, solved.rows
-        work.contact_geom[:contacts] = solved.contact_geom[:contacts]
-        work.contact_point[:contacts] = solved.contact_point[:contacts]
-        work.row_kind[:rows] = solved.row_kind[:rows]
-        work.row_source[:rows] = solved.row_source[:rows]
-        work.velocity[:] = solved.velocity
-        work.turning[:] = solved.turning
-        work.contacts, work.rows = contacts, rows
-        work.patches = solved.patches
-        code = self._call(balance, self._world.table.address, work.address, step)
-        if code > OK:
+    def make_room(self, other: ConvexRoot, code: int) -> None:
+        """Make room for another solution's contacts, if a code says that there is none."""
+        if code == SETS_FULL:
+            solved = other._work
+            grow_sets(self._work, self._model.nv, len(solved.contact_geom), len(solved.row_kind))
+        elif code > OK and not self._world.grow(code):
             raise SimulationError(f"a displaced model could not be evaluated (code {code}).")
-        return np.array(work.sides[0]) if code == OK else None
 
     def _end(self, state: StepState, step: float) -> StepState:
         """The end of the step that has been solved."""

@@ -12,8 +12,9 @@ import mujoco
 import numpy as np
 from numba import types
 
-from asperity.compiled import compiled_loop
+from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pp_status
+from asperity.derivatives.columns import restore
 from asperity.derivatives.convex_step import ConvexStep
 from asperity.derivatives.layout import DERIVATIVE
 from asperity.derivatives.matching import match_contacts, same_rows
@@ -31,13 +32,54 @@ from asperity.simulator import Simulator
 __all__ = ["PARAMETER_KERNELS", "DisplacedModels", "take_over_values"]
 
 
-@compiled_loop(types.int64(types.int64, types.int64, types.float64))
-def balance(world_address: int, work_address: int, step: float) -> int:
-    """Fill ``sides[0]`` at the prescribed velocity; −1 if contacts or rows are others."""
-    world = WORLD.at(world_address)
-    work = DERIVATIVE.at(work_address)
+# What `displaced_balances` returns beside the codes of methods.
+_SETS_FULL = -101
+
+# Which simulation a code is about, of the pair of each parameter.
+_SIDES = 2
+
+
+@compiled
+def _take_over(world: Table, work: Table, at_work: Table, at_state: Table) -> int:
+    """Let a simulation have the state, inputs, velocity and contacts of another's solution."""
+    contacts = at_work.contacts
+    rows = at_work.rows
+    if work.contact_geom.shape[0] < contacts or work.row_kind.size < rows:
+        return _SETS_FULL
     state = world.current
+    state.time = at_state.time
+    for i in range(at_work.qpos.size):
+        work.qpos[i] = at_work.qpos[i]
+    for i in range(at_work.qvel.size):
+        work.qvel[i] = at_work.qvel[i]
+        work.applied[i] = at_work.applied[i]
+        work.velocity[i] = at_work.velocity[i]
+    for i in range(at_work.act.size):
+        work.act[i] = at_work.act[i]
+    for i in range(at_work.ctrl.size):
+        work.ctrl[i] = at_work.ctrl[i]
+    for i in range(at_work.turning.size):
+        work.turning[i] = at_work.turning[i]
+    work.contacts = contacts
+    work.rows = rows
+    work.patches = at_work.patches
+    for c in range(contacts):
+        for side in range(2):
+            work.contact_geom[c, side] = at_work.contact_geom[c, side]
+        for a in range(3):
+            work.contact_point[c, a] = at_work.contact_point[c, a]
+    for r in range(rows):
+        work.row_kind[r] = at_work.row_kind[r]
+        work.row_source[r] = at_work.row_source[r]
+    restore(work, state)
     state.valid = 0
+    return OK
+
+
+@compiled
+def _balance(world: Table, work: Table, step: float, out: np.ndarray) -> int:
+    """Fill g and activations at the prescribed velocity; −1 if contacts or rows are others."""
+    state = world.current
     code = call_pp_status(world.evaluate, world.plant, state)
     if code != OK:
         return code
@@ -46,12 +88,61 @@ def balance(world_address: int, work_address: int, step: float) -> int:
     code = prepare(world, state, step)
     if code != OK:
         return code
-    residual(world, work, state, step, work.sides[0])
-    activations_after(world, work, state, step, work.sides[0])
+    residual(world, work, state, step, out)
+    activations_after(world, work, state, step, out)
     return OK
 
 
-PARAMETER_KERNELS = (balance,)
+_INTEGERS = types.Array(types.int64, 2, "C")
+_REALS = types.Array(types.float64, 1, "C")
+_MATRIX = types.Array(types.float64, 2, "C")
+
+
+@compiled_loop(
+    types.int64(types.int64, types.int64, types.float64, _INTEGERS, _REALS, _MATRIX, _INTEGERS)
+)
+def displaced_balances(
+    at_world: int,
+    at_work: int,
+    step: float,
+    addresses: np.ndarray,
+    sizes: np.ndarray,
+    columns: np.ndarray,
+    codes: np.ndarray,
+) -> int:
+    """Fill derivatives of g and of the activations at the end by every parameter.
+
+    ``addresses`` has the worlds and works of both simulations of each; ``codes`` is filled with
+    what became of each. Returns the worst of them.
+    """
+    solved = DERIVATIVE.at(at_work)
+    state = WORLD.at(at_world).current
+    worst = OK
+    for index in range(sizes.size):
+        for side in range(_SIDES):
+            world = WORLD.at(addresses[index, 2 * side])
+            work = DERIVATIVE.at(addresses[index, 2 * side + 1])
+            code = _take_over(world, work, solved, state)
+            if code == OK:
+                code = _balance(world, work, step, work.sides[0])
+            codes[index, side] = code
+            if code > OK or code == _SETS_FULL:
+                worst = code
+        ahead = DERIVATIVE.at(addresses[index, 1]).sides[0]
+        behind = DERIVATIVE.at(addresses[index, 3]).sides[0]
+        base = solved.sides[0]
+        for i in range(base.size):
+            first = ahead[i] if codes[index, 0] == OK else base[i]
+            last = behind[i] if codes[index, 1] == OK else base[i]
+            one_sided = codes[index, 0] != OK or codes[index, 1] != OK
+            scale = 1.0 / sizes[index] if one_sided else 0.5 / sizes[index]
+            columns[index, i] = scale * (first - last)
+            if codes[index, 0] != OK and codes[index, 1] != OK:
+                columns[index, i] = 0.0
+    return worst
+
+
+PARAMETER_KERNELS = (displaced_balances,)
 
 
 def take_over_values(
@@ -92,7 +183,6 @@ class DisplacedModels:
         values: np.ndarray,
     ) -> None:
         self._parameters = tuple(parameters)
-        self._inputs: np.ndarray | None = None
         self._sizes = np.array([one.displacement for one in parameters])
         self._steps: list[tuple[ConvexStep, ConvexStep]] = []
         self._simulators: list[tuple[Simulator, Simulator]] = []
@@ -110,6 +200,9 @@ class DisplacedModels:
                 pair.append(step)
             self._steps.append((pair[0], pair[1]))
             self._simulators.append((simulators[0], simulators[1]))
+        self._addresses = np.array(
+            [[*ahead.addresses, *behind.addresses] for ahead, behind in self._steps], np.int64
+        )
 
     def _sides(self, values: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
         """Values with a larger and a smaller one of a parameter."""
@@ -119,7 +212,6 @@ class DisplacedModels:
 
     def set_values(self, values: np.ndarray) -> bool:
         """Let the models' parameters have other values; False if simulations must be made anew."""
-        self._inputs = None
         for index, pair in enumerate(self._simulators):
             for simulator, moved in zip(pair, self._sides(values, index), strict=True):
                 if not take_over_values(simulator, self._parameters, moved):
@@ -127,10 +219,7 @@ class DisplacedModels:
         return True
 
     def write_inputs(self, inputs: np.ndarray, kind: int) -> None:
-        """Write controls and forces, as `mj_getState` returns them, into all simulations."""
-        if self._inputs is not None and np.array_equal(inputs, self._inputs):
-            return
-        self._inputs = inputs.copy()
+        """Write inputs but controls and forces, as `mj_getState` returns them, into all of them."""
         for pair in self._steps:
             for step in pair:
                 step.write_inputs(inputs, kind)
@@ -153,18 +242,15 @@ class DisplacedModels:
         unmatched : int
             Parameters whose displacement makes or unmakes contacts on both sides.
         """
-        base = at.balance
-        rows = np.zeros((len(self._steps), len(base)))
-        unmatched = 0
-        for index, (pair, size) in enumerate(zip(self._steps, self._sizes, strict=True)):
-            sides = [one.balance_at(at, state, step, balance) for one in pair]
-            ahead, behind = sides
-            if ahead is not None and behind is not None:
-                rows[index] = (ahead - behind) / (2.0 * size)
-            elif ahead is not None:
-                rows[index] = (ahead - base) / size
-            elif behind is not None:
-                rows[index] = (base - behind) / size
-            else:
-                unmatched += 1
-        return rows, unmatched
+        width = len(self._parameters)
+        rows = np.zeros((width, at.balance_size))
+        codes = np.zeros((width, _SIDES), np.int64)
+        while True:
+            worst = displaced_balances.call(
+                *at.addresses, step, self._addresses, self._sizes, rows, codes
+            )
+            if worst == OK:
+                return rows, int(np.sum(np.all(codes != OK, axis=1)))
+            for pair, both in zip(self._steps, codes, strict=True):
+                for one, code in zip(pair, both, strict=True):
+                    one.make_room(at, int(code))

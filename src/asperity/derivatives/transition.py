@@ -148,14 +148,11 @@ class Transition:
         mujoco.mj_setState(model, simulator.data, self._inputs, _INPUTS)
         simulator.take_over()
         self._displaced: DisplacedModels | None = None
-        if self.parameters:
-            if not self._derivative.has_implicit_steps:
-                raise ModelError(
-                    f"derivatives by parameters ({self.parameters[0].name!r}) need fixed steps of "
-                    f"Icf, Sap or Tamsi, got {self.integrator!r}."
-                )
-            self._displaced = DisplacedModels(
-                self.model, self._contact, self.integrator, self.parameters, self._values
+        self._stale = False
+        if self.parameters and not self._derivative.has_implicit_steps:
+            raise ModelError(
+                f"derivatives by parameters ({self.parameters[0].name!r}) need fixed steps of "
+                f"Icf, Sap or Tamsi, got {self.integrator!r}."
             )
 
     @property
@@ -172,12 +169,9 @@ class Transition:
             )
         if not np.array_equal(values, self._values):
             self._values = values
-            assert self._displaced is not None
-            simulator = self._derivative.simulator
-            if not (
-                take_over_values(simulator, self.parameters, values)
-                and self._displaced.set_values(values)
-            ):
+            # Models with displaced parameters follow when derivatives are wanted.
+            self._stale = True
+            if not take_over_values(self._derivative.simulator, self.parameters, values):
                 self._make()
 
     # -- states --------------------------------------------------------------------------------
@@ -242,17 +236,22 @@ class Transition:
     def linearize(self, state: np.ndarray, control: np.ndarray) -> tuple[np.ndarray, Tangent]:
         """x⁺, and its derivatives."""
         start = self._unpack(state, control)
-        self._share_inputs()
-        tangent = self._derivative.between(start, self.step_size, parameters=self._displaced)
+        displaced = self._displaced_models()
+        tangent = self._derivative.between(start, self.step_size, parameters=displaced)
         return self._pack(tangent.end), tangent
 
-    def _share_inputs(self) -> None:
-        """Let simulations with displaced parameters have the present controls."""
-        if self._displaced is not None:
-            inputs = np.empty_like(self._inputs)
-            data = self._derivative.simulator.world.current.data
-            mujoco.mj_getState(self.model, data, inputs, _INPUTS)
-            self._displaced.write_inputs(inputs, _INPUTS)
+    def _displaced_models(self) -> DisplacedModels | None:
+        """Simulations with displaced parameters, at their present values."""
+        if self.parameters and (
+            self._displaced is None
+            or (self._stale and not self._displaced.set_values(self._values))
+        ):
+            self._displaced = DisplacedModels(
+                self.model, self._contact, self.integrator, self.parameters, self._values
+            )
+            self._displaced.write_inputs(self._inputs, _INPUTS)
+        self._stale = False
+        return self._displaced
 
     # -- trajectories --------------------------------------------------------------------------
 
@@ -296,9 +295,8 @@ class Transition:
                 change = tangent.by_state @ from_parameter[-1] + tangent.by_parameter
             else:
                 start = self._unpack(states[-1], control)
-                self._share_inputs()
                 end, change = self._derivative.along(
-                    start, self.step_size, from_parameter[-1], self._displaced
+                    start, self.step_size, from_parameter[-1], self._displaced_models()
                 )
                 following = self._pack(end)
             states.append(following)
