@@ -93,11 +93,6 @@ class ConvexRoot(HoldsAddresses):
     # -- the balance at another simulation's solution ----------------------------------------------
 
     @property
-    def balance_size(self) -> int:
-        """How many numbers g, and the activations at the end, are."""
-        return int(self._work.sides.shape[1])
-
-    @property
     def addresses(self) -> tuple[int, int]:
         """Of the world, and of the table in which derivatives are worked out."""
         return self._world.table.address, self._work.address

@@ -48,8 +48,13 @@ _SIZES = {POSITION: 3e-8, VELOCITY: 1e-6, ACTIVATION: 1e-5, CONTROL: 1e-5, APPLI
 class ParameterColumns(Protocol):
     """What makes derivatives of the balance by parameters."""
 
-    def columns(self, at: ConvexStep, state: StepState, step: float) -> tuple[np.ndarray, int]:
-        """One row per parameter, and how many of these change contacts on both sides."""
+    @property
+    def count(self) -> int:
+        """Number of parameters."""
+        ...
+
+    def add_columns(self, at: ConvexStep, step: float, first: int) -> None:
+        """Add derivatives of the step that has been solved to its columns, from the first one."""
         ...
 
 
@@ -93,7 +98,7 @@ class ConvexStep(ConvexRoot):
             with self._solved(step):
                 count = self._columns(step, forces)
                 if parameters is not None:
-                    count = self._add_parameters(parameters, state, step, count)
+                    count = self._add_parameters(parameters, step, count)
         finally:
             applied[:] = before
         return self._assemble(state, step, count, forces)
@@ -130,18 +135,12 @@ class ConvexStep(ConvexRoot):
             work.directions = np.zeros((count, 2 * model.nv + model.na))
         if len(work.columns) < count:
             grow_columns(work, count)
-        largest = np.abs(directions).max(axis=0, initial=0.0)
-        largest[largest == 0.0] = 1.0
-        work.directions[:count] = (directions / largest).T
+        work.directions[:count] = directions.T
         self._begin(state)
         with self._solved(step):
             self._columns_along(step, count)
-            work.columns[:count] *= largest[:, None]
             if parameters is not None:
-                more, unmatched = parameters.columns(self, state, step)
-                work.columns[:count] += more
-                work.unmatched += unmatched
-        work.directions[:count] = directions.T
+                parameters.add_columns(self, step, 0)
         changes = self._changes(step, count, True)
         nothing = np.zeros((len(changes), 0))
         tangent = self._tangent(state, step, (nothing, nothing, nothing, nothing))
@@ -178,10 +177,16 @@ class ConvexStep(ConvexRoot):
         if self._is_frozen():
             self._evaluated(frozen_columns, table.address, work.address, step, 0, count)
         else:
+            directions = work.directions[:count].copy()
+            largest = np.abs(directions).max(axis=1, initial=0.0)
+            largest[largest == 0.0] = 1.0
+            work.directions[:count] /= largest[:, None]
             self._evaluated(
                 differences,
                 *(table.address, work.address, step, DIRECTION, count, 0, _SIZES[POSITION]),
             )
+            work.columns[:count] *= largest[:, None]
+            work.directions[:count] = directions
 
     def _is_frozen(self) -> bool:
         """Whether the step that has been solved has contacts that only move."""
@@ -192,18 +197,16 @@ class ConvexStep(ConvexRoot):
         if code != OK:
             raise SimulationError(f"a displaced state could not be evaluated (code {code}).")
 
-    def _add_parameters(
-        self, parameters: ParameterColumns, state: StepState, step: float, count: int
-    ) -> int:
+    def _add_parameters(self, parameters: ParameterColumns, step: float, count: int) -> int:
         work = self._work
-        more, unmatched = parameters.columns(self, state, step)
-        work.unmatched += unmatched
-        if len(work.columns) < count + len(more):
+        total = count + parameters.count
+        if len(work.columns) < total:
             before = work.columns[:count].copy()
-            grow_columns(work, count + len(more))
+            grow_columns(work, total)
             work.columns[:count] = before
-        work.columns[count : count + len(more)] = more
-        return count + len(more)
+        work.columns[count:total] = 0.0
+        parameters.add_columns(self, step, count)
+        return total
 
     def _changes(self, step: float, count: int, along: bool) -> np.ndarray:
         """Derivatives of the end, by columns of g, (2nv+na, count)."""

@@ -20,7 +20,6 @@ from asperity.derivatives.layout import DERIVATIVE
 from asperity.derivatives.matching import match_contacts, same_rows
 from asperity.derivatives.parameters import Parameter, apply_parameters, write_parameters
 from asperity.derivatives.residual import activations_after, prepare, residual
-from asperity.derivatives.tangent import StepState
 from asperity.integrators import Integrator
 from asperity.integrators.methods.icf import IcfMethod
 from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
@@ -95,11 +94,10 @@ def _balance(world: Table, work: Table, step: float, out: np.ndarray) -> int:
 
 _INTEGERS = types.Array(types.int64, 2, "C")
 _REALS = types.Array(types.float64, 1, "C")
-_MATRIX = types.Array(types.float64, 2, "C")
 
 
 @compiled_loop(
-    types.int64(types.int64, types.int64, types.float64, _INTEGERS, _REALS, _MATRIX, _INTEGERS)
+    types.int64(types.int64, types.int64, types.float64, _INTEGERS, _REALS, _INTEGERS, types.int64)
 )
 def displaced_balances(
     at_world: int,
@@ -107,13 +105,13 @@ def displaced_balances(
     step: float,
     addresses: np.ndarray,
     sizes: np.ndarray,
-    columns: np.ndarray,
     codes: np.ndarray,
+    first_column: int,
 ) -> int:
-    """Fill derivatives of g and of the activations at the end by every parameter.
+    """Add derivatives of g and of the activations at the end by every parameter to columns.
 
     ``addresses`` has the worlds and works of both simulations of each; ``codes`` is filled with
-    what became of each. Returns the worst of them.
+    what became of each. Returns the worst of them, with which nothing is added.
     """
     solved = DERIVATIVE.at(at_work)
     state = WORLD.at(at_world).current
@@ -128,17 +126,21 @@ def displaced_balances(
             codes[index, side] = code
             if code > OK or code == _SETS_FULL:
                 worst = code
+    if worst != OK:
+        return worst
+    base = solved.sides[0]
+    for index in range(sizes.size):
         ahead = DERIVATIVE.at(addresses[index, 1]).sides[0]
         behind = DERIVATIVE.at(addresses[index, 3]).sides[0]
-        base = solved.sides[0]
+        one_sided = codes[index, 0] != OK or codes[index, 1] != OK
+        scale = 1.0 / sizes[index] if one_sided else 0.5 / sizes[index]
+        if codes[index, 0] != OK and codes[index, 1] != OK:
+            solved.unmatched += 1
+            continue
         for i in range(base.size):
             first = ahead[i] if codes[index, 0] == OK else base[i]
             last = behind[i] if codes[index, 1] == OK else base[i]
-            one_sided = codes[index, 0] != OK or codes[index, 1] != OK
-            scale = 1.0 / sizes[index] if one_sided else 0.5 / sizes[index]
-            columns[index, i] = scale * (first - last)
-            if codes[index, 0] != OK and codes[index, 1] != OK:
-                columns[index, i] = 0.0
+            solved.columns[first_column + index, i] += scale * (first - last)
     return worst
 
 
@@ -184,6 +186,7 @@ class DisplacedModels:
     ) -> None:
         self._parameters = tuple(parameters)
         self._sizes = np.array([one.displacement for one in parameters])
+        self._codes = np.zeros((len(parameters), _SIDES), np.int64)
         self._steps: list[tuple[ConvexStep, ConvexStep]] = []
         self._simulators: list[tuple[Simulator, Simulator]] = []
         for index in range(len(parameters)):
@@ -224,33 +227,29 @@ class DisplacedModels:
             for step in pair:
                 step.write_inputs(inputs, kind)
 
-    def columns(self, at: ConvexStep, state: StepState, step: float) -> tuple[np.ndarray, int]:
-        """Derivatives of g and of the activations at the end, one row per parameter.
+    @property
+    def count(self) -> int:
+        """Number of parameters."""
+        return len(self._parameters)
+
+    def add_columns(self, at: ConvexStep, step: float, first: int) -> None:
+        """Add derivatives of the balance by the parameters to a step's columns.
 
         Parameters
         ----------
         at : ConvexStep
-            In which the step from this state has been solved.
-        state : StepState
+            In which the step has been solved.
         step : float
             Its size [s].
-
-        Returns
-        -------
-        columns : numpy.ndarray
-            Shape (n, nv+na).
-        unmatched : int
-            Parameters whose displacement makes or unmakes contacts on both sides.
+        first : int
+            The first parameter's column. What changes contacts on both sides counts as unmatched.
         """
-        width = len(self._parameters)
-        rows = np.zeros((width, at.balance_size))
-        codes = np.zeros((width, _SIDES), np.int64)
         while True:
             worst = displaced_balances.call(
-                *at.addresses, step, self._addresses, self._sizes, rows, codes
+                *at.addresses, step, self._addresses, self._sizes, self._codes, first
             )
             if worst == OK:
-                return rows, int(np.sum(np.all(codes != OK, axis=1)))
-            for pair, both in zip(self._steps, codes, strict=True):
+                return
+            for pair, both in zip(self._steps, self._codes, strict=True):
                 for one, code in zip(pair, both, strict=True):
                     one.make_room(at, int(code))

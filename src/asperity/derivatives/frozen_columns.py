@@ -303,6 +303,12 @@ def freeze_contacts(world: Table, work: Table, step: float) -> None:
 def _column(world: Table, work: Table, step: float, kind: int, index: int, row: int) -> int:
     """Fill a row of ``columns`` by one coordinate of a kind."""
     size = _size(kind)
+    if kind == DIRECTION:
+        largest = 0.0
+        for i in range(work.directions.shape[1]):
+            largest = max(largest, abs(work.directions[index, i]))
+        if largest > 0.0:
+            size /= largest
     for i in range(work.rows):
         work.row_done[i] = 0
         work.row_change[i] = 0.0

@@ -17,12 +17,14 @@ from asperity.derivatives.displaced_models import (
     take_over_values,
 )
 from asperity.derivatives.parameters import Parameter, apply_parameters
-from asperity.derivatives.step_derivative import StepDerivative
+from asperity.derivatives.smoothing import Smoothing
+from asperity.derivatives.step_derivative import StepDerivative, refuse_systems
 from asperity.derivatives.tangent import StepState, Tangent
 from asperity.errors import ModelError
 from asperity.integrators import Icf, Integrator
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.simulator import Simulator
+from asperity.systems import ExternalSystem
 
 __all__ = ["Gradient", "Sensitivities", "Transition"]
 
@@ -93,10 +95,16 @@ class Transition:
         Applied forces, mocap poses and active equalities, which stay as they are; those of the
         model by default.
 
+    smoothing : Smoothing, optional
+        Of contact; none by default.
+    systems : sequence of ExternalSystem
+        None: external systems have no derivatives, and are refused.
+
     Raises
     ------
     ModelError
-        If there are parameters and the integrator's steps have no implicit derivative.
+        If there are parameters and the integrator's steps have no implicit derivative, or there
+        are external systems.
 
     Notes
     -----
@@ -112,7 +120,10 @@ class Transition:
         parameters: Sequence[Parameter] = (),
         step: float | None = None,
         data: mujoco.MjData | None = None,
+        smoothing: Smoothing | None = None,
+        systems: Sequence[ExternalSystem] = (),
     ) -> None:
+        refuse_systems(systems)
         if not isinstance(model, mujoco.MjModel):
             raise ModelError(f"model must be a mujoco.MjModel, got {type(model).__name__}.")
         if integrator is not None and not isinstance(integrator, Integrator):
@@ -126,6 +137,13 @@ class Transition:
         if len(set(names)) < len(names):
             raise ModelError(f"two parameters have the same name: {', '.join(sorted(names))}.")
         self._contact = ContactParameters() if contact is None else contact
+        if smoothing is not None:
+            for one in self.parameters:
+                if one.contact_field in ("stiffness", "stiction_tolerance"):
+                    raise ModelError(
+                        f"parameter {one.name!r} is what smoothing bounds; leave one of them out."
+                    )
+            self._contact = smoothing.of(model, self._contact)
         default = self.integrator.time_step or float(model.opt.timestep)
         self.step_size = default if step is None else as_number("step", step)
         if not (math.isfinite(self.step_size) and self.step_size > 0.0):
@@ -173,6 +191,35 @@ class Transition:
             self._stale = True
             if not take_over_values(self._derivative.simulator, self.parameters, values):
                 self._make()
+
+    @property
+    def contact(self) -> ContactParameters:
+        """Contact parameters, but for those that are among the parameters."""
+        return self._contact
+
+    @property
+    def inputs(self) -> np.ndarray:
+        """Inputs of ``mjSTATE_USER`` as `mj_getState` returns them; controls are every call's."""
+        return self._inputs.copy()
+
+    @property
+    def steps_are_rolled_out(self) -> bool:
+        """Whether a transition is one fixed step that is solved, as `asperity.Batch` takes it."""
+        return self._derivative.has_implicit_steps and self.step_size == self.integrator.time_step
+
+    def copy(self) -> Transition:
+        """Another one, for use in another thread."""
+        other = Transition(
+            self.model,
+            integrator=self.integrator,
+            contact=self._contact,
+            parameters=self.parameters,
+            step=self.step_size,
+        )
+        other._inputs[:] = self._inputs
+        other._values = self._values.copy()
+        other._make()
+        return other
 
     # -- states --------------------------------------------------------------------------------
 
