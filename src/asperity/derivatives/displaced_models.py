@@ -148,16 +148,21 @@ PARAMETER_KERNELS = (displaced_balances,)
 
 
 def take_over_values(
-    simulator: Simulator, parameters: Sequence[Parameter], values: np.ndarray
+    simulator: Simulator,
+    parameters: Sequence[Parameter],
+    values: np.ndarray,
+    scratch: mujoco.MjData,
 ) -> bool:
     """Let a simulation have other values; False if it is to be made anew.
+
+    ``scratch`` is an MjData of the model to work in.
 
     That is where contact parameters are among them, or bodies change their kind.
     """
     if any(one.contact_field is not None for one in parameters):
         return False
     world = simulator.world
-    write_parameters(simulator.model, parameters, values)
+    write_parameters(simulator.model, parameters, values, scratch)
     simulator.take_over()
     return simulator.world is world
 
@@ -185,6 +190,7 @@ class DisplacedModels:
         values: np.ndarray,
     ) -> None:
         self._parameters = tuple(parameters)
+        self._scratch = mujoco.MjData(model)
         self._sizes = np.array([one.displacement for one in parameters])
         self._codes = np.zeros((len(parameters), _SIDES), np.int64)
         self._steps: list[tuple[ConvexStep, ConvexStep]] = []
@@ -217,7 +223,7 @@ class DisplacedModels:
         """Let the models' parameters have other values; False if simulations must be made anew."""
         for index, pair in enumerate(self._simulators):
             for simulator, moved in zip(pair, self._sides(values, index), strict=True):
-                if not take_over_values(simulator, self._parameters, moved):
+                if not take_over_values(simulator, self._parameters, moved, self._scratch):
                     return False
         return True
 

@@ -165,6 +165,7 @@ class Transition:
         self._derivative = StepDerivative(simulator)
         mujoco.mj_setState(model, simulator.data, self._inputs, _INPUTS)
         simulator.take_over()
+        self._scratch = mujoco.MjData(model)
         self._displaced: DisplacedModels | None = None
         self._stale = False
         if self.parameters and not self._derivative.has_implicit_steps:
@@ -189,7 +190,9 @@ class Transition:
             self._values = values
             # Models with displaced parameters follow when derivatives are wanted.
             self._stale = True
-            if not take_over_values(self._derivative.simulator, self.parameters, values):
+            if not take_over_values(
+                self._derivative.simulator, self.parameters, values, self._scratch
+            ):
                 self._make()
 
     @property
