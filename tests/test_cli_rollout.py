@@ -63,6 +63,18 @@ def test_worlds_are_saved_and_depend_on_the_seed_alone(model, tmp_path, capsys) 
     assert not np.array_equal(one["qpos"], files["other"]["qpos"])
 
 
+def test_contact_parameters_reach_the_worlds(model, tmp_path) -> None:
+    """A ball of 4.19 kg rests m g/k deep; a second is enough for it to come to rest."""
+    path = tmp_path / "worlds.npz"
+    options = ["--velocity", "0", "--save", str(path), "--duration", "1", "--dissipation", "10"]
+    for stiffness in (1e4, 1e5):
+        assert run(model, *options, "--stiffness", str(stiffness)) == 0
+        with np.load(path) as file:
+            depth = 0.1 - file["qpos"][:, -1, 2]
+        weight = 1000.0 * 4.0 / 3.0 * np.pi * 0.1**3 * 9.81
+        assert depth == pytest.approx(weight / stiffness, rel=1e-3)
+
+
 def test_worlds_that_fail_are_told(model, capsys) -> None:
     options = ("--integrator", "icf", "--max-iterations", "1", "--time-step", "0.01")
     assert run(model, *options, "--velocity", "3") == 1

@@ -12,6 +12,8 @@ import sys
 import mujoco
 import numpy as np
 import pytest
+import rich
+from rich.console import Console
 
 import asperity as asp
 
@@ -165,6 +167,20 @@ def test_a_playback_in_notebooks(capsys):
 
 
 # -- logging ---------------------------------------------------------------------------------------
+
+
+def test_a_playback_says_nothing_in_a_notebook_of_jupyter(monkeypatch):
+    """What Rich prints there goes to the page, past the standard output."""
+    pytest.importorskip("viser")
+    shown = []
+    monkeypatch.setattr("rich.jupyter.display", lambda segments, text: shown.append(text))
+    monkeypatch.setattr("rich._console", Console(force_jupyter=True))
+    rich.print("is shown")
+    assert len(shown) == 1
+    assert "iframe" in asp.simulate(SCENE, (0.0, 0.1))._repr_html_()
+    assert len(shown) == 1
+    rich.print("is shown again")
+    assert len(shown) == 2
 
 
 def test_advances_are_logged(caplog):

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from asperity.integrators.presets import *  # noqa: F403
     from asperity.loading import load_model, load_spec
     from asperity.midas import Midas
-    from asperity.plant.contact_parameters import ContactParameters, Material
+    from asperity.plant.contact_parameters import ContactParameters
+    from asperity.plant.material import Material
     from asperity.simulator import (
         Contacts,
         Report,
@@ -99,7 +100,8 @@ _ROOMS = {
     "asperity.integrators.presets": tuple(_presets),
     "asperity.midas": ("Midas",),
     "asperity.loading": ("load_model", "load_spec"),
-    "asperity.plant.contact_parameters": ("ContactParameters", "Material"),
+    "asperity.plant.contact_parameters": ("ContactParameters",),
+    "asperity.plant.material": ("Material",),
     "asperity.simulator": (
         "Contacts",
         "Report",

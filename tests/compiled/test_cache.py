@@ -17,10 +17,11 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from numba.core.caching import FunctionCache
 
 import asperity
 from asperity import AsperityWarning
-from asperity.compiled import compilation, decorators
+from asperity.compiled import compilation, kept_code
 from asperity.compiled.compilation import compile_kernels
 
 SOURCE = """
@@ -57,20 +58,16 @@ def load(folder: Path, source: str = SOURCE) -> ModuleType:
 
 def rename(monkeypatch: pytest.MonkeyPatch, owner: str) -> None:
     """Make Numba call an attribute by another name."""
-    import numba.core.caching as caching
+    original = FunctionCache.__init__
 
-    original = caching.FunctionCache
+    def renamed(cache: Any, function: Any) -> None:
+        original(cache, function)
+        if owner == "FunctionCache":
+            cache._file = cache.__dict__.pop("_cache_file")
+        else:
+            cache._cache_file._stamp = cache._cache_file.__dict__.pop("_source_stamp")
 
-    class Renamed(original):  # type: ignore[misc, valid-type]
-        def __init__(self, function: Any) -> None:
-            super().__init__(function)
-            if owner == "FunctionCache":
-                self._file = self.__dict__.pop("_cache_file")
-            else:
-                self._cache_file._stamp = self._cache_file.__dict__.pop("_source_stamp")
-
-    monkeypatch.setattr("numba.core.dispatcher.FunctionCache", Renamed)
-    monkeypatch.setattr("numba.core.ccallback.FunctionCache", Renamed)
+    monkeypatch.setattr(FunctionCache, "__init__", renamed)
 
 
 @pytest.mark.parametrize("owner", ["FunctionCache", "IndexDataCacheFile"])
@@ -83,15 +80,6 @@ def test_another_cache_of_numba_is_refused(
         with pytest.raises(RuntimeError, match="install a version") as caught:
             make()
         assert numba.__version__ in str(caught.value)
-
-
-def test_a_compiler_that_is_not_asked_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delattr(decorators._CachedOnly, "_compile_uncached")
-    add = load(tmp_path).add
-    with pytest.raises(RuntimeError, match="install a version"):
-        add.load()
 
 
 SUMS = """
@@ -150,7 +138,7 @@ def no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError("read-only file system")
 
     monkeypatch.setattr(_CacheLocator, "ensure_cache_path", refuse)
-    monkeypatch.setattr(decorators, "_warned_of_no_cache", False)
+    monkeypatch.setattr(kept_code, "_warned_of_no_cache", False)
 
 
 @pytest.mark.usefixtures("no_folder")
@@ -177,10 +165,10 @@ def test_without_a_folder_all_is_compiled_here(
 def test_other_errors_of_the_cache_are_not_hidden(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def refuse(_target: Any) -> None:
+    def refuse(_cache: Any, _function: Any) -> None:
         raise RuntimeError("something else")
 
-    monkeypatch.setattr("numba.core.dispatcher.Dispatcher.enable_caching", refuse)
+    monkeypatch.setattr(FunctionCache, "__init__", refuse)
     with pytest.raises(RuntimeError, match="something else"):
         load(tmp_path)
 
@@ -320,3 +308,54 @@ assert product(np.array([[1.0, 2.0], [0.0, 1.0]]))[0, 1] == 4.0
 assert "scipy.linalg" in sys.modules
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+RAISING = """
+import numpy as np
+from numba import types
+from asperity.compiled import compiled, compiled_loop
+
+@compiled
+def root(x):
+    if x < 0.0:
+        raise ValueError("negative", x)
+    return np.sqrt(x)
+
+@compiled_loop(types.float64(types.float64[::1]))
+def roots(x):
+    total = np.sum(x)
+    for i in range(x.size):
+        total += root(x[i])
+    return total
+"""
+
+SECOND_START = """
+import sys, numpy as np
+import kernels_of_a_test as kernels
+assert kernels.roots.load() == {found}
+assert kernels.roots(np.array([4.0, 9.0])) == 18.0
+try:
+    kernels.roots(np.array([-1.0]))
+except ValueError as error:
+    assert error.args == ("negative", -1.0), error
+else:
+    raise AssertionError("nothing was raised")
+print("numba.np.arraymath" in sys.modules)
+"""
+
+
+def test_what_is_on_disk_is_used_without_the_compiler(tmp_path: Path) -> None:
+    (tmp_path / "kernels_of_a_test.py").write_text(RAISING)
+    folders = [str(tmp_path), str(Path(asperity.__file__).parent.parent)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    loaded = []
+    for found in (False, True):
+        done = subprocess.run(
+            [sys.executable, "-c", SECOND_START.format(found=found)],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        loaded.append(done.stdout.strip())
+    assert loaded == ["True", "False"]

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numba import types
 
-from asperity.compiled import EntryPoint, decorators, entry_point, sources
+from asperity.compiled import EntryPoint, decorators, entry_point, kept_code, sources
 from asperity.compiled.compilation import compile_kernels
 from asperity.convex.potentials.lagged import LAGGED_LAW
 from asperity.convex.potentials.sap import SAP_LAW
@@ -123,7 +123,7 @@ def test_cache_serves_as_long_as_the_stamp_is_the_same(
 
     assert hits() == (False, False, False)
     assert hits() == (True, True, True)
-    monkeypatch.setattr(decorators, "source_stamp", lambda file: "another source")
+    monkeypatch.setattr(kept_code, "source_stamp", lambda file: "another source")
     assert hits() == (False, False, False)
     assert hits() == (True, True, True)
 

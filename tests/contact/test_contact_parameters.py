@@ -10,7 +10,8 @@ import pytest
 
 from asperity.contact.combination import PARAMETERS, STATIC_FRICTION, UNSET, combine
 from asperity.errors import ModelError
-from asperity.plant.contact_parameters import ContactParameters, Material
+from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.material import Material
 from asperity.plant.resolved_materials import resolve_materials
 
 BODIES = """

@@ -61,6 +61,7 @@ def test_gradients_by_quaternions_are_those_of_what_they_mean() -> None:
     np.testing.assert_allclose(to_tangent_space(model, state, found), weights, atol=1e-12)
 
 
+@pytest.mark.extras
 def test_torch_steps_and_rollouts() -> None:
     torch = pytest.importorskip("torch")
     from asperity.derivatives.torch import rollout, step
@@ -113,6 +114,7 @@ def test_worlds_are_rolled_out_as_transitions_and_share_gradients() -> None:
         worlds.trajectories(np.full((2, 4), np.nan), controls[:2])
 
 
+@pytest.mark.extras
 def test_torch_batches_and_parameters() -> None:
     torch = pytest.importorskip("torch")
     from asperity.derivatives.torch import rollout
@@ -132,6 +134,7 @@ def test_torch_batches_and_parameters() -> None:
         rollout(transition, state, torch.zeros((3, 100, 0)))
 
 
+@pytest.mark.extras
 def test_jax_steps_rollouts_and_batches() -> None:
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)
@@ -164,6 +167,7 @@ def test_jax_steps_rollouts_and_batches() -> None:
     np.testing.assert_allclose(batch, [float(value)] * 2, rtol=1e-12)
 
 
+@pytest.mark.extras
 def test_jax_parameters() -> None:
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)

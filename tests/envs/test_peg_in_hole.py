@@ -141,6 +141,7 @@ def test_gymnasiums_checker(name: str) -> None:
         check_env(gym.make(name).unwrapped, skip_render_check=True)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("name", NAMES)
 def test_the_checker_of_stable_baselines(name: str) -> None:
     checker = pytest.importorskip("stable_baselines3.common.env_checker")

@@ -37,6 +37,17 @@ def test_reward_is_the_downward_velocity() -> None:
     assert total == pytest.approx((heights[0] - heights[-1]) / 0.003)
 
 
+def test_nothing_is_to_be_gained_outside_of_the_container() -> None:
+    """Downwards inside of it is rewarded, "or a negative reward otherwise" (section V-B3)."""
+    task = PegTask(max_speed=0.1, control_period=0.03)
+    rim = task.scene.funnel_radius
+    for x, sign in ((0.99 * rim, 1.0), (1.01 * rim, -1.0), (-2.0 * rim, -1.0)):
+        down = task.outcome(at(0.1, x), at(0.097, x), np.array(1))
+        assert down.reward == pytest.approx(sign)
+        up = task.outcome(at(0.097, x), at(0.1, x), np.array(1))
+        assert up.reward == pytest.approx(-1.0)
+
+
 def test_success_is_worth_more_the_earlier_it_is() -> None:
     task = PegTask(bonus=100.0, max_steps=50)
     inside = 0.04 - 0.03 + 0.5 * task.scene.height  # peg's middle, 30 mm deep
@@ -60,7 +71,7 @@ def test_time_ends() -> None:
 def test_many_worlds_are_as_each() -> None:
     task = PegTask()
     random = np.random.default_rng(0)
-    before, after = random.uniform(0.0, 0.1, (2, 7, 3)) * [1e-2, 1e-2, 1.0]
+    before, after = random.uniform(0.0, 0.1, (2, 7, 3)) * [0.5, 0.5, 1.0]
     steps = random.integers(1, 70, 7)
     together = task.outcome(before, after, steps)
     for i in range(7):

@@ -19,6 +19,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from asperity.envs import PegInHoleEnv, PegInHoleVectorEnv, Sb3VecEnv
 
+pytestmark = pytest.mark.extras
+
 OPTIONS: dict[str, Any] = {"max_steps": 10, "lowest": 0.002, "highest": 0.004, "spread": 0.001}
 
 
@@ -104,10 +106,47 @@ def test_trpo_learns_the_task_as_figure_7_shows() -> None:
     from asperity.experiments.peg_runs import MARGIN, test_policy, worlds
     from asperity.experiments.peg_training import load, train
 
-    found = train(worlds("Midas", MARGIN), seed=0, iterations=15)
+    found = train(worlds("Midas", MARGIN), seed=0, iterations=6)
     assert found.success[0] < 0.2
     assert found.success[-1] > 0.9
     assert found.reward[-1] > found.reward[0] + 30.0
-    tests = test_policy(load(found.policy), "Midas", MARGIN, 40, lambda share: None)
+    tests = test_policy(load(found.policy), "Midas", MARGIN, 20, lambda share: None)
     assert tests.success.mean() > 0.9
     assert outside(tests.position[tests.success], MARGIN) == 0.0
+
+
+@pytest.mark.slow
+def test_commands_from_end_to_end(monkeypatch: Any, tmp_path: Any, capsys: Any) -> None:
+    """A hardly trained policy is enough for every line and file of the figures."""
+    pytest.importorskip("sb3_contrib")
+    from asperity.cli import main
+    from asperity.experiments import peg_figures, peg_policies, peg_runs, peg_training, peg_transfer
+
+    monkeypatch.setattr(peg_training, "STEPS", 64)
+    monkeypatch.setattr(peg_training, "BATCH", 32)
+    monkeypatch.setattr(peg_training, "TESTS", 2)
+    monkeypatch.setattr(peg_runs, "_AT_ONCE", 2)
+    monkeypatch.setattr(peg_figures, "_TESTS", 2)
+    monkeypatch.setattr(peg_figures, "_EACH", (1, 1))
+    monkeypatch.setattr(peg_transfer, "_EACH", (2, 2))
+    monkeypatch.setattr(peg_transfer, "_OTHERS", peg_transfer._OTHERS[-1:])
+    monkeypatch.setenv("COLUMNS", "200")
+    kept = tmp_path / "kept"
+    names = [f"midas-{name}" for name in ("figure-7", "figure-8", "figure-9", "harder-task")]
+    short = ["--seeds", "1", "--iterations", "1", "--policies", str(kept)]
+    engines = ["--engine", "midas", "--out", str(tmp_path)]
+    assert main(["reproduce", *names, *short, *engines]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Midas: success after 1 iterations, 1 seed" in shown
+    assert len(list(kept.iterdir())) == 2
+    monkeypatch.setattr(peg_policies, "_TRAINED", {})
+    randomised = ["--engine", "midas, randomised", *engines]
+    assert main(["reproduce", "midas-transfer", *short, *randomised]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "from Midas, randomised in Midas" in shown
+    assert len(list(kept.iterdir())) == 3
+    for name in (*names, "midas-transfer"):
+        assert (tmp_path / f"{name}.csv").stat().st_size > 0
+        assert (tmp_path / f"{name}.png").stat().st_size > 0
+    agent = peg_training.load((tmp_path / "midas-figure-7-midas.zip").read_bytes())
+    assert agent.predict(np.zeros(3, np.float32))[0].shape == (3,)

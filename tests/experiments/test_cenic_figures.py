@@ -72,7 +72,8 @@ def test_cost_of_a_run_and_its_timeout() -> None:
     assert late.end == "timeout"
     assert 0.0 < late.time < 5.0
     # An accuracy of positions alone lets an explicit method explode.
-    wrong = cost_of("hard clutter", RungeKutta3(accuracy=1e-1), duration=1.5, budget=60.0)
+    explicit = RungeKutta3(accuracy=1e-1, error_norm="position")
+    wrong = cost_of("hard clutter", explicit, duration=1.5, budget=60.0)
     assert wrong.end == "gained energy"
 
 

@@ -15,8 +15,10 @@ from asperity.media import MediaError
 
 pytest.importorskip("gymnasium", reason="needs gymnasium, of the [rl] or [assets] extra")
 
+from asperity.experiments import peg_policies, peg_runs
 from asperity.experiments.peg_figures import outside, spread
 from asperity.experiments.peg_pictures import contact_sheet
+from asperity.experiments.peg_policies import make_plan, trainings
 from asperity.experiments.peg_runs import MARGIN, endings, test_policy
 from asperity.experiments.peg_runs import worlds as worlds_of
 from asperity.experiments.peg_training import Training, run_episodes
@@ -88,6 +90,56 @@ def test_numbers_of_the_table() -> None:
     success = np.array([0.2, 0.9, 0.95, 0.5])
     assert Training(success, success, b"").first_above == 3.0
     assert np.isnan(Training(success, 0.5 * success, b"").first_above)
+
+
+def test_trainings_are_kept(monkeypatch: Any, tmp_path: Any) -> None:
+    done = []
+
+    def train(make: Any, seed: int, iterations: int, progress: Any) -> Training:
+        done.append((seed, iterations))
+        return Training(np.full(iterations, 2.0), np.arange(iterations) / iterations, b"policy")
+
+    monkeypatch.setattr(peg_policies, "train", train)
+    monkeypatch.setattr(peg_policies, "usable", lambda names: ["Midas"])
+    for _ in range(2):
+        monkeypatch.setattr(peg_policies, "_TRAINED", {})
+        plan = make_plan(False, seeds=2, iterations=4, policies=tmp_path / "kept")
+        found = trainings(plan, MARGIN, nothing)
+        assert list(found) == ["Midas"]
+        assert [training.policy for training in found["Midas"]] == [b"policy"] * 2
+        np.testing.assert_array_equal(found["Midas"][1].success, [0.0, 0.25, 0.5, 0.75])
+        assert done == [(0, 4), (1, 4)]
+    # Another task, or other iterations, are another training.
+    trainings(plan, 1e-4, nothing)
+    trainings(make_plan(False, seeds=1, iterations=3, policies=tmp_path / "kept"), MARGIN, nothing)
+    assert done[2:] == [(0, 4), (1, 4), (0, 3)]
+    files = sorted((tmp_path / "kept").iterdir())
+    assert len(files) == 5
+    assert all(path.suffix == ".npz" for path in files)
+    monkeypatch.setattr(peg_policies, "_TRAINED", {})
+    for path in files:
+        path.write_text("nothing of the kind")
+    with pytest.raises(ModelError, match=r"holds no training .*; remove it"):
+        trainings(plan, MARGIN, nothing)
+    assert make_plan(False).seeds == 5
+
+
+def test_engines_of_a_plan(monkeypatch: Any) -> None:
+    bullet = "Bullet, triangle mesh"
+    monkeypatch.setattr(peg_runs, "has_bullet", lambda: True)
+    assert make_plan(False).engines == ("Midas", bullet)
+    assert make_plan(True).engines[2:] == ("Bullet, convex pieces", "Bullet, triangle mesh, 1 ms")
+    assert make_plan(False, engine=["midas"]).engines == ("Midas",)
+    assert make_plan(False, engine=[f"{bullet}*", "midas"]).engines == (
+        *(bullet, f"{bullet}, 1 ms"),
+        "Midas",
+    )
+    with pytest.raises(ModelError, match="no engine is called 'bullet'; there are Midas; Bullet"):
+        make_plan(False, engine=["bullet"])
+    monkeypatch.setattr(peg_runs, "has_bullet", lambda: False)
+    assert make_plan(True).engines == ("Midas",)
+    with pytest.raises(ModelError, match="needs PyBullet"):
+        make_plan(True, engine=["midas", "bullet*"])
 
 
 def test_names_are_listed_without_gymnasium() -> None:

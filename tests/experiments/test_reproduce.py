@@ -10,11 +10,13 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from rich.console import Console
 
 import asperity.experiments
 import asperity.media
 from asperity import ContactParameters
 from asperity.cli import main
+from asperity.cli.progress import shown_progress
 from asperity.errors import ModelError, SimulationError
 from asperity.experiments import (
     Curve,
@@ -148,6 +150,53 @@ def test_video_of_what_has_one(fake, tmp_path, monkeypatch, capsys) -> None:
     assert "still has no video" in capsys.readouterr().err
     assert len(written) == 1
     assert (tmp_path / "still.csv").is_file()
+
+
+def test_settings_of_those_that_have_them(fake, tmp_path, capsys) -> None:
+    given = []
+
+    def compute(full: bool, progress, **settings) -> Outcome:
+        given.append(settings)
+        return made("a").compute(full, progress)
+
+    fake.update(a=Experiment("a", "", "", compute, ("seeds", "policies")), b=made("b"))
+    out = ["--out", str(tmp_path)]
+    assert main(["reproduce", "a", "b", *out]) == 0
+    assert main(["reproduce", "a", "--seeds", "2", "--policies", str(tmp_path), *out]) == 0
+    assert given == [{}, {"seeds": 2, "policies": tmp_path}]
+    # Before anything is done.
+    assert main(["reproduce", "a", "b", "--seeds", "2", *out]) == 2
+    error = "".join(capsys.readouterr().err.split())
+    assert "bhasnoseedstochoose;midas-" in error
+    assert "midas-figure-7" in error
+    assert main(["reproduce", "a", "--iterations", "3", *out]) == 2
+    assert main(["reproduce", "a", "--seeds", "0", *out]) == 2
+    assert len(given) == 2
+
+
+def test_progress_without_a_terminal(monkeypatch, capsys) -> None:
+    """A line after a third of a minute, and then every minute."""
+    now = [0.0]
+    monkeypatch.setattr("asperity.cli.progress.clock.monotonic", lambda: now[0])
+    with shown_progress("long", Console(stderr=True, width=200)) as show:
+        for second in range(0, 201, 2):
+            now[0] = float(second)
+            show(second / 400.0)
+        # What was there already does not make the rest any faster.
+        show(0.9)
+        now[0] = 260.0
+        show(0.95)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(",")[0] for line in lines] == [
+        "long: 5 % after 20 s",
+        "long: 20 % after 80 s",
+        "long: 35 % after 2 min",
+        "long: 50 % after 3 min",
+        "long: 95 % after 4 min",
+    ]
+    assert [line.partition("about ")[2] for line in lines[:4]] == [
+        *("6 min more.", "5 min more.", "4 min more.", "3 min more.")
+    ]
 
 
 def test_interrupt(fake, tmp_path, capsys) -> None:

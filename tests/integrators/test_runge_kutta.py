@@ -61,7 +61,7 @@ def test_error_control() -> None:
     reference, _ = tumble(asp.RungeKutta3(time_step=2.5e-4))
     errors, steps = [], []
     for accuracy in (1e-3, 1e-5, 1e-7):
-        state, sim = tumble(asp.RungeKutta3(accuracy=accuracy))
+        state, sim = tumble(asp.RungeKutta3(accuracy=accuracy, error_norm="position"))
         errors.append(np.abs(state - reference).max())
         steps.append(sim.stats.steps)
         # Three evaluations an attempt, of which the first is that of the step before.
@@ -73,10 +73,10 @@ def test_error_control() -> None:
     assert errors[0] > 20 * errors[1] > 400 * errors[2]
 
 
-def test_full_state_norm_bounds_velocities() -> None:
+def test_full_state_norm_is_the_default_and_bounds_velocities() -> None:
     reference, _ = tumble(asp.RungeKutta3(time_step=2.5e-4))
-    state, sim = tumble(asp.RungeKutta3(accuracy=1e-4, error_norm="state"))
-    loose, other = tumble(asp.RungeKutta3(accuracy=1e-4))
+    state, sim = tumble(asp.RungeKutta3(accuracy=1e-4))
+    loose, other = tumble(asp.RungeKutta3(accuracy=1e-4, error_norm="position"))
     assert sim.stats.steps > other.stats.steps
     velocities = slice(sim.model.nq, sim.model.nq + sim.model.nv)
     error = np.abs(state - reference)[velocities].max()

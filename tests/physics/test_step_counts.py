@@ -64,7 +64,7 @@ def test_an_explicit_method_stays_where_it_is_stable(name: str) -> None:
     # Its steps are those of stiction: v_s/(μ g), some 10 µs.
     sim = asp.Simulator(
         BOX.replace('pos="0 0 0.1"', f'pos="0 0 {0.1 - DEPTH}"'),
-        integrator=getattr(asp, name)(accuracy=1e-3, error_norm="state"),
+        integrator=getattr(asp, name)(accuracy=1e-3),
         contact=asp.ContactParameters(stiction_tolerance=1e-2),
     )
     assert sim.advance_to(0.02).success

@@ -110,12 +110,20 @@ def test_fields_can_change_at_any_time() -> None:
         batch.step()
         sim.step()
         assert np.array_equal(batch.qpos[1], sim.data.qpos)
-    # What all share still does, and what varies stays.
+    # What all share still does, and what varies stays, also where it was the same for all.
     model.opt.gravity[2] = -2.0
     sim.model.opt.gravity[2] = -2.0
+    damping = gains[0].copy()
+    model.dof_damping[-1] = 7.0
     batch.step()
     sim.step()
     assert np.array_equal(batch.qpos[1], sim.data.qpos)
+    assert np.array_equal(gains[0], damping)
+    unchanged = asp.Batch(scene(), 1, threads=1)
+    for k in range(4):
+        unchanged.model.opt.gravity[2] = -2.0 if k == 3 else -9.81
+        unchanged.step()
+    assert np.array_equal(batch.qpos[0], unchanged.qpos[0])
 
 
 def test_worlds_of_midas_vary() -> None:
@@ -138,6 +146,65 @@ def test_worlds_of_midas_vary() -> None:
             sim.step()
         assert batch.qpos[w] == pytest.approx(sim.data.qpos, abs=1e-12)
     assert len(set(batch.qpos[:, 0])) == 3
+
+
+def test_worlds_of_midas_follow_the_model_that_they_share() -> None:
+    """Also once they have models of their own, but for the fields that vary."""
+    xml = (
+        '<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/><body pos="0 0 0.5">'
+        '<freejoint/><geom name="box" type="box" size="0.1 0.1 0.1"/></body></worldbody></mujoco>'
+    )
+    integrator = asp.Midas(time_step=5e-3)
+    batch = asp.Batch(mujoco.MjModel.from_xml_string(xml), 2, integrator=integrator)
+    batch.vary("body_mass")[1, 1] *= 2.0
+    batch.xfrc_applied[:, 1, 0] = 3.0
+    batch.step(2)
+    batch.model.opt.gravity[2] = -2.0
+    batch.model.body_mass[1] *= 10.0  # of no account: masses vary
+    batch.model.body_inertia[1] *= 3.0
+    batch.step(2)
+    for w in range(2):
+        one = mujoco.MjModel.from_xml_string(xml)
+        one.body_mass[1] *= 1.0 + w
+        sim = asp.Simulator(one, integrator=integrator)
+        sim.data.xfrc_applied[1, 0] = 3.0
+        for _ in range(2):
+            sim.step()
+        one.opt.gravity[2] = -2.0
+        one.body_inertia[1] *= 3.0
+        for _ in range(2):
+            sim.step()
+        assert batch.qvel[w] == pytest.approx(sim.data.qvel, abs=1e-12)
+        assert batch.world_model(w).opt.gravity[2] == -2.0
+    assert batch.qvel[0, 0] == pytest.approx(2.0 * batch.qvel[1, 0])
+    batch.model.body_mass[1] = np.nan
+    before = batch.qpos.copy()
+    with pytest.raises(asp.ModelError, match=r"not finite|mass"):
+        batch.step()
+    assert np.array_equal(batch.qpos, before)
+
+
+def test_vertices_vary_where_nothing_else_is_made_of_them() -> None:
+    """Falling tetrahedra, of which one is twice as high, come to the floor at another height."""
+    corners = "0 0 0  .1 0 0  0 .1 0  0 0 .1"
+    xml = (
+        f'<mujoco><asset><mesh name="m" vertex="{corners}"/></asset><worldbody>'
+        '<geom type="plane" size="1 1 1"/><body pos="0 0 0.06"><freejoint/>'
+        '<geom type="mesh" mesh="m"/></body></worldbody></mujoco>'
+    )
+    model = mujoco.MjModel.from_xml_string(xml)
+    batch = asp.Batch(model, 2, integrator=asp.Midas(time_step=5e-3))
+    batch.vary("mesh_vert")[1] *= 1.5
+    batch.step(100)
+    assert not batch.status.any()
+    for w in range(2):
+        sim = asp.Simulator(batch.world_model(w), integrator=asp.Midas(time_step=5e-3))
+        for _ in range(100):
+            sim.step()
+        assert batch.qpos[w] == pytest.approx(sim.data.qpos, abs=1e-9)
+    assert batch.qpos[1, 2] > 1.3 * batch.qpos[0, 2]
+    with pytest.raises(asp.ModelError, match=r"mesh_vert cannot vary .* with Midas"):
+        asp.Batch(model, 2).vary("mesh_vert")
 
 
 def test_what_cannot_vary_is_refused() -> None:

@@ -15,9 +15,9 @@ from asperity.cli.console import print_error
 from asperity.cli.demo import demo
 from asperity.cli.exits import BAD_INPUT, FAILED, INTERRUPTED
 from asperity.cli.info import info
-from asperity.cli.integrator_options import with_integrator_options
 from asperity.cli.reproduce import reproduce
 from asperity.cli.rollout import rollout
+from asperity.cli.setup import with_simulation_options
 from asperity.cli.simulate import simulate
 from asperity.cli.study import study
 from asperity.cli.tetrahedralize import tetrahedralize
@@ -65,14 +65,14 @@ def application() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    app.command()(with_integrator_options(simulate))
+    app.command()(with_simulation_options(simulate))
     app.command()(demo)
     app.command()(info)
     app.command()(reproduce)
-    app.command()(with_integrator_options(rollout))
+    app.command()(with_simulation_options(rollout))
     app.command()(study)
     app.command()(tetrahedralize)
-    app.command()(with_integrator_options(view))
+    app.command()(with_simulation_options(view))
     return app
 
 

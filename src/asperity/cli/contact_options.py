@@ -2,85 +2,79 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Any, Literal
 
-import typer
+from asperity.cli.options import numeric_option, option
+from asperity.errors import ModelError
 
-__all__ = [
-    "Contact",
-    "Dissipation",
-    "Friction",
-    "HydroelasticModulus",
-    "RelaxationTime",
-    "Resolution",
-    "StictionTolerance",
-    "Stiffness",
-]
+__all__ = ["OPTIONS", "fields_of", "surface_of"]
 
 _PANEL = "Contact"
 
-Contact = Annotated[
-    str | None,
-    typer.Option(
+OPTIONS = [
+    option(
+        "contact",
+        "Contact in points, or with a field of pressure in every geom.",
         metavar="point|hydroelastic",
-        help="Contact in points, or with a field of pressure in every geom.",
-        show_default="the model's, else point",
-        rich_help_panel=_PANEL,
+        shown="the model's, else point",
+        panel=_PANEL,
+    ),
+    *(
+        numeric_option(name, text, shown=shown, panel=_PANEL)
+        for name, text, shown in (
+            (
+                "hydroelastic_modulus",
+                "Largest pressure of the fields, in Pa.",
+                "the model's, else 1e7",
+            ),
+            (
+                "resolution",
+                "Length of edges of the fields on round geoms, in m.",
+                "the model's, else 1/8 of a radius",
+            ),
+            (
+                "stiffness",
+                "Of every pair of geoms without values of its own, in N/m.",
+                "the model's, else 1e5",
+            ),
+            ("dissipation", "Hunt-Crossley dissipation, in s/m.", "the model's, else 10"),
+            ("friction", "Coefficient of friction.", "the model's"),
+            (
+                "stiction_tolerance",
+                "Slip speed below which contacts stick, in m/s.",
+                "the model's, else 1e-4",
+            ),
+            (
+                "relaxation_time",
+                "Linear dissipation, in s.",
+                "the model's, else the time step",
+            ),
+        )
     ),
 ]
-HydroelasticModulus = Annotated[
-    float | None,
-    typer.Option(
-        help="Largest pressure of the fields, in Pa.",
-        show_default="the model's, else 1e7",
-        rich_help_panel=_PANEL,
-    ),
-]
-Resolution = Annotated[
-    float | None,
-    typer.Option(
-        help="Length of edges of the fields on round geoms, in m.",
-        show_default="the model's, else 1/8 of a radius",
-        rich_help_panel=_PANEL,
-    ),
-]
-Stiffness = Annotated[
-    float | None,
-    typer.Option(
-        help="Of every pair of geoms without values of its own, in N/m.",
-        show_default="the model's, else 1e5",
-        rich_help_panel=_PANEL,
-    ),
-]
-Dissipation = Annotated[
-    float | None,
-    typer.Option(
-        help="Hunt-Crossley dissipation, in s/m.",
-        show_default="the model's, else 10",
-        rich_help_panel=_PANEL,
-    ),
-]
-Friction = Annotated[
-    float | None,
-    typer.Option(
-        help="Coefficient of friction.",
-        show_default="the model's",
-        rich_help_panel=_PANEL,
-    ),
-]
-StictionTolerance = Annotated[
-    float | None,
-    typer.Option(
-        help="Slip speed below which contacts stick, in m/s.",
-        show_default="the model's, else 1e-4",
-        rich_help_panel=_PANEL,
-    ),
-]
-RelaxationTime = Annotated[
-    float | None,
-    typer.Option(
-        help="Linear dissipation, in s.",
-        show_default="the model's, else the time step",
-        rich_help_panel=_PANEL,
-    ),
-]
+"""One for every parameter that a single value can be given to."""
+
+
+def fields_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of `ContactParameters` among the options of a command; None for what is not given."""
+    fields = {one.name: options[one.name] for one in OPTIONS if one.name != "contact"}
+    return {"surface": surface_of(options["contact"]), **fields}
+
+
+def surface_of(contact: str | None) -> Literal["point", "compliant"] | None:
+    """The surface of every geom that ``--contact`` asks for.
+
+    Raises
+    ------
+    ModelError
+        If there is no such kind of contact.
+    """
+    kinds: dict[str | None, Literal["point", "compliant"] | None] = {
+        None: None,
+        "point": "point",
+        "hydroelastic": "compliant",
+    }
+    if contact not in kinds:
+        raise ModelError(f"--contact {contact!r} is unknown; use point or hydroelastic.")
+    return kinds[contact]

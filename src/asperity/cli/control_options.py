@@ -9,46 +9,42 @@ import os
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from asperity.cli.options import numeric_option, option
 from asperity.errors import ModelError
 
 if TYPE_CHECKING:
     import mujoco
     import numpy as np
 
-__all__ = ["ControlFunction", "ControlPeriod", "Ctrl", "control_function", "control_values"]
+__all__ = ["OPTIONS", "check_values", "control_function", "control_values"]
 
 _PANEL = "Control"
 
-Ctrl = Annotated[
-    str | None,
-    typer.Option(
+OPTIONS = [
+    option(
+        "ctrl",
+        "Controls that are held: one number for every actuator, or NAME=NUMBER, with commas.",
         metavar="VALUES",
-        help="Controls that are held: one number for every actuator, or NAME=NUMBER, with commas.",
-        show_default="the keyframe's, else 0",
-        rich_help_panel=_PANEL,
+        shown="the keyframe's, else 0",
+        panel=_PANEL,
     ),
-]
-ControlFunction = Annotated[
-    str | None,
-    typer.Option(
+    option(
+        "control",
+        "A function(model, data) that writes data.ctrl, in a module or a .py file.",
         metavar="MODULE:FUNCTION",
-        help="A function(model, data) that writes data.ctrl, in a module or a .py file.",
-        show_default=False,
-        rich_help_panel=_PANEL,
+        shown=False,
+        panel=_PANEL,
+    ),
+    numeric_option(
+        "control_period",
+        "Time between two calls of it, in s.",
+        shown="the model's time step",
+        panel=_PANEL,
     ),
 ]
-ControlPeriod = Annotated[
-    float | None,
-    typer.Option(
-        help="Time between two calls of it, in s.",
-        show_default="the model's time step",
-        rich_help_panel=_PANEL,
-    ),
-]
+"""What sets controls, but for the model's keyframes."""
 
 
 def control_values(model: mujoco.MjModel, text: str, before: np.ndarray) -> np.ndarray:
@@ -77,6 +73,13 @@ def control_values(model: mujoco.MjModel, text: str, before: np.ndarray) -> np.n
             raise ModelError(f"--ctrl: {part!r} names no actuator; there are: {known}.")
         values[names.index(name)] = _number(number)
     return values
+
+
+def check_values(model: mujoco.MjModel, text: str) -> None:
+    """Raise what `control_values` would raise."""
+    import numpy as np
+
+    control_values(model, text, np.zeros(model.nu))
 
 
 def control_function(text: str | None, period: float | None) -> Any:

@@ -60,7 +60,7 @@ def info(
     what was dropped, ignored or looks wrong.
     """
     from asperity.cli.console import preparing, print_notes, results, transient
-    from asperity.cli.integrator_options import surface_of
+    from asperity.cli.contact_options import surface_of
     from asperity.cli.inventory import inventory
     from asperity.cli.models import load
     from asperity.plant.contact_parameters import ContactParameters

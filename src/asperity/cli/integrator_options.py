@@ -12,7 +12,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -31,41 +31,30 @@ def flag(name: str) -> str:
     return "--contact" if name == "surface" else f"--{name.replace('_', '-')}"
 
 
-def surface_of(contact: str | None) -> Literal["point", "compliant"] | None:
-    """The surface of every geom that ``--contact`` asks for.
-
-    Raises
-    ------
-    ModelError
-        If there is no such kind of contact.
-    """
-    kinds: dict[str | None, Literal["point", "compliant"] | None] = {
-        None: None,
-        "point": "point",
-        "hydroelastic": "compliant",
-    }
-    if contact not in kinds:
-        raise ModelError(f"--contact {contact!r} is unknown; use point or hydroelastic.")
-    return kinds[contact]
-
-
 def first_sentence(text: str) -> str:
     """The first sentence of a docstring, for a terminal."""
     found = re.match(r".*?\.(?=\s|$)", text, re.DOTALL)
     return " ".join((text if found is None else found[0]).replace("`", "").split())
 
 
-def with_integrator_options(command: Callable[..., int]) -> Callable[..., int]:
+def with_integrator_options(
+    command: Callable[..., int],
+    before: Iterable[inspect.Parameter] = (),
+    after: Iterable[inspect.Parameter] = (),
+) -> Callable[..., int]:
     """Give a command with ``**options`` the options of all integrators, in place of these.
 
-    Those that the command has itself are left to it. If they are contact parameters, their help
-    gets the names of the integrators that they apply to.
+    It also gets those that it shares with other commands, shown before and after its own. Those
+    that it has itself are left to it. If there are contact parameters, their help gets the names of
+    the integrators that they apply to.
 
     What steppings have means the same for all integrators, and comes first. The rest is in a panel
     for each set of integrators that share it, those of many before those of one.
     """
     signature = inspect.signature(command, eval_str=True)
     own = {n: p for n, p in signature.parameters.items() if p.kind is not p.VAR_KEYWORD}
+    ahead = {p.name: p for p in before if p.name not in own}
+    own = ahead | own | {p.name: p for p in after if p.name not in own}
     contact = frozenset().union(*(e.preset.contact_parameters for e in registered().values()))
     for name in contact & own.keys():
         own[name] = _with_owners(own[name])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -43,6 +43,34 @@ def reproduce(
     video: Annotated[
         bool, typer.Option("--video", help="NAME.mp4 too, of experiments that have a video.")
     ] = False,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Trainings of each policy.", show_default="the experiment's"
+        ),
+    ] = None,
+    iterations: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Iterations of a training.", show_default="the experiment's"
+        ),
+    ] = None,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Engines in which policies are trained, such as 'Bullet*'; may be repeated.",
+            show_default="the experiment's",
+        ),
+    ] = None,
+    policies: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder that keeps trained policies; those that it has are not trained again.",
+            show_default=False,
+        ),
+    ] = None,
     show_list: Annotated[
         bool, typer.Option("--list", help="Show the experiments and exit.")
     ] = False,
@@ -66,6 +94,11 @@ def reproduce(
         _print_list(output, select(names) if names else experiments())
         return SUCCESS
     chosen = select(names or [])
+    given: dict[str, Any] = {"seeds": seeds, "iterations": iterations}
+    given |= {"engine": engine or None, "policies": policies}
+    settings = {name: value for name, value in given.items() if value is not None}
+    for experiment in chosen:
+        experiment.require(settings)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -73,7 +106,7 @@ def reproduce(
     failures = []
     for experiment in chosen:
         try:
-            outcome, seconds = _run(experiment, out, full, video, transient())
+            outcome, seconds = _run(experiment, out, full, video, settings, transient())
         except KeyboardInterrupt:
             print_error(f"{experiment.name} was interrupted; nothing of it was written.")
             return INTERRUPTED
@@ -89,13 +122,17 @@ def reproduce(
 
 
 def _run(
-    experiment: Experiment, out: Path, full: bool, video: bool, console: Console
+    experiment: Experiment,
+    out: Path,
+    full: bool,
+    video: bool,
+    settings: dict[str, Any],
+    console: Console,
 ) -> tuple[Outcome, float]:
-    """Do an experiment with a progress bar; Ctrl-C ends it at its next report of progress."""
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
+    """Do an experiment and show its progress; Ctrl-C ends it at its next report of progress."""
     from asperity.cli.console import preparing
     from asperity.cli.interrupts import deferred_interrupt
+    from asperity.cli.progress import shown_progress
 
     with preparing(console):
         from asperity.integrators import Sap
@@ -104,24 +141,14 @@ def _run(
 
         # Compiled here, kernels are not taken for slow work of the first experiment.
         Simulator(spring_cylinder(), integrator=Sap()).step()
-    bar = Progress(
-        TextColumn(experiment.name),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
     started = clock.perf_counter()
-    with deferred_interrupt() as interrupt, bar:
-        task = bar.add_task("", total=1.0)
+    with deferred_interrupt() as interrupt, shown_progress(experiment.name, console) as show:
 
         def progress(share: float) -> None:
-            bar.update(task, completed=share)
+            show(share)
             interrupt.check()
 
-        outcome = experiment.run(out, full=full, video=video, progress=progress)
+        outcome = experiment.run(out, full=full, video=video, progress=progress, settings=settings)
     return outcome, clock.perf_counter() - started
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from asperity.cli.exits import FAILED, SUCCESS
-from asperity.cli.integrator_options import make_integrator
-from asperity.cli.options import FloatingBase, Floor, ModelPath, PackagePaths, Traceback
+from asperity.cli.options import ModelPath
+from asperity.cli.setup import Setup
 from asperity.errors import ModelError, Status
 
 if TYPE_CHECKING:
@@ -28,10 +28,6 @@ def rollout(
     model: ModelPath,
     worlds: Annotated[int, typer.Option(help="How many there are.")] = 256,
     duration: Annotated[float, typer.Option(help="Simulated time, in s.")] = 1.0,
-    integrator: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="'asperity info --integrators' shows them."),
-    ] = "cenic",
     threads: Annotated[
         int | None, typer.Option(help="Threads.", show_default="as many as processors")
     ] = None,
@@ -47,12 +43,6 @@ def rollout(
             "0 for none."
         ),
     ] = 0.5,
-    keyframe: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|N", help="Start from this keyframe of the model.", show_default=False
-        ),
-    ] = None,
     save: Annotated[
         Path | None,
         typer.Option(
@@ -61,10 +51,6 @@ def rollout(
             show_default=False,
         ),
     ] = None,
-    package_path: PackagePaths = None,
-    floating_base: FloatingBase = None,
-    floor: Floor = None,
-    show_traceback: Traceback = False,
     **options: Any,
 ) -> int:
     """Simulate many worlds of a model at once, and tell how fast that went.
@@ -72,7 +58,6 @@ def rollout(
     Every world begins with other velocities and has other controls; the same seed gives the same
     worlds, whatever the number of threads.
     """
-    stepping, _ = make_integrator(integrator, options)
     if not 0.0 < duration < float("inf"):
         raise ModelError(f"--duration must be a positive, finite number, got {duration}.")
     if not 0.0 <= velocity < float("inf"):
@@ -83,22 +68,27 @@ def rollout(
         raise ModelError(f"--seed must not be negative, got {seed}.")
     if save is not None and save.suffix != ".npz":
         raise ModelError(f"--save {save}: rollouts are saved as .npz files.")
+    setup = Setup.read(model, options)
 
     import numpy as np
 
     from asperity.cli.console import preparing, print_notes, results, transient
-    from asperity.cli.models import load
     from asperity.worlds import Batch
 
     passing, output = transient(), results()
-    loaded, notes = load(model, package_path, floating_base, floor)
-    print_notes(passing, notes)
+    print_notes(passing, setup.notes)
     random = np.random.default_rng(seed)
     with preparing(passing):
-        batch = Batch(loaded, worlds, integrator=stepping, threads=threads)
-        batch.reset(keyframe=keyframe)
+        batch = Batch(
+            setup.model,
+            worlds,
+            integrator=setup.integrator,
+            contact=setup.contact,
+            threads=threads,
+        )
+        batch.reset(keyframe=setup.keyframe)
         batch.reset(
-            keyframe=keyframe,
+            keyframe=setup.keyframe,
             qvel=batch.qvel + velocity * random.normal(size=batch.qvel.shape),
         )
     record, wall_time = _run(batch, duration, control, random, passing)

@@ -7,47 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from asperity.cli import contact_options, control_options
 from asperity.cli.exits import FAILED, INTERRUPTED, SUCCESS
-from asperity.cli.integrator_options import make_integrator, naming_flags, surface_of
-from asperity.cli.options import (
-    FloatingBase,
-    Floor,
-    ModelPath,
-    PackagePaths,
-    Traceback,
-)
+from asperity.cli.options import Camera, ModelPath, as_camera
+from asperity.cli.setup import Setup
 from asperity.errors import ModelError, Status
 
-__all__ = ["as_camera", "exit_code", "simulate"]
+__all__ = ["exit_code", "simulate"]
 
 _OUTPUT = "Output"
 
 
 def simulate(
     model: ModelPath,
-    integrator: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="'asperity info --integrators' shows them."),
-    ] = "cenic",
     duration: Annotated[float, typer.Option(help="Simulated time, in s.")] = 5.0,
-    keyframe: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|N", help="Start from this keyframe of the model.", show_default=False
-        ),
-    ] = None,
-    ctrl: control_options.Ctrl = None,
-    control: control_options.ControlFunction = None,
-    control_period: control_options.ControlPeriod = None,
-    contact: contact_options.Contact = None,
-    hydroelastic_modulus: contact_options.HydroelasticModulus = None,
-    resolution: contact_options.Resolution = None,
-    stiffness: contact_options.Stiffness = None,
-    dissipation: contact_options.Dissipation = None,
-    friction: contact_options.Friction = None,
-    stiction_tolerance: contact_options.StictionTolerance = None,
-    relaxation_time: contact_options.RelaxationTime = None,
     video: Annotated[
         Path | None,
         typer.Option(
@@ -72,80 +44,31 @@ def simulate(
             rich_help_panel=_OUTPUT,
         ),
     ] = None,
-    camera: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|N",
-            help="Camera of the model.",
-            show_default="one that frames what moves",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None,
+    camera: Camera = None,
     fps: Annotated[
         float,
         typer.Option(help="Frames per second of simulated time.", rich_help_panel=_OUTPUT),
     ] = 30.0,
-    package_path: PackagePaths = None,
-    floating_base: FloatingBase = None,
-    floor: Floor = None,
-    show_traceback: Traceback = False,
     **options: Any,
 ) -> int:
     """Simulate an MJCF or URDF model, and tell how well it went.
 
     Ctrl-C or SIGTERM ends the simulation early; what was computed is saved all the same.
     """
-    of_contact = {
-        "surface": surface_of(contact),
-        "hydroelastic_modulus": hydroelastic_modulus,
-        "resolution": resolution,
-        "stiffness": stiffness,
-        "dissipation": dissipation,
-        "friction": friction,
-        "stiction_tolerance": stiction_tolerance,
-        "relaxation_time": relaxation_time,
-    }
-    stepping, contact_values = make_integrator(integrator, {**options, **of_contact})
     if not 0.0 < duration < float("inf"):
         raise ModelError(f"--duration must be a positive, finite number, got {duration}.")
-    function = control_options.control_function(control, control_period)
+    setup = Setup.read(model, options)
 
-    import numpy as np
-
-    from asperity.cli.console import preparing, print_error, print_notes, results, transient
-    from asperity.cli.models import load
+    from asperity.cli.console import print_error, results, transient
     from asperity.cli.outputs import Outputs
     from asperity.cli.runner import run
     from asperity.cli.summary import print_summary
-    from asperity.plant.contact_parameters import ContactParameters
     from asperity.simulator import Recorder
-    from asperity.simulator.checks import find_keyframe
 
     passing, output = transient(), results()
-    with naming_flags(contact_values):
-        parameters = ContactParameters(**contact_values)
-    loaded, notes = load(model, package_path, floating_base, floor)
-    if keyframe is not None:
-        find_keyframe(loaded, keyframe)
-    outputs = Outputs(video, html, save, as_camera(camera), fps, parameters)
-    outputs.check(loaded)
-    if ctrl is not None:
-        control_options.control_values(loaded, ctrl, np.zeros(loaded.nu))
-    print_notes(passing, notes)
-    with preparing(passing):
-        simulator = Recorder(
-            loaded,
-            integrator=stepping,
-            contact=parameters,
-            control=function,
-            control_period=control_period,
-        )
-        if keyframe is not None:
-            simulator.reset(keyframe)
-        if ctrl is not None:
-            held = control_options.control_values(loaded, ctrl, simulator.data.ctrl)
-            simulator.data.ctrl[:] = held
-        simulator.warm_up()
+    outputs = Outputs(video, html, save, as_camera(camera), fps, setup.contact)
+    outputs.check(setup.model)
+    simulator = setup.simulator(Recorder, passing)
     finished = run(simulator, duration, passing)
     print_summary(output, finished)
     failures = outputs.write(finished.trajectory, output)
@@ -160,8 +83,3 @@ def simulate(
 def exit_code(status: Status) -> int:
     """The exit code of a simulation that ended in this way."""
     return {Status.SUCCESS: SUCCESS, Status.INTERRUPTED: INTERRUPTED}.get(status, FAILED)
-
-
-def as_camera(given: str | None) -> str | int | None:
-    """A camera by name or number."""
-    return int(given) if given is not None and given.isdigit() else given

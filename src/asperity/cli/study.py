@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from asperity.cli.exits import FAILED, INTERRUPTED, SUCCESS
-from asperity.cli.options import FloatingBase, Floor, ModelPath, PackagePaths, Traceback
+from asperity.cli.options import FloatingBase, Floor, Keyframe, ModelPath, PackagePaths, Traceback
 from asperity.errors import ModelError
 
 if TYPE_CHECKING:
@@ -47,12 +47,7 @@ def study(
         str, typer.Option(help="Comma-separated, for methods with fixed steps, in s.")
     ] = "1e-2,3e-3,1e-3,3e-4",
     duration: Annotated[float, typer.Option(help="Simulated time, in s.")] = 2.0,
-    keyframe: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|N", help="Start from this keyframe of the model.", show_default=False
-        ),
-    ] = None,
+    keyframe: Keyframe = None,
     target: Annotated[
         float,
         typer.Option(help="Position error per window that is good enough, in m and rad."),

@@ -30,7 +30,10 @@ def print_summary(console: Console, run: Run) -> None:
 
     row("Status", f"{trajectory.status.name}: {trajectory.message}", style)
     row("Simulated", f"{trajectory.time[0]:.6g} s to {trajectory.time[-1]:.6g} s")
-    row("Steps", f"{stats.steps} accepted, {stats.rejections} rejected")
+    impacts = f", {stats.impact_rejections} of them for impacts" if stats.impact_rejections else ""
+    row("Steps", f"{stats.steps} accepted, {stats.rejections} rejected{impacts}")
+    if stats.damped_impacts:
+        row("Damped impacts", f"{stats.damped_impacts}, shorter than these steps can follow")
     sizes = run.step_sizes
     if sizes.size:
         # The last step ends at the requested time, so its size says nothing.

@@ -3,29 +3,24 @@
 Three kinds of functions: kernels, which their callers contain; entry points, C functions that
 compiled code calls through their address; and loops, which Python calls. Entry points and loops are
 compiled ahead of use and kept on disk (`asperity.compiled.compilation`). Every cache entry is
-stamped with the sources that it may contain (`asperity.compiled.sources`).
+stamped with the sources that it may contain (`asperity.compiled.kept_code`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import types as python
-import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-import numba
 from numba import types
 from numba.core import config
-from numba.core.caching import NullCache
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 
-from asperity.compiled.sources import source_stamp
-from asperity.errors import AsperityWarning
+from asperity.compiled.kept_code import is_compiled, is_kept, keep
 
 __all__ = [
     "EntryPoint",
@@ -43,25 +38,6 @@ __all__ = [
 _FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
 _OPTIONS = {"nopython": True, "error_model": "numpy", "fastmath": _FASTMATH}
-
-
-def _load_numba() -> None:
-    """Load the rest of Numba, which is needed in any case, without SciPy's linear algebra.
-
-    Numba imports that (0.3 s, with NumPy's Fortran compiler) to see whether it is there. Asperity
-    requires SciPy; who uses linear algebra in compiled functions imports it then.
-    """
-    linalg: Any = importlib.import_module("numba.np.linalg")
-    look = linalg.ensure_blas
-    linalg.ensure_blas = lambda: None
-    try:
-        arraymath: Any = importlib.import_module("numba.np.arraymath")
-        arraymath.ensure_blas = look
-    finally:
-        linalg.ensure_blas = look
-
-
-_load_numba()
 
 
 class Kernel(Protocol):
@@ -82,51 +58,6 @@ class Kernel(Protocol):
     def compile(self) -> None:
         """Make the code ready, from the disk cache or by compiling."""
         ...
-
-
-# What users are told, once, where nothing can be kept on disk.
-_NO_CACHE = (
-    "There is no folder in which compiled kernels could be kept (neither beside Asperity's sources "
-    "nor in the home folder), so every process compiles them again, for about a minute; set "
-    "NUMBA_CACHE_DIR=... to a folder that can be written to."
-)
-_warned_of_no_cache = False
-
-
-def _enable_cache(target: Any, function: Callable[..., Any]) -> None:
-    """Keep the code on disk, stamped with the sources of everything that it may contain.
-
-    Where Numba finds no folder that it can write to, nothing is kept.
-    """
-    global _warned_of_no_cache
-    try:
-        target.enable_caching()
-    except RuntimeError as error:
-        if "no locator available" not in str(error):
-            raise
-        if not _warned_of_no_cache:
-            _warned_of_no_cache = True
-            warnings.warn(_NO_CACHE, AsperityWarning, stacklevel=2)
-        return
-    # Numba offers no public way to say what else an entry depends on.
-    try:
-        cache_file = target._cache._cache_file
-        own_stamp = cache_file._source_stamp
-    except AttributeError as error:
-        raise _unknown_numba(str(error)) from error
-    cache_file._source_stamp = (source_stamp(function.__code__.co_filename), own_stamp)
-
-
-def _unknown_numba(detail: str) -> RuntimeError:
-    return RuntimeError(
-        f"Asperity does not know how Numba {numba.__version__} keeps compiled code on disk "
-        f"({detail}), and would run outdated machine code after a change of its sources; install a "
-        "version that Asperity's requirements allow, such as: pip install 'numba>=0.65,<0.69'."
-    )
-
-
-def _is_kept(target: Any) -> bool:
-    return not isinstance(target._cache, NullCache)
 
 
 def _name_of(function: Callable[..., Any]) -> str:
@@ -159,11 +90,13 @@ def _vectorizing_blocks() -> Iterator[None]:
 class _Loop(CPUDispatcher):
     """Numba's dispatcher, with Asperity's settings and code that is kept on disk."""
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, border: bool = False, **options: Any
+    ) -> None:
         # Nothing uses what is compiled as a first-class function.
         settings = {**_OPTIONS, "nogil": True, "no_cfunc_wrapper": True, **options}
         super().__init__(function, targetoptions=settings)
-        _enable_cache(self, function)
+        keep(self, function, border=border)
 
     def compile(self, sig: Any) -> Any:
         """Compile for these types: callers' calls and those of Python both come here."""
@@ -252,7 +185,7 @@ class Loop:
 
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
         self.name = _name_of(function)
-        self._dispatcher: Any = _Loop(function)
+        self._dispatcher: Any = _Loop(function, border=True)
         self._arguments = signature.args
         self.call: Any = self._dispatcher
         """The same as a call of this object, without Python's way there."""
@@ -263,30 +196,21 @@ class Loop:
     @property
     def is_kept(self) -> bool:
         """See `Kernel`."""
-        return _is_kept(self._dispatcher)
+        return is_kept(self._dispatcher)
 
     def load(self) -> bool:
         """See `Kernel`."""
         dispatcher = self._dispatcher
         if self._arguments in dispatcher.overloads:
             return True
-        if dispatcher._cache.load_overload(self._arguments, dispatcher.targetctx) is None:
+        if not is_compiled(dispatcher, self._arguments):
             return False
-        dispatcher.compile(self._arguments)
+        self.compile()
         return True
 
     def compile(self) -> None:
         """See `Kernel`."""
         self._dispatcher.compile(self._arguments)
-
-
-class _NotCached(Exception):
-    """Raised instead of compiling."""
-
-
-class _CachedOnly(CFunc):
-    def _compile_uncached(self) -> Any:
-        raise _NotCached
 
 
 class EntryPoint:
@@ -304,35 +228,35 @@ class EntryPoint:
         self._compiled: CFunc | None = None
         self._address = 0
 
-    def _make(self, kind: type[CFunc]) -> CFunc:
-        # This is numba.cfunc(signature, cache=True, ...) with the cache stamped before it is
-        # looked up.
-        entry = kind(
+    def _make(self) -> CFunc:
+        # This is numba.cfunc(signature, cache=True, ...) with a cache of our own.
+        entry = CFunc(
             self._function,
             normalize_signature(self._signature),
             locals={},
             options=_OPTIONS,
         )
-        _enable_cache(entry, self._function)
+        keep(entry, self._function, border=True)
         return entry
 
     @property
     def is_kept(self) -> bool:
         """See `Kernel`."""
-        return _is_kept(self._make(CFunc) if self._compiled is None else self._compiled)
+        return is_kept(self._make() if self._compiled is None else self._compiled)
 
     def load(self) -> bool:
         """See `Kernel`."""
         if self._compiled is None:
-            entry = self._make(_CachedOnly)
-            try:
-                entry.compile()
-            except _NotCached:
+            entry = self._make()
+            if not is_compiled(entry, cast(Any, entry)._sig):
                 return False
-            if not entry.cache_hits:
-                raise _unknown_numba("CFunc.compile does not call _compile_uncached")
-            self._compiled = entry
+            self._compile(entry)
         return True
+
+    def _compile(self, entry: CFunc) -> None:
+        with _vectorizing_blocks():
+            entry.compile()
+        self._compiled = entry
 
     def compile(self) -> None:
         """See `Kernel`."""
@@ -343,10 +267,8 @@ class EntryPoint:
         """Address of the C function, valid for the life of the process."""
         if self._address == 0:
             if self._compiled is None:
-                entry = self._make(CFunc)
-                with _vectorizing_blocks():
-                    entry.compile()
-                self._compiled = entry
+                self._compile(self._make())
+            assert self._compiled is not None
             address = self._compiled.address
             assert address is not None
             self._address = int(address)

@@ -13,7 +13,8 @@ import numpy as np
 
 from asperity.arguments import as_number
 from asperity.errors import ModelError
-from asperity.plant.contact_parameters import COLUMNS, ContactParameters
+from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.material import COLUMNS
 
 __all__ = [
     "Parameter",

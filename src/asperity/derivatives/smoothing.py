@@ -10,8 +10,9 @@ import mujoco
 
 from asperity.arguments import as_number
 from asperity.errors import ModelError
-from asperity.plant.contact_parameters import COLUMNS, ContactParameters, Material
+from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.contact_texts import parameters_of_model
+from asperity.plant.material import COLUMNS, Material
 
 __all__ = ["Smoothing"]
 

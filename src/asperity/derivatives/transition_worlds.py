@@ -152,7 +152,8 @@ class TransitionWorlds:
         """The model and contact parameters with the transition's present values."""
         transition = self.transition
         values = transition.values
-        if self._model is None or not np.array_equal(values, self._values):
+        known = self._values
+        if self._model is None or known is None or not np.array_equal(values, known):
             self._model, self._contact = apply_parameters(
                 transition.model, transition.contact, transition.parameters, values
             )

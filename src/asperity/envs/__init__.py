@@ -21,16 +21,25 @@ if TYPE_CHECKING:
     from asperity.envs.patched import with_asperity
     from asperity.envs.peg_in_hole import PegInHoleEnv
     from asperity.envs.peg_task import PegTask
+    from asperity.envs.peg_variation import PegVariation
     from asperity.envs.peg_vector import PegInHoleVectorEnv
     from asperity.envs.sb3 import Sb3VecEnv
 
-__all__ = ["PegInHoleEnv", "PegInHoleVectorEnv", "PegTask", "Sb3VecEnv", "with_asperity"]
+__all__ = [
+    "PegInHoleEnv",
+    "PegInHoleVectorEnv",
+    "PegTask",
+    "PegVariation",
+    "Sb3VecEnv",
+    "with_asperity",
+]
 
 # Imported on first use: what is compiled takes its time, and stable-baselines3 brings PyTorch.
 _HOMES = {
     "PegInHoleEnv": "peg_in_hole",
     "PegInHoleVectorEnv": "peg_vector",
     "PegTask": "peg_task",
+    "PegVariation": "peg_variation",
     "Sb3VecEnv": "sb3",
     "with_asperity": "patched",
 }

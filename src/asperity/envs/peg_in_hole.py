@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import gymnasium
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from asperity.envs.actions import checked
 from asperity.envs.peg_task import PegTask
+from asperity.envs.peg_variation import PegVariation, VariedPegs
 from asperity.envs.pictures import Pictures
-from asperity.errors import SimulationError
+from asperity.errors import ModelError, SimulationError
 from asperity.integrators import Integrator
 from asperity.simulator import Simulator
 
-__all__ = ["PegEnv", "PegInHoleEnv", "gripped_state", "make_spaces"]
+__all__ = [
+    "CLOSING",
+    "NO_NUMBERS",
+    "PegEnv",
+    "PegInHoleEnv",
+    "gripped_state",
+    "make_spaces",
+    "varied_pegs",
+]
 
 Floats = NDArray[np.float64]
 
 # For the jaws to close [s].
 CLOSING = 0.1
+NO_NUMBERS: Mapping[str, float] = MappingProxyType({})
 
 
 def gripped_state(simulator: Simulator, task: PegTask) -> Floats:
@@ -37,6 +50,21 @@ def gripped_state(simulator: Simulator, task: PegTask) -> Floats:
     if not report.success:
         raise SimulationError(f"the jaws did not close: {report.message}")
     return np.array(simulator.data.qpos)
+
+
+def varied_pegs(variation: PegVariation | None, task: PegTask) -> VariedPegs | None:
+    """What writes the numbers of a variation, if there is one.
+
+    Raises
+    ------
+    ModelError
+        If it is none, or a margin of it is not possible.
+    """
+    if variation is None:
+        return None
+    if not isinstance(variation, PegVariation):
+        raise ModelError(f"variation must be a PegVariation, got {variation!r}.")
+    return VariedPegs(variation, task.scene)
 
 
 def make_spaces() -> tuple[Any, Any]:
@@ -63,8 +91,12 @@ class PegEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self.observation_space, self.action_space = make_spaces()
         self._steps = 0
 
+    def draw(self) -> dict[str, float]:
+        """Numbers in which an episode differs from others, of engines that have such."""
+        return {}
+
     @abstractmethod
-    def place(self, offset: Floats) -> None:
+    def place(self, offset: Floats, numbers: Mapping[str, float] = NO_NUMBERS) -> None:
         """Begin anew, hand and peg so far from the gripped state [m], shape (3,)."""
 
     @abstractmethod
@@ -84,9 +116,11 @@ class PegEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin an episode at a random start."""
         super().reset(seed=seed)
-        self.place(self.task.start(self.np_random))
+        offset = self.task.start(self.np_random)
+        numbers = self.draw()
+        self.place(offset, numbers)
         self._steps = 0
-        return self.position().astype(np.float32), {}
+        return self.position().astype(np.float32), dict(numbers)
 
     def step(
         self, action: NDArray[np.float32]
@@ -115,8 +149,9 @@ class PegInHoleEnv(PegEnv):
     **Observations** are the position of the peg's middle in the world [m]; the hole's axis is the z
     axis, its bottom at z = 0, and the peg is in when its middle is at 40 mm.
 
-    **Rewards** are the downward velocity of the peg in units of ``max_speed``, and when it has
-    reached its depth, ``bonus * (1 - t / max_steps)``, which is the more the fewer steps it took.
+    **Rewards** are the downward velocity of the peg in units of ``max_speed``; outside of the
+    funnel's rim any vertical velocity counts against the agent. When the peg has reached its depth,
+    there is ``bonus * (1 - t / max_steps)`` besides, which is the more the fewer steps it took.
 
     **An episode** starts with the peg gripped, at a random place above the funnel, where nothing
     intersects. It terminates when the peg is in and is truncated after ``max_steps`` steps, or if
@@ -134,6 +169,8 @@ class PegInHoleEnv(PegEnv):
     integrator : Integrator, optional
         ``Midas(time_step=0.01, activation_distance=0.1 * margin)`` by default, for which the scene
         is made: others take meshes for their convex hulls, which close the hole.
+    variation : PegVariation, optional
+        What differs from episode to episode; ``info`` of `reset` has the episode's numbers.
     **options
         Those of `asperity.envs.peg_task.PegTask`, such as ``margin=1e-4``.
 
@@ -150,21 +187,31 @@ class PegInHoleEnv(PegEnv):
         render_mode: str | None = None,
         *,
         integrator: Integrator | None = None,
+        variation: PegVariation | None = None,
         **options: Any,
     ) -> None:
         super().__init__(PegTask(**options))
         self.render_mode = render_mode
         self._pictures = Pictures(render_mode)
+        self._pegs = varied_pegs(variation, self.task)
         self.simulator = Simulator(
-            self.task.scene.model(), integrator=integrator or self.task.integrator()
+            self.task.scene.model(), integrator=integrator or self.task.integrator(variation)
         )
         self._gripped = gripped_state(self.simulator, self.task)
         self._peg, _ = self.task.addresses(self.simulator.model)
 
-    def place(self, offset: Floats) -> None:
-        self.simulator.reset()
-        data = self.simulator.data
-        data.qpos[:] = self.task.moved(self.simulator.model, self._gripped, offset)
+    def draw(self) -> dict[str, float]:
+        return {} if self._pegs is None else self._pegs.variation.draw(self.np_random)
+
+    def place(self, offset: Floats, numbers: Mapping[str, float] = NO_NUMBERS) -> None:
+        simulator, model = self.simulator, self.simulator.model
+        if self._pegs is not None:
+            self._pegs.write(numbers, lambda name: getattr(model, name))
+            # What follows from masses.
+            mujoco.mj_setConst(model, mujoco.MjData(model))
+        simulator.reset()
+        tilt = numbers.get("tilt", 0.0)
+        simulator.data.qpos[:] = self.task.moved(model, self._gripped, offset, tilt)
 
     def advance(self, control: Floats) -> str:
         simulator = self.simulator

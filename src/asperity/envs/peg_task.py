@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.arguments import is_count
+from asperity.envs.peg_variation import PegVariation, turned
 from asperity.errors import ModelError
 from asperity.midas.preset import Midas
 from asperity.scenes.peg_in_hole import PegScene
@@ -104,13 +105,14 @@ class PegTask:
         )
         object.__setattr__(self, "scene", scene)
 
-    def integrator(self) -> Midas:
-        """Midas in steps of 10 ms, surfaces a tenth of the margin apart.
+    def integrator(self, variation: PegVariation | None = None) -> Midas:
+        """Midas in steps of 10 ms, surfaces a tenth of the margin apart, or of the least of them.
 
         A tenth leaves the rest of the margin free. Between 0.02 and 0.2 of it, neither times nor
         motions differ by much.
         """
-        return Midas(time_step=0.01, activation_distance=0.1 * self.margin)
+        margins = (self.margin, *((variation and variation.margin) or ()))
+        return Midas(time_step=0.01, activation_distance=0.1 * min(margins))
 
     def addresses(self, model: mujoco.MjModel) -> tuple[int, NDArray[np.int64]]:
         """Where the peg's and the hand's positions are in ``qpos``."""
@@ -125,12 +127,19 @@ class PegTask:
         height = random.uniform(self.lowest, self.highest)
         return np.array([*beside, height - 0.02])
 
-    def moved(self, model: mujoco.MjModel, gripped: Floats, offset: Floats) -> Floats:
-        """The gripped state with hand and peg elsewhere, shapes (nq,) and (…, 3) to (…, nq)."""
+    def moved(
+        self, model: mujoco.MjModel, gripped: Floats, offset: Floats, tilt: Floats | float = 0.0
+    ) -> Floats:
+        """The gripped state with hand and peg elsewhere, shapes (nq,) and (…, 3) to (…, nq).
+
+        ``tilt`` turns the peg further in the jaws [rad].
+        """
         peg, hand = self.addresses(model)
         qpos = np.broadcast_to(gripped, (*offset.shape[:-1], gripped.size)).copy()
         qpos[..., hand] += offset
         qpos[..., peg : peg + 3] += offset
+        if np.any(tilt):
+            qpos[..., peg + 3 : peg + 7] = turned(qpos[..., peg + 3 : peg + 7], tilt)
         return qpos
 
     # -- steps -------------------------------------------------------------------------------
@@ -147,8 +156,12 @@ class PegTask:
         """Worth of a step.
 
         With v the mean velocity of the peg along z over the step, V the largest of the hand, t the
-        number of the step and T that of all, the reward is −v / V, and in the step in which the
-        peg reaches the depth, bonus · (1 − t / T) more (Midas, section V-B3).
+        number of the step and T that of all, the reward is −v / V within the circle of the
+        funnel's rim and −|v| / V outside of it, and in the step in which the peg reaches the
+        depth, bonus · (1 − t / T) more. "The agent receives a positive reward if the object is
+        moving downwards inside the container, or a negative reward otherwise" (Midas, section
+        V-B3): were −v / V the reward everywhere, the way down beside the container would be
+        rewarded for longer than that into the hole, and some agents learn to go there.
 
         Parameters
         ----------
@@ -159,9 +172,11 @@ class PegTask:
         """
         down = (before[..., 2] - after[..., 2]) / (self.max_speed * self.control_period)
         scene = self.scene
+        aside = np.hypot(after[..., 0], after[..., 1])
         success = np.asarray(self.tip(after) <= scene.hole_depth - self.depth)
         # What has fallen beside the container is deep, too, but not in it.
-        success &= np.hypot(after[..., 0], after[..., 1]) < scene.hole_radius
+        success &= aside < scene.hole_radius
         late = np.asarray(step, np.float64) / self.max_steps
-        reward = down + np.where(success, self.bonus * (1.0 - late), 0.0)
+        reward = np.where(aside < scene.funnel_radius, down, -np.abs(down))
+        reward = reward + np.where(success, self.bonus * (1.0 - late), 0.0)
         return Outcome(reward, success, ~success & (np.asarray(step) >= self.max_steps))

@@ -12,8 +12,9 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from asperity.envs.actions import checked
-from asperity.envs.peg_in_hole import PegInHoleEnv, gripped_state, make_spaces
+from asperity.envs.peg_in_hole import PegInHoleEnv, gripped_state, make_spaces, varied_pegs
 from asperity.envs.peg_task import PegTask
+from asperity.envs.peg_variation import PegVariation
 from asperity.envs.pictures import Pictures
 from asperity.errors import ModelError, Status
 from asperity.integrators import Integrator
@@ -47,6 +48,9 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
         As for `PegInHoleEnv`.
     threads : int, optional
         As many as there are cores by default.
+    variation : PegVariation, optional
+        What differs from episode to episode, by `asperity.Batch.vary`; ``infos`` of `reset` have
+        the numbers of the worlds that begin.
     **options
         Those of `asperity.envs.peg_task.PegTask`.
 
@@ -64,6 +68,7 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
         render_mode: str | None = None,
         integrator: Integrator | None = None,
         threads: int | None = None,
+        variation: PegVariation | None = None,
         **options: Any,
     ) -> None:
         self.task = PegTask(**options)
@@ -72,9 +77,12 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
         self.render_mode = render_mode
         self._pictures = Pictures(render_mode)
         model = self.task.scene.model()
-        integrator = integrator or self.task.integrator()
+        integrator = integrator or self.task.integrator(variation)
         self._gripped = gripped_state(Simulator(model, integrator=integrator), self.task)
         self.batch = Batch(model, num_envs, integrator=integrator, threads=threads)
+        self._pegs = varied_pegs(variation, self.task)
+        names = () if variation is None else variation.model_fields
+        self._fields = {name: self.batch.vary(name) for name in names}
         self._peg, _ = self.task.addresses(model)
         self.num_envs = self.batch.count
         self.single_observation_space, self.single_action_space = make_spaces()
@@ -87,21 +95,36 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
     def _positions(self) -> Floats:
         return np.array(self.batch.qpos[:, self._peg : self._peg + 3])
 
-    def _begin(self, worlds: NDArray[np.int64]) -> None:
-        """New episodes in some worlds."""
+    def _begin(self, worlds: NDArray[np.int64]) -> dict[str, Any]:
+        """New episodes in some worlds; returns the numbers in which they differ."""
         if len(worlds) == 0:
-            return
-        starts = []
+            return {}
+        starts, drawn = [], []
         for i in worlds:
             random = self._random[i]
             if random is None:
                 random, _ = gymnasium.utils.seeding.np_random()
                 self._random[i] = random
             starts.append(self.task.start(random))
-        qpos = self.task.moved(self.batch.model, self._gripped, np.array(starts))
+            if self._pegs is not None:
+                drawn.append(self._pegs.variation.draw(random))
+                mine = {name: values[i] for name, values in self._fields.items()}
+                self._pegs.write(drawn[-1], mine.__getitem__)
+        tilt = np.array([numbers.get("tilt", 0.0) for numbers in drawn]) if drawn else 0.0
+        qpos = self.task.moved(self.batch.model, self._gripped, np.array(starts), tilt)
         self.batch.reset(mask=worlds, qpos=qpos)
         self._steps[worlds] = 0
         self._over[worlds] = False
+        return self._numbers(drawn, worlds)
+
+    def _numbers(self, drawn: list[dict[str, float]], worlds: NDArray[np.int64]) -> dict[str, Any]:
+        """Numbers of episodes, as Gymnasium puts those of single environments together."""
+        infos: dict[str, Any] = {}
+        for name in drawn[0] if drawn else ():
+            infos[name] = np.zeros(self.num_envs)
+            infos[name][worlds] = [numbers[name] for numbers in drawn]
+            infos[f"_{name}"] = np.isin(np.arange(self.num_envs), worlds)
+        return infos
 
     def reset(
         self,
@@ -142,8 +165,8 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
         for i in worlds.tolist():
             if seeds[i] is not None:
                 self._random[i], _ = gymnasium.utils.seeding.np_random(seeds[i])
-        self._begin(worlds)
-        return self._positions().astype(np.float32), {}
+        infos = self._begin(worlds)
+        return self._positions().astype(np.float32), infos
 
     def step(self, actions: Positions) -> tuple[Positions, Floats, Flags, Flags, dict[str, Any]]:
         """Move all grippers with their velocities for one control period.
@@ -177,7 +200,7 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
         info = _infos(found.success, status, ~fresh)
         self._over = ended | cut
         if self.autoreset_mode == AutoresetMode.NEXT_STEP:
-            self._begin(np.flatnonzero(fresh))
+            info |= self._begin(np.flatnonzero(fresh))
         elif self.autoreset_mode == AutoresetMode.SAME_STEP and np.any(self._over):
             over = self._over.copy()
             last = np.full(self.num_envs, None, dtype=object)
@@ -187,7 +210,7 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
             info = _infos(found.success, status, ~over)
             info |= {"final_obs": last, "_final_obs": over.copy()}
             info |= {"final_info": final, "_final_info": over.copy()}
-            self._begin(np.flatnonzero(over))
+            info |= self._begin(np.flatnonzero(over))
         return self._positions().astype(np.float32), reward, ended, cut, info
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:

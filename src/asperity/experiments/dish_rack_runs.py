@@ -14,7 +14,8 @@ from asperity.experiments.artefacts import Penetration, ThinParts, energy_gain
 from asperity.experiments.registry import Progress
 from asperity.experiments.runs import require
 from asperity.integrators import Integrator
-from asperity.plant.contact_parameters import ContactParameters, Material
+from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.material import Material
 from asperity.scenes.dish_rack import KEYFRAME, OBJECTS, RIGID, DishRack, success
 from asperity.scenes.tableware import FIELD_MESHES
 from asperity.simulator import Simulator, simulate

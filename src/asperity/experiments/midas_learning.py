@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from typing import Any
 
 from asperity.experiments.outcome import Outcome
 from asperity.experiments.registry import Experiment, Progress
@@ -14,10 +15,13 @@ from asperity.experiments.registry import Experiment, Progress
 __all__ = ["EXPERIMENTS"]
 
 
-def _computed_by(name: str, module: str = "peg_figures") -> Callable[[bool, Progress], Outcome]:
-    def compute(full: bool, progress: Progress) -> Outcome:
+_SETTINGS = ("seeds", "iterations", "engine", "policies")
+
+
+def _computed_by(name: str, module: str = "peg_figures") -> Callable[..., Outcome]:
+    def compute(full: bool, progress: Progress, **settings: Any) -> Outcome:
         found = importlib.import_module(f"asperity.experiments.{module}")
-        outcome: Outcome = getattr(found, name)(full, progress)
+        outcome: Outcome = getattr(found, name)(full, progress, **settings)
         return outcome
 
     return compute
@@ -29,29 +33,34 @@ EXPERIMENTS = (
         "Midas, figure 7",
         "reward and success of a policy that learns to insert a peg, over iterations",
         _computed_by("figure_7"),
+        _SETTINGS,
     ),
     Experiment(
         "midas-figure-8",
         "Midas, figure 8",
         "final states of the learned policy, and which of them intersect",
         _computed_by("figure_8"),
+        _SETTINGS,
     ),
     Experiment(
         "midas-figure-9",
         "Midas, figure 9",
         "horizontal positions of inserted pegs against the margin of 0.5 mm",
         _computed_by("figure_9"),
+        _SETTINGS,
     ),
     Experiment(
         "midas-harder-task",
         "Midas, section V-E",
         "the same task with a margin of 0.1 mm, 100 tests of every policy",
         _computed_by("harder_task"),
+        _SETTINGS,
     ),
     Experiment(
         "midas-transfer",
         "beyond Midas",
-        "policies trained in Midas and in Bullet, tried in all engines and with other pegs",
+        "policies of Midas, of Midas with pegs that differ, and of Bullet, tried in all engines",
         _computed_by("transfer", "peg_transfer"),
+        _SETTINGS,
     ),
 )

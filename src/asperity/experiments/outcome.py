@@ -71,6 +71,8 @@ class Panel:
     title : str
     log_x, log_y : bool
         Whether an axis is logarithmic.
+    equal : bool
+        Whether units of both axes are equally long.
     """
 
     x_label: str
@@ -79,6 +81,7 @@ class Panel:
     title: str = ""
     log_x: bool = False
     log_y: bool = False
+    equal: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,6 +173,8 @@ def draw(path: Path, panels: Sequence[Panel], title: str) -> None:
             axes.set_xscale("log")
         if panel.log_y:
             axes.set_yscale("log")
+        if panel.equal:
+            axes.set_aspect("equal")
         axes.grid(alpha=0.3)
         axes.legend()
     figure.savefig(path, dpi=110)

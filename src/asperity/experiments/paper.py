@@ -12,9 +12,12 @@ __all__ = ["paper_cenic"]
 def paper_cenic(**options: Any) -> Cenic:
     """`Cenic` with friction bounded by the lagged normal force, and without extrapolation.
 
+    Impacts count by their errors of position alone.
+
     Parameters
     ----------
     **options
         Of `Cenic`; ``scheme="trapezoid"`` is the paper's, too.
     """
-    return Cenic(**{"friction": "lagged", "scheme": "step-doubling", **options})
+    paper = {"friction": "lagged", "scheme": "step-doubling", "resolve_impacts": False}
+    return Cenic(**{**paper, **options})

@@ -6,6 +6,7 @@ peg a true cylinder, the container its surface or its convex pieces, which are e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +14,18 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.envs.peg_in_hole import CLOSING, PegEnv
+from asperity.envs.peg_in_hole import CLOSING, NO_NUMBERS, PegEnv
 from asperity.envs.peg_task import PegTask
 from asperity.experiments.bullet import BulletWorld
 
-__all__ = ["BULLET", "BULLET_FINE", "BULLET_MESH", "BulletPegEnv", "BulletSettings", "MujocoPegEnv"]
+__all__ = [
+    "BULLET_FINE",
+    "BULLET_MESH",
+    "BULLET_PIECES",
+    "BulletPegEnv",
+    "BulletSettings",
+    "MujocoPegEnv",
+]
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +52,7 @@ class BulletSettings:
     margin: float | None = None
 
 
-BULLET = BulletSettings()
+BULLET_PIECES = BulletSettings()
 """PyBullet's defaults, 1/240 s and 50 sweeps, the container in convex pieces."""
 BULLET_MESH = BulletSettings(concave=True)
 """The same with the container as a mesh of triangles."""
@@ -55,7 +63,7 @@ BULLET_FINE = BulletSettings(1e-3, 500, concave=True)
 class BulletPegEnv(PegEnv):
     """The task with PyBullet; options as those of `PegInHoleEnv`."""
 
-    def __init__(self, settings: BulletSettings = BULLET, **options: Any) -> None:
+    def __init__(self, settings: BulletSettings = BULLET_PIECES, **options: Any) -> None:
         super().__init__(PegTask(**options))
         scene = self.task.scene
         self.model = scene.model(pieces=not settings.concave, cylinder=True)
@@ -79,7 +87,7 @@ class BulletPegEnv(PegEnv):
         while self.world.time < end - 0.5 * self.world.time_step:
             self.world.step(control)
 
-    def place(self, offset: Floats) -> None:
+    def place(self, offset: Floats, numbers: Mapping[str, float] = NO_NUMBERS) -> None:
         self.world.place(self.task.moved(self.model, self._gripped, offset))
 
     def advance(self, control: Floats) -> str:
@@ -116,7 +124,7 @@ class MujocoPegEnv(PegEnv):
         mujoco.mj_step(model, self.data, nstep=round(2.0 * CLOSING / time_step))
         self._gripped = self.data.qpos.copy()
 
-    def place(self, offset: Floats) -> None:
+    def place(self, offset: Floats, numbers: Mapping[str, float] = NO_NUMBERS) -> None:
         mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:] = self.task.moved(self.model, self._gripped, offset)
 

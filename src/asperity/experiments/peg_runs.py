@@ -1,4 +1,4 @@
-"""Policies of the peg's task in all engines: trainings, tests, and the states at their ends."""
+"""The peg's task in all engines: worlds, tests of policies, and the states at their ends."""
 
 from __future__ import annotations
 
@@ -11,49 +11,69 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from asperity.envs import PegInHoleEnv, PegInHoleVectorEnv
+from asperity.envs import PegInHoleEnv, PegInHoleVectorEnv, PegVariation
 from asperity.envs.peg_in_hole import PegEnv
 from asperity.experiments.engines import MIDAS, has_bullet
 from asperity.experiments.outcome import Finding
 from asperity.experiments.peg_check import PegCheck
 from asperity.experiments.peg_engines import (
-    BULLET,
     BULLET_FINE,
     BULLET_MESH,
+    BULLET_PIECES,
     BulletPegEnv,
     MujocoPegEnv,
 )
-from asperity.experiments.peg_training import Episodes, MakeEnv, Training, run_episodes, vector_of
+from asperity.experiments.peg_training import Episodes, MakeEnv, run_episodes, vector_of
 from asperity.experiments.registry import Progress
 
 __all__ = [
+    "BULLET",
     "ENGINES",
-    "FULL_ITERATIONS",
-    "ITERATIONS",
     "MARGIN",
+    "RANDOMIZED",
+    "SOURCES",
     "TIGHT",
     "Ending",
     "endings",
+    "missing",
     "test_policy",
-    "trained",
+    "tried_in",
     "usable",
+    "worlds",
 ]
 
 Floats = NDArray[np.float64]
 
 MARGIN, TIGHT = 5e-4, 1e-4  # [m]
-ITERATIONS, FULL_ITERATIONS = 10, 20  # of a training
 _AT_ONCE = 20  # episodes of a test
 _FIRST_SEED = 5000  # of the tests after training
 
+BULLET = "Bullet, triangle mesh"
+"""Bullet as it comes, with the container loaded as a mesh."""
+RANDOMIZED = "Midas, randomised"
+
 ENGINES: dict[str, Callable[..., PegEnv]] = {
     MIDAS: PegInHoleEnv,
-    "Bullet, triangle mesh": functools.partial(BulletPegEnv, BULLET_MESH),
-    "Bullet, convex pieces": functools.partial(BulletPegEnv, BULLET),
+    BULLET: functools.partial(BulletPegEnv, BULLET_MESH),
+    "Bullet, convex pieces": functools.partial(BulletPegEnv, BULLET_PIECES),
     "Bullet, triangle mesh, 1 ms": functools.partial(BulletPegEnv, BULLET_FINE),
     "MuJoCo, 0.5 ms": MujocoPegEnv,
 }
 """Single environments; options are those of the task."""
+
+_VARIATION = PegVariation(
+    friction=(0.05, 0.2), mass=(0.5, 2.0), margin=(1e-4, 5e-4), tilt=(-0.02, 0.02)
+)
+SOURCES: dict[str, Callable[..., PegEnv]] = {
+    **ENGINES,
+    RANDOMIZED: functools.partial(PegInHoleEnv, variation=_VARIATION),
+}
+"""What policies are trained in: an engine, or Midas with pegs that differ between episodes."""
+
+
+def tried_in(source: str) -> str:
+    """The engine in which policies are tested that were trained there."""
+    return MIDAS if source == RANDOMIZED else source
 
 
 class Ending(NamedTuple):
@@ -75,31 +95,13 @@ def usable(names: Sequence[str]) -> list[str]:
 
 def worlds(engine: str, margin: float, **options: Any) -> MakeEnv:
     """Many worlds of an engine, reset in the step in which an episode ends."""
-    if engine == MIDAS:
+    if engine in (MIDAS, RANDOMIZED):
+        if engine == RANDOMIZED:
+            options = {"variation": _VARIATION, **options}
         return lambda count: PegInHoleVectorEnv(
             count, autoreset_mode=AutoresetMode.SAME_STEP, margin=margin, **options
         )
     return vector_of(functools.partial(ENGINES[engine], margin=margin, **options))
-
-
-_TRAINED: dict[tuple[str, float, int, int], Training] = {}
-
-
-def trained(engine: str, margin: float, seed: int, iterations: int, progress: Progress) -> Training:
-    """A training, which is done once in a process.
-
-    Raises
-    ------
-    ModelError
-        If sb3-contrib is not installed.
-    """
-    from asperity.experiments.peg_training import train
-
-    key = (engine, margin, seed, iterations)
-    if key not in _TRAINED:
-        _TRAINED[key] = train(worlds(engine, margin), seed, iterations, progress)
-    progress(1.0)
-    return _TRAINED[key]
 
 
 def test_policy(

@@ -32,6 +32,11 @@ LAYERS = (64, 64)
 TESTS = 10
 """Starts on which the policy is tested after every iteration, always the same."""
 _FIRST_TEST = 1000  # seed
+GAMMA, LAMBDA, DIVERGENCE = 0.99, 0.97, 0.03  # largest divergence of a step
+NOISE = -0.5
+"""Logarithm of the first standard deviation of actions."""
+SETTINGS = (WORLDS, STEPS, BATCH, LAYERS, TESTS, GAMMA, LAMBDA, DIVERGENCE, NOISE)
+"""All of them."""
 
 
 @dataclass(frozen=True)
@@ -109,24 +114,30 @@ def train(
             training,
             n_steps=STEPS // WORLDS,
             batch_size=BATCH,
-            gamma=0.99,
-            gae_lambda=0.97,
-            target_kl=0.03,
+            gamma=GAMMA,
+            gae_lambda=LAMBDA,
+            target_kl=DIVERGENCE,
             seed=seed,
             device="cpu",
             policy_kwargs={
                 "net_arch": list(LAYERS),
-                "log_std_init": -0.5,
+                "log_std_init": NOISE,
                 "features_extractor_class": Centimetres,
             },
         )
         rewards, successes = [], []
-        for i in range(iterations):
-            agent.learn(STEPS, reset_num_timesteps=False)
+
+        def show(*_: Any) -> bool:
+            """Tell how far it is, and go on; an interrupt comes out of here."""
+            progress(min(1.0, agent.num_timesteps / (STEPS * iterations)))
+            return True
+
+        for _ in range(iterations):
+            agent.learn(STEPS, callback=show, reset_num_timesteps=False)
             found = run_episodes(agent, testing, range(_FIRST_TEST, _FIRST_TEST + tests))
             rewards.append(float(found.reward.mean()))
             successes.append(float(found.success.mean()))
-            progress((i + 1) / iterations)
+            show()
         file = io.BytesIO()
         agent.save(file)
     finally:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from asperity.errors import ModelError
 from asperity.experiments.outcome import Outcome, PlotError, draw, write_csv
@@ -60,12 +61,15 @@ class Experiment:
         One line.
     compute : callable
         ``compute(full, progress)`` does the work; ``full`` asks for the whole of what takes long.
+    settings : tuple of str
+        What ``compute`` takes besides, by keyword: the names of options of ``asperity reproduce``.
     """
 
     name: str
     source: str
     description: str
-    compute: Callable[[bool, Progress], Outcome]
+    compute: Callable[..., Outcome]
+    settings: tuple[str, ...] = ()
 
     @property
     def group(self) -> str:
@@ -79,6 +83,7 @@ class Experiment:
         full: bool = False,
         video: bool = False,
         progress: Progress | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> Outcome:
         """Do the experiment and write ``<name>.csv`` and ``<name>.png`` into a folder, and what
         else it has.
@@ -95,9 +100,13 @@ class Experiment:
             Whether to write ``<name>.mp4`` too.
         progress : callable, optional
             See `Progress`.
+        settings : mapping, optional
+            Of those that the experiment has.
 
         Raises
         ------
+        ModelError
+            If the experiment has no such setting; nothing has then been done.
         SimulationError
             If a simulation failed.
         MediaError
@@ -105,7 +114,8 @@ class Experiment:
         OSError
             If a file cannot be written.
         """
-        outcome = self.compute(full, progress or (lambda share: None))
+        self.require(settings or {})
+        outcome = self.compute(full, progress or (lambda share: None), **(settings or {}))
         files = [out_dir / f"{self.name}.csv"]
         write_csv(files[0], outcome.panels)
         for ending, content in outcome.attachments.items():
@@ -126,6 +136,22 @@ class Experiment:
             except MediaError as error:
                 failures.append(str(error))
         return dataclasses.replace(outcome, files=tuple(files), plot_failure=" ".join(failures))
+
+    def require(self, settings: Mapping[str, Any]) -> None:
+        """Refuse settings that the experiment does not have.
+
+        Raises
+        ------
+        ModelError
+            Naming the first of them, and the experiments that have it.
+        """
+        for name in settings:
+            if name not in self.settings:
+                others = [e.name for e in experiments() if name in e.settings]
+                raise ModelError(
+                    f"{self.name} has no {name} to choose"
+                    + (f"; {', '.join(others)} have." if others else ".")
+                )
 
     def _film(self, out_dir: Path, outcome: Outcome) -> Path:
         from asperity.media import MediaError, write_video

@@ -159,11 +159,20 @@ class SteppedIntegrator(Integrator):
         if self.time_step is None:
             return
         for name in ("max_step", "min_step", "error_norm", "velocity_weight"):
-            if getattr(self, name) != getattr(SteppedIntegrator, name):
+            if getattr(self, name) != getattr(type(self), name):
                 raise ModelError(
                     f"{name} belongs to error control, and steps of {self.time_step} s are fixed; "
                     "omit it, or give an accuracy instead of a time_step."
                 )
+
+    @property
+    def sees_impacts(self) -> bool:
+        """Whether error control is to resolve impacts, and fixed steps to count those they damp.
+
+        Only methods can that keep the impulses of contacts of Hunt and Crossley
+        (`asperity.integrators.steppings.impacts`).
+        """
+        return False
 
     @abc.abstractmethod
     def make_base_method(self) -> Method:
@@ -172,10 +181,15 @@ class SteppedIntegrator(Integrator):
     @property
     def stepping(self) -> Stepping:
         if self.time_step is not None:
-            return Fixed(self.time_step)
+            return Fixed(self.time_step, self.sees_impacts)
         assert self.accuracy is not None
         return ErrorControl(
-            self.accuracy, self.max_step, self.min_step, self.error_norm, self.velocity_weight
+            self.accuracy,
+            self.max_step,
+            self.min_step,
+            self.error_norm,
+            self.velocity_weight,
+            self.sees_impacts,
         )
 
     def make_method(self) -> Method:

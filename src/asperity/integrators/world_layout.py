@@ -82,6 +82,7 @@ WORLD = Layout(
     solve_step="i8",
     base_method="i8",  # the method that others wrap: that step doubling repeats, for instance
     base_order="i8",  # its order of accuracy
+    order="i8",  # and that of the method that wraps it
     memory="i8",  # address of the table of its own that it may have
     current=STATE,
     following=STATE,
@@ -109,6 +110,15 @@ WORLD = Layout(
     smallest_step="f8",
     velocity_weight="f8",
     velocity_time="f8",  # [s]
+    # impacts that are shorter than steps (`asperity.integrators.steppings.impacts`): compiled entry
+    # points, or 0; the longest step that they have found [s]; steps refused for it, and, of fixed
+    # steps, impacts whose rebound was damped
+    known_impacts="i8",
+    beginning_impacts="i8",
+    count_damped_impacts="i8",
+    impact_step="f8",
+    impact_rejections="i8",
+    damped_impacts="i8",
     records="i8",  # number of recorded states, negative where none are wanted
     # what accepted steps have delivered, and the compiled entry point that keeps it, or 0
     delivered=DELIVERED,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
+import rich
 
 from asperity.media.bodies import MovingBody, display_nodes
 from asperity.media.camera import viewpoint
@@ -41,9 +42,18 @@ _ASIDE = 2e-4
 
 @contextlib.contextmanager
 def silent() -> Iterator[None]:
-    """Keep back what viser announces on the standard output, which is no concern of our users."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        yield
+    """Keep back what viser announces, which is no concern of our users.
+
+    It does so through Rich, which writes to the standard output, but hands pages to Jupyter.
+    """
+    console = rich.get_console()
+    before = console.quiet
+    console.quiet = True
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        console.quiet = before
 
 
 class Mover:

@@ -7,13 +7,8 @@ from typing import Any
 import mujoco
 
 from asperity.errors import ModelError
-from asperity.plant.contact_parameters import (
-    COLUMNS,
-    MODEL_OPTIONS,
-    SURFACE_FIELDS,
-    ContactParameters,
-    Material,
-)
+from asperity.plant.contact_parameters import MODEL_OPTIONS, ContactParameters
+from asperity.plant.material import COLUMNS, SURFACE_FIELDS, Material
 
 __all__ = ["parameters_of_model"]
 

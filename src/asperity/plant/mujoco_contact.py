@@ -29,9 +29,9 @@ import mujoco
 import numpy as np
 from scipy.optimize import brentq
 
-from asperity.plant.contact_parameters import ContactParameters, Material
+from asperity.plant.material import Material
 
-__all__ = ["hunt_crossley_dissipation", "parameters_from_mujoco", "spring_of"]
+__all__ = ["MujocoMaterials", "hunt_crossley_dissipation", "materials_from_mujoco", "spring_of"]
 
 # Where gravity is off, loads are as on earth [m/s²].
 _GRAVITY = 9.81
@@ -116,7 +116,16 @@ def hunt_crossley_dissipation(damping_ratio: float, speed: float) -> float:
     return float(brentq(lambda u: rebound(u) - restitution, 1e-9, most, xtol=1e-12)) / speed
 
 
-def parameters_from_mujoco(model: mujoco.MjModel, impact_speed: float) -> ContactParameters:
+class MujocoMaterials(NamedTuple):
+    """Fields of `ContactParameters`."""
+
+    geoms: dict[str, Material]
+    bodies: dict[str, Material]
+    pairs: dict[tuple[str, str], Material]
+    notes: tuple[str, ...]
+
+
+def materials_from_mujoco(model: mujoco.MjModel, impact_speed: float) -> MujocoMaterials:
     """See `ContactParameters.from_mujoco`."""
     gravity = float(np.linalg.norm(model.opt.gravity)) or _GRAVITY
     notes: list[str] = []
@@ -172,7 +181,7 @@ def parameters_from_mujoco(model: mujoco.MjModel, impact_speed: float) -> Contac
             "contact parameters are those of MuJoCo's solref and solimp: stiffness where a body "
             f"carries its own weight, dissipation by the rebound from {impact_speed:g} m/s."
         )
-    return ContactParameters(geoms=geoms, bodies=bodies, pairs=pairs, notes=tuple(notes))
+    return MujocoMaterials(geoms, bodies, pairs, tuple(notes))
 
 
 def _pairs(

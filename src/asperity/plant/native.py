@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from asperity.errors import AsperityError
 
 __all__ = [
+    "copy_numbers",
     "function_address",
     "memory",
     "model_arrays",
@@ -119,6 +120,19 @@ def model_arrays(model: mujoco.MjModel) -> list[tuple[str, int, int]]:
         for i, end in zip(order, ends, strict=True)
         if addresses[i] != 0
     ]
+
+
+def copy_numbers(source: mujoco.MjModel, target: mujoco.MjModel) -> None:
+    """Write all arrays, options and statistics of a model into a copy of it."""
+    # Flags are before the options, and between options and statistics is what is for looks.
+    first = offset("mjModel", "flg_gravcomp") // 8
+    last = (offset("mjModel", "stat") + struct_size("mjStatistic")) // 8
+    blocks = []
+    for model in (source, target):
+        raw = _struct("mjModel").from_address(model._address)
+        blocks.append((memory(model._address, last)[first:], memory(raw.buffer, raw.nbuffer // 8)))
+    for from_, to in zip(*blocks, strict=True):
+        to[:] = from_
 
 
 @functools.cache

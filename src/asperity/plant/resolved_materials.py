@@ -11,8 +11,9 @@ import numpy as np
 
 from asperity.contact.combination import DYNAMIC_FRICTION, PARAMETERS, STATIC_FRICTION, UNSET
 from asperity.errors import ModelError
-from asperity.plant.contact_parameters import COLUMNS, ContactParameters, Material
+from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.contact_texts import parameters_of_model
+from asperity.plant.material import COLUMNS, Material
 
 __all__ = ["GeomNames", "ResolvedMaterials", "resolve_materials"]
 

@@ -10,13 +10,9 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.contact_parameters import (
-    MODEL_OPTIONS,
-    SURFACE_FIELDS,
-    ContactParameters,
-    Material,
-)
+from asperity.plant.contact_parameters import MODEL_OPTIONS, ContactParameters
 from asperity.plant.contact_texts import parameters_of_model
+from asperity.plant.material import SURFACE_FIELDS, Material
 from asperity.plant.names import element, listed
 from asperity.plant.resolved_materials import GeomNames
 from asperity.plant.sweep import colliding_geoms

@@ -26,12 +26,16 @@ __all__ = ["reduced", "restore_world", "take_snapshot"]
 
 _OWN_ATTRIBUTES = frozenset((
     "model", "load_report", "integrator", "plant", "coupling", "control", "method", "world",
-    "_base", "_control_period", "_counters", "_inputs", "_last_tick", "_pace", "_reference",
-    "_results", "_running", "_sampling", "_stepping", "_wall_time", "_watch",
+    "_base", "_call", "_control_period", "_counters", "_inputs", "_last_tick", "_lazy", "_pace",
+    "_reference", "_results", "_running", "_sampling", "_stale", "_stepping", "_wall_time",
+    "_watch",
 ))  # fmt: skip
 """Attributes of `Simulator`; those that subclasses add are copied as they are."""
 
-_COUNTERS = ("steps", "rejections", "substeps", "next_step", "last_step", "records")
+_COUNTERS = (
+    "steps", "rejections", "substeps", "impact_rejections", "damped_impacts", "next_step",
+    "last_step", "records",
+)  # fmt: skip
 _RECORDS = ("record_time", "record_qpos", "record_qvel", "record_act")
 _STATE = ("qpos", "qvel", "act", "system_state")
 
@@ -52,6 +56,8 @@ class Snapshot:
         Of every state.
     clocks : tuple
         Wall time, pace, and the sampling clock's start and count.
+    stale : bool
+        Whether what follows from the state was left to those who read it.
     """
 
     known: Mapping[str, np.ndarray]
@@ -63,6 +69,7 @@ class Snapshot:
     method: Mapping[str, Any]
     evaluations: tuple[int, ...]
     clocks: tuple[float, int, float, int]
+    stale: bool
 
     def put_into(self, data: mujoco.MjData) -> None:
         """Write state and inputs, as they were published, into another MjData."""
@@ -95,6 +102,7 @@ def take_snapshot(simulator: Simulator) -> Snapshot:
         method=base.memory_of(world),
         evaluations=tuple(state.table.evaluations for state in world.evaluated_states),
         clocks=(simulator._wall_time, simulator._pace, *sampling.position),
+        stale=simulator._stale,
     )
 
 
@@ -127,7 +135,9 @@ def _restore(simulator: Simulator, snapshot: Snapshot) -> None:
     """Let a new simulator of the same options go on where another one was."""
     restore_world(simulator, snapshot)
     simulator.method.base.set_memory(simulator.world, snapshot.method)
-    simulator._publish(quietly=True)
+    if snapshot.stale:
+        simulator.world.current.table.valid = 0
+    simulator._publish(quietly=True, lazily=snapshot.stale)
     for state, count in zip(simulator.world.evaluated_states, snapshot.evaluations, strict=True):
         state.table.evaluations = count
     if simulator.method.base.evaluates_plant:
@@ -148,6 +158,7 @@ def reduced(simulator: Simulator) -> tuple[Any, ...]:
         "control_period": simulator._control_period,
         "joint_stiction_tolerance": simulator.plant.table.joint_stiction_tolerance,
         "systems": simulator.systems,
+        "publish": "lazy" if simulator._lazy else "eager",
     }
     attributes = vars(simulator).items()
     further = {name: value for name, value in attributes if name not in _OWN_ATTRIBUTES}

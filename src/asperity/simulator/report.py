@@ -43,6 +43,13 @@ class Statistics:
         in their middle to be found.
     frictionless : int
         Those of them that leave it out.
+    impact_rejections : int
+        Refused attempts that were too long for an impact (`Cenic`, ``resolve_impacts``); they are
+        among the ``rejections``.
+    damped_impacts : int
+        Impacts of which fixed steps have taken more than a tenth of the rebound, being too long for
+        them, where that is faster than 1 cm/s and would have taken the bodies apart for ten steps
+        (`Icf`, `Tamsi`).
     wall_time : float
         Wall time inside the stepping loops [s].
     """
@@ -58,6 +65,8 @@ class Statistics:
     substeps: int = 0
     fallbacks: int = 0
     frictionless: int = 0
+    impact_rejections: int = 0
+    damped_impacts: int = 0
     wall_time: float = 0.0
 
     def __sub__(self, other: Statistics) -> Statistics:

@@ -285,7 +285,8 @@ class Batch(HoldsAddresses):
         ----------
         field : str
             An array of ``MjModel`` of real numbers that enter the motion: ``"geom_friction"``,
-            ``"body_mass"``, ``"dof_damping"``, ``"actuator_gainprm"``, …
+            ``"body_mass"``, ``"dof_damping"``, ``"actuator_gainprm"``, …; with `Midas` also
+            ``"mesh_vert"``.
 
         Returns
         -------
@@ -303,7 +304,9 @@ class Batch(HoldsAddresses):
         """
         with self._claimed():
             if self._variations is None:
-                self._variations = Variations(self.model, self.count)
+                self._variations = Variations(
+                    self.model, self.count, meshes=self._worlds.have_models
+                )
             return self._variations.vary(field)
 
     def world_model(self, world: int) -> mujoco.MjModel:

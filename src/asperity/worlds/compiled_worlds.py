@@ -43,6 +43,9 @@ class CompiledWorlds(HoldsAddresses):
     crew : Crew
     """
 
+    have_models = False
+    """Whether every world has a whole model of its own, once fields vary."""
+
     def __init__(
         self,
         model: mujoco.MjModel,

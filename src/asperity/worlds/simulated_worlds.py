@@ -17,8 +17,10 @@ import numpy as np
 from asperity.compiled import HoldsAddresses
 from asperity.errors import AsperityWarning, ModelError, Status
 from asperity.integrators import Integrator
+from asperity.plant import native
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.model_watch import ModelWatch
+from asperity.plant.support import check_supported
 from asperity.simulator.simulator import Simulator
 from asperity.worlds.crew import Crew
 from asperity.worlds.variations import Variations
@@ -36,6 +38,9 @@ class SimulatedWorlds(HoldsAddresses):
     model, integrator, contact, joint_stiction_tolerance, crew
         As for `asperity.worlds.compiled_worlds.CompiledWorlds`.
     """
+
+    have_models = True
+    """See `asperity.worlds.compiled_worlds.CompiledWorlds.have_models`."""
 
     def __init__(
         self,
@@ -56,7 +61,9 @@ class SimulatedWorlds(HoldsAddresses):
         self._watch: ModelWatch | None = None
 
     def adopt(self, rows: WorldRows, *, keeps_results: bool = True) -> None:
-        """Make a simulator for every world."""
+        """Make a simulator for every world, unless they are there."""
+        if len(self._simulators) == rows.count:
+            return
         with warnings.catch_warnings():
             # What is to say about the model was said when it was loaded.
             warnings.simplefilter("ignore", AsperityWarning)
@@ -70,17 +77,24 @@ class SimulatedWorlds(HoldsAddresses):
     def follow_model(self) -> bool:
         """Let simulators follow the model, which those do themselves that share it.
 
+        Returns
+        -------
+        bool
+            Whether fields that vary are to be written again, into copies of the changed model.
+
         Raises
         ------
         ModelError
-            If they have models of their own, and the shared one has changed.
+            If it is another mechanism now, or cannot be simulated; nothing has then changed.
         """
-        if self._watch is not None and self._watch.changed():
-            raise ModelError(
-                "the model has changed, some of whose fields vary from world to world; worlds of "
-                "this integrator then have copies of it: make the change in what vary returns."
-            )
-        return False
+        if self._watch is None or not self._watch.changed():
+            return False
+        self._watch.refuse_other_structure()
+        check_supported(self._model)
+        for sim in self._simulators:
+            native.copy_numbers(self._model, sim.model)
+        self._watch.remember()
+        return True
 
     def take_variations(self, rows: WorldRows, variations: Variations, worlds: np.ndarray) -> None:
         """Give worlds models of their own, with the fields that vary."""

@@ -47,15 +47,18 @@ class Variations(HoldsAddresses):
         Of all worlds.
     count : int
         Number of worlds.
+    meshes : bool
+        Whether vertices of meshes may differ: of worlds that have a whole model each.
     """
 
-    def __init__(self, model: mujoco.MjModel, count: int) -> None:
-        self._model, self._count = model, count
+    def __init__(self, model: mujoco.MjModel, count: int, *, meshes: bool = False) -> None:
+        self._model, self._count, self._meshes = model, count, meshes
         self._data = mujoco.MjData(model)
         self.forget_model()
         self._values: dict[str, np.ndarray] = {}
         self._known: dict[str, np.ndarray] = {}
         self._structs: dict[int, tuple[np.ndarray, list[np.ndarray]]] = {}
+        self._taken: set[int] = set()
 
     @property
     def changes_initial_state(self) -> bool:
@@ -71,7 +74,7 @@ class Variations(HoldsAddresses):
             If the model has no such field, or its numbers do not enter the motion.
         """
         if name not in self._values:
-            template = _template(self._model, name)
+            template = _template(self._model, name, meshes=self._meshes)
             self._values[name] = np.repeat(np.asarray(template)[None], self._count, axis=0)
             self._known[name] = self._values[name].copy()
         return self._values[name]
@@ -97,11 +100,16 @@ class Variations(HoldsAddresses):
         return worlds
 
     def varied(self) -> np.ndarray:
-        """Numbers of the worlds whose values have ever been other ones than the model's."""
-        return np.array(sorted(self._structs), np.int64)
+        """Numbers of the worlds whose values are other ones than the model's, or have been."""
+        differs = np.isin(np.arange(self._count), list(self._taken))
+        for name, values in self._values.items():
+            shared = np.asarray(getattr(self._model, name))
+            differs |= np.any((values != shared).reshape(self._count, -1), axis=1)
+        return np.flatnonzero(differs)
 
     def remember(self, w: int) -> None:
         """Take the values of a world for known."""
+        self._taken.add(w)
         for name, values in self._values.items():
             self._known[name][w] = values[w]
 
@@ -193,8 +201,15 @@ class Variations(HoldsAddresses):
         return np.unique(np.searchsorted(self._starts, words, side="right") - 1)
 
 
-def _template(model: mujoco.MjModel, name: str) -> np.ndarray:
+def _template(model: mujoco.MjModel, name: str, *, meshes: bool) -> np.ndarray:
     """The shared model's values of a field that may vary."""
+    if name == "mesh_vert":
+        if not meshes:
+            raise ModelError(
+                "MjModel.mesh_vert cannot vary from world to world, since what MuJoCo's compiler "
+                "derives from meshes is shared; with Midas, which looks at vertices alone, it can."
+            )
+        return np.asarray(model.mesh_vert)
     fields = {
         field
         for field in dir(model)

@@ -163,6 +163,7 @@ def _note_modes(world: Table, state: Table, interval: float, solution: int) -> N
     tree_modes(
         state,
         interval,
+        interval if solution == _WHOLE else 2.0 * interval,
         solution,
         memory.contact_modes[solution],
         memory.row_modes[solution],
@@ -171,12 +172,12 @@ def _note_modes(world: Table, state: Table, interval: float, solution: int) -> N
 
 
 @compiled
-def _note_beginning(world: Table, source: Table) -> None:
+def _note_beginning(world: Table, source: Table, step: float) -> None:
     """Keep the modes before the step, and the islands of its graph."""
     problem = world.problem
     memory = EXTRAPOLATION.at(world.memory)
     velocities_at(problem, source, source.velocity)
-    tree_modes_before(problem, source, memory.contact_modes[_BEFORE], memory.closing[_BEFORE])
+    tree_modes_before(problem, source, step, memory.contact_modes[_BEFORE], memory.closing[_BEFORE])
     for tree in range(problem.ntree):
         memory.island[tree] = problem.component[problem.ntree + tree]
 
@@ -203,7 +204,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     if code != OK:
         return code
     _note_modes(world, source, step, _WHOLE)
-    _note_beginning(world, source)
+    _note_beginning(world, source, step)
     guess_first_half(world, source, full)
     code = call_method(method, world, source, half, 0.5 * step)
     if code != OK:

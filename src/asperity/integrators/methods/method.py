@@ -83,6 +83,7 @@ class Method(HoldsAddresses, abc.ABC):
         table.solve_step = 0 if self.solution is None else self.solution.address
         table.base_method = self.kernel.address
         table.base_order = self.order
+        table.order = self.order
 
     # -- memory that grows with the world (`asperity.integrators.world.Memory`) --------------------
 
@@ -201,3 +202,4 @@ class WrappingMethod(Method):
 
     def prepare(self, world: World) -> None:
         self._base.prepare(world)
+        world.table.order = self.order

@@ -6,7 +6,8 @@ Solutions of a step whose modes differ, or are not those of its beginning, appro
 smooth motion, and the difference between them is no term of a Taylor series. Two modes are never
 smooth: a contact that breaks loose from static friction, and a limit that pushes, which stops a
 joint within a step however long. And what damping stops within a step, on the way into a contact,
-was not on a smooth course either: the fastest closing speeds tell.
+was not on a smooth course either: the fastest closing speeds tell, of contacts whose time is not
+long against the step.
 
 The points of a patch of pressure fields come and go without a jump of the force. Its mode is one:
 it sticks, or slides if any of its points does.
@@ -35,6 +36,10 @@ _FALLING = 2.0 * STRIBECK_WIDTH
 # Shares of a bound from which dry friction and servos are at it.
 _SLIDING = 0.95
 _SATURATED = 1.0 - 1e-9
+
+# (ω δt)² up to which a step resolves a contact, and δt times the rate of its damping.
+_RESOLVED = 1.0
+_DAMPED = 0.5
 
 _STICKS = 1
 _SLIDES = 2
@@ -78,8 +83,24 @@ def _joined(mode: int, other: int) -> int:
 
 
 @compiled
+def _is_resolved(
+    contacts: Table, c: int, stiffness: float, depth: float, vn: float, step: float
+) -> bool:
+    """Whether a step is short against a contact's time, and that of its damping."""
+    square = stiffness * contacts.inverse_mass[c] * step * step
+    deepest = max(depth, 0.0) / step + max(-vn, 0.0)
+    return square <= _RESOLVED and square * contacts.dissipation[c] * deepest <= _DAMPED
+
+
+@compiled
 def _add_contact(
-    contacts: Table, c: int, mode: int, vn: float, modes: np.ndarray, closing: np.ndarray
+    contacts: Table,
+    c: int,
+    mode: int,
+    vn: float,
+    resolved: bool,
+    modes: np.ndarray,
+    closing: np.ndarray,
 ) -> None:
     number = _hash(mode, contacts.geom[c, 0], contacts.geom[c, 1])
     for side in range(2):
@@ -87,7 +108,8 @@ def _add_contact(
         if link >= 0:
             tree = contacts.link_tree[link]
             modes[tree] += number
-            closing[tree] = max(closing[tree], -contacts.dissipation[c] * vn)
+            if not resolved:
+                closing[tree] = max(closing[tree], -contacts.dissipation[c] * vn)
 
 
 @compiled
@@ -110,6 +132,7 @@ def _row_mode(rows: Table, r: int, interval: float) -> int:
 def tree_modes(
     state: Table,
     interval: float,
+    step: float,
     solution: int,
     modes: np.ndarray,
     row_modes: np.ndarray,
@@ -122,6 +145,8 @@ def tree_modes(
     state : Table
     interval : float
         Of that solution [s].
+    step : float
+        Of which that is all or a half [s].
     solution : int
         Its number, which tells apart modes that are never smooth.
     modes : array of int64, shape (ntree,)
@@ -130,7 +155,8 @@ def tree_modes(
         Of rows.
     closing : array, shape (ntree,)
         Fastest normal velocity with which a contact of the tree closes, times its dissipation (by
-        what share damping exceeds the elastic force); 0 if none closes.
+        what share damping exceeds the elastic force), of contacts that the step does not resolve; 0
+        if none closes.
     """
     for tree in range(modes.size):
         modes[tree] = 0
@@ -142,7 +168,11 @@ def tree_modes(
         first = c
         mode = 0
         vn = np.inf
+        stiffness = 0.0
+        depth = 0.0
         while c < contacts.count and (c == first or _same_patch(contacts, first, c)):
+            stiffness += contacts.stiffness[c]
+            depth = max(depth, -contacts.signed_distance[c])
             if contacts.impulse[c, 2] > 0.0:
                 velocity = contacts.velocity[c]
                 mode = _joined(mode, _contact_mode(contacts, c, velocity[0], velocity[1]))
@@ -152,7 +182,8 @@ def tree_modes(
             continue
         if mode >= _BREAKS_LOOSE:
             mode += solution
-        _add_contact(contacts, first, mode, vn, modes, closing)
+        resolved = _is_resolved(contacts, first, stiffness, depth, vn, step)
+        _add_contact(contacts, first, mode, vn, resolved, modes, closing)
     rows = state.rows
     for r in range(rows.count):
         mode = _row_mode(rows, r, interval)
@@ -167,7 +198,9 @@ def tree_modes(
 
 
 @compiled
-def tree_modes_before(problem: Table, state: Table, modes: np.ndarray, closing: np.ndarray) -> None:
+def tree_modes_before(
+    problem: Table, state: Table, step: float, modes: np.ndarray, closing: np.ndarray
+) -> None:
     """Fill the modes that a state's own velocity has, of the contacts that then carry a force.
 
     Those are the ones with an impulse in the last solution that is kept. Needs the problem's
@@ -183,7 +216,11 @@ def tree_modes_before(problem: Table, state: Table, modes: np.ndarray, closing: 
         c = first
         mode = 0
         vn = np.inf
+        stiffness = 0.0
+        depth = 0.0
         while c == first or _same_patch(contacts, first, c):
+            stiffness += contacts.stiffness[c]
+            depth = max(depth, -contacts.signed_distance[c])
             if contacts.impulse[c, 2] > 0.0:
                 v1 = problem.v1[i]
                 v2 = problem.v2[i]
@@ -197,4 +234,5 @@ def tree_modes_before(problem: Table, state: Table, modes: np.ndarray, closing: 
                 break
             c = problem.contact[i]
         if mode != 0:
-            _add_contact(contacts, first, mode, vn, modes, closing)
+            resolved = _is_resolved(contacts, first, stiffness, depth, vn, step)
+            _add_contact(contacts, first, mode, vn, resolved, modes, closing)

@@ -15,7 +15,8 @@ The trapezoid rule damps nothing that is faster than the step, and where a force
 acts for half of a step that is long for a stiff contact, things ring, creep and are launched. So
 `DampedTrapezoid` solves such steps by extrapolated step doubling as well, from the same x̂, and
 takes that for islands in which a contact that carries force is not resolved, k w δt² > 4 with w its
-inverse mass, or a limit pushes. Free motion and resolved contact keep the trapezoid.
+inverse mass or k w d x δt > 1 with its overlap x, or a limit pushes. Free motion and resolved
+contact keep the trapezoid.
 """
 
 from __future__ import annotations
@@ -66,8 +67,10 @@ TRAPEZOID = Layout(
     error="f8[:]",
 )
 
-# k w δt² up to which a step resolves a contact: (δt ω)², and half a period is π/ω.
+# k w δt² up to which a step resolves a contact: (δt ω)², and half a period is π/ω. And the rate of
+# its damping, k w d x, times the step: the damper of the beginning acts for half of it.
 _RESOLVED = 4.0
+_DAMPED = 1.0
 
 
 @compiled
@@ -179,15 +182,20 @@ def _backward_potentials(world: Table, source: Table, full: Table, step: float) 
 def _note_rough(memory: Table, problem: Table, state: Table, step: float, end: int) -> None:
     """Keep the islands of a state's graph, and mark trees with stiff contacts or limits.
 
-    Needs the impulses of the last solve in the problem, which is that of the state.
+    Needs the impulses of the last solve in the problem, which is that of the state, and contact
+    velocities.
     """
     for tree in range(problem.ntree):
         memory.island[end, tree] = problem.component[problem.ntree + tree]
     contacts = state.contacts
     for i in range(contacts.count):
         c = problem.contact[i]
+        if problem.gn[i] <= 0.0:
+            continue
         stiff = contacts.stiffness[c] * contacts.inverse_mass[c] * step * step
-        if problem.gn[i] <= 0.0 or stiff <= _RESOLVED:
+        # Overlap at the end, over the step.
+        deepest = max(-contacts.signed_distance[c] / step, 0.0) + max(-problem.vn[i], 0.0)
+        if stiff <= _RESOLVED and stiff * contacts.dissipation[c] * deepest <= _DAMPED:
             continue
         for side in range(2):
             link = contacts.link[c, side]
@@ -273,14 +281,14 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     if code != OK:
         return code
     memory = TRAPEZOID.at(world.memory)
-    # The graph is still that of the source.
+    # The graph and the impulses are still those of the source.
+    ncontact, nrow = velocities_at(problem, source, source.velocity)
     if memory.doubling != 0:
         for tree in range(problem.ntree):
             memory.doubled[tree] = 0
         _note_rough(memory, problem, source, step, 0)
     for i in range(world.guess.size):
         problem.gradient[i] = 0.0
-    ncontact, nrow = velocities_at(problem, source, source.velocity)
     _impulses_now(problem, source, step)
     add_impulses(
         problem,

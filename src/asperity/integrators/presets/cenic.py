@@ -55,10 +55,8 @@ class Cenic(Integrator):
         wherever no contact, limit, servo or dry friction changes its mode within the step.
         ``"step-doubling"``: the paper's first-order scheme. ``"trapezoid"``: its second-order one,
         which conserves energy, for free motion and contacts that a step resolves (sections V-B,
-        VII-A); elsewhere it rings, and extrapolation takes its place. Elastic impacts then keep
-        their energy to about 5 % at an accuracy of 1e-4, gain up to a sixth at 1e-3, and lose most
-        of it at 1e-2. With ``friction="lagged"`` it is the paper's everywhere: at 1e-3 a stack at
-        rest then rises, and what slides creeps.
+        VII-A); elsewhere it rings, and extrapolation takes its place. With ``friction="lagged"`` it
+        is the paper's everywhere: at 1e-3 a stack at rest then rises, and what slides creeps.
     friction : {"delivered", "lagged"}
         Whether friction is limited by the normal impulse that a step delivers, with the coefficient
         at the slip that results, or by what the state before the step predicts of both (the paper's
@@ -71,7 +69,6 @@ class Cenic(Integrator):
         With w > 0, errors of velocity count as w·δt times their size. 0 by default, as in the
         paper: a weight of 1 made no held grasp, walk or pile of ``docs/accuracy.md`` measurably
         better and cost up to a fifth more solver iterations in clutter, two fifths more in a walk.
-        Impacts that bounce keep more of their energy with it.
     slip_regularization : float
         σ ≥ 0: contacts stick to within max(v_s, σ μ g δt) instead of the stiction tolerance v_s,
         which limits how stiff friction gets in long steps. 0 by default, as in the paper: a tenth
@@ -90,14 +87,17 @@ class Cenic(Integrator):
     hessian_reuse : bool
         Keep a factorization for further iterations while it converges fast enough (equation 35).
         Off by default: the block factorization costs no more than the extra iterations.
+    resolve_impacts : bool
+        Whether steps resolve impacts whose rebound would show: of a contact that closes the law
+        says how fast it will part again, which no comparison of two damped solutions tells. Not in
+        the paper. What it refuses is counted in ``Statistics.impact_rejections``.
 
     Notes
     -----
-    Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1e-4:
-    impacts whose overlap is below the accuracy (rebounds, rows of elastic balls, billiards), and a
-    rattleback that is to turn round. At 1e-3 also an elastic bounce, a free spring (energy), an
-    oscillator on a belt, a gyroscope (angle of precession), and a mug that is shaken (slip)
-    at the limit of friction.
+    Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1e-4: a
+    rattleback that is to turn round. At 1e-3 also a free spring (energy), an oscillator on a belt,
+    a gyroscope (angle of precession), the start of balls that just touch a slab, and a mug that is
+    shaken (slip) at the limit of friction.
     """
 
     accuracy: float = 1e-3
@@ -113,6 +113,7 @@ class Cenic(Integrator):
     friction_passes: int = 15
     friction_tolerance: float | None = None
     hessian_reuse: bool = False
+    resolve_impacts: bool = True
 
     time_step = None
 
@@ -137,7 +138,12 @@ class Cenic(Integrator):
     @property
     def stepping(self) -> ErrorControl:
         return ErrorControl(
-            self.accuracy, self.max_step, self.min_step, self.error_norm, self.velocity_weight
+            self.accuracy,
+            self.max_step,
+            self.min_step,
+            self.error_norm,
+            self.velocity_weight,
+            self.resolve_impacts,
         )
 
     def make_method(self) -> Method:

@@ -87,9 +87,17 @@ class RungeKutta3(Classical):
 
     Accurate for smooth motion; stiff contact and stiction need steps of some v_s/(μ g), 10 µs with
     usual parameters, or the method is unstable. For studies and as a reference. Options are those
-    of `Classical`. With contact use ``error_norm="state"``: positions alone notice an instability
-    when bodies have already been launched.
+    of `Classical`.
+
+    Parameters
+    ----------
+    error_norm : {"state", "position"}
+        What the accuracy bounds; here velocities as well by default. Positions alone notice an
+        instability when bodies have already been launched: a box at rest at hundreds of metres per
+        second.
     """
+
+    error_norm: str = "state"
 
     def make_base_method(self) -> Method:
         from asperity.integrators.methods.classical.classical_methods import RungeKutta3Method

@@ -63,6 +63,10 @@ class Icf(SteppedIntegrator):
     hessian_reuse : bool
         Keep a factorization for further iterations while it converges fast enough (equation 35).
 
+    resolve_impacts : bool
+        Under error control as in `Cenic`; fixed steps count impacts whose rebound they damp, in
+        ``Statistics.damped_impacts``.
+
     Notes
     -----
     Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1 ms:
@@ -79,6 +83,8 @@ class Icf(SteppedIntegrator):
     friction_tolerance: float = 1e-2
     hessian_reuse: bool = False
 
+    resolve_impacts: bool = True
+
     default_time_step = 1e-3
 
     def __post_init__(self) -> None:
@@ -89,6 +95,10 @@ class Icf(SteppedIntegrator):
         require_count("max_iterations", self.max_iterations)
         require_count("friction_passes", self.friction_passes)
         require_positive("friction_tolerance", self.friction_tolerance)
+
+    @property
+    def sees_impacts(self) -> bool:
+        return self.resolve_impacts
 
     def make_base_method(self) -> IcfMethod:
         from asperity.integrators.methods.icf import ICF_LAWS, IcfMethod

@@ -73,6 +73,10 @@ class Tamsi(SteppedIntegrator):
         Do a step that fails in parts, of a millionth of it at the least, instead of stopping the
         simulation with ``Status.NOT_CONVERGED``. Error control tries smaller steps in any case.
 
+    resolve_impacts : bool
+        Under error control as in `Cenic`; fixed steps count impacts whose rebound they damp, in
+        ``Statistics.damped_impacts``.
+
     Notes
     -----
     Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1 ms:
@@ -88,6 +92,8 @@ class Tamsi(SteppedIntegrator):
     max_iterations: int = 30
     substeps: bool = True
 
+    resolve_impacts: bool = True
+
     default_time_step = 1e-3
 
     def __post_init__(self) -> None:
@@ -96,6 +102,10 @@ class Tamsi(SteppedIntegrator):
         require_one_of("friction_law", self.friction_law, _FRICTION_LAWS)
         require_positive("tolerance", self.tolerance)
         require_count("max_iterations", self.max_iterations)
+
+    @property
+    def sees_impacts(self) -> bool:
+        return self.resolve_impacts
 
     def make_base_method(self) -> Method:
         from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod

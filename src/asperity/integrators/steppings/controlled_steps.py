@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from asperity.compiled import Table, compiled, compiled_loop, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_method, call_pp_status
 from asperity.integrators.steppings.accepted import (
     BUDGET_USED,
@@ -15,6 +14,7 @@ from asperity.integrators.steppings.accepted import (
     is_finite,
     record,
 )
+from asperity.integrators.steppings.impacts import REFUSED
 from asperity.integrators.steppings.missed_contacts import (
     passed_before_sample,
     step_without_missed_contacts,
@@ -24,10 +24,10 @@ from asperity.integrators.world_layout import (
     NOT_CONVERGED,
     OK,
     STEPPING_SIGNATURE,
-    WORLD,
 )
+from asperity.plant.plant_layouts import STATE
 
-__all__ = ["advance_error_controlled", "controlled_steps", "error_norm", "next_step_size"]
+__all__ = ["controlled_steps", "error_norm", "next_step_size"]
 
 _LARGEST = 1.7976931348623157e308
 _SAFETY = 0.9
@@ -88,7 +88,28 @@ def next_step_size(step: float, error: float, accuracy: float, order: int) -> fl
 
 
 @compiled
-def _advance(world: Table, method: int, end: float, budget: int) -> int:
+def _is_too_long_for_impacts(world: Table, step: float) -> bool:
+    """Whether a step is too long for impacts in it; `impact_step` is what they allow."""
+    current = world.current
+    if call_method(world.known_impacts, world, current, world.following, step) == REFUSED:
+        return True
+    longest = world.impact_step
+    sample = STATE.at(world.result.sample)
+    if sample.address == 0 or sample.address == current.address:
+        return False
+    refused = call_method(world.beginning_impacts, world, sample, current, step) == REFUSED
+    if not refused:
+        world.impact_step = min(longest, world.impact_step)
+    return refused
+
+
+@entry_point(STEPPING_SIGNATURE)
+def controlled_steps(world: Table, method: int, _step: float, end: float, budget: int) -> int:
+    """Advance the current state to time ``end`` under error control.
+
+    A step whose error exceeds the accuracy, whose solver does not converge, whose result is not
+    finite or that has missed a contact is rejected and tried again with a smaller step.
+    """
     current = world.current
     following = world.following
     capacity = world.record_time.size
@@ -125,6 +146,15 @@ def _advance(world: Table, method: int, end: float, budget: int) -> int:
         if accepted and passed_before_sample(world):
             accepted = False
             new = 0.5 * h
+        # The smallest step is taken whatever impacts would need.
+        sees_impacts = world.known_impacts != 0 and h > smallest
+        longest = np.inf
+        if accepted and sees_impacts:
+            accepted = not _is_too_long_for_impacts(world, h)
+            longest = world.impact_step
+            if not accepted:
+                new = longest
+                world.impact_rejections += 1
         if accepted:
             before = current.time
             exchange_states(world, time)
@@ -134,6 +164,14 @@ def _advance(world: Table, method: int, end: float, budget: int) -> int:
                 accepted = shorter == h
                 if not accepted:
                     new = shorter
+                elif sees_impacts:
+                    code = call_method(world.beginning_impacts, world, current, following, h)
+                    if code == REFUSED:
+                        code = OK
+                        accepted = False
+                        new = world.impact_step
+                        world.impact_rejections += 1
+                    longest = min(longest, world.impact_step)
             if code != OK or not accepted:
                 # The state before comes back; a code wants more memory and the same step again.
                 exchange_states(world, before)
@@ -143,7 +181,7 @@ def _advance(world: Table, method: int, end: float, budget: int) -> int:
             record(world, h)
             # A step cut short by the end says little about the size that error control wants.
             if not limited or new > ideal:
-                world.next_step = min(new, world.largest_step)
+                world.next_step = min(new, max(longest, smallest), world.largest_step)
             continue
         world.rejections += 1
         if h <= smallest:
@@ -152,20 +190,3 @@ def _advance(world: Table, method: int, end: float, budget: int) -> int:
             return STEP_TOO_SMALL
         world.next_step = max(new, smallest)
     return OK
-
-
-# The table as its address: Numba needs two microseconds to see what a table is.
-@compiled_loop(types.int64(types.int64, types.int64, types.float64, types.int64))
-def advance_error_controlled(world_address: int, method: int, end: float, budget: int) -> int:
-    """Advance the current state to time ``end`` under error control.
-
-    A step whose error exceeds the accuracy, whose solver does not converge, whose result is not
-    finite or that has missed a contact is rejected and tried again with a smaller step.
-    """
-    return _advance(WORLD.at(world_address), method, end, budget)
-
-
-@entry_point(STEPPING_SIGNATURE)
-def controlled_steps(world: Table, method: int, _step: float, end: float, budget: int) -> int:
-    """The same, for compiled code."""
-    return _advance(world, method, end, budget)

@@ -25,17 +25,24 @@ _FIRST_STEP = 0.1
 
 
 @functools.cache
-def _fixed_steps() -> Loop:
-    from asperity.integrators.steppings.fixed_steps import advance_fixed
+def _run() -> Loop:
+    from asperity.integrators.steppings.run_stepping import run_stepping
 
-    return advance_fixed
+    return run_stepping
 
 
 @functools.cache
-def _controlled_steps() -> Loop:
-    from asperity.integrators.steppings.controlled_steps import advance_error_controlled
+def _impacts() -> tuple[EntryPoint, EntryPoint]:
+    from asperity.integrators.steppings.impacts import beginning_impacts, known_impacts
 
-    return advance_error_controlled
+    return known_impacts, beginning_impacts
+
+
+@functools.cache
+def _count_impacts() -> EntryPoint:
+    from asperity.integrators.steppings.impacts import count_damped_impacts
+
+    return count_damped_impacts
 
 
 @functools.cache
@@ -59,25 +66,27 @@ class Stepping(abc.ABC):
     """The fixed step [s], or None under error control."""
 
     @property
-    @abc.abstractmethod
     def kernels(self) -> tuple[Kernel, ...]:
         """What must be compiled."""
+        return (self.entry, _run())
 
     @property
     @abc.abstractmethod
     def entry(self) -> EntryPoint:
-        """The stepping for compiled code (`asperity.integrators.world_layout`)."""
+        """The compiled stepping (`asperity.integrators.world_layout`)."""
 
     @abc.abstractmethod
     def prepare(self, world: World) -> None:
         """Write the options into a world, and forget steps that were taken."""
 
-    @abc.abstractmethod
     def advance(self, world: World, method: Method, end: float, budget: int) -> int:
         """Advance a world's current state to time ``end`` [s] in at most so many attempts.
 
         Returns a code of the method, or a reason of `asperity.integrators.steppings.accepted`.
         """
+        step = 0.0 if self.time_step is None else self.time_step
+        address, kernel = world.table.address, method.kernel.address
+        return int(_run().call(self.entry.address, address, kernel, step, end, budget))
 
 
 @dataclass(frozen=True)
@@ -88,13 +97,17 @@ class Fixed(Stepping):
     ----------
     time_step : float
         Step size [s].
+    count_impacts : bool
+        Whether impacts are counted whose rebound such steps damp: of methods that keep impulses,
+        with the law of Hunt and Crossley.
     """
 
     time_step: float
+    count_impacts: bool = False
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (_fixed_steps(),)
+        return (*super().kernels, *((_count_impacts(),) if self.count_impacts else ()))
 
     @property
     def entry(self) -> EntryPoint:
@@ -102,10 +115,7 @@ class Fixed(Stepping):
 
     def prepare(self, world: World) -> None:
         world.table.last_step = self.time_step
-
-    def advance(self, world: World, method: Method, end: float, budget: int) -> int:
-        kernel = method.kernel.address
-        return int(_fixed_steps().call(world.table.address, kernel, self.time_step, end, budget))
+        world.table.count_damped_impacts = _count_impacts().address if self.count_impacts else 0
 
 
 @dataclass(frozen=True)
@@ -122,6 +132,9 @@ class ErrorControl(Stepping):
         What the accuracy bounds.
     velocity_weight : float
         With w > 0, errors of velocity count as w·δt times their size.
+    resolve_impacts : bool
+        Whether steps are shorter than impacts whose rebound would matter
+        (`asperity.integrators.steppings.impacts`).
     """
 
     accuracy: float
@@ -129,12 +142,13 @@ class ErrorControl(Stepping):
     min_step: float
     error_norm: str = "position"
     velocity_weight: float = 0.0
+    resolve_impacts: bool = False
 
     time_step = None
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (_controlled_steps(),)
+        return (*super().kernels, *(_impacts() if self.resolve_impacts else ()))
 
     @property
     def entry(self) -> EntryPoint:
@@ -149,7 +163,5 @@ class ErrorControl(Stepping):
         table.last_step = table.next_step
         table.velocity_weight = self.velocity_weight
         table.velocity_time = ERROR_NORMS[self.error_norm]
-
-    def advance(self, world: World, method: Method, end: float, budget: int) -> int:
-        address = world.table.address
-        return int(_controlled_steps().call(address, method.kernel.address, end, budget))
+        entries = [kernel.address for kernel in _impacts()] if self.resolve_impacts else [0, 0]
+        table.known_impacts, table.beginning_impacts = entries

@@ -1,0 +1,83 @@
+"""How far a long computation is, and how long it will go on."""
+
+from __future__ import annotations
+
+import contextlib
+import time as clock
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+
+__all__ = ["shown_progress"]
+
+_FIRST, _PAUSE = 20.0, 60.0  # [s], between lines where there is no terminal
+_LINES = 10  # of which the speed is taken
+
+
+@contextlib.contextmanager
+def shown_progress(title: str, console: Console) -> Iterator[Callable[[float], None]]:
+    """Show progress: a bar in a terminal, and elsewhere a line a minute.
+
+    Yields
+    ------
+    show : callable
+        Takes the share that is done, in [0, 1].
+    """
+    if console.is_terminal:
+        with _bar(title, console) as show:
+            yield show
+        return
+    begin = clock.monotonic()
+    due = begin + _FIRST
+    # Times and shares of lines. What went quickly at the beginning, since it was there already,
+    # tells nothing of the rest.
+    points = [(begin, 0.0)]
+
+    def show_line(share: float) -> None:
+        nonlocal due
+        now = clock.monotonic()
+        if now < due or not points[-1][1] < share < 1.0:
+            return
+        due = now + _PAUSE
+        time, before = points[0]
+        rest = (now - time) * (1.0 - share) / (share - before)
+        text = f"{title}: {100.0 * share:.0f} % after {_duration(now - begin)}"
+        console.print(f"{text}, about {_duration(rest)} more.", markup=False, soft_wrap=True)
+        points.append((now, share))
+        if time == begin or len(points) > _LINES:
+            points.pop(0)
+
+    yield show_line
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100.0 else f"{seconds / 60.0:.0f} min"
+
+
+@contextlib.contextmanager
+def _bar(title: str, console: Console) -> Iterator[Callable[[float], None]]:
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        TextColumn(title),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("so far, about"),
+        # By what the last minutes have brought.
+        TimeRemainingColumn(),
+        TextColumn("more"),
+        console=console,
+        transient=True,
+        speed_estimate_period=600.0,
+    )
+    with bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda share: bar.update(task, completed=share)

@@ -1,0 +1,297 @@
+"""Impacts that are shorter than a step, and rebounds that a step would swallow.
+
+An L-stable method ends an impact that is shorter than its step at rest, in the whole step as in its
+halves: no difference of the two tells that the bodies should have parted. But what a contact will
+do is known beforehand (`asperity.contact.restitution`): it closed with a speed p, or will, and
+parts with a speed r. Within a time T, or until what presses the bodies together with the
+acceleration a has stopped them, that takes them apart by
+
+    s = min(r T, r²/2a).
+
+Where s r/p is below the accuracy ε the rebound does not matter, as in contacts that rest, roll, or
+are damped. Elsewhere
+
+- a step lasts θ/ω at most, π/ω being the duration of an impact. A step of a method of order p
+  takes the share θ²ᵖ/4 of the speed, about, hence an impact π θ²ᵖ⁻¹/4. What that makes of s may be
+  a quarter of ε; and since r hardly depends on p where damping is strong, dr/dp ≈ (r/p)², on which
+  side of an impact an error arises counts:
+
+      θ²ᵖ⁻¹ = ε/(π s (r/p)²), within bounds;
+
+- a step may not find a contact when it has been closed for longer than √θ θ/ω, in which its force
+  would have changed the speed by as much, but must end soon after they have touched.
+
+None of this is part of the CENIC paper.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.contact.restitution import approach_speed, impact_energy, rebound_speed
+from asperity.integrators.world_layout import METHOD_SIGNATURE, OK
+from asperity.plant.plant_layouts import STATE
+from asperity.plant.trees import velocity_to_solver
+
+__all__ = ["REFUSED", "beginning_impacts", "count_damped_impacts", "known_impacts"]
+
+REFUSED = 1
+"""The step is too long: `impact_step` of the world is the one to try."""
+
+# T [s]. The errors of position that lost speeds make grow with time; this is a time in which
+# somebody who asks for an accuracy would look.
+_HORIZON = 0.05
+
+# Bounds on θ: sixty steps in an impact, or 160 of first order, and three.
+_FINEST = 0.05
+_FINEST_FIRST_ORDER = 0.02
+_COARSEST = 1.0
+
+# Where in the time in which a contact must be found a step that is to end there should end.
+_AIM = 0.3
+
+# Of fixed steps: a rebound counts as damped if more than this share of it is lost, if it is faster
+# than this [m/s], and if the bodies would then be apart for so many steps.
+_DAMPED = 0.1
+_NOTABLE = 0.01
+_STEPS_APART = 10.0
+
+
+@compiled
+def _along_normal(
+    plant: Table, state: Table, c: int, first: np.ndarray, second: np.ndarray
+) -> tuple[float, float, float]:
+    """A contact's normal components of two vectors in solver velocities, and its inverse mass.
+
+    The inverse mass is that of diag(M), along the normal.
+    """
+    contacts = state.contacts
+    inverse = state.mass_inverse_diagonal
+    x = contacts.frame[c, 6]
+    y = contacts.frame[c, 7]
+    z = contacts.frame[c, 8]
+    one = 0.0
+    two = 0.0
+    mobility = 0.0
+    for side in range(2):
+        link = contacts.link[c, side]
+        if link < 0:
+            continue
+        arm = contacts.arm_a if side == 0 else contacts.arm_b
+        sign = -1.0 if side == 0 else 1.0
+        mx = arm[c, 1] * z - arm[c, 2] * y
+        my = arm[c, 2] * x - arm[c, 0] * z
+        mz = arm[c, 0] * y - arm[c, 1] * x
+        tree = contacts.link_tree[link]
+        spatial = plant.tree_spatial[tree]
+        start = 0 if spatial else contacts.link_start[link]
+        size = 6 if spatial else contacts.link_size[link]
+        for e in range(start, start + size):
+            if spatial:
+                dof = plant.tree_start[tree] + e
+                j = (mx, my, mz, x, y, z)[e]
+            else:
+                dof = contacts.chain_dof[e]
+                column = contacts.chain_column[e]
+                j = (
+                    mx * column[0] + my * column[1] + mz * column[2]
+                    + x * column[3] + y * column[4] + z * column[5]
+                )  # fmt: skip
+            one += sign * j * first[dof]
+            two += sign * j * second[dof]
+            mobility += j * j * inverse[dof]
+    return one, two, mobility
+
+
+@compiled
+def _contact_or_patch(contacts: Table, first: int) -> tuple[int, int, float, float, float]:
+    """Where the next begins, the contact that stands for it, its overlap, stiffness and impulse.
+
+    The points of a patch of pressure fields stand for one contact.
+    """
+    chosen = first
+    depth = -contacts.signed_distance[first]
+    stiffness = contacts.stiffness[first]
+    impulse = contacts.impulse[first, 2]
+    c = first + 1
+    if contacts.patch[first] < 0:
+        return c, chosen, depth, stiffness, impulse
+    strongest = stiffness * depth
+    force = max(strongest, 0.0)
+    while c < contacts.count and contacts.patch[c] == contacts.patch[first]:
+        other = -contacts.stiffness[c] * contacts.signed_distance[c]
+        stiffness += contacts.stiffness[c]
+        impulse += contacts.impulse[c, 2]
+        force += max(other, 0.0)
+        if other > strongest:
+            strongest = other
+            chosen = c
+        c += 1
+    return c, chosen, force / max(stiffness, 1e-300), stiffness, impulse
+
+
+@compiled
+def _resolution(world: Table, energy: float, dissipation: float, returning: float) -> float:
+    """θ, or 0 if the rebound does not matter.
+
+    Parameters
+    ----------
+    world : Table
+    energy, dissipation : float
+        C and d of `asperity.contact.restitution`.
+    returning : float
+        a, once the bodies are apart.
+    """
+    if not energy > 0.0:
+        return 0.0
+    speed = rebound_speed(energy, dissipation)
+    kept = speed / approach_speed(energy, dissipation)
+    way = speed * _HORIZON
+    if returning > 0.0:
+        way = min(way, 0.5 * speed * speed / returning)
+    if way * kept <= world.accuracy:
+        return 0.0
+    share = world.accuracy / (np.pi * way * kept * kept)
+    if world.order > 1:
+        share = max(share ** (1.0 / 3.0), _FINEST)
+    return min(max(share, _FINEST_FIRST_ORDER), _COARSEST / kept)
+
+
+@compiled
+def _free_acceleration(world: Table, state: Table) -> None:
+    """Fill the world's scratch with the acceleration by all but contacts and constraints, about."""
+    for i in range(world.scratch.size):
+        world.scratch[i] = state.force[i] * state.mass_inverse_diagonal[i]
+
+
+@entry_point(METHOD_SIGNATURE)
+def known_impacts(world: Table, source: Table, _target: Table, step: float) -> int:
+    """Find out whether a step resolves impacts whose contacts its beginning knows.
+
+    ``impact_step`` becomes the longest step that does. The contact sets have the step's results.
+    """
+    contacts = source.contacts
+    sample = STATE.at(world.result.sample)
+    limit = np.inf
+    if contacts.count > 0 and sample.address != 0:
+        # Of halves, or of a step that is corrected at its end.
+        interval = step
+        if sample.time < source.time + 0.75 * step:
+            interval = 0.5 * step
+        _free_acceleration(world, source)
+        c = 0
+        while c < contacts.count:
+            c, chosen, depth, stiffness, impulse = _contact_or_patch(contacts, c)
+            before, parting, mobility = _along_normal(
+                world.plant, source, chosen, source.velocity, world.scratch
+            )
+            square = stiffness * mobility
+            if square * step * step <= _FINEST_FIRST_ORDER**2 or (before >= 0.0 and depth <= 0.0):
+                continue
+            # What the contact itself has not done others did.
+            gained = contacts.velocity[chosen, 2] - before
+            pressing = max((impulse * mobility - gained) / interval, 0.0)
+            dissipation = contacts.dissipation[chosen]
+            energy = impact_energy(-before, depth, square, dissipation, pressing)
+            share = _resolution(world, energy, dissipation, max(pressing, -parting))
+            if share > 0.0:
+                limit = min(limit, share / np.sqrt(square))
+    world.impact_step = limit
+    return REFUSED if step > 1.001 * limit else OK
+
+
+@compiled
+def _was_known(known: Table, contacts: Table, c: int) -> bool:
+    for k in range(known.count):
+        if known.geom[k, 0] == contacts.geom[c, 0] and known.geom[k, 1] == contacts.geom[c, 1]:
+            return True
+    return False
+
+
+@entry_point(METHOD_SIGNATURE)
+def beginning_impacts(world: Table, state: Table, source: Table, step: float) -> int:
+    """Find out whether impacts that begin within a step are found soon enough.
+
+    If they are, ``impact_step`` becomes the longest step that resolves them from there on.
+
+    Parameters
+    ----------
+    world : Table
+    state : Table
+        Evaluated, at a time within the step, or the current one at its end. What was in contact
+        before, at the step's beginning or in the last sample of its method, is not looked at.
+    source : Table
+        The step's beginning, of which only velocities are needed, and the time if it is current.
+    step : float
+    """
+    contacts = state.contacts
+    known = world.current.contacts
+    elapsed = state.time - source.time
+    if state.address == world.current.address:
+        known = STATE.at(world.result.sample).contacts
+        elapsed = step
+    limit = np.inf
+    following = np.inf
+    if contacts.count > 0:
+        velocity_to_solver(world.plant, state.cdof, source.qvel, world.scratch)
+        c = 0
+        while c < contacts.count:
+            first = c
+            c, chosen, depth, stiffness, _ = _contact_or_patch(contacts, c)
+            if depth <= 0.0 or _was_known(known, contacts, first):
+                continue
+            now, before, mobility = _along_normal(
+                world.plant, state, chosen, state.velocity, world.scratch
+            )
+            if now >= 0.0:
+                continue
+            square = stiffness * mobility
+            dissipation = contacts.dissipation[chosen]
+            energy = impact_energy(-now, 0.0, square, dissipation, 0.0)
+            share = _resolution(world, energy, dissipation, (before - now) / elapsed)
+            if share == 0.0:
+                continue
+            longest = share / np.sqrt(square)
+            soon = longest * np.sqrt(share)
+            closed = -depth / now
+            if closed > soon or step - elapsed > longest:
+                limit = min(limit, elapsed - closed + _AIM * soon)
+            else:
+                following = min(following, longest)
+    if step > limit:
+        world.impact_step = limit
+        return REFUSED
+    world.impact_step = following
+    return OK
+
+
+@entry_point(METHOD_SIGNATURE)
+def count_damped_impacts(world: Table, source: Table, _target: Table, step: float) -> int:
+    """Count impacts that have begun since the last fixed step and whose rebound this size damps."""
+    contacts = source.contacts
+    if contacts.count == 0:
+        return OK
+    _free_acceleration(world, source)
+    c = 0
+    while c < contacts.count:
+        c, chosen, depth, stiffness, _ = _contact_or_patch(contacts, c)
+        if depth <= 0.0:
+            continue
+        before, parting, mobility = _along_normal(
+            world.plant, source, chosen, source.velocity, world.scratch
+        )
+        if depth > -before * step:
+            continue
+        square = stiffness * mobility
+        dissipation = contacts.dissipation[chosen]
+        energy = impact_energy(-before, 0.0, square, dissipation, 0.0)
+        speed = rebound_speed(energy, dissipation)
+        kept = speed / approach_speed(energy, dissipation)
+        if (
+            speed > _NOTABLE
+            and 0.5 * np.pi * kept * np.sqrt(square) * step > _DAMPED
+            and 2.0 * speed > -parting * _STEPS_APART * step
+        ):
+            world.damped_impacts += 1
+    return OK
