@@ -1,7 +1,8 @@
 """Push a box to a goal: forces of a finger, optimised through contact that sticks and slides.
 
 The gradient of the box's final pose by the finger's forces is that of a whole trajectory, backward
-in time. Friction is smoothed at first, by a larger stiction tolerance, and then is what it is.
+in time. Contact is smoothed at first, by a larger stiction tolerance and less stiffness, and then
+is what it is. What smoothing makes of the result is printed, too: the same forces without it.
 
     python examples/derivatives/push_box.py
 """
@@ -13,7 +14,7 @@ import numpy as np
 from scipy import optimize
 
 import asperity as asp
-from asperity.derivatives import Transition
+from asperity.derivatives import Smoothing, Transition
 
 MODEL = """
 <mujoco>
@@ -42,27 +43,36 @@ MODEL = """
 GOAL = np.array([0.15, 0.02, 0.4])  # x, y [m] and heading [rad] of the box
 STEPS = 200
 KNOTS = 10
-STICTION_TOLERANCES = (0.03, 0.003, 1e-4)  # [m/s]
+# Stiction tolerances [m/s] and stiffnesses [N/m]; the last one is the model's own contact.
+SMOOTHINGS = (
+    Smoothing(stiction_tolerance=0.03, stiffness=1e3),
+    Smoothing(stiction_tolerance=0.003, stiffness=3e3),
+    Smoothing(),
+)
+CONTACT = asp.ContactParameters(stiffness=1e4)
 
 
-def main(iterations: int = 40) -> np.ndarray:
-    """Optimise, and return by how much the box misses the goal."""
+def main(
+    iterations: int = 40, smoothings: tuple[Smoothing, ...] = SMOOTHINGS
+) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+    """Optimise with one smoothing after the other, each from the forces of the one before.
+
+    Returns by how much the box misses the goal, and for each smoothing by how much it does with
+    that and, under the same forces, without any.
+    """
     model = mujoco.MjModel.from_xml_string(MODEL)
     integrator = asp.Icf(time_step=model.opt.timestep)
     data = mujoco.MjData(model)
-    asp.step(model, data, 50, integrator=integrator)
+    asp.step(model, data, 50, integrator=integrator, contact=CONTACT)
     weights = np.array([200.0, 200.0, 20.0])
+    plain = Transition(model, integrator=integrator, contact=CONTACT)
 
     forces = np.zeros((KNOTS, 2))
     forces[:, 0] = 4.0
     start = np.concatenate([data.qpos, data.qvel])
-    error = np.full(3, np.inf)
-    for tolerance in STICTION_TOLERANCES:
-        transition = Transition(
-            model,
-            integrator=integrator,
-            contact=asp.ContactParameters(stiffness=1e4, stiction_tolerance=tolerance),
-        )
+    misses = []
+    for smoothing in smoothings:
+        transition = Transition(model, integrator=integrator, contact=CONTACT, smoothing=smoothing)
 
         def cost(flat: np.ndarray, transition: Transition = transition) -> tuple[float, np.ndarray]:
             knots = flat.reshape(KNOTS, 2)
@@ -87,14 +97,16 @@ def main(iterations: int = 40) -> np.ndarray:
             options={"maxiter": iterations},
         )
         forces = best.x.reshape(KNOTS, 2)
-        final = transition.trajectory(start, np.repeat(forces, STEPS // KNOTS, axis=0))[-1]
-        error = final[[0, 1, 3]] - GOAL
-        print(
-            f"stiction tolerance {tolerance:g} m/s: cost {best.fun:.4f} after {best.nfev} "
-            f"trajectories; off by {1e3 * error[0]:.1f}, {1e3 * error[1]:.1f} mm and "
-            f"{np.degrees(error[2]):.1f}°"
-        )
-    return error
+        controls = np.repeat(forces, STEPS // KNOTS, axis=0)
+        ends = [one.trajectory(start, controls)[-1, [0, 1, 3]] for one in (transition, plain)]
+        misses.append((ends[0] - GOAL, ends[1] - GOAL))
+        print(f"{smoothing}: cost {best.fun:.4f} after {best.nfev} trajectories")
+        for label, miss in zip(("with it", "without"), misses[-1], strict=True):
+            print(
+                f"  {label} off by {1e3 * miss[0]:.1f}, {1e3 * miss[1]:.1f} mm and "
+                f"{np.degrees(miss[2]):.2f}°"
+            )
+    return misses[-1][1], misses
 
 
 if __name__ == "__main__":

@@ -132,9 +132,14 @@ def states(model: mujoco.MjModel, count: int, seed: int) -> Iterator[mujoco.MjDa
 class Differences:
     """Central differences of one step, solved to round-off."""
 
-    def __init__(self, model: mujoco.MjModel, integrator: Any) -> None:
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        integrator: Any,
+        contact: asp.ContactParameters | None = None,
+    ) -> None:
         self.model = model
-        self.simulator = asp.Simulator(model, integrator=integrator)
+        self.simulator = asp.Simulator(model, integrator=integrator, contact=contact)
         method = self.simulator.method.base
         assert isinstance(method, IcfMethod | ThetaMethod | TamsiMethod)
         self.convex = ConvexStep(self.simulator.world, method)

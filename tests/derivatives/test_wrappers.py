@@ -12,6 +12,7 @@ import pytest
 import asperity as asp
 from asperity.derivatives import Transition, model_number
 from asperity.derivatives.pull_back import from_tangent_space, to_tangent_space
+from asperity.derivatives.transition_worlds import TransitionWorlds
 
 
 def _sliding() -> tuple[Transition, np.ndarray]:
@@ -83,6 +84,34 @@ def test_torch_steps_and_rollouts() -> None:
     assert states.shape == (21, 4)
     (states[-1] ** 2).sum().backward()
     torch.testing.assert_close(controls.grad, one, rtol=1e-9, atol=1e-12)
+
+
+def test_worlds_are_rolled_out_as_transitions_and_share_gradients() -> None:
+    """Against one world after the other; controls, parameters and applied forces are heard."""
+    model = models.load("double pendulum on the floor")
+    data = mujoco.MjData(model)
+    data.qfrc_applied[:] = 0.3, -0.1
+    transition = Transition(model, parameters=[model_number(model, "dof_damping", 0)], data=data)
+    transition.set_parameters([0.2])
+    random = np.random.default_rng(3)
+    states = np.zeros((5, 4))
+    states[:, :2] = (-0.8, 0.6) + 0.2 * random.normal(size=(5, 2))
+    states[:, 2:] = random.normal(size=(5, 2))
+    controls = random.normal(size=(5, 30, 1))
+    worlds = TransitionWorlds(transition, threads=2)
+    runs = worlds.trajectories(states, controls)
+    wanted = np.array([transition.trajectory(x, u) for x, u in zip(states, controls, strict=True)])
+    np.testing.assert_allclose(runs, wanted, atol=1e-7)
+    gradients = random.normal(size=runs.shape)
+    parts = worlds.pull_back_trajectories(runs, controls, gradients)
+    alone = TransitionWorlds(transition, threads=1)
+    for one, other in zip(
+        parts, alone.pull_back_trajectories(runs, controls, gradients), strict=True
+    ):
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_array_equal(a, b)
+    with pytest.raises(asp.ModelError, match="not finite"):
+        worlds.trajectories(np.full((2, 4), np.nan), controls[:2])
 
 
 @pytest.mark.extras

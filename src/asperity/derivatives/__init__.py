@@ -12,6 +12,7 @@ from asperity.derivatives.parameters import (
     contact_parameter,
     model_number,
 )
+from asperity.derivatives.smoothing import Smoothing
 from asperity.derivatives.transition import Gradient, Sensitivities, Transition
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Linearization",
     "Parameter",
     "Sensitivities",
+    "Smoothing",
     "Transition",
     "body_mass",
     "contact_parameter",

@@ -27,13 +27,13 @@ from asperity.derivatives.residual import activations_after, prepare, residual
 from asperity.integrators.world_layout import OK, WORLD
 from asperity.plant.plant_layouts import OTHER_FORCES
 
-__all__ = ["differences"]
+__all__ = ["differences", "evaluate_motion", "restore", "write_input"]
 
 _NEARER = 1e-2
 
 
 @compiled
-def _write(array: np.ndarray, others: np.ndarray, index: int, value: float) -> None:
+def write_input(array: np.ndarray, others: np.ndarray, index: int, value: float) -> None:
     """Write an input, also where a method evaluates intermediate states."""
     array[index] = value
     for address in others:
@@ -41,21 +41,21 @@ def _write(array: np.ndarray, others: np.ndarray, index: int, value: float) -> N
 
 
 @compiled
-def _restore(work: Table, state: Table) -> None:
+def restore(work: Table, state: Table) -> None:
     """Put the state back; its snapshot is whatever it was."""
     for i in range(work.qpos.size):
         state.qpos[i] = work.qpos[i]
     for i in range(work.qvel.size):
         state.qvel[i] = work.qvel[i]
-        _write(state.mj_qfrc_applied, work.other_applied, i, work.applied[i])
+        write_input(state.mj_qfrc_applied, work.other_applied, i, work.applied[i])
     for i in range(work.act.size):
         state.act[i] = work.act[i]
     for i in range(work.ctrl.size):
-        _write(state.mj_ctrl, work.other_ctrl, i, work.ctrl[i])
+        write_input(state.mj_ctrl, work.other_ctrl, i, work.ctrl[i])
 
 
 @compiled
-def _evaluate_motion(world: Table, state: Table) -> int:
+def evaluate_motion(world: Table, state: Table) -> int:
     """Evaluate a state of which only velocities or activations are other ones."""
     plant = world.plant
     for i in range(state.qvel.size):
@@ -75,7 +75,7 @@ def _displace(world: Table, work: Table, kind: int, index: int, size: float) -> 
     """Displace one coordinate of the current state, and evaluate it there."""
     plant = world.plant
     state = world.current
-    _restore(work, state)
+    restore(work, state)
     if kind in (POSITION, DIRECTION):
         nv = work.displacement.size
         for i in range(nv):
@@ -102,13 +102,13 @@ def _displace(world: Table, work: Table, kind: int, index: int, size: float) -> 
     elif kind == ACTIVATION:
         state.act[index] += size
     elif kind == CONTROL:
-        _write(state.mj_ctrl, work.other_ctrl, index, work.ctrl[index] + size)
+        write_input(state.mj_ctrl, work.other_ctrl, index, work.ctrl[index] + size)
     elif kind == APPLIED:
-        _write(state.mj_qfrc_applied, work.other_applied, index, work.applied[index] + size)
+        write_input(state.mj_qfrc_applied, work.other_applied, index, work.applied[index] + size)
     if kind in (CONTROL, APPLIED):
         state.valid = OTHER_FORCES
         return call_pp_status(world.evaluate, plant, state)
-    return _evaluate_motion(world, state)
+    return evaluate_motion(world, state)
 
 
 @compiled
@@ -186,10 +186,10 @@ def differences(
             scale = 1.0 / reach
         for i in range(width):
             work.columns[row + index, i] = scale * (first[i] - last[i])
-    _restore(work, state)
+    restore(work, state)
     # Of positions the snapshot is to be made anew; else what does not depend on them stays.
     state.valid = 0
     if kind != POSITION and result == OK:
-        result = _evaluate_motion(world, state)
+        result = evaluate_motion(world, state)
     world.graph_state = 0
     return result

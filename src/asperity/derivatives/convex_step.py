@@ -14,9 +14,11 @@ from typing import Protocol
 
 import numpy as np
 
+from asperity.compiled import Loop
+from asperity.derivatives.assembly import assemble_step
 from asperity.derivatives.columns import differences
 from asperity.derivatives.convex_root import ConvexRoot
-from asperity.derivatives.dense_solve import eliminate, solve_dense
+from asperity.derivatives.frozen_columns import FROZEN_KERNELS, frozen_columns
 from asperity.derivatives.layout import (
     ACTIVATION,
     APPLIED,
@@ -24,16 +26,16 @@ from asperity.derivatives.layout import (
     DIRECTION,
     POSITION,
     VELOCITY,
+    grow_columns,
 )
-from asperity.derivatives.residual import RESIDUAL_KERNELS
+from asperity.derivatives.root_search import ROOT_KERNELS
 from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent
-from asperity.derivatives.tangent_space import right_jacobian, rotation
 from asperity.errors import SimulationError
 from asperity.integrators.world_layout import OK
 
 __all__ = ["DERIVATIVE_KERNELS", "ConvexStep"]
 
-DERIVATIVE_KERNELS = (differences, *RESIDUAL_KERNELS, eliminate)
+DERIVATIVE_KERNELS = (differences, assemble_step, *ROOT_KERNELS, *FROZEN_KERNELS)
 
 # Displacements of central differences [m, rad; m/s, rad/s; units of controls and forces]. With
 # positions contact velocities move, at a metre per second by 3e-8 m/s, and friction bends within
@@ -46,8 +48,13 @@ _SIZES = {POSITION: 3e-8, VELOCITY: 1e-6, ACTIVATION: 1e-5, CONTROL: 1e-5, APPLI
 class ParameterColumns(Protocol):
     """What makes derivatives of the balance by parameters."""
 
-    def columns(self, at: ConvexStep, state: StepState, step: float) -> tuple[np.ndarray, int]:
-        """One row per parameter, and how many of these change contacts on both sides."""
+    @property
+    def count(self) -> int:
+        """Number of parameters."""
+        ...
+
+    def add_columns(self, at: ConvexStep, step: float, first: int) -> None:
+        """Add derivatives of the step that has been solved to its columns, from the first one."""
         ...
 
 
@@ -87,21 +94,14 @@ class ConvexStep(ConvexRoot):
         if added_force is not None:
             applied += added_force
         self._begin(state)
-        table = self._world.table
-        solver = table.solve_problem
         try:
-            residual, matrix = self._root(step, solver)
-            columns = self._columns(step, forces)
-            if parameters is not None:
-                more, unmatched = parameters.columns(self, state, step)
-                columns = np.concatenate([columns, more])
-                self._work.unmatched += unmatched
+            with self._solved(step):
+                count = self._columns(step, forces)
+                if parameters is not None:
+                    count = self._add_parameters(parameters, step, count)
         finally:
             applied[:] = before
-            table.solve_problem = solver
-            table.factors_valid = 0
-            table.graph_state = 0
-        return self._assemble(state, step, residual, matrix, columns, forces)
+        return self._assemble(state, step, count, forces)
 
     def along(
         self,
@@ -129,55 +129,25 @@ class ConvexStep(ConvexRoot):
         changes : numpy.ndarray
             Of the end, shape (2nv+na, n).
         """
-        model, work, world = self._model, self._work, self._world
-        nv, na = model.nv, model.na
+        model, work = self._model, self._work
         count = directions.shape[1]
         if len(work.directions) < count:
-            work.directions = np.zeros((count, 2 * nv + na))
-            work.columns = np.zeros((max(len(work.columns), count), nv + na))
-        largest = np.abs(directions).max(axis=0, initial=0.0)
-        largest[largest == 0.0] = 1.0
-        work.directions[:count] = (directions / largest).T
+            work.directions = np.zeros((count, 2 * model.nv + model.na))
+        if len(work.columns) < count:
+            grow_columns(work, count)
+        work.directions[:count] = directions.T
         self._begin(state)
-        table = world.table
-        solver = table.solve_problem
-        try:
-            residual, matrix = self._root(step, solver)
-            code = self._call(
-                differences,
-                *(table.address, work.address, step, DIRECTION, count, 0, _SIZES[POSITION]),
-            )
-            if code != OK:
-                raise SimulationError(f"a displaced state could not be evaluated (code {code}).")
-            columns = work.columns[:count] * largest[:, None]
+        with self._solved(step):
+            self._columns_along(step, count)
             if parameters is not None:
-                more, unmatched = parameters.columns(self, state, step)
-                columns += more
-                work.unmatched += unmatched
-        finally:
-            table.solve_problem = solver
-            table.factors_valid = 0
-            table.graph_state = 0
-        end, travel = self._end(state, step)
-        by_all = -solve_dense(matrix, columns[:, :nv].T)
-        moved = step * (self._share * by_all + (1.0 - self._share) * directions[nv : 2 * nv])
-        for first in self._rotations:
-            part = slice(first, first + 3)
-            moved[part] = right_jacobian(travel[part]) @ moved[part]
-            moved[part] += (rotation(-travel[part]) - np.eye(3)) @ directions[part]
-        moved += directions[:nv]
-        nothing = np.zeros((2 * nv + na, 0))
-        tangent = Tangent(
-            end,
-            *(nothing, nothing, nothing, nothing, (step,), IMPLICIT),
-            residual,
-            int(work.one_sided),
-            int(work.unmatched),
-        )
-        return tangent, np.concatenate([moved, by_all, columns[:, nv:].T])
+                parameters.add_columns(self, step, 0)
+        changes = self._changes(step, count, True)
+        nothing = np.zeros((len(changes), 0))
+        tangent = self._tangent(state, step, (nothing, nothing, nothing, nothing))
+        return tangent, changes.copy()
 
-    def _columns(self, step: float, forces: bool) -> np.ndarray:
-        """Derivatives of g and of the activations at the end, one row per coordinate."""
+    def _columns(self, step: float, forces: bool) -> int:
+        """Fill derivatives of g and of the activations at the end; returns how many."""
         model, work, world = self._model, self._work, self._world
         counts = [
             (VELOCITY, model.nv),
@@ -186,52 +156,94 @@ class ConvexStep(ConvexRoot):
             (APPLIED, model.nv if forces else 0),
             (POSITION, model.nv),
         ]
+        total = sum(count for _, count in counts)
+        if self._is_frozen():
+            self._evaluated(frozen_columns, world.table.address, work.address, step, int(forces), 0)
+            return total
         row = model.nv
         for kind, count in counts:
             first = 0 if kind == POSITION else row
-            code = self._call(
+            self._evaluated(
                 differences,
                 *(world.table.address, work.address, step, kind, count, first, _SIZES[kind]),
             )
-            if code != OK:
-                raise SimulationError(f"a displaced state could not be evaluated (code {code}).")
             if kind != POSITION:
                 row += count
-        return work.columns[:row]
+        return total
 
-    def _assemble(
-        self,
-        state: StepState,
-        step: float,
-        residual: float,
-        matrix: np.ndarray,
-        columns: np.ndarray,
-        forces: bool,
-    ) -> Tangent:
+    def _columns_along(self, step: float, count: int) -> None:
+        """Fill derivatives of g and of the activations at the end along directions."""
+        work, table = self._work, self._world.table
+        if self._is_frozen():
+            self._evaluated(frozen_columns, table.address, work.address, step, 0, count)
+        else:
+            directions = work.directions[:count].copy()
+            largest = np.abs(directions).max(axis=1, initial=0.0)
+            largest[largest == 0.0] = 1.0
+            work.directions[:count] /= largest[:, None]
+            self._evaluated(
+                differences,
+                *(table.address, work.address, step, DIRECTION, count, 0, _SIZES[POSITION]),
+            )
+            work.columns[:count] *= largest[:, None]
+            work.directions[:count] = directions
+
+    def _is_frozen(self) -> bool:
+        """Whether the step that has been solved has contacts that only move."""
+        return self._work.frozen == 1 and self._work.patches == 0
+
+    def _evaluated(self, loop: Loop, *arguments: object) -> None:
+        code = self._call(loop, *arguments)
+        if code != OK:
+            raise SimulationError(f"a displaced state could not be evaluated (code {code}).")
+
+    def _add_parameters(self, parameters: ParameterColumns, step: float, count: int) -> int:
+        work = self._work
+        total = count + parameters.count
+        if len(work.columns) < total:
+            before = work.columns[:count].copy()
+            grow_columns(work, total)
+            work.columns[:count] = before
+        work.columns[count:total] = 0.0
+        parameters.add_columns(self, step, count)
+        return total
+
+    def _changes(self, step: float, count: int, along: bool) -> np.ndarray:
+        """Derivatives of the end, by columns of g, (2nv+na, count)."""
+        work = self._work
+        if assemble_step.call(work.address, step, count, int(along)) != 0:
+            return np.full((work.result.shape[0], count), np.nan)
+        return np.asarray(work.result[:, :count])
+
+    def _assemble(self, state: StepState, step: float, count: int, forces: bool) -> Tangent:
         model = self._model
-        nv, na, nu = model.nv, model.na, model.nu
-        by_all = -solve_dense(matrix, columns[:, :nv].T)
-        end, travel = self._end(state, step)
-        mean = self._share * by_all
-        mean[:, nv : 2 * nv] += (1.0 - self._share) * np.eye(nv)
-        mean *= step
-        for first in self._rotations:
-            part = slice(first, first + 3)
-            mean[part] = right_jacobian(travel[part]) @ mean[part]
-            mean[part, part] += rotation(-travel[part]) - np.eye(3)
-        mean[:, :nv] += np.eye(nv)
-        everything = np.concatenate([mean, by_all, columns[:, nv:].T])
-        ends = np.cumsum([2 * nv + na, nu, nv if forces else 0])
-        by_state, by_control, by_force, by_parameter = np.split(everything, ends, axis=1)
+        everything = self._changes(step, count, False)
+        first = 2 * model.nv + model.na
+        second = first + model.nu
+        third = second + (model.nv if forces else 0)
+        return self._tangent(
+            state,
+            step,
+            (
+                everything[:, :first].copy(),
+                everything[:, first:second].copy(),
+                everything[:, second:third].copy(),
+                everything[:, third:].copy(),
+            ),
+        )
+
+    def _tangent(self, state: StepState, step: float, matrices: tuple[np.ndarray, ...]) -> Tangent:
+        by_state, by_control, by_force, by_parameter = matrices
+        work = self._work
         return Tangent(
-            end,
+            self._end(state, step),
             by_state,
             by_control,
             by_force,
             by_parameter,
             (step,),
             IMPLICIT,
-            residual,
-            int(self._work.one_sided),
-            int(self._work.unmatched),
+            float(work.residual),
+            int(work.one_sided),
+            int(work.unmatched),
         )

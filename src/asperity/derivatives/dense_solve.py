@@ -1,4 +1,4 @@
-"""Small dense systems, which are not symmetric.
+"""Small dense systems, which are not symmetric: factors P A = L U, and solutions with them.
 
 Not LAPACK's solver: its threads wait for each other longer than some dozen unknowns take.
 """
@@ -6,70 +6,87 @@ Not LAPACK's solver: its threads wait for each other longer than some dozen unkn
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from asperity.compiled import compiled_loop
+from asperity.compiled import compiled
 
-__all__ = ["SINGULAR", "eliminate", "solve_dense"]
-
-SINGULAR = 1
-
-_MATRIX = types.Array(types.float64, 2, "C")
+__all__ = ["factorize_dense", "solve_columns", "solve_one"]
 
 
-@compiled_loop(types.int64(_MATRIX, _MATRIX))
-def eliminate(matrix: np.ndarray, right: np.ndarray) -> int:
-    """Gaussian elimination with partial pivoting; the solution replaces the right-hand sides."""
+@compiled
+def factorize_dense(matrix: np.ndarray, factors: np.ndarray, pivots: np.ndarray) -> bool:
+    """Factorize with partial pivoting; False if the matrix is singular."""
     n = matrix.shape[0]
-    width = right.shape[1]
+    for i in range(n):
+        for j in range(n):
+            factors[i, j] = matrix[i, j]
     for k in range(n):
         pivot = k
         for i in range(k + 1, n):
-            if abs(matrix[i, k]) > abs(matrix[pivot, k]):
+            if abs(factors[i, k]) > abs(factors[pivot, k]):
                 pivot = i
-        if not abs(matrix[pivot, k]) > 0.0:
-            return SINGULAR
+        pivots[k] = pivot
+        if not abs(factors[pivot, k]) > 0.0:
+            return False
         if pivot != k:
-            for j in range(k, n):
-                value = matrix[k, j]
-                matrix[k, j] = matrix[pivot, j]
-                matrix[pivot, j] = value
+            for j in range(n):
+                value = factors[k, j]
+                factors[k, j] = factors[pivot, j]
+                factors[pivot, j] = value
+        inverse = 1.0 / factors[k, k]
+        for i in range(k + 1, n):
+            if factors[i, k] == 0.0:
+                continue
+            factor = factors[i, k] * inverse
+            factors[i, k] = factor
+            for j in range(k + 1, n):
+                factors[i, j] -= factor * factors[k, j]
+    return True
+
+
+@compiled
+def solve_one(factors: np.ndarray, pivots: np.ndarray, x: np.ndarray) -> None:
+    """Replace a right-hand side by the solution."""
+    n = factors.shape[0]
+    for k in range(n):
+        pivot = pivots[k]
+        value = x[pivot]
+        x[pivot] = x[k]
+        x[k] = value
+    for i in range(n):
+        value = x[i]
+        for j in range(i):
+            value -= factors[i, j] * x[j]
+        x[i] = value
+    for i in range(n - 1, -1, -1):
+        value = x[i]
+        for j in range(i + 1, n):
+            value -= factors[i, j] * x[j]
+        x[i] = value / factors[i, i]
+
+
+@compiled
+def solve_columns(factors: np.ndarray, pivots: np.ndarray, right: np.ndarray, width: int) -> None:
+    """Replace the first columns of a matrix of right-hand sides by the solutions."""
+    n = factors.shape[0]
+    for k in range(n):
+        pivot = pivots[k]
+        if pivot != k:
             for j in range(width):
                 value = right[k, j]
                 right[k, j] = right[pivot, j]
                 right[pivot, j] = value
-        inverse = 1.0 / matrix[k, k]
+    for k in range(n):
         for i in range(k + 1, n):
-            factor = matrix[i, k] * inverse
-            if factor == 0.0:
-                continue
-            for j in range(k + 1, n):
-                matrix[i, j] -= factor * matrix[k, j]
-            for j in range(width):
-                right[i, j] -= factor * right[k, j]
+            factor = factors[i, k]
+            if factor != 0.0:
+                for j in range(width):
+                    right[i, j] -= factor * right[k, j]
     for k in range(n - 1, -1, -1):
-        inverse = 1.0 / matrix[k, k]
+        inverse = 1.0 / factors[k, k]
         for j in range(width):
             right[k, j] *= inverse
         for i in range(k):
-            factor = matrix[i, k]
-            if factor == 0.0:
-                continue
-            for j in range(width):
-                right[i, j] -= factor * right[k, j]
-    return 0
-
-
-def solve_dense(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The solution of ``matrix @ x = right``; not a number where the matrix is singular.
-
-    Parameters
-    ----------
-    matrix, right : numpy.ndarray
-        Shape (n, n) and (n, k); neither is changed.
-    """
-    left = np.array(matrix, order="C")
-    result = np.array(right, order="C")
-    if eliminate.call(left, result) == SINGULAR:
-        result[:] = np.nan
-    return result
+            factor = factors[i, k]
+            if factor != 0.0:
+                for j in range(width):
+                    right[i, j] -= factor * right[k, j]

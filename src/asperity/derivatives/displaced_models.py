@@ -12,14 +12,14 @@ import mujoco
 import numpy as np
 from numba import types
 
-from asperity.compiled import compiled_loop
+from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pp_status
+from asperity.derivatives.columns import restore
 from asperity.derivatives.convex_step import ConvexStep
 from asperity.derivatives.layout import DERIVATIVE
 from asperity.derivatives.matching import match_contacts, same_rows
 from asperity.derivatives.parameters import Parameter, apply_parameters, write_parameters
 from asperity.derivatives.residual import activations_after, prepare, residual
-from asperity.derivatives.tangent import StepState
 from asperity.integrators import Integrator
 from asperity.integrators.methods.icf import IcfMethod
 from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
@@ -31,13 +31,54 @@ from asperity.simulator import Simulator
 __all__ = ["PARAMETER_KERNELS", "DisplacedModels", "take_over_values"]
 
 
-@compiled_loop(types.int64(types.int64, types.int64, types.float64))
-def balance(world_address: int, work_address: int, step: float) -> int:
-    """Fill ``sides[0]`` at the prescribed velocity; −1 if contacts or rows are others."""
-    world = WORLD.at(world_address)
-    work = DERIVATIVE.at(work_address)
+# What `displaced_balances` returns beside the codes of methods.
+_SETS_FULL = -101
+
+# Which simulation a code is about, of the pair of each parameter.
+_SIDES = 2
+
+
+@compiled
+def _take_over(world: Table, work: Table, at_work: Table, at_state: Table) -> int:
+    """Let a simulation have the state, inputs, velocity and contacts of another's solution."""
+    contacts = at_work.contacts
+    rows = at_work.rows
+    if work.contact_geom.shape[0] < contacts or work.row_kind.size < rows:
+        return _SETS_FULL
     state = world.current
+    state.time = at_state.time
+    for i in range(at_work.qpos.size):
+        work.qpos[i] = at_work.qpos[i]
+    for i in range(at_work.qvel.size):
+        work.qvel[i] = at_work.qvel[i]
+        work.applied[i] = at_work.applied[i]
+        work.velocity[i] = at_work.velocity[i]
+    for i in range(at_work.act.size):
+        work.act[i] = at_work.act[i]
+    for i in range(at_work.ctrl.size):
+        work.ctrl[i] = at_work.ctrl[i]
+    for i in range(at_work.turning.size):
+        work.turning[i] = at_work.turning[i]
+    work.contacts = contacts
+    work.rows = rows
+    work.patches = at_work.patches
+    for c in range(contacts):
+        for side in range(2):
+            work.contact_geom[c, side] = at_work.contact_geom[c, side]
+        for a in range(3):
+            work.contact_point[c, a] = at_work.contact_point[c, a]
+    for r in range(rows):
+        work.row_kind[r] = at_work.row_kind[r]
+        work.row_source[r] = at_work.row_source[r]
+    restore(work, state)
     state.valid = 0
+    return OK
+
+
+@compiled
+def _balance(world: Table, work: Table, step: float, out: np.ndarray) -> int:
+    """Fill g and activations at the prescribed velocity; −1 if contacts or rows are others."""
+    state = world.current
     code = call_pp_status(world.evaluate, world.plant, state)
     if code != OK:
         return code
@@ -46,25 +87,82 @@ def balance(world_address: int, work_address: int, step: float) -> int:
     code = prepare(world, state, step)
     if code != OK:
         return code
-    residual(world, work, state, step, work.sides[0])
-    activations_after(world, work, state, step, work.sides[0])
+    residual(world, work, state, step, out)
+    activations_after(world, work, state, step, out)
     return OK
 
 
-PARAMETER_KERNELS = (balance,)
+_INTEGERS = types.Array(types.int64, 2, "C")
+_REALS = types.Array(types.float64, 1, "C")
+
+
+@compiled_loop(
+    types.int64(types.int64, types.int64, types.float64, _INTEGERS, _REALS, _INTEGERS, types.int64)
+)
+def displaced_balances(
+    at_world: int,
+    at_work: int,
+    step: float,
+    addresses: np.ndarray,
+    sizes: np.ndarray,
+    codes: np.ndarray,
+    first_column: int,
+) -> int:
+    """Add derivatives of g and of the activations at the end by every parameter to columns.
+
+    ``addresses`` has the worlds and works of both simulations of each; ``codes`` is filled with
+    what became of each. Returns the worst of them, with which nothing is added.
+    """
+    solved = DERIVATIVE.at(at_work)
+    state = WORLD.at(at_world).current
+    worst = OK
+    for index in range(sizes.size):
+        for side in range(_SIDES):
+            world = WORLD.at(addresses[index, 2 * side])
+            work = DERIVATIVE.at(addresses[index, 2 * side + 1])
+            code = _take_over(world, work, solved, state)
+            if code == OK:
+                code = _balance(world, work, step, work.sides[0])
+            codes[index, side] = code
+            if code > OK or code == _SETS_FULL:
+                worst = code
+    if worst != OK:
+        return worst
+    base = solved.sides[0]
+    for index in range(sizes.size):
+        ahead = DERIVATIVE.at(addresses[index, 1]).sides[0]
+        behind = DERIVATIVE.at(addresses[index, 3]).sides[0]
+        one_sided = codes[index, 0] != OK or codes[index, 1] != OK
+        scale = 1.0 / sizes[index] if one_sided else 0.5 / sizes[index]
+        if codes[index, 0] != OK and codes[index, 1] != OK:
+            solved.unmatched += 1
+            continue
+        for i in range(base.size):
+            first = ahead[i] if codes[index, 0] == OK else base[i]
+            last = behind[i] if codes[index, 1] == OK else base[i]
+            solved.columns[first_column + index, i] += scale * (first - last)
+    return worst
+
+
+PARAMETER_KERNELS = (displaced_balances,)
 
 
 def take_over_values(
-    simulator: Simulator, parameters: Sequence[Parameter], values: np.ndarray
+    simulator: Simulator,
+    parameters: Sequence[Parameter],
+    values: np.ndarray,
+    scratch: mujoco.MjData,
 ) -> bool:
     """Let a simulation have other values; False if it is to be made anew.
+
+    ``scratch`` is an MjData of the model to work in.
 
     That is where contact parameters are among them, or bodies change their kind.
     """
     if any(one.contact_field is not None for one in parameters):
         return False
     world = simulator.world
-    write_parameters(simulator.model, parameters, values)
+    write_parameters(simulator.model, parameters, values, scratch)
     simulator.take_over()
     return simulator.world is world
 
@@ -92,8 +190,9 @@ class DisplacedModels:
         values: np.ndarray,
     ) -> None:
         self._parameters = tuple(parameters)
-        self._inputs: np.ndarray | None = None
+        self._scratch = mujoco.MjData(model)
         self._sizes = np.array([one.displacement for one in parameters])
+        self._codes = np.zeros((len(parameters), _SIDES), np.int64)
         self._steps: list[tuple[ConvexStep, ConvexStep]] = []
         self._simulators: list[tuple[Simulator, Simulator]] = []
         for index in range(len(parameters)):
@@ -110,6 +209,9 @@ class DisplacedModels:
                 pair.append(step)
             self._steps.append((pair[0], pair[1]))
             self._simulators.append((simulators[0], simulators[1]))
+        self._addresses = np.array(
+            [[*ahead.addresses, *behind.addresses] for ahead, behind in self._steps], np.int64
+        )
 
     def _sides(self, values: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
         """Values with a larger and a smaller one of a parameter."""
@@ -119,52 +221,41 @@ class DisplacedModels:
 
     def set_values(self, values: np.ndarray) -> bool:
         """Let the models' parameters have other values; False if simulations must be made anew."""
-        self._inputs = None
         for index, pair in enumerate(self._simulators):
             for simulator, moved in zip(pair, self._sides(values, index), strict=True):
-                if not take_over_values(simulator, self._parameters, moved):
+                if not take_over_values(simulator, self._parameters, moved, self._scratch):
                     return False
         return True
 
     def write_inputs(self, inputs: np.ndarray, kind: int) -> None:
-        """Write controls and forces, as `mj_getState` returns them, into all simulations."""
-        if self._inputs is not None and np.array_equal(inputs, self._inputs):
-            return
-        self._inputs = inputs.copy()
+        """Write inputs but controls and forces, as `mj_getState` returns them, into all of them."""
         for pair in self._steps:
             for step in pair:
                 step.write_inputs(inputs, kind)
 
-    def columns(self, at: ConvexStep, state: StepState, step: float) -> tuple[np.ndarray, int]:
-        """Derivatives of g and of the activations at the end, one row per parameter.
+    @property
+    def count(self) -> int:
+        """Number of parameters."""
+        return len(self._parameters)
+
+    def add_columns(self, at: ConvexStep, step: float, first: int) -> None:
+        """Add derivatives of the balance by the parameters to a step's columns.
 
         Parameters
         ----------
         at : ConvexStep
-            In which the step from this state has been solved.
-        state : StepState
+            In which the step has been solved.
         step : float
             Its size [s].
-
-        Returns
-        -------
-        columns : numpy.ndarray
-            Shape (n, nv+na).
-        unmatched : int
-            Parameters whose displacement makes or unmakes contacts on both sides.
+        first : int
+            The first parameter's column. What changes contacts on both sides counts as unmatched.
         """
-        base = at.balance
-        rows = np.zeros((len(self._steps), len(base)))
-        unmatched = 0
-        for index, (pair, size) in enumerate(zip(self._steps, self._sizes, strict=True)):
-            sides = [one.balance_at(at, state, step, balance) for one in pair]
-            ahead, behind = sides
-            if ahead is not None and behind is not None:
-                rows[index] = (ahead - behind) / (2.0 * size)
-            elif ahead is not None:
-                rows[index] = (ahead - base) / size
-            elif behind is not None:
-                rows[index] = (base - behind) / size
-            else:
-                unmatched += 1
-        return rows, unmatched
+        while True:
+            worst = displaced_balances.call(
+                *at.addresses, step, self._addresses, self._sizes, self._codes, first
+            )
+            if worst == OK:
+                return
+            for pair, both in zip(self._steps, self._codes, strict=True):
+                for one, code in zip(pair, both, strict=True):
+                    one.make_room(at, int(code))

@@ -5,9 +5,10 @@
     states = rollout(transition, state, controls, theta)       # (n+1, nq+nv+na)
 
 Gradients (``jax.grad``, ``jax.vjp``) flow to states, controls and parameters. The functions may be
-compiled with ``jax.jit`` and batched with ``jax.vmap``, whose members are simulated one after the
-other: they call back to the CPU, where all work is done in double precision. Forward-mode and
-second derivatives are refused by JAX. Let ``jax_enable_x64`` be on, or results are rounded to
+compiled with ``jax.jit`` and batched with ``jax.vmap``, whose members are worlds that are simulated
+together as `asperity.Batch` does it, and whose gradients are shared out to threads. They call back
+to the CPU, where all work is done in double precision. Forward-mode and second derivatives are
+refused by JAX. Let ``jax_enable_x64`` be on, or results are rounded to
 single precision.
 """
 
@@ -20,31 +21,60 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from asperity.derivatives.pull_back import check_shapes, pull_back_step, pull_back_trajectory
+from asperity.derivatives.pull_back import check_shapes
 from asperity.derivatives.transition import Transition
+from asperity.derivatives.transition_worlds import worlds_of_transition
 
 __all__ = ["rollout", "step"]
 
 
 def _call(function: Any, like: tuple[Any, ...] | Any, *arguments: Any) -> Any:
-    """Call a function of double-precision arrays from traced code."""
+    """Call a function of batches from traced code; the third argument are parameters.
+
+    With ``jax.vmap`` every argument has all batch dimensions, and so have the results. Worlds with
+    the same parameters are one batch.
+    """
     shapes = jax.tree.map(lambda one: jax.ShapeDtypeStruct(one.shape, one.dtype), like)
     single = not isinstance(shapes, tuple)
+    kinds = (shapes,) if single else shapes
+    ranks = [len(one.shape) for one in arguments]
 
     def host(*values: Any) -> Any:
-        found = function(*(np.asarray(value, np.float64) for value in values))
-        if single:
-            return np.asarray(found, shapes.dtype)
-        return tuple(np.asarray(one, s.dtype) for one, s in zip(found, shapes, strict=True))
+        given = [np.asarray(value, np.float64) for value in values]
+        batch = given[0].shape[: given[0].ndim - ranks[0]]
+        count = int(np.prod(batch))
+        rows = [
+            one.reshape(count, *one.shape[one.ndim - rank :])
+            for one, rank in zip(given, ranks, strict=True)
+        ]
+        results = [np.empty((count, *kind.shape)) for kind in kinds]
+        groups: dict[bytes, list[int]] = {}
+        for world, theta in enumerate(rows[2]):
+            groups.setdefault(theta.tobytes(), []).append(world)
+        for chosen in groups.values():
+            theta = rows[2][chosen[0]]
+            found = function(theta, *(one[chosen] for k, one in enumerate(rows) if k != 2))
+            for result, part in zip(results, found, strict=True):
+                result[chosen] = part
+        shaped = tuple(
+            one.reshape(*batch, *kind.shape).astype(kind.dtype)
+            for one, kind in zip(results, kinds, strict=True)
+        )
+        return shaped[0] if single else shaped
 
-    return jax.pure_callback(host, shapes, *arguments, vmap_method="sequential")
+    return jax.pure_callback(host, shapes, *arguments, vmap_method="broadcast_all")
+
+
+def _columns(parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> tuple[np.ndarray, ...]:
+    """Gradients of all worlds by states, controls and parameters."""
+    return tuple(np.array([part[k] for part in parts]) for k in range(3))
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _step(transition: Transition, state: Any, control: Any, parameters: Any) -> Any:
-    def run(x: np.ndarray, u: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    def run(theta: np.ndarray, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
         transition.set_parameters(theta)
-        return transition(x, u)
+        return (worlds_of_transition(transition).trajectories(x, u[:, None])[:, -1],)
 
     return _call(run, state, state, control, parameters)
 
@@ -54,10 +84,11 @@ def _step_forward(transition: Transition, *inputs: Any) -> Any:
 
 
 def _step_backward(transition: Transition, inputs: Any, gradient: Any) -> Any:
-    def run(x: np.ndarray, u: np.ndarray, theta: np.ndarray, one: np.ndarray) -> Any:
+    def run(
+        theta: np.ndarray, x: np.ndarray, u: np.ndarray, one: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
         transition.set_parameters(theta)
-        end, tangent = transition.linearize(x, u)
-        return pull_back_step(transition.model, x, end, tangent, one)
+        return _columns(worlds_of_transition(transition).pull_back_steps(x, u, one))
 
     return _call(run, inputs, *inputs, gradient)
 
@@ -67,9 +98,9 @@ _step.defvjp(_step_forward, _step_backward)
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _rollout(transition: Transition, state: Any, controls: Any, parameters: Any) -> Any:
-    def run(x: np.ndarray, u: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    def run(theta: np.ndarray, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
         transition.set_parameters(theta)
-        return transition.trajectory(x, u)
+        return (worlds_of_transition(transition).trajectories(x, u),)
 
     like = jax.ShapeDtypeStruct((controls.shape[0] + 1, *state.shape), state.dtype)
     return _call(run, like, state, controls, parameters)
@@ -82,11 +113,12 @@ def _rollout_forward(transition: Transition, *inputs: Any) -> Any:
 
 def _rollout_backward(transition: Transition, kept: Any, gradient: Any) -> Any:
     def run(
-        x: np.ndarray, u: np.ndarray, theta: np.ndarray, one: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        theta: np.ndarray, x: np.ndarray, u: np.ndarray, one: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
         transition.set_parameters(theta)
-        # Not those that were kept, which may have been rounded to single precision.
-        return pull_back_trajectory(transition, transition.trajectory(x, u), u, one)
+        worlds = worlds_of_transition(transition)
+        # Not the states that were kept, which may have been rounded to single precision.
+        return _columns(worlds.pull_back_trajectories(worlds.trajectories(x, u), u, one))
 
     _, *inputs = kept
     return _call(run, tuple(inputs), *inputs, gradient)

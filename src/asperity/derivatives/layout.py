@@ -17,6 +17,7 @@ __all__ = [
     "POSITION",
     "SYMMETRIC",
     "VELOCITY",
+    "grow_columns",
     "grow_sets",
     "new_derivative",
 ]
@@ -72,10 +73,56 @@ DERIVATIVE = Layout(
     jacobian="f8[:,:]",  # rows (1, 2, n) of every contact, then scalar constraints
     blocks="f8[:,:,:]",  # −∂γ/∂v of every contact
     row_curvature="f8[:]",
+    row_impulse="f8[:]",
+    # how the root is sought
+    solver="i8",  # address of the step's own solver
+    no_solver="i8",  # and of what stands in for it
+    residual="f8",  # ‖D g‖/max(1, ‖D r‖) in the end
+    factors="f8[:,:]",
+    pivots="i8[:]",
+    index="i8[:]",
+    right="f8[:,:]",
+    before="f8[:]",
+    # how contacts move with geoms and laws respond (`contact_motion`, `law_slopes`)
+    frozen="i8",  # 1 where contacts need not be found again in displaced states
+    evaluate_smooth="i8",  # compiled entry point
+    collision="i8",  # address of MuJoCo's table of functions for two geoms
+    geom_type="i8[:]",
+    geom_kinds="i8",
+    found="f8[:,:]",  # what such a function returns
+    contact_frame="f8[:,:]",
+    contact_distance="f8[:]",
+    contact_origin="f8[:,:]",  # centre of geom 2
+    motion="f8[:,:,:]",  # (point, normal, distance) by the motion of geom 2 against geom 1
+    cdof="f8[:,:]",
+    com="f8[:,:]",
+    by_distance="f8[:,:]",  # derivatives of impulses
+    by_mass="f8[:,:]",
+    by_start="f8[:,:,:]",
+    uses_mass="i8",
+    uses_start="i8",
+    impulse="f8[:,:]",
+    end_velocity="f8[:,:]",
+    start_velocity="f8[:,:]",
+    inverse_mass="f8[:]",
+    row_change="f8[:]",
+    row_done="i8[:]",
+    others="i8",  # rows that a displacement leads to another piece
+    # the step's derivatives
+    share="f8",  # of the end velocity in the motion of positions
+    rotations="i8[:]",  # first dofs of rotations that a quaternion describes
+    turns="f8[:,:]",  # their J_r(travel) and exp(−travel) − 1
+    result="f8[:,:]",
 )
 
 
-def new_derivative(nq: int, nv: int, na: int, nu: int, trees: int, vector: int) -> Table:
+# Contacts of two geoms that MuJoCo finds at most, and numbers of each.
+_PAIR = (100, 10)
+
+
+def new_derivative(
+    nq: int, nv: int, na: int, nu: int, trees: int, bodies: int, vector: int, rotations: int
+) -> Table:
     """Allocate the table; ``vector`` is the length of the problem's vectors."""
     table = Table(
         DERIVATIVE,
@@ -94,11 +141,27 @@ def new_derivative(nq: int, nv: int, na: int, nu: int, trees: int, vector: int) 
         mean=np.zeros(nv),
         generalized=np.zeros(nv),
         sides=np.zeros((3, nv + na)),
-        columns=np.zeros((3 * nv + na + nu, nv + na)),
         system=np.zeros((nv, nv)),
+        factors=np.zeros((nv, nv)),
+        pivots=np.zeros(nv, np.int64),
+        index=np.zeros(nv, np.int64),
+        before=np.zeros(nv),
+        found=np.zeros(_PAIR),
+        cdof=np.zeros((nv, 6)),
+        com=np.zeros((bodies, 3)),
+        turns=np.zeros((rotations, 18)),
     )
+    grow_columns(table, 3 * nv + na + nu)
     grow_sets(table, nv, 1, 1)
     return table
+
+
+def grow_columns(table: Table, count: int) -> None:
+    """Make room for derivatives by so many coordinates."""
+    nv, na = len(table.qvel), len(table.act)
+    table.columns = np.zeros((count, nv + na))
+    table.right = np.zeros((nv, count))
+    table.result = np.zeros((2 * nv + na, count))
 
 
 def grow_sets(table: Table, nv: int, contacts: int, rows: int) -> None:
@@ -110,3 +173,17 @@ def grow_sets(table: Table, nv: int, contacts: int, rows: int) -> None:
     table.jacobian = np.zeros((3 * contacts + rows, nv))
     table.blocks = np.zeros((contacts, 3, 3))
     table.row_curvature = np.zeros(rows)
+    table.row_impulse = np.zeros(rows)
+    table.row_change = np.zeros(rows)
+    table.row_done = np.zeros(rows, np.int64)
+    table.contact_frame = np.zeros((contacts, 9))
+    table.contact_distance = np.zeros(contacts)
+    table.contact_origin = np.zeros((contacts, 3))
+    table.motion = np.zeros((contacts, 7, 6))
+    table.by_distance = np.zeros((contacts, 3))
+    table.by_mass = np.zeros((contacts, 3))
+    table.by_start = np.zeros((contacts, 3, 3))
+    table.impulse = np.zeros((contacts, 3))
+    table.end_velocity = np.zeros((contacts, 3))
+    table.start_velocity = np.zeros((contacts, 3))
+    table.inverse_mass = np.zeros(contacts)

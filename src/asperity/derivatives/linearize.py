@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -11,12 +12,13 @@ import numpy as np
 
 from asperity.arguments import as_number
 from asperity.derivatives.sensors import sensor_derivatives
-from asperity.derivatives.step_derivative import StepDerivative
+from asperity.derivatives.step_derivative import StepDerivative, refuse_systems
 from asperity.derivatives.tangent import Tangent
 from asperity.errors import ModelError, SimulationError
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.contact_parameters import ContactParameters, contact_key
 from asperity.simulator import Simulator
+from asperity.systems import ExternalSystem
 
 __all__ = ["Linearization", "linearize"]
 
@@ -114,6 +116,7 @@ def linearize(
     contact: ContactParameters | None = None,
     step: float | None = None,
     sensors: bool = True,
+    systems: Sequence[ExternalSystem] = (),
 ) -> Linearization:
     """Linearise the transition over a time step, as `mujoco.mjd_transitionFD` does.
 
@@ -132,6 +135,8 @@ def linearize(
     sensors : bool
         Whether C and D are wanted, of models with sensors: they take a step for every displacement
         of the state. Without them they have no rows.
+    systems : sequence of ExternalSystem
+        None: external systems have no derivatives, and are refused.
 
     Returns
     -------
@@ -156,6 +161,7 @@ def linearize(
     Where a contact opens or closes, or a limit is reached, f has a kink, and the result is the
     derivative of one side. See docs/derivatives.md for what derivatives through contact mean.
     """
+    refuse_systems(systems)
     if not isinstance(model, mujoco.MjModel):
         raise ModelError(
             f"model must be a mujoco.MjModel, got {type(model).__name__}; asperity.load_model "

@@ -142,11 +142,15 @@ def apply_parameters(
 
 
 def write_parameters(
-    model: mujoco.MjModel, parameters: Sequence[Parameter], values: np.ndarray
+    model: mujoco.MjModel,
+    parameters: Sequence[Parameter],
+    values: np.ndarray,
+    data: mujoco.MjData | None = None,
 ) -> None:
-    """Write those parameters that are the model's into it."""
+    """Write those parameters that are the model's into it, with an MjData to work in."""
     for parameter, value in zip(parameters, values, strict=True):
         if parameter.set_in_model is not None:
             parameter.set_in_model(model, float(value))
-    # Masses of subtrees follow those of bodies.
-    mujoco.mj_setConst(model, mujoco.MjData(model))
+    if any(parameter.set_in_model is not None for parameter in parameters):
+        # Masses of subtrees follow those of bodies.
+        mujoco.mj_setConst(model, mujoco.MjData(model) if data is None else data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import mujoco
@@ -12,7 +13,7 @@ from asperity.derivatives.convex_step import DERIVATIVE_KERNELS, ConvexStep, Par
 from asperity.derivatives.extrapolated_step import ExtrapolatedStep
 from asperity.derivatives.step_differences import StepDifferences
 from asperity.derivatives.tangent import StepState, Tangent, chain
-from asperity.errors import SimulationError
+from asperity.errors import ModelError, SimulationError
 from asperity.integrators.methods.extrapolation import Extrapolation
 from asperity.integrators.methods.icf import IcfMethod
 from asperity.integrators.methods.step_doubling import StepDoubling
@@ -22,10 +23,20 @@ from asperity.integrators.methods.theta import ThetaMethod
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world_layout import OK
 from asperity.simulator import Simulator
+from asperity.systems import ExternalSystem
 
-__all__ = ["StepDerivative"]
+__all__ = ["StepDerivative", "refuse_systems"]
 
 _INPUTS = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+def refuse_systems(systems: Sequence[ExternalSystem]) -> None:
+    """Raise a `ModelError` if there are external systems, which have no derivatives."""
+    if len(systems) > 0:
+        raise ModelError(
+            f"external systems ({type(systems[0]).__name__}) have no derivatives; linearise the "
+            "model without systems=, and add theirs."
+        )
 
 
 class StepDerivative:

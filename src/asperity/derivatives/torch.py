@@ -4,9 +4,10 @@
     state = step(transition, state, control)                   # (..., nq+nv+na)
     states = rollout(transition, state, controls, theta)       # (..., n+1, nq+nv+na)
 
-Gradients flow to states, controls and parameters. All leading dimensions are a batch, whose members
-are simulated one after the other; parameters are the same for all of them. The work is done on the
-CPU in double precision, whatever tensors come in; second derivatives are refused.
+Gradients flow to states, controls and parameters. All leading dimensions are a batch of worlds,
+which are simulated together as `asperity.Batch` does it, and whose gradients are shared out to
+threads; parameters are the same for all of them. The work is done on the CPU in double precision,
+whatever tensors come in; second derivatives are refused.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import numpy as np
 import torch
 from torch.autograd.function import once_differentiable
 
-from asperity.derivatives.pull_back import check_shapes, pull_back_step, pull_back_trajectory
+from asperity.derivatives.pull_back import check_shapes
 from asperity.derivatives.transition import Transition
+from asperity.derivatives.transition_worlds import total_of, worlds_of_transition
 
 __all__ = ["rollout", "step"]
 
@@ -31,11 +33,6 @@ def _like(array: np.ndarray, tensor: torch.Tensor) -> torch.Tensor:
     return torch.as_tensor(array, dtype=tensor.dtype, device=tensor.device)
 
 
-def _total(parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Gradient by parameters, which all members of a batch share."""
-    return np.sum([part[2] for part in parts], axis=0)
-
-
 class _Step(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -45,30 +42,30 @@ class _Step(torch.autograd.Function):
         control: torch.Tensor,
         parameters: torch.Tensor,
     ) -> torch.Tensor:
-        transition.set_parameters(_numbers(parameters))
+        values = _numbers(parameters)
+        transition.set_parameters(values)
         batch = check_shapes(transition, tuple(state.shape), tuple(control.shape), 0)
         states = _numbers(state).reshape(-1, transition.state_size)
         controls = _numbers(control).reshape(-1, transition.model.nu)
-        found = [transition.linearize(x, u) for x, u in zip(states, controls, strict=True)]
-        ctx.model, ctx.states, ctx.found = transition.model, states, found
+        ends = worlds_of_transition(transition).trajectories(states, controls[:, None])[:, -1]
+        ctx.transition, ctx.states, ctx.controls, ctx.values = transition, states, controls, values
         ctx.like = state, control, parameters
-        ends = np.array([end for end, _ in found]).reshape(*batch, transition.state_size)
-        return _like(ends, state)
+        return _like(ends.reshape(*batch, transition.state_size), state)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
         state, control, parameters = ctx.like
+        # Another call may have set others meanwhile.
+        ctx.transition.set_parameters(ctx.values)
         gradients = _numbers(gradient).reshape(len(ctx.states), -1)
-        parts = [
-            pull_back_step(ctx.model, x, end, tangent, one)
-            for x, (end, tangent), one in zip(ctx.states, ctx.found, gradients, strict=True)
-        ]
+        worlds = worlds_of_transition(ctx.transition)
+        parts = worlds.pull_back_steps(ctx.states, ctx.controls, gradients)
         return (
             None,
             _like(np.array([part[0] for part in parts]).reshape(state.shape), state),
             _like(np.array([part[1] for part in parts]).reshape(control.shape), control),
-            _like(_total(parts).reshape(parameters.shape), parameters),
+            _like(total_of(parts).reshape(parameters.shape), parameters),
         )
 
 
@@ -87,7 +84,7 @@ class _Rollout(torch.autograd.Function):
         steps = controls.shape[-2]
         first = _numbers(state).reshape(-1, transition.state_size)
         inputs = _numbers(controls).reshape(len(first), steps, transition.model.nu)
-        runs = np.array([transition.trajectory(x, u) for x, u in zip(first, inputs, strict=True)])
+        runs = worlds_of_transition(transition).trajectories(first, inputs)
         ctx.transition, ctx.runs, ctx.inputs, ctx.values = transition, runs, inputs, values
         ctx.like = state, controls, parameters
         return _like(runs.reshape(*batch, steps + 1, transition.state_size), state)
@@ -99,15 +96,13 @@ class _Rollout(torch.autograd.Function):
         # Another call may have set others meanwhile.
         ctx.transition.set_parameters(ctx.values)
         gradients = _numbers(gradient).reshape(ctx.runs.shape)
-        parts = [
-            pull_back_trajectory(ctx.transition, run, u, one)
-            for run, u, one in zip(ctx.runs, ctx.inputs, gradients, strict=True)
-        ]
+        worlds = worlds_of_transition(ctx.transition)
+        parts = worlds.pull_back_trajectories(ctx.runs, ctx.inputs, gradients)
         return (
             None,
             _like(np.array([part[0] for part in parts]).reshape(state.shape), state),
             _like(np.array([part[1] for part in parts]).reshape(controls.shape), controls),
-            _like(_total(parts).reshape(parameters.shape), parameters),
+            _like(total_of(parts).reshape(parameters.shape), parameters),
         )
 
 

@@ -17,12 +17,14 @@ from asperity.derivatives.displaced_models import (
     take_over_values,
 )
 from asperity.derivatives.parameters import Parameter, apply_parameters
-from asperity.derivatives.step_derivative import StepDerivative
+from asperity.derivatives.smoothing import Smoothing
+from asperity.derivatives.step_derivative import StepDerivative, refuse_systems
 from asperity.derivatives.tangent import StepState, Tangent
 from asperity.errors import ModelError
 from asperity.integrators import Icf, Integrator
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.simulator import Simulator
+from asperity.systems import ExternalSystem
 
 __all__ = ["Gradient", "Sensitivities", "Transition"]
 
@@ -93,10 +95,16 @@ class Transition:
         Applied forces, mocap poses and active equalities, which stay as they are; those of the
         model by default.
 
+    smoothing : Smoothing, optional
+        Of contact; none by default.
+    systems : sequence of ExternalSystem
+        None: external systems have no derivatives, and are refused.
+
     Raises
     ------
     ModelError
-        If there are parameters and the integrator's steps have no implicit derivative.
+        If there are parameters and the integrator's steps have no implicit derivative, or there
+        are external systems.
 
     Notes
     -----
@@ -112,7 +120,10 @@ class Transition:
         parameters: Sequence[Parameter] = (),
         step: float | None = None,
         data: mujoco.MjData | None = None,
+        smoothing: Smoothing | None = None,
+        systems: Sequence[ExternalSystem] = (),
     ) -> None:
+        refuse_systems(systems)
         if not isinstance(model, mujoco.MjModel):
             raise ModelError(f"model must be a mujoco.MjModel, got {type(model).__name__}.")
         if integrator is not None and not isinstance(integrator, Integrator):
@@ -126,6 +137,13 @@ class Transition:
         if len(set(names)) < len(names):
             raise ModelError(f"two parameters have the same name: {', '.join(sorted(names))}.")
         self._contact = ContactParameters() if contact is None else contact
+        if smoothing is not None:
+            for one in self.parameters:
+                if one.contact_field in ("stiffness", "stiction_tolerance"):
+                    raise ModelError(
+                        f"parameter {one.name!r} is what smoothing bounds; leave one of them out."
+                    )
+            self._contact = smoothing.of(model, self._contact)
         default = self.integrator.time_step or float(model.opt.timestep)
         self.step_size = default if step is None else as_number("step", step)
         if not (math.isfinite(self.step_size) and self.step_size > 0.0):
@@ -147,15 +165,13 @@ class Transition:
         self._derivative = StepDerivative(simulator)
         mujoco.mj_setState(model, simulator.data, self._inputs, _INPUTS)
         simulator.take_over()
+        self._scratch = mujoco.MjData(model)
         self._displaced: DisplacedModels | None = None
-        if self.parameters:
-            if not self._derivative.has_implicit_steps:
-                raise ModelError(
-                    f"derivatives by parameters ({self.parameters[0].name!r}) need fixed steps of "
-                    f"Icf, Sap or Tamsi, got {self.integrator!r}."
-                )
-            self._displaced = DisplacedModels(
-                self.model, self._contact, self.integrator, self.parameters, self._values
+        self._stale = False
+        if self.parameters and not self._derivative.has_implicit_steps:
+            raise ModelError(
+                f"derivatives by parameters ({self.parameters[0].name!r}) need fixed steps of "
+                f"Icf, Sap or Tamsi, got {self.integrator!r}."
             )
 
     @property
@@ -172,13 +188,41 @@ class Transition:
             )
         if not np.array_equal(values, self._values):
             self._values = values
-            assert self._displaced is not None
-            simulator = self._derivative.simulator
-            if not (
-                take_over_values(simulator, self.parameters, values)
-                and self._displaced.set_values(values)
+            # Models with displaced parameters follow when derivatives are wanted.
+            self._stale = True
+            if not take_over_values(
+                self._derivative.simulator, self.parameters, values, self._scratch
             ):
                 self._make()
+
+    @property
+    def contact(self) -> ContactParameters:
+        """Contact parameters, but for those that are among the parameters."""
+        return self._contact
+
+    @property
+    def inputs(self) -> np.ndarray:
+        """Inputs of ``mjSTATE_USER`` as `mj_getState` returns them; controls are every call's."""
+        return self._inputs.copy()
+
+    @property
+    def steps_are_rolled_out(self) -> bool:
+        """Whether a transition is one fixed step that is solved, as `asperity.Batch` takes it."""
+        return self._derivative.has_implicit_steps and self.step_size == self.integrator.time_step
+
+    def copy(self) -> Transition:
+        """Another one, for use in another thread."""
+        other = Transition(
+            self.model,
+            integrator=self.integrator,
+            contact=self._contact,
+            parameters=self.parameters,
+            step=self.step_size,
+        )
+        other._inputs[:] = self._inputs
+        other._values = self._values.copy()
+        other._make()
+        return other
 
     # -- states --------------------------------------------------------------------------------
 
@@ -242,17 +286,22 @@ class Transition:
     def linearize(self, state: np.ndarray, control: np.ndarray) -> tuple[np.ndarray, Tangent]:
         """x⁺, and its derivatives."""
         start = self._unpack(state, control)
-        self._share_inputs()
-        tangent = self._derivative.between(start, self.step_size, parameters=self._displaced)
+        displaced = self._displaced_models()
+        tangent = self._derivative.between(start, self.step_size, parameters=displaced)
         return self._pack(tangent.end), tangent
 
-    def _share_inputs(self) -> None:
-        """Let simulations with displaced parameters have the present controls."""
-        if self._displaced is not None:
-            inputs = np.empty_like(self._inputs)
-            data = self._derivative.simulator.world.current.data
-            mujoco.mj_getState(self.model, data, inputs, _INPUTS)
-            self._displaced.write_inputs(inputs, _INPUTS)
+    def _displaced_models(self) -> DisplacedModels | None:
+        """Simulations with displaced parameters, at their present values."""
+        if self.parameters and (
+            self._displaced is None
+            or (self._stale and not self._displaced.set_values(self._values))
+        ):
+            self._displaced = DisplacedModels(
+                self.model, self._contact, self.integrator, self.parameters, self._values
+            )
+            self._displaced.write_inputs(self._inputs, _INPUTS)
+        self._stale = False
+        return self._displaced
 
     # -- trajectories --------------------------------------------------------------------------
 
@@ -296,9 +345,8 @@ class Transition:
                 change = tangent.by_state @ from_parameter[-1] + tangent.by_parameter
             else:
                 start = self._unpack(states[-1], control)
-                self._share_inputs()
                 end, change = self._derivative.along(
-                    start, self.step_size, from_parameter[-1], self._displaced
+                    start, self.step_size, from_parameter[-1], self._displaced_models()
                 )
                 following = self._pack(end)
             states.append(following)

@@ -31,6 +31,7 @@ __all__ = [
     "empty_contacts",
     "make_links",
     "read_contacts",
+    "side_inverse_mass",
 ]
 
 
@@ -88,7 +89,7 @@ def make_links(plant: Table, state: Table, geom_a: int, geom_b: int) -> int:
 
 
 @inlined
-def _inverse_mass(
+def side_inverse_mass(
     plant: Table, state: Table, contacts: Table, link: int, arm: np.ndarray, c: int
 ) -> float:
     """One side's part of the mean diagonal of J diag(M)⁻¹ Jᵀ.
@@ -129,7 +130,7 @@ def _add_side(plant: Table, state: Table, c: int, body: int, arm: np.ndarray) ->
     root = plant.body_root[body]
     for a in range(3):
         arm[c, a] = contacts.point[c, a] - state.mj_subtree_com[root, a]
-    contacts.inverse_mass[c] += _inverse_mass(plant, state, contacts, link, arm, c)
+    contacts.inverse_mass[c] += side_inverse_mass(plant, state, contacts, link, arm, c)
 
 
 @inlined

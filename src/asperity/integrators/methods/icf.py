@@ -30,7 +30,7 @@ from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, compiled_method
 from asperity.plant.trees import velocity_from_solver
 
-__all__ = ["ICF_LAWS", "IcfMethod", "icf_method", "icf_solution"]
+__all__ = ["ICF_LAWS", "IcfMethod", "icf_method", "icf_solution", "smooth_terms"]
 
 ICF_LAWS = {"delivered": DELIVERED_LAW, "lagged": LAGGED_LAW, "similar": SIMILAR_LAW}
 

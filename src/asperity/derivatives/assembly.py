@@ -1,0 +1,106 @@
+"""The step's derivatives, of those of its momentum balance.
+
+    dv = −H⁻¹ dg,        q⁺ = q ⊕ δq,   δq = δt (θ_vq v + (1 − θ_vq) v_0)
+
+In tangent spaces the end's position changes by J_r(δq) d(δq) + exp(−δq) dq, where a quaternion
+describes it; everything else adds up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, compiled_loop
+from asperity.derivatives.dense_solve import factorize_dense, solve_columns
+from asperity.derivatives.layout import DERIVATIVE
+
+__all__ = ["assemble_step"]
+
+_SMALL = 1e-4
+
+
+@compiled
+def _fill_turn(u: np.ndarray, out: np.ndarray) -> None:
+    """J_r(u), and exp(−u) − 1, of a rotation vector, row by row."""
+    square = u[0] * u[0] + u[1] * u[1] + u[2] * u[2]
+    angle = np.sqrt(square)
+    if angle < _SMALL:
+        # Series, whose next terms are below round-off.
+        first = 0.5 - square / 24.0
+        second = 1.0 / 6.0 - square / 120.0
+        sine = 1.0 - square / 6.0
+    else:
+        first = (1.0 - np.cos(angle)) / square
+        second = (angle - np.sin(angle)) / (square * angle)
+        sine = np.sin(angle) / angle
+    for i in range(3):
+        for j in range(3):
+            # [u]× and [u]×²
+            cross = 0.0
+            if i != j:
+                k = 3 - i - j
+                cross = u[k] if (i - j) % 3 == 1 else -u[k]
+            twice = u[i] * u[j] - (square if i == j else 0.0)
+            unit = 1.0 if i == j else 0.0
+            out[3 * i + j] = unit - first * cross + second * twice
+            out[9 + 3 * i + j] = -sine * cross + first * twice
+
+
+@compiled
+def _change(work: Table, along: bool, k: int, i: int) -> float:
+    """What coordinate i of the state changes by with column k."""
+    if along:
+        return float(work.directions[k, i])
+    return 1.0 if k == i else 0.0
+
+
+@compiled_loop(types.int64(types.int64, types.float64, types.int64, types.int64))
+def assemble_step(work_address: int, step: float, count: int, along: int) -> int:
+    """Fill ``result``, (2nv+na, count), from H and ``columns``; 1 if H is singular.
+
+    With ``along`` columns belong to ``directions``, and else to coordinates of the state, inputs
+    and parameters in this order.
+    """
+    work = DERIVATIVE.at(work_address)
+    nv = work.qvel.size
+    na = work.act.size
+    result = work.result
+    right = work.right
+    if not factorize_dense(work.system, work.factors, work.pivots):
+        return 1
+    for k in range(count):
+        for i in range(nv):
+            right[i, k] = -work.columns[k, i]
+    solve_columns(work.factors, work.pivots, right, count)
+    for number in range(work.rotations.size):
+        first = work.rotations[number]
+        for a in range(3):
+            work.mean[a] = step * (
+                work.share * work.velocity[first + a] + (1.0 - work.share) * work.qvel[first + a]
+            )
+        _fill_turn(work.mean, work.turns[number])
+    for i in range(nv):
+        for k in range(count):
+            result[nv + i, k] = right[i, k]
+            travel = work.share * right[i, k]
+            travel += (1.0 - work.share) * _change(work, along == 1, k, nv + i)
+            result[i, k] = step * travel + _change(work, along == 1, k, i)
+    for i in range(na):
+        for k in range(count):
+            result[2 * nv + i, k] = work.columns[k, nv + i]
+    for number in range(work.rotations.size):
+        first = work.rotations[number]
+        turn = work.turns[number]
+        for k in range(count):
+            x = _change(work, along == 1, k, first)
+            y = _change(work, along == 1, k, first + 1)
+            z = _change(work, along == 1, k, first + 2)
+            u = result[first, k] - x
+            v = result[first + 1, k] - y
+            w = result[first + 2, k] - z
+            for a in range(3):
+                value = turn[3 * a] * u + turn[3 * a + 1] * v + turn[3 * a + 2] * w
+                value += turn[9 + 3 * a] * x + turn[10 + 3 * a] * y + turn[11 + 3 * a] * z
+                result[first + a, k] = value + _change(work, along == 1, k, first + a)
+    return 0

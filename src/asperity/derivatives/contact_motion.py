@@ -1,0 +1,304 @@
+"""How point contacts move with the geoms that touch: rigidly, and by their relative motion.
+
+A contact depends on the relative pose of two geoms alone. Moving both by one rigid motion moves it
+along; what a motion ξ = (ω, v) of geom 2 against geom 1, at the centre o of geom 2, adds is found
+by calling MuJoCo's function for these two geoms at twelve displaced poses, once for each pair that
+touches. With the velocity u_1 of geom 1 at the contact point p and its angular velocity ω_1,
+
+    dp = u_1(p) + D_p ξ,     dn = ω_1 × n + D_n ξ,     dφ = D_φ ξ.
+
+In a displaced state of the whole model no collision is then detected: contacts are moved there. No
+contact comes or goes with a displacement, and none is confused with another.
+
+Where the function finds the contact on one side alone, or on neither, that motion's column is that
+side's, or the one of a point that moves with geom 2 on a surface that moves with geom 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import call_collision, load_address
+
+__all__ = ["find_motion", "keep_contacts", "move_contacts"]
+
+# Displacement of poses [m, rad]. Distances of most shapes are exact, so that what limits it from
+# below is round-off, and curvature from above.
+_SIZE = 1e-6
+# By how much farther contacts are looked for: more than a displacement of this size moves them.
+_MARGIN = 1e-5
+# How far a contact may be from where it is to be the same one, in units of the displacement.
+_REACH = 100.0
+
+# Numbers of a contact that MuJoCo's functions return: distance, point, normal, and a tangent.
+_DISTANCE = 0
+_POINT = 1
+_NORMAL = 4
+
+
+@compiled
+def keep_contacts(plant: Table, work: Table, state: Table) -> None:
+    """Keep contacts, and the axes of joints, of the state itself."""
+    contacts = state.contacts
+    for c in range(contacts.count):
+        for a in range(9):
+            work.contact_frame[c, a] = contacts.frame[c, a]
+        work.contact_distance[c] = contacts.signed_distance[c]
+        work.inverse_mass[c] = contacts.inverse_mass[c]
+        geom = contacts.geom[c, 1]
+        for a in range(3):
+            work.contact_origin[c, a] = state.mj_geom_xpos[geom, a]
+    for i in range(state.cdof.shape[0]):
+        for a in range(6):
+            work.cdof[i, a] = state.cdof[i, a]
+    for body in range(plant.nbody):
+        for a in range(3):
+            work.com[body, a] = state.mj_subtree_com[body, a]
+
+
+@compiled
+def _turn(matrix: np.ndarray, axis: int, angle: float, out: np.ndarray) -> None:
+    """``out = exp(angle e_axis) matrix``, row by row."""
+    one = (axis + 1) % 3
+    two = (axis + 2) % 3
+    cosine = np.cos(angle)
+    sine = np.sin(angle)
+    for j in range(3):
+        x = matrix[3 * one + j]
+        y = matrix[3 * two + j]
+        out[3 * axis + j] = matrix[3 * axis + j]
+        out[3 * one + j] = cosine * x - sine * y
+        out[3 * two + j] = sine * x + cosine * y
+
+
+@compiled
+def _nearest(work: Table, found: int, c: int, share: float) -> int:
+    """Which of the contacts that were found is contact c; −1 if none is near.
+
+    MuJoCo's point is midway through the overlap, the contact's own may be ahead of that.
+    """
+    best = -1
+    least = _REACH * _SIZE
+    for k in range(found):
+        distance = 0.0
+        turned = 0.0
+        for a in range(3):
+            normal = work.found[k, _NORMAL + a]
+            point = work.found[k, _POINT + a] + share * work.found[k, _DISTANCE] * normal
+            distance = max(distance, abs(point - work.contact_point[c, a]))
+            turned = max(turned, abs(normal - work.contact_frame[c, 6 + a]))
+        if turned < 1e-2 and distance < least:
+            least = distance
+            best = k
+    return best
+
+
+@compiled
+def _share(work: Table, found: int, c: int) -> float:
+    """How far ahead of MuJoCo's point a contact's own is, as a share of its distance.
+
+    Not a number if it is none of those that were found.
+    """
+    for k in range(found):
+        ahead = 0.0
+        for a in range(3):
+            ahead += (work.contact_point[c, a] - work.found[k, _POINT + a]) * work.found[
+                k, _NORMAL + a
+            ]
+        off = abs(work.found[k, _DISTANCE] - work.contact_distance[c])
+        for a in range(3):
+            point = work.found[k, _POINT + a] + ahead * work.found[k, _NORMAL + a]
+            off = max(off, abs(point - work.contact_point[c, a]))
+            off = max(off, abs(work.found[k, _NORMAL + a] - work.contact_frame[c, 6 + a]))
+        if off < 1e-9 and abs(ahead) <= 0.5 * abs(work.contact_distance[c]) + 1e-12:
+            return ahead / work.contact_distance[c] if work.contact_distance[c] != 0.0 else 0.0
+    return np.nan
+
+
+@compiled
+def _call(plant: Table, work: Table, state: Table, a: int, b: int, margin: float) -> int:
+    kinds = work.geom_kinds
+    entry = kinds * work.geom_type[a] + work.geom_type[b]
+    function = load_address(work.collision + 8 * entry)
+    if function == 0:
+        return 0
+    return call_collision(function, plant.model, state.data, work.found.ctypes.data, a, b, margin)
+
+
+@compiled
+def _read_change(work: Table, k: int, c: int, share: float, out: np.ndarray) -> None:
+    """By how much point, normal and distance of what was found differ from contact c's."""
+    for a in range(3):
+        normal = work.found[k, _NORMAL + a]
+        point = work.found[k, _POINT + a] + share * work.found[k, _DISTANCE] * normal
+        out[a] = point - work.contact_point[c, a]
+        out[3 + a] = normal - work.contact_frame[c, 6 + a]
+    out[6] = work.found[k, _DISTANCE] - work.contact_distance[c]
+
+
+@compiled
+def _move_along(work: Table, c: int, direction: int) -> None:
+    """Let a column be that of a point on geom 2 and a surface of geom 1."""
+    for k in range(7):
+        work.motion[c, k, direction] = 0.0
+    speed = 0.0
+    for a in range(3):
+        value = 0.0
+        if direction >= 3:
+            value = 1.0 if a == direction - 3 else 0.0
+        elif a != direction:
+            one = (direction + 1) % 3
+            two = (direction + 2) % 3
+            # e × (p − o)
+            arm_one = work.contact_point[c, one] - work.contact_origin[c, one]
+            arm_two = work.contact_point[c, two] - work.contact_origin[c, two]
+            value = -arm_two if a == one else arm_one
+        work.motion[c, a, direction] = value
+        speed += value * work.contact_frame[c, 6 + a]
+    work.motion[c, 6, direction] = speed
+
+
+@compiled
+def find_motion(plant: Table, work: Table, state: Table) -> int:
+    """Fill ``motion`` of all contacts; returns how many columns are those of rigid points.
+
+    Needs kinematics of the state itself in its MjData, which are there again afterwards.
+    """
+    contacts = state.contacts
+    position = np.zeros(3)
+    matrix = np.zeros(9)
+    now = np.zeros(7)
+    shares = np.zeros(contacts.count)
+    seen = np.zeros(contacts.count, np.int64)
+    lost = 0
+    for c in range(contacts.count):
+        a = contacts.geom[c, 0]
+        b = contacts.geom[c, 1]
+        if c > 0 and contacts.geom[c - 1, 0] == a and contacts.geom[c - 1, 1] == b:
+            continue
+        last = c + 1
+        while last < contacts.count and contacts.geom[last, 0] == a and contacts.geom[last, 1] == b:
+            last += 1
+        margin = _MARGIN
+        for i in range(c, last):
+            margin = max(margin, contacts.signed_distance[i] + _MARGIN)
+        found = _call(plant, work, state, a, b, margin)
+        for i in range(c, last):
+            shares[i] = _share(work, found, i)
+        for k in range(3):
+            position[k] = state.mj_geom_xpos[b, k]
+        for k in range(9):
+            matrix[k] = state.mj_geom_xmat[b, k]
+        for direction in range(6):
+            for i in range(c, last):
+                seen[i] = 0
+                for k in range(7):
+                    work.motion[i, k, direction] = 0.0
+            for side in range(2):
+                size = _SIZE if side == 0 else -_SIZE
+                if direction >= 3:
+                    state.mj_geom_xpos[b, direction - 3] = position[direction - 3] + size
+                else:
+                    _turn(matrix, direction, size, state.mj_geom_xmat[b])
+                found = _call(plant, work, state, a, b, margin)
+                for k in range(3):
+                    state.mj_geom_xpos[b, k] = position[k]
+                for k in range(9):
+                    state.mj_geom_xmat[b, k] = matrix[k]
+                for i in range(c, last):
+                    if not np.isfinite(shares[i]):
+                        continue
+                    nearest = _nearest(work, found, i, shares[i])
+                    if nearest >= 0:
+                        seen[i] += 1
+                        _read_change(work, nearest, i, shares[i], now)
+                        for k in range(7):
+                            work.motion[i, k, direction] += now[k] / size
+            for i in range(c, last):
+                if seen[i] == 0:
+                    _move_along(work, i, direction)
+                    lost += 1
+                elif seen[i] == 2:
+                    for k in range(7):
+                        work.motion[i, k, direction] *= 0.5
+    return lost
+
+
+@compiled
+def _twist(plant: Table, work: Table, body: int, point: np.ndarray, out: np.ndarray) -> None:
+    """Angular motion, and motion at a point, of a body by ``displacement``."""
+    for a in range(6):
+        out[a] = 0.0
+    dof = plant.body_last_dof[body]
+    if dof < 0:
+        return
+    while dof >= 0:
+        size = work.displacement[dof]
+        if size != 0.0:
+            for a in range(6):
+                out[a] += size * work.cdof[dof, a]
+        dof = plant.dof_parent[dof]
+    root = plant.body_root[body]
+    x = point[0] - work.com[root, 0]
+    y = point[1] - work.com[root, 1]
+    z = point[2] - work.com[root, 2]
+    out[3] += out[1] * z - out[2] * y
+    out[4] += out[2] * x - out[0] * z
+    out[5] += out[0] * y - out[1] * x
+
+
+@compiled
+def move_contacts(plant: Table, work: Table, state: Table) -> None:
+    """Move contacts from where they are in the state itself, by ``displacement``.
+
+    The state has been evaluated where that displacement leads to, without contacts.
+    """
+    contacts = state.contacts
+    first = np.zeros(6)
+    second = np.zeros(6)
+    relative = np.zeros(6)
+    change = np.zeros(7)
+    for c in range(contacts.count):
+        body_a = plant.geom_body[contacts.geom[c, 0]]
+        body_b = plant.geom_body[contacts.geom[c, 1]]
+        _twist(plant, work, body_a, work.contact_origin[c], first)
+        _twist(plant, work, body_b, work.contact_origin[c], second)
+        for a in range(6):
+            relative[a] = second[a] - first[a]
+        for k in range(7):
+            change[k] = 0.0
+            for a in range(6):
+                change[k] += work.motion[c, k, a] * relative[a]
+        # The motion of geom 1 carries it along.
+        x = work.contact_point[c, 0] - work.contact_origin[c, 0]
+        y = work.contact_point[c, 1] - work.contact_origin[c, 1]
+        z = work.contact_point[c, 2] - work.contact_origin[c, 2]
+        change[0] += first[3] + first[1] * z - first[2] * y
+        change[1] += first[4] + first[2] * x - first[0] * z
+        change[2] += first[5] + first[0] * y - first[1] * x
+        x = work.contact_frame[c, 6]
+        y = work.contact_frame[c, 7]
+        z = work.contact_frame[c, 8]
+        change[3] += first[1] * z - first[2] * y
+        change[4] += first[2] * x - first[0] * z
+        change[5] += first[0] * y - first[1] * x
+        # The tangents turn with the normal, by n × dn.
+        u = y * change[5] - z * change[4]
+        v = z * change[3] - x * change[5]
+        w = x * change[4] - y * change[3]
+        for t in range(3):
+            x = work.contact_frame[c, 3 * t]
+            y = work.contact_frame[c, 3 * t + 1]
+            z = work.contact_frame[c, 3 * t + 2]
+            contacts.frame[c, 3 * t] = x + v * z - w * y
+            contacts.frame[c, 3 * t + 1] = y + w * x - u * z
+            contacts.frame[c, 3 * t + 2] = z + u * y - v * x
+        contacts.signed_distance[c] = work.contact_distance[c] + change[6]
+        root_a = plant.body_root[body_a]
+        root_b = plant.body_root[body_b]
+        for a in range(3):
+            point = work.contact_point[c, a] + change[a]
+            contacts.point[c, a] = point
+            contacts.arm_a[c, a] = point - state.mj_subtree_com[root_a, a]
+            contacts.arm_b[c, a] = point - state.mj_subtree_com[root_b, a]

@@ -1,0 +1,66 @@
+"""Smoothing bounds contact, whatever model and contact parameters say."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+import asperity as asp
+from asperity.derivatives import Smoothing, Transition, contact_parameter
+
+MODEL = """<mujoco><option timestep=".001"/>
+  <custom><text name="asperity:geom:ball" data="stiffness=5e4"/></custom>
+  <worldbody><geom name="floor" type="plane" size="5 5 .1" friction=".5"/>
+  <body pos="0 0 .1"><freejoint/><geom name="ball" size=".1" mass="1" friction=".5"/></body>
+  </worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("stiffness", [1e3, 1e6])
+def test_a_ball_rests_as_deep_as_the_softer_of_both(stiffness: float) -> None:
+    model = mujoco.MjModel.from_xml_string(MODEL)
+    transition = Transition(model, smoothing=Smoothing(stiffness=stiffness))
+    depth = 9.81 / min(5e4, stiffness)
+    data = mujoco.MjData(model)
+    data.qpos[2] = 0.1 - depth
+    states = transition.trajectory(transition.state_of(data), np.zeros((300, 0)))
+    assert 0.1 - states[-1, 2] == pytest.approx(depth, rel=1e-3)
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-2])
+def test_a_slope_of_friction_is_that_of_the_larger_tolerance(tolerance: float) -> None:
+    """Below the tolerance friction is a damper of μ n/v_s: what slips slowly decays with it."""
+    model = mujoco.MjModel.from_xml_string(MODEL.replace("<freejoint/>", _SLIDES))
+    transition = Transition(model, smoothing=Smoothing(stiction_tolerance=tolerance))
+    data = mujoco.MjData(model)
+    depth = 9.81 / 5e4
+    data.qpos[1] = -depth
+    slip = 1e-7
+    data.qvel[0] = slip
+    end = transition(transition.state_of(data), np.zeros(0))
+    rate = 1e-3 * 0.5 * 9.81 / max(tolerance, 1e-4)
+    assert end[2] == pytest.approx(slip / (1.0 + rate), rel=2e-3)
+
+
+_SLIDES = '<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/>'
+
+
+def test_what_is_no_smoothing_is_refused() -> None:
+    model = mujoco.MjModel.from_xml_string(MODEL)
+    with pytest.raises(asp.ModelError, match="stiffness must be positive"):
+        Smoothing(stiffness=-1.0)
+    with pytest.raises(asp.ModelError, match="'stiffness' is what smoothing bounds"):
+        Transition(
+            model,
+            parameters=[contact_parameter("stiffness", 1e4)],
+            smoothing=Smoothing(stiffness=1e3),
+        )
+
+
+def test_external_systems_are_refused_by_name() -> None:
+    model = mujoco.MjModel.from_xml_string(MODEL)
+    spring = object()
+    with pytest.raises(asp.ModelError, match=r"object.*no derivatives"):
+        asp.linearize(model, mujoco.MjData(model), systems=[spring])  # type: ignore[list-item]
+    with pytest.raises(asp.ModelError, match=r"object.*no derivatives"):
+        Transition(model, systems=[spring])  # type: ignore[list-item]
