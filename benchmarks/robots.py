@@ -3,7 +3,10 @@
 Both simulate the same model with the same random controls at the model's own time step, in calls of
 200, 10 and 1 steps, between which the controls change. Blocks of both follow each other, each from
 the state that Asperity has reached, so that both simulate the same motion on the same machine; the
-table shows medians of times and of the blocks' ratios.
+table shows medians of times and of the blocks' ratios. ``--publish lazy`` leaves to those who
+read it what follows from the state, which nobody does here. ``--rest`` lets both simulate a robot
+without controls until it lies or stands, and tells how deep its contacts are and how fast they
+slip.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ _FALL = 0.7  # simulated before anything is timed: robots have reached the floor
 _LIFE = 6  # blocks after which the robot begins anew
 _SEED = 7
 _VIGOUR = 0.5  # part of the range of controls that is used
+_SETTLING = 4.0  # simulated before contacts are looked at [s]
+_LOOKED_AT = 0.5  # time over which they are [s]
 
 
 def _controls(model: mujoco.MjModel, random: np.random.Generator) -> np.ndarray:
@@ -43,9 +48,11 @@ def _controls(model: mujoco.MjModel, random: np.random.Generator) -> np.ndarray:
 class Pair:
     """One model in Asperity and in MuJoCo."""
 
-    def __init__(self, model: mujoco.MjModel, integrator: asp.Integrator) -> None:
+    def __init__(
+        self, model: mujoco.MjModel, integrator: asp.Integrator, publish: str = "eager"
+    ) -> None:
         self.model = model
-        self.sim = asp.Simulator(model, integrator=integrator)
+        self.sim = asp.Simulator(model, integrator=integrator, publish=publish)
         self.data = mujoco.MjData(model)
         self.random = np.random.default_rng(_SEED)
         self.step = float(model.opt.timestep)
@@ -102,6 +109,43 @@ def compare(pair: Pair, steps: int, blocks: int) -> tuple[float, float, float]:
     return theirs / block, mine / block, ratio
 
 
+def _slip(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[float, float]:
+    """Deepest overlap [m] of contacts that push, and their mean slip, weighted by force [m/s]."""
+    wrench, jacobian = np.zeros(6), np.zeros((2, 3, model.nv))
+    depth = slip = force = 0.0
+    for number in range(data.ncon):
+        contact = data.contact[number]
+        mujoco.mj_contactForce(model, data, number, wrench)
+        if wrench[0] <= 0.0:
+            continue
+        for side, geom in enumerate((contact.geom1, contact.geom2)):
+            body = model.geom_bodyid[geom]
+            mujoco.mj_jac(model, data, jacobian[side], None, contact.pos, body)
+        velocity = contact.frame.reshape(3, 3) @ ((jacobian[1] - jacobian[0]) @ data.qvel)
+        depth = max(depth, -contact.dist)
+        slip += wrench[0] * float(np.hypot(velocity[1], velocity[2]))
+        force += wrench[0]
+    return depth, slip / force if force > 0.0 else np.nan
+
+
+def rest(model: mujoco.MjModel, integrator: asp.Integrator) -> list[tuple[float, float]]:
+    """Deepest overlap [m] and median slip [m/s] of a robot at rest, MuJoCo's and ours."""
+    found = []
+    for ours in (False, True):
+        data = mujoco.MjData(model)
+        seen = []
+        for until in np.arange(_SETTLING, _SETTLING + _LOOKED_AT, 0.05):
+            steps = round((until - data.time) / model.opt.timestep)
+            if ours:
+                asp.step(model, data, steps, integrator=integrator)
+            else:
+                mujoco.mj_step(model, data, nstep=steps)
+            seen.append(_slip(model, data))
+        depths, slips = zip(*seen, strict=True)
+        found.append((max(depths), float(np.median(slips))))
+    return found
+
+
 def profile(pair: Pair, steps: int, blocks: int) -> dict[str, float]:
     """Time of a step by part [s]; it includes that of the time stamps."""
     if pair.times is None:
@@ -147,6 +191,8 @@ def main() -> None:
     parser.add_argument("--calls", default="200,10,1")
     parser.add_argument("--accuracy", type=float, help="error control instead of fixed steps")
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--publish", choices=("eager", "lazy"), default="eager")
+    parser.add_argument("--rest", action="store_true")
     options = parser.parse_args()
     names = [name for name in options.robots.split(";") if name]
     calls = [int(text) for text in options.calls.split(",")]
@@ -157,15 +203,21 @@ def main() -> None:
         return asp.Icf(time_step=float(model.opt.timestep))
 
     def table(entry: RobotModel, model: mujoco.MjModel) -> None:
-        pair = Pair(model, integrator(model))
+        pair = Pair(model, integrator(model), options.publish)
         cells = [entry.name, str(model.nv)]
         for steps in calls:
             theirs, mine, ratio = compare(pair, steps, options.blocks)
             cells.append(f"{1e6 * theirs:.0f} | {1e6 * mine:.0f} | {ratio:.2f}")
         print("| " + " | ".join(cells) + " |", flush=True)
 
+    def at_rest(entry: RobotModel, model: mujoco.MjModel) -> None:
+        cells = [entry.name]
+        for depth, slip in rest(model, integrator(model)):
+            cells += [f"{1e3 * depth:.2g}", f"{1e3 * slip:.2g}" if slip == slip else "–"]
+        print("| " + " | ".join(cells) + " |", flush=True)
+
     def parts(entry: RobotModel, model: mujoco.MjModel) -> None:
-        pair = Pair(model, integrator(model))
+        pair = Pair(model, integrator(model), options.publish)
         for steps in calls:
             times = profile(pair, steps, options.blocks)
             stats = pair.sim.stats
@@ -180,6 +232,11 @@ def main() -> None:
 
     if options.profile:
         _each(names, parts)
+        return
+    if options.rest:
+        print("| model | mj_step: overlap [mm] | slip [mm/s] | asperity: overlap | slip |")
+        print("|---|---|---|---|---|")
+        _each(names, at_rest)
         return
     print(
         "| model | nv |"

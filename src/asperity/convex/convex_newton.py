@@ -227,6 +227,8 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
             and problem.extrapolated == 1
             and _extrapolate_guess(problem, contacts, rows, cost)
         ):
+            _settle(problem, contacts)
+            problem.changes = 0
             begin_estimates(problem, first, last)
             cost, norm = _residual(problem, contacts, rows)
             if norm <= wanted:
@@ -285,7 +287,20 @@ def _solve_free(problem: Table) -> int:
 
 
 @compiled
+def _is_left_out(problem: Table) -> bool:
+    """Whether the island at hand has its solution already."""
+    if problem.only_marked == 0:
+        return False
+    for index in range(problem.first_tree, problem.last_tree):
+        if problem.tree_marked[problem.island_tree[index]] == 1:
+            return False
+    return True
+
+
+@compiled
 def _solve_any_island(problem: Table, contacts: Table, rows: Table) -> int:
+    if _is_left_out(problem):
+        return CONVERGED
     if problem.first_contact == problem.last_contact and problem.first_row == problem.last_row:
         return _solve_free(problem)
     return _solve_island(problem, contacts, rows)
@@ -305,6 +320,7 @@ def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: in
             problem.factor_island[tree] = 0
     worst = solve_islands(_solve_any_island, problem, contacts, rows)
     problem.extrapolated = 0
+    problem.only_marked = 0
     return worst
 
 

@@ -236,6 +236,10 @@ PROBLEM = Layout(
     line_search_tolerance="f8",  # part of |ℓ'(0)| at which an exact line search ends
     largest_search_step="f8",  # α_max
     guess_is_close="i8",  # 1 if the guess is worth taking the law's numbers from
+    # 1: only islands of trees that are marked are solved; the others have their solution, with all
+    # that belongs to it. Cleared by the solve.
+    only_marked="i8",
+    tree_marked="i8[:]",
     extrapolated="i8",  # 1 if `extrapolation` is filled; cleared by the solve
     slip_regularization="f8",  # σ of the friction laws
     drift_speed="f8",  # up to which equalities are restored within a step [m/s or rad/s]
@@ -307,6 +311,7 @@ def new_problem(
         entry_block=np.zeros(max(1, ntree * (ntree - 1) // 2), np.int64),
         pair_entry=np.full((ntree, ntree), -1, np.int32),
         pair_stamp=np.zeros((ntree, ntree), np.int64),
+        tree_marked=np.zeros(ntree, np.int64),
         adjacency=np.zeros((ntree, ntree), np.uint8),
         neighbours=np.zeros(2 * ntree + 1, np.int64),
         component=np.zeros(2 * ntree + 1, np.int64),

@@ -16,7 +16,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import ACTUATOR
-from asperity.plant.constraints import add_row
+from asperity.plant.constraints import add_joint_row, add_row
 from asperity.plant.plant_layouts import EVALUATED, ROWS_FULL, TREES
 
 __all__ = ["actuator_forces", "add_servo_rows"]
@@ -59,7 +59,17 @@ def add_servo_rows(plant: Table, state: Table) -> int:
             state.mj_moment_rowadr[o], state.mj_moment_rowadr[o] + state.mj_moment_rownnz[o]
         ):
             state.work.dof_row[state.mj_moment_colind[e]] += state.mj_actuator_moment[e]
-        row = add_row(plant, state, ACTUATOR, -1 - o)
+        # Most act on one joint; dofs of the others need not be looked at.
+        alone = state.mj_moment_rownnz[o] == 1
+        first = state.mj_moment_colind[state.mj_moment_rowadr[o]] if alone else 0
+        if (
+            alone
+            and state.work.dof_row[first] != 0.0
+            and not plant.tree_spatial[plant.dof_tree[first]]
+        ):
+            row = add_joint_row(plant, state, ACTUATOR, -1 - o, first, 1)
+        else:
+            row = add_row(plant, state, ACTUATOR, -1 - o)
         if row == -1:
             return ROWS_FULL
         if row == -2:

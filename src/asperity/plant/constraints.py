@@ -14,7 +14,7 @@ from asperity.compiled.calls import call_pp, load_address, load_double, load_int
 from asperity.contact.constraint_set import EQUALITY, FRICTION, LIMIT, NO_LIMIT
 from asperity.plant.plant_layouts import EVALUATED, FAILED, ROWS_FULL, TREES
 
-__all__ = ["add_joint_rows", "add_mujoco_rows", "add_row", "to_solver_row"]
+__all__ = ["add_joint_row", "add_joint_rows", "add_mujoco_rows", "add_row", "to_solver_row"]
 
 # MuJoCo's mjtConstraint.
 _MJ_EQUALITY = 0
@@ -112,7 +112,7 @@ def add_row(plant: Table, state: Table, kind: int, source: int) -> int:
 
 
 @compiled
-def _add_joint_row(
+def add_joint_row(
     plant: Table, state: Table, kind: int, source: int, first: int, count: int
 ) -> int:
     """As `add_row`, of a row that is in ``count`` dofs of one joint of an articulated tree."""
@@ -150,7 +150,7 @@ def _add_limits(plant: Table, state: Table) -> int:
     rows = state.rows
     for k in range(plant.limit_dof.size):
         state.work.dof_row[plant.limit_dof[k]] = 1.0
-        row = _add_joint_row(plant, state, LIMIT, plant.limit_source[k], plant.limit_dof[k], 1)
+        row = add_joint_row(plant, state, LIMIT, plant.limit_source[k], plant.limit_dof[k], 1)
         if row < 0:
             return ROWS_FULL
         q = state.qpos[plant.limit_qpos[k]]
@@ -192,7 +192,7 @@ def _add_ball_limits(plant: Table, state: Table) -> int:
         state.work.dof_row[s] = scale * x
         state.work.dof_row[s + 1] = scale * y
         state.work.dof_row[s + 2] = scale * z
-        row = _add_joint_row(plant, state, LIMIT, plant.ball_source[k], s, 3)
+        row = add_joint_row(plant, state, LIMIT, plant.ball_source[k], s, 3)
         if row < 0:
             return ROWS_FULL
         rows.position[row] = plant.ball_range[k] - angle
@@ -214,7 +214,7 @@ def add_joint_rows(plant: Table, state: Table) -> int:
         if plant.tree_spatial[plant.dof_tree[dof]]:
             row = add_row(plant, state, FRICTION, -1 - dof)
         else:
-            row = _add_joint_row(plant, state, FRICTION, -1 - dof, dof, 1)
+            row = add_joint_row(plant, state, FRICTION, -1 - dof, dof, 1)
         if row < 0:
             return ROWS_FULL
         rows.lower[row] = plant.joint_stiction_tolerance
@@ -256,6 +256,8 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
     nv = dense.size
     for i in range(count):
         kind = load_int(types + 4 * i)
+        if kind not in (_MJ_EQUALITY, _MJ_LIMIT_TENDON, _MJ_FRICTION_TENDON):
+            continue
         if plant.sparse_rows:
             nonzeros = load_int(rownnz + 4 * i)
             at = load_int(rowadr + 4 * i)
@@ -266,12 +268,8 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
                 dense[j] = load_double(jacobian + 8 * (i * nv + j))
         if kind in (_MJ_EQUALITY, _MJ_LIMIT_TENDON):
             row = add_row(plant, state, EQUALITY if kind == _MJ_EQUALITY else LIMIT, i)
-        elif kind == _MJ_FRICTION_TENDON:
-            row = add_row(plant, state, FRICTION, i)
         else:
-            for j in range(nv):
-                dense[j] = 0.0
-            continue
+            row = add_row(plant, state, FRICTION, i)
         if row == -1:
             return ROWS_FULL
         if row == -2:

@@ -16,13 +16,13 @@ import mujoco
 import numpy as np
 from numba import types
 
-from asperity.compiled import HoldsAddresses, Layout, Table, compiled_loop
+from asperity.compiled import HoldsAddresses, Layout, Table, compiled, compiled_loop
 from asperity.compiled.calls import call_ppp_status
 from asperity.errors import ModelError
 from asperity.plant import native
 from asperity.plant.names import element
 
-__all__ = ["WATCH_KERNELS", "ModelWatch", "is_watched"]
+__all__ = ["WATCH", "WATCH_KERNELS", "ModelWatch", "differs", "is_watched"]
 
 _WORD = 8
 _INT = 0xFFFFFFFF
@@ -89,10 +89,9 @@ def is_watched(field: str, *, meshes: bool = False) -> bool:
     )
 
 
-@compiled_loop(types.int64(types.int64))
-def _differs(watch_address: int) -> int:
+@compiled
+def differs(watch: Table) -> int:
     """Whether any word is another one than was known."""
-    watch = WATCH.at(watch_address)
     known = watch.known.ctypes.data
     for span in range(watch.spans.shape[0]):
         size = _WORD * watch.spans[span, 1]
@@ -101,6 +100,11 @@ def _differs(watch_address: int) -> int:
             return 1
         known += size
     return 0
+
+
+@compiled_loop(types.int64(types.int64))
+def _differs(watch_address: int) -> int:
+    return differs(WATCH.at(watch_address))
 
 
 WATCH_KERNELS = (_differs,)
@@ -147,6 +151,11 @@ class ModelWatch(HoldsAddresses):
             spans=np.array(spans, np.int64),
             known=np.concatenate(self._views),
         )
+
+    @property
+    def table(self) -> Table:
+        """What is compared, for compiled code."""
+        return self._table
 
     def changed(self) -> bool:
         """Whether any of the numbers is another one than those that are remembered."""

@@ -13,7 +13,7 @@ from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL, ST
 if TYPE_CHECKING:
     from asperity.simulator.simulator import Simulator
 
-__all__ = ["advance"]
+__all__ = ["advance", "keep_pace"]
 
 # Wall time between two returns to Python [s]: progress bars and interrupts live at these returns.
 _TICK = 0.05
@@ -27,13 +27,21 @@ _STATUS = {
 
 
 def advance(
-    simulator: Simulator, end: float, progress: Callable[[Simulator], None] | None
+    simulator: Simulator,
+    end: float,
+    progress: Callable[[Simulator], None] | None,
+    code: int | None = None,
 ) -> Status:
     """Advance a simulator's world to a time [s], with controls and systems at their own times.
 
-    Inputs have been taken over, and nothing is published at the end.
+    Inputs have been taken over, and nothing is published at the end. ``code`` is that of a stretch
+    of steps that has been taken already.
     """
-    data, coupling = simulator.data, simulator.coupling
+    if code is not None:
+        status = _heed(simulator, code, progress)
+        if status is not None:
+            return status
+    data, coupling = simulator._reference(), simulator.coupling
     while (time := data.time) < end:
         stop = end
         if simulator.control is not None:
@@ -56,31 +64,50 @@ def _run_to(
     simulator: Simulator, stop: float, progress: Callable[[Simulator], None] | None
 ) -> Status | None:
     """Run compiled loops to a time; None if it was reached."""
-    world = simulator.world
     while True:
         started = clock.perf_counter()
         code = simulator._take_steps(stop, simulator._pace)
         elapsed = clock.perf_counter() - started
         simulator._wall_time += elapsed
-        simulator.data.time = world.current.table.time
-        if code == codes.OK:
-            return None
         if code == BUDGET_USED:
-            factor = min(max(_TICK / max(elapsed, 1e-9), 0.2), 5.0)
-            simulator._pace = max(1, min(int(simulator._pace * factor), 1 << 40))
-            _tick(simulator, progress)
-        elif code == RECORD_FULL:
-            simulator._flush()
-            _tick(simulator, progress)
-        elif not world.grow(code):
-            if code == codes.TREES:
-                raise SimulationError(
-                    "a constraint of the model couples more than two kinematic trees, which is "
-                    "not supported; remove it or split it."
-                )
-            if code == codes.SYSTEM_FAILED:
-                simulator.coupling.raise_failure()
-            return _STATUS[code]
+            keep_pace(simulator, elapsed)
+        status = _heed(simulator, code, progress)
+        if code == codes.OK or status is not None:
+            return status
+
+
+def keep_pace(simulator: Simulator, elapsed: float) -> None:
+    """Let the next stretch of steps take as long as there should be between two returns.
+
+    The last one has used its whole budget in ``elapsed`` [s].
+    """
+    factor = min(max(_TICK / max(elapsed, 1e-9), 0.2), 5.0)
+    simulator._pace = max(1, min(int(simulator._pace * factor), 1 << 40))
+
+
+def _heed(
+    simulator: Simulator, code: int, progress: Callable[[Simulator], None] | None
+) -> Status | None:
+    """Do what compiled loops have returned for; the status of a failure, or None."""
+    world = simulator.world
+    simulator._reference().time = world.current.table.time
+    if code == codes.OK:
+        return None
+    if code == BUDGET_USED:
+        _tick(simulator, progress)
+    elif code == RECORD_FULL:
+        simulator._flush()
+        _tick(simulator, progress)
+    elif not world.grow(code):
+        if code == codes.TREES:
+            raise SimulationError(
+                "a constraint of the model couples more than two kinematic trees, which is "
+                "not supported; remove it or split it."
+            )
+        if code == codes.SYSTEM_FAILED:
+            simulator.coupling.raise_failure()
+        return _STATUS[code]
+    return None
 
 
 def _tick(simulator: Simulator, progress: Callable[[Simulator], None] | None) -> None:

@@ -37,10 +37,8 @@ def save_simulator(simulator: Simulator, path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def load_simulator(path: str | os.PathLike[str]) -> Simulator:
-    """Read what `save_simulator` has written; see `Simulator.load`."""
-    from asperity.simulator.simulator import Simulator
-
+def load_simulator(path: str | os.PathLike[str], kind: type[Simulator]) -> Simulator:
+    """Read a simulator of this kind that `save_simulator` has written; see `Simulator.load`."""
     try:
         raw = Path(path).read_bytes()
     except OSError as error:
@@ -61,6 +59,6 @@ def load_simulator(path: str | os.PathLike[str]) -> Simulator:
             f"{path} cannot be read ({error}): it is damaged, of another version, or needs a "
             "module that is not there."
         ) from error
-    if not isinstance(loaded, Simulator):
+    if not isinstance(loaded, kind):
         raise ModelError(f"{path} is no simulator that Simulator.save has written.")
     return loaded

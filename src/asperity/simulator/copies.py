@@ -26,8 +26,9 @@ __all__ = ["reduced", "restore_world", "take_snapshot"]
 
 _OWN_ATTRIBUTES = frozenset((
     "model", "load_report", "integrator", "plant", "coupling", "control", "method", "world",
-    "_base", "_control_period", "_counters", "_inputs", "_last_tick", "_pace", "_reference",
-    "_results", "_running", "_sampling", "_stepping", "_wall_time", "_watch",
+    "_base", "_call", "_control_period", "_counters", "_inputs", "_last_tick", "_lazy", "_pace",
+    "_reference", "_results", "_running", "_sampling", "_stale", "_stepping", "_wall_time",
+    "_watch",
 ))  # fmt: skip
 """Attributes of `Simulator`; those that subclasses add are copied as they are."""
 
@@ -55,6 +56,8 @@ class Snapshot:
         Of every state.
     clocks : tuple
         Wall time, pace, and the sampling clock's start and count.
+    stale : bool
+        Whether what follows from the state was left to those who read it.
     """
 
     known: Mapping[str, np.ndarray]
@@ -66,6 +69,7 @@ class Snapshot:
     method: Mapping[str, Any]
     evaluations: tuple[int, ...]
     clocks: tuple[float, int, float, int]
+    stale: bool
 
     def put_into(self, data: mujoco.MjData) -> None:
         """Write state and inputs, as they were published, into another MjData."""
@@ -98,6 +102,7 @@ def take_snapshot(simulator: Simulator) -> Snapshot:
         method=base.memory_of(world),
         evaluations=tuple(state.table.evaluations for state in world.evaluated_states),
         clocks=(simulator._wall_time, simulator._pace, *sampling.position),
+        stale=simulator._stale,
     )
 
 
@@ -130,7 +135,9 @@ def _restore(simulator: Simulator, snapshot: Snapshot) -> None:
     """Let a new simulator of the same options go on where another one was."""
     restore_world(simulator, snapshot)
     simulator.method.base.set_memory(simulator.world, snapshot.method)
-    simulator._publish(quietly=True)
+    if snapshot.stale:
+        simulator.world.current.table.valid = 0
+    simulator._publish(quietly=True, lazily=snapshot.stale)
     for state, count in zip(simulator.world.evaluated_states, snapshot.evaluations, strict=True):
         state.table.evaluations = count
     if simulator.method.base.evaluates_plant:
@@ -141,8 +148,11 @@ def _restore(simulator: Simulator, snapshot: Snapshot) -> None:
     simulator._inputs.write(snapshot.present)
 
 
-def reduced(simulator: Simulator) -> tuple[Any, ...]:
-    """A simulator, which must not run, as ``__reduce_ex__`` returns it."""
+def reduced(simulator: Simulator, base: type[Simulator]) -> tuple[Any, ...]:
+    """A simulator, which must not run, as ``__reduce_ex__`` returns it.
+
+    Of subclasses of ``base``, whose constructors may differ, only what that makes is made anew.
+    """
     options = {
         "model": simulator.model,
         "integrator": simulator.integrator,
@@ -151,24 +161,27 @@ def reduced(simulator: Simulator) -> tuple[Any, ...]:
         "control_period": simulator._control_period,
         "joint_stiction_tolerance": simulator.plant.table.joint_stiction_tolerance,
         "systems": simulator.systems,
+        "publish": "lazy" if simulator._lazy else "eager",
     }
     attributes = vars(simulator).items()
     further = {name: value for name, value in attributes if name not in _OWN_ATTRIBUTES}
-    made_of = (type(simulator), options, simulator.load_report, take_snapshot(simulator))
+    made_of = (base, type(simulator), options, simulator.load_report, take_snapshot(simulator))
     return _made_again, made_of, further
 
 
 def _made_again(
-    kind: type[Simulator], options: dict[str, Any], report: LoadReport, snapshot: Snapshot
+    base: type[Simulator],
+    kind: type[Simulator],
+    options: dict[str, Any],
+    report: LoadReport,
+    snapshot: Snapshot,
 ) -> Simulator:
     """A simulator of these options that goes on from a snapshot."""
-    from asperity.simulator.simulator import Simulator
-
     simulator = kind.__new__(kind)
     data = mujoco.MjData(options["model"])
     snapshot.put_into(data)
     simulator._resumes = True
-    Simulator.__init__(simulator, **options, data=data)
+    base.__init__(simulator, **options, data=data)
     del simulator._resumes
     simulator.load_report = report
     _restore(simulator, snapshot)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
 
 import numpy as np
 from numba import types
 
-from asperity.compiled import HoldsAddresses, Layout, Table, compiled_loop
+from asperity.compiled import HoldsAddresses, Layout, Table, compiled, compiled_loop
 from asperity.convex.problem import PROBLEM
 from asperity.integrators.methods.method import Method
 from asperity.integrators.world import World
@@ -15,17 +15,25 @@ from asperity.integrators.world_layout import WORLD
 from asperity.plant.plant_layouts import STATE
 from asperity.simulator.report import Statistics
 
-__all__ = ["COUNTER_KERNELS", "Counters", "as_statistics"]
+__all__ = ["COUNTERS", "COUNTER_KERNELS", "Counters", "as_statistics", "count_work"]
 
-COUNTERS = Layout("counters", world="i8", problem="i8", states="i8[:]", counts="i8[:]")
+COUNTERS = Layout(
+    "counters",
+    world="i8",  # addresses
+    problem="i8",
+    states="i8[:]",
+    counts="i8[:]",
+    work="i8[:]",  # what has come to them in a call
+)
 
 _COUNTS = 13
 
+_FIELDS = tuple(field.name for field in dataclasses.fields(Statistics))
 
-@compiled_loop(types.void(types.int64))
-def _count(counters_address: int) -> None:
+
+@compiled
+def count_work(counters: Table) -> None:
     """Fill ``counts`` in the order of `Statistics`."""
-    counters = COUNTERS.at(counters_address)
     counts = counters.counts
     world = WORLD.at(counters.world)
     problem = PROBLEM.at(counters.problem)
@@ -44,6 +52,11 @@ def _count(counters_address: int) -> None:
     counts[10] = 0
     counts[11] = world.impact_rejections
     counts[12] = world.damped_impacts
+
+
+@compiled_loop(types.void(types.int64))
+def _count(counters_address: int) -> None:
+    count_work(COUNTERS.at(counters_address))
 
 
 COUNTER_KERNELS = (_count,)
@@ -72,7 +85,14 @@ class Counters(HoldsAddresses):
                 problem=world.problem.address,
                 states=states,
                 counts=np.zeros(_COUNTS, np.int64),
+                work=np.zeros(_COUNTS, np.int64),
             )
+
+    @property
+    def table(self) -> Table:
+        """The counters, for compiled code, of methods with a convex problem."""
+        assert self._table is not None
+        return self._table
 
     def read(self) -> np.ndarray:
         """All counts, in the order of `Statistics`."""
@@ -102,5 +122,7 @@ class Counters(HoldsAddresses):
 
 def as_statistics(counts: np.ndarray, wall_time: float) -> Statistics:
     """Counts from `Counters.read`, or differences of them, by name."""
-    numbers: list[Any] = [*counts.tolist(), wall_time]
-    return Statistics(*numbers)
+    # A frozen dataclass sets its fields one by one, which takes longer than to count them.
+    statistics = object.__new__(Statistics)
+    vars(statistics).update(zip(_FIELDS, (*counts.tolist(), wall_time), strict=True))
+    return statistics

@@ -144,9 +144,15 @@ def step(
         simulator = stepped.simulator_for(
             model, data, _DEFAULT if integrator is None else integrator, contact, tuple(systems)
         )
-        for _ in range(int(nstep)):
+        for left in reversed(range(int(nstep))):
+            # Nobody can read what would be published in between.
+            simulator._be_lazy(left > 0)
             report = simulator.advance_to(simulator.time + model.opt.timestep)
             if not report.success:
                 raise SimulationError(report.message)
     finally:
+        if stepped.simulator is not None:
+            stepped.simulator._be_lazy(False)
+            # Where the last step was not come to.
+            _ = stepped.simulator.data
         stepped.running.release()

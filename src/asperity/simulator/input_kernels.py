@@ -13,13 +13,18 @@ __all__ = [
     "INPUTS",
     "INPUT_KERNELS",
     "NEW_FORCES",
+    "NEW_PLACES",
     "NEW_STATE",
     "NEW_TIME",
     "REFUSED",
     "TARGETS",
+    "changes",
     "hand_over",
+    "hand_over_inputs",
     "look",
     "remember",
+    "remember_inputs",
+    "write_inputs",
     "write_state",
 ]
 
@@ -48,7 +53,7 @@ TARGETS = Layout(
 # What `look` returns, added up.
 NEW_STATE = 1
 NEW_FORCES = 2
-_NEW_PLACES = 4
+NEW_PLACES = 4
 NEW_TIME = 8
 REFUSED = 16
 
@@ -79,10 +84,9 @@ def _keep(values: np.ndarray, known: np.ndarray, start: int) -> int:
     return start + values.size
 
 
-@compiled_loop(types.int64(types.int64))
-def look(inputs_address: int) -> int:
-    """What has changed since it was remembered; if nothing is refused, it is remembered."""
-    inputs = INPUTS.at(inputs_address)
+@compiled
+def changes(inputs: Table) -> int:
+    """What has changed since it was remembered."""
     known = inputs.known
     at = 0
     found = _compare(inputs.qpos, known, at, _LARGEST, NEW_STATE)
@@ -97,24 +101,33 @@ def look(inputs_address: int) -> int:
     at += inputs.qfrc_applied.size
     found |= _compare(inputs.xfrc_applied, known, at, _LARGEST, NEW_FORCES)
     at += inputs.xfrc_applied.size
-    found |= _compare(inputs.mocap_pos, known, at, _LARGEST, _NEW_PLACES)
+    found |= _compare(inputs.mocap_pos, known, at, _LARGEST, NEW_PLACES)
     at += inputs.mocap_pos.size
-    found |= _compare(inputs.mocap_quat, known, at, _LARGEST, _NEW_PLACES)
+    found |= _compare(inputs.mocap_quat, known, at, _LARGEST, NEW_PLACES)
     at += inputs.mocap_quat.size
-    found |= _compare(inputs.eq_active, known, at, _LARGEST, _NEW_PLACES)
+    found |= _compare(inputs.eq_active, known, at, _LARGEST, NEW_PLACES)
     at += inputs.eq_active.size
     time = load_double(inputs.time)
     if time != known[at]:
         found |= NEW_TIME
         if not abs(time) <= _LARGEST:
             found |= REFUSED
+    return found
+
+
+@compiled_loop(types.int64(types.int64))
+def look(inputs_address: int) -> int:
+    """The same; if nothing is refused, it is remembered."""
+    inputs = INPUTS.at(inputs_address)
+    found = changes(inputs)
     if found & REFUSED == 0 and found != 0:
-        _remember_all(inputs)
+        remember_inputs(inputs)
     return found
 
 
 @compiled
-def _remember_all(inputs: Table) -> None:
+def remember_inputs(inputs: Table) -> None:
+    """Take what the MjData holds for known."""
     known = inputs.known
     at = _keep(inputs.qpos, known, 0)
     at = _keep(inputs.qvel, known, at)
@@ -136,30 +149,31 @@ def _copy(source: np.ndarray, target: np.ndarray) -> None:
 
 @compiled_loop(types.void(types.int64))
 def remember(inputs_address: int) -> None:
-    """Take what the MjData holds for known."""
-    _remember_all(INPUTS.at(inputs_address))
+    """See `remember_inputs`."""
+    remember_inputs(INPUTS.at(inputs_address))
 
 
-@compiled_loop(types.void(types.int64, types.int64))
-def write_state(inputs_address: int, state_address: int) -> None:
+@compiled
+def write_inputs(inputs: Table, state: Table) -> None:
     """Write a state into the MjData."""
-    inputs = INPUTS.at(inputs_address)
-    state = STATE.at(state_address)
     _copy(state.qpos, inputs.qpos)
     _copy(state.qvel, inputs.qvel)
     _copy(state.act, inputs.act)
     store_double(inputs.time, state.time)
 
 
-@compiled_loop(types.void(types.int64, types.int64, types.int64, types.int64))
-def hand_over(inputs_address: int, state_address: int, targets_address: int, valid: int) -> None:
+@compiled_loop(types.void(types.int64, types.int64))
+def write_state(inputs_address: int, state_address: int) -> None:
+    """See `write_inputs`."""
+    write_inputs(INPUTS.at(inputs_address), STATE.at(state_address))
+
+
+@compiled
+def hand_over_inputs(inputs: Table, state: Table, targets: Table, valid: int) -> None:
     """Write what is in the MjData into a state, of whose snapshot so much is valid.
 
     Further states are void, and the data in which they are evaluated get what is not the state.
     """
-    inputs = INPUTS.at(inputs_address)
-    state = STATE.at(state_address)
-    targets = TARGETS.at(targets_address)
     _copy(inputs.qpos, state.qpos)
     _copy(inputs.qvel, state.qvel)
     _copy(inputs.act, state.act)
@@ -175,6 +189,14 @@ def hand_over(inputs_address: int, state_address: int, targets_address: int, val
         _copy(inputs.mocap_pos, target.mocap_pos)
         _copy(inputs.mocap_quat, target.mocap_quat)
         _copy(inputs.eq_active, target.eq_active)
+
+
+@compiled_loop(types.void(types.int64, types.int64, types.int64, types.int64))
+def hand_over(inputs_address: int, state_address: int, targets_address: int, valid: int) -> None:
+    """See `hand_over_inputs`."""
+    hand_over_inputs(
+        INPUTS.at(inputs_address), STATE.at(state_address), TARGETS.at(targets_address), valid
+    )
 
 
 INPUT_KERNELS = (look, remember, write_state, hand_over)

@@ -29,7 +29,7 @@ from asperity.simulator.input_kernels import (
     write_state,
 )
 
-__all__ = ["INPUT_KERNELS", "Inputs"]
+__all__ = ["INPUT_KERNELS", "SLEEP", "Inputs"]
 
 _STATE = ("qpos", "qvel", "act")
 _NAMES = (
@@ -37,7 +37,7 @@ _NAMES = (
     *("ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat", "eq_active"),
 )
 
-_SLEEP = int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+SLEEP = int(mujoco.mjtEnableBit.mjENBL_SLEEP)
 
 
 class Inputs(HoldsAddresses):
@@ -87,6 +87,11 @@ class Inputs(HoldsAddresses):
     @property
     def _data(self) -> mujoco.MjData:
         return self._reference()
+
+    def tables(self, world: World) -> tuple[Table, Table]:
+        """The inputs, and where those of a world are handed to, for compiled code."""
+        self._find_targets(world)
+        return self._table, self._targets
 
     @property
     def new_time(self) -> bool:
@@ -141,7 +146,7 @@ class Inputs(HoldsAddresses):
             self._targets.address,
             OTHER_FORCES if only_forces else 0,
         )
-        if self._model.opt.enableflags & _SLEEP:
+        if self._model.opt.enableflags & SLEEP:
             for data in (self._data, *self._handed):
                 wake(self._model, data)
 

@@ -44,6 +44,8 @@ def take_over_model(simulator: Simulator) -> bool:
         snapshot = take_snapshot(simulator)
         simulator._make_world()
         restore_world(simulator, snapshot)
+    # Its publication knows options of the model.
+    simulator._call = None
     simulator.world.forget_evaluations()
     simulator._watch.remember()
     report = simulator.load_report

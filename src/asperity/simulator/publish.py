@@ -31,13 +31,22 @@ from asperity.integrators.world_layout import (
 )
 from asperity.plant.trees import velocity_from_solver
 from asperity.simulator.constraint_forces import (
+    FORCE_KERNELS,
     write_accelerations,
     write_contacts,
     write_forces,
 )
 from asperity.systems import Coupling
 
-__all__ = ["ENERGY", "NOT_EVALUATED", "Delivered", "forces_of", "publish", "solve_forces"]
+__all__ = [
+    "ENERGY",
+    "NOT_EVALUATED",
+    "PUBLICATION_KERNELS",
+    "Delivered",
+    "forces_of",
+    "publish",
+    "solve_forces",
+]
 
 ENERGY = int(mujoco.mjtEnableBit.mjENBL_ENERGY)
 
@@ -97,6 +106,10 @@ def forces_of(world: Table, step: float) -> int:
 def solve_forces(world_address: int, step: float) -> int:
     """See `forces_of`."""
     return forces_of(WORLD.at(world_address), step)
+
+
+PUBLICATION_KERNELS = (solve_forces, *FORCE_KERNELS)
+"""What `publish` needs compiled, of results that a world keeps."""
 
 
 class Delivered(OwnResults):

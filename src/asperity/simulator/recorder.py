@@ -16,6 +16,8 @@ class Recorder(Simulator):
     Takes what `Simulator` takes. Call `start_record` once, advance, and then `record`.
     """
 
+    _takes_calls = False
+
     events: EventFinder | None = None
     """What to look for in every step."""
 

@@ -42,6 +42,7 @@ def simulate(
     events: Event | Sequence[Event] = (),
     joint_stiction_tolerance: float = 1e-3,
     systems: Sequence[ExternalSystem] = (),
+    publish: str = "eager",
     progress: Progress = None,
 ) -> Trajectory:
     """Simulate a model over a time span.
@@ -49,7 +50,7 @@ def simulate(
     Parameters
     ----------
     model, integrator, contact, control, control_period, keyframe, qpos, qvel, ctrl, data,
-    joint_stiction_tolerance, systems
+    joint_stiction_tolerance, systems, publish
         As for `Simulator`.
     t_span : tuple of float
         Begin and end [s].
@@ -112,6 +113,7 @@ def simulate(
         data=data,
         joint_stiction_tolerance=joint_stiction_tolerance,
         systems=systems,
+        publish=publish,
     )
     simulator.data.time = begin
     simulator._start_control(begin)

@@ -29,6 +29,7 @@ from asperity.integrators.world_layout import (
     OK,
 )
 from asperity.plant.plant_layouts import OTHER_FORCES, STATE, VALID
+from asperity.simulator.compiled_call import forget_history
 from asperity.simulator.compiled_publication import publish_compiled
 from asperity.simulator.input_kernels import INPUTS
 from asperity.worlds.world_tables import JOB, LANE, NO_WORLD, ROWS
@@ -169,22 +170,6 @@ def _store(lane: Table, rows: Table, w: int) -> None:
 
 
 @compiled
-def _forget_history(lane: Table) -> None:
-    """Let what follows depend on the current state alone, as `World.forget_history`."""
-    world = lane.world
-    world.has_history = 0
-    world.factors_valid = 0
-    world.graph_state = 0
-    world.guess_kind = 0
-    world.problem.components = -1
-    current = STATE.at(lane.states[0])
-    if current.gliding != 0:
-        current.valid = 0
-    for i in range(lane.history.size):
-        store_address(lane.history[i], 0)
-
-
-@compiled
 def _take(values: np.ndarray, start: int, target: np.ndarray) -> None:
     if start >= 0:
         for i in range(target.size):
@@ -286,7 +271,7 @@ def _begin(lane: Table, rows: Table, job: Table) -> None:
     if lane.status != _SUCCESS:
         lane.phase = _DONE
         return
-    _forget_history(lane)
+    forget_history(lane.world, lane.history)
     lane.end = STATE.at(lane.states[0]).time + job.step
     lane.phase = _STEPPING
 

@@ -11,7 +11,8 @@ step's problem is solved again with the forces at the last solution until these 
 fixed point of convex problems, which contracts by the angle that bodies turn in half a step; where
 that is too large to contract, the last forces stay, and the step is counted. What does not turn far
 is left as it is: steps of free bodies in which none does, and, where there are robots, each
-kinematic tree by itself, so that a robot moves in the same way whatever another one does elsewhere.
+kinematic tree by itself, so that a robot moves in the same way whatever another one does elsewhere:
+islands in which nothing turns far are not solved again.
 """
 
 from __future__ import annotations
@@ -142,6 +143,7 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
     if not find_turning(plant, state, step):
         return OK
     work = state.work
+    turning = work.turning
     mean = world.scratch
     gyroscopic_forces(plant, state, state.qvel, work.gyroscopic)
     code = OK
@@ -155,6 +157,9 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
         if settled:
             break
         world.guess_kind = END_VELOCITY
+        problem.only_marked = 1
+        for tree in range(plant.ntree):
+            problem.tree_marked[tree] = turning[tree]
         code = minimise(world, state)
         if code != OK:
             break

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from asperity.compiled import Table, compiled, compiled_loop, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_method, call_pp_status
 from asperity.integrators.steppings.accepted import (
     BUDGET_USED,
@@ -25,11 +24,10 @@ from asperity.integrators.world_layout import (
     NOT_CONVERGED,
     OK,
     STEPPING_SIGNATURE,
-    WORLD,
 )
 from asperity.plant.plant_layouts import STATE
 
-__all__ = ["advance_error_controlled", "controlled_steps", "error_norm", "next_step_size"]
+__all__ = ["controlled_steps", "error_norm", "next_step_size"]
 
 _LARGEST = 1.7976931348623157e308
 _SAFETY = 0.9
@@ -105,8 +103,13 @@ def _is_too_long_for_impacts(world: Table, step: float) -> bool:
     return refused
 
 
-@compiled
-def _advance(world: Table, method: int, end: float, budget: int) -> int:
+@entry_point(STEPPING_SIGNATURE)
+def controlled_steps(world: Table, method: int, _step: float, end: float, budget: int) -> int:
+    """Advance the current state to time ``end`` under error control.
+
+    A step whose error exceeds the accuracy, whose solver does not converge, whose result is not
+    finite or that has missed a contact is rejected and tried again with a smaller step.
+    """
     current = world.current
     following = world.following
     capacity = world.record_time.size
@@ -187,20 +190,3 @@ def _advance(world: Table, method: int, end: float, budget: int) -> int:
             return STEP_TOO_SMALL
         world.next_step = max(new, smallest)
     return OK
-
-
-# The table as its address: Numba needs two microseconds to see what a table is.
-@compiled_loop(types.int64(types.int64, types.int64, types.float64, types.int64))
-def advance_error_controlled(world_address: int, method: int, end: float, budget: int) -> int:
-    """Advance the current state to time ``end`` under error control.
-
-    A step whose error exceeds the accuracy, whose solver does not converge, whose result is not
-    finite or that has missed a contact is rejected and tried again with a smaller step.
-    """
-    return _advance(WORLD.at(world_address), method, end, budget)
-
-
-@entry_point(STEPPING_SIGNATURE)
-def controlled_steps(world: Table, method: int, _step: float, end: float, budget: int) -> int:
-    """The same, for compiled code."""
-    return _advance(world, method, end, budget)

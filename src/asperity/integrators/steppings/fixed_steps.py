@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from numba import types
-
-from asperity.compiled import Table, compiled, compiled_loop, entry_point
+from asperity.compiled import Table, entry_point
 from asperity.compiled.calls import call_method
 from asperity.integrators.steppings.accepted import (
     BUDGET_USED,
@@ -18,14 +16,14 @@ from asperity.integrators.world_layout import (
     OK,
     PREVIOUS_VELOCITY,
     STEPPING_SIGNATURE,
-    WORLD,
 )
 
-__all__ = ["advance_fixed", "fixed_steps"]
+__all__ = ["fixed_steps"]
 
 
-@compiled
-def _advance(world: Table, method: int, step: float, end: float, budget: int) -> int:
+@entry_point(STEPPING_SIGNATURE)
+def fixed_steps(world: Table, method: int, step: float, end: float, budget: int) -> int:
+    """Advance the current state to time ``end`` in steps of ``step``; the last may be shorter."""
     current = world.current
     following = world.following
     capacity = world.record_time.size
@@ -58,16 +56,3 @@ def _advance(world: Table, method: int, step: float, end: float, budget: int) ->
         world.has_history = 1
         steps += 1
     return OK
-
-
-# The table as its address: Numba needs two microseconds to see what a table is.
-@compiled_loop(types.int64(types.int64, types.int64, types.float64, types.float64, types.int64))
-def advance_fixed(world_address: int, method: int, step: float, end: float, budget: int) -> int:
-    """Advance the current state to time ``end`` in steps of ``step``; the last may be shorter."""
-    return _advance(WORLD.at(world_address), method, step, end, budget)
-
-
-@entry_point(STEPPING_SIGNATURE)
-def fixed_steps(world: Table, method: int, step: float, end: float, budget: int) -> int:
-    """The same, for compiled code."""
-    return _advance(world, method, step, end, budget)

@@ -25,17 +25,10 @@ _FIRST_STEP = 0.1
 
 
 @functools.cache
-def _fixed_steps() -> Loop:
-    from asperity.integrators.steppings.fixed_steps import advance_fixed
+def _run() -> Loop:
+    from asperity.integrators.steppings.run_stepping import run_stepping
 
-    return advance_fixed
-
-
-@functools.cache
-def _controlled_steps() -> Loop:
-    from asperity.integrators.steppings.controlled_steps import advance_error_controlled
-
-    return advance_error_controlled
+    return run_stepping
 
 
 @functools.cache
@@ -73,25 +66,27 @@ class Stepping(abc.ABC):
     """The fixed step [s], or None under error control."""
 
     @property
-    @abc.abstractmethod
     def kernels(self) -> tuple[Kernel, ...]:
         """What must be compiled."""
+        return (self.entry, _run())
 
     @property
     @abc.abstractmethod
     def entry(self) -> EntryPoint:
-        """The stepping for compiled code (`asperity.integrators.world_layout`)."""
+        """The compiled stepping (`asperity.integrators.world_layout`)."""
 
     @abc.abstractmethod
     def prepare(self, world: World) -> None:
         """Write the options into a world, and forget steps that were taken."""
 
-    @abc.abstractmethod
     def advance(self, world: World, method: Method, end: float, budget: int) -> int:
         """Advance a world's current state to time ``end`` [s] in at most so many attempts.
 
         Returns a code of the method, or a reason of `asperity.integrators.steppings.accepted`.
         """
+        step = 0.0 if self.time_step is None else self.time_step
+        address, kernel = world.table.address, method.kernel.address
+        return int(_run().call(self.entry.address, address, kernel, step, end, budget))
 
 
 @dataclass(frozen=True)
@@ -112,7 +107,7 @@ class Fixed(Stepping):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (_fixed_steps(), *((_count_impacts(),) if self.count_impacts else ()))
+        return (*super().kernels, *((_count_impacts(),) if self.count_impacts else ()))
 
     @property
     def entry(self) -> EntryPoint:
@@ -121,10 +116,6 @@ class Fixed(Stepping):
     def prepare(self, world: World) -> None:
         world.table.last_step = self.time_step
         world.table.count_damped_impacts = _count_impacts().address if self.count_impacts else 0
-
-    def advance(self, world: World, method: Method, end: float, budget: int) -> int:
-        kernel = method.kernel.address
-        return int(_fixed_steps().call(world.table.address, kernel, self.time_step, end, budget))
 
 
 @dataclass(frozen=True)
@@ -157,7 +148,7 @@ class ErrorControl(Stepping):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (_controlled_steps(), *(_impacts() if self.resolve_impacts else ()))
+        return (*super().kernels, *(_impacts() if self.resolve_impacts else ()))
 
     @property
     def entry(self) -> EntryPoint:
@@ -174,7 +165,3 @@ class ErrorControl(Stepping):
         table.velocity_time = ERROR_NORMS[self.error_norm]
         entries = [kernel.address for kernel in _impacts()] if self.resolve_impacts else [0, 0]
         table.known_impacts, table.beginning_impacts = entries
-
-    def advance(self, world: World, method: Method, end: float, budget: int) -> int:
-        address = world.table.address
-        return int(_controlled_steps().call(address, method.kernel.address, end, budget))
