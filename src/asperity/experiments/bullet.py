@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import os
+import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -20,6 +24,23 @@ Floats = NDArray[np.float64]
 
 _GEOM, _JOINT = mujoco.mjtGeom, mujoco.mjtJoint
 _NO_LIMIT = 1e6  # [N], of a servo without an effort limit
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep back what C writes to the standard output: Bullet greets every world with a line."""
+    flush = ctypes.CDLL(None).fflush
+    sys.stdout.flush()
+    flush(None)
+    kept = os.dup(1)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+        yield
+        flush(None)
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 class BulletWorld:
@@ -68,7 +89,8 @@ class BulletWorld:
             ) from None
         self.model, self.time_step, self.time = model, time_step, 0.0
         self._folder = tempfile.TemporaryDirectory()
-        self._client: Any = BulletClient(connection_mode=pybullet.DIRECT)
+        with _silent():
+            self._client: Any = BulletClient(connection_mode=pybullet.DIRECT)
         self._client.setGravity(*model.opt.gravity)
         self._client.setTimeStep(time_step)
         self._client.setPhysicsEngineParameter(numSolverIterations=solver_iterations)
