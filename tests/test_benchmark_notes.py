@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import mujoco
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.run import SPARSE_DEFECT, mujoco_note
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import mujoco
@@ -11,9 +10,6 @@ import pytest
 
 import asperity as asp
 from asperity.scenes.sap_clutter import sap_clutter as packaged_clutter
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from benchmarks.engines.base import Setting
 from benchmarks.engines.mujoco_engine import MujocoRun, build_mjcf, contact_texts
 from benchmarks.measure import Job, Measurement, kinetic_energy, penetration

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("pydrake")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import asperity as asp
 from benchmarks.tamsi import DrakeMug, asperity_simulator, measure, write

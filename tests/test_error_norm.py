@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import mujoco
 import numpy as np
 import pytest
 
 import asperity as asp
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from benchmarks.accuracy_scenes import HOLD_PERIOD, SCENES
 from benchmarks.candidate_norms import Norm, run
 

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import csv
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from asperity.experiments.engines import run_mujoco
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from benchmarks.midas import CASES, Case, Result, deepest_overlap, pile, run_midas, write
 
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
-from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
 
 import asperity as asp
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from benchmarks.verification import friction, impacts, mechanisms, rest, rolling, smooth, tops
 from benchmarks.verification.case import Case, Contact, NotApplicable, Record, Simulate, World
 from benchmarks.verification.engines.asperity_engine import AsperitySimulate

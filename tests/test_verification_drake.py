@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import mujoco
 import numpy as np
 import pytest
 
 pytest.importorskip("pydrake")
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.verification import friction, impacts, mechanisms, rolling, smooth
 from benchmarks.verification.case import Contact, NotApplicable, World

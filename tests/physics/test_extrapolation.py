@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
-from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -14,9 +12,6 @@ from scipy.integrate import solve_ivp
 
 import asperity as asp
 from asperity.integrators.methods.extrapolation import Extrapolation
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from benchmarks.accuracy_scenes import SCENES
 from benchmarks.verification import friction, impacts, smooth
 from benchmarks.verification.case import Record, energies

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import mujoco
 import numpy as np
 import pytest
 from physics_models import GRAVITY, Array, states
 
 import asperity as asp
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from benchmarks.verification import friction, impacts, rolling
 from benchmarks.verification.engines.asperity_engine import AsperitySimulate
 from benchmarks.verification.families import CASES
