@@ -242,14 +242,14 @@ def test_what_a_method_lacks_is_said() -> None:
     for simulate in (AsperitySimulate(asp.Tamsi()), MujocoSimulate()):
         with pytest.raises(NotApplicable, match="one coefficient of friction"):
             simulate(two, 0.01)
-    spring = World(
+    rope = World(
         "<site name='above' pos='0 0 1'/><body><joint type='slide' axis='0 0 1'/>"
         "<geom size='.05' mass='1'/><site name='weight'/></body>",
-        sections="<tendon><spatial stiffness='10'><site site='above'/><site site='weight'/>"
-        "</spatial></tendon>",
+        sections="<tendon><spatial limited='true' range='0 2'><site site='above'/>"
+        "<site site='weight'/></spatial></tendon>",
     )
-    with pytest.raises(NotApplicable, match="tendon"):
-        AsperitySimulate(asp.Midas(time_step=0.01))(spring, 0.01)
+    with pytest.raises(NotApplicable, match="Tendon 0"):
+        AsperitySimulate(asp.Midas(time_step=0.01))(rope, 0.01)
 
 
 def test_a_simulation_that_stops_early_gives_no_number() -> None:

@@ -105,6 +105,8 @@ def test_a_sliding_block_s_way_is_of_second_order() -> None:
 class _Watched(asp.Simulator):
     """Notes of every step whether contacts push, whether limits do, and if it was extrapolated."""
 
+    _takes_calls = False
+
     def watch(self, end: float) -> list[tuple[bool, bool, bool]]:
         self.seen: list[tuple[bool, bool, bool]] = []
         assert self.advance_to(end).success

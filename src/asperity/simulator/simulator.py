@@ -142,7 +142,7 @@ class Simulator:
     """Of calls in compiled code; None where it is to be made, False where there are none."""
 
     _takes_calls = True
-    """Whether calls may advance in compiled code alone."""
+    """Whether calls may advance in compiled code alone, past subclasses that look at steps."""
 
     _resumes = False
     """Whether it goes on from the state of another one, of which it is a copy."""
