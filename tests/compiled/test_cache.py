@@ -359,3 +359,23 @@ def test_what_is_on_disk_is_used_without_the_compiler(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         loaded.append(done.stdout.strip())
     assert loaded == ["True", "False"]
+
+
+START = """
+import sys
+import asperity as asp
+sim = asp.Simulator(
+    "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 .1'><freejoint/>"
+    "<geom size='.1'/></body></worldbody></mujoco>"
+)
+assert sim.step().success
+print([name for name in ("matplotlib", "numba.np.arraymath", "scipy.linalg", "scipy.optimize")
+       if name in sys.modules])
+"""
+
+
+def test_a_second_start_loads_no_more_than_it_needs() -> None:
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", START], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"

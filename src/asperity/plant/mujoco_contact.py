@@ -27,7 +27,6 @@ from typing import NamedTuple
 
 import mujoco
 import numpy as np
-from scipy.optimize import brentq
 
 from asperity.plant.material import Material
 
@@ -46,6 +45,13 @@ class _Spring(NamedTuple):
     stiffness: float
     """Of a geom of inverse mass 1 [N/m], at the overlap at which it carries its weight."""
     damping_ratio: float
+
+
+def _root(function: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
+    # Loading it takes as long as all else that a simulation needs, and most need it never.
+    from scipy.optimize import brentq
+
+    return float(brentq(function, low, high, xtol=tolerance))
 
 
 def impedance(solimp: np.ndarray, overlap: float) -> float:
@@ -84,7 +90,7 @@ def spring_of(
         return d * d * k * overlap - (1.0 - d) * gravity
 
     deepest = max(1.0, 1e4 * gravity / max(k, 1e-9))
-    overlap = brentq(excess, 0.0, deepest, xtol=1e-12)
+    overlap = _root(excess, 0.0, deepest, 1e-12)
     return _Spring(min(gravity / max(overlap, 1e-12), _STIFFEST), ratio)
 
 
@@ -107,13 +113,13 @@ def hunt_crossley_dissipation(damping_ratio: float, speed: float) -> float:
     def rebound(u: float) -> float:
         target = u - math.log1p(u)
         # Of r below one: −r − ln(1 − r) grows from nothing beyond all bounds.
-        logarithm = brentq(lambda x: x + math.expm1(-x) - target, 0.0, target + 1.0, xtol=1e-14)
+        logarithm = _root(lambda x: x + math.expm1(-x) - target, 0.0, target + 1.0, 1e-14)
         return float(-math.expm1(-logarithm)) / u
 
     most = _MOST_DISSIPATION * speed
     if rebound(most) > restitution:
         return _MOST_DISSIPATION
-    return float(brentq(lambda u: rebound(u) - restitution, 1e-9, most, xtol=1e-12)) / speed
+    return _root(lambda u: rebound(u) - restitution, 1e-9, most, 1e-12) / speed
 
 
 class MujocoMaterials(NamedTuple):
