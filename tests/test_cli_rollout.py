@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import asperity as asp
 from asperity.cli import main
 
 MODEL = """
@@ -73,6 +74,32 @@ def test_contact_parameters_reach_the_worlds(model, tmp_path) -> None:
             depth = 0.1 - file["qpos"][:, -1, 2]
         weight = 1000.0 * 4.0 / 3.0 * np.pi * 0.1**3 * 9.81
         assert depth == pytest.approx(weight / stiffness, rel=1e-3)
+
+
+ADHESION = """
+<mujoco><worldbody><geom type="plane" size="1 1 .1"/>
+  <body name="cup" pos="0 0 .0505"><joint type="slide" axis="0 0 1"/>
+    <geom name="cup" type="box" size=".05 .05 .05" mass="1"/></body></worldbody>
+  <actuator><adhesion body="cup" ctrlrange="0 1" gain="10"/></actuator></mujoco>
+"""
+
+
+def test_an_actuator_that_one_integrator_knows_is_its_alone(tmp_path, capsys) -> None:
+    path = tmp_path / "cup.xml"
+    path.write_text(ADHESION)
+    for command in (["simulate", str(path), "--duration", "0.02"], ["rollout", str(path)]):
+        options = [*command, "--time-step", "0.01"]
+        if command[0] == "rollout":
+            options += ["--worlds", "2", "--duration", "0.02", "--velocity", "0"]
+        assert main([*options, "--integrator", "midas"]) == 0
+        assert main([*options, "--integrator", "icf"]) == 2
+        assert "supported by Midas only" in capsys.readouterr().err
+    assert main(["info", str(path)]) == 0
+    batch = asp.Batch(str(path), 2, integrator=asp.Midas(time_step=0.01))
+    batch.vary("body_mass")[1, 1] = 2.0
+    batch.model.opt.gravity[2] = -5.0
+    batch.step()
+    assert not batch.status.any()
 
 
 def test_worlds_that_fail_are_told(model, capsys) -> None:

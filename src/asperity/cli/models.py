@@ -64,7 +64,8 @@ def load(
             )
         elif text not in notes:
             notes.append(text)
-    return model, (*notes, *check_supported(model))
+    # Which integrators know adhesion is said when one is chosen.
+    return model, (*notes, *check_supported(model, adhesion=True))
 
 
 def _add_floor(spec: mujoco.MjSpec, height: float) -> None:

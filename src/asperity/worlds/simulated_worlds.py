@@ -50,6 +50,7 @@ class SimulatedWorlds(HoldsAddresses):
         joint_stiction_tolerance: float,
         crew: Crew,
     ) -> None:
+        self._takes_adhesion = integrator.takes_adhesion
         self._model, self._crew = model, crew
         self._options: dict[str, Any] = {
             "integrator": integrator,
@@ -90,7 +91,7 @@ class SimulatedWorlds(HoldsAddresses):
         if self._watch is None or not self._watch.changed():
             return False
         self._watch.refuse_other_structure()
-        check_supported(self._model)
+        check_supported(self._model, adhesion=self._takes_adhesion)
         for sim in self._simulators:
             native.copy_numbers(self._model, sim.model)
         self._watch.remember()

@@ -153,7 +153,8 @@ class Variations(HoldsAddresses):
         quick = _READ_IN_PLACE.issuperset(self._values)
         if not quick:
             try:
-                check_supported(mould)
+                # What an actuator acts on does not vary, and the batch has looked at it.
+                check_supported(mould, adhesion=True)
             except ModelError as error:
                 raise ModelError(f"world {w}: {error}") from None
         struct = native.memory(self._model._address, _STRUCT // _WORD).copy()
