@@ -73,7 +73,12 @@ def _compile_in_workers(names: Iterable[str]) -> None:
         return
     # The workers must find the same package, however this process found it.
     folders = [folder for folder in sys.path if folder]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(folders),
+        # Numba tries much that does not fit, and colours messages that nobody sees.
+        "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1",
+    }
     # An iterator shared between threads is a queue.
     queue = iter(list(names))
     lock = threading.Lock()

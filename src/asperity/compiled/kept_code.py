@@ -19,6 +19,7 @@ from numba.core.environment import Environment
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
+from asperity.compiled.contained import ContainedCode
 from asperity.compiled.sources import source_stamp
 from asperity.errors import AsperityWarning
 
@@ -126,6 +127,10 @@ def _without_module(environment: Environment) -> Environment:
     return plain
 
 
+class _KeptKernel(_KeptCode):
+    _impl_class: Any = ContainedCode
+
+
 class _KeptBorder(_KeptCode):
     _impl_class: Any = _WholeCode
 
@@ -148,7 +153,7 @@ def keep(target: Any, function: Callable[..., Any], *, border: bool = False) -> 
     if not hasattr(target, "_cache"):
         raise _unknown_numba("functions have no _cache")
     try:
-        target._cache = (_KeptBorder if border else _KeptCode)(function)
+        target._cache = (_KeptBorder if border else _KeptKernel)(function)
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
