@@ -18,7 +18,9 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.environment import lookup_environment
 from numba.core.typed_passes import NativeLowering
 
-__all__ = ["ContainedCode", "KernelCompiler", "connect_environments"]
+from asperity.compiled.elements import ElementLower
+
+__all__ = ["BorderCompiler", "ContainedCode", "KernelCompiler", "connect_environments"]
 
 
 class _ContainedLibrary(JITCodeLibrary):
@@ -51,7 +53,19 @@ class _ContainedLibrary(JITCodeLibrary):
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _KernelLowering(NativeLowering):
+class _BorderLowering(NativeLowering):
+    """Lowering of what stands at a border of compiled code."""
+
+    _name = "asperity_border_lowering"
+
+    @property
+    def lowering_class(self) -> type[ElementLower]:
+        """What translates the function."""
+        return ElementLower
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _KernelLowering(_BorderLowering):
     """Lowering into a library that is only linked."""
 
     _name = "asperity_kernel_lowering"
@@ -70,19 +84,27 @@ class _KernelLowering(NativeLowering):
         return bool(changed)
 
 
-class KernelCompiler(Compiler):
-    """Numba's compiler, of functions that compiled code contains."""
+class BorderCompiler(Compiler):
+    """Numba's compiler, of functions that are reached through their address."""
+
+    _lowering: type[NativeLowering] = _BorderLowering
 
     def define_pipelines(self) -> Any:
         """Replace the last of Numba's passes."""
         (pipeline,) = super().define_pipelines()
         pipeline.passes = [
-            (_KernelLowering, what) if one is NativeLowering else (one, what)
+            (self._lowering, what) if one is NativeLowering else (one, what)
             for one, what in pipeline.passes
         ]
         pipeline._finalized = False
         pipeline.finalize()
         return [pipeline]
+
+
+class KernelCompiler(BorderCompiler):
+    """Numba's compiler, of functions that compiled code contains."""
+
+    _lowering = _KernelLowering
 
 
 def connect_environments(library: Any) -> None:
@@ -98,6 +120,10 @@ def connect_environments(library: Any) -> None:
 
 class ContainedCode(CompileResultCacheImpl):
     """Entries on disk of kernels: their intermediate code, and how they are called."""
+
+    def reduce(self, cres: Any) -> Any:
+        """Describe a kernel, without the types of all its variables in words."""
+        return super().reduce(cres._replace(type_annotation=""))
 
     def rebuild(self, target_context: Any, payload: Any) -> CompileResult:
         """Make a kernel again of its entry."""

@@ -16,12 +16,11 @@ from typing import Any, Protocol, cast
 from numba import types
 from numba.core import config
 from numba.core.ccallback import CFunc
-from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 
-from asperity.compiled.contained import KernelCompiler, connect_environments
+from asperity.compiled.contained import BorderCompiler, KernelCompiler, connect_environments
 from asperity.compiled.kept_code import is_compiled, is_kept, keep
 
 __all__ = [
@@ -92,7 +91,7 @@ def _vectorizing_blocks() -> Iterator[None]:
 class _Loop(CPUDispatcher):
     """Numba's dispatcher, with Asperity's settings and code that is kept on disk."""
 
-    _compiler_class: Any = Compiler
+    _compiler_class: Any = BorderCompiler
 
     def __init__(
         self, function: Callable[..., Any], *, border: bool = False, **options: Any
@@ -246,6 +245,7 @@ class EntryPoint:
             normalize_signature(self._signature),
             locals={},
             options=_OPTIONS,
+            pipeline_class=BorderCompiler,
         )
         keep(entry, self._function, border=True)
         return entry

@@ -95,7 +95,9 @@ class _WholeCode(CompileResultCacheImpl):
     """Entries that no other function contains: machine code and the names of its functions."""
 
     def reduce(self, cres: Any) -> Any:
-        (name, kind, code), *rest, environments = super().reduce(cres)
+        # Nobody reads the types of all variables in words.
+        plain = cres._replace(type_annotation="")
+        (name, kind, code), *rest, environments = super().reduce(plain)
         if kind != "object":
             raise _unknown_numba(f"it keeps {kind}")
         machine_code, _ = code
