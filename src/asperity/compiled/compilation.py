@@ -62,7 +62,7 @@ def _announce(purpose: str, *, once: bool) -> None:
     if not _announced:
         _announced = True
         LOGGER.warning(
-            "Asperity compiles its kernels for %s; this takes about a minute%s.",
+            "Asperity compiles its kernels for %s; this takes about half a minute%s.",
             purpose,
             " and happens once" if once else "",
         )

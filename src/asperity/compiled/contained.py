@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import llvmlite.binding as llvm
+import numba
 from numba.core.caching import CompileResultCacheImpl
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, compile_result
@@ -20,7 +21,22 @@ from numba.core.typed_passes import NativeLowering
 
 from asperity.compiled.elements import ElementLower
 
-__all__ = ["BorderCompiler", "ContainedCode", "KernelCompiler", "connect_environments"]
+__all__ = [
+    "BorderCompiler",
+    "ContainedCode",
+    "KernelCompiler",
+    "connect_environments",
+    "unknown_numba",
+]
+
+
+def unknown_numba(what: str, detail: str) -> RuntimeError:
+    """Say that this version of Numba works in another way than is relied upon."""
+    return RuntimeError(
+        f"Asperity does not know how Numba {numba.__version__} {what} ({detail}), and would run "
+        "outdated or wrong machine code; install a version that Asperity's requirements allow, "
+        "such as: pip install 'numba>=0.65,<0.69'."
+    )
 
 
 class _ContainedLibrary(JITCodeLibrary):
@@ -90,8 +106,10 @@ class BorderCompiler(Compiler):
     _lowering: type[NativeLowering] = _BorderLowering
 
     def define_pipelines(self) -> Any:
-        """Replace the last of Numba's passes."""
+        """Replace Numba's pass that translates a function into LLVM's language."""
         (pipeline,) = super().define_pipelines()
+        if NativeLowering not in [one for one, _ in pipeline.passes]:
+            raise unknown_numba("compiles", "no native lowering")
         pipeline.passes = [
             (self._lowering, what) if one is NativeLowering else (one, what)
             for one, what in pipeline.passes
@@ -128,7 +146,8 @@ class ContainedCode(CompileResultCacheImpl):
     def rebuild(self, target_context: Any, payload: Any) -> CompileResult:
         """Make a kernel again of its entry."""
         (name, kind, code), described, environment, signature, *rest = payload
-        assert kind == "contained"
+        if kind != "contained":
+            raise unknown_numba("keeps compiled code on disk", kind)
         objectmode, lifted, _, reload_init, environments = rest
         for function in reload_init:
             function()
