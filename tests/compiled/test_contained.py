@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -116,8 +117,6 @@ from asperity.compiled import compiled, compiled_loop, entry_point
 def largest(x, low):
     found = low
     for i in range(x.size):
-        if x[i] < 0.0:
-            raise ValueError("negative", x[i])
         found = max(found, x[i] * x[i], np.sqrt(x[i]))
     return found
 
@@ -144,7 +143,8 @@ def machine_code(folder: Path, word: str) -> bytes:
     entries = [pickle.loads(file.read_bytes()) for file in cache.rglob("*.nbc")]
     kept = {kind: code for (_, kind, code), *_ in entries}
     assert kept.keys() == {"contained", "object"}
-    return bytes(kept["object"][0])
+    # Some versions of Numba name constants by addresses of Python's objects.
+    return re.sub(rb"0x[0-9a-f]+", b"", kept["object"][0])
 
 
 def test_a_quicker_numba_compiles_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
