@@ -25,6 +25,7 @@ from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent
 from asperity.derivatives.trajectory_loops import (
     TRAJECTORY_LOOPS,
     follow_trajectory,
+    linear_step,
     pull_back_trajectory,
 )
 from asperity.errors import SimulationError
@@ -101,21 +102,33 @@ class ConvexStep(ConvexRoot):
         SimulationError
             If no solution is found.
         """
-        model = self._model
-        applied = self._world.current.data.qfrc_applied
-        before = applied.copy()
+        model, data = self._model, self._world.current.data
+        count = 0 if parameters is None else parameters.count
+        self._reserve(3 * model.nv + model.na + model.nu + count, 0)
+        self._prepare(parameters)
+        self._world.current.table.time = state.time
+        row = np.concatenate([state.qpos, state.qvel, state.act])
+        end = np.empty_like(row)
+        before = data.qfrc_applied.copy() if added_force is not None else None
         if added_force is not None:
-            applied += added_force
-        self._begin(state)
+            data.qfrc_applied += added_force
         try:
-            with self._solved(step):
-                self._columns(step, ALL_AND_FORCES if forces else ALL)
-                count = 2 * model.nv + model.na + model.nu + (model.nv if forces else 0)
-                if parameters is not None:
-                    count = self._add_parameters(parameters, step, count)
+            while True:
+                self._work.code = linear_step.call(
+                    *self.addresses, step, ALL_AND_FORCES if forces else ALL, count, row, end
+                )
+                if self._work.code == OK:
+                    break
+                self._go_on(step, parameters)
         finally:
-            applied[:] = before
-        return self._assemble(state, step, count, forces)
+            if before is not None:
+                data.qfrc_applied[:] = before
+        position, velocity, activation = np.split(end, [model.nq, model.nq + model.nv])
+        return self._tangent(
+            StepState(state.time + step, position, velocity, activation),
+            step,
+            self._matrices(forces, count),
+        )
 
     def along(
         self,
@@ -152,10 +165,11 @@ class ConvexStep(ConvexRoot):
             self._columns(step, -count)
             if parameters is not None:
                 parameters.add_columns(self, step, 0)
-        changes = self._changes(step, count, True)
+        self._run(self._work.assemble, step, -count)
+        changes = self._work.result[:, :count].copy()
         nothing = np.zeros((len(changes), 0))
-        tangent = self._tangent(state, step, (nothing, nothing, nothing, nothing))
-        return tangent, changes.copy()
+        tangent = self._tangent(self._end(state, step), step, (nothing, nothing, nothing, nothing))
+        return tangent, changes
 
     def follow(
         self,
@@ -187,7 +201,7 @@ class ConvexStep(ConvexRoot):
         """
         count = changes.shape[2]
         self._reserve(count, count)
-        self._prepare_trajectory(parameters)
+        self._prepare(parameters)
         taken = 0
         while taken < len(controls):
             taken = follow_trajectory.call(*self.addresses, step, taken, controls, states, changes)
@@ -221,7 +235,7 @@ class ConvexStep(ConvexRoot):
         """
         model = self._model
         self._reserve(2 * model.nv + model.na + model.nu + len(by_parameter), 0)
-        self._prepare_trajectory(parameters)
+        self._prepare(parameters)
         left = len(controls)
         while left > 0:
             left = pull_back_trajectory.call(
@@ -231,7 +245,8 @@ class ConvexStep(ConvexRoot):
             if left > 0:
                 self._go_on(step, parameters)
 
-    def _prepare_trajectory(self, parameters: ParameterColumns | None) -> None:
+    def _prepare(self, parameters: ParameterColumns | None) -> None:
+        """Have compiled code take steps with the inputs, model and parameters that there are."""
         self._follow_model()
         current, work = self._world.current.table, self._work
         current.time = 0.0
@@ -266,45 +281,24 @@ class ConvexStep(ConvexRoot):
         if len(work.columns) < columns:
             grow_columns(work, columns)
 
-    def _add_parameters(self, parameters: ParameterColumns, step: float, count: int) -> int:
-        work = self._work
-        total = count + parameters.count
-        if len(work.columns) < total:
-            before = work.columns[:count].copy()
-            grow_columns(work, total)
-            work.columns[:count] = before
-        work.columns[count:total] = 0.0
-        parameters.add_columns(self, step, count)
-        return total
-
-    def _changes(self, step: float, count: int, along: bool) -> np.ndarray:
-        """Derivatives of the end, by columns of g, (2nv+na, count)."""
-        work = self._work
-        self._run(work.assemble, step, -count if along else count)
-        return np.asarray(work.result[:, :count])
-
-    def _assemble(self, state: StepState, step: float, count: int, forces: bool) -> Tangent:
-        model = self._model
-        everything = self._changes(step, count, False)
+    def _matrices(self, forces: bool, parameters: int) -> tuple[np.ndarray, ...]:
+        """Derivatives of the end by state, controls, forces and parameters."""
+        model, result = self._model, self._work.result
         first = 2 * model.nv + model.na
         second = first + model.nu
         third = second + (model.nv if forces else 0)
-        return self._tangent(
-            state,
-            step,
-            (
-                everything[:, :first].copy(),
-                everything[:, first:second].copy(),
-                everything[:, second:third].copy(),
-                everything[:, third:].copy(),
-            ),
+        return (
+            result[:, :first].copy(),
+            result[:, first:second].copy(),
+            result[:, second:third].copy(),
+            result[:, third : third + parameters].copy(),
         )
 
-    def _tangent(self, state: StepState, step: float, matrices: tuple[np.ndarray, ...]) -> Tangent:
+    def _tangent(self, end: StepState, step: float, matrices: tuple[np.ndarray, ...]) -> Tangent:
         by_state, by_control, by_force, by_parameter = matrices
         work = self._work
         return Tangent(
-            self._end(state, step),
+            end,
             by_state,
             by_control,
             by_force,

@@ -10,6 +10,11 @@ import numpy as np
 __all__ = ["JointOrder", "joint_order", "moves_rigidly"]
 
 _JOINT = int(mujoco.mjtTrn.mjTRN_JOINT)
+# Whose activations change by themselves and by the control alone.
+_DYNAMICS = tuple(
+    int(getattr(mujoco.mjtDyn, f"mjDYN_{name}"))
+    for name in ("NONE", "INTEGRATOR", "FILTER", "FILTEREXACT")
+)
 _FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
 
 
@@ -87,6 +92,8 @@ def _has_constant_moment(model: mujoco.MjModel, i: int, explicit: np.ndarray) ->
     """Whether an actuator's moment never changes, and neither does its force unless it is a row."""
     output = int(model.actuator_outadr[i])
     if int(model.actuator_outnum[i]) != 1 or int(model.actuator_trntype[i]) != _JOINT:
+        return False
+    if int(model.actuator_dyntype[i]) not in _DYNAMICS:
         return False
     kind = int(model.jnt_type[int(model.actuator_trnid[i, 0])])
     plain = int(model.actuator_gaintype[i]) == int(mujoco.mjtGain.mjGAIN_FIXED)

@@ -148,6 +148,9 @@ class StepDerivative:
         parameters: DisplacedModels | None = None,
     ) -> Tangent:
         """The transition over an interval [s] from a state, with the inputs that there are."""
+        if self.is_one_step(interval):
+            # It forgets what was solved before by itself.
+            return self.step(state, interval, parameters)
         self._set_state(state)
         total: Tangent | None = None
         for step in self._sizes(state, interval):

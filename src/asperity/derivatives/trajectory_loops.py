@@ -12,10 +12,10 @@ from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pppd
 from asperity.derivatives.displacement import restore
 from asperity.derivatives.layout import DERIVATIVE
-from asperity.derivatives.stages import ALL, call_stage
+from asperity.derivatives.stages import ALL, ALL_AND_FORCES, call_stage
 from asperity.integrators.world_layout import OK, WORLD
 
-__all__ = ["TRAJECTORY_LOOPS", "follow_trajectory", "pull_back_trajectory"]
+__all__ = ["TRAJECTORY_LOOPS", "follow_trajectory", "linear_step", "pull_back_trajectory"]
 
 
 @compiled
@@ -142,7 +142,56 @@ def _add_adjoint(work: Table, adjoint: np.ndarray, first: int, out: np.ndarray) 
             out[j] += adjoint[i] * work.result[i, first + j]
 
 
+@compiled
+def _linear_step(world: Table, work: Table, step: float, selection: int, parameters: int) -> int:
+    """Solve a step that has begun, and assemble all of its derivatives."""
+    count = 2 * work.qvel.size + work.act.size + work.ctrl.size
+    if selection == ALL_AND_FORCES:
+        count += work.qvel.size
+    code = call_stage(work.find_root, world, work, step, 0)
+    if code == OK:
+        code = _fill_columns(world, work, step, selection)
+    if code == OK and parameters > 0:
+        for j in range(count, count + parameters):
+            for i in range(work.columns.shape[1]):
+                work.columns[j, i] = 0.0
+        code = call_stage(work.add_parameters, world, work, step, count)
+    if code == OK:
+        code = call_stage(work.assemble, world, work, step, count + parameters)
+    _finish(world, work)
+    return int(code)
+
+
 _F1 = types.Array(_F, 1, "C")
+
+
+@compiled_loop(_I(_I, _I, _F, _I, _I, _F1, _F1))
+def linear_step(
+    world_address: int,
+    work_address: int,
+    step: float,
+    selection: int,
+    parameters: int,
+    row: np.ndarray,
+    end: np.ndarray,
+) -> int:
+    """Take one step from a state with the inputs that there are, and fill ``result``.
+
+    Fills its ``end`` if the code that is returned is `OK`.
+    """
+    world = WORLD.at(world_address)
+    work = DERIVATIVE.at(work_address)
+    state = world.current
+    work.solver = world.solve_problem
+    work.one_sided = 0
+    work.unmatched = 0
+    for i in range(work.applied.size):
+        work.applied[i] = state.mj_qfrc_applied[i]
+    _begin(world, work, row, state.mj_ctrl)
+    code = _linear_step(world, work, step, selection, parameters)
+    if code == OK:
+        _end(world, work, step, end)
+    return int(code)
 
 
 @compiled_loop(_I(_I, _I, _F, _I, _F2, _F2, _F2, _F1, _F2, _F1))
@@ -171,17 +220,7 @@ def pull_back_trajectory(
     before = np.zeros(size)
     for k in range(last - 1, -1, -1):
         _begin(world, work, states[k], controls[k])
-        code = call_stage(work.find_root, world, work, step, 0)
-        if code == OK:
-            code = _fill_columns(world, work, step, ALL)
-        if code == OK and parameters > 0:
-            for j in range(size + nu, size + nu + parameters):
-                for i in range(work.columns.shape[1]):
-                    work.columns[j, i] = 0.0
-            code = call_stage(work.add_parameters, world, work, step, size + nu)
-        if code == OK:
-            code = call_stage(work.assemble, world, work, step, size + nu + parameters)
-        _finish(world, work)
+        code = _linear_step(world, work, step, ALL, parameters)
         work.code = code
         if code != OK:
             return k + 1
@@ -195,4 +234,4 @@ def pull_back_trajectory(
     return 0
 
 
-TRAJECTORY_LOOPS = (follow_trajectory, pull_back_trajectory)
+TRAJECTORY_LOOPS = (follow_trajectory, linear_step, pull_back_trajectory)

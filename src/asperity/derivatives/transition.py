@@ -357,8 +357,9 @@ class Transition:
     ) -> Sensitivities:
         """A trajectory with its derivatives by the parameters, and by the first state if wanted.
 
-        Forward in time, and along the parameters' directions alone: a transition costs its own
-        solution and four evaluations of the model for each parameter. For a single function of the
+        Forward in time, and along the parameters' directions alone: a transition costs little more
+        than its own solution, or under error control and with many velocities two evaluations of
+        the model for each parameter. For a single function of the
         trajectory and its gradient by controls or many parameters there is `gradient`.
         """
         count, size = len(self.parameters), self.tangent_size
