@@ -4,6 +4,9 @@ In one run and interleaved, at the same states: `asperity.linearize` with `Icf`,
 of Asperity's own steps, and `mujoco.mjd_transitionFD`, centred and forward, of the same models. The
 table shows medians of times and of the rounds' ratios, and the largest error of A, ‖A − D‖/‖D‖,
 against central differences D of steps that are solved to round-off.
+
+A second table is about parameters: a trajectory of a thrown box with its derivatives by two and by
+six of them, against the same trajectory and one more for each parameter, new values included.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import mujoco
 import numpy as np
 
 import asperity as asp
+from asperity.derivatives import Transition, body_mass, contact_parameter, model_number
 from asperity.derivatives.convex_step import ConvexStep
 from asperity.derivatives.step_differences import StepDifferences
 from asperity.derivatives.tangent import StepState
@@ -175,6 +179,60 @@ def measure(name: str, rounds: int, count: int) -> str:
     )
 
 
+_THROWN = f"""<mujoco><worldbody>{_FLOOR.replace(".6", ".01")}
+  <body name="box" pos="0 0 .25"><freejoint name="box"/>
+    <geom type="box" size=".1 .08 .06" mass="1.3" friction=".35"/></body>
+  </worldbody><actuator><motor joint="box" gear="1 0 0 0 0 0"/></actuator></mujoco>"""
+_LENGTH = 400
+
+
+def measure_parameters(count: int, rounds: int) -> str:
+    """One row of the table of parameters."""
+    model = mujoco.MjModel.from_xml_string(_THROWN)
+    data = mujoco.MjData(model)
+    data.qvel[:] = 1.5, 0.3, 0.0, 0.5, 4.0, 1.0
+    contact = asp.ContactParameters(stiffness=2e4, dissipation=2.0)
+    parameters = [
+        model_number(model, "geom_friction", (1, 0)),
+        body_mass(model, "box"),
+        *(model_number(model, "body_inertia", (1, axis)) for axis in range(3)),
+        contact_parameter("dissipation", 2.0),
+    ][:count]
+    transition = Transition(
+        model,
+        integrator=asp.Icf(time_step=2e-3),
+        contact=contact,
+        parameters=parameters,
+    )
+    start = transition.state_of(data)
+    push = 3.0 * np.sin(0.016 * np.arange(_LENGTH))[:, None]
+    values = transition.values
+
+    def forward(turn: int) -> None:
+        transition.set_parameters(values * (1.0 + 1e-6 * turn))
+        transition.sensitivities(start, push)
+
+    def differences(turn: int) -> None:
+        for index in range(count + 1):
+            moved = values * (1.0 + 1e-6 * turn)
+            moved[index - 1] *= 1.0 + 1e-6
+            transition.set_parameters(moved)
+            transition.trajectory(start, push)
+
+    times = []
+    for turn in range(rounds + 1):
+        one = [
+            _timed(lambda turn=turn: forward(turn)),  # type: ignore[misc]
+            _timed(lambda turn=turn: differences(turn)),  # type: ignore[misc]
+        ]
+        if turn > 0:
+            times.append(one)
+    table = np.array(times)
+    medians = 1e3 * np.median(table, axis=0)
+    ratio = np.median(table[:, 0] / table[:, 1])
+    return f"| {count} | {medians[0]:.2f} | {medians[1]:.2f} | {ratio:.2f} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=30)
@@ -195,6 +253,18 @@ def main() -> None:
     print("\n".join(lines))
     for name in arguments.models:
         lines.append(measure(name, arguments.rounds, arguments.states))
+        print(lines[-1], flush=True)
+    lines += [
+        "",
+        f"A box thrown over the floor, {_LENGTH} steps of 2 ms, by friction, mass, inertias and "
+        "dissipation:",
+        "",
+        "| parameters | forward sensitivities | differences | ratio |",
+        "|---|---|---|---|",
+    ]
+    print("\n".join(lines[-5:]))
+    for count in (2, 6):
+        lines.append(measure_parameters(count, arguments.rounds))
         print(lines[-1], flush=True)
     if arguments.save:
         _RESULTS.write_text("\n".join(lines) + "\n")

@@ -24,14 +24,12 @@ MODEL = """
   <worldbody>
     <geom name="floor" type="plane" size="5 5 0.1" friction="0.01"/>
     <body name="box" pos="0 0 0.25">
-      <freejoint/>
+      <freejoint name="box"/>
       <geom name="box" type="box" size="0.1 0.08 0.06" mass="1.3" friction="0.35"/>
-      <site name="centre"/>
     </body>
-    <body name="frame" mocap="true"><site name="frame"/></body>
   </worldbody>
   <actuator>
-    <motor name="push" site="centre" refsite="frame" gear="1 0 0 0 0 0"/>
+    <motor name="push" joint="box" gear="1 0 0 0 0 0"/>
   </actuator>
 </mujoco>
 """

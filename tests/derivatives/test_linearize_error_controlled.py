@@ -2,47 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import derivative_models as models
 import mujoco
 import numpy as np
 import pytest
+from frozen_steps import decide, replay, state_of, take_over
 
 import asperity as asp
 from asperity.derivatives.step_derivative import StepDerivative
 from asperity.derivatives.tangent import StepState
 
 _TIGHT = asp.Cenic(tolerance_ratio=1e-9, friction_tolerance=1e-10, friction_passes=300)
-
-_INPUTS = mujoco.mjtState.mjSTATE_INTEGRATION
-
-
-def _state(data: mujoco.MjData) -> StepState:
-    return StepState(data.time, data.qpos.copy(), data.qvel.copy(), data.act.copy())
-
-
-def _frozen(
-    derivative: StepDerivative, state: StepState, sizes: Any
-) -> Callable[[StepState], StepState]:
-    """The map of these steps, with what each of them extrapolates from ``state``."""
-    simulator = derivative.simulator
-    convex, extrapolated = derivative._convex, derivative._extrapolated
-    assert convex is not None
-    decisions = []
-    for size in sizes:
-        derivative._differences.take(state, size)
-        decided = simulator.method.last_step(simulator.world)
-        decisions.append((size, *decided))
-        state = extrapolated.at(convex, state, *decisions[-1]).end
-
-    def run(state: StepState) -> StepState:
-        for one in decisions:
-            state = extrapolated.at(convex, state, *one).end
-        return state
-
-    return run
 
 
 @pytest.mark.parametrize(
@@ -56,11 +26,9 @@ def test_extrapolated_steps_agree_with_differences(name: str) -> None:
         lin = asp.linearize(model, data, integrator=asp.Cenic(), step=interval)
         assert lin.method == "implicit"
         assert sum(lin.steps) == pytest.approx(interval)
-        start = _state(data)
-        inputs = np.empty(mujoco.mj_stateSize(model, _INPUTS))
-        mujoco.mj_getState(model, data, inputs, _INPUTS)
-        derivative.take_over(inputs)
-        run = _frozen(derivative, start, lin.steps)
+        start = state_of(data)
+        take_over(derivative, data)
+        decisions = decide(derivative, start, lin.steps)
         found = []
         for size in (1e-6, 1e-7):
             columns = []
@@ -71,7 +39,8 @@ def test_extrapolated_steps_agree_with_differences(name: str) -> None:
                     change[index] = sign * size
                     qpos = start.qpos.copy()
                     mujoco.mj_integratePos(model, qpos, change[:nv].copy(), 1.0)
-                    ends.append(run(StepState(0.0, qpos, start.qvel + change[nv:], start.act)))
+                    moved = StepState(0.0, qpos, start.qvel + change[nv:], start.act)
+                    ends.append(replay(derivative, moved, decisions))
                 position = np.zeros(nv)
                 mujoco.mj_differentiatePos(model, position, 1.0, ends[1].qpos, ends[0].qpos)
                 speed = ends[0].qvel - ends[1].qvel

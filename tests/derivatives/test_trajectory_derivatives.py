@@ -159,8 +159,6 @@ def test_error_controlled_trajectories() -> None:
 def test_what_is_not_supported_is_named() -> None:
     model = models.load("ball")
     friction = model_number(model, "geom_friction", (1, 0))
-    with pytest.raises(asp.ModelError, match=r"geom_friction\[1, 0\].*Cenic"):
-        Transition(model, integrator=asp.Cenic(), parameters=[friction])
     with pytest.raises(asp.ModelError, match="same name"):
         Transition(model, parameters=[friction, friction])
     with pytest.raises(asp.ModelError, match="no array 'geom_frictions'"):

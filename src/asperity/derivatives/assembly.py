@@ -9,11 +9,11 @@ describes it; everything else adds up.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from asperity.compiled import Table, compiled, compiled_loop
+from asperity.compiled import Table, compiled
 from asperity.derivatives.dense_solve import factorize_dense, solve_columns
-from asperity.derivatives.layout import DERIVATIVE
+from asperity.derivatives.stages import stage
+from asperity.integrators.world_layout import OK
 
 __all__ = ["assemble_step"]
 
@@ -55,20 +55,24 @@ def _change(work: Table, along: bool, k: int, i: int) -> float:
     return 1.0 if k == i else 0.0
 
 
-@compiled_loop(types.int64(types.int64, types.float64, types.int64, types.int64))
-def assemble_step(work_address: int, step: float, count: int, along: int) -> int:
-    """Fill ``result``, (2nv+na, count), from H and ``columns``; 1 if H is singular.
+@stage
+def assemble_step(_world: Table, work: Table, step: float, number: int) -> int:
+    """Fill ``result``, (2nv+na, count), from H and so many ``columns``; all NaN if H is singular.
 
-    With ``along`` columns belong to ``directions``, and else to coordinates of the state, inputs
+    With −count the columns belong to ``directions``, and else to coordinates of the state, inputs
     and parameters in this order.
     """
-    work = DERIVATIVE.at(work_address)
+    along = number < 0
+    count = -number if along else number
     nv = work.qvel.size
     na = work.act.size
     result = work.result
     right = work.right
     if not factorize_dense(work.system, work.factors, work.pivots):
-        return 1
+        for i in range(result.shape[0]):
+            for k in range(count):
+                result[i, k] = np.nan
+        return OK
     for k in range(count):
         for i in range(nv):
             right[i, k] = -work.columns[k, i]
@@ -84,8 +88,8 @@ def assemble_step(work_address: int, step: float, count: int, along: int) -> int
         for k in range(count):
             result[nv + i, k] = right[i, k]
             travel = work.share * right[i, k]
-            travel += (1.0 - work.share) * _change(work, along == 1, k, nv + i)
-            result[i, k] = step * travel + _change(work, along == 1, k, i)
+            travel += (1.0 - work.share) * _change(work, along, k, nv + i)
+            result[i, k] = step * travel + _change(work, along, k, i)
     for i in range(na):
         for k in range(count):
             result[2 * nv + i, k] = work.columns[k, nv + i]
@@ -93,14 +97,14 @@ def assemble_step(work_address: int, step: float, count: int, along: int) -> int
         first = work.rotations[number]
         turn = work.turns[number]
         for k in range(count):
-            x = _change(work, along == 1, k, first)
-            y = _change(work, along == 1, k, first + 1)
-            z = _change(work, along == 1, k, first + 2)
+            x = _change(work, along, k, first)
+            y = _change(work, along, k, first + 1)
+            z = _change(work, along, k, first + 2)
             u = result[first, k] - x
             v = result[first + 1, k] - y
             w = result[first + 2, k] - z
             for a in range(3):
                 value = turn[3 * a] * u + turn[3 * a + 1] * v + turn[3 * a + 2] * w
                 value += turn[9 + 3 * a] * x + turn[10 + 3 * a] * y + turn[11 + 3 * a] * z
-                result[first + a, k] = value + _change(work, along == 1, k, first + a)
-    return 0
+                result[first + a, k] = value + _change(work, along, k, first + a)
+    return OK

@@ -8,107 +8,55 @@ difference is one-sided.
 
 from __future__ import annotations
 
-import numpy as np
-from numba import types
-
-from asperity.compiled import Table, compiled, compiled_loop
-from asperity.compiled.calls import call_pp, call_pp_status, call_pppd, store_double
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import call_pp_status
+from asperity.derivatives.displacement import (
+    displace,
+    evaluate_inputs,
+    evaluate_motion,
+    largest_change,
+    moves,
+    restore,
+)
 from asperity.derivatives.layout import (
     ACTIVATION,
     APPLIED,
     CONTROL,
-    DERIVATIVE,
     DIRECTION,
+    EVALUATED_COLUMNS,
     POSITION,
     VELOCITY,
 )
 from asperity.derivatives.matching import match_contacts, same_rows
 from asperity.derivatives.residual import activations_after, prepare, residual
-from asperity.integrators.world_layout import OK, WORLD
-from asperity.plant.plant_layouts import OTHER_FORCES
+from asperity.derivatives.stages import ALL_AND_FORCES, stage
+from asperity.integrators.world_layout import OK
 
-__all__ = ["differences", "evaluate_motion", "restore", "write_input"]
+__all__ = ["evaluated_columns"]
 
 _NEARER = 1e-2
 
-
-@compiled
-def write_input(array: np.ndarray, others: np.ndarray, index: int, value: float) -> None:
-    """Write an input, also where a method evaluates intermediate states."""
-    array[index] = value
-    for address in others:
-        store_double(address + 8 * index, value)
-
-
-@compiled
-def restore(work: Table, state: Table) -> None:
-    """Put the state back; its snapshot is whatever it was."""
-    for i in range(work.qpos.size):
-        state.qpos[i] = work.qpos[i]
-    for i in range(work.qvel.size):
-        state.qvel[i] = work.qvel[i]
-        write_input(state.mj_qfrc_applied, work.other_applied, i, work.applied[i])
-    for i in range(work.act.size):
-        state.act[i] = work.act[i]
-    for i in range(work.ctrl.size):
-        write_input(state.mj_ctrl, work.other_ctrl, i, work.ctrl[i])
+# Displacements of central differences [m, rad; m/s, rad/s; units of controls and forces]. With
+# positions contact velocities move, at a metre per second by 3e-8 m/s, and friction bends within
+# the stiction tolerance of 1e-4 m/s: smaller ones are lost in the round-off of distances, at larger
+# ones (the whole step would not feel them, as its velocity adapts) differences are off by their
+# square. By velocities and inputs g is nearly linear.
+_POSITION = 3e-8
+_VELOCITY = 1e-6
+_INPUT = 1e-5
+_FORCE = 1e-3
 
 
 @compiled
-def evaluate_motion(world: Table, state: Table) -> int:
-    """Evaluate a state of which only velocities or activations are other ones."""
-    plant = world.plant
-    for i in range(state.qvel.size):
-        state.mj_qvel[i] = state.qvel[i]
-    for i in range(state.act.size):
-        state.mj_act[i] = state.act[i]
-    if not plant.only_free_bodies:
-        call_pp(plant.forward_velocity, plant.model, state.data)
-        for i in range(state.work.passive_force.size):
-            state.work.passive_force[i] = state.mj_qfrc_passive[i] - state.mj_qfrc_bias[i]
-    state.valid = OTHER_FORCES
-    return call_pp_status(world.evaluate, plant, state)
-
-
-@compiled
-def _displace(world: Table, work: Table, kind: int, index: int, size: float) -> int:
-    """Displace one coordinate of the current state, and evaluate it there."""
-    plant = world.plant
-    state = world.current
-    restore(work, state)
-    if kind in (POSITION, DIRECTION):
-        nv = work.displacement.size
-        for i in range(nv):
-            work.displacement[i] = 0.0
-            if kind == DIRECTION:
-                work.displacement[i] = size * work.directions[index, i]
-                state.qvel[i] += size * work.directions[index, nv + i]
-        if kind == POSITION:
-            work.displacement[index] = size
-        else:
-            for i in range(state.act.size):
-                state.act[i] += size * work.directions[index, 2 * nv + i]
-        call_pppd(
-            plant.integrate_positions,
-            plant.model,
-            state.qpos.ctypes.data,
-            work.displacement.ctypes.data,
-            1.0,
-        )
-        state.valid = 0
-        return call_pp_status(world.evaluate, plant, state)
-    if kind == VELOCITY:
-        state.qvel[index] += size
-    elif kind == ACTIVATION:
-        state.act[index] += size
-    elif kind == CONTROL:
-        write_input(state.mj_ctrl, work.other_ctrl, index, work.ctrl[index] + size)
-    elif kind == APPLIED:
-        write_input(state.mj_qfrc_applied, work.other_applied, index, work.applied[index] + size)
-    if kind in (CONTROL, APPLIED):
-        state.valid = OTHER_FORCES
-        return call_pp_status(world.evaluate, plant, state)
-    return evaluate_motion(world, state)
+def _size(work: Table, kind: int, index: int) -> float:
+    """The displacement of a coordinate, or of the largest one of a direction."""
+    if kind == DIRECTION:
+        return _POSITION / largest_change(work, index)
+    if kind == POSITION:
+        return _POSITION
+    if kind == APPLIED:
+        return _FORCE
+    return _VELOCITY if kind == VELOCITY else _INPUT
 
 
 @compiled
@@ -116,12 +64,17 @@ def _side(
     world: Table, work: Table, kind: int, index: int, size: float, step: float, side: int
 ) -> int:
     """Fill one side of a difference; −1 if there contacts or rows are others."""
-    code = _displace(world, work, kind, index, size)
+    displace(world, work, kind, index, size)
+    state = world.current
+    if moves(kind):
+        state.valid = 0
+        code = call_pp_status(world.evaluate, world.plant, state)
+    else:
+        code = evaluate_inputs(world, kind)
     if code != OK:
         return code
-    state = world.current
     same = same_rows(work, state)
-    if kind in (POSITION, DIRECTION) and same:
+    if moves(kind) and same:
         same = match_contacts(work, state)
     if not same:
         return -1
@@ -134,62 +87,81 @@ def _side(
     return OK
 
 
-_I = types.int64
-_F = types.float64
-
-
-@compiled_loop(_I(_I, _I, _F, _I, _I, _I, _F))
-def differences(
-    world_address: int,
-    work_address: int,
-    step: float,
-    kind: int,
-    count: int,
-    row: int,
-    size: float,
+@compiled
+def _column(
+    world: Table, work: Table, step: float, kind: int, index: int, row: int, size: float
 ) -> int:
-    """Fill rows of ``columns``, from ``row``, by all coordinates of a kind.
-
-    ``sides[0]`` has what belongs to the state itself. Afterwards the current state is that again,
-    and its evaluation that of a displaced one.
-    """
-    world = WORLD.at(world_address)
-    work = DERIVATIVE.at(work_address)
-    state = world.current
-    width = work.sides.shape[1]
-    result = OK
-    for index in range(count):
-        reach = size
+    """Fill a row of ``columns`` by one coordinate of a kind."""
+    reach = size
+    ahead = _side(world, work, kind, index, reach, step, 1)
+    behind = _side(world, work, kind, index, -reach, step, 2)
+    if ahead < OK and behind < OK:
+        # Nearer to the state the sets may be the same.
+        reach = _NEARER * size
         ahead = _side(world, work, kind, index, reach, step, 1)
         behind = _side(world, work, kind, index, -reach, step, 2)
-        if ahead < OK and behind < OK:
-            # Nearer to the state the sets may be the same.
-            reach = _NEARER * size
-            ahead = _side(world, work, kind, index, reach, step, 1)
-            behind = _side(world, work, kind, index, -reach, step, 2)
-        if ahead > OK or behind > OK:
-            result = max(ahead, behind)
-            break
-        first = work.sides[1]
-        last = work.sides[2]
-        scale = 0.5 / reach
-        if ahead < OK and behind < OK:
-            work.unmatched += 1
-            scale = 0.0
-        elif ahead < OK:
-            work.one_sided += 1
-            first = work.sides[0]
-            scale = 1.0 / reach
-        elif behind < OK:
-            work.one_sided += 1
-            last = work.sides[0]
-            scale = 1.0 / reach
-        for i in range(width):
-            work.columns[row + index, i] = scale * (first[i] - last[i])
-    restore(work, state)
+    if ahead > OK or behind > OK:
+        return max(ahead, behind)
+    first = work.sides[1]
+    last = work.sides[2]
+    scale = 0.5 / reach
+    if ahead < OK and behind < OK:
+        work.unmatched += 1
+        scale = 0.0
+    elif ahead < OK:
+        work.one_sided += 1
+        first = work.sides[0]
+        scale = 1.0 / reach
+    elif behind < OK:
+        work.one_sided += 1
+        last = work.sides[0]
+        scale = 1.0 / reach
+    for i in range(work.sides.shape[1]):
+        work.columns[row, i] = scale * (first[i] - last[i])
+    return OK
+
+
+@compiled
+def _columns(world: Table, work: Table, step: float, kind: int, count: int, row: int) -> int:
+    """Fill rows of ``columns``, from ``row``, by all coordinates of a kind."""
+    for index in range(count):
+        size = _size(work, kind, index)
+        code = _column(world, work, step, kind, index, row + index, size)
+        if code != OK:
+            return code
+    restore(work, world.current)
+    if count > 0 and not moves(kind):
+        return evaluate_motion(world, world.current)
     # Of positions the snapshot is to be made anew; else what does not depend on them stays.
-    state.valid = 0
-    if kind != POSITION and result == OK:
-        result = evaluate_motion(world, state)
+    world.current.valid = 0
+    return OK
+
+
+@stage
+def evaluated_columns(world: Table, work: Table, step: float, selection: int) -> int:
+    """Fill ``columns`` as `asperity.derivatives.frozen_columns.frozen_columns` does.
+
+    ``sides[0]`` has what belongs to the state itself. Afterwards the current state is that again,
+    without an evaluation.
+    """
+    nv = work.qvel.size
+    na = work.act.size
+    nu = work.ctrl.size
+    code = OK
+    work.columns_kind = EVALUATED_COLUMNS
+    if selection < 0:
+        code = _columns(world, work, step, DIRECTION, -selection, 0)
+    else:
+        code = _columns(world, work, step, VELOCITY, nv, nv)
+        if code == OK:
+            code = _columns(world, work, step, ACTIVATION, na, 2 * nv)
+        if code == OK:
+            code = _columns(world, work, step, CONTROL, nu, 2 * nv + na)
+        if code == OK and selection == ALL_AND_FORCES:
+            code = _columns(world, work, step, APPLIED, nv, 2 * nv + na + nu)
+        if code == OK:
+            code = _columns(world, work, step, POSITION, nv, 0)
+    restore(work, world.current)
+    world.current.valid = 0
     world.graph_state = 0
-    return result
+    return code

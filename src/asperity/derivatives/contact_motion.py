@@ -21,7 +21,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_collision, load_address
 
-__all__ = ["find_motion", "keep_contacts", "move_contacts"]
+__all__ = ["find_motion", "keep_contacts"]
 
 # Displacement of poses [m, rad]. Distances of most shapes are exact, so that what limits it from
 # below is round-off, and curvature from above.
@@ -223,82 +223,3 @@ def find_motion(plant: Table, work: Table, state: Table) -> int:
                     for k in range(7):
                         work.motion[i, k, direction] *= 0.5
     return lost
-
-
-@compiled
-def _twist(plant: Table, work: Table, body: int, point: np.ndarray, out: np.ndarray) -> None:
-    """Angular motion, and motion at a point, of a body by ``displacement``."""
-    for a in range(6):
-        out[a] = 0.0
-    dof = plant.body_last_dof[body]
-    if dof < 0:
-        return
-    while dof >= 0:
-        size = work.displacement[dof]
-        if size != 0.0:
-            for a in range(6):
-                out[a] += size * work.cdof[dof, a]
-        dof = plant.dof_parent[dof]
-    root = plant.body_root[body]
-    x = point[0] - work.com[root, 0]
-    y = point[1] - work.com[root, 1]
-    z = point[2] - work.com[root, 2]
-    out[3] += out[1] * z - out[2] * y
-    out[4] += out[2] * x - out[0] * z
-    out[5] += out[0] * y - out[1] * x
-
-
-@compiled
-def move_contacts(plant: Table, work: Table, state: Table) -> None:
-    """Move contacts from where they are in the state itself, by ``displacement``.
-
-    The state has been evaluated where that displacement leads to, without contacts.
-    """
-    contacts = state.contacts
-    first = np.zeros(6)
-    second = np.zeros(6)
-    relative = np.zeros(6)
-    change = np.zeros(7)
-    for c in range(contacts.count):
-        body_a = plant.geom_body[contacts.geom[c, 0]]
-        body_b = plant.geom_body[contacts.geom[c, 1]]
-        _twist(plant, work, body_a, work.contact_origin[c], first)
-        _twist(plant, work, body_b, work.contact_origin[c], second)
-        for a in range(6):
-            relative[a] = second[a] - first[a]
-        for k in range(7):
-            change[k] = 0.0
-            for a in range(6):
-                change[k] += work.motion[c, k, a] * relative[a]
-        # The motion of geom 1 carries it along.
-        x = work.contact_point[c, 0] - work.contact_origin[c, 0]
-        y = work.contact_point[c, 1] - work.contact_origin[c, 1]
-        z = work.contact_point[c, 2] - work.contact_origin[c, 2]
-        change[0] += first[3] + first[1] * z - first[2] * y
-        change[1] += first[4] + first[2] * x - first[0] * z
-        change[2] += first[5] + first[0] * y - first[1] * x
-        x = work.contact_frame[c, 6]
-        y = work.contact_frame[c, 7]
-        z = work.contact_frame[c, 8]
-        change[3] += first[1] * z - first[2] * y
-        change[4] += first[2] * x - first[0] * z
-        change[5] += first[0] * y - first[1] * x
-        # The tangents turn with the normal, by n × dn.
-        u = y * change[5] - z * change[4]
-        v = z * change[3] - x * change[5]
-        w = x * change[4] - y * change[3]
-        for t in range(3):
-            x = work.contact_frame[c, 3 * t]
-            y = work.contact_frame[c, 3 * t + 1]
-            z = work.contact_frame[c, 3 * t + 2]
-            contacts.frame[c, 3 * t] = x + v * z - w * y
-            contacts.frame[c, 3 * t + 1] = y + w * x - u * z
-            contacts.frame[c, 3 * t + 2] = z + u * y - v * x
-        contacts.signed_distance[c] = work.contact_distance[c] + change[6]
-        root_a = plant.body_root[body_a]
-        root_b = plant.body_root[body_b]
-        for a in range(3):
-            point = work.contact_point[c, a] + change[a]
-            contacts.point[c, a] = point
-            contacts.arm_a[c, a] = point - state.mj_subtree_com[root_a, a]
-            contacts.arm_b[c, a] = point - state.mj_subtree_com[root_b, a]

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 import mujoco
 import numpy as np
 
-from asperity.compiled import HoldsAddresses, Loop
+from asperity.compiled import HoldsAddresses
 from asperity.convex.potentials.lagged import DELIVERED_LAW
+from asperity.derivatives.direct_numbers import DirectNumbers
 from asperity.derivatives.layout import (
     DELIVERED_BOUND,
     FRICTION_ALONE,
@@ -18,7 +19,9 @@ from asperity.derivatives.layout import (
     new_derivative,
 )
 from asperity.derivatives.residual import keep_the_guess
+from asperity.derivatives.rigid_model import joint_order, moves_rigidly
 from asperity.derivatives.root_search import NO_ROOT, SETS_FULL, find_root
+from asperity.derivatives.stages import run_stage
 from asperity.derivatives.tangent import StepState
 from asperity.derivatives.tangent_space import rotation_dofs
 from asperity.errors import SimulationError
@@ -56,12 +59,17 @@ class ConvexRoot(HoldsAddresses):
         )
         self._work.rotations = rotations
         self._work.share = self._share
+        self._work.find_root = find_root.address
         self._work.no_solver = keep_the_guess.address
         self._work.evaluate_smooth = evaluate_smooth.address
         self._work.frozen = int(
             isinstance(method, IcfMethod | TamsiMethod)
             and not world.plant.table.has_moving_surfaces
         )
+        order = joint_order(model)
+        self._work.joint_first, self._work.joint_last, self._work.subtree_end = order
+        self._numbers: object = None
+        self._work.mj_ximat = world.current.data.ximat
         self._work.collision = native.function_address("mjCOLLISIONFUNC")
         self._work.geom_kinds = int(mujoco.mjtGeom.mjNGEOMTYPES)
         self._work.geom_type = np.array(model.geom_type, np.int64)
@@ -106,13 +114,36 @@ class ConvexRoot(HoldsAddresses):
         for one in self._datas:
             mujoco.mj_setState(self._model, one, inputs, kind)
 
-    def make_room(self, other: ConvexRoot, code: int) -> None:
-        """Make room for another solution's contacts, if a code says that there is none."""
+    def make_room(self, other: ConvexRoot, code: int) -> bool:
+        """Make room for another solution's contacts, if a code says that there is none.
+
+        Returns whether it did.
+        """
         if code == SETS_FULL:
             solved = other._work
             grow_sets(self._work, self._model.nv, len(solved.contact_geom), len(solved.row_kind))
-        elif code > OK and not self._world.grow(code):
-            raise SimulationError(f"a displaced model could not be evaluated (code {code}).")
+            return True
+        return code > OK and self._world.grow(code)
+
+    def install_parameters(
+        self,
+        address: int,
+        displaced: np.ndarray,
+        sizes: np.ndarray,
+        codes: np.ndarray,
+        direct: DirectNumbers,
+    ) -> None:
+        """Let derivatives by parameters be found by a stage, with these numbers."""
+        work = self._work
+        if work.displaced is displaced:
+            return
+        direct.install(work)
+        work.add_parameters = address
+        work.displaced, work.displaced_sizes, work.displaced_codes = displaced, sizes, codes
+
+    def add_parameters(self, step: float, first: int) -> int:
+        """Add derivatives by the parameters that are installed to columns; returns a code."""
+        return int(run_stage.call(self._work.add_parameters, *self.addresses, step, first))
 
     def _end(self, state: StepState, step: float) -> StepState:
         """The end of the step that has been solved."""
@@ -123,7 +154,15 @@ class ConvexRoot(HoldsAddresses):
         act = self._work.sides[0, self._model.nv :].copy()
         return StepState(state.time + step, qpos, velocity, act)
 
+    def _follow_model(self) -> None:
+        """Take over what the table has of the model, if the plant has been read anew."""
+        plant = self._world.plant.table
+        if plant.dof_stiffness is not self._numbers:
+            self._numbers = plant.dof_stiffness
+            self._work.rigid = int(moves_rigidly(self._model, plant.output_explicit))
+
     def _begin(self, state: StepState) -> None:
+        self._follow_model()
         current = self._world.current.table
         current.time = state.time
         work = self._work
@@ -141,30 +180,37 @@ class ConvexRoot(HoldsAddresses):
         table, work = self._world.table, self._work
         solver = work.solver = table.solve_problem
         try:
-            code = self._call(find_root, table.address, work.address, step)
-            if code == NO_ROOT:
-                raise SimulationError(
-                    f"the step of {step} s has no solution to which its solver converges (residual "
-                    f"{work.residual:.1e}); its derivative is not known. Take a smaller step."
-                )
-            if code != OK:
-                raise SimulationError(f"the step of {step} s could not be solved (code {code}).")
+            self._check_root(self._run(work.find_root, step), step)
             yield
         finally:
             table.solve_problem = solver
             table.factors_valid = 0
             table.graph_state = 0
 
-    def _call(self, loop: Loop, *arguments: object) -> int:
-        """Call a loop until there is memory enough."""
+    def _run(self, address: int, step: float, number: int = 0) -> int:
+        """Call a stage until there is memory enough."""
         while True:
-            code = int(loop.call(*arguments))
-            if code == SETS_FULL:
-                current = self._world.current
-                contacts, rows = current.contacts.count, current.rows.count
-                grow_sets(self._work, self._model.nv, max(1, 2 * contacts), max(1, 2 * rows))
-            elif code <= OK or not self._world.grow(code):
+            code = int(run_stage.call(address, *self.addresses, step, number))
+            if not self._grow(code):
                 return code
+
+    def _grow(self, code: int) -> bool:
+        """Make room for what a stage has missed; False if its code is about something else."""
+        if code == SETS_FULL:
+            current = self._world.current
+            contacts, rows = current.contacts.count, current.rows.count
+            grow_sets(self._work, self._model.nv, max(1, 2 * contacts), max(1, 2 * rows))
+            return True
+        return code > OK and self._world.grow(code)
+
+    def _check_root(self, code: int, step: float) -> None:
+        if code == NO_ROOT:
+            raise SimulationError(
+                f"the step of {step} s has no solution to which its solver converges (residual "
+                f"{self._work.residual:.1e}); its derivative is not known. Take a smaller step."
+            )
+        if code != OK:
+            raise SimulationError(f"the step of {step} s could not be solved (code {code}).")
 
 
 def _addresses(datas: object, name: str) -> np.ndarray:

@@ -14,35 +14,33 @@ from typing import Protocol
 
 import numpy as np
 
-from asperity.compiled import Loop
 from asperity.derivatives.assembly import assemble_step
-from asperity.derivatives.columns import differences
+from asperity.derivatives.columns import evaluated_columns
 from asperity.derivatives.convex_root import ConvexRoot
 from asperity.derivatives.frozen_columns import FROZEN_KERNELS, frozen_columns
-from asperity.derivatives.layout import (
-    ACTIVATION,
-    APPLIED,
-    CONTROL,
-    DIRECTION,
-    POSITION,
-    VELOCITY,
-    grow_columns,
-)
+from asperity.derivatives.layout import grow_columns
 from asperity.derivatives.root_search import ROOT_KERNELS
+from asperity.derivatives.stages import ALL, ALL_AND_FORCES, run_stage
 from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent
+from asperity.derivatives.trajectory_loops import (
+    TRAJECTORY_LOOPS,
+    follow_trajectory,
+    linear_step,
+    pull_back_trajectory,
+)
 from asperity.errors import SimulationError
+from asperity.integrators.methods.icf import IcfMethod
+from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
+from asperity.integrators.methods.theta import ThetaMethod
+from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK
 
 __all__ = ["DERIVATIVE_KERNELS", "ConvexStep"]
 
-DERIVATIVE_KERNELS = (differences, assemble_step, *ROOT_KERNELS, *FROZEN_KERNELS)
-
-# Displacements of central differences [m, rad; m/s, rad/s; units of controls and forces]. With
-# positions contact velocities move, at a metre per second by 3e-8 m/s, and friction bends within
-# the stiction tolerance of 1e-4 m/s: smaller ones are lost in the round-off of distances, at larger
-# ones (the whole step would not feel them, as its velocity adapts) differences are off by their
-# square. By velocities and inputs g is nearly linear.
-_SIZES = {POSITION: 3e-8, VELOCITY: 1e-6, ACTIVATION: 1e-5, CONTROL: 1e-5, APPLIED: 1e-3}
+DERIVATIVE_KERNELS = (
+    *(run_stage, evaluated_columns, assemble_step),
+    *(*ROOT_KERNELS, *FROZEN_KERNELS, *TRAJECTORY_LOOPS),
+)
 
 
 class ParameterColumns(Protocol):
@@ -57,9 +55,24 @@ class ParameterColumns(Protocol):
         """Add derivatives of the step that has been solved to its columns, from the first one."""
         ...
 
+    def install(self, at: ConvexStep) -> None:
+        """Let compiled code that runs through steps add these columns."""
+        ...
+
+    def make_room(self, at: ConvexStep) -> bool:
+        """Make room for what compiled code has missed; False if it was nothing of that kind."""
+        ...
+
 
 class ConvexStep(ConvexRoot):
     """Derivatives of steps of `Icf`'s, `Sap`'s or `Tamsi`'s method in a world."""
+
+    def __init__(self, world: World, method: IcfMethod | ThetaMethod | TamsiMethod) -> None:
+        super().__init__(world, method)
+        work = self._work
+        work.fill_columns = evaluated_columns.address
+        work.fill_frozen_columns = frozen_columns.address
+        work.assemble = assemble_step.address
 
     def at(
         self,
@@ -89,19 +102,33 @@ class ConvexStep(ConvexRoot):
         SimulationError
             If no solution is found.
         """
-        applied = self._world.current.data.qfrc_applied
-        before = applied.copy()
+        model, data = self._model, self._world.current.data
+        count = 0 if parameters is None else parameters.count
+        self._reserve(3 * model.nv + model.na + model.nu + count, 0)
+        self._prepare(parameters)
+        self._world.current.table.time = state.time
+        row = np.concatenate([state.qpos, state.qvel, state.act])
+        end = np.empty_like(row)
+        before = data.qfrc_applied.copy() if added_force is not None else None
         if added_force is not None:
-            applied += added_force
-        self._begin(state)
+            data.qfrc_applied += added_force
         try:
-            with self._solved(step):
-                count = self._columns(step, forces)
-                if parameters is not None:
-                    count = self._add_parameters(parameters, step, count)
+            while True:
+                self._work.code = linear_step.call(
+                    *self.addresses, step, ALL_AND_FORCES if forces else ALL, count, row, end
+                )
+                if self._work.code == OK:
+                    break
+                self._go_on(step, parameters)
         finally:
-            applied[:] = before
-        return self._assemble(state, step, count, forces)
+            if before is not None:
+                data.qfrc_applied[:] = before
+        position, velocity, activation = np.split(end, [model.nq, model.nq + model.nv])
+        return self._tangent(
+            StepState(state.time + step, position, velocity, activation),
+            step,
+            self._matrices(forces, count),
+        )
 
     def along(
         self,
@@ -129,114 +156,149 @@ class ConvexStep(ConvexRoot):
         changes : numpy.ndarray
             Of the end, shape (2nv+na, n).
         """
-        model, work = self._model, self._work
+        work = self._work
         count = directions.shape[1]
-        if len(work.directions) < count:
-            work.directions = np.zeros((count, 2 * model.nv + model.na))
-        if len(work.columns) < count:
-            grow_columns(work, count)
+        self._reserve(count, count)
         work.directions[:count] = directions.T
         self._begin(state)
         with self._solved(step):
-            self._columns_along(step, count)
+            self._columns(step, -count)
             if parameters is not None:
                 parameters.add_columns(self, step, 0)
-        changes = self._changes(step, count, True)
+        self._run(self._work.assemble, step, -count)
+        changes = self._work.result[:, :count].copy()
         nothing = np.zeros((len(changes), 0))
-        tangent = self._tangent(state, step, (nothing, nothing, nothing, nothing))
-        return tangent, changes.copy()
+        tangent = self._tangent(self._end(state, step), step, (nothing, nothing, nothing, nothing))
+        return tangent, changes
 
-    def _columns(self, step: float, forces: bool) -> int:
-        """Fill derivatives of g and of the activations at the end; returns how many."""
-        model, work, world = self._model, self._work, self._world
-        counts = [
-            (VELOCITY, model.nv),
-            (ACTIVATION, model.na),
-            (CONTROL, model.nu),
-            (APPLIED, model.nv if forces else 0),
-            (POSITION, model.nv),
-        ]
-        total = sum(count for _, count in counts)
-        if self._is_frozen():
-            self._evaluated(frozen_columns, world.table.address, work.address, step, int(forces), 0)
-            return total
-        row = model.nv
-        for kind, count in counts:
-            first = 0 if kind == POSITION else row
-            self._evaluated(
-                differences,
-                *(world.table.address, work.address, step, kind, count, first, _SIZES[kind]),
-            )
-            if kind != POSITION:
-                row += count
-        return total
+    def follow(
+        self,
+        states: np.ndarray,
+        step: float,
+        controls: np.ndarray,
+        changes: np.ndarray,
+        parameters: ParameterColumns | None,
+    ) -> None:
+        """Take one step after the other, with changes along those of the first state.
 
-    def _columns_along(self, step: float, count: int) -> None:
-        """Fill derivatives of g and of the activations at the end along directions."""
-        work, table = self._work, self._world.table
-        if self._is_frozen():
-            self._evaluated(frozen_columns, table.address, work.address, step, 0, count)
-        else:
-            directions = work.directions[:count].copy()
-            largest = np.abs(directions).max(axis=1, initial=0.0)
-            largest[largest == 0.0] = 1.0
-            work.directions[:count] /= largest[:, None]
-            self._evaluated(
-                differences,
-                *(table.address, work.address, step, DIRECTION, count, 0, _SIZES[POSITION]),
-            )
-            work.columns[:count] *= largest[:, None]
-            work.directions[:count] = directions
+        Parameters
+        ----------
+        states : numpy.ndarray
+            Shape (n+1, nq+nv+na), of which the first is given.
+        step : float
+            Size of each [s].
+        controls : numpy.ndarray
+            Shape (n, nu).
+        changes : numpy.ndarray
+            Shape (n+1, 2nv+na, directions), of which the first are given.
+        parameters : ParameterColumns, optional
+            As of `along`.
 
-    def _is_frozen(self) -> bool:
-        """Whether the step that has been solved has contacts that only move."""
-        return self._work.frozen == 1 and self._work.patches == 0
+        Raises
+        ------
+        SimulationError
+            If no solution is found.
+        """
+        count = changes.shape[2]
+        self._reserve(count, count)
+        self._prepare(parameters)
+        taken = 0
+        while taken < len(controls):
+            taken = follow_trajectory.call(*self.addresses, step, taken, controls, states, changes)
+            if taken < len(controls):
+                self._go_on(step, parameters)
 
-    def _evaluated(self, loop: Loop, *arguments: object) -> None:
-        code = self._call(loop, *arguments)
+    def pull_back(
+        self,
+        states: np.ndarray,
+        step: float,
+        controls: np.ndarray,
+        by_states: np.ndarray,
+        adjoint: np.ndarray,
+        by_control: np.ndarray,
+        by_parameter: np.ndarray,
+        parameters: ParameterColumns | None,
+    ) -> None:
+        """Let an adjoint of the last state go back to the first one.
+
+        Parameters
+        ----------
+        states, step, controls
+            As `follow` has filled them.
+        by_states : numpy.ndarray
+            Derivatives of a function of the states before the last one, shape (n, 2nv+na).
+        adjoint : numpy.ndarray
+            Its derivatives by the last state, and then by the first one, shape (2nv+na,).
+        by_control, by_parameter : numpy.ndarray
+            To which derivatives are added, shapes (n, nu) and (number of parameters,).
+        parameters : ParameterColumns, optional
+        """
+        model = self._model
+        self._reserve(2 * model.nv + model.na + model.nu + len(by_parameter), 0)
+        self._prepare(parameters)
+        left = len(controls)
+        while left > 0:
+            left = pull_back_trajectory.call(
+                *self.addresses, step, left, controls, states, by_states, adjoint, by_control,
+                by_parameter,
+            )  # fmt: skip
+            if left > 0:
+                self._go_on(step, parameters)
+
+    def _prepare(self, parameters: ParameterColumns | None) -> None:
+        """Have compiled code take steps with the inputs, model and parameters that there are."""
+        self._follow_model()
+        current, work = self._world.current.table, self._work
+        current.time = 0.0
+        work.applied[:] = current.mj_qfrc_applied
+        if parameters is not None:
+            parameters.install(self)
+        elif len(work.displaced) > 0:
+            work.displaced = np.zeros((0, 4), np.int64)
+
+    def _go_on(self, step: float, parameters: ParameterColumns | None) -> None:
+        """Make room for what a trajectory has missed, or say why it ends."""
+        code = int(self._work.code)
+        if parameters is not None and parameters.make_room(self):
+            return
+        if not self._grow(code):
+            self._check_root(code, step)
+
+    def _columns(self, step: float, selection: int) -> None:
+        """Fill derivatives of g and of the activations at the end."""
+        work = self._work
+        # Contacts of pressure fields come and go, others only move.
+        frozen = work.frozen == 1 and work.patches == 0
+        code = self._run(work.fill_frozen_columns if frozen else work.fill_columns, step, selection)
         if code != OK:
             raise SimulationError(f"a displaced state could not be evaluated (code {code}).")
 
-    def _add_parameters(self, parameters: ParameterColumns, step: float, count: int) -> int:
-        work = self._work
-        total = count + parameters.count
-        if len(work.columns) < total:
-            before = work.columns[:count].copy()
-            grow_columns(work, total)
-            work.columns[:count] = before
-        work.columns[count:total] = 0.0
-        parameters.add_columns(self, step, count)
-        return total
+    def _reserve(self, columns: int, directions: int) -> None:
+        """Make room for so many columns, and directions."""
+        model, work = self._model, self._work
+        if len(work.directions) < directions:
+            work.directions = np.zeros((directions, 2 * model.nv + model.na))
+        if len(work.columns) < columns:
+            grow_columns(work, columns)
 
-    def _changes(self, step: float, count: int, along: bool) -> np.ndarray:
-        """Derivatives of the end, by columns of g, (2nv+na, count)."""
-        work = self._work
-        if assemble_step.call(work.address, step, count, int(along)) != 0:
-            return np.full((work.result.shape[0], count), np.nan)
-        return np.asarray(work.result[:, :count])
-
-    def _assemble(self, state: StepState, step: float, count: int, forces: bool) -> Tangent:
-        model = self._model
-        everything = self._changes(step, count, False)
+    def _matrices(self, forces: bool, parameters: int) -> tuple[np.ndarray, ...]:
+        """Derivatives of the end by state, controls, forces and parameters."""
+        model, result = self._model, self._work.result
         first = 2 * model.nv + model.na
         second = first + model.nu
         third = second + (model.nv if forces else 0)
-        return self._tangent(
-            state,
-            step,
-            (
-                everything[:, :first].copy(),
-                everything[:, first:second].copy(),
-                everything[:, second:third].copy(),
-                everything[:, third:].copy(),
-            ),
+        return (
+            result[:, :first].copy(),
+            result[:, first:second].copy(),
+            result[:, second:third].copy(),
+            result[:, third : third + parameters].copy(),
         )
 
-    def _tangent(self, state: StepState, step: float, matrices: tuple[np.ndarray, ...]) -> Tangent:
+    def _tangent(self, end: StepState, step: float, matrices: tuple[np.ndarray, ...]) -> Tangent:
         by_state, by_control, by_force, by_parameter = matrices
         work = self._work
         return Tangent(
-            self._end(state, step),
+            end,
             by_state,
             by_control,
             by_force,

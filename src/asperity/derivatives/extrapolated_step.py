@@ -16,6 +16,7 @@ import mujoco
 import numpy as np
 
 from asperity.derivatives.convex_step import ConvexStep
+from asperity.derivatives.displaced_balances import DisplacedBalances
 from asperity.derivatives.tangent import StepState, Tangent, chain
 from asperity.derivatives.tangent_space import (
     left_jacobian,
@@ -50,6 +51,7 @@ class ExtrapolatedStep:
         step: float,
         smooth: np.ndarray,
         corrected: bool,
+        parameters: DisplacedBalances | None = None,
     ) -> Tangent:
         """Take a step from a state, with its derivatives.
 
@@ -64,16 +66,40 @@ class ExtrapolatedStep:
             Whether a degree of freedom is extrapolated, shape (nv,).
         corrected : bool
             Whether the second half step is solved again with other gyroscopic forces.
+        parameters : DisplacedBalances, optional
+            By which there are derivatives, too.
         """
-        half = convex.at(state, 0.5 * step)
-        second = convex.at(half.end, 0.5 * step)
+        half = convex.at(state, 0.5 * step, parameters=parameters)
+        second = convex.at(half.end, 0.5 * step, parameters=parameters)
         if corrected:
-            halves = self._corrected(convex, state, half, second, step, smooth)
+            halves = self._corrected(convex, state, half, second, step, smooth, parameters)
         else:
             halves = chain(half, second)
         if np.any(smooth):
-            halves = self._combine(halves, convex.at(state, step), smooth)
+            full = convex.at(state, step, parameters=parameters)
+            halves = self._combine(halves, full, smooth)
         return replace(halves, steps=(step,))
+
+    def along(
+        self,
+        convex: ConvexStep,
+        state: StepState,
+        step: float,
+        smooth: np.ndarray,
+        directions: np.ndarray,
+        parameters: DisplacedBalances | None,
+    ) -> tuple[StepState, np.ndarray]:
+        """As `at` of a step without correction, along changes of the state alone.
+
+        Returns its end, and changes of that, shape (2nv+na, n).
+        """
+        half, middle = convex.along(state, 0.5 * step, directions, parameters)
+        second, ends = convex.along(half.end, 0.5 * step, middle, parameters)
+        halves = replace(second, by_parameter=ends)
+        if np.any(smooth):
+            full, ends = convex.along(state, step, directions, parameters)
+            halves = self._combine(halves, replace(full, by_parameter=ends), smooth)
+        return halves.end, halves.by_parameter
 
     def _combine(self, halves: Tangent, full: Tangent, smooth: np.ndarray) -> Tangent:
         """Extrapolate an end, and its derivatives."""
@@ -90,6 +116,7 @@ class ExtrapolatedStep:
             for one, other in (
                 (halves.by_state, full.by_state),
                 (halves.by_control, full.by_control),
+                (halves.by_parameter, full.by_parameter),
             )
         ]
         return replace(
@@ -97,6 +124,7 @@ class ExtrapolatedStep:
             end=StepState(halves.end.time, qpos, qvel, halves.end.act),
             by_state=matrices[0],
             by_control=matrices[1],
+            by_parameter=matrices[2],
             residual=max(halves.residual, full.residual),
             one_sided=halves.one_sided + full.one_sided,
             unmatched=halves.unmatched + full.unmatched,
@@ -131,44 +159,53 @@ class ExtrapolatedStep:
         second: Tangent,
         step: float,
         smooth: np.ndarray,
+        parameters: DisplacedBalances | None,
     ) -> Tangent:
         """Both half steps, the second one with the correction."""
-        nv = self._model.nv
+        model = self._model
+        nv = model.nv
         middle = half.end
 
         def force(point: _Points) -> np.ndarray:
-            return np.where(smooth, self._correction(point), 0.0)
+            return np.where(smooth, self._correction(model, self._data, point), 0.0)
 
         points = (state.qpos, state.qvel, middle.qpos, middle.qvel, second.end.qvel)
-        again = convex.at(middle, 0.5 * step, forces=True, added_force=force(points))
-        by_start = self._differences(force, points, (0, 1))
-        by_middle = self._differences(force, points, (2, 3))
+        again = convex.at(
+            middle, 0.5 * step, forces=True, added_force=force(points), parameters=parameters
+        )
         by_end = self._differences(force, points, (4,))
-        through = by_middle + by_end @ second.by_state[nv : 2 * nv, : 2 * nv]
-        force_by_state = through @ half.by_state[: 2 * nv]
-        force_by_state[:, : 2 * nv] += by_start
-        force_by_control = through @ half.by_control[: 2 * nv]
-        force_by_control += by_end @ second.by_control[nv : 2 * nv]
-        if self._model.na:
-            by_activation = by_end @ second.by_state[nv : 2 * nv, 2 * nv :]
-            force_by_state += by_activation @ half.by_state[2 * nv :]
-            force_by_control += by_activation @ half.by_control[2 * nv :]
+        # By the state in the middle, of which the end of the second half step is a function.
+        through = by_end @ second.by_state[nv : 2 * nv]
+        through[:, : 2 * nv] += self._differences(force, points, (2, 3))
+        by_state = through @ half.by_state
+        by_state[:, : 2 * nv] += self._differences(force, points, (0, 1))
+        by_control = through @ half.by_control + by_end @ second.by_control[nv : 2 * nv]
         plain = chain(half, replace(again, by_force=np.zeros((len(again.by_state), 0))))
+        by_parameter = plain.by_parameter
+        if parameters is not None:
+            changes = parameters.differences(
+                lambda other, data: self._correction(other, data, points)
+            )
+            changes[~smooth] = 0.0
+            changes += through @ half.by_parameter + by_end @ second.by_parameter[nv : 2 * nv]
+            by_parameter = by_parameter + again.by_force @ changes
         return replace(
             plain,
-            by_state=plain.by_state + again.by_force @ force_by_state,
-            by_control=plain.by_control + again.by_force @ force_by_control,
+            by_state=plain.by_state + again.by_force @ by_state,
+            by_control=plain.by_control + again.by_force @ by_control,
+            by_parameter=by_parameter,
         )
 
-    def _correction(self, points: _Points) -> np.ndarray:
+    def _correction(
+        self, model: mujoco.MjModel, data: mujoco.MjData, points: _Points
+    ) -> np.ndarray:
         """c(v_2 − v_1 + v_0) − c(v_1) at the half way, in generalized forces."""
         start, before, middle, present, after = points
-        model, data = self._model, self._data
         free = self._free_trees()
-        self._move(start)
+        _move(model, data, start)
         carried = before.copy()
         spatial = [_to_centre(data.cdof[s : s + 6]) @ before[s : s + 6] for s in free]
-        self._move(middle)
+        _move(model, data, middle)
         for s, velocity in zip(free, spatial, strict=True):
             carried[s : s + 6] = np.linalg.solve(_to_centre(data.cdof[s : s + 6]), velocity)
         forces = []
@@ -179,11 +216,6 @@ class ExtrapolatedStep:
             mujoco.mj_rne(model, data, 0, bias)
             forces.append(-bias)
         return forces[0] - forces[1]
-
-    def _move(self, qpos: np.ndarray) -> None:
-        self._data.qpos[:] = qpos
-        mujoco.mj_kinematics(self._model, self._data)
-        mujoco.mj_comPos(self._model, self._data)
 
     def _free_trees(self) -> list[int]:
         """First degrees of freedom of trees whose velocity is that of a centre of mass."""
@@ -219,6 +251,12 @@ class ExtrapolatedStep:
 
 
 _Points = tuple[np.ndarray, ...]
+
+
+def _move(model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray) -> None:
+    data.qpos[:] = qpos
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
 
 
 def _to_centre(cdof: np.ndarray) -> np.ndarray:

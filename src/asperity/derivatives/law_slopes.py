@@ -20,7 +20,7 @@ from asperity.convex.potentials.contact_driver import (
     settle_contacts,
 )
 
-__all__ = ["contact_velocities_of", "fill_law_slopes"]
+__all__ = ["contact_velocities_of", "fill_law_slopes", "respond"]
 
 # Displacements of distances [m] and velocities [m/s], and of inverse masses relative to them.
 _DISTANCE = 1e-8
@@ -47,7 +47,7 @@ def contact_velocities_of(
 
 
 @compiled
-def _respond(
+def respond(
     work: Table, problem: Table, contacts: Table, step: float, axis: int, size: float
 ) -> None:
     """Fill impulses with velocities at the beginning displaced along an axis, if that is not −1."""
@@ -109,14 +109,14 @@ def fill_law_slopes(work: Table, problem: Table, state: Table, step: float) -> N
         return
     contact_velocities_of(problem, state, problem.velocity, work.end_velocity)
     contact_velocities_of(problem, state, state.velocity, work.start_velocity)
-    _respond(work, problem, contacts, step, -1, 0.0)
+    respond(work, problem, contacts, step, -1, 0.0)
     _keep_ahead(problem, count, work.impulse)
     ahead = np.zeros((count, 3))
     for side in range(2):
         size = _DISTANCE if side == 0 else -_DISTANCE
         for c in range(count):
             contacts.signed_distance[c] = work.contact_distance[c] + size
-        _respond(work, problem, contacts, step, -1, 0.0)
+        respond(work, problem, contacts, step, -1, 0.0)
         if side == 0:
             _keep_ahead(problem, count, ahead)
     for i in range(count):
@@ -127,7 +127,7 @@ def fill_law_slopes(work: Table, problem: Table, state: Table, step: float) -> N
         size = 1.0 + (_MASS if side == 0 else -_MASS)
         for c in range(count):
             contacts.inverse_mass[c] = work.inverse_mass[c] * size
-        _respond(work, problem, contacts, step, -1, 0.0)
+        respond(work, problem, contacts, step, -1, 0.0)
         if side == 0:
             _keep_ahead(problem, count, ahead)
     for i in range(count):
@@ -144,7 +144,7 @@ def fill_law_slopes(work: Table, problem: Table, state: Table, step: float) -> N
     for axis in range(3):
         for side in range(2):
             size = _VELOCITY if side == 0 else -_VELOCITY
-            _respond(work, problem, contacts, step, axis, size)
+            respond(work, problem, contacts, step, axis, size)
             if side == 0:
                 _keep_ahead(problem, count, ahead)
         for i in range(count):

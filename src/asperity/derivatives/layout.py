@@ -9,12 +9,18 @@ from asperity.compiled import Layout, Table
 __all__ = [
     "ACTIVATION",
     "APPLIED",
+    "CONTACT_PARAMETER",
     "CONTROL",
     "DELIVERED_BOUND",
     "DERIVATIVE",
     "DIRECTION",
+    "EVALUATED_COLUMNS",
     "FRICTION_ALONE",
+    "FROZEN_COLUMNS",
+    "INERTIAL_PARAMETER",
     "POSITION",
+    "RIGID_COLUMNS",
+    "SIMULATED_PARAMETER",
     "SYMMETRIC",
     "VELOCITY",
     "grow_columns",
@@ -29,6 +35,17 @@ ACTIVATION = 2
 CONTROL = 3
 APPLIED = 4  # generalized forces
 DIRECTION = 5  # the state, along a row of ``directions``
+
+# How columns by the state were found (`columns_kind`): displaced states were evaluated, contacts
+# only moved, or everything is known in closed form.
+EVALUATED_COLUMNS = 0
+FROZEN_COLUMNS = 1
+RIGID_COLUMNS = 2
+
+# How columns by parameters are found (`displaced_kind`).
+SIMULATED_PARAMETER = 0
+CONTACT_PARAMETER = 1
+INERTIAL_PARAMETER = 2
 
 # What is missing in the curvatures of a contact law to be all of −∂γ/∂v (`coupling`).
 SYMMETRIC = 0  # nothing
@@ -85,7 +102,13 @@ DERIVATIVE = Layout(
     before="f8[:]",
     # how contacts move with geoms and laws respond (`contact_motion`, `law_slopes`)
     frozen="i8",  # 1 where contacts need not be found again in displaced states
-    evaluate_smooth="i8",  # compiled entry point
+    code="i8",  # of the last step of a trajectory
+    find_root="i8",  # compiled entry points: stages, and one of a state
+    fill_columns="i8",  # with contacts that are found in every displaced state
+    fill_frozen_columns="i8",
+    assemble="i8",
+    add_parameters="i8",
+    evaluate_smooth="i8",
     collision="i8",  # address of MuJoCo's table of functions for two geoms
     geom_type="i8[:]",
     geom_kinds="i8",
@@ -108,6 +131,36 @@ DERIVATIVE = Layout(
     row_change="f8[:]",
     row_done="i8[:]",
     others="i8",  # rows that a displacement leads to another piece
+    # rigid bodies without tendons, fluids and the like (`rigid_terms`, `contact_columns`)
+    rigid="i8",  # 1 if the model is of this kind
+    joint_first="i8[:]",  # degrees of freedom of the same joint, and behind the last that it moves
+    joint_last="i8[:]",
+    subtree_end="i8[:]",
+    motion_rate="f8[:,:]",  # spatial velocity behind every degree of freedom, in inverse dynamics
+    start_motion="f8[:,:]",  # at the step's beginning
+    end_motion="f8[:,:]",  # and at its end
+    acceleration="f8[:,:]",
+    inertia="f8[:,:]",  # of all that is behind a degree of freedom, as the following
+    body_force="f8[:,:]",
+    force_rate="f8[:,:]",  # B
+    axis_momentum="f8[:,:]",  # I S
+    axis_rate="f8[:,:]",  # Bᵀ S
+    wrench="f8[:,:]",  # of contacts
+    wrench_change="f8[:,:]",
+    # simulations with displaced parameters (`displaced_balances`)
+    displaced="i8[:,:]",  # addresses of world and table, of the larger and the smaller value
+    displaced_sizes="f8[:]",
+    displaced_codes="i8[:,:]",
+    # and those of which columns are known without (`direct_parameters`)
+    columns_kind="i8",  # how columns by the state were found
+    displaced_kind="i8[:]",
+    displaced_plant="i8[:]",  # addresses of plants with the larger values
+    geom_sliding="f8[:,:]",  # friction of geoms: of the model, and with every larger value
+    geom_priority="i8[:]",
+    inertial_start="i8[:]",  # where a parameter's bodies begin
+    inertial_body="i8[:]",
+    inertial_change="f8[:,:]",  # ∂I/∂θ at the body's centre of mass, in its inertial axes
+    mj_ximat="f8[:,:]",
     # the step's derivatives
     share="f8",  # of the end velocity in the motion of positions
     rotations="i8[:]",  # first dofs of rotations that a quaternion describes
@@ -115,6 +168,11 @@ DERIVATIVE = Layout(
     result="f8[:,:]",
 )
 
+
+_SPATIAL = (
+    *("motion_rate", "start_motion", "end_motion", "acceleration", "body_force"),
+    *("axis_momentum", "axis_rate", "wrench", "wrench_change"),
+)
 
 # Contacts of two geoms that MuJoCo finds at most, and numbers of each.
 _PAIR = (100, 10)
@@ -150,6 +208,22 @@ def new_derivative(
         cdof=np.zeros((nv, 6)),
         com=np.zeros((bodies, 3)),
         turns=np.zeros((rotations, 18)),
+        displaced=np.zeros((0, 4), np.int64),
+        displaced_sizes=np.zeros(0),
+        displaced_codes=np.zeros((0, 2), np.int64),
+        displaced_kind=np.zeros(0, np.int64),
+        displaced_plant=np.zeros(0, np.int64),
+        geom_sliding=np.zeros((1, 0)),
+        geom_priority=np.zeros(0, np.int64),
+        inertial_start=np.zeros(1, np.int64),
+        inertial_body=np.zeros(0, np.int64),
+        inertial_change=np.zeros((0, 10)),
+        joint_first=np.zeros(nv, np.int64),
+        joint_last=np.zeros(nv, np.int64),
+        subtree_end=np.zeros(nv, np.int64),
+        inertia=np.zeros((nv, 10)),
+        force_rate=np.zeros((nv, 36)),
+        **{name: np.zeros((nv, 6)) for name in _SPATIAL},
     )
     grow_columns(table, 3 * nv + na + nu)
     grow_sets(table, nv, 1, 1)

@@ -19,8 +19,12 @@ from asperity.plant.material import COLUMNS
 __all__ = [
     "Parameter",
     "apply_parameters",
+    "are_finite",
+    "are_never_copied",
     "body_mass",
+    "changed_fields",
     "contact_parameter",
+    "contact_with",
     "model_number",
     "write_parameters",
 ]
@@ -45,8 +49,9 @@ class Parameter:
         Instead of that, the field of `ContactParameters` that it is, for all contacts without a
         value of their own.
     size : float, optional
-        Displacement of differences: a millionth of the value by default, and not less than 1e-9.
-        For lengths take 3e-8.
+        Displacement of differences. By default it is a millionth of the value, not less than 1e-9,
+        and to the larger side alone, since motions are nearly linear in masses, coefficients and
+        gains; a size is taken to both sides. For lengths take 3e-8.
     """
 
     name: str
@@ -133,12 +138,54 @@ def apply_parameters(
 ) -> tuple[mujoco.MjModel, ContactParameters]:
     """A copy of the model, and contact parameters, with other values of the parameters."""
     model = copy.copy(model)
+    write_parameters(model, parameters, values)
+    return model, contact_with(contact, parameters, values)
+
+
+def contact_with(
+    contact: ContactParameters, parameters: Sequence[Parameter], values: np.ndarray
+) -> ContactParameters:
+    """Contact parameters with other values of those that are among the parameters."""
     for parameter, value in zip(parameters, values, strict=True):
         if parameter.contact_field is not None:
             change: dict[str, Any] = {parameter.contact_field: float(value)}
             contact = replace(contact, **change)
-    write_parameters(model, parameters, values)
-    return model, contact
+    return contact
+
+
+# Arrays of MjModel that MuJoCo reads anew in every step, and of which Asperity has no copies.
+_NEVER_COPIED = (
+    *("body_mass", "body_inertia", "body_ipos", "body_iquat", "body_subtreemass"),
+    *("body_invweight0", "dof_invweight0", "dof_M0", "actuator_acc0", "tendon_invweight0"),
+    *("dof_length", "bvh_aabb", "geom_friction", "pair_friction"),
+)
+
+
+def are_finite(model: mujoco.MjModel) -> bool:
+    """Whether all numbers are finite that parameters change and that are never copied."""
+    return all(bool(np.all(np.isfinite(getattr(model, field)))) for field in _NEVER_COPIED)
+
+
+def changed_fields(model: mujoco.MjModel, parameter: Parameter) -> frozenset[str]:
+    """Names of the arrays of MjModel that a parameter changes; none, of contact parameters."""
+    if parameter.set_in_model is None:
+        return frozenset()
+    before, after = copy.copy(model), copy.copy(model)
+    write_parameters(before, [parameter], np.array([parameter.value]))
+    moved = np.array([parameter.value + parameter.displacement])
+    write_parameters(after, [parameter], moved)
+    return frozenset(
+        field
+        for field in dir(model)
+        if not field.startswith("_")
+        and isinstance(getattr(model, field), np.ndarray)
+        and not np.array_equal(getattr(before, field), getattr(after, field))
+    )
+
+
+def are_never_copied(model: mujoco.MjModel, parameters: Sequence[Parameter]) -> bool:
+    """Whether parameters change nothing of the model of which a simulation has copies."""
+    return all(changed_fields(model, one) <= frozenset(_NEVER_COPIED) for one in parameters)
 
 
 def write_parameters(

@@ -7,17 +7,16 @@ with one factorization as long as that contracts.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from asperity.compiled import Table, compiled, compiled_loop
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_method
 from asperity.derivatives.dense_solve import factorize_dense, solve_one
 from asperity.derivatives.hessian import fill_hessian
-from asperity.derivatives.layout import DERIVATIVE
 from asperity.derivatives.matching import remember_sets
 from asperity.derivatives.residual import activations_after, keep_the_guess, prepare, residual
+from asperity.derivatives.stages import stage
 from asperity.integrators.methods.gyroscopic import find_turning
-from asperity.integrators.world_layout import NOT_CONVERGED, OK, WORLD
+from asperity.integrators.world_layout import NOT_CONVERGED, OK
 from asperity.plant.trees import velocity_from_solver
 
 __all__ = ["NO_ROOT", "ROOT_KERNELS", "SETS_FULL", "find_root"]
@@ -162,14 +161,12 @@ def _polish(world: Table, work: Table, step: float) -> int:
     return OK
 
 
-@compiled_loop(types.int64(types.int64, types.int64, types.float64))
-def find_root(world_address: int, work_address: int, step: float) -> int:
+@stage
+def find_root(world: Table, work: Table, step: float, _number: int) -> int:
     """Find the root of g from the current state, and leave no solver in place.
 
     Returns a code of methods, ``SETS_FULL`` or ``NO_ROOT``.
     """
-    world = WORLD.at(world_address)
-    work = DERIVATIVE.at(work_address)
     state = world.current
     for attempt in range(2):
         code = _solve(world, work, step, attempt)

@@ -9,7 +9,10 @@ import mujoco
 import numpy as np
 
 from asperity.compiled.compilation import compile_kernels
-from asperity.derivatives.convex_step import DERIVATIVE_KERNELS, ConvexStep, ParameterColumns
+from asperity.derivatives.convex_step import DERIVATIVE_KERNELS, ConvexStep
+from asperity.derivatives.displaced_balances import DisplacedBalances
+from asperity.derivatives.displaced_models import DisplacedModels
+from asperity.derivatives.displaced_steps import DisplacedSteps
 from asperity.derivatives.extrapolated_step import ExtrapolatedStep
 from asperity.derivatives.step_differences import StepDifferences
 from asperity.derivatives.tangent import StepState, Tangent, chain
@@ -69,6 +72,18 @@ class StepDerivative:
         method = self.simulator.method
         return self._convex is not None and (method is method.base or isinstance(method, Substeps))
 
+    @property
+    def is_implicit(self) -> bool:
+        """Whether every step is made of solves with implicit derivatives."""
+        method = self.simulator.method
+        doubled = type(method) is StepDoubling or isinstance(method, Extrapolation)
+        return self.has_implicit_steps or (self._convex is not None and doubled)
+
+    @property
+    def displaced_models(self) -> type[DisplacedModels]:
+        """What derivatives by parameters are made with."""
+        return DisplacedBalances if self.is_implicit else DisplacedSteps
+
     def take_over(self, state: np.ndarray) -> None:
         """Take over a state and inputs, as `mj_getState` returns them."""
         simulator = self.simulator
@@ -90,14 +105,52 @@ class StepDerivative:
             state = self._end_of_step(state, step)
         return state
 
+    def is_one_step(self, interval: float) -> bool:
+        """Whether a transition is one implicit step that depends on the state alone."""
+        step = self.simulator.integrator.time_step
+        return self.has_implicit_steps and step is not None and interval <= step
+
+    def follow(
+        self,
+        states: np.ndarray,
+        interval: float,
+        controls: np.ndarray,
+        changes: np.ndarray,
+        parameters: DisplacedModels | None = None,
+    ) -> None:
+        """Fill states, and changes of them, if `is_one_step`; as `ConvexStep.follow`."""
+        assert self._convex is not None
+        self._convex.follow(states, interval, controls, changes, _balances(parameters))
+
+    def pull_back(
+        self,
+        states: np.ndarray,
+        interval: float,
+        controls: np.ndarray,
+        by_states: np.ndarray,
+        adjoint: np.ndarray,
+        by_control: np.ndarray,
+        by_parameter: np.ndarray,
+        parameters: DisplacedModels | None = None,
+    ) -> None:
+        """Let an adjoint go back, if `is_one_step`; as `ConvexStep.pull_back`."""
+        assert self._convex is not None
+        self._convex.pull_back(
+            *(states, interval, controls, by_states, adjoint, by_control, by_parameter),
+            _balances(parameters),
+        )
+
     def between(
         self,
         state: StepState,
         interval: float,
         *,
-        parameters: ParameterColumns | None = None,
+        parameters: DisplacedModels | None = None,
     ) -> Tangent:
         """The transition over an interval [s] from a state, with the inputs that there are."""
+        if self.is_one_step(interval):
+            # It forgets what was solved before by itself.
+            return self.step(state, interval, parameters)
         self._set_state(state)
         total: Tangent | None = None
         for step in self._sizes(state, interval):
@@ -111,21 +164,41 @@ class StepDerivative:
         state: StepState,
         interval: float,
         directions: np.ndarray,
-        parameters: ParameterColumns | None = None,
+        parameters: DisplacedModels | None = None,
     ) -> tuple[StepState, np.ndarray]:
         """The end of a transition, and its changes along changes of the state.
 
-        As `ConvexStep.along`; without `has_implicit_steps` there must be no parameters.
+        As `ConvexStep.along`.
         """
-        if not self.has_implicit_steps:
-            tangent = self.between(state, interval)
-            return tangent.end, tangent.by_state @ directions
-        assert self._convex is not None
         self._set_state(state)
         for step in self._sizes(state, interval):
-            tangent, directions = self._convex.along(state, step, directions, parameters)
-            state = tangent.end
+            state, directions = self._step_along(state, step, directions, parameters)
         return state, directions
+
+    def _step_along(
+        self,
+        state: StepState,
+        step: float,
+        directions: np.ndarray,
+        parameters: DisplacedModels | None,
+    ) -> tuple[StepState, np.ndarray]:
+        convex, method = self._convex, self.simulator.method
+        if self.is_implicit:
+            assert convex is not None
+            balances = _balances(parameters)
+            if not isinstance(method, StepDoubling):
+                tangent, changes = convex.along(state, step, directions, balances)
+                return tangent.end, changes
+            smooth, corrected = np.zeros(self.simulator.model.nv, bool), False
+            if isinstance(method, Extrapolation):
+                self._differences.take(state, step)
+                smooth, corrected = method.last_step(self.simulator.world)
+            if not corrected:
+                return self._extrapolated.along(convex, state, step, smooth, directions, balances)
+        tangent = self.step(state, step, parameters)
+        return tangent.end, tangent.by_state @ directions + (
+            0.0 if parameters is None else tangent.by_parameter
+        )
 
     def _set_state(self, state: StepState) -> None:
         world = self._world
@@ -155,22 +228,24 @@ class StepDerivative:
         return self.between(read_state(simulator), interval)
 
     def step(
-        self, state: StepState, step: float, parameters: ParameterColumns | None = None
+        self, state: StepState, step: float, parameters: DisplacedModels | None = None
     ) -> Tangent:
-        """One step of a given size; derivatives by parameters need `has_implicit_steps`."""
-        method = self.simulator.method
-        if self._convex is not None:
-            if self.has_implicit_steps:
-                return self._convex.at(state, step, parameters=parameters)
-            if type(method) is StepDoubling:
-                half = self._convex.at(state, 0.5 * step)
-                halves = chain(half, self._convex.at(half.end, 0.5 * step))
-                return replace(halves, steps=(step,))
-            if isinstance(method, Extrapolation):
-                self._differences.take(state, step)
-                smooth, corrected = method.last_step(self.simulator.world)
-                return self._extrapolated.at(self._convex, state, step, smooth, corrected)
-        return self._differences.at(state, step)
+        """One step of a given size."""
+        convex, method = self._convex, self.simulator.method
+        if not self.is_implicit:
+            assert parameters is None or isinstance(parameters, DisplacedSteps)
+            return self._differences.at(state, step, parameters)
+        assert convex is not None
+        balances = _balances(parameters)
+        if isinstance(method, Extrapolation):
+            self._differences.take(state, step)
+            smooth, corrected = method.last_step(self.simulator.world)
+            return self._extrapolated.at(convex, state, step, smooth, corrected, balances)
+        if isinstance(method, StepDoubling):
+            half = convex.at(state, 0.5 * step, parameters=balances)
+            halves = chain(half, convex.at(half.end, 0.5 * step, parameters=balances))
+            return replace(halves, steps=(step,))
+        return convex.at(state, step, parameters=balances)
 
     def _sizes(self, start: StepState, interval: float) -> list[float]:
         """Sizes of the integrator's steps over an interval from the current state."""
@@ -194,6 +269,11 @@ class StepDerivative:
                 found.append(float(current.time) - before)
                 before = float(current.time)
         return found
+
+
+def _balances(parameters: DisplacedModels | None) -> DisplacedBalances | None:
+    assert parameters is None or isinstance(parameters, DisplacedBalances)
+    return parameters
 
 
 def read_state(simulator: Simulator) -> StepState:

@@ -6,6 +6,8 @@ bounds what the differences are worth.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import mujoco
 import numpy as np
 
@@ -15,11 +17,19 @@ from asperity.integrators.steppings.stepping import Fixed
 from asperity.integrators.world_layout import OK
 from asperity.simulator import Simulator
 
-__all__ = ["StepDifferences"]
+__all__ = ["StepDifferences", "difference"]
 
 # Displacement of states [m, rad, m/s, rad/s] and of inputs.
 _SIZE = 1e-6
 _INPUT_SIZE = 1e-4
+
+
+class ParameterChanges(Protocol):
+    """What makes derivatives of whole steps by parameters."""
+
+    def changes(self, state: StepState, step: float, ctrl: np.ndarray) -> np.ndarray:
+        """Derivatives of a step's end from this state, shape (2nv+na, parameters)."""
+        ...
 
 
 class StepDifferences:
@@ -34,7 +44,9 @@ class StepDifferences:
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator
 
-    def at(self, state: StepState, step: float) -> Tangent:
+    def at(
+        self, state: StepState, step: float, parameters: ParameterChanges | None = None
+    ) -> Tangent:
         """Take a step of this size from a state, with its derivatives."""
         simulator = self._simulator
         model, data = simulator.model, simulator.world.current.data
@@ -48,7 +60,7 @@ class StepDifferences:
                 self._step(*self._displaced(state, ctrl, index, sign * size, step))
                 for sign in (1.0, -1.0)
             ]
-            columns[index] = _difference(model, sides[1], sides[0]) / (2.0 * size)
+            columns[index] = difference(model, sides[1], sides[0]) / (2.0 * size)
         self._write_controls(ctrl)
         matrix = columns.T
         inner = 2 * nv + na
@@ -57,7 +69,7 @@ class StepDifferences:
             matrix[:, :inner],
             matrix[:, inner:],
             np.zeros((inner, 0)),
-            np.zeros((inner, 0)),
+            np.zeros((inner, 0)) if parameters is None else parameters.changes(state, step, ctrl),
             (step,),
             DIFFERENCES,
             0.0,
@@ -65,9 +77,14 @@ class StepDifferences:
             0,
         )
 
-    def take(self, state: StepState, step: float) -> StepState:
-        """Take a step of this size from a state; the end is the world's current state."""
-        return self._step(state, step, self._simulator.world.current.data.ctrl.copy())
+    def take(self, state: StepState, step: float, ctrl: np.ndarray | None = None) -> StepState:
+        """Take a step of this size from a state; the end is the world's current state.
+
+        With the controls that there are, unless others are given.
+        """
+        if ctrl is None:
+            ctrl = self._simulator.world.current.data.ctrl.copy()
+        return self._step(state, step, ctrl)
 
     def _displaced(
         self, state: StepState, ctrl: np.ndarray, index: int, size: float, step: float
@@ -117,7 +134,7 @@ class StepDifferences:
         )
 
 
-def _difference(model: mujoco.MjModel, first: StepState, second: StepState) -> np.ndarray:
+def difference(model: mujoco.MjModel, first: StepState, second: StepState) -> np.ndarray:
     """second ⊖ first."""
     positions = np.zeros(model.nv)
     mujoco.mj_differentiatePos(model, positions, 1.0, first.qpos, second.qpos)

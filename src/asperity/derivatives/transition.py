@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import mujoco
 import numpy as np
 
 from asperity.arguments import as_number, is_count
 from asperity.compiled.compilation import compile_kernels
-from asperity.derivatives.displaced_models import (
-    PARAMETER_KERNELS,
-    DisplacedModels,
-    take_over_values,
-)
-from asperity.derivatives.parameters import Parameter, apply_parameters
+from asperity.derivatives.displaced_balances import PARAMETER_KERNELS
+from asperity.derivatives.displaced_models import DisplacedModels, take_over_values
+from asperity.derivatives.parameters import Parameter, apply_parameters, are_never_copied
 from asperity.derivatives.smoothing import Smoothing
 from asperity.derivatives.step_derivative import StepDerivative, refuse_systems
 from asperity.derivatives.tangent import StepState, Tangent
@@ -103,8 +101,7 @@ class Transition:
     Raises
     ------
     ModelError
-        If there are parameters and the integrator's steps have no implicit derivative, or there
-        are external systems.
+        If there are external systems, or something else cannot be simulated.
 
     Notes
     -----
@@ -159,20 +156,21 @@ class Transition:
         """Make simulations for the present values of the parameters."""
         model, contact = self.model, self._contact
         if self.parameters:
-            compile_kernels(PARAMETER_KERNELS, "derivatives")
             model, contact = apply_parameters(model, contact, self.parameters, self._values)
         simulator = Simulator(model, integrator=self.integrator, contact=contact)
         self._derivative = StepDerivative(simulator)
+        if self.parameters and self._derivative.is_implicit:
+            compile_kernels(PARAMETER_KERNELS, "derivatives")
         mujoco.mj_setState(model, simulator.data, self._inputs, _INPUTS)
         simulator.take_over()
         self._scratch = mujoco.MjData(model)
         self._displaced: DisplacedModels | None = None
         self._stale = False
-        if self.parameters and not self._derivative.has_implicit_steps:
-            raise ModelError(
-                f"derivatives by parameters ({self.parameters[0].name!r}) need fixed steps of "
-                f"Icf, Sap or Tamsi, got {self.integrator!r}."
-            )
+
+    @cached_property
+    def _copied(self) -> bool:
+        """Whether parameters change numbers of which simulations have copies."""
+        return not are_never_copied(self.model, self.parameters)
 
     @property
     def values(self) -> np.ndarray:
@@ -191,7 +189,9 @@ class Transition:
             # Models with displaced parameters follow when derivatives are wanted.
             self._stale = True
             if not take_over_values(
-                self._derivative.simulator, self.parameters, values, self._scratch
+                *(self._derivative.simulator, self._contact, self.parameters, values),
+                self._scratch,
+                copied=self._copied,
             ):
                 self._make()
 
@@ -294,9 +294,9 @@ class Transition:
         """Simulations with displaced parameters, at their present values."""
         if self.parameters and (
             self._displaced is None
-            or (self._stale and not self._displaced.set_values(self._values))
+            or (self._stale and not self._displaced.set_values(self._values, copied=self._copied))
         ):
-            self._displaced = DisplacedModels(
+            self._displaced = self._derivative.displaced_models(
                 self.model, self._contact, self.integrator, self.parameters, self._values
             )
             self._displaced.write_inputs(self._inputs, _INPUTS)
@@ -320,40 +320,74 @@ class Transition:
         states : numpy.ndarray
             Shape (n+1, nq+nv+na).
         """
+        controls = self._controls(controls)
+        if self._runs:
+            return self._follow(state, controls, np.zeros((self.tangent_size, 0)), None)[0]
         states = [np.array(state, dtype=np.float64)]
-        for control in self._controls(controls):
+        for control in controls:
             states.append(self(states[-1], control))
         return np.array(states)
+
+    @property
+    def _runs(self) -> bool:
+        """Whether trajectories run in compiled code, one implicit step after the other."""
+        return self._derivative.is_one_step(self.step_size)
+
+    def _follow(
+        self,
+        state: np.ndarray,
+        controls: np.ndarray,
+        changes: np.ndarray,
+        displaced: DisplacedModels | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """States and changes along those of the first one, (n+1, 2nv+na, directions)."""
+        count = len(controls)
+        states = np.zeros((count + 1, self.state_size))
+        if count > 0:
+            # Checks both, and takes quaternions for directions.
+            states[0] = self._pack(self._unpack(state, controls[0]))
+        along = np.zeros((count + 1, *changes.shape))
+        along[0] = changes
+        self._derivative.follow(states, self.step_size, controls, along, displaced)
+        states[0] = state
+        return states, along
 
     def sensitivities(
         self, state: np.ndarray, controls: np.ndarray, *, by_state: bool = False
     ) -> Sensitivities:
         """A trajectory with its derivatives by the parameters, and by the first state if wanted.
 
-        Forward in time, and along the parameters' directions alone: a transition costs its own
-        solution and four evaluations of the model for each parameter. For a single function of the
+        Forward in time, and along the parameters' directions alone: a transition costs little more
+        than its own solution, or under error control and with many velocities two evaluations of
+        the model for each parameter. For a single function of the
         trajectory and its gradient by controls or many parameters there is `gradient`.
         """
-        count = len(self.parameters)
-        states = [np.array(state, dtype=np.float64)]
-        from_state = [np.eye(self.tangent_size)] if by_state else []
-        from_parameter = [np.zeros((self.tangent_size, count))]
-        for control in self._controls(controls):
+        count, size = len(self.parameters), self.tangent_size
+        controls = self._controls(controls)
+        displaced = self._displaced_models()
+        if self._runs and not by_state:
+            first = np.zeros((size, count))
+            states, changes = self._follow(state, controls, first, displaced)
+            return Sensitivities(states, np.zeros((len(states), size, 0)), changes)
+        found = [np.array(state, dtype=np.float64)]
+        from_state = [np.eye(size)] if by_state else []
+        from_parameter = [np.zeros((size, count))]
+        for control in controls:
             if by_state:
-                following, tangent = self.linearize(states[-1], control)
+                following, tangent = self.linearize(found[-1], control)
                 from_state.append(tangent.by_state @ from_state[-1])
                 change = tangent.by_state @ from_parameter[-1] + tangent.by_parameter
             else:
-                start = self._unpack(states[-1], control)
+                start = self._unpack(found[-1], control)
                 end, change = self._derivative.along(
-                    start, self.step_size, from_parameter[-1], self._displaced_models()
+                    start, self.step_size, from_parameter[-1], displaced
                 )
                 following = self._pack(end)
-            states.append(following)
+            found.append(following)
             from_parameter.append(change)
         return Sensitivities(
-            np.array(states),
-            np.array(from_state) if by_state else np.zeros((len(states), self.tangent_size, 0)),
+            np.array(found),
+            np.array(from_state) if by_state else np.zeros((len(found), size, 0)),
             np.array(from_parameter),
         )
 
@@ -397,11 +431,18 @@ class Transition:
         by_control = np.zeros((count, self.model.nu))
         by_parameter = np.zeros(len(self.parameters))
         adjoint = by_states[-1].copy()
+        displaced, runs = self._displaced_models(), self._runs
         for first in range(
             (count - 1) // checkpoint_every * checkpoint_every, -1, -checkpoint_every
         ):
             last = min(first + checkpoint_every, count)
             part = self.trajectory(kept[first // checkpoint_every], controls[first : last - 1])
+            if runs:
+                self._derivative.pull_back(
+                    *(part, self.step_size, controls[first:last], by_states[first:last]),
+                    *(adjoint, by_control[first:last], by_parameter, displaced),
+                )
+                continue
             for index in range(last - 1, first - 1, -1):
                 _, tangent = self.linearize(part[index - first], controls[index])
                 by_control[index] = adjoint @ tangent.by_control
@@ -410,9 +451,11 @@ class Transition:
         return Gradient(states, adjoint, by_control, by_parameter)
 
     def _controls(self, controls: np.ndarray) -> np.ndarray:
-        controls = np.asarray(controls, dtype=np.float64)
+        controls = np.ascontiguousarray(controls, dtype=np.float64)
         if controls.ndim != 2 or controls.shape[1] != self.model.nu:
             raise ModelError(
                 f"controls must have the shape (n, {self.model.nu}), got {controls.shape}."
             )
+        if not np.all(np.isfinite(controls)):
+            raise ModelError("the controls have numbers that are not finite.")
         return controls

@@ -10,11 +10,10 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from asperity.midas.reduced_evaluation import ReducedEvaluation
 from asperity.plant.own_options import OwnOptions
 
 __all__ = ["Fluid"]
-
-_OFF = int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
 
 
 class Fluid:
@@ -28,8 +27,8 @@ class Fluid:
     """
 
     def __init__(self, model: mujoco.MjModel, options: OwnOptions) -> None:
-        self._model, self._options = model, options
-        self._data: mujoco.MjData | None = None
+        self._model = model
+        self._evaluation = ReducedEvaluation(model, options)
 
     @property
     def is_there(self) -> bool:
@@ -39,12 +38,4 @@ class Fluid:
 
     def forces(self, qpos: NDArray[np.float64], qvel: NDArray[np.float64]) -> NDArray[np.float64]:
         """Generalized forces at a state, shape (nv,)."""
-        if self._data is None:
-            self._data = mujoco.MjData(self._model)
-        data = self._data
-        data.qpos[:], data.qvel[:] = qpos, qvel
-        with self._options as lent:
-            lent.opt.disableflags |= _OFF
-            mujoco.mj_fwdPosition(lent, data)
-            mujoco.mj_fwdVelocity(lent, data)
-        return np.array(data.qfrc_fluid)
+        return np.array(self._evaluation.at(qpos, qvel).qfrc_fluid)

@@ -25,6 +25,7 @@ from asperity.midas.engine_layout import BALL, FREE, HINGE, SLIDE
 from asperity.midas.joint_numbers import scalar_links
 from asperity.midas.link_kinematics import link_jacobians, reduce_gradient
 from asperity.midas.links import Link, Links, variable_count
+from asperity.midas.reduced_evaluation import ReducedEvaluation
 from asperity.midas.tendons import fixed_tendons
 from asperity.plant.own_options import OwnOptions
 
@@ -37,7 +38,6 @@ TENDON, ACTUATOR, DOF = range(3)
 
 _TRN = mujoco.mjtTrn
 _JOINTS = (int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT))
-_OFF = int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class LinearizedCoordinates:
     """
 
     def __init__(self, model: mujoco.MjModel, links: Links, options: OwnOptions) -> None:
-        self._model, self._links, self._options = model, links, options
-        self._data: mujoco.MjData | None = None
+        self._model, self._links = model, links
+        self._evaluation = ReducedEvaluation(model, options)
         self.sources = _sources(model, links.links)
         self.first = len(scalar_links(links.links)) + len(fixed_tendons(model))
 
@@ -117,15 +117,7 @@ class LinearizedCoordinates:
 
     def evaluate(self, qpos: Floats, qvel: Floats) -> mujoco.MjData:
         """Lengths, moments and rates at a state, in data of its own."""
-        if self._data is None:
-            self._data = mujoco.MjData(self._model)
-        data = self._data
-        data.qpos[:], data.qvel[:] = qpos, qvel
-        with self._options as lent:
-            lent.opt.disableflags |= _OFF
-            mujoco.mj_fwdPosition(lent, data)
-            mujoco.mj_fwdVelocity(lent, data)
-        return data
+        return self._evaluation.at(qpos, qvel)
 
     def refresh(self, table: Table, data: mujoco.MjData) -> None:
         """Let the coordinates be those of the engine's state, which ``data`` was evaluated at."""

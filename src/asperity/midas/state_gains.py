@@ -98,32 +98,25 @@ def _gain(model: mujoco.MjModel, i: int, length: float, speed: float) -> float:
     parameters = model.actuator_gainprm[i]
     kind = int(model.actuator_gaintype[i])
     if kind == _MUSCLE_GAIN:
-        return float(
-            mujoco.mju_muscleGain(
-                length,
-                speed,
-                np.ascontiguousarray(model.actuator_lengthrange[i]),
-                float(model.actuator_acc0[i]),
-                np.ascontiguousarray(parameters[:9]),
-            )
-        )
-    if kind == _AFFINE_GAIN:
-        return float(parameters[0] + parameters[1] * length + parameters[2] * speed)
-    return float(parameters[0])
+        return float(mujoco.mju_muscleGain(length, speed, *_muscle(model, i, parameters)))
+    return _affine(parameters, length, speed) if kind == _AFFINE_GAIN else float(parameters[0])
 
 
 def _bias(model: mujoco.MjModel, i: int, length: float, speed: float) -> float:
     parameters = model.actuator_biasprm[i]
     kind = int(model.actuator_biastype[i])
     if kind == _MUSCLE_BIAS:
-        return float(
-            mujoco.mju_muscleBias(
-                length,
-                np.ascontiguousarray(model.actuator_lengthrange[i]),
-                float(model.actuator_acc0[i]),
-                np.ascontiguousarray(parameters[:9]),
-            )
-        )
-    if kind == _AFFINE_BIAS:
-        return float(parameters[0] + parameters[1] * length + parameters[2] * speed)
-    return 0.0
+        return float(mujoco.mju_muscleBias(length, *_muscle(model, i, parameters)))
+    return _affine(parameters, length, speed) if kind == _AFFINE_BIAS else 0.0
+
+
+def _affine(parameters: NDArray[np.float64], length: float, speed: float) -> float:
+    return float(parameters[0] + parameters[1] * length + parameters[2] * speed)
+
+
+def _muscle(
+    model: mujoco.MjModel, i: int, parameters: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
+    """What MuJoCo's functions of a muscle take besides its state."""
+    lengths = np.ascontiguousarray(model.actuator_lengthrange[i])
+    return lengths, float(model.actuator_acc0[i]), np.ascontiguousarray(parameters[:9])

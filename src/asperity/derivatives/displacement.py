@@ -1,0 +1,127 @@
+"""Displaced states: one coordinate, or a direction, of the current state, its inputs included."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import call_pp, call_pp_status, call_pppd, store_double
+from asperity.derivatives.layout import (
+    ACTIVATION,
+    APPLIED,
+    CONTROL,
+    DIRECTION,
+    POSITION,
+    VELOCITY,
+)
+from asperity.plant.plant_layouts import OTHER_FORCES
+
+__all__ = [
+    "displace",
+    "evaluate_inputs",
+    "evaluate_motion",
+    "largest_change",
+    "moves",
+    "restore",
+]
+
+
+@compiled
+def _write_input(array: np.ndarray, others: np.ndarray, index: int, value: float) -> None:
+    """Write an input, also where a method evaluates intermediate states."""
+    array[index] = value
+    for address in others:
+        store_double(address + 8 * index, value)
+
+
+@compiled
+def restore(work: Table, state: Table) -> None:
+    """Put the state back; its snapshot is whatever it was."""
+    for i in range(work.qpos.size):
+        state.qpos[i] = work.qpos[i]
+    for i in range(work.qvel.size):
+        state.qvel[i] = work.qvel[i]
+        _write_input(state.mj_qfrc_applied, work.other_applied, i, work.applied[i])
+    for i in range(work.act.size):
+        state.act[i] = work.act[i]
+    for i in range(work.ctrl.size):
+        _write_input(state.mj_ctrl, work.other_ctrl, i, work.ctrl[i])
+
+
+@compiled
+def moves(kind: int) -> bool:
+    """Whether a displacement of this kind is one of positions."""
+    return kind in (POSITION, DIRECTION)
+
+
+@compiled
+def largest_change(work: Table, index: int) -> float:
+    """The largest change of a coordinate along a direction, or 1 if there is none."""
+    largest = 0.0
+    for i in range(work.directions.shape[1]):
+        largest = max(largest, abs(work.directions[index, i]))
+    return largest if largest > 0.0 else 1.0
+
+
+@compiled
+def displace(world: Table, work: Table, kind: int, index: int, size: float) -> None:
+    """Displace one coordinate of the current state, which is not evaluated.
+
+    ``displacement`` has the change of positions, if it is one.
+    """
+    plant = world.plant
+    state = world.current
+    restore(work, state)
+    if moves(kind):
+        nv = work.displacement.size
+        for i in range(nv):
+            work.displacement[i] = 0.0
+            if kind == DIRECTION:
+                work.displacement[i] = size * work.directions[index, i]
+                state.qvel[i] += size * work.directions[index, nv + i]
+        if kind == POSITION:
+            work.displacement[index] = size
+        else:
+            for i in range(state.act.size):
+                state.act[i] += size * work.directions[index, 2 * nv + i]
+        call_pppd(
+            plant.integrate_positions,
+            plant.model,
+            state.qpos.ctypes.data,
+            work.displacement.ctypes.data,
+            1.0,
+        )
+    elif kind == VELOCITY:
+        state.qvel[index] += size
+    elif kind == ACTIVATION:
+        state.act[index] += size
+    elif kind == CONTROL:
+        _write_input(state.mj_ctrl, work.other_ctrl, index, work.ctrl[index] + size)
+    elif kind == APPLIED:
+        _write_input(state.mj_qfrc_applied, work.other_applied, index, work.applied[index] + size)
+
+
+@compiled
+def evaluate_inputs(world: Table, kind: int) -> int:
+    """Evaluate a state of which all but positions is displaced."""
+    state = world.current
+    if kind in (CONTROL, APPLIED):
+        state.valid = OTHER_FORCES
+        return call_pp_status(world.evaluate, world.plant, state)
+    return evaluate_motion(world, state)
+
+
+@compiled
+def evaluate_motion(world: Table, state: Table) -> int:
+    """Evaluate a state of which only velocities or activations are other ones."""
+    plant = world.plant
+    for i in range(state.qvel.size):
+        state.mj_qvel[i] = state.qvel[i]
+    for i in range(state.act.size):
+        state.mj_act[i] = state.act[i]
+    if not plant.only_free_bodies:
+        call_pp(plant.forward_velocity, plant.model, state.data)
+        for i in range(state.work.passive_force.size):
+            state.work.passive_force[i] = state.mj_qfrc_passive[i] - state.mj_qfrc_bias[i]
+    state.valid = OTHER_FORCES
+    return call_pp_status(world.evaluate, plant, state)

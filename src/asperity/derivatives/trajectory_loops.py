@@ -1,0 +1,237 @@
+"""Trajectories with their derivatives in compiled code: one implicit step after the other.
+
+A step that cannot be taken ends the loop with its code, and its number tells where to go on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, compiled_loop
+from asperity.compiled.calls import call_pppd
+from asperity.derivatives.displacement import restore
+from asperity.derivatives.layout import DERIVATIVE
+from asperity.derivatives.stages import ALL, ALL_AND_FORCES, call_stage
+from asperity.integrators.world_layout import OK, WORLD
+
+__all__ = ["TRAJECTORY_LOOPS", "follow_trajectory", "linear_step", "pull_back_trajectory"]
+
+
+@compiled
+def _begin(world: Table, work: Table, row: np.ndarray, control: np.ndarray) -> None:
+    """Let a step begin in a state (qpos, qvel, act), whatever was solved before."""
+    state = world.current
+    nq = work.qpos.size
+    nv = work.qvel.size
+    for i in range(nq):
+        work.qpos[i] = row[i]
+    for i in range(nv):
+        work.qvel[i] = row[nq + i]
+    for i in range(work.act.size):
+        work.act[i] = row[nq + nv + i]
+    for i in range(work.ctrl.size):
+        work.ctrl[i] = control[i]
+    restore(work, state)
+    state.valid = 0
+    # As `World.forget_history`: implicit steps remember nothing else.
+    world.has_history = 0
+    world.factors_valid = 0
+    world.graph_state = 0
+    world.problem.components = -1
+
+
+@compiled
+def _end(world: Table, work: Table, step: float, row: np.ndarray) -> None:
+    """Write the end of the step that has been solved."""
+    plant = world.plant
+    nq = work.qpos.size
+    nv = work.qvel.size
+    for i in range(nq):
+        row[i] = work.qpos[i]
+    for i in range(nv):
+        velocity = work.velocity[i]
+        row[nq + i] = velocity
+        work.mean[i] = step * (work.share * velocity + (1.0 - work.share) * work.qvel[i])
+    call_pppd(
+        plant.integrate_positions,
+        plant.model,
+        row.ctypes.data,
+        work.mean.ctypes.data,
+        1.0,
+    )
+    for i in range(work.act.size):
+        row[nq + nv + i] = work.sides[0, nv + i]
+
+
+@compiled
+def _fill_columns(world: Table, work: Table, step: float, selection: int) -> int:
+    """Fill derivatives of the balance, of contacts that only move or of those that are found."""
+    frozen = work.frozen == 1 and work.patches == 0
+    address = work.fill_frozen_columns if frozen else work.fill_columns
+    return int(call_stage(address, world, work, step, selection))
+
+
+@compiled
+def _finish(world: Table, work: Table) -> None:
+    """Leave the world as it was for whoever solves in it."""
+    world.solve_problem = work.solver
+    world.factors_valid = 0
+    world.graph_state = 0
+
+
+@compiled
+def _solve_along(world: Table, work: Table, step: float, changes: np.ndarray, k: int) -> int:
+    """Solve step k, with changes of its end along those of its beginning, if there are any."""
+    code = call_stage(work.find_root, world, work, step, 0)
+    count = changes.shape[2]
+    if code != OK or count == 0:
+        return int(code)
+    for j in range(count):
+        for i in range(changes.shape[1]):
+            work.directions[j, i] = changes[k, i, j]
+    code = _fill_columns(world, work, step, -count)
+    if code == OK and work.displaced.shape[0] > 0:
+        code = call_stage(work.add_parameters, world, work, step, 0)
+    if code == OK:
+        code = call_stage(work.assemble, world, work, step, -count)
+        for i in range(changes.shape[1]):
+            for j in range(count):
+                changes[k + 1, i, j] = work.result[i, j]
+    return int(code)
+
+
+_I = types.int64
+_F = types.float64
+_F2 = types.Array(_F, 2, "C")
+_F3 = types.Array(_F, 3, "C")
+
+
+@compiled_loop(_I(_I, _I, _F, _I, _F2, _F2, _F3))
+def follow_trajectory(
+    world_address: int,
+    work_address: int,
+    step: float,
+    first: int,
+    controls: np.ndarray,
+    states: np.ndarray,
+    changes: np.ndarray,
+) -> int:
+    """Fill ``states`` from number ``first`` on, and ``changes``, (n+1, 2nv+na, directions).
+
+    Returns how many steps were taken in all; ``code`` says why there are no more.
+    """
+    world = WORLD.at(world_address)
+    work = DERIVATIVE.at(work_address)
+    work.solver = world.solve_problem
+    for k in range(first, controls.shape[0]):
+        _begin(world, work, states[k], controls[k])
+        work.code = _solve_along(world, work, step, changes, k)
+        _finish(world, work)
+        if work.code != OK:
+            return k
+        _end(world, work, step, states[k + 1])
+    return int(controls.shape[0])
+
+
+@compiled
+def _add_adjoint(work: Table, adjoint: np.ndarray, first: int, out: np.ndarray) -> None:
+    """Add the adjoint's product with columns of ``result``, from the first one on."""
+    for i in range(work.result.shape[0]):
+        for j in range(out.size):
+            out[j] += adjoint[i] * work.result[i, first + j]
+
+
+@compiled
+def _linear_step(world: Table, work: Table, step: float, selection: int, parameters: int) -> int:
+    """Solve a step that has begun, and assemble all of its derivatives."""
+    count = 2 * work.qvel.size + work.act.size + work.ctrl.size
+    if selection == ALL_AND_FORCES:
+        count += work.qvel.size
+    code = call_stage(work.find_root, world, work, step, 0)
+    if code == OK:
+        code = _fill_columns(world, work, step, selection)
+    if code == OK and parameters > 0:
+        for j in range(count, count + parameters):
+            for i in range(work.columns.shape[1]):
+                work.columns[j, i] = 0.0
+        code = call_stage(work.add_parameters, world, work, step, count)
+    if code == OK:
+        code = call_stage(work.assemble, world, work, step, count + parameters)
+    _finish(world, work)
+    return int(code)
+
+
+_F1 = types.Array(_F, 1, "C")
+
+
+@compiled_loop(_I(_I, _I, _F, _I, _I, _F1, _F1))
+def linear_step(
+    world_address: int,
+    work_address: int,
+    step: float,
+    selection: int,
+    parameters: int,
+    row: np.ndarray,
+    end: np.ndarray,
+) -> int:
+    """Take one step from a state with the inputs that there are, and fill ``result``.
+
+    Fills its ``end`` if the code that is returned is `OK`.
+    """
+    world = WORLD.at(world_address)
+    work = DERIVATIVE.at(work_address)
+    state = world.current
+    work.solver = world.solve_problem
+    work.one_sided = 0
+    work.unmatched = 0
+    for i in range(work.applied.size):
+        work.applied[i] = state.mj_qfrc_applied[i]
+    _begin(world, work, row, state.mj_ctrl)
+    code = _linear_step(world, work, step, selection, parameters)
+    if code == OK:
+        _end(world, work, step, end)
+    return int(code)
+
+
+@compiled_loop(_I(_I, _I, _F, _I, _F2, _F2, _F2, _F1, _F2, _F1))
+def pull_back_trajectory(
+    world_address: int,
+    work_address: int,
+    step: float,
+    last: int,
+    controls: np.ndarray,
+    states: np.ndarray,
+    by_states: np.ndarray,
+    adjoint: np.ndarray,
+    by_control: np.ndarray,
+    by_parameter: np.ndarray,
+) -> int:
+    """Let the adjoint go backward through the steps before state ``last``.
+
+    Returns how many steps are left; ``code`` says why they are.
+    """
+    world = WORLD.at(world_address)
+    work = DERIVATIVE.at(work_address)
+    work.solver = world.solve_problem
+    size = adjoint.size
+    nu = work.ctrl.size
+    parameters = by_parameter.size
+    before = np.zeros(size)
+    for k in range(last - 1, -1, -1):
+        _begin(world, work, states[k], controls[k])
+        code = _linear_step(world, work, step, ALL, parameters)
+        work.code = code
+        if code != OK:
+            return k + 1
+        for i in range(size):
+            before[i] = by_states[k, i]
+        _add_adjoint(work, adjoint, 0, before)
+        _add_adjoint(work, adjoint, size, by_control[k])
+        _add_adjoint(work, adjoint, size + nu, by_parameter)
+        for i in range(size):
+            adjoint[i] = before[i]
+    return 0
+
+
+TRAJECTORY_LOOPS = (follow_trajectory, linear_step, pull_back_trajectory)
