@@ -176,6 +176,8 @@ def add_contact(
     contacts.source[c] = source
     contacts.area[c] = 0.0
     contacts.patch[c] = -1
+    contacts.growth[c] = 1.0
+    contacts.carried[c] = 0.0
     contacts.signed_distance[c] = signed_distance
     contacts.stiffness[c] = material[0]
     contacts.dissipation[c] = material[1]

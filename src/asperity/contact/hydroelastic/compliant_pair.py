@@ -11,7 +11,8 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 from asperity.contact.hydroelastic.boxes import boxes_apart, next_pair, relative_pose
-from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, add_polygon, angle_weight
+from asperity.contact.hydroelastic.faces import add_polygon
+from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, angle_weight
 from asperity.contact.hydroelastic.polygons import clip, outside, section
 
 __all__ = ["compliant_pair"]
@@ -116,7 +117,16 @@ def _tetrahedra(
     if slope_a > 0.0 and slope_b > 0.0:
         slope = max(slope, slope_a * slope_b / (slope_a + slope_b))
     return add_polygon(
-        fields, work, count, (nx, ny, nz), weight, modulus_a, (ax, ay, az), ac, slope
+        fields,
+        work,
+        count,
+        (nx, ny, nz),
+        weight,
+        modulus_a,
+        (ax, ay, az),
+        ac,
+        slope,
+        (fields.cell[a], fields.cell[b]),
     )
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, add_polygon, angle_weight
+from asperity.contact.hydroelastic.faces import add_polygon
+from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, angle_weight
 from asperity.contact.hydroelastic.polygons import clip, section
 
 __all__ = ["mesh_on_rigid_plane", "mesh_on_slab", "surface_on_slab"]
@@ -90,6 +91,7 @@ def mesh_on_rigid_plane(fields: Table, work: Table, field: int, modulus: float, 
                 (gx, gy, gz),
                 fields.constant[a],
                 modulus * max(along, FLAT * steepness),
+                (fields.cell[a], 0),
             )
             if status == POINTS_FULL:
                 return POINTS_FULL
@@ -169,6 +171,7 @@ def mesh_on_slab(
                 (gx, gy, gz),
                 fields.constant[a],
                 slope,
+                (fields.cell[a], 0),
             )
             if status == POINTS_FULL:
                 return POINTS_FULL
@@ -220,6 +223,7 @@ def surface_on_slab(
                 gradient,
                 d / depth,
                 slab_modulus / depth * max(cosine, FLAT),
+                (fields.facet[triangle], 0),
             )
             if status == POINTS_FULL:
                 return POINTS_FULL

@@ -10,7 +10,8 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 from asperity.contact.hydroelastic.boxes import boxes_apart, next_pair, relative_pose
-from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, add_polygon, angle_weight
+from asperity.contact.hydroelastic.faces import add_polygon
+from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, angle_weight
 from asperity.contact.hydroelastic.polygons import clip, outside
 
 __all__ = ["rigid_pair"]
@@ -121,6 +122,7 @@ def _triangle(
             (gx, gy, gz),
             fields.constant[a],
             modulus * max(along, FLAT * steepness),
+            (fields.cell[a], fields.facet[triangle]),
         )
         if status == POINTS_FULL:
             return POINTS_FULL
