@@ -24,11 +24,11 @@ from asperity.contact.hydroelastic.patch import find_points, makes_patch
 from asperity.contact.hydroelastic.points import POINTS_FULL
 from asperity.contact.hydroelastic.polygons import tangents
 from asperity.plant.collision import (
+    NO_PAIR,
     add_contact,
     add_mujoco_contact,
-    combine_materials,
     empty_contacts,
-    make_links,
+    follow_pair,
 )
 from asperity.plant.field_motion import carry, growth_of, surface_motion
 from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
@@ -156,34 +156,22 @@ def read_field_contacts(plant: Table, state: Table) -> int:
     empty_contacts(state)
     found = load_int(state.data + plant.ncon_offset)
     base = load_address(state.data + plant.contact_offset)
-    last_a = -1
-    last_b = -1
-    last_friction = 0.0
-    moving = 0
-    share = 0.5
-    patch = False
+    pair = NO_PAIR
     nothing = False
     for index in range(found):
         address = base + index * plant.contact_size
         if load_int(address + plant.contact_exclude) != 0:
             continue
-        a = load_int(address + plant.contact_geom)
-        b = load_int(address + plant.contact_geom + 4)
-        friction = load_double(address + plant.contact_friction)
-        new = a != last_a or b != last_b
-        if new or friction != last_friction:
-            last_a = a
-            last_b = b
-            last_friction = friction
-            moving = make_links(plant, state, a, b)
-            if moving < 0:
-                contacts.count = 0
-                return CONTACTS_FULL
-            share = combine_materials(plant, state, a, b, friction)
-            patch = makes_patch(plant.fields, a, b)
+        last_a, last_b, _, _, _ = pair
+        pair = follow_pair(plant, state, address, pair)
+        a, b, _, moving, share = pair
+        if moving < 0:
+            contacts.count = 0
+            return CONTACTS_FULL
         if moving != 1:
             continue
-        if patch:
+        if makes_patch(plant.fields, a, b):
+            new = a != last_a or b != last_b
             # Of all that MuJoCo finds of two geoms, the first stands for the patch.
             if new:
                 before = contacts.count
