@@ -169,3 +169,19 @@ def test_fixed_steps_feel_what_has_come_close_at_the_next_step(speed: float) -> 
     assert 0.0 <= sim.data.qvel[2] <= 0.1 + GRAVITY * step
     sim.advance_to(1.0)
     assert sim.data.qpos[2] - 0.05 == pytest.approx(-GRAVITY * 0.05 / (MODULUS * 0.01), rel=1e-3)
+
+
+@pytest.mark.parametrize("step", [1e-2, 1e-3])
+def test_friction_of_an_impact_in_a_fixed_step_is_that_of_its_normal_impulse(step: float) -> None:
+    # Light, so that what the beginning of the step would press is a hundred times what it does.
+    body = "<body pos='0 0 .06'><freejoint/><geom size='.05' mass='.01'/></body>"
+    sim = fields(GROUND + body, asp.Icf(time_step=step), 10.0, friction=0.2)
+    sim.model.opt.gravity[:] = 0.0
+    for height in (0.051, 0.0625, 0.07):
+        sim.reset()
+        sim.data.qpos[2] = height
+        sim.data.qvel[:] = [6.0, 0.0, -0.3, 0.0, 0.0, 0.0]
+        sim.advance_to(0.3)
+        lost, gained = 6.0 - sim.data.qvel[0], sim.data.qvel[2] + 0.3
+        assert lost == pytest.approx(0.2 * gained, rel=0.02)
+        assert sim.stats.fallbacks == 0
