@@ -64,6 +64,9 @@ class Contact:
     solref
         MuJoCo's own parameters of contact, where its defaults could not show the effect in
         question (an elastic impact); None keeps the defaults.
+    modulus
+        Hydroelastic modulus [Pa] of pressure fields that carry the world's flat faces at the depth
+        at which its springs do, where it begins in balance on them; None if there is none such.
     """
 
     stiffness: float = 1e5
@@ -72,6 +75,7 @@ class Contact:
     dynamic_friction: float | None = None
     stiction_tolerance: float = 1e-4
     solref: tuple[float, float] | None = None
+    modulus: float | None = None
 
     def text(self) -> str:
         """Asperity's parameters, as a model carries them."""

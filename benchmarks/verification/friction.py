@@ -12,6 +12,8 @@ __all__ = ["CASES", "belt", "block", "fingers", "incline", "spinning_tripod", "t
 
 FLOOR = "<geom type='plane' size='90 90 1'/>"
 BLOCK = "<geom type='box' size='.1 .1 .05' mass='1'/>"
+# Four springs of 1e5 N/m under a face of 20 × 20 cm; E A/ℓ of its field is as stiff.
+FACE, SPRINGS = 0.2 * 0.2, 4e5
 # Flat, so that friction hardly tilts it: what is sought is a threshold.
 PLATE = "<geom type='box' size='.1 .1 .005' mass='1'/>"
 
@@ -21,7 +23,7 @@ def block(friction: float, gravity: tuple[float, float, float] = (0.0, 0.0, -GRA
     sunk = 0.05 + gravity[2] / 4e5
     return World(
         f"{FLOOR}<body pos='0 0 {sunk:.17g}'><freejoint/>{BLOCK}</body>",
-        Contact(friction=friction),
+        Contact(friction=friction, modulus=SPRINGS * 0.05 / FACE),
         gravity=gravity,
     )
 
@@ -37,7 +39,7 @@ def plate_on_slope(angle: float) -> World:
     sunk = 0.005 + gravity[2] / 4e5
     return World(
         f"{FLOOR}<body pos='0 0 {sunk:.17g}'><freejoint/>{PLATE}</body>",
-        Contact(friction=0.5),
+        Contact(friction=0.5, modulus=SPRINGS * 0.005 / FACE),
         gravity=gravity,
     )
 
@@ -109,7 +111,13 @@ def belt() -> World:
         f"{FLOOR}<body pos='0 0 {0.05 - GRAVITY / 4e6:.17g}'>"
         f"<joint name='block' type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/>"
         f"{BLOCK}</body>",
-        Contact(stiffness=1e6, dissipation=50.0, friction=1.0, dynamic_friction=0.5),
+        Contact(
+            stiffness=1e6,
+            dissipation=50.0,
+            friction=1.0,
+            dynamic_friction=0.5,
+            modulus=10 * SPRINGS * 0.05 / FACE,
+        ),
         sections="<actuator><motor joint='block'/></actuator>",
     )
 
@@ -141,7 +149,7 @@ def belt_oscillator() -> World:
         f"<body pos='0 0 {0.05 - sunk:.17g}'>"
         f"<joint type='slide' axis='1 0 0' stiffness='{SPRING}'/>"
         f"<joint type='slide' axis='0 0 1'/>{BLOCK}</body>",
-        Contact(friction=0.3),
+        Contact(friction=0.3, modulus=SPRINGS * (0.05 + 0.05) / FACE),
     )
 
 
@@ -165,7 +173,7 @@ def fingers(mass: float) -> World:
         finger.format(-0.05 + sunk, "left", 1)
         + finger.format(0.05 - sunk, "right", -1)
         + f"<body><freejoint/><geom type='box' size='.04 .02 .02' mass='{mass}'/></body>",
-        Contact(friction=0.5),
+        Contact(friction=0.5, modulus=SPRINGS * (0.01 + 0.02) / 0.04**2),
         sections="<actuator><motor joint='left'/><motor joint='right'/></actuator>",
     )
 

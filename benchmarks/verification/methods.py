@@ -2,7 +2,8 @@
 
 ``NAME@NUMBER``: the number is an accuracy for methods under error control and a time step [s] for
 the others: ``cenic@1e-3``, ``icf@1e-2``, ``drake:sap@1e-3``. Names without a number have fixed
-settings: ``mujoco``.
+settings: ``mujoco``. ``NAME+fields@NUMBER`` is one of ours with pressure fields instead of contact
+in points.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import partial
 from benchmarks.verification.case import Case, NotApplicable, Simulate, World
 from benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
 
-__all__ = ["COLUMNS", "OWN", "PEERS", "QUICK", "evaluate", "label", "resolve", "warm_up"]
+__all__ = ["COLUMNS", "FIELDS", "OWN", "PEERS", "QUICK", "evaluate", "label", "resolve", "warm_up"]
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "CENIC": ("cenic@1e-2", "cenic@1e-3", "cenic@1e-4", "trapezoid@1e-3", "trapezoid@1e-4"),
@@ -36,6 +37,15 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "rosenbrock2@1e-3",
         "runge-kutta3@1e-3",
     ),
+    "Pressure fields": (
+        "cenic+fields@1e-2",
+        "cenic+fields@1e-3",
+        "cenic+fields@1e-4",
+        "icf+fields@1e-2",
+        "icf+fields@1e-3",
+        "sap+fields@1e-3",
+        "tamsi+fields@1e-3",
+    ),
     "Other engines": (
         "mujoco",
         "mujoco:careful",
@@ -50,6 +60,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 PEERS = tuple(name for name in COLUMNS["Other engines"] if name.startswith("drake"))
 OWN = tuple(name for names in COLUMNS.values() for name in names if name not in PEERS)
 QUICK = ("cenic@1e-3", "icf@1e-3", "sap@1e-3", "tamsi@1e-3", "mujoco")
+
+FIELDS = "+fields"
+"""What names of methods end in that simulate with pressure fields."""
 
 Make = Callable[[Deadline], Simulate]
 
@@ -74,7 +87,7 @@ def label(name: str) -> str:
     title, _, number = name.partition("@")
     if not number:
         return title
-    if title in _CONTROLLED:
+    if title.removesuffix(FIELDS) in _CONTROLLED:
         return f"{title} {number}"
     return f"{title} {1e3 * float(number):g} ms"
 
@@ -96,10 +109,12 @@ def _asperity(name: str, number: float) -> Make | None:
         "rosenbrock2": lambda: asp.Rosenbrock2(accuracy=number, error_norm="state"),
         "runge-kutta3": lambda: asp.RungeKutta3(accuracy=number, error_norm="state"),
     }
-    if name not in makers:
+    maker = makers.get(name.removesuffix(FIELDS))
+    if maker is None:
         return None
-    integrator = makers[name]()
-    return lambda deadline: AsperitySimulate(integrator, deadline)
+    integrator = maker()
+    fields = name.endswith(FIELDS)
+    return lambda deadline: AsperitySimulate(integrator, deadline, fields=fields)
 
 
 def resolve(name: str) -> Method:

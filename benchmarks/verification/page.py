@@ -40,6 +40,17 @@ purpose: the dissipation of `sap` is linear, and `midas` keeps surfaces about a 
 `impratio` 100), chosen anew for every case by who comes nearest to the truth; where a case is about
 an elastic impact, both get `solref` for it. Drake reads the same models; boxes get points of
 contact in their corners, since Drake finds one point between two flat things.
+
+**Pressure fields.** `+fields` is the same with a field in every geom and a rigid floor. Their
+modulus is a hundred times the stiffness per metre (10⁷ Pa for 10⁵ N/m), and bodies that overlap are
+moved apart to where they touch; where flat faces begin in balance, it is the modulus that keeps the
+balance. Truths are those of hard bodies that touch in points, which fields are not: what all
+columns agree on and the truth does not is the law's. A patch has a width, and its dissipation
+(10 s/m) presses more in front of what rolls than behind it: balls of 10⁷ Pa are slowed down,
+without dissipation or with 10¹⁰ Pa they are not. What else differs is explained only in part: a top
+that spins on a patch feels its friction, two edges or corners meet with normals between those of
+their faces, whatever the modulus (dominoes, in which all columns agree), and where rolling shapes
+have no exact patches (capsules on their side, ellipsoids) the facets of their meshes count.
 """
 
 

@@ -155,7 +155,8 @@ def test_spreading_points_changes_neither_force_nor_moment() -> None:
             )
             assert len(one.point) > 0
             assert len(every.point) == 3 * len(one.point)
-            assert len(one.point) <= len(some.point) <= len(one.point) + 30
+            # Polygons of one plane and pressure are one face, and few are spread.
+            assert 3 <= len(some.point) <= len(one.point) + 41
             scale = float(np.linalg.norm(one.forces, axis=1).sum())
             for spread in (some, every):
                 assert spread.force == pytest.approx(one.force, abs=1e-9 * scale)
@@ -178,12 +179,42 @@ def test_a_rectangle_of_few_polygons_rocks_as_it_should() -> None:
 def test_moments_resist_turning_as_a_disc_does() -> None:
     """Sliding friction of a turning disc has the moment 2/3 μ N r."""
     disc = compliant(cylinder_mesh(R, 0.02, 0.005))
-    for rule, tolerance in ((CENTRE_OF_PRESSURE, 0.02), (MOMENTS, 0.01)):
+    for rule, tolerance in ((CENTRE_OF_PRESSURE, 0.02), (ADAPTIVE, 0.02), (MOMENTS, 0.01)):
         found = patch(disc, FLOOR, at(z=0.02 - 1e-6), at(), quadrature=rule)
         normal = -found.forces[:, 2]
         arm = np.hypot(found.point[:, 0], found.point[:, 1])
         torsion = np.sum(normal * arm) / np.sum(normal)
         assert torsion == pytest.approx(2.0 / 3.0 * R, rel=tolerance)
+
+
+def test_polygons_of_one_plane_and_pressure_are_one_face() -> None:
+    """A cube that stands has six points, however its mesh is cut, and friction as a square has."""
+    for other in (FLOOR, CUBE, rigid(box_mesh([2 * R] * 3))):
+        # Smaller than what it stands on: side faces that are flush have pressures of their own.
+        half = 0.7 * R
+        cube = compliant(box_mesh([half] * 3))
+        below = at() if other is FLOOR else at(z=-R if other is CUBE else -2 * R)
+        found = patch(cube, other, at(z=half - 1e-7), below, quadrature=ADAPTIVE)
+        carried = np.linalg.norm(found.forces, axis=1)
+        large = carried > 1e-3 * carried.sum()
+        assert np.count_nonzero(large) == 6
+        arm = np.hypot(found.point[large, 0], found.point[large, 1])
+        # The mean distance from the middle of a square, over its half side
+        mean = (np.sqrt(2.0) + np.log(1.0 + np.sqrt(2.0))) / 3.0
+        assert np.mean(arm) == pytest.approx(mean * half, rel=0.02)
+
+
+@pytest.mark.parametrize("angle", np.geomspace(1e-7, 0.3, 12))
+def test_spread_faces_push_nowhere_the_other_way_and_keep_the_moment(angle: float) -> None:
+    turn = Rotation.from_euler("xy", [0.7 * angle, angle])
+    one, some = (
+        patch(CUBE, FLOOR, at(z=R - 1e-4, turn=turn), at(), quadrature=rule)
+        for rule in (CENTRE_OF_PRESSURE, ADAPTIVE)
+    )
+    scale = float(np.linalg.norm(one.forces, axis=1).sum())
+    assert some.pressure.min() >= 0.0
+    assert some.force == pytest.approx(one.force, abs=1e-9 * scale)
+    assert some.moment(np.zeros(3)) == pytest.approx(one.moment(np.zeros(3)), abs=1e-9 * scale)
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,8 @@ CONTACT_SET = Layout(
     source="i8[:]",  # index among MuJoCo's contacts
     area="f8[:]",  # of a patch that the contact stands for [m²]; 0 for a point contact
     patch="i8[:]",  # number of the patch of pressure fields, −1 for a point contact
+    growth="f8[:]",  # of the force with a power of the overlap; 1 for a point contact
+    carried="f8[:]",  # part of the normal velocity that presses nothing in [m/s]
     point="f8[:,:]",  # [m], world
     frame="f8[:,:]",  # t1, t2, n in world axes, row by row
     # results of the step in which the set was used, along t1, t2, n
@@ -95,6 +97,8 @@ def new_contact_set(contacts: int, links: int, chain: int) -> Table:
         source=np.zeros(contacts, np.int64),
         area=np.zeros(contacts),
         patch=np.full(contacts, -1, np.int64),
+        growth=np.ones(contacts),
+        carried=np.zeros(contacts),
         point=np.zeros((contacts, 3)),
         frame=np.zeros((contacts, 9)),
         impulse=np.zeros((contacts, 3)),

@@ -75,6 +75,8 @@ def _move(contacts: Table, source: int, target: int) -> None:
     contacts.source[target] = contacts.source[source]
     contacts.area[target] = contacts.area[source]
     contacts.patch[target] = contacts.patch[source]
+    contacts.growth[target] = contacts.growth[source]
+    contacts.carried[target] = contacts.carried[source]
 
 
 @compiled

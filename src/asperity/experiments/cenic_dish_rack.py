@@ -26,7 +26,10 @@ _RUNS: dict[str, tuple[Integrator, bool, str]] = {
     "10 ms": (Icf(time_step=0.01, friction="lagged"), True, "180 %; artefacts"),
     "2 ms": (Icf(time_step=0.002, friction="lagged"), True, "43 %; artefacts"),
     "1 ms": (Icf(time_step=0.001, friction="lagged"), True, "21 %; none"),
-    "our scheme, accuracy 1e-3": (Cenic(accuracy=1e-3), True, "not in the paper"),
+    **{
+        f"our scheme, accuracy {name}": (Cenic(accuracy=float(name)), True, "not in the paper")
+        for name in ("1e-1", "1e-2", "1e-3", "1e-4")
+    },
     "points and hulls, accuracy 1e-3": (paper_cenic(accuracy=1e-3), False, "not in the paper"),
     REFERENCE: (Cenic(accuracy=1e-5), True, "not in the paper"),
 }

@@ -25,10 +25,12 @@ from asperity.plant.gliding_kernels import counts_at_distance
 from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
 __all__ = [
+    "NO_PAIR",
     "add_contact",
     "add_mujoco_contact",
     "combine_materials",
     "empty_contacts",
+    "follow_pair",
     "make_links",
     "read_contacts",
     "side_inverse_mass",
@@ -176,6 +178,8 @@ def add_contact(
     contacts.source[c] = source
     contacts.area[c] = 0.0
     contacts.patch[c] = -1
+    contacts.growth[c] = 1.0
+    contacts.carried[c] = 0.0
     contacts.signed_distance[c] = signed_distance
     contacts.stiffness[c] = material[0]
     contacts.dissipation[c] = material[1]
@@ -269,6 +273,30 @@ def combine_materials(plant: Table, state: Table, a: int, b: int, friction: floa
     )
 
 
+NO_PAIR = (-1, -1, 0.0, 0, 0.5)
+"""What `follow_pair` begins with."""
+
+
+@inlined
+def follow_pair(
+    plant: Table, state: Table, address: int, last: tuple[int, int, float, int, float]
+) -> tuple[int, int, float, int, float]:
+    """What there is to know of the two geoms of one of MuJoCo's contacts.
+
+    Geoms 1 and 2, their friction, what `make_links` says of them, and what `combine_materials`
+    does. Contacts of the same two geoms follow each other and share all of this: ``last`` is that
+    of the contact before.
+    """
+    a = load_int(address + plant.contact_geom)
+    b = load_int(address + plant.contact_geom + 4)
+    friction = load_double(address + plant.contact_friction)
+    if a == last[0] and b == last[1] and friction == last[2]:
+        return last
+    moving = make_links(plant, state, a, b)
+    share = combine_materials(plant, state, a, b, friction)
+    return a, b, friction, moving, share
+
+
 @entry_point(types.int64(PLANT.type, STATE.type))
 def read_contacts(plant: Table, state: Table) -> int:
     """Fill the contact set; returns ``EVALUATED`` or ``CONTACTS_FULL``."""
@@ -278,28 +306,16 @@ def read_contacts(plant: Table, state: Table) -> int:
     if found > contacts.link.shape[0]:
         return CONTACTS_FULL
     base = load_address(state.data + plant.contact_offset)
-    last_a = -1
-    last_b = -1
-    last_friction = 0.0
-    moving = 0
-    share = 0.5
+    pair = NO_PAIR
     for index in range(found):
         address = base + index * plant.contact_size
         if load_int(address + plant.contact_exclude) != 0:
             continue
-        geom_a = load_int(address + plant.contact_geom)
-        geom_b = load_int(address + plant.contact_geom + 4)
-        friction = load_double(address + plant.contact_friction)
-        if geom_a != last_a or geom_b != last_b or friction != last_friction:
-            # Contacts of the same two geoms follow each other and share all of this.
-            last_a = geom_a
-            last_b = geom_b
-            last_friction = friction
-            moving = make_links(plant, state, geom_a, geom_b)
-            if moving < 0:
-                contacts.count = 0
-                return CONTACTS_FULL
-            share = combine_materials(plant, state, geom_a, geom_b, friction)
+        pair = follow_pair(plant, state, address, pair)
+        a, b, _, moving, share = pair
+        if moving < 0:
+            contacts.count = 0
+            return CONTACTS_FULL
         if moving == 1:
-            add_mujoco_contact(plant, state, index, address, (geom_a, geom_b), share)
+            add_mujoco_contact(plant, state, index, address, (a, b), share)
     return EVALUATED

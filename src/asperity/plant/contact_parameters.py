@@ -61,8 +61,9 @@ class ContactParameters(Material):
     quadrature : {"adaptive", "centre-of-pressure", "centroid", "moments"}
         Where the force of a polygon of a patch acts: in its centre of pressure; in its centroid,
         as in Drake, without the moment of the pressure; or in three points, which resist rocking
-        and turning about the normal as the polygon does. By default in three points if it is a
-        large part of its patch, else in its centre of pressure.
+        and turning about the normal as the polygon does. By default polygons in one plane with one
+        linear pressure are one face, and it acts in three or six points of a face that is a large
+        part of its patch, in the centre of pressure of the others.
     angle_rule : {"smooth", "cut"}
         How polygons that a field sees from its back stop counting: smoothly, or (as in Drake) at
         once, by which thin bodies get jumps of force.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, entry_point, inlined
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import load_address, load_double, load_int
 from asperity.contact.combination import (
     DYNAMIC_FRICTION,
@@ -24,40 +24,16 @@ from asperity.contact.hydroelastic.patch import find_points, makes_patch
 from asperity.contact.hydroelastic.points import POINTS_FULL
 from asperity.contact.hydroelastic.polygons import tangents
 from asperity.plant.collision import (
+    NO_PAIR,
     add_contact,
     add_mujoco_contact,
-    combine_materials,
     empty_contacts,
-    make_links,
+    follow_pair,
 )
+from asperity.plant.field_motion import carry, growth_of, surface_motion
 from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
 __all__ = ["read_field_contacts"]
-
-
-@inlined
-def _surface_motion(
-    plant: Table, state: Table, geom: int, x: float, y: float, z: float
-) -> tuple[float, float, float]:
-    """Velocity that a geom's moving surface has at a point, over that of the geom [m/s]."""
-    if plant.has_moving_surfaces == 0:
-        return 0.0, 0.0, 0.0
-    own = plant.geom_surface_velocity
-    xmat = state.mj_geom_xmat
-    dx = x - state.mj_geom_xpos[geom, 0]
-    dy = y - state.mj_geom_xpos[geom, 1]
-    dz = z - state.mj_geom_xpos[geom, 2]
-    px = xmat[geom, 0] * dx + xmat[geom, 3] * dy + xmat[geom, 6] * dz
-    py = xmat[geom, 1] * dx + xmat[geom, 4] * dy + xmat[geom, 7] * dz
-    pz = xmat[geom, 2] * dx + xmat[geom, 5] * dy + xmat[geom, 8] * dz
-    vx = own[geom, 0] + own[geom, 4] * pz - own[geom, 5] * py
-    vy = own[geom, 1] + own[geom, 5] * px - own[geom, 3] * pz
-    vz = own[geom, 2] + own[geom, 3] * py - own[geom, 4] * px
-    return (
-        xmat[geom, 0] * vx + xmat[geom, 1] * vy + xmat[geom, 2] * vz,
-        xmat[geom, 3] * vx + xmat[geom, 4] * vy + xmat[geom, 5] * vz,
-        xmat[geom, 6] * vx + xmat[geom, 7] * vy + xmat[geom, 8] * vz,
-    )
 
 
 @compiled
@@ -84,6 +60,7 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
     status, base = find_points(fields, work, a, b, xpos, xmat, normal)
     if status == POINTS_FULL or contacts.count + work.point_count > contacts.link.shape[0]:
         return CONTACTS_FULL
+    begun = contacts.count
     patch = contacts.patch_count
     contacts.patch_count = patch + 1
     material = state.work.pair_material
@@ -100,6 +77,7 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
     sliding = load_int(address + plant.contact_dim) >= 3
     sign = 1.0 if base == a else -1.0
     point = work.point
+    growth = growth_of(work, -load_double(address + plant.contact_dist))
     for i in range(work.point_count):
         if point[i, 6] <= 0.0:
             continue
@@ -119,8 +97,8 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
         first, second = tangents(nx, ny, nz)
         frame = (*first, *second, nx, ny, nz)
         # Each point of a surface that turns moves in its own way.
-        ux, uy, uz = _surface_motion(plant, state, b, px, py, pz)
-        vx, vy, vz = _surface_motion(plant, state, a, px, py, pz)
+        ux, uy, uz = surface_motion(plant, state, b, px, py, pz)
+        vx, vy, vz = surface_motion(plant, state, a, px, py, pz)
         ux -= vx
         uy -= vy
         uz -= vz
@@ -147,6 +125,9 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
         )
         contacts.patch[contacts.count - 1] = patch
         contacts.area[contacts.count - 1] = point[i, 8]
+        contacts.growth[contacts.count - 1] = growth
+    if work.balls == 1 and contacts.count > begun:
+        carry(plant, state, begun, a, b)
     return EVALUATED
 
 
@@ -175,34 +156,22 @@ def read_field_contacts(plant: Table, state: Table) -> int:
     empty_contacts(state)
     found = load_int(state.data + plant.ncon_offset)
     base = load_address(state.data + plant.contact_offset)
-    last_a = -1
-    last_b = -1
-    last_friction = 0.0
-    moving = 0
-    share = 0.5
-    patch = False
+    pair = NO_PAIR
     nothing = False
     for index in range(found):
         address = base + index * plant.contact_size
         if load_int(address + plant.contact_exclude) != 0:
             continue
-        a = load_int(address + plant.contact_geom)
-        b = load_int(address + plant.contact_geom + 4)
-        friction = load_double(address + plant.contact_friction)
-        new = a != last_a or b != last_b
-        if new or friction != last_friction:
-            last_a = a
-            last_b = b
-            last_friction = friction
-            moving = make_links(plant, state, a, b)
-            if moving < 0:
-                contacts.count = 0
-                return CONTACTS_FULL
-            share = combine_materials(plant, state, a, b, friction)
-            patch = makes_patch(plant.fields, a, b)
+        last_a, last_b, _, _, _ = pair
+        pair = follow_pair(plant, state, address, pair)
+        a, b, _, moving, share = pair
+        if moving < 0:
+            contacts.count = 0
+            return CONTACTS_FULL
         if moving != 1:
             continue
-        if patch:
+        if makes_patch(plant.fields, a, b):
+            new = a != last_a or b != last_b
             # Of all that MuJoCo finds of two geoms, the first stands for the patch.
             if new:
                 before = contacts.count

@@ -122,8 +122,8 @@ class State(HoldsAddresses):
         links = min(model.nbody, 2 * contacts) + 1
         self.contacts = new_contact_set(contacts, links, max(1, self._longest_chains(links)))
         if self._plant.fields.any:
-            # A patch needs room for three points to begin with.
-            grow_points(self._fields, contacts + 3)
+            # A face needs room for six points to begin with.
+            grow_points(self._fields, contacts + 6)
         self.table.contacts = self.contacts
         self.table.valid = 0
 

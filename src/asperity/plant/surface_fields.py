@@ -202,7 +202,10 @@ def _mesh(model: mujoco.MjModel, index: int, geom: GeomSurface) -> Field:
         surface = Surface(vertices, faces)
         cut = tetrahedralize(surface, resolution=geom.resolution, depth=geom.depth, name=name)
         return _made(cut, compliant)
-    read = read_field_mesh(geom.field_mesh, depth=geom.depth)
+    try:
+        read = read_field_mesh(geom.field_mesh, depth=geom.depth)
+    except ModelError as error:
+        raise ModelError(f"{name}: {error}") from None
     turn = np.zeros(9)
     mujoco.mju_quat2Mat(turn, model.mesh_quat[mesh])
     position = np.asarray(model.mesh_pos[mesh], dtype=np.float64)

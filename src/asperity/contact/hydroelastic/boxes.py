@@ -13,7 +13,7 @@ import numpy as np
 from asperity.compiled import Table, compiled, inlined
 from asperity.contact.hydroelastic.field_layout import LEVELS
 
-__all__ = ["boxes_apart", "hull_support", "level_of", "next_pair", "relative_pose"]
+__all__ = ["hull_support", "level_of", "next_leaves", "relative_pose"]
 
 
 @inlined
@@ -93,7 +93,7 @@ def boxes_apart(
 
 
 @inlined
-def next_pair(
+def _next_pair(
     fields: Table,
     stack: np.ndarray,
     height: int,
@@ -123,6 +123,37 @@ def next_pair(
         stack[height + 1, 0] = a
         stack[height + 1, 1] = fields.child[b, 0]
     return height + 2
+
+
+@inlined
+def next_leaves(
+    fields: Table,
+    stack: np.ndarray,
+    height: int,
+    level_a: int,
+    level_b: int,
+    pose: tuple[
+        tuple[float, float, float, float, float, float, float, float, float],
+        tuple[float, float, float, float, float, float, float, float, float],
+        tuple[float, float, float],
+    ],
+) -> tuple[int, int, int]:
+    """The next two leaves below the pairs on the stack whose boxes overlap.
+
+    Returns the height of the stack, −1 where there are no others, and both leaves. ``pose`` is the
+    second geom's, from `relative_pose`.
+    """
+    r, q, t = pose
+    while height > 0:
+        height -= 1
+        a = stack[height, 0]
+        b = stack[height, 1]
+        if boxes_apart(fields.box, a, level_a, b, level_b, r, q, t):
+            continue
+        if fields.child[a, 0] < 0 and fields.child[b, 0] < 0:
+            return height, a, b
+        height = _next_pair(fields, stack, height, a, level_a, b, level_b)
+    return -1, 0, 0
 
 
 @compiled

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.contact.hydroelastic.boxes import boxes_apart, next_pair, relative_pose
-from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, add_polygon, angle_weight
+from asperity.contact.hydroelastic.boxes import next_leaves, relative_pose
+from asperity.contact.hydroelastic.faces import add_polygon
+from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, angle_weight
 from asperity.contact.hydroelastic.polygons import clip, outside, section
 
 __all__ = ["compliant_pair"]
@@ -116,7 +117,16 @@ def _tetrahedra(
     if slope_a > 0.0 and slope_b > 0.0:
         slope = max(slope, slope_a * slope_b / (slope_a + slope_b))
     return add_polygon(
-        fields, work, count, (nx, ny, nz), weight, modulus_a, (ax, ay, az), ac, slope
+        fields,
+        work,
+        count,
+        (nx, ny, nz),
+        weight,
+        modulus_a,
+        (ax, ay, az),
+        ac,
+        slope,
+        (fields.cell[a], fields.cell[b]),
     )
 
 
@@ -144,20 +154,16 @@ def compliant_pair(
     level_a, level_b : int
         Of the boxes, from `level_of`.
     """
-    r, q, t = relative_pose(work)
+    pose = relative_pose(work)
+    r, _, t = pose
     stack = work.stack
     stack[0, 0] = fields.root[field_a]
     stack[0, 1] = fields.root[field_b]
     height = 1
-    while height > 0:
-        height -= 1
-        node_a = stack[height, 0]
-        node_b = stack[height, 1]
-        if boxes_apart(fields.box, node_a, level_a, node_b, level_b, r, q, t):
-            continue
-        if fields.child[node_a, 0] >= 0 or fields.child[node_b, 0] >= 0:
-            height = next_pair(fields, stack, height, node_a, level_a, node_b, level_b)
-            continue
+    while True:
+        height, node_a, node_b = next_leaves(fields, stack, height, level_a, level_b, pose)
+        if height < 0:
+            return 0
         first_a = fields.first[node_a]
         first_b = fields.first[node_b]
         for b in range(first_b, first_b + fields.count[node_b]):
@@ -172,4 +178,3 @@ def compliant_pair(
                 status = _tetrahedra(fields, work, a, modulus_a, b, modulus_b, r, t, extent)
                 if status == POINTS_FULL:
                     return POINTS_FULL
-    return 0

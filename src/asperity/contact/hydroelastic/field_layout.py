@@ -62,9 +62,11 @@ FIELDS = Layout(
     constant="f8[:]",
     steepness="f8[:]",  # norm of the gradient [1/m]
     barycentric="f8[:,:,:]",  # (n, 4, 4): L_i [1/m] and b_i
+    cell="i8[:]",  # the same number where the extent is the same function; −1 if nowhere else
     # triangles of all surfaces, in the order of their trees
     corner="f8[:,:,:]",  # (n, 3, 3), geom frame [m]
     normal="f8[:,:]",  # outward
+    facet="i8[:]",  # the same number in one plane; −1 if alone in it
     # nodes of all trees
     box="f8[:,:,:]",  # (n, LEVELS, 6): centre and half sides; the latter negative of nothing
     child="i8[:,:]",  # −1 of leaves
@@ -97,8 +99,9 @@ FIELDS = Layout(
 # second (both in the frame of the first), stiffness, signed distance, area and pressure.
 POINT_COLUMNS = 10
 
-# Columns of its polygons: centroid, and gradient of the pressure along the plane [Pa/m].
-_POLYGON_COLUMNS = 6
+# Columns of its faces: normal, area, centroid, second moments of area about it along two tangents,
+# weight, pressure at the centroid, its slope along the normal, and its gradient along the plane.
+_FACE_COLUMNS = 16
 
 _STACK = 4096
 # A tetrahedron's section has up to four corners, and each of four planes adds at most one.
@@ -118,13 +121,17 @@ FIELD_WORK = Layout(
     centre="f8[:]",
     rotation="f8[:,:]",  # of the second geom in the frame of the first
     translation="f8[:]",
-    # polygons, of each of which there is a point until the larger ones are spread
+    # faces: polygons, or all in one plane of the same two linear pressures, as of one
+    face_count="i8",
+    face="f8[:,:]",
+    face_key="i8[:,:]",  # (n, 2): cells or facets
+    # polygons
+    balls="i8",  # whether the points are those of balls, without polygons
     keep_polygons="i8",  # whether somebody wants to see them
     corner_count="i8",
     corner="f8[:,:]",  # (n, 4): position and pressure
     polygon_count="i8",
     corner_first="i8[:]",
-    plane="f8[:,:]",
 )
 
 
@@ -151,4 +158,5 @@ def grow_points(work: Table, points: int) -> None:
     work.point = np.zeros((points, POINT_COLUMNS))
     work.corner = np.zeros((_CORNERS_KEPT * points, 4))
     work.corner_first = np.zeros(points + 1, np.int64)
-    work.plane = np.zeros((points, _POLYGON_COLUMNS))
+    work.face = np.zeros((points, _FACE_COLUMNS))
+    work.face_key = np.zeros((points, 2), np.int64)

@@ -29,6 +29,8 @@ _NO_AREA = 1e-14
 # shallow, and see that layer only.
 _LAYER = 0.02
 _MOST_PARTS = 64
+# To which gradients and normals are compared.
+_DIGITS = 7
 
 
 class Nodes(NamedTuple):
@@ -49,9 +51,11 @@ class Field(NamedTuple):
     constant: Floats
     steepness: Floats
     barycentric: Floats
+    cell: Ints
     nodes: Nodes
     corner: Floats
     normal: Floats
+    facet: Ints
     surface_nodes: Nodes
     hull: Floats
     depth: float
@@ -94,6 +98,15 @@ def _convex_corners(vertices: Floats) -> Floats:
         return np.ascontiguousarray(vertices)
 
 
+def _alike(rows: Floats) -> Ints:
+    """The same number for equal rows, of the size of 1; −1 for those that are alone."""
+    # What rounds to different numbers nevertheless counts as two, which costs time only.
+    rounded = np.round(rows, _DIGITS) + 0.0  # no −0
+    _, number, count = np.unique(rounded, axis=0, return_inverse=True, return_counts=True)
+    number = number.reshape(-1)
+    return np.where(count[number] > 1, number, -1).astype(np.int64)
+
+
 def compliant_field(mesh: FieldMesh) -> Field:
     """Make a field of a mesh, with the triangles of its surface."""
     corners = mesh.vertices[mesh.tetrahedra]
@@ -113,6 +126,8 @@ def compliant_field(mesh: FieldMesh) -> Field:
     for level in range(LEVELS):
         box[:, level] = node_boxes(tree, *_layers(corners, extent, 4.0**-level))
     order = tree.order
+    steepness = np.linalg.norm(gradient, axis=1)
+    linear = np.column_stack([gradient / np.max(steepness), constant])
     used = np.unique(mesh.tetrahedra)
     surface = rigid_field(mesh.vertices, boundary_faces(mesh.tetrahedra))
     return Field(
@@ -120,11 +135,13 @@ def compliant_field(mesh: FieldMesh) -> Field:
         extent=np.ascontiguousarray(extent[order]),
         gradient=np.ascontiguousarray(gradient[order]),
         constant=constant[order],
-        steepness=np.linalg.norm(gradient, axis=1)[order],
+        steepness=steepness[order],
         barycentric=np.ascontiguousarray(barycentric[order]),
+        cell=_alike(linear)[order],
         nodes=_nodes(tree, box),
         corner=surface.corner,
         normal=surface.normal,
+        facet=surface.facet,
         surface_nodes=surface.surface_nodes,
         hull=_convex_corners(mesh.vertices[used]),
         depth=float(mesh.depth),
@@ -148,6 +165,8 @@ def rigid_field(vertices: Floats, faces: Ints) -> Field:
     kept = area > _NO_AREA * np.max(area, initial=0.0)
     corners, normal = corners[kept], doubled[kept] / area[kept, None]
     low, high = corners.min(axis=1), corners.max(axis=1)
+    offset = np.sum(normal * corners[:, 0], axis=1)
+    plane = np.column_stack([normal, offset / max(float(np.abs(corners).max()), 1e-300)])
     tree = build_tree(0.5 * (low + high))
     # Levels of pressure mean nothing here: only the first is used.
     box = np.repeat(node_boxes(tree, low, high)[:, None], LEVELS, axis=1)
@@ -158,9 +177,11 @@ def rigid_field(vertices: Floats, faces: Ints) -> Field:
         constant=np.zeros(0),
         steepness=np.zeros(0),
         barycentric=np.zeros((0, 4, 4)),
+        cell=np.zeros(0, np.int64),
         nodes=_NO_NODES,
         corner=np.ascontiguousarray(corners[tree.order]),
         normal=np.ascontiguousarray(normal[tree.order]),
+        facet=_alike(plane)[tree.order],
         surface_nodes=_nodes(tree, box),
         hull=_convex_corners(np.asarray(vertices, dtype=np.float64)[np.unique(faces)]),
         depth=0.0,
@@ -227,8 +248,10 @@ def new_fields(
         constant=_joined([f.constant for f in every]),
         steepness=_joined([f.steepness for f in every]),
         barycentric=_joined([f.barycentric for f in every]),
+        cell=_joined([f.cell for f in every]),
         corner=_joined([f.corner for f in every]),
         normal=_joined([f.normal for f in every]),
+        facet=_joined([f.facet for f in every]),
         box=_joined([n.box for n in nodes]),
         child=_joined([n.child for n in nodes]),
         first=_joined([n.first for n in nodes]),

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
-from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, add_polygon, angle_weight
+from asperity.compiled import Table, compiled, inlined
+from asperity.contact.hydroelastic.faces import add_polygon
+from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, angle_weight
 from asperity.contact.hydroelastic.polygons import clip, section
 
 __all__ = ["mesh_on_rigid_plane", "mesh_on_slab", "surface_on_slab"]
@@ -39,11 +40,33 @@ def _spans(
     return away <= reach and (below or away >= -reach)
 
 
-@compiled
-def _descend(fields: Table, stack: np.ndarray, height: int, node: int) -> int:
-    stack[height, 0] = fields.child[node, 1]
-    stack[height + 1, 0] = fields.child[node, 0]
-    return height + 2
+@inlined
+def _next_leaf(
+    fields: Table,
+    stack: np.ndarray,
+    height: int,
+    level: int,
+    plane: tuple[float, float, float, float],
+    below: bool,
+) -> tuple[int, int, int]:
+    """The next leaf below the nodes on the stack that `_spans`.
+
+    Returns the height of the stack, −1 where there is no other leaf, and the leaf's first item and
+    the one after its last.
+    """
+    nx, ny, nz, d = plane
+    while height > 0:
+        height -= 1
+        node = stack[height, 0]
+        if not _spans(fields, node, level, nx, ny, nz, d, below):
+            continue
+        if fields.child[node, 0] < 0:
+            first = fields.first[node]
+            return height, first, first + fields.count[node]
+        stack[height, 0] = fields.child[node, 1]
+        stack[height + 1, 0] = fields.child[node, 0]
+        height += 2
+    return -1, 0, 0
 
 
 @compiled
@@ -56,17 +79,13 @@ def mesh_on_rigid_plane(fields: Table, work: Table, field: int, modulus: float, 
     value = work.value
     stack = work.stack
     stack[0, 0] = fields.root[field]
+    plane = (nx, ny, nz, d)
     height = 1
-    while height > 0:
-        height -= 1
-        node = stack[height, 0]
-        if not _spans(fields, node, level, nx, ny, nz, d, False):
-            continue
-        if fields.child[node, 0] >= 0:
-            height = _descend(fields, stack, height, node)
-            continue
-        start = fields.first[node]
-        for a in range(start, start + fields.count[node]):
+    while True:
+        height, first, last = _next_leaf(fields, stack, height, level, plane, False)
+        if height < 0:
+            return 0
+        for a in range(first, last):
             gx = fields.gradient[a, 0]
             gy = fields.gradient[a, 1]
             gz = fields.gradient[a, 2]
@@ -90,10 +109,10 @@ def mesh_on_rigid_plane(fields: Table, work: Table, field: int, modulus: float, 
                 (gx, gy, gz),
                 fields.constant[a],
                 modulus * max(along, FLAT * steepness),
+                (fields.cell[a], 0),
             )
             if status == POINTS_FULL:
                 return POINTS_FULL
-    return 0
 
 
 @compiled
@@ -120,17 +139,13 @@ def mesh_on_slab(
     value = work.value
     stack = work.stack
     stack[0, 0] = fields.root[field]
+    plane = (px, py, pz, d)
     height = 1
-    while height > 0:
-        height -= 1
-        node = stack[height, 0]
-        if not _spans(fields, node, level, px, py, pz, d, True):
-            continue
-        if fields.child[node, 0] >= 0:
-            height = _descend(fields, stack, height, node)
-            continue
-        start = fields.first[node]
-        for a in range(start, start + fields.count[node]):
+    while True:
+        height, first, last = _next_leaf(fields, stack, height, level, plane, True)
+        if height < 0:
+            return 0
+        for a in range(first, last):
             gx = fields.gradient[a, 0]
             gy = fields.gradient[a, 1]
             gz = fields.gradient[a, 2]
@@ -169,10 +184,10 @@ def mesh_on_slab(
                 (gx, gy, gz),
                 fields.constant[a],
                 slope,
+                (fields.cell[a], 0),
             )
             if status == POINTS_FULL:
                 return POINTS_FULL
-    return 0
 
 
 @compiled
@@ -189,17 +204,13 @@ def surface_on_slab(
     clipped = work.clipped
     stack = work.stack
     stack[0, 0] = fields.surface_root[field]
+    plane = (px, py, pz, d)
     height = 1
-    while height > 0:
-        height -= 1
-        node = stack[height, 0]
-        if not _spans(fields, node, 0, px, py, pz, d, True):
-            continue
-        if fields.child[node, 0] >= 0:
-            height = _descend(fields, stack, height, node)
-            continue
-        start = fields.first[node]
-        for triangle in range(start, start + fields.count[node]):
+    while True:
+        height, first, last = _next_leaf(fields, stack, height, 0, plane, True)
+        if height < 0:
+            return 0
+        for triangle in range(first, last):
             nx = fields.normal[triangle, 0]
             ny = fields.normal[triangle, 1]
             nz = fields.normal[triangle, 2]
@@ -220,7 +231,7 @@ def surface_on_slab(
                 gradient,
                 d / depth,
                 slab_modulus / depth * max(cosine, FLAT),
+                (fields.facet[triangle], 0),
             )
             if status == POINTS_FULL:
                 return POINTS_FULL
-    return 0

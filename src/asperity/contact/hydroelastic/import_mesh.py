@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import zipfile
 from pathlib import Path
@@ -149,10 +151,14 @@ def _read_foreign(path: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
             f"{name} needs the Python package meshio; install it with "
             f"'pip install \"asperity[hydroelastic]\"', or convert the mesh to .npz."
         ) from None
+    said = io.StringIO()
     try:
-        mesh: Any = meshio.read(path)
+        # It prints why it cannot read a file, and exits.
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            mesh: Any = meshio.read(path)
     except (Exception, SystemExit) as error:  # its readers raise whatever they stumble over
-        raise ModelError(f"{name} cannot be read: {error or type(error).__name__}.") from None
+        reason = next(iter(said.getvalue().split("\n")), "") or error or type(error).__name__
+        raise ModelError(f"{name} cannot be read: {reason}.") from None
     cells = mesh.cells_dict
     if "tetra" not in cells:
         if "triangle" in cells:

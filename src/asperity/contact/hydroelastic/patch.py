@@ -22,7 +22,7 @@ from asperity.contact.hydroelastic.half_space import (
     mesh_on_slab,
     surface_on_slab,
 )
-from asperity.contact.hydroelastic.points import POINTS_FULL, spread_points
+from asperity.contact.hydroelastic.points import POINTS_FULL, write_points
 from asperity.contact.hydroelastic.rigid_pair import rigid_pair
 
 __all__ = ["find_points", "makes_patch"]
@@ -110,6 +110,8 @@ def find_points(
     work.point_count = 0
     work.corner_count = 0
     work.polygon_count = 0
+    work.face_count = 0
+    work.balls = 0
     # The first is a compliant mesh if there is one, and half-spaces come second.
     first = a
     second = b
@@ -127,6 +129,7 @@ def find_points(
     if exact and are_balls(fields, first, second):
         status = ball_points(fields, work, first, second)
         if status != NEEDS_MESH:
+            work.balls = 1
             return status, first
     kind = fields.geom_kind[second]
     field_a = fields.geom_field[first]
@@ -178,5 +181,5 @@ def find_points(
             level_of(pressure / modulus_b),
         )
     if status != POINTS_FULL:
-        status = spread_points(fields, work)
+        status = write_points(fields, work)
     return status, first

@@ -14,9 +14,8 @@ from asperity.compiled import consistent, inlined
 __all__ = [
     "area_and_centroid",
     "clip",
-    "first_moment",
     "outside",
-    "polygon_area",
+    "second_moments",
     "section",
     "tangents",
 ]
@@ -192,66 +191,41 @@ def tangents(
 
 
 @inlined
-def polygon_area(polygon: np.ndarray, start: int, count: int) -> float:
-    """Area of a convex polygon whose corners are the rows of an array from ``start`` on."""
-    area = 0.0
-    for i in range(start + 1, start + count - 1):
-        ux = polygon[i, 0] - polygon[start, 0]
-        uy = polygon[i, 1] - polygon[start, 1]
-        uz = polygon[i, 2] - polygon[start, 2]
-        vx = polygon[i + 1, 0] - polygon[start, 0]
-        vy = polygon[i + 1, 1] - polygon[start, 1]
-        vz = polygon[i + 1, 2] - polygon[start, 2]
-        wx = uy * vz - uz * vy
-        wy = uz * vx - ux * vz
-        wz = ux * vy - uy * vx
-        area += 0.5 * np.sqrt(wx * wx + wy * wy + wz * wz)
-    return area
-
-
-@inlined
-def first_moment(
+def second_moments(
     polygon: np.ndarray,
-    start: int,
     count: int,
     c: np.ndarray,
-    gx: float,
-    gy: float,
-    gz: float,
+    u: tuple[float, float, float],
+    v: tuple[float, float, float],
 ) -> tuple[float, float, float]:
-    """∫ (x − c) g·(x − c) dA over a convex polygon, of a gradient g in its plane.
+    """Second moments of area of a convex polygon about its centroid, along two tangents.
 
-    Its corners are the rows of an array from ``start`` on.
+    ∫ u·x u·x dA, ∫ u·x v·x dA and ∫ v·x v·x dA with x from the centroid c, by a fan of triangles.
     """
-    mx = 0.0
-    my = 0.0
-    mz = 0.0
-    ax = polygon[start, 0] - c[0]
-    ay = polygon[start, 1] - c[1]
-    az = polygon[start, 2] - c[2]
-    qa = gx * ax + gy * ay + gz * az
-    for i in range(1, count - 1):
-        bx = polygon[start + i, 0] - c[0]
-        by = polygon[start + i, 1] - c[1]
-        bz = polygon[start + i, 2] - c[2]
-        dx = polygon[start + i + 1, 0] - c[0]
-        dy = polygon[start + i + 1, 1] - c[1]
-        dz = polygon[start + i + 1, 2] - c[2]
-        ux = bx - ax
-        uy = by - ay
-        uz = bz - az
-        vx = dx - ax
-        vy = dy - ay
-        vz = dz - az
-        wx = uy * vz - uz * vy
-        wy = uz * vx - ux * vz
-        wz = ux * vy - uy * vx
-        # A twelfth of the triangle's area.
-        s = np.sqrt(wx * wx + wy * wy + wz * wz) / 24.0
-        qb = gx * bx + gy * by + gz * bz
-        qd = gx * dx + gy * dy + gz * dz
-        q = qa + qb + qd
-        mx += s * ((ax + bx + dx) * q + ax * qa + bx * qb + dx * qd)
-        my += s * ((ay + by + dy) * q + ay * qa + by * qb + dy * qd)
-        mz += s * ((az + bz + dz) * q + az * qa + bz * qb + dz * qd)
-    return mx, my, mz
+    suu = 0.0
+    suv = 0.0
+    svv = 0.0
+    x = polygon[0, 0] - c[0]
+    y = polygon[0, 1] - c[1]
+    z = polygon[0, 2] - c[2]
+    au = u[0] * x + u[1] * y + u[2] * z
+    av = v[0] * x + v[1] * y + v[2] * z
+    bu = 0.0
+    bv = 0.0
+    for i in range(1, count):
+        x = polygon[i, 0] - c[0]
+        y = polygon[i, 1] - c[1]
+        z = polygon[i, 2] - c[2]
+        du = u[0] * x + u[1] * y + u[2] * z
+        dv = v[0] * x + v[1] * y + v[2] * z
+        if i > 1:
+            # A twelfth of the triangle's area
+            s = abs((bu - au) * (dv - av) - (bv - av) * (du - au)) / 24.0
+            tu = au + bu + du
+            tv = av + bv + dv
+            suu += s * (tu * tu + au * au + bu * bu + du * du)
+            suv += s * (tu * tv + au * av + bu * bv + du * dv)
+            svv += s * (tv * tv + av * av + bv * bv + dv * dv)
+        bu = du
+        bv = dv
+    return suu, suv, svv

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.contact.hydroelastic.boxes import boxes_apart, next_pair, relative_pose
-from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, add_polygon, angle_weight
+from asperity.contact.hydroelastic.boxes import next_leaves, relative_pose
+from asperity.contact.hydroelastic.faces import add_polygon
+from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, angle_weight
 from asperity.contact.hydroelastic.polygons import clip, outside
 
 __all__ = ["rigid_pair"]
@@ -121,6 +122,7 @@ def _triangle(
             (gx, gy, gz),
             fields.constant[a],
             modulus * max(along, FLAT * steepness),
+            (fields.cell[a], fields.facet[triangle]),
         )
         if status == POINTS_FULL:
             return POINTS_FULL
@@ -150,20 +152,16 @@ def rigid_pair(
     level : int
         Of the compliant geom's boxes, from `level_of`.
     """
-    r, q, t = relative_pose(work)
+    pose = relative_pose(work)
+    r, _, t = pose
     stack = work.stack
     stack[0, 0] = fields.root[field_a]
     stack[0, 1] = fields.surface_root[field_b]
     height = 1
-    while height > 0:
-        height -= 1
-        node_a = stack[height, 0]
-        node_b = stack[height, 1]
-        if boxes_apart(fields.box, node_a, level, node_b, 0, r, q, t):
-            continue
-        if fields.child[node_a, 0] >= 0 or fields.child[node_b, 0] >= 0:
-            height = next_pair(fields, stack, height, node_a, level, node_b, 0)
-            continue
+    while True:
+        height, node_a, node_b = next_leaves(fields, stack, height, level, 0, pose)
+        if height < 0:
+            return 0
         first = fields.first[node_a]
         last = first + fields.count[node_a]
         start = fields.first[node_b]
@@ -171,4 +169,3 @@ def rigid_pair(
             status = _triangle(fields, work, modulus, triangle, first, last, r, t)
             if status == POINTS_FULL:
                 return POINTS_FULL
-    return 0

@@ -115,7 +115,8 @@ def prepare_lagged(
     """Fill the law's numbers from ``v1, v2, vn``, the contact velocities at the lagged state.
 
     ``elastic_shift`` is added to −φ per unit of v_n: 0 for a step from this configuration, δt where
-    the configuration is that of the step's end (docs/equations.md, ‘Trapezoid’).
+    the configuration is that of the step's end (docs/equations.md, ‘Trapezoid’). What of the normal
+    velocity presses nothing in over a step is added, too (docs/equations.md, ‘Pressure fields’).
     """
     for i in range(ncontact):
         c = problem.contact[i]
@@ -123,6 +124,7 @@ def prepare_lagged(
         d = contacts.dissipation[c]
         present = -k * contacts.signed_distance[c]
         force = present + elastic_shift * k * problem.vn[i]
+        force += (step - elastic_shift) * k * contacts.carried[c]
         lagged = step * max(present, 0.0) * max(1.0 - d * problem.vn[i], 0.0)
         slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
         coefficient = friction_coefficient(

@@ -70,7 +70,8 @@ def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int
             contacts.relaxation_time[c] if contacts.relaxation_time[c] >= 0.0 else default
         )
         problem.friction[i] = contacts.dynamic_friction[c]
-        problem.normal_target[i] = -contacts.signed_distance[c] / reach
+        overlap = step * contacts.carried[c] - contacts.signed_distance[c]
+        problem.normal_target[i] = overlap / reach
         problem.normal_gain[i] = 1.0 / max(
             near_rigid * near_rigid * w, 1.0 / (step * contacts.stiffness[c] * reach)
         )

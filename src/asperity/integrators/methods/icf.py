@@ -36,6 +36,10 @@ ICF_LAWS = {"delivered": DELIVERED_LAW, "lagged": LAGGED_LAW, "similar": SIMILAR
 
 # CENIC VI-C: the wished number of iterations with one Hessian.
 _REUSED_ITERATIONS = 10
+# Changes of the bounds of friction, in points and with pressure fields: what presses one point of a
+# patch more presses others less, so that more of them are needed.
+_PASSES = 4
+_FIELD_PASSES = 40
 
 
 @compiled
@@ -118,8 +122,9 @@ class IcfMethod(ConvexMethod):
     max_iterations : int
     hessian_reuse : bool
         Equation 35.
-    friction_passes : int
-        Changes of the bounds of friction in a solve after which they stay as they are.
+    friction_passes : int or None
+        Changes of the bounds of friction in a solve after which they stay as they are; by default
+        few in points and more with pressure fields.
     friction_tolerance : float
         Relative change of friction by which its bounds may differ from those of the solution.
     refuse_unsettled : bool
@@ -141,7 +146,7 @@ class IcfMethod(ConvexMethod):
         slip_regularization: float,
         max_iterations: int,
         hessian_reuse: bool,
-        friction_passes: int,
+        friction_passes: int | None,
         friction_tolerance: float,
         refuse_unsettled: bool,
         center_gyroscopic: bool,
@@ -173,7 +178,10 @@ class IcfMethod(ConvexMethod):
         problem.max_iterations = self.max_iterations
         problem.reused_iterations = _REUSED_ITERATIONS if self.hessian_reuse else 0
         problem.settle_tolerance = self.friction_tolerance
-        problem.most_changes = self.friction_passes
+        passes = self.friction_passes
+        if passes is None:
+            passes = _FIELD_PASSES if world.plant.fields.any else _PASSES
+        problem.most_changes = int(passes)
         problem.center_gyroscopic = int(self.center_gyroscopic)
         problem.refuse_unsettled = int(self.refuse_unsettled)
         problem.criterion = RESIDUAL_AND_STEP

@@ -53,10 +53,11 @@ class Icf(SteppedIntegrator):
     max_iterations : int
         Newton iterations after which the simulation stops with ``Status.NOT_CONVERGED``. The
         problem is convex, so only violent impacts at long steps need more than a few dozen.
-    friction_passes : int
-        Changes of the bounds of friction in a solve after which they stay as they are. Where they
-        then differ from those of the solution by more than a tenth, as in violent impacts of many
-        bodies, ``Statistics.fallbacks`` counts.
+    friction_passes : int, optional
+        Changes of the bounds of friction in a solve after which they stay as they are: by default
+        4, and 40 with pressure fields, on whose many points the bounds depend on each other. Where
+        they then differ from those of the solution by more than a tenth, as in violent impacts of
+        many bodies, ``Statistics.fallbacks`` counts.
     friction_tolerance : float
         Relative change of friction by which its bounds may differ from those of the solution
         (``friction="delivered"``).
@@ -79,7 +80,7 @@ class Icf(SteppedIntegrator):
     slip_regularization: float = 1e-3
     tolerance: float = 1e-8
     max_iterations: int = 500
-    friction_passes: int = 4
+    friction_passes: int | None = None
     friction_tolerance: float = 1e-2
     hessian_reuse: bool = False
 
@@ -93,7 +94,8 @@ class Icf(SteppedIntegrator):
         require_non_negative("slip_regularization", self.slip_regularization)
         require_positive("tolerance", self.tolerance)
         require_count("max_iterations", self.max_iterations)
-        require_count("friction_passes", self.friction_passes)
+        if self.friction_passes is not None:
+            require_count("friction_passes", self.friction_passes)
         require_positive("friction_tolerance", self.friction_tolerance)
 
     @property
@@ -109,7 +111,7 @@ class Icf(SteppedIntegrator):
             slip_regularization=self.slip_regularization,
             max_iterations=int(self.max_iterations),
             hessian_reuse=self.hessian_reuse,
-            friction_passes=int(self.friction_passes),
+            friction_passes=self.friction_passes,
             friction_tolerance=self.friction_tolerance,
             refuse_unsettled=self.time_step is None,
             center_gyroscopic=self.time_step is not None,

@@ -132,6 +132,35 @@ def _contact_or_patch(contacts: Table, first: int) -> tuple[int, int, float, flo
 
 
 @compiled
+def _as_spring(
+    growth: float, depth: float, square: float, speed: float
+) -> tuple[float, float, float]:
+    """Overlap, and that of a spring of the same energy, and the spring's ω².
+
+    Parameters
+    ----------
+    growth : float
+        n ≥ 1 of a force that grows as xⁿ.
+    depth : float
+        F/F' = x/n now.
+    square : float
+        w F' now, w being the inverse mass.
+    speed : float
+        Of the approach or rebound now [m/s].
+
+    The energy per unit of mass is w F x/(n + 1), and grows as xⁿ⁺¹ until it is all there is. The
+    spring is as stiff as the contact will be then, at its stiffest.
+    """
+    if growth <= 1.0 or depth <= 0.0:
+        return depth, depth, square
+    stored = square * depth * depth * growth / (growth + 1.0)
+    energy = stored + 0.5 * speed * speed
+    deepest = growth * depth * (energy / stored) ** (1.0 / (growth + 1.0))
+    stiffest = growth * (growth + 1.0) * energy / (deepest * deepest)
+    return growth * depth, np.sqrt(2.0 * stored / stiffest), stiffest
+
+
+@compiled
 def _resolution(world: Table, energy: float, dissipation: float, returning: float) -> float:
     """θ, or 0 if the rebound does not matter.
 
@@ -186,7 +215,9 @@ def known_impacts(world: Table, source: Table, _target: Table, step: float) -> i
             before, parting, mobility = _along_normal(
                 world.plant, source, chosen, source.velocity, world.scratch
             )
-            square = stiffness * mobility
+            _, depth, square = _as_spring(
+                contacts.growth[chosen], depth, stiffness * mobility, before
+            )
             if square * step * step <= _FINEST_FIRST_ORDER**2 or (before >= 0.0 and depth <= 0.0):
                 continue
             # What the contact itself has not done others did.
@@ -246,7 +277,9 @@ def beginning_impacts(world: Table, state: Table, source: Table, step: float) ->
             )
             if now >= 0.0:
                 continue
-            square = stiffness * mobility
+            overlap, _, square = _as_spring(
+                contacts.growth[chosen], depth, stiffness * mobility, now
+            )
             dissipation = contacts.dissipation[chosen]
             energy = impact_energy(-now, 0.0, square, dissipation, 0.0)
             share = _resolution(world, energy, dissipation, (before - now) / elapsed)
@@ -254,7 +287,7 @@ def beginning_impacts(world: Table, state: Table, source: Table, step: float) ->
                 continue
             longest = share / np.sqrt(square)
             soon = longest * np.sqrt(share)
-            closed = -depth / now
+            closed = -overlap / now
             if closed > soon or step - elapsed > longest:
                 limit = min(limit, elapsed - closed + _AIM * soon)
             else:
@@ -281,9 +314,11 @@ def count_damped_impacts(world: Table, source: Table, _target: Table, step: floa
         before, parting, mobility = _along_normal(
             world.plant, source, chosen, source.velocity, world.scratch
         )
-        if depth > -before * step:
+        overlap, _, square = _as_spring(
+            contacts.growth[chosen], depth, stiffness * mobility, before
+        )
+        if overlap > -before * step:
             continue
-        square = stiffness * mobility
         dissipation = contacts.dissipation[chosen]
         energy = impact_energy(-before, 0.0, square, dissipation, 0.0)
         speed = rebound_speed(energy, dissipation)

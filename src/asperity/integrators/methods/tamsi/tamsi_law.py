@@ -46,7 +46,7 @@ def _prepare(problem: Table, contacts: Table, step: float, ncontact: int, two_wa
         problem.friction[i] = contacts.dynamic_friction[c]
         problem.stiction_tolerance[i] = contacts.stiction_tolerance[c]
         if two_way:
-            force = -k * contacts.signed_distance[c]
+            force = k * (step * contacts.carried[c] - contacts.signed_distance[c])
             problem.cutoff[i], problem.normal_slope[i], problem.normal_bend[i] = normal_numbers(
                 force, k, d, step
             )
