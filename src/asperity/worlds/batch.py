@@ -286,7 +286,8 @@ class Batch(HoldsAddresses):
         field : str
             An array of ``MjModel`` of real numbers that enter the motion: ``"geom_friction"``,
             ``"body_mass"``, ``"dof_damping"``, ``"actuator_gainprm"``, …; with `Midas` also
-            ``"mesh_vert"``.
+            ``"mesh_vert"``. Or an option of it: ``"opt.gravity"``, ``"opt.wind"``,
+            ``"opt.density"``, ``"opt.viscosity"``, ….
 
         Returns
         -------
