@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import mujoco
 
@@ -38,7 +37,6 @@ def make_worlds(
     """
     check_arguments(model, None, None, systems)
     contact = ContactParameters() if contact is None else contact
-    options: tuple[Any, ...] = (model, integrator, contact, joint_stiction_tolerance, crew)
     if len(systems) == 0 and integrator.make_method().base.evaluates_plant:
-        return CompiledWorlds(*options)
-    return SimulatedWorlds(*options, systems)
+        return CompiledWorlds(model, integrator, contact, joint_stiction_tolerance, crew)
+    return SimulatedWorlds(model, integrator, contact, joint_stiction_tolerance, crew, systems)
