@@ -74,7 +74,7 @@ BULLET_BEST = BulletSettings(
 
 With 1 ms and 500 sweeps alone, pegs still end some hundredths of a millimetre beyond the margin.
 Without margins and slop, with four fifths of an overlap corrected per step, and with contact points
-that do not outlive their contact, they do not. Smaller steps (1 and 0.25 ms), friction cones, more
+that do not outlive their contact, few do. Smaller steps (1 and 0.25 ms), friction cones, more
 exact sweeps and continuous collision detection (of 0.1 m/s) make nothing better than this; fewer
 sweeps do not bring a peg into a hole that is wider by 0.1 mm.
 """
