@@ -62,7 +62,7 @@ def _announce(purpose: str, *, once: bool) -> None:
     if not _announced:
         _announced = True
         LOGGER.warning(
-            "Asperity compiles its kernels for %s; this takes about a minute%s.",
+            "Asperity compiles its kernels for %s; this takes about half a minute%s.",
             purpose,
             " and happens once" if once else "",
         )
@@ -73,7 +73,12 @@ def _compile_in_workers(names: Iterable[str]) -> None:
         return
     # The workers must find the same package, however this process found it.
     folders = [folder for folder in sys.path if folder]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(folders),
+        # Numba tries much that does not fit, and colours messages that nobody sees.
+        "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1",
+    }
     # An iterator shared between threads is a queue.
     queue = iter(list(names))
     lock = threading.Lock()

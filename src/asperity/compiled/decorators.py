@@ -20,6 +20,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 
+from asperity.compiled.contained import BorderCompiler, KernelCompiler, connect_environments
 from asperity.compiled.kept_code import is_compiled, is_kept, keep
 
 __all__ = [
@@ -90,12 +91,14 @@ def _vectorizing_blocks() -> Iterator[None]:
 class _Loop(CPUDispatcher):
     """Numba's dispatcher, with Asperity's settings and code that is kept on disk."""
 
+    _compiler_class: Any = BorderCompiler
+
     def __init__(
         self, function: Callable[..., Any], *, border: bool = False, **options: Any
     ) -> None:
         # Nothing uses what is compiled as a first-class function.
         settings = {**_OPTIONS, "nogil": True, "no_cfunc_wrapper": True, **options}
-        super().__init__(function, targetoptions=settings)
+        super().__init__(function, targetoptions=settings, pipeline_class=self._compiler_class)
         keep(self, function, border=border)
 
     def compile(self, sig: Any) -> Any:
@@ -103,12 +106,19 @@ class _Loop(CPUDispatcher):
         with _vectorizing_blocks():
             return super().compile(sig)
 
+    def add_overload(self, cres: Any) -> None:
+        """Take what was compiled or found on disk."""
+        super().add_overload(cres)
+        connect_environments(cres.library)
+
 
 class _Kernel(_Loop):
     """What compiled code calls, without the wrapper that Python would need.
 
     Python may call it nevertheless, as tests do: that compiles a second form of the same function.
     """
+
+    _compiler_class = KernelCompiler
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         super().__init__(function, no_cpython_wrapper=True, **options)
@@ -143,7 +153,7 @@ class _Kernel(_Loop):
             # Its code is kept under this name, apart from that of the other form.
             copy.__qualname__ = function.__qualname__ + ".from_python"
             copy.__module__ = function.__module__
-            self._from_python = _Loop(copy, **self._options)
+            self._from_python = _Loop(copy, border=True, **self._options)
         return self._from_python._compile_for_args(*args, **kws)
 
 
@@ -235,6 +245,7 @@ class EntryPoint:
             normalize_signature(self._signature),
             locals={},
             options=_OPTIONS,
+            pipeline_class=BorderCompiler,
         )
         keep(entry, self._function, border=True)
         return entry
@@ -256,6 +267,7 @@ class EntryPoint:
     def _compile(self, entry: CFunc) -> None:
         with _vectorizing_blocks():
             entry.compile()
+        connect_environments(cast(Any, entry)._library)
         self._compiled = entry
 
     def compile(self) -> None:

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
-import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.environment import Environment
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
+from asperity.compiled.contained import ContainedCode, unknown_numba
 from asperity.compiled.sources import source_stamp
 from asperity.errors import AsperityWarning
 
@@ -27,9 +27,10 @@ __all__ = ["is_compiled", "is_kept", "keep"]
 # What users are told, once, where nothing can be kept on disk.
 _NO_CACHE = (
     "There is no folder in which compiled kernels could be kept (neither beside Asperity's sources "
-    "nor in the home folder), so every process compiles them again, for about a minute; set "
+    "nor in the home folder), so every process compiles them again, for about half a minute; set "
     "NUMBA_CACHE_DIR=... to a folder that can be written to."
 )
+_KEEPS = "keeps compiled code on disk"
 _warned_of_no_cache = False
 _compiler_is_loaded = False
 
@@ -54,15 +55,6 @@ def _load_compiler() -> None:
     _compiler_is_loaded = True
 
 
-def _unknown_numba(detail: str) -> RuntimeError:
-    """Say that this version of Numba works in another way than is relied upon."""
-    return RuntimeError(
-        f"Asperity does not know how Numba {numba.__version__} keeps compiled code on disk "
-        f"({detail}), and would run outdated machine code after a change of its sources; install a "
-        "version that Asperity's requirements allow, such as: pip install 'numba>=0.65,<0.69'."
-    )
-
-
 class _KeptCode(FunctionCache):
     """Numba's files of a function, stamped with the sources of everything that it may contain."""
 
@@ -73,7 +65,7 @@ class _KeptCode(FunctionCache):
             own_stamp = self._cache_file._source_stamp
             _ = self._cache_file._load_index, self._index_key, self._load_overload
         except AttributeError as error:
-            raise _unknown_numba(str(error)) from error
+            raise unknown_numba(_KEEPS, str(error)) from error
         stamp = source_stamp(function.__code__.co_filename)
         self._cache_file._source_stamp = (stamp, own_stamp)
 
@@ -94,9 +86,11 @@ class _WholeCode(CompileResultCacheImpl):
     """Entries that no other function contains: machine code and the names of its functions."""
 
     def reduce(self, cres: Any) -> Any:
-        (name, kind, code), *rest, environments = super().reduce(cres)
+        # Nobody reads the types of all variables in words.
+        plain = cres._replace(type_annotation="")
+        (name, kind, code), *rest, environments = super().reduce(plain)
         if kind != "object":
-            raise _unknown_numba(f"it keeps {kind}")
+            raise unknown_numba(_KEEPS, kind)
         machine_code, _ = code
         described = cres.fndesc
         names = (
@@ -126,6 +120,10 @@ def _without_module(environment: Environment) -> Environment:
     return plain
 
 
+class _KeptKernel(_KeptCode):
+    _impl_class: Any = ContainedCode
+
+
 class _KeptBorder(_KeptCode):
     _impl_class: Any = _WholeCode
 
@@ -146,9 +144,9 @@ def keep(target: Any, function: Callable[..., Any], *, border: bool = False) -> 
     """
     global _warned_of_no_cache
     if not hasattr(target, "_cache"):
-        raise _unknown_numba("functions have no _cache")
+        raise unknown_numba(_KEEPS, "functions have no _cache")
     try:
-        target._cache = (_KeptBorder if border else _KeptCode)(function)
+        target._cache = (_KeptBorder if border else _KeptKernel)(function)
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.core.errors import TypingError
 from numba.core.imputils import lower_constant
@@ -40,7 +39,6 @@ from numba.extending import (
     typeof_impl,
     unbox,
 )
-from numba.np.arrayobj import make_array, populate_array
 
 from asperity.compiled.addresses import HoldsAddresses
 
@@ -190,23 +188,37 @@ def _lower_getattr(context: Any, builder: Any, table: TableType, value: Any, att
     if field.ndim == 0:
         number = word(field.slot, invariant=False)
         return builder.bitcast(number, ir.DoubleType()) if field.code == "f8" else number
-    array = make_array(field.numba_type)(context, builder)
+    # The array as Numba knows it, with what does not depend on the table written down at once.
+    model = context.data_model_manager[field.numba_type]
+    size = ir.Constant(_I64, field.dtype.itemsize)
     shape = [word(field.slot + 1 + axis, invariant=True) for axis in range(field.ndim)]
-    strides: list[Any] = [None] * field.ndim
-    stride: Any = ir.Constant(_I64, field.dtype.itemsize)
-    for axis in reversed(range(field.ndim)):
-        strides[axis] = stride
-        stride = builder.mul(stride, shape[axis])
-    data_type = context.get_data_type(field.numba_type.dtype).as_pointer()
-    populate_array(
-        array,
-        data=builder.inttoptr(word(field.slot, invariant=True), data_type),
-        shape=cgutils.pack_array(builder, shape, ty=_I64),
-        strides=cgutils.pack_array(builder, strides, ty=_I64),
-        itemsize=ir.Constant(_I64, field.dtype.itemsize),
-        meminfo=None,
+    known = {"itemsize": size}
+    for name in ("meminfo", "parent"):
+        known[name] = context.get_value_type(model.get_type(name))(None)
+    array: Any = ir.Constant.literal_struct(
+        [
+            known.get(name, ir.Constant(context.get_value_type(model.get_type(name)), ir.Undefined))
+            for name in model._fields
+        ]
     )
-    return array._getvalue()
+
+    def insert(value: Any, name: str, *axis: int) -> None:
+        nonlocal array
+        array = builder.insert_value(array, value, [model.get_field_position(name), *axis])
+
+    data_type = context.get_data_type(field.numba_type.dtype).as_pointer()
+    insert(builder.inttoptr(word(field.slot, invariant=True), data_type), "data")
+    items, stride = shape[0], size
+    for length in shape[1:]:
+        items = builder.mul(items, length, flags=["nsw"])
+    insert(items, "nitems")
+    for axis in reversed(range(field.ndim)):
+        insert(shape[axis], "shape", axis)
+        insert(stride, "strides", axis)
+        if axis > 0:
+            stride = builder.mul(stride, shape[axis])
+    array.is_field_of_table = True
+    return array
 
 
 @lower_setattr_generic(TableType)

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.contact.constraint_laws import (
     LIMIT_RECOVERY,
     NEAR_RIGID_PERIOD,
@@ -118,7 +118,7 @@ def _actuator_cost(y: float, gain: float, lower: float, upper: float) -> float:
     return 0.5 * y * y / gain
 
 
-@compiled
+@inlined
 def _row(
     kind: int, u: float, target: float, gain: float, lower: float, upper: float
 ) -> tuple[float, float, float]:
