@@ -80,6 +80,23 @@ def test_a_node_that_is_killed_in_the_middle_makes_no_difference(cluster: Any) -
         assert np.array_equal(ours, theirs)
 
 
+def test_external_systems_go_along(cluster: Any) -> None:
+    """Functions that no worker can import, too."""
+    model, states, controls = inputs(6, 20)
+    systems = [
+        asp.PidController(["a"], kp=5.0, kd=0.5, ki=1.0, target=0.4),
+        asp.FunctionSystem(lambda z, x: [-x.parameters[0]], actuators=["motor"], parameters=[0.1]),
+    ]
+    integrator = asp.Icf(time_step=2e-3)
+    options: dict[str, Any] = {"integrator": integrator, "systems": systems}
+    expected = asp.rollout(model, states, controls, **options)
+    found = distributed.rollout(model, states, controls, share=2, progress=False, **options)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert np.array_equal(ours, theirs)
+    plain, _ = asp.rollout(model, states, controls, integrator=integrator)
+    assert not np.array_equal(found[0], plain)
+
+
 def test_a_case_that_is_lost_is_done_again(cluster: Any, tmp_path: Path) -> None:
     # Workers cannot import this module; a function inside of another one is sent as it is.
     def begin(folder: str, case: int) -> tuple[int, float]:

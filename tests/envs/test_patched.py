@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import pickle
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +23,7 @@ robotics = pytest.importorskip("gymnasium_robotics", reason="needs the [assets] 
 from gymnasium.envs.mujoco import MujocoEnv  # noqa: E402
 from gymnasium_robotics.envs.robot_env import MujocoRobotEnv  # noqa: E402
 
-from asperity.envs import with_asperity  # noqa: E402
+from asperity.envs import mend_robotics, with_asperity  # noqa: E402
 
 gym.register_envs(robotics)
 
@@ -30,25 +31,12 @@ MUJOCO = ("Ant-v5", "Humanoid-v5", "Pusher-v5", "AdroitHandDoor-v1", "AdroitHand
 ROBOTS = ("FetchPush-v4", "HandReach-v3", "HandManipulateBlock-v1")
 
 
-class _WithNumbers:
-    """MuJoCo whose enumerations are numbers.
-
-    The robots of gymnasium_robotics 1.4 compare them with NumPy's integers, which MuJoCo 4 takes
-    for unequal, so that they cannot even be made.
-    """
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(mujoco, name)
-        if not name.startswith("mjt"):
-            return value
-        return types.SimpleNamespace(**{k: int(v) for k, v in value.__members__.items()})
-
-
 @pytest.fixture(autouse=True)
-def numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+def mended(monkeypatch: pytest.MonkeyPatch) -> None:
     from gymnasium_robotics.utils import mujoco_utils
 
-    monkeypatch.setattr(mujoco_utils, "mujoco", _WithNumbers())
+    monkeypatch.setattr(mujoco_utils, "mujoco", mujoco_utils.mujoco)  # put back afterwards
+    mend_robotics()
 
 
 def observed(env: Any, steps: int = 5, seed: int = 3) -> np.ndarray:
@@ -77,6 +65,20 @@ def test_episodes_and_copies_are_reproducible(name: str) -> None:
     again = copy.deepcopy(pickle.loads(pickle.dumps(env)))
     np.testing.assert_array_equal(observed(again), first)
     assert isinstance(again.unwrapped, type(gym.make(name).unwrapped))
+
+
+def test_only_what_is_broken_is_mended() -> None:
+    """Twice is once, and nobody else sees another module."""
+    from gymnasium_robotics.envs import robot_env
+    from gymnasium_robotics.utils import mujoco_utils
+
+    before = mujoco_utils.mujoco
+    mend_robotics()
+    assert mujoco_utils.mujoco is before
+    assert sys.modules["mujoco"] is mujoco
+    assert robot_env.MujocoRobotEnv is MujocoRobotEnv
+    hinge = np.int32(int(mujoco.mjtJoint.mjJNT_HINGE))
+    assert hinge in (mujoco_utils.mujoco.mjtJoint.mjJNT_HINGE,)
 
 
 def test_its_step_is_asperitys() -> None:
@@ -183,7 +185,7 @@ def test_a_step_that_was_replaced_already(ant: Any) -> None:
         with_asperity(copy.deepcopy(ant))
 
     hand = gym.make("HandReach-v3")
-    hand.unwrapped._mujoco = _WithNumbers()
+    hand.unwrapped._mujoco = types.SimpleNamespace()
     with pytest.raises(asp.ModelError, match="'mujoco' of MujocoHandReachEnv was replaced"):
         with_asperity(hand)
     assert isinstance(hand.unwrapped, MujocoRobotEnv)

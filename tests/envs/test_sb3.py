@@ -129,7 +129,8 @@ def test_commands_from_end_to_end(monkeypatch: Any, tmp_path: Any, capsys: Any) 
     monkeypatch.setattr(peg_figures, "_TESTS", 2)
     monkeypatch.setattr(peg_figures, "_EACH", (1, 1))
     monkeypatch.setattr(peg_transfer, "_EACH", (2, 2))
-    monkeypatch.setattr(peg_transfer, "_OTHERS", peg_transfer._OTHERS[-1:])
+    monkeypatch.setattr(peg_transfer, "_USUAL", ("Midas",))
+    monkeypatch.setattr(peg_transfer, "_PEGS", peg_transfer._PEGS[-1:])
     monkeypatch.setenv("COLUMNS", "200")
     kept = tmp_path / "kept"
     names = [f"midas-{name}" for name in ("figure-7", "figure-8", "figure-9", "harder-task")]
@@ -141,11 +142,13 @@ def test_commands_from_end_to_end(monkeypatch: Any, tmp_path: Any, capsys: Any) 
     assert len(list(kept.iterdir())) == 2
     monkeypatch.setattr(peg_policies, "_TRAINED", {})
     randomised = ["--engine", "midas, randomised", *engines]
-    assert main(["reproduce", "midas-transfer", *short, *randomised]) == 0
+    transfers = ["midas-transfer", "midas-other-pegs"]
+    assert main(["reproduce", *transfers, *short, *randomised]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "from Midas, randomised in Midas" in shown
+    assert "from Midas, randomised in Midas, margin 0.1 mm instead of 0.5 mm" in shown
     assert len(list(kept.iterdir())) == 3
-    for name in (*names, "midas-transfer"):
+    for name in (*names, *transfers):
         assert (tmp_path / f"{name}.csv").stat().st_size > 0
         assert (tmp_path / f"{name}.png").stat().st_size > 0
     agent = peg_training.load((tmp_path / "midas-figure-7-midas.zip").read_bytes())

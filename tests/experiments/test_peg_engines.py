@@ -14,6 +14,7 @@ from asperity.envs import PegInHoleEnv
 from asperity.envs.peg_in_hole import PegEnv
 from asperity.experiments.peg_check import PegCheck
 from asperity.experiments.peg_engines import (
+    BULLET_BEST,
     BULLET_FINE,
     BULLET_MESH,
     BulletPegEnv,
@@ -21,8 +22,11 @@ from asperity.experiments.peg_engines import (
 )
 from asperity.scenes.peg_in_hole import PegScene
 
-ENGINES = ["MuJoCo", "Bullet", "Bullet, fine"]
-TIME_STEPS = {"Midas": 1e-2, "MuJoCo": 5e-4, "Bullet": 1.0 / 240.0, "Bullet, fine": 1e-3}
+SETTINGS = {"Bullet": BULLET_MESH, "Bullet, fine": BULLET_FINE, "Bullet, best": BULLET_BEST}
+ENGINES = ["MuJoCo", *SETTINGS]
+TIME_STEPS = {"Midas": 1e-2, "MuJoCo": 5e-4} | {
+    name: settings.time_step for name, settings in SETTINGS.items()
+}
 
 
 def make(engine: str, **options: Any) -> PegEnv:
@@ -31,7 +35,7 @@ def make(engine: str, **options: Any) -> PegEnv:
     if engine == "Midas":
         return PegInHoleEnv(**options)
     pytest.importorskip("pybullet")
-    return BulletPegEnv(BULLET_FINE if engine == "Bullet, fine" else BULLET_MESH, **options)
+    return BulletPegEnv(SETTINGS[engine], **options)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -75,7 +79,7 @@ def test_the_motors_pull_with_their_largest_force(engine: str, time_step: float)
     env.close()
 
 
-@pytest.mark.parametrize("engine", ["MuJoCo", "Bullet, fine"])
+@pytest.mark.parametrize("engine", ["MuJoCo", "Bullet, fine", "Bullet, best"])
 def test_a_rule_inserts_the_peg(engine: str) -> None:
     env = make(engine)
     observation, _ = env.reset(seed=1)
@@ -89,6 +93,30 @@ def test_a_rule_inserts_the_peg(engine: str) -> None:
     model = env.task.scene.model()
     assert env.positions().shape == (model.nq,)
     env.close()
+
+
+def pressed_in(env: PegEnv) -> np.ndarray:
+    """Where a peg ends that is pressed against one side of the hole on its way."""
+    observation, _ = env.reset(seed=1)
+    over = False
+    while not over:
+        aim = 5e-3 if observation[2] < 0.06 else 0.0
+        action = np.array([50.0 * (aim - observation[0]), -50.0 * observation[1], -0.6])
+        observation, _, success, cut, _ = env.step(action.astype(np.float32))
+        over = success or cut
+    assert success
+    position = env.position()
+    env.close()
+    return position
+
+
+def test_bullet_at_its_best_keeps_the_peg_within_the_margin() -> None:
+    """As it comes, it does not; nor does one world change what the next one does."""
+    first = pressed_in(make("Bullet"))
+    best = pressed_in(make("Bullet, best"))
+    assert 1e3 * np.hypot(*best[:2]) == pytest.approx(0.45, abs=0.05)
+    assert 1e3 * np.hypot(*first[:2]) > 0.55
+    assert np.array_equal(pressed_in(make("Bullet")), first)
 
 
 def test_intersections_are_found_where_circles_say() -> None:

@@ -380,6 +380,24 @@ def test_reset_and_restored_states_continue_identically() -> None:
     assert step > 0
 
 
+def test_a_state_that_is_published_again_has_the_efforts_once() -> None:
+    """Of joints and of actuators; the time of an advance may be no time."""
+    body = """<body><joint name="a" axis="0 1 0"/><geom size="0.1" mass="1"/>
+      <body pos="0.5 0 0"><joint name="b" axis="0 1 0"/><geom size="0.1" mass="1"/></body></body>"""
+    motor = '<actuator><motor name="m" joint="b" gear="3"/></actuator>'
+    pd = asp.PdController(["a"], kp=60, kd=4, target=1.0)
+    pull = asp.FunctionSystem(lambda z, x: [-x.qvel[1] - 0.2], actuators=["m"])
+    sim = asp.Simulator(compile_mjcf(body, sections=motor), systems=[pd, pull])
+    sim.advance_to(0.1)
+    force, efforts = sim.data.qfrc_actuator.copy(), sim.data.actuator_force.copy()
+    for _ in range(2):
+        sim.advance_to(sim.time)
+        assert np.array_equal(sim.data.qfrc_actuator, force)
+        assert np.array_equal(sim.data.actuator_force, efforts)
+    expected = [sim.system_output(pd)[0], 3.0 * sim.system_output(pull)[0]]
+    assert force == pytest.approx(np.array(expected), rel=1e-12)
+
+
 def test_simulate_takes_systems() -> None:
     pd = asp.PdController("x", kp=1e3, kd=90.0, target=0.2)
     trajectory = asp.simulate(slider(), (0.0, 2.0), systems=[pd], save_at=[0.0, 1.0, 2.0])

@@ -14,6 +14,7 @@ from asperity.distributed.shares import Progress, cluster_cpus, do_shares, keep
 from asperity.errors import ModelError
 from asperity.integrators import Integrator
 from asperity.plant.contact_parameters import ContactParameters
+from asperity.systems import ExternalSystem
 from asperity.worlds.rollout_arrays import RolloutArrays, resolve_arrays
 from asperity.worlds.rollouts import as_models, run_rollouts, warn_of_failures
 
@@ -38,6 +39,7 @@ def rollout(
     threads: int = 1,
     share: int | None = None,
     progress: Progress = True,
+    systems: Sequence[ExternalSystem] = (),
 ) -> tuple[np.ndarray, np.ndarray]:
     """Roll out worlds as `asperity.rollout` does, on all machines of a Ray cluster.
 
@@ -46,7 +48,7 @@ def rollout(
 
     Parameters
     ----------
-    model, initial_state, control, control_spec, integrator, contact, nstep
+    model, initial_state, control, control_spec, integrator, contact, nstep, systems
         As for `asperity.rollout`.
     threads : int
         Processors that a share of the worlds takes.
@@ -83,7 +85,7 @@ def rollout(
         share = max(1, -(-count * int(threads) // (_PER_PROCESSOR * cluster_cpus())))
     firsts = list(range(0, count, int(share)))
     one_model = keep(models[0]) if len(models) == 1 else None
-    options = keep((integrator, contact))
+    options = keep((integrator, contact, systems))
     shares = [
         (
             models[first : first + int(share)] if one_model is None else one_model,
@@ -123,7 +125,7 @@ def _roll(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Roll out a share, in a worker."""
     models = as_models(model)
-    integrator, contact = options
+    integrator, contact, systems = options
     nstate, nsensordata = arrays.initial_state.shape[1], models[0].nsensordata
     arrays = arrays._replace(
         # Arrays that Ray hands over are read-only.
@@ -133,5 +135,5 @@ def _roll(
         state=np.empty((arrays.worlds, arrays.nstep, nstate)),
         sensordata=np.empty((arrays.worlds, arrays.nstep, nsensordata)),
     )
-    status = run_rollouts(models, arrays, integrator, contact, threads)
+    status = run_rollouts(models, arrays, integrator, contact, threads, systems)
     return arrays.state, arrays.sensordata, status

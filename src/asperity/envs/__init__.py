@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from asperity.envs.peg_task import PegTask
     from asperity.envs.peg_variation import PegVariation
     from asperity.envs.peg_vector import PegInHoleVectorEnv
+    from asperity.envs.robotics import mend_robotics
     from asperity.envs.sb3 import Sb3VecEnv
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "PegTask",
     "PegVariation",
     "Sb3VecEnv",
+    "mend_robotics",
     "with_asperity",
 ]
 
@@ -41,6 +43,7 @@ _HOMES = {
     "PegTask": "peg_task",
     "PegVariation": "peg_variation",
     "Sb3VecEnv": "sb3",
+    "mend_robotics": "robotics",
     "with_asperity": "patched",
 }
 

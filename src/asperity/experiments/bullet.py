@@ -290,6 +290,25 @@ class BulletWorld:
             unique, link = self._place[self.model.body(name).id]
             self._client.changeDynamics(unique, link, lateralFriction=float(value))
 
+    def set_contacts(
+        self, *, erp: float | None, slop: float | None, breaking_distance: float
+    ) -> None:
+        """Set how contacts are solved.
+
+        Parameters
+        ----------
+        erp, slop : float, optional
+            Share of an overlap that is corrected per step, and overlap that is let be [m];
+            PyBullet's own by default.
+        breaking_distance : float
+            At which a contact point is given up [m]. Bullet has one for all worlds of a process,
+            so that it is to be set again before another one goes on.
+        """
+        given = {"contactERP": erp, "contactSlop": slop}
+        given["contactBreakingThreshold"] = breaking_distance
+        known = {name: value for name, value in given.items() if value is not None}
+        self._client.setPhysicsEngineParameter(**known)
+
     def set_margin(self, margin: float) -> None:
         """Give all shapes a collision margin [m]."""
         for unique, link in self._place.values():

@@ -59,8 +59,15 @@ EXPERIMENTS = (
     Experiment(
         "midas-transfer",
         "beyond Midas",
-        "policies of Midas, of Midas with pegs that differ, and of Bullet, tried in all engines",
+        "policies trained in Midas, in Bullet and in Bullet at its best, tried in all engines",
         _computed_by("transfer", "peg_transfer"),
+        _SETTINGS,
+    ),
+    Experiment(
+        "midas-other-pegs",
+        "beyond Midas",
+        "policies, also of pegs that differed, with pegs gripped askew, rougher and wider",
+        _computed_by("other_pegs", "peg_transfer"),
         _SETTINGS,
     ),
 )

@@ -17,6 +17,7 @@ from asperity.experiments.engines import MIDAS, has_bullet
 from asperity.experiments.outcome import Finding
 from asperity.experiments.peg_check import PegCheck
 from asperity.experiments.peg_engines import (
+    BULLET_BEST,
     BULLET_FINE,
     BULLET_MESH,
     BULLET_PIECES,
@@ -28,8 +29,10 @@ from asperity.experiments.registry import Progress
 
 __all__ = [
     "BULLET",
+    "BULLET_AT_ITS_BEST",
     "ENGINES",
     "MARGIN",
+    "MUJOCO",
     "RANDOMIZED",
     "SOURCES",
     "TIGHT",
@@ -50,6 +53,9 @@ _FIRST_SEED = 5000  # of the tests after training
 
 BULLET = "Bullet, triangle mesh"
 """Bullet as it comes, with the container loaded as a mesh."""
+BULLET_AT_ITS_BEST = "Bullet, best settings"
+"""Bullet as precise as it was found to become."""
+MUJOCO = "MuJoCo, 0.5 ms"
 RANDOMIZED = "Midas, randomised"
 
 ENGINES: dict[str, Callable[..., PegEnv]] = {
@@ -57,7 +63,8 @@ ENGINES: dict[str, Callable[..., PegEnv]] = {
     BULLET: functools.partial(BulletPegEnv, BULLET_MESH),
     "Bullet, convex pieces": functools.partial(BulletPegEnv, BULLET_PIECES),
     "Bullet, triangle mesh, 1 ms": functools.partial(BulletPegEnv, BULLET_FINE),
-    "MuJoCo, 0.5 ms": MujocoPegEnv,
+    BULLET_AT_ITS_BEST: functools.partial(BulletPegEnv, BULLET_BEST),
+    MUJOCO: MujocoPegEnv,
 }
 """Single environments; options are those of the task."""
 

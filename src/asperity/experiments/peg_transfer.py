@@ -12,8 +12,10 @@ from asperity.experiments.peg_figures import outside, spread
 from asperity.experiments.peg_policies import make_plan, trained
 from asperity.experiments.peg_runs import (
     BULLET,
+    BULLET_AT_ITS_BEST,
     ENGINES,
     MARGIN,
+    MUJOCO,
     RANDOMIZED,
     missing,
     test_policy,
@@ -23,7 +25,7 @@ from asperity.experiments.peg_training import load
 from asperity.experiments.registry import Progress
 from asperity.experiments.runs import part, tracked
 
-__all__ = ["transfer"]
+__all__ = ["other_pegs", "transfer"]
 
 
 _EACH = 20, 100  # tests of a policy; the second where all is wanted
@@ -41,9 +43,13 @@ class _Trial(NamedTuple):
         return f"{self.engine}{self.said and ', '}{self.said}"
 
 
+_USUAL = (MIDAS, BULLET, BULLET_AT_ITS_BEST, MUJOCO)
+"""Engines in which policies are tried; all of them if all is wanted."""
+
 _TILT = {"tilt": np.radians(1.0).item()}
-_OTHERS = (
-    *(_Trial(engine, "gripped askew by 1°", _TILT) for engine in ENGINES if "pieces" not in engine),
+_PEGS = (
+    _Trial(MIDAS),
+    *(_Trial(engine, "gripped askew by 1°", _TILT) for engine in _USUAL),
     _Trial(MIDAS, "friction 0.2 instead of 0.1", {"friction": 0.2}),
     _Trial(MIDAS, "margin 0.1 mm instead of 0.5 mm", {"margin": 1e-4}),
 )
@@ -51,15 +57,32 @@ _OTHERS = (
 
 
 def transfer(full: bool, progress: Progress, **settings: Any) -> Outcome:
-    """Success and final positions of policies from Midas and from Bullet, everywhere.
+    """Success and final positions of policies from every engine, in every engine.
 
     A policy is worth what it does in the engines that it was not trained in: what it owes to
     intersections it does not find there.
     """
-    plan = make_plan(full, usual=(MIDAS, RANDOMIZED, BULLET), **settings)
+    engines = tuple(ENGINES) if full else _USUAL
+    usual = (MIDAS, BULLET, BULLET_AT_ITS_BEST)
+    return _tried([_Trial(name) for name in engines], full, progress, usual, settings)
+
+
+def other_pegs(full: bool, progress: Progress, **settings: Any) -> Outcome:
+    """The same policies, and those of pegs that differed, with other pegs than they know."""
+    return _tried(list(_PEGS), full, progress, (MIDAS, RANDOMIZED, BULLET), settings)
+
+
+def _tried(
+    trials: list[_Trial],
+    full: bool,
+    progress: Progress,
+    sources: tuple[str, ...],
+    settings: dict[str, Any],
+) -> Outcome:
+    """Try the policies of a plan."""
+    plan = make_plan(full, usual=sources, **settings)
     count = _EACH[full]
-    usual = [_Trial(name) for name in usable(list(ENGINES))]
-    trials = [*usual, *(trial for trial in _OTHERS if trial.engine in usable([trial.engine]))]
+    trials = [trial for trial in trials if trial.engine in usable([trial.engine])]
     findings, curves = list(missing()), []
     for source, own in tracked(plan.engines, progress):
         agents = [

@@ -7,6 +7,7 @@ kept and reported by the return value. Functions compiled by Numba become a C fu
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -138,7 +139,9 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
+@functools.lru_cache(maxsize=64)
 def _compiled_call(output: Callable[..., Any], derivative: Callable[..., Any] | None) -> Any:
+    """A C function of a table, once for all systems of the same functions."""
     signature = numba.types.int64(SYSTEM.type)
 
     def without_state(system: Any) -> Any:

@@ -257,8 +257,11 @@ class Coupling(HoldsAddresses):
         """Let ``actuator_force`` and ``qfrc_actuator`` tell what the systems exert."""
         if not self.systems:
             return
+        # Of a state that has been published before, the data has the systems' efforts already.
         if len(data.actuator_force) == 0:
             data.qfrc_actuator[:] = 0.0
+        else:
+            mujoco.mj_fwdActuation(self.model, data)
         for number, system in enumerate(self.systems):
             function = self._functions[number]
             efforts = self.output(system)

@@ -7,7 +7,7 @@ import copy
 import math
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, SupportsIndex
 
 import mujoco
@@ -24,8 +24,9 @@ from asperity.plant.support import check_supported
 from asperity.simulator.checks import find_keyframe
 from asperity.simulator.counters import as_statistics
 from asperity.simulator.report import Statistics
+from asperity.systems import ExternalSystem
 from asperity.worlds.crew import Crew, available_threads
-from asperity.worlds.kinds import worlds_of
+from asperity.worlds.kinds import make_worlds
 from asperity.worlds.row_views import row_view
 from asperity.worlds.variations import Variations
 from asperity.worlds.world_rows import WorldRows
@@ -50,6 +51,9 @@ class Batch(HoldsAddresses):
         Threads that advance worlds; as many as this process may run at once by default.
     joint_stiction_tolerance : float
         As for `Simulator`.
+    systems : sequence of ExternalSystem
+        As for `Simulator`. Every world gets copies, with states and parameters of their own:
+        `systems` and `system_state`.
 
     Attributes
     ----------
@@ -72,7 +76,9 @@ class Batch(HoldsAddresses):
     Each world does what a `Simulator` of its own would do, to the bit, whatever the number of
     threads and the other worlds. One that fails has a `status` and stays in the state of its last
     accepted step; the others go on. So does one with an input that is not finite, which does not
-    move. The next call tries again, unless `reset` has put it elsewhere.
+    move. The next call tries again, unless `reset` has put it elsewhere. An exception in an
+    external system's function ends the call, names its world in a note, and leaves the worlds where
+    they have come to.
 
     A batch runs in one thread at a time, and cannot be copied.
     """
@@ -86,6 +92,7 @@ class Batch(HoldsAddresses):
         contact: ContactParameters | None = None,
         threads: int | None = None,
         joint_stiction_tolerance: float = 1e-3,
+        systems: Sequence[ExternalSystem] = (),
     ) -> None:
         integrator = Cenic() if integrator is None else integrator
         if not isinstance(integrator, Integrator):
@@ -104,13 +111,7 @@ class Batch(HoldsAddresses):
         self._rows = WorldRows(self.model, int(count))
         crew = Crew(min(int(count), available_threads() if threads is None else int(threads)))
         self._crew = crew
-        self._worlds = worlds_of(integrator)(
-            self.model,
-            integrator,
-            ContactParameters() if contact is None else contact,
-            tolerance,
-            crew,
-        )
+        self._worlds = make_worlds(self.model, integrator, contact, tolerance, crew, systems)
         self._worlds.adopt(self._rows)
         self._every = np.arange(self.count)
         self._initial = mujoco.MjData(self.model)
@@ -158,6 +159,29 @@ class Batch(HoldsAddresses):
     def status(self) -> np.ndarray:
         """How the last call has ended in every world, a `Status` each, shape (n,); read-only."""
         return _read_only(self._rows.arrays["status"])
+
+    @property
+    def systems(self) -> tuple[tuple[ExternalSystem, ...], ...]:
+        """External systems by world: ``batch.systems[i][k]`` is world i's copy of the k-th.
+
+        Their attributes (targets, ``parameters``) may be written between calls.
+        """
+        return self._worlds.systems or ((),) * self.count
+
+    def system_state(self, number: int) -> np.ndarray:
+        """States z of the external systems with this number, shape (n, states).
+
+        They may be written between calls.
+
+        Raises
+        ------
+        ModelError
+            If there is no such system.
+        """
+        states = self._worlds.system_states
+        if not is_count(number) or not 0 <= number < len(states):
+            raise ModelError(f"there is no external system {number!r}; there are {len(states)}.")
+        return states[int(number)]
 
     @property
     def stats(self) -> Statistics:
@@ -217,8 +241,8 @@ class Batch(HoldsAddresses):
     ) -> None:
         """Return worlds to the model's initial state, or to a keyframe.
 
-        Controls, applied forces, mocap poses and the time return, too, and step control begins
-        anew.
+        Controls, applied forces, mocap poses, the time and states of external systems return, too,
+        and step control begins anew.
 
         Parameters
         ----------
@@ -257,7 +281,7 @@ class Batch(HoldsAddresses):
                 self._rows.write(worlds, data)
             for name, values in given.items():
                 self._rows.arrays[name][worlds] = values
-            self._rows.forget(worlds)
+            self._worlds.restart(self._rows, worlds)
             self._worlds.advance(self._rows, worlds, 0, 0.0, publishes=self._has_sensors)
 
     def data(self, world: int) -> mujoco.MjData:
@@ -286,7 +310,8 @@ class Batch(HoldsAddresses):
         field : str
             An array of ``MjModel`` of real numbers that enter the motion: ``"geom_friction"``,
             ``"body_mass"``, ``"dof_damping"``, ``"actuator_gainprm"``, …; with `Midas` also
-            ``"mesh_vert"``.
+            ``"mesh_vert"``. Or an option of it: ``"opt.gravity"``, ``"opt.wind"``,
+            ``"opt.density"``, ``"opt.viscosity"``, ….
 
         Returns
         -------

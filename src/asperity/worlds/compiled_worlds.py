@@ -19,6 +19,7 @@ from asperity.plant.support import check_supported
 from asperity.simulator.constraint_forces import FORCE_KERNELS
 from asperity.simulator.counters import COUNTER_KERNELS
 from asperity.simulator.publish import solve_forces
+from asperity.systems import ExternalSystem
 from asperity.worlds.crew import Crew
 from asperity.worlds.lane import Lane
 from asperity.worlds.variations import Variations
@@ -95,6 +96,20 @@ class CompiledWorlds(HoldsAddresses):
             rows.set_plant(self.plant, world.contact_capacity, world.row_capacity)
         else:
             rows.share_plant(self.plant)
+
+    def restart(self, rows: WorldRows, worlds: np.ndarray) -> None:
+        """Let the next call of worlds begin anew."""
+        rows.forget(worlds)
+
+    @property
+    def systems(self) -> tuple[tuple[ExternalSystem, ...], ...]:
+        """None."""
+        return ()
+
+    @property
+    def system_states(self) -> list[np.ndarray]:
+        """None."""
+        return []
 
     @property
     def counts(self) -> np.ndarray:

@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import mujoco
+
 from asperity.integrators import Integrator
+from asperity.plant.contact_parameters import ContactParameters
+from asperity.simulator.checks import check_arguments
+from asperity.systems import ExternalSystem
 from asperity.worlds.compiled_worlds import CompiledWorlds
+from asperity.worlds.crew import Crew
 from asperity.worlds.simulated_worlds import SimulatedWorlds
 
-__all__ = ["worlds_of"]
+__all__ = ["make_worlds"]
 
 
-def worlds_of(integrator: Integrator) -> type[CompiledWorlds] | type[SimulatedWorlds]:
-    """Worlds in shared lanes, or, where a method remembers its steps, one simulator for each."""
-    return CompiledWorlds if integrator.make_method().base.evaluates_plant else SimulatedWorlds
+def make_worlds(
+    model: mujoco.MjModel,
+    integrator: Integrator,
+    contact: ContactParameters | None,
+    joint_stiction_tolerance: float,
+    crew: Crew,
+    systems: Sequence[ExternalSystem] = (),
+) -> CompiledWorlds | SimulatedWorlds:
+    """Worlds in shared lanes, or one simulator for each.
+
+    Simulators are needed where a method remembers its steps, and where there are external systems,
+    which have states, parameters and functions of their own.
+
+    Raises
+    ------
+    ModelError
+        If the systems are no list of external systems, or cannot be used with the model.
+    """
+    check_arguments(model, None, None, systems)
+    contact = ContactParameters() if contact is None else contact
+    if len(systems) == 0 and integrator.make_method().base.evaluates_plant:
+        return CompiledWorlds(model, integrator, contact, joint_stiction_tolerance, crew)
+    return SimulatedWorlds(model, integrator, contact, joint_stiction_tolerance, crew, systems)

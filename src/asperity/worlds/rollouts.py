@@ -17,9 +17,10 @@ from asperity.errors import AsperityWarning, ModelError, Status
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.contact_parameters import ContactParameters, contact_key
 from asperity.plant.support import check_supported
+from asperity.systems import ExternalSystem
 from asperity.worlds.compiled_worlds import CompiledWorlds
 from asperity.worlds.crew import Crew, available_threads
-from asperity.worlds.kinds import worlds_of
+from asperity.worlds.kinds import make_worlds
 from asperity.worlds.rollout_arrays import RolloutArrays, resolve_arrays
 from asperity.worlds.simulated_worlds import SimulatedWorlds
 from asperity.worlds.world_rows import WorldRows
@@ -42,6 +43,7 @@ def rollout(
     threads: int | None = None,
     state: np.ndarray | None = None,
     sensordata: np.ndarray | None = None,
+    systems: Sequence[ExternalSystem] = (),
 ) -> tuple[np.ndarray, np.ndarray]:
     """Roll out worlds from initial states with given controls, on a pool of threads.
 
@@ -69,6 +71,8 @@ def rollout(
         As many as this process may run at once by default.
     state, sensordata : ndarray, optional
         Where results are written, shapes as returned.
+    systems : sequence of ExternalSystem
+        As for `Simulator`. Every world gets copies, which begin in their initial states.
 
     Returns
     -------
@@ -98,7 +102,7 @@ def rollout(
     arrays = resolve_arrays(
         models, initial_state, control, int(control_spec), nstep, state, sensordata
     )
-    status = run_rollouts(models, arrays, integrator, contact, threads)
+    status = run_rollouts(models, arrays, integrator, contact, threads, systems)
     warn_of_failures(status)
     return arrays.state, arrays.sensordata
 
@@ -109,6 +113,7 @@ def run_rollouts(
     integrator: Integrator | None,
     contact: ContactParameters | None,
     threads: int | None,
+    systems: Sequence[ExternalSystem] = (),
 ) -> np.ndarray:
     """Fill the results of rollouts; returns the status of every world.
 
@@ -117,7 +122,7 @@ def run_rollouts(
     models : list of mujoco.MjModel
         One, or one for each world.
     arrays : RolloutArrays
-    integrator, contact, threads
+    integrator, contact, threads, systems
         As for `rollout`.
 
     Raises
@@ -138,12 +143,13 @@ def run_rollouts(
     status = np.zeros(arrays.worlds, np.int64)
     groups = _groups(models, arrays.worlds)
     if len(groups) == 1:
-        _roll(*groups[0], arrays, status, integrator, contact, number)
+        _roll(*groups[0], arrays, status, integrator, contact, number, systems)
         return status
     # Every model is one thread's.
     with ThreadPoolExecutor(min(number, len(groups))) as pool:
         done = [
-            pool.submit(_roll, *group, arrays, status, integrator, contact, 1) for group in groups
+            pool.submit(_roll, *group, arrays, status, integrator, contact, 1, systems)
+            for group in groups
         ]
         for one in done:
             one.result()
@@ -179,6 +185,7 @@ def _roll(
     integrator: Integrator,
     contact: ContactParameters | None,
     threads: int,
+    systems: Sequence[ExternalSystem],
 ) -> None:
     """Roll out the worlds of one model."""
     rows = WorldRows(model, len(worlds))
@@ -198,7 +205,7 @@ def _roll(
     state[:] = initial[:, None]
     sensordata[:] = np.nan
     step = integrator.time_step
-    kept = _KEPT.take(model, integrator, contact, threads)
+    kept = _KEPT.take(model, integrator, contact, threads, systems)
     try:
         kept.adopt(rows, keeps_results=False)
         kept.advance(
@@ -250,19 +257,19 @@ class _Kept:
         integrator: Integrator,
         contact: ContactParameters | None,
         threads: int,
+        systems: Sequence[ExternalSystem],
     ) -> CompiledWorlds | SimulatedWorlds:
         """One that is kept, up to date with the model, or a new one."""
         options = (integrator, contact_key(contact), threads)
         found: CompiledWorlds | None = None
         with self._lock:
             for place, (known, its_model, worlds) in enumerate(self._kept):
-                if its_model is model and known == options:
+                if its_model is model and known == options and len(systems) == 0:
                     found = worlds
                     del self._kept[place]
                     break
         if found is None:
-            contact = ContactParameters() if contact is None else contact
-            return worlds_of(integrator)(model, integrator, contact, 1e-3, Crew(threads))
+            return make_worlds(model, integrator, contact, 1e-3, Crew(threads), systems)
         found.follow_model()
         return found
 

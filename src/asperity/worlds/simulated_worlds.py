@@ -1,7 +1,9 @@
-"""Worlds that are simulators of their own, of methods that remember more than a state.
+"""Worlds that are simulators of their own, where more than a state goes on from step to step.
 
-`Midas` keeps links and their history from step to step, in memory that no two worlds can share. So
-every world has a simulator, which the threads take in turn; its loops run without Python.
+`Midas` keeps links and their history, in memory that no two worlds can share, and external systems
+have states, outputs that are held, and parameters that users write. So every world has a simulator,
+which the threads take in turn; its loops run without Python, but for systems that are written in
+it, which have Python's lock while they are evaluated.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import copy
 import threading
 import warnings
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import mujoco
@@ -22,6 +25,7 @@ from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.model_watch import ModelWatch
 from asperity.plant.support import check_supported
 from asperity.simulator.simulator import Simulator
+from asperity.systems import ExternalSystem
 from asperity.worlds.crew import Crew
 from asperity.worlds.variations import Variations
 from asperity.worlds.world_rows import WorldRows
@@ -37,6 +41,8 @@ class SimulatedWorlds(HoldsAddresses):
     ----------
     model, integrator, contact, joint_stiction_tolerance, crew
         As for `asperity.worlds.compiled_worlds.CompiledWorlds`.
+    systems : sequence of ExternalSystem
+        Of which every world gets copies.
     """
 
     have_models = True
@@ -49,13 +55,17 @@ class SimulatedWorlds(HoldsAddresses):
         contact: ContactParameters,
         joint_stiction_tolerance: float,
         crew: Crew,
+        systems: Sequence[ExternalSystem] = (),
     ) -> None:
+        self._systems = tuple(systems)
         self._takes_adhesion = integrator.takes_adhesion
         self._model, self._crew = model, crew
         self._options: dict[str, Any] = {
             "integrator": integrator,
             "contact": contact,
             "joint_stiction_tolerance": joint_stiction_tolerance,
+            # What follows from a state is derived where sensors or `data` are asked for.
+            "publish": "lazy",
         }
         self._simulators: list[Simulator] = []
         # Of the shared model, once simulators have models of their own.
@@ -68,7 +78,31 @@ class SimulatedWorlds(HoldsAddresses):
         with warnings.catch_warnings():
             # What is to say about the model was said when it was loaded.
             warnings.simplefilter("ignore", AsperityWarning)
-            self._simulators = [Simulator(self._model, **self._options) for _ in range(rows.count)]
+            self._simulators = [
+                Simulator(self._model, **self._options, systems=_copies(self._systems))
+                for _ in range(rows.count)
+            ]
+        self._states = [
+            np.zeros((rows.count, len(system.initial_state))) for system in self._systems
+        ]
+        self._put_states(range(rows.count))
+
+    @property
+    def systems(self) -> tuple[tuple[ExternalSystem, ...], ...]:
+        """External systems by world."""
+        return tuple(sim.systems for sim in self._simulators)
+
+    @property
+    def system_states(self) -> list[np.ndarray]:
+        """States of every external system, shape (n, number of states), which users write."""
+        return self._states
+
+    def restart(self, rows: WorldRows, worlds: np.ndarray) -> None:
+        """Let the next call of worlds begin anew, and external systems in their initial states."""
+        for w in worlds:
+            self._simulators[w].coupling.reset()
+            self._simulators[w]._inputs.forget()
+        self._put_states(worlds)
 
     @property
     def counts(self) -> np.ndarray:
@@ -100,7 +134,7 @@ class SimulatedWorlds(HoldsAddresses):
     def take_variations(self, rows: WorldRows, variations: Variations, worlds: np.ndarray) -> None:
         """Give worlds models of their own, with the fields that vary."""
         if self._watch is None and len(worlds):
-            self._simulators = [copy.deepcopy(sim) for sim in self._simulators]
+            self._simulators = [_with_own_model(sim) for sim in self._simulators]
             self._watch = ModelWatch(self._model, meshes=True)
         for w in worlds:
             variations.write(int(w), self._simulators[w].model)
@@ -129,7 +163,7 @@ class SimulatedWorlds(HoldsAddresses):
                 return True
             w = int(worlds[place])
             try:
-                status = self._advance_one(rows, w, substeps, step, place, rollout)
+                status = self._advance_one(rows, w, substeps, step, place, publishes, rollout)
             except ModelError as error:
                 status = Status.INVALID_INPUT
                 complaints[w] = str(error)
@@ -144,7 +178,7 @@ class SimulatedWorlds(HoldsAddresses):
     def data(self, rows: WorldRows, w: int) -> mujoco.MjData:
         """See `asperity.worlds.compiled_worlds.CompiledWorlds.data`."""
         try:
-            self._advance_one(rows, w, 0, 0.0, 0, None)
+            self._advance_one(rows, w, 0, 0.0, 0, True, None)
         except ModelError as error:
             raise ModelError(f"world {w}: {error}") from None
         return copy.copy(self._simulators[w].data)
@@ -158,13 +192,36 @@ class SimulatedWorlds(HoldsAddresses):
         substeps: int,
         step: float,
         place: int,
+        publishes: bool,
         rollout: dict[str, Any] | None,
     ) -> Status:
         sim = self._simulators[w]
-        data = sim.data
+        data = sim._reference()
         for name in (*STATE_NAMES, *INPUT_NAMES):
             getattr(data, name)[:] = rows.arrays[name][w]
         data.time = float(rows.arrays["time"][w])
+        for states, system in zip(self._states, sim.systems, strict=True):
+            sim.system_state(system)[:] = states[w]
+        try:
+            return self._run_one(w, substeps, step, place, publishes, rollout)
+        except Exception as error:
+            if sim.systems and not isinstance(error, ModelError):
+                error.add_note(f"in world {w}")
+            raise
+        finally:
+            self._keep(rows, w, publishes)
+
+    def _run_one(
+        self,
+        w: int,
+        substeps: int,
+        step: float,
+        place: int,
+        publishes: bool,
+        rollout: dict[str, Any] | None,
+    ) -> Status:
+        sim = self._simulators[w]
+        data = sim._reference()
         status = Status.SUCCESS
         if substeps == 0:
             status = sim.advance_to(sim.time).status
@@ -174,14 +231,56 @@ class SimulatedWorlds(HoldsAddresses):
             if status == Status.SUCCESS:
                 status = sim.advance_to(sim.time + step).status
             if rollout is not None:
-                _record(data, rollout, place, substep)
+                _record(sim.data if publishes else data, rollout, place, substep)
             elif status != Status.SUCCESS:
                 break
+        return status
+
+    def _keep(self, rows: WorldRows, w: int, publishes: bool) -> None:
+        """Write a simulator's state, and sensors if asked for, into the row of its world."""
+        sim = self._simulators[w]
+        data = sim.data if publishes else sim._reference()
         for name in STATE_NAMES:
             rows.arrays[name][w] = getattr(data, name)
         rows.arrays["time"][w] = data.time
-        rows.arrays["sensordata"][w] = data.sensordata
-        return status
+        if publishes:
+            rows.arrays["sensordata"][w] = data.sensordata
+        self._put_states([w])
+
+    def _put_states(self, worlds: Iterable[int]) -> None:
+        """Write states of systems into their rows."""
+        for w in worlds:
+            sim = self._simulators[w]
+            for states, system in zip(self._states, sim.systems, strict=True):
+                states[w] = sim.system_state(system)
+
+
+def _copies(systems: tuple[ExternalSystem, ...]) -> tuple[ExternalSystem, ...]:
+    """Copies of external systems for one world, which share nothing but models.
+
+    Raises
+    ------
+    ModelError
+        If one cannot be copied.
+    """
+    found = []
+    for system in systems:
+        values = getattr(system, "__dict__", {}).values()
+        shared = {id(value): value for value in values if isinstance(value, mujoco.MjModel)}
+        try:
+            found.append(copy.deepcopy(system, shared))
+        except Exception as error:
+            label = getattr(system, "label", repr(system))
+            raise ModelError(
+                f"{label} cannot be copied ({error}), and every world needs a copy of its own; "
+                "give it a __deepcopy__."
+            ) from error
+    return tuple(found)
+
+
+def _with_own_model(simulator: Simulator) -> Simulator:
+    """A copy with a model of its own, and with the same systems, which users may have at hand."""
+    return copy.deepcopy(simulator, {id(system): system for system in simulator.systems})
 
 
 def _take_inputs(data: mujoco.MjData, rollout: dict[str, Any], place: int, substep: int) -> Status:

@@ -8,7 +8,6 @@ and to copies of those that differ: its varied fields, and what MuJoCo derives f
 from __future__ import annotations
 
 import copy
-import difflib
 
 import mujoco
 import numpy as np
@@ -18,6 +17,7 @@ from asperity.errors import ModelError
 from asperity.plant import native
 from asperity.plant.model_watch import is_watched
 from asperity.plant.support import check_supported
+from asperity.worlds.varying_fields import OPTION, field_values, template_of, write_field
 
 __all__ = ["Variations"]
 
@@ -74,8 +74,8 @@ class Variations(HoldsAddresses):
             If the model has no such field, or its numbers do not enter the motion.
         """
         if name not in self._values:
-            template = _template(self._model, name, meshes=self._meshes)
-            self._values[name] = np.repeat(np.asarray(template)[None], self._count, axis=0)
+            template = template_of(self._model, name, meshes=self._meshes)
+            self._values[name] = np.repeat(template[None], self._count, axis=0)
             self._known[name] = self._values[name].copy()
         return self._values[name]
 
@@ -103,7 +103,7 @@ class Variations(HoldsAddresses):
         """Numbers of the worlds whose values are other ones than the model's, or have been."""
         differs = np.isin(np.arange(self._count), list(self._taken))
         for name, values in self._values.items():
-            shared = np.asarray(getattr(self._model, name))
+            shared = field_values(self._model, name)
             differs |= np.any((values != shared).reshape(self._count, -1), axis=1)
         return np.flatnonzero(differs)
 
@@ -122,8 +122,9 @@ class Variations(HoldsAddresses):
     def write(self, w: int, model: mujoco.MjModel) -> None:
         """Write a world's values, and what MuJoCo derives from them, into a model."""
         for name, values in self._values.items():
-            getattr(model, name)[:] = values[w]
-        if not _READ_IN_PLACE.issuperset(self._values) or "body_mass" in self._values:
+            write_field(model, name, values[w])
+        arrays = {name for name in self._values if not name.startswith(OPTION)}
+        if not _READ_IN_PLACE.issuperset(arrays) or "body_mass" in arrays:
             mujoco.mj_setConst(model, self._data)
 
     def model(self, w: int) -> mujoco.MjModel:
@@ -158,6 +159,12 @@ class Variations(HoldsAddresses):
             except ModelError as error:
                 raise ModelError(f"world {w}: {error}") from None
         struct = native.memory(self._model._address, _STRUCT // _WORD).copy()
+        for name, values in self._values.items():
+            if name.startswith(OPTION):
+                place = native.offset("mjModel", "opt")
+                place += native.offset("mjOption", name.removeprefix(OPTION))
+                numbers = struct[place // _WORD :].view(np.float64)
+                numbers[: values[w].size] = values[w].ravel()
         copies = []
         for number in self._differing():
             name, first, count = self._fields[number]
@@ -200,31 +207,3 @@ class Variations(HoldsAddresses):
         own, shared = np.concatenate(self._own), np.concatenate(self._shared)
         words = np.flatnonzero(own != shared)
         return np.unique(np.searchsorted(self._starts, words, side="right") - 1)
-
-
-def _template(model: mujoco.MjModel, name: str, *, meshes: bool) -> np.ndarray:
-    """The shared model's values of a field that may vary."""
-    if name == "mesh_vert":
-        if not meshes:
-            raise ModelError(
-                "MjModel.mesh_vert cannot vary from world to world, since what MuJoCo's compiler "
-                "derives from meshes is shared; with Midas, which looks at vertices alone, it can."
-            )
-        return np.asarray(model.mesh_vert)
-    fields = {
-        field
-        for field in dir(model)
-        if not field.startswith("_")
-        and is_watched(field)
-        and getattr(getattr(model, field), "dtype", None) == np.float64
-    }
-    if name in fields:
-        return np.asarray(getattr(model, name))
-    if not isinstance(name, str) or not hasattr(model, name):
-        near = difflib.get_close_matches(str(name), sorted(fields), 1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise ModelError(f"MjModel has no field {name!r}{hint}")
-    raise ModelError(
-        f"MjModel.{name} cannot vary from world to world: it is not an array of real numbers that "
-        "enter the motion."
-    )
