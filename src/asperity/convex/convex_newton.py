@@ -30,13 +30,16 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import call_pp_status
+from asperity.compiled.calls import call_pp_status, call_ppp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.block_cholesky import factorize, solve_factors
+from asperity.convex.contact_space import fits_contact_space, solve_in_contact_space
 from asperity.convex.hessian_assembly import assemble, begin_tree
 from asperity.convex.island import (
+    begin_direction,
     begin_island,
+    direction_size,
     factorize_island,
     follow_direction,
     give_up,
@@ -207,6 +210,7 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
     last = problem.last_contact
     begin_island(problem, rows)
     begin_estimates(problem, first, last)
+    reduced = fits_contact_space(problem)
     fresh = _has_factors(problem)
     problem.changes = 0
     wanted = before = length = rate = 0.0
@@ -241,13 +245,19 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
         if iteration == problem.max_iterations:
             return give_up(problem, norm * problem.tolerance / wanted)
 
-        if fresh and _factors_serve(problem, iteration, wanted, (norm, before), rate, length):
-            problem.reuses += 1
-        elif _refresh_factors(problem, contacts, rows):
-            fresh = True
+        if reduced:
+            begin_direction(problem)
+            if call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows) == 0:
+                return NON_FINITE
+            slope, newton_length = direction_size(problem)
         else:
-            return NON_FINITE
-        slope, newton_length = newton_direction(problem)
+            if fresh and _factors_serve(problem, iteration, wanted, (norm, before), rate, length):
+                problem.reuses += 1
+            elif _refresh_factors(problem, contacts, rows):
+                fresh = True
+            else:
+                return NON_FINITE
+            slope, newton_length = newton_direction(problem)
         if not slope < 0.0:
             # Uphill within round-off, or NaN.
             return CONVERGED if abs(slope) <= _LARGEST else NON_FINITE
@@ -315,6 +325,8 @@ def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: in
     ``NOT_CONVERGED`` (the worst residual is recorded, the solution is the best iterate) or
     ``NON_FINITE``.
     """
+    if problem.only_marked == 0:
+        problem.base_tree = 0
     if have_factors == 0:
         for tree in range(problem.factor_island.size):
             problem.factor_island[tree] = 0
@@ -330,3 +342,4 @@ def install_solver(problem: Table) -> None:
     problem.factorize = factorize.address
     problem.solve_factors = solve_factors.address
     problem.line_search = line_search.address
+    problem.solve_in_contact_space = solve_in_contact_space.address

@@ -26,8 +26,10 @@ from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 
 __all__ = [
+    "begin_direction",
     "begin_island",
     "choose_island",
+    "direction_size",
     "factorize_island",
     "follow_direction",
     "give_up",
@@ -166,15 +168,28 @@ def momentum_scale(problem: Table, first: int, last: int) -> float:
 @compiled
 def newton_direction(problem: Table) -> tuple[float, float]:
     """Solve for the Newton direction; return g·p and ‖D⁻¹ p‖."""
+    begin_direction(problem)
+    call_pp_status(problem.solve_factors, problem, 0)
+    return direction_size(problem)
+
+
+@compiled
+def begin_direction(problem: Table) -> None:
+    """Fill ``direction`` with −g."""
+    listed = problem.island_tree
+    for index in range(problem.first_tree, problem.last_tree):
+        start = problem.tree_start[listed[index]]
+        for i in range(start, start + problem.tree_size[listed[index]]):
+            problem.direction[i] = -problem.gradient[i]
+
+
+@compiled
+def direction_size(problem: Table) -> tuple[float, float]:
+    """g·p and ‖D⁻¹ p‖ of the direction p."""
     first = problem.first_tree
     last = problem.last_tree
     listed = problem.island_tree
     direction = problem.direction
-    for index in range(first, last):
-        start = problem.tree_start[listed[index]]
-        for i in range(start, start + problem.tree_size[listed[index]]):
-            direction[i] = -problem.gradient[i]
-    call_pp_status(problem.solve_factors, problem, 0)
     slope = 0.0
     norm = 0.0
     for index in range(first, last):

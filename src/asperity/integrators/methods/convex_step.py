@@ -11,6 +11,7 @@ import numpy as np
 from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.calls import call_method, call_ppp_status, call_pppn_status
 from asperity.convex.block_cholesky import factorize, solve_factors
+from asperity.convex.contact_space import solve_in_contact_space
 from asperity.convex.contact_velocities import (
     add_surface_velocities,
     contact_velocities,
@@ -72,7 +73,15 @@ class ConvexMethod(Method):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (solve_problem, assemble, line_search, *EVALUATION_KERNELS, factorize, solve_factors)
+        return (
+            solve_problem,
+            assemble,
+            line_search,
+            *EVALUATION_KERNELS,
+            factorize,
+            solve_factors,
+            solve_in_contact_space,
+        )
 
     def prepare(self, world: World) -> None:
         super().prepare(world)

@@ -1,0 +1,407 @@
+"""Newton directions of an articulated tree with few contacts, by the Woodbury identity.
+
+The Hessian is H = B + Jᵀ G J. The base B = A + Σ κ j jᵀ, with the curvatures κ that scalar
+constraints have at first, stays as it is while Newton's method iterates, and so do the rows of J:
+three per contact, and one per constraint whose curvature has changed since. With B = L Lᵀ, the
+block diagonal G = S Σ Sᵀ, S lower triangular and Σ = ±1,
+
+    U = L⁻¹ Jᵀ,   W = Uᵀ U = J B⁻¹ Jᵀ,   K = Σ + Sᵀ W S,
+    H⁻¹ b = L⁻ᵀ (f − U S K⁻¹ Sᵀ Uᵀ f),   f = L⁻¹ b.
+
+W is the Delassus operator. An iteration factorizes K, which has a row per direction in which
+contacts have curvature, instead of assembling and factorizing H. Σ is −1 where a constraint has
+lost curvature that it has in B. Leading blocks of K are those of matrices between A and H, all
+positive definite, so that Gauss' elimination needs no pivoting.
+
+Columns of Jᵀ are zero but on the paths from links to the world: only chains there are eliminated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import call_pp_status
+from asperity.contact.constraint_set import CONSTRAINT_SET, FRICTION
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.chain_cholesky import (
+    backward_chains,
+    forward_chains,
+    substitute_rows,
+    subtract_block,
+)
+from asperity.convex.chains import path_chains
+from asperity.convex.hessian_assembly import add_rows, begin_tree, clear_couplings
+from asperity.convex.problem import MOST_COORDINATES, PROBLEM
+from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row, subtract_rows
+
+__all__ = ["fits_contact_space", "solve_in_contact_space"]
+
+_STRIDE = 8 * MOST_COORDINATES
+# Coordinates that contacts and dry friction may take, and as a part of the tree's dofs: others are
+# for constraints that change.
+_MOST_OF_CONTACTS = 36
+_LARGEST_PART = 0.6
+# Below, H is factorized as soon as K.
+_SMALLEST_TREE = 8
+# A pivot of a contact's curvatures, relative to its entry, that counts as zero.
+_ZERO = 1e-14
+
+
+@compiled
+def fits_contact_space(problem: Table) -> bool:
+    """Whether the island at hand is to be solved with `solve_in_contact_space`."""
+    if problem.solve_in_contact_space == 0 or problem.last_tree - problem.first_tree != 1:
+        return False
+    tree = problem.island_tree[problem.first_tree]
+    size = problem.tree_size[tree]
+    if problem.tree_spatial[tree] or size < _SMALLEST_TREE or problem.reused_iterations != 0:
+        return False
+    most = min(_MOST_OF_CONTACTS, int(_LARGEST_PART * size))
+    count = 3 * (problem.last_contact - problem.first_contact)
+    if count > most:
+        return False
+    # The curvature of dry friction changes with every iteration.
+    for i in range(problem.first_row, problem.last_row):
+        if problem.row_kind[i] == FRICTION:
+            count += 1
+    return bool(count <= most)
+
+
+@compiled
+def _fill_contact(problem: Table, contacts: Table, tree: int, i: int, at: int) -> int:
+    """Fill the columns of Jᵀ of one contact; returns the mask of their chains."""
+    response = problem.response
+    frame = contacts.frame
+    start = problem.tree_start[tree]
+    c = problem.contact[i]
+    mask = 0
+    for side in range(2):
+        link = contacts.link[c, side]
+        if link < 0:
+            continue
+        arm = contacts.arm_a if side == 0 else contacts.arm_b
+        sign = -1.0 if side == 0 else 1.0
+        first = contacts.link_start[link]
+        last = first + contacts.link_size[link]
+        if last > first:
+            mask |= path_chains(problem, tree, contacts.chain_dof[first])
+        for k in range(3):
+            x = sign * frame[c, 3 * k]
+            y = sign * frame[c, 3 * k + 1]
+            z = sign * frame[c, 3 * k + 2]
+            mx = arm[c, 1] * z - arm[c, 2] * y
+            my = arm[c, 2] * x - arm[c, 0] * z
+            mz = arm[c, 0] * y - arm[c, 1] * x
+            for e in range(first, last):
+                column = contacts.chain_column[e]
+                response[contacts.chain_dof[e] - start, at + k] += (
+                    (mx * column[0] + my * column[1])
+                    + (mz * column[2] + x * column[3])
+                    + (y * column[4] + z * column[5])
+                )
+    return mask
+
+
+@compiled
+def _eliminate(problem: Table, tree: int, at: int, width: int, mask: int) -> None:
+    """U = L⁻¹ Jᵀ for some columns, which are zero but in the chains of a mask."""
+    stride = 8 * problem.tree_size[tree]
+    block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
+    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * problem.tree_start[tree]
+    columns = problem.response.ctypes.data + 8 * at
+    base = problem.chain_start[tree]
+    for chain in range(problem.chain_start[tree + 1] - 1, base - 1, -1):
+        if not mask >> (chain - base) & 1:
+            continue
+        mask |= problem.chain_neighbours[chain]
+        first = problem.chain_first[chain]
+        n = problem.chain_size[chain]
+        rows = block + first * stride
+        own = columns + first * _STRIDE
+        substitute_rows(rows + 8 * first, stride, n, inverse + 8 * first, own, _STRIDE, width)
+        spans = problem.span_start[chain]
+        for s in range(spans, spans + problem.fill_spans[chain]):
+            to = problem.fill_span[s, 0]
+            subtract_block(
+                columns + to * _STRIDE,
+                _STRIDE,
+                rows + 8 * to,
+                stride,
+                problem.fill_span[s, 1],
+                own,
+                _STRIDE,
+                width,
+                n,
+            )
+
+
+@compiled
+def _extend_delassus(problem: Table, tree: int, first: int) -> None:
+    """Fill W from a coordinate on."""
+    columns = problem.response.ctypes.data
+    w = problem.delassus
+    count = problem.coordinates
+    for a in range(first, count):
+        for b in range(a + 1):
+            w[a, b] = 0.0
+        # −W, since that is what there is a kernel for
+        subtract_rows(
+            w.ctypes.data + a * _STRIDE,
+            columns + 8 * a,
+            _STRIDE,
+            columns,
+            _STRIDE,
+            problem.tree_size[tree],
+            a + 1,
+        )
+        for b in range(a + 1):
+            w[a, b] = -w[a, b]
+            w[b, a] = w[a, b]
+
+
+@compiled
+def _clear_columns(problem: Table, tree: int, first: int, last: int) -> None:
+    for i in range(problem.tree_size[tree]):
+        for k in range(first, last):
+            problem.response[i, k] = 0.0
+
+
+@compiled
+def _begin(problem: Table, contacts: Table, rows: Table, tree: int) -> bool:
+    """Factorize the base with the present curvatures of rows, and make U and W of contacts."""
+    problem.base_tree = 0
+    begin_tree(problem, tree)
+    clear_couplings(problem, problem.coupling)
+    add_rows(problem, rows, problem.first_row, problem.last_row)
+    if call_pp_status(problem.factorize, problem, 0) == 0:
+        return False
+    problem.factorizations += 1
+    problem.factor_island[tree] = 0
+    problem.base_tree = tree + 1
+    for i in range(problem.first_row, problem.last_row):
+        problem.row_base[i] = problem.row_curvature[i]
+        problem.row_coordinate[i] = -1
+    count = 3 * (problem.last_contact - problem.first_contact)
+    problem.coordinates = count
+    if count > 0:
+        _clear_columns(problem, tree, 0, count)
+        mask = 0
+        for i in range(problem.first_contact, problem.last_contact):
+            at = 3 * (i - problem.first_contact)
+            mask |= _fill_contact(problem, contacts, tree, i, at)
+        _eliminate(problem, tree, 0, count, mask)
+        _extend_delassus(problem, tree, 0)
+    return True
+
+
+@compiled
+def _follow_rows(problem: Table, rows: Table, tree: int) -> bool:
+    """Give coordinates to rows whose curvature is not that of the base; False if there are none."""
+    first = problem.coordinates
+    start = problem.tree_start[tree]
+    for i in range(problem.first_row, problem.last_row):
+        if problem.row_curvature[i] == problem.row_base[i] or problem.row_coordinate[i] >= 0:
+            continue
+        at = problem.coordinates
+        if at == MOST_COORDINATES:
+            return False
+        _clear_columns(problem, tree, at, at + 1)
+        mask = 0
+        r = problem.row[i]
+        for e in range(rows.start[r, 0], rows.start[r, 2]):
+            dof = rows.dof[e]
+            problem.response[dof - start, at] = rows.jacobian[e]
+            mask |= 1 << problem.dof_chain[dof]
+        _eliminate(problem, tree, at, 1, mask)
+        problem.row_coordinate[i] = at
+        problem.coordinates = at + 1
+    if problem.coordinates > first:
+        _extend_delassus(problem, tree, first)
+    return True
+
+
+@compiled
+def _pivot(value: float, scale: float) -> float:
+    return np.sqrt(value) if value > _ZERO * scale else 0.0
+
+
+@compiled
+def _find_roots(problem: Table) -> int:
+    """Fill S and Σ for the present curvatures; returns the number of blocks.
+
+    Contacts without curvature have none. A block's numbers are S row by row.
+    """
+    count = 0
+    for i in range(problem.first_contact, problem.last_contact):
+        a = problem.h11[i]
+        b = problem.h22[i]
+        d = problem.hnn[i]
+        if a == 0.0 and b == 0.0 and d == 0.0:
+            continue
+        one = _pivot(a, a)
+        inverse = 1.0 / one if one > 0.0 else 0.0
+        two = problem.h12[i] * inverse
+        three = problem.h1n[i] * inverse
+        second = _pivot(b - two * two, b)
+        inverse = 1.0 / second if second > 0.0 else 0.0
+        fourth = (problem.h2n[i] - two * three) * inverse
+        root = problem.root[count]
+        root[0] = one
+        root[1] = two
+        root[2] = second
+        root[3] = three
+        root[4] = fourth
+        root[5] = _pivot(d - three * three - fourth * fourth, d)
+        problem.root_first[count] = 3 * (i - problem.first_contact)
+        problem.root_sign[count] = 1.0
+        count += 1
+    problem.contact_roots = count
+    for i in range(problem.first_row, problem.last_row):
+        change = problem.row_curvature[i] - problem.row_base[i]
+        if change == 0.0:
+            continue
+        problem.root[count, 0] = np.sqrt(abs(change))
+        problem.root_first[count] = problem.row_coordinate[i]
+        problem.root_sign[count] = 1.0 if change > 0.0 else -1.0
+        count += 1
+    return count
+
+
+@compiled
+def _reduce(problem: Table, count: int) -> None:
+    """Fill the upper triangle of K = Σ + Sᵀ W S."""
+    width = problem.coordinates
+    contacts = problem.contact_roots
+    k = problem.reduced
+    row = problem.reduced_vector[1]
+    data = row.ctypes.data
+    for a in range(count):
+        own = problem.root[a]
+        delassus = problem.delassus.ctypes.data + problem.root_first[a] * _STRIDE
+        size = 3 if a < contacts else 1
+        at = 3 * min(a, contacts) + max(a - contacts, 0)
+        for c in range(size):
+            # Row c of this block's part of Sᵀ W
+            copy_row(data, delassus + c * _STRIDE, width)
+            scale_row(data, own[(0, 2, 5)[c]], width)
+            if c == 0 and size == 3:
+                add_row(data, delassus + _STRIDE, own[1], width)
+            if c < 2 and size == 3 and problem.coupled == 1:
+                add_row(data, delassus + 2 * _STRIDE, own[3 + c], width)
+            to = at
+            for b in range(a, contacts):
+                root = problem.root[b]
+                f = problem.root_first[b]
+                x = row[f]
+                y = row[f + 1]
+                z = row[f + 2]
+                k[at + c, to] = x * root[0] + y * root[1] + z * root[3]
+                k[at + c, to + 1] = y * root[2] + z * root[4]
+                k[at + c, to + 2] = z * root[5]
+                to += 3
+            for b in range(max(a, contacts), count):
+                k[at + c, to] = row[problem.root_first[b]] * problem.root[b, 0]
+                to += 1
+            k[at + c, at + c] += problem.root_sign[a]
+
+
+@compiled
+def _solve_reduced(problem: Table, count: int, x: np.ndarray) -> bool:
+    """Solve K x = b in place; the upper triangle of K becomes that of Gauss' elimination.
+
+    Row i of the triangle is what is left of row i of K; L_ji = K_ij / K_ii.
+    """
+    k = problem.reduced
+    data = k.ctypes.data
+    share = problem.reduced_vector[1]
+    inverse = problem.reduced_vector[3]
+    contacts = 3 * problem.contact_roots
+    for i in range(count):
+        value = x[i]
+        for j in range(i):
+            share[j] = k[j, i] * inverse[j]
+            value -= share[j] * x[j]
+        x[i] = value
+        if i > 0:
+            at = data + i * _STRIDE + 8 * i
+            subtract_rows(at, share.ctypes.data, 8, data + 8 * i, _STRIDE, i, count - i)
+        # Their sign is that of Σ.
+        sign = 1.0 if i < contacts else problem.root_sign[problem.contact_roots + i - contacts]
+        if not k[i, i] * sign > 0.0:
+            return False
+        inverse[i] = 1.0 / k[i, i]
+    for i in range(count - 1, -1, -1):
+        at = data + i * _STRIDE + 8 * (i + 1)
+        value = x[i] - dot_rows(at, x.ctypes.data + 8 * (i + 1), count - 1 - i)
+        x[i] = value * inverse[i]
+    return True
+
+
+@compiled
+def _correct(problem: Table, tree: int, count: int) -> bool:
+    """f −= U S K⁻¹ Sᵀ Uᵀ f for f in the tree's part of ``direction``."""
+    n = problem.tree_size[tree]
+    width = problem.coordinates
+    contacts = problem.contact_roots
+    columns = problem.response.ctypes.data
+    f = problem.direction.ctypes.data + 8 * problem.tree_start[tree]
+    b = problem.reduced_vector[0]
+    x = problem.reduced_vector[2]
+    _reduce(problem, count)
+    for k in range(width):
+        b[k] = 0.0
+    # −Uᵀ f
+    subtract_rows(b.ctypes.data, f, 8, columns, _STRIDE, n, width)
+    to = 0
+    for a in range(count):
+        root = problem.root[a]
+        at = problem.root_first[a]
+        if a < contacts:
+            x[to] = root[0] * b[at] + root[1] * b[at + 1] + root[3] * b[at + 2]
+            x[to + 1] = root[2] * b[at + 1] + root[4] * b[at + 2]
+            x[to + 2] = root[5] * b[at + 2]
+            to += 3
+        else:
+            x[to] = root[0] * b[at]
+            to += 1
+    if not _solve_reduced(problem, to, x):
+        return False
+    for k in range(width):
+        b[k] = 0.0
+    to = 0
+    for a in range(count):
+        root = problem.root[a]
+        at = problem.root_first[a]
+        if a < contacts:
+            b[at] = root[0] * x[to]
+            b[at + 1] = root[1] * x[to] + root[2] * x[to + 1]
+            b[at + 2] = root[3] * x[to] + root[4] * x[to + 1] + root[5] * x[to + 2]
+            to += 3
+        else:
+            b[at] = root[0] * x[to]
+            to += 1
+    start = problem.tree_start[tree]
+    for i in range(n):
+        problem.direction[start + i] += dot_rows(columns + i * _STRIDE, b.ctypes.data, width)
+    return True
+
+
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
+def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
+    """Solve H x = b in place for the island's part of ``direction``, at the present curvatures.
+
+    For islands of one tree that `fits_contact_space`. Returns 0 if H is not positive definite.
+    """
+    tree = problem.island_tree[problem.first_tree]
+    if problem.base_tree != tree + 1 and not _begin(problem, contacts, rows, tree):
+        return 0
+    if not _follow_rows(problem, rows, tree) and not _begin(problem, contacts, rows, tree):
+        return 0
+    forward_chains(problem, tree, problem.direction)
+    count = _find_roots(problem)
+    if count > 0 and not _correct(problem, tree, count):
+        return 0
+    backward_chains(problem, tree, problem.direction)
+    return 1
