@@ -33,6 +33,8 @@ from asperity.convex.chain_cholesky import (
 )
 from asperity.convex.chains import path_chains
 from asperity.convex.hessian_assembly import add_rows, begin_tree, clear_couplings
+from asperity.convex.island import settle
+from asperity.convex.potentials.contact_driver import evaluate_contacts, update_estimates
 from asperity.convex.problem import MOST_COORDINATES, PROBLEM
 from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row, subtract_rows
 
@@ -42,9 +44,12 @@ _STRIDE = 8 * MOST_COORDINATES
 # Coordinates that contacts and dry friction may take, and as a part of the tree's dofs: others are
 # for constraints that change.
 _MOST_OF_CONTACTS = 36
-_LARGEST_PART = 0.6
+_LARGEST_PART = 0.7
 # Below, H is factorized as soon as K.
 _SMALLEST_TREE = 8
+# Part of the wanted residual that is left in contact space.
+_INNER_TOLERANCE = 0.5
+_MOST_ITERATIONS = 50
 # A pivot of a contact's curvatures, relative to its entry, that counts as zero.
 _ZERO = 1e-14
 
@@ -340,68 +345,211 @@ def _solve_reduced(problem: Table, count: int, x: np.ndarray) -> bool:
 
 
 @compiled
-def _correct(problem: Table, tree: int, count: int) -> bool:
-    """f −= U S K⁻¹ Sᵀ Uᵀ f for f in the tree's part of ``direction``."""
-    n = problem.tree_size[tree]
-    width = problem.coordinates
+def _spread(problem: Table, count: int, y: np.ndarray, out: np.ndarray) -> bool:
+    """``out = S K⁻¹ Sᵀ y``; False if K has not the signs that it must have."""
     contacts = problem.contact_roots
-    columns = problem.response.ctypes.data
-    f = problem.direction.ctypes.data + 8 * problem.tree_start[tree]
-    b = problem.reduced_vector[0]
     x = problem.reduced_vector[2]
     _reduce(problem, count)
-    for k in range(width):
-        b[k] = 0.0
-    # −Uᵀ f
-    subtract_rows(b.ctypes.data, f, 8, columns, _STRIDE, n, width)
     to = 0
     for a in range(count):
         root = problem.root[a]
         at = problem.root_first[a]
         if a < contacts:
-            x[to] = root[0] * b[at] + root[1] * b[at + 1] + root[3] * b[at + 2]
-            x[to + 1] = root[2] * b[at + 1] + root[4] * b[at + 2]
-            x[to + 2] = root[5] * b[at + 2]
+            x[to] = root[0] * y[at] + root[1] * y[at + 1] + root[3] * y[at + 2]
+            x[to + 1] = root[2] * y[at + 1] + root[4] * y[at + 2]
+            x[to + 2] = root[5] * y[at + 2]
             to += 3
         else:
-            x[to] = root[0] * b[at]
+            x[to] = root[0] * y[at]
             to += 1
     if not _solve_reduced(problem, to, x):
         return False
-    for k in range(width):
-        b[k] = 0.0
+    for k in range(problem.coordinates):
+        out[k] = 0.0
     to = 0
     for a in range(count):
         root = problem.root[a]
         at = problem.root_first[a]
         if a < contacts:
-            b[at] = root[0] * x[to]
-            b[at + 1] = root[1] * x[to] + root[2] * x[to + 1]
-            b[at + 2] = root[3] * x[to] + root[4] * x[to + 1] + root[5] * x[to + 2]
+            out[at] = root[0] * x[to]
+            out[at + 1] = root[1] * x[to] + root[2] * x[to + 1]
+            out[at + 2] = root[3] * x[to] + root[4] * x[to + 1] + root[5] * x[to + 2]
             to += 3
         else:
-            b[at] = root[0] * x[to]
+            out[at] = root[0] * x[to]
             to += 1
-    start = problem.tree_start[tree]
-    for i in range(n):
-        problem.direction[start + i] += dot_rows(columns + i * _STRIDE, b.ctypes.data, width)
     return True
+
+
+@compiled
+def _multiply(problem: Table, x: np.ndarray, out: np.ndarray) -> None:
+    """``out = W x``."""
+    width = problem.coordinates
+    for k in range(width):
+        out[k] = 0.0
+    subtract_rows(
+        out.ctypes.data, x.ctypes.data, 8, problem.delassus.ctypes.data, _STRIDE, width, width
+    )
+    for k in range(width):
+        out[k] = -out[k]
+
+
+@compiled
+def _read_impulses(problem: Table, out: np.ndarray) -> None:
+    """Impulses of the contacts, coordinate by coordinate."""
+    at = 0
+    for i in range(problem.first_contact, problem.last_contact):
+        out[at] = problem.g1[i]
+        out[at + 1] = problem.g2[i]
+        out[at + 2] = problem.gn[i]
+        at += 3
+
+
+@compiled
+def _fill_residual(problem: Table, rows: Table) -> None:
+    """x = μ + γ₀ − γ of contacts, and μ + G du of changed rows."""
+    mu, start, x, du = problem.coordinate[:4]
+    at = 0
+    for i in range(problem.first_contact, problem.last_contact):
+        x[at] = mu[at] + start[at] - problem.g1[i]
+        x[at + 1] = mu[at + 1] + start[at + 1] - problem.g2[i]
+        x[at + 2] = mu[at + 2] + start[at + 2] - problem.gn[i]
+        at += 3
+    for i in range(problem.first_row, problem.last_row):
+        k = problem.row_coordinate[i]
+        if k >= 0:
+            x[k] = mu[k] + (problem.row_curvature[i] - problem.row_base[i]) * du[k]
+
+
+@compiled
+def _dot(a: np.ndarray, b: np.ndarray, n: int) -> float:
+    return dot_rows(a.ctypes.data, b.ctypes.data, n)
+
+
+@compiled
+def _search(problem: Table, rho: float, square: float, slope: float) -> float:
+    """Line search along the direction of coordinates; rows are linear here."""
+    _, _, _, _, z, step, change, weighted, _ = problem.coordinate
+    n = problem.coordinates
+    pushed = 0.0
+    at = 0
+    for i in range(problem.first_contact, problem.last_contact):
+        problem.dv1[i] = change[at]
+        problem.dv2[i] = change[at + 1]
+        problem.dvn[i] = change[at + 2]
+        pushed += problem.g1[i] * change[at] + problem.g2[i] * change[at + 1]
+        pushed += problem.gn[i] * change[at + 2]
+        at += 3
+    curvature = rho * rho * square - 2.0 * rho * _dot(z, step, n) + _dot(step, weighted, n)
+    last = problem.last_row
+    for i in range(problem.first_row, last):
+        k = problem.row_coordinate[i]
+        if k >= 0:
+            bend = problem.row_curvature[i] - problem.row_base[i]
+            curvature += bend * change[k] * change[k]
+    problem.smooth_slope = slope + pushed
+    problem.smooth_curvature = curvature
+    problem.search_slope = slope
+    problem.last_row = problem.first_row
+    problem.line_search_evaluations += call_pp_status(problem.line_search, problem, 0)
+    problem.last_row = last
+    return problem.search_step
+
+
+@compiled
+def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> float:
+    """Minimise in the coordinates; returns ρ, or a number below 0 if that fails."""
+    mu, start, x, du, z, step, change, weighted, y = problem.coordinate
+    n = problem.coordinates
+    first = problem.first_contact
+    last = problem.last_contact
+    for k in range(n):
+        mu[k] = 0.0
+        du[k] = 0.0
+        start[k] = 0.0
+    _read_impulses(problem, start)
+    rho = 1.0
+    wanted = _INNER_TOLERANCE * problem.wanted_residual
+    settled = False
+    for iteration in range(_MOST_ITERATIONS):
+        if iteration > 0:
+            settled = settle(problem, contacts)
+        problem.search_cost = evaluate_contacts(problem, first, last)
+        _fill_residual(problem, rows)
+        _multiply(problem, x, y)
+        if rho == 0.0 and settled and _dot(x, y, n) <= wanted * wanted:
+            break
+        for k in range(n):
+            y[k] += rho * z[k]
+        # s, then dμ = s − x and its velocities
+        if not _spread(problem, _find_roots(problem), y, step):
+            return -1.0
+        _multiply(problem, step, change)
+        for k in range(n):
+            change[k] -= y[k]
+            weighted[k] = change[k] + rho * z[k]
+            step[k] -= x[k]
+        slope = rho * (_dot(z, step, n) - rho * square) + _dot(x, change, n)
+        if not slope < 0.0:
+            break
+        alpha = _search(problem, rho, square, slope)
+        if alpha == 0.0:
+            break
+        problem.iterations += 1
+        at = 0
+        for i in range(first, last):
+            problem.v1[i] += alpha * change[at]
+            problem.v2[i] += alpha * change[at + 1]
+            problem.vn[i] += alpha * change[at + 2]
+            at += 3
+        for k in range(n):
+            mu[k] += alpha * step[k]
+            du[k] += alpha * change[k]
+        rho *= 1.0 - alpha
+        update_estimates(problem, first, last, alpha)
+    return rho
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
-    """Solve H x = b in place for the island's part of ``direction``, at the present curvatures.
+    """Find a direction of descent from −g in the island's part of ``direction``.
 
-    For islands of one tree that `fits_contact_space`. Returns 0 if H is not positive definite.
+    Leaves impulses, curvatures and estimates of contacts at its end, but their velocities at its
+    beginning. Returns 0 if H is not positive definite.
     """
     tree = problem.island_tree[problem.first_tree]
     if problem.base_tree != tree + 1 and not _begin(problem, contacts, rows, tree):
         return 0
     if not _follow_rows(problem, rows, tree) and not _begin(problem, contacts, rows, tree):
         return 0
-    forward_chains(problem, tree, problem.direction)
-    count = _find_roots(problem)
-    if count > 0 and not _correct(problem, tree, count):
-        return 0
-    backward_chains(problem, tree, problem.direction)
+    n = problem.tree_size[tree]
+    start = problem.tree_start[tree]
+    width = problem.coordinates
+    columns = problem.response.ctypes.data
+    direction = problem.direction
+    f = direction.ctypes.data + 8 * start
+    forward_chains(problem, tree, direction)
+    if width > 0:
+        mu = problem.coordinate[0]
+        z = problem.coordinate[4]
+        for k in range(width):
+            z[k] = 0.0
+        # −Uᵀ f
+        subtract_rows(z.ctypes.data, f, 8, columns, _STRIDE, n, width)
+        rho = _iterate(problem, contacts, rows, dot_rows(f, f, n))
+        if rho < 0.0:
+            return 0
+        du = problem.coordinate[3]
+        at = 0
+        for i in range(problem.first_contact, problem.last_contact):
+            problem.v1[i] -= du[at]
+            problem.v2[i] -= du[at + 1]
+            problem.vn[i] -= du[at + 2]
+            at += 3
+        for i in range(n):
+            own = dot_rows(columns + i * _STRIDE, mu.ctypes.data, width)
+            direction[start + i] = (1.0 - rho) * direction[start + i] + own
+    else:
+        problem.iterations += 1
+    backward_chains(problem, tree, direction)
     return 1

@@ -48,6 +48,7 @@ from asperity.convex.island import (
     momentum_scale,
     newton_direction,
     scaled_norm,
+    settle,
     solve_islands,
 )
 from asperity.convex.line_search import line_search
@@ -169,20 +170,6 @@ def _step_is_small(
 
 
 @compiled
-def _settle(problem: Table, contacts: Table) -> bool:
-    """Let the law's numbers follow the present velocities; True if they agree, or have to.
-
-    A solve in which they have changed too often goes on with those that it has.
-    """
-    if problem.settle_contacts == 0 or problem.changes > problem.most_changes:
-        return True
-    if settle_contacts(problem, contacts, problem.first_contact, problem.last_contact):
-        problem.changes += 1
-        return False
-    return True
-
-
-@compiled
 def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
     """Minimise over the island at hand, with numbers of the law that agree with the solution.
 
@@ -217,13 +204,13 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
     best = np.inf
     stalled = 0
     for iteration in range(problem.max_iterations + 1):
-        settled = (iteration > 0 or problem.guess_is_close == 1) and _settle(problem, contacts)
+        settled = (iteration > 0 or problem.guess_is_close == 1) and settle(problem, contacts)
         cost, norm = _residual(problem, contacts, rows)
         wanted = _wanted_residual(problem, iteration, wanted)
         if not abs(norm + cost) <= _LARGEST:
             return NON_FINITE
         if norm <= wanted:
-            if settled or _settle(problem, contacts):
+            if settled or settle(problem, contacts):
                 return CONVERGED
             cost, norm = _residual(problem, contacts, rows)
         if (
@@ -231,7 +218,7 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
             and problem.extrapolated == 1
             and _extrapolate_guess(problem, contacts, rows, cost)
         ):
-            _settle(problem, contacts)
+            settle(problem, contacts)
             problem.changes = 0
             begin_estimates(problem, first, last)
             cost, norm = _residual(problem, contacts, rows)
@@ -247,8 +234,12 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
 
         if reduced:
             begin_direction(problem)
+            changes = problem.changes
+            problem.wanted_residual = wanted
             if call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows) == 0:
                 return NON_FINITE
+            if problem.changes != changes:
+                cost, norm = _residual(problem, contacts, rows)
             slope, newton_length = direction_size(problem)
         else:
             if fresh and _factors_serve(problem, iteration, wanted, (norm, before), rate, length):
@@ -264,13 +255,17 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
         alpha = follow_direction(problem, contacts, rows, cost, slope)
         if alpha == 0.0:
             return CONVERGED
-        problem.iterations += 1
-        update_estimates(problem, first, last, alpha)
+        if not reduced:
+            problem.iterations += 1
+            update_estimates(problem, first, last, alpha)
+        elif alpha != 1.0:
+            # Those that there are belong to the end of the direction.
+            begin_estimates(problem, first, last)
 
         rate = _rate(iteration, alpha * newton_length, length)
         length = alpha * newton_length
         before = norm
-        if _step_is_small(problem, iteration, wanted, rate, length) and _settle(problem, contacts):
+        if _step_is_small(problem, iteration, wanted, rate, length) and settle(problem, contacts):
             island_impulses(problem)
             return CONVERGED
     return NOT_CONVERGED

@@ -21,7 +21,7 @@ from asperity.convex.contact_velocities import (
     row_velocities,
 )
 from asperity.convex.paths import spread_velocities
-from asperity.convex.potentials.contact_driver import evaluate_contacts
+from asperity.convex.potentials.contact_driver import evaluate_contacts, settle_contacts
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 
@@ -42,6 +42,7 @@ __all__ = [
     "newton_direction",
     "prepare_direction",
     "scaled_norm",
+    "settle",
     "solve_islands",
     "take_step",
 ]
@@ -294,6 +295,20 @@ def follow_direction(
     if problem.search_step != 0.0:
         take_step(problem, problem.search_step)
     return problem.search_step
+
+
+@compiled
+def settle(problem: Table, contacts: Table) -> bool:
+    """Let the law's numbers follow the present velocities; True if they agree, or have to.
+
+    A solve in which they have changed too often goes on with those that it has.
+    """
+    if problem.settle_contacts == 0 or problem.changes > problem.most_changes:
+        return True
+    if settle_contacts(problem, contacts, problem.first_contact, problem.last_contact):
+        problem.changes += 1
+        return False
+    return True
 
 
 @compiled

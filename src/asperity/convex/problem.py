@@ -194,6 +194,8 @@ PROBLEM = Layout(
     root_sign="f8[:]",  # and Σ
     reduced="f8[:,:]",  # K and its factor
     reduced_vector="f8[:,:]",
+    coordinate="f8[:,:]",  # vectors: see `asperity.convex.contact_space`
+    wanted_residual="f8",
     # contacts, sorted by island
     contact="i8[:]",  # index into the contact set
     base_a="i8[:]",  # where the spatial velocity of side A or B starts in a vector, or −1
@@ -348,6 +350,7 @@ def new_problem(
         root_sign=np.zeros(MOST_COORDINATES),
         reduced=np.zeros((MOST_COORDINATES, MOST_COORDINATES)),
         reduced_vector=np.zeros((4, MOST_COORDINATES)),
+        coordinate=np.zeros((9, MOST_COORDINATES)),
         product=np.zeros(nv),
         gradient=np.zeros(nv + 6 * links),
         direction=np.zeros(nv + 6 * links),
