@@ -100,6 +100,16 @@ def save_poses(state: Table, position: np.ndarray, rotation: np.ndarray) -> None
 
 
 @compiled
+def _turn(g: int, rotation: np.ndarray, xmat: np.ndarray) -> float:
+    """‖R − R_0‖ of a geom: how far points at unit distance have moved by its rotation."""
+    turn = 0.0
+    for a in range(9):
+        change = xmat[g, a] - rotation[g, a]
+        turn += change * change
+    return np.sqrt(0.5 * turn)
+
+
+@compiled
 def _travel(
     plant: Table,
     g: int,
@@ -113,12 +123,52 @@ def _travel(
     for a in range(3):
         step = xpos[g, a] - position[g, a]
         square += step * step
-    turn = 0.0
-    for a in range(9):
-        change = xmat[g, a] - rotation[g, a]
-        turn += change * change
     # ‖R − R_0‖_F = √2 · 2 sin(θ/2), and a point at distance r moves by 2 r sin(θ/2).
-    return np.sqrt(square) + np.sqrt(0.5 * turn) * plant.geom_reach[g]
+    return np.sqrt(square) + _turn(g, rotation, xmat) * plant.geom_reach[g]
+
+
+@compiled
+def _size(plant: Table, g: int) -> float:
+    """Bound on the distance of a geom's box, grown by its inner radius, from the geom's frame."""
+    box = plant.geom_box
+    square = 0.0
+    offset = 0.0
+    for a in range(3):
+        offset += box[g, a] * box[g, a]
+        square += box[g, 3 + a] * box[g, 3 + a]
+    return np.sqrt(offset) + np.sqrt(square) + 1.8 * plant.geom_inner_radius[g]
+
+
+@compiled
+def _stays_far(
+    plant: Table,
+    a: int,
+    b: int,
+    turn: float,
+    size: float,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    xpos: np.ndarray,
+    xmat: np.ndarray,
+) -> bool:
+    """Whether two geoms are too far apart for `_goes_through`, which need not be asked then.
+
+    In the frame of one, the other's moves by no more than their difference y does, and its rotation
+    takes y. ``turn`` and ``size`` are those of ``a``.
+    """
+    square = 0.0
+    moved = 0.0
+    for k in range(3):
+        before = position[a, k] - position[b, k]
+        change = xpos[a, k] - xpos[b, k] - before
+        square += before * before
+        moved += change * change
+    distance = np.sqrt(square)
+    near = size + np.sqrt(moved)
+    if distance * (1.0 - turn) <= near:
+        return False
+    turning = max(turn, _turn(b, rotation, xmat))
+    return distance * (1.0 - turning) > near + _size(plant, b)
 
 
 @compiled
@@ -267,9 +317,15 @@ def passed(
     for a in range(count):
         if _travel(plant, a, position, rotation, xpos, xmat) <= plant.geom_inner_radius[a]:
             continue
+        turn = _turn(a, rotation, xmat)
+        size = _size(plant, a)
         # Of two geoms that approach by more than both inner radii, one has moved more than its own.
         for b in range(count):
-            if not plant.geom_collides[a, b] or not (
+            if not plant.geom_collides[a, b]:
+                continue
+            if _stays_far(plant, a, b, turn, size, position, rotation, xpos, xmat):
+                continue
+            if not (
                 _goes_through(plant, a, b, False, position, rotation, xpos, xmat)
                 or _goes_through(plant, b, a, False, position, rotation, xpos, xmat)
             ):
