@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 import asperity as asp
-from asperity.plant.sweep import _goes_through, _size, _stays_far, _turn
+from asperity.plant.sweep import _goes_through, _stays_far, find_motion
 
 MODEL = """
 <mujoco><worldbody>
@@ -35,13 +35,15 @@ def test_what_is_left_out_has_not_gone_through() -> None:
             poses += [data.geom_xpos.copy(), data.geom_xmat.copy()]
             velocity = rng.standard_normal((5, 6)) * [reach, reach, reach, *[turning] * 3]
             mujoco.mj_integratePos(sim.model, data.qpos, velocity.ravel(), 0.3)
-        turns = [_turn(g, poses[1], poses[3]) for g in range(6)]
+        state = sim.world.current.table
+        state.mj_geom_xpos[:], state.mj_geom_xmat[:] = poses[2:]
+        motion = np.zeros((6, 3))
+        find_motion(plant, poses[0], poses[1], motion, state)
         for a in range(1, 6):
             for b in range(1, 6):
                 if a == b:
                     continue
-                size = _size(plant, a)
-                far = _stays_far(plant, a, b, turns[a], size, *poses)
+                far = _stays_far(a, b, motion, poses[0], poses[2])
                 through = _goes_through(plant, a, b, False, *poses) or _goes_through(
                     plant, b, a, False, *poses
                 )

@@ -20,7 +20,14 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 
-__all__ = ["closing_distance", "colliding_geoms", "inner_radii", "passed", "save_poses"]
+__all__ = [
+    "closing_distance",
+    "colliding_geoms",
+    "find_motion",
+    "inner_radii",
+    "passed",
+    "save_poses",
+]
 
 
 _HULL_INNER_RADIUS = 0.5
@@ -141,20 +148,16 @@ def _size(plant: Table, g: int) -> float:
 
 @compiled
 def _stays_far(
-    plant: Table,
     a: int,
     b: int,
-    turn: float,
-    size: float,
+    motion: np.ndarray,
     position: np.ndarray,
-    rotation: np.ndarray,
     xpos: np.ndarray,
-    xmat: np.ndarray,
 ) -> bool:
     """Whether two geoms are too far apart for `_goes_through`, which need not be asked then.
 
     In the frame of one, the other's moves by no more than their difference y does, and its rotation
-    takes y. ``turn`` and ``size`` are those of ``a``.
+    takes y.
     """
     square = 0.0
     moved = 0.0
@@ -163,12 +166,10 @@ def _stays_far(
         change = xpos[a, k] - xpos[b, k] - before
         square += before * before
         moved += change * change
-    distance = np.sqrt(square)
-    near = size + np.sqrt(moved)
-    if distance * (1.0 - turn) <= near:
-        return False
-    turning = max(turn, _turn(b, rotation, xmat))
-    return distance * (1.0 - turning) > near + _size(plant, b)
+    kept = max(1.0 - max(motion[a, 0], motion[b, 0]), 0.0)
+    sizes = motion[a, 1] + motion[b, 1]
+    # (d + s)² ≤ 2 (d² + s²), and no roots for most pairs
+    return kept * kept * square > 2.0 * (moved + sizes * sizes)
 
 
 @compiled
@@ -304,26 +305,51 @@ def _goes_through(
 
 
 @compiled
+def find_motion(
+    plant: Table, position: np.ndarray, rotation: np.ndarray, motion: np.ndarray, state: Table
+) -> None:
+    """Fill the turn and the size of geoms that collide, and whether they move beyond themselves."""
+    xpos = state.mj_geom_xpos
+    xmat = state.mj_geom_xmat
+    for k in range(plant.colliding_geom.size):
+        g = plant.colliding_geom[k]
+        travel = _travel(plant, g, position, rotation, xpos, xmat)
+        motion[g, 0] = _turn(g, rotation, xmat)
+        motion[g, 1] = _size(plant, g)
+        motion[g, 2] = 1.0 if travel > plant.geom_inner_radius[g] else 0.0
+
+
+@compiled
 def passed(
-    plant: Table, contacts: Table, position: np.ndarray, rotation: np.ndarray, state: Table
+    plant: Table,
+    contacts: Table,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    motion: np.ndarray,
+    state: Table,
 ) -> bool:
     """Whether a geom may have passed through another on the way to a state.
 
-    ``contacts``, ``position`` and ``rotation`` belong to the sample before.
+    ``contacts``, ``position`` and ``rotation`` belong to the sample before; ``motion``, shape
+    (ngeom, 3), is memory for what is needed of each geom.
     """
     xpos = state.mj_geom_xpos
     xmat = state.mj_geom_xmat
-    count = xpos.shape[0]
-    for a in range(count):
-        if _travel(plant, a, position, rotation, xpos, xmat) <= plant.geom_inner_radius[a]:
-            continue
-        turn = _turn(a, rotation, xmat)
-        size = _size(plant, a)
+    find_motion(plant, position, rotation, motion, state)
+    colliding = plant.colliding_geom
+    for i in range(colliding.size):
+        a = colliding[i]
         # Of two geoms that approach by more than both inner radii, one has moved more than its own.
-        for b in range(count):
-            if not plant.geom_collides[a, b]:
-                continue
-            if _stays_far(plant, a, b, turn, size, position, rotation, xpos, xmat):
+        if motion[a, 2] == 0.0:
+            continue
+        for j in range(colliding.size):
+            b = colliding[j]
+            # Both of a pair are looked at together.
+            if (
+                not plant.geom_collides[a, b]
+                or (j < i and motion[b, 2] != 0.0)
+                or _stays_far(a, b, motion, position, xpos)
+            ):
                 continue
             if not (
                 _goes_through(plant, a, b, False, position, rotation, xpos, xmat)
