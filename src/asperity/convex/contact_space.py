@@ -33,7 +33,7 @@ from asperity.convex.chain_cholesky import (
 )
 from asperity.convex.chains import path_chains
 from asperity.convex.hessian_assembly import add_rows, begin_tree, clear_couplings
-from asperity.convex.island import settle
+from asperity.convex.island import begin_direction, island_gradient, settle
 from asperity.convex.potentials.contact_driver import evaluate_contacts, update_estimates
 from asperity.convex.problem import MOST_COORDINATES, PROBLEM
 from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row, subtract_rows
@@ -512,11 +512,15 @@ def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> flo
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
-    """Find a direction of descent from −g in the island's part of ``direction``.
+    """Fill the island's part of ``direction`` with one of descent, at whose end contacts agree.
 
-    Leaves impulses, curvatures and estimates of contacts at its end, but their velocities at its
-    beginning. Returns 0 if H is not positive definite.
+    Needs the gradient, and the cost of the potentials in ``search_cost``; both follow the law's
+    numbers. Leaves the estimates of contacts at the end, but their velocities at the beginning.
+    Returns 0 if H is not positive definite.
     """
+    begin_direction(problem)
+    changes = problem.changes
+    cost = problem.search_cost
     tree = problem.island_tree[problem.first_tree]
     if problem.base_tree != tree + 1 and not _begin(problem, contacts, rows, tree):
         return 0
@@ -549,6 +553,9 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
         for i in range(n):
             own = dot_rows(columns + i * _STRIDE, mu.ctypes.data, width)
             direction[start + i] = (1.0 - rho) * direction[start + i] + own
+        if problem.changes != changes:
+            cost = island_gradient(problem, contacts, rows)
+        problem.search_cost = cost
     else:
         problem.iterations += 1
     backward_chains(problem, tree, direction)

@@ -37,7 +37,6 @@ from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.contact_space import fits_contact_space, solve_in_contact_space
 from asperity.convex.hessian_assembly import assemble, begin_tree
 from asperity.convex.island import (
-    begin_direction,
     begin_island,
     direction_size,
     factorize_island,
@@ -233,13 +232,11 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
             return give_up(problem, norm * problem.tolerance / wanted)
 
         if reduced:
-            begin_direction(problem)
-            changes = problem.changes
             problem.wanted_residual = wanted
+            problem.search_cost = cost
             if call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows) == 0:
                 return NON_FINITE
-            if problem.changes != changes:
-                cost, norm = _residual(problem, contacts, rows)
+            cost = problem.search_cost
             slope, newton_length = direction_size(problem)
         else:
             if fresh and _factors_serve(problem, iteration, wanted, (norm, before), rate, length):

@@ -307,16 +307,26 @@ def _goes_through(
 @compiled
 def find_motion(
     plant: Table, position: np.ndarray, rotation: np.ndarray, motion: np.ndarray, state: Table
-) -> None:
-    """Fill the turn and the size of geoms that collide, and whether they move beyond themselves."""
+) -> bool:
+    """Whether geoms that collide move beyond themselves, which is marked, with turns and sizes.
+
+    Those are filled only if any does.
+    """
     xpos = state.mj_geom_xpos
     xmat = state.mj_geom_xmat
+    found = False
     for k in range(plant.colliding_geom.size):
         g = plant.colliding_geom[k]
-        travel = _travel(plant, g, position, rotation, xpos, xmat)
-        motion[g, 0] = _turn(g, rotation, xmat)
-        motion[g, 1] = _size(plant, g)
-        motion[g, 2] = 1.0 if travel > plant.geom_inner_radius[g] else 0.0
+        motion[g, 2] = 0.0
+        if _travel(plant, g, position, rotation, xpos, xmat) > plant.geom_inner_radius[g]:
+            motion[g, 2] = 1.0
+            found = True
+    if found:
+        for k in range(plant.colliding_geom.size):
+            g = plant.colliding_geom[k]
+            motion[g, 0] = _turn(g, rotation, xmat)
+            motion[g, 1] = _size(plant, g)
+    return found
 
 
 @compiled
@@ -335,7 +345,8 @@ def passed(
     """
     xpos = state.mj_geom_xpos
     xmat = state.mj_geom_xmat
-    find_motion(plant, position, rotation, motion, state)
+    if not find_motion(plant, position, rotation, motion, state):
+        return False
     colliding = plant.colliding_geom
     for i in range(colliding.size):
         a = colliding[i]
