@@ -35,7 +35,7 @@ from asperity.convex.chains import path_chains
 from asperity.convex.hessian_assembly import add_rows, begin_tree, clear_couplings
 from asperity.convex.island import begin_direction, island_gradient, settle
 from asperity.convex.potentials.contact_driver import evaluate_contacts, update_estimates
-from asperity.convex.problem import MOST_COORDINATES, PROBLEM
+from asperity.convex.problem import MOST_COORDINATES, PROBLEM, RESIDUAL_AND_STEP
 from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row, subtract_rows
 
 __all__ = ["fits_contact_space", "solve_in_contact_space"]
@@ -62,6 +62,9 @@ def fits_contact_space(problem: Table) -> bool:
     tree = problem.island_tree[problem.first_tree]
     size = problem.tree_size[tree]
     if problem.tree_spatial[tree] or size < _SMALLEST_TREE or problem.reused_iterations != 0:
+        return False
+    # On near-rigid contacts, which methods with the other criterion have, solves have failed.
+    if problem.criterion != RESIDUAL_AND_STEP:
         return False
     most = min(_MOST_OF_CONTACTS, int(_LARGEST_PART * size))
     count = 3 * (problem.last_contact - problem.first_contact)
@@ -457,8 +460,8 @@ def _search(problem: Table, rho: float, square: float, slope: float) -> float:
 
 
 @compiled
-def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> float:
-    """Minimise in the coordinates; returns ρ, or a number below 0 if that fails."""
+def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> tuple[bool, float]:
+    """Minimise in the coordinates; returns whether round-off has spoiled K, and ρ."""
     mu, start, x, du, z, step, change, weighted, y = problem.coordinate
     n = problem.coordinates
     first = problem.first_contact
@@ -477,13 +480,15 @@ def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> flo
         problem.search_cost = evaluate_contacts(problem, first, last)
         _fill_residual(problem, rows)
         _multiply(problem, x, y)
-        if rho == 0.0 and settled and _dot(x, y, n) <= wanted * wanted:
+        # ρ g + Jᵀ x in the norm of B⁻¹
+        left = rho * (rho * square + 2.0 * _dot(z, x, n)) + _dot(x, y, n)
+        if settled and left <= wanted * wanted:
             break
         for k in range(n):
             y[k] += rho * z[k]
         # s, then dμ = s − x and its velocities
         if not _spread(problem, _find_roots(problem), y, step):
-            return -1.0
+            return True, rho
         _multiply(problem, step, change)
         for k in range(n):
             change[k] -= y[k]
@@ -507,7 +512,7 @@ def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> flo
             du[k] += alpha * change[k]
         rho *= 1.0 - alpha
         update_estimates(problem, first, last, alpha)
-    return rho
+    return False, rho
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
@@ -516,7 +521,7 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
 
     Needs the gradient, and the cost of the potentials in ``search_cost``; both follow the law's
     numbers. Leaves the estimates of contacts at the end, but their velocities at the beginning.
-    Returns 0 if H is not positive definite.
+    Returns 0 if round-off keeps it from being found, which H itself may stand.
     """
     begin_direction(problem)
     changes = problem.changes
@@ -540,9 +545,7 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
             z[k] = 0.0
         # −Uᵀ f
         subtract_rows(z.ctypes.data, f, 8, columns, _STRIDE, n, width)
-        rho = _iterate(problem, contacts, rows, dot_rows(f, f, n))
-        if rho < 0.0:
-            return 0
+        failed, rho = _iterate(problem, contacts, rows, dot_rows(f, f, n))
         du = problem.coordinate[3]
         at = 0
         for i in range(problem.first_contact, problem.last_contact):
@@ -550,6 +553,8 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
             problem.v2[i] -= du[at + 1]
             problem.vn[i] -= du[at + 2]
             at += 3
+        if failed:
+            return 0
         for i in range(n):
             own = dot_rows(columns + i * _STRIDE, mu.ctypes.data, width)
             direction[start + i] = (1.0 - rho) * direction[start + i] + own

@@ -235,7 +235,9 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
             problem.wanted_residual = wanted
             problem.search_cost = cost
             if call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows) == 0:
-                return NON_FINITE
+                reduced = False
+                begin_estimates(problem, first, last)
+                continue
             cost = problem.search_cost
             slope, newton_length = direction_size(problem)
         else:
