@@ -157,7 +157,7 @@ def main() -> None:
     parser.add_argument("--bodies", type=int, default=BODIES)
     parser.add_argument("--duration", type=float, default=4.0)
     parser.add_argument("--time-step", type=float, default=0.01)
-    parser.add_argument("--scheme", default="implicit-euler")
+    parser.add_argument("--scheme", default="bdf2")
     parser.add_argument("--shapes", type=Path, nargs="*")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

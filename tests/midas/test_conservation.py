@@ -22,7 +22,8 @@ def midas(xml: str, **options) -> asp.Simulator:
 def test_fall_loses_what_implicit_euler_must():
     """½ m g² h² in every step: velocities are those of the steps' ends."""
     sim = midas(
-        '<mujoco><worldbody><body><freejoint/><geom size=".1" mass="2"/></body></worldbody></mujoco>'
+        '<mujoco><worldbody><body><freejoint/><geom size=".1" mass="2"/></body></worldbody></mujoco>',
+        scheme="implicit-euler",
     )
     sim.data.qvel[:3] = (1, 2, 3)
     before = sum(sim.energy())
@@ -34,7 +35,7 @@ def test_fall_loses_what_implicit_euler_must():
 
 def test_oscillator_decays_as_implicit_euler_does():
     """Its energy falls by the factor 1 + ω²h² in every step."""
-    sim = midas(OSCILLATOR, tolerance=1e-10)
+    sim = midas(OSCILLATOR, scheme="implicit-euler", tolerance=1e-10)
     sim.data.qpos[0], sim.data.qvel[0] = 0.05, 0.3
     energy = sum(sim.energy())
     for _ in range(50):

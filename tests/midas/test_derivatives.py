@@ -67,7 +67,7 @@ def disturbed(xml: str, seed: int, size: float):
     table.tie_force_start[:] = rng.normal(size=table.tie_force.shape)
     table.coupling_force_start[:] = rng.normal(size=table.coupling_force.shape)
     engine.table.v[:-1] = 0.1 * rng.normal(size=engine.table.v[:-1].shape)
-    assert prepare_step(table, 0.01) == 0
+    assert prepare_step(table, 0.01, False) == 0
     return engine, table.z + size * rng.normal(size=table.z.shape), rng
 
 
@@ -141,7 +141,7 @@ def test_constrained_hessian_is_exact_for_hinges_at_a_rigid_pose():
       <body pos=".06 0 0"><joint axis="1 0 0"/><joint axis="0 1 0" pos=".01 0 0"/>
       <geom type="cylinder" size=".01 .02" pos=".03 0 0" mass=".1"/></body></body></body></worldbody></mujoco>"""
     engine = engine_of(chain)
-    assert prepare_step(engine.table, 0.01) == 0
+    assert prepare_step(engine.table, 0.01, False) == 0
     rng = np.random.default_rng(0)
     z = engine.table.z.copy()
     gradient(engine, z)

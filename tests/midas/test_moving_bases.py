@@ -17,17 +17,14 @@ def midas(xml: str, **options) -> asp.Simulator:
 
 
 def pose_error(sim: asp.Simulator) -> float:
-    """How far the first mocap body's link is from where it was told to be [m]."""
+    """How far the first mocap body's points may be from where they were told to be [m]."""
     engine = sim.method.engine
     body = int(np.flatnonzero(sim.model.body_mocapid == 0)[0])
     q = engine.table.q[engine.links.body_link[body]]
     data = sim.data
-    return float(
-        max(
-            np.abs(q[0] - data.mocap_pos[0]).max(),
-            np.abs(q[1:].T - data.xmat[body].reshape(3, 3)).max(),
-        )
-    )
+    radius = float(sim.model.geom_rbound[sim.model.geom_bodyid == body].max())
+    turn = q[1:].T - data.xmat[body].reshape(3, 3)
+    return float(max(np.abs(q[0] - data.mocap_pos[0]).max(), radius * np.abs(turn).max()))
 
 
 TRAY = """<mujoco><worldbody><geom type="plane" size="5 5 1"/>
@@ -47,17 +44,19 @@ def test_tray_lifts_what_lies_on_it():
         assert pose_error(sim) < 1e-10
     contacts = sim.contacts
     assert contacts.normal_force.sum() == pytest.approx(2 * (G + acceleration), rel=1e-3)
-    assert sim.data.qvel[2] == pytest.approx(acceleration * (t - 0.5 * STEP), rel=1e-3)
+    assert sim.data.qvel[2] == pytest.approx(acceleration * t, rel=1e-3)
     assert sim.data.qpos[2] - sim.data.mocap_pos[0, 2] == pytest.approx(0.061, abs=2e-4)
 
 
 @pytest.mark.parametrize(("friction", "slides"), [(0.22, False), (0.18, True)])
 def test_tray_that_is_pulled_away_carries_its_load_by_friction(friction, slides):
     """At 0.2 g: what friction can carry along stays, the rest is left behind."""
-    sim = midas(TRAY.format(friction=friction))
+    # The first step of the tray knows its mean velocity only: what is left behind begins a ha/2 late.
+    h = 0.2 * STEP
+    sim = midas(TRAY.format(friction=friction), time_step=h)
     assert sim.advance_to(0.2).success
-    for step in range(1, 101):
-        t = step * STEP
+    for step in range(1, 501):
+        t = step * h
         sim.data.mocap_pos[0, 0] = 0.5 * 0.2 * G * t * t
         assert sim.step().success
     behind = sim.data.mocap_pos[0, 0] - sim.data.qpos[0]

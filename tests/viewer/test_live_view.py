@@ -162,7 +162,7 @@ def test_the_panel_tells_the_session(view):
 
 def test_bodies_are_pulled_with_the_mouse(view):
     body = view.simulator.model.body("box").id
-    mesh = next(mesh for owner, mesh, _ in view.picture._meshes if owner == body)
+    mesh = next(m for owner, m in view.picture._moving_meshes() if owner == body)
     dragged = mesh._impl.drag_cb[0].callback
 
     def drag(phase, **where):

@@ -38,7 +38,7 @@ from asperity.convex.potentials.contact_driver import evaluate_contacts, update_
 from asperity.convex.problem import MOST_COORDINATES, PROBLEM, RESIDUAL_AND_STEP
 from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row, subtract_rows
 
-__all__ = ["fits_contact_space", "solve_in_contact_space"]
+__all__ = ["fits_contact_space", "has_large_trees", "solve_in_contact_space"]
 
 _STRIDE = 8 * MOST_COORDINATES
 # Coordinates that contacts and dry friction may take, and as a part of the tree's dofs: others are
@@ -52,6 +52,12 @@ _INNER_TOLERANCE = 0.5
 _MOST_ITERATIONS = 50
 # A pivot of a contact's curvatures, relative to its entry, that counts as zero.
 _ZERO = 1e-14
+
+
+def has_large_trees(problem: Table) -> bool:
+    """Whether any tree is one that may fit."""
+    large = (problem.tree_size >= _SMALLEST_TREE) & (problem.tree_spatial == 0)
+    return bool(np.any(large))
 
 
 @compiled

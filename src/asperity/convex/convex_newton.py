@@ -34,7 +34,11 @@ from asperity.compiled.calls import call_pp_status, call_ppp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.block_cholesky import factorize, solve_factors
-from asperity.convex.contact_space import fits_contact_space, solve_in_contact_space
+from asperity.convex.contact_space import (
+    fits_contact_space,
+    has_large_trees,
+    solve_in_contact_space,
+)
 from asperity.convex.hessian_assembly import assemble, begin_tree
 from asperity.convex.island import (
     begin_island,
@@ -336,4 +340,6 @@ def install_solver(problem: Table) -> None:
     problem.factorize = factorize.address
     problem.solve_factors = solve_factors.address
     problem.line_search = line_search.address
-    problem.solve_in_contact_space = solve_in_contact_space.address
+    # Of robots only: it is large, and piles need not compile it.
+    if has_large_trees(problem):
+        problem.solve_in_contact_space = solve_in_contact_space.address

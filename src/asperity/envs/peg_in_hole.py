@@ -167,7 +167,8 @@ class PegInHoleEnv(PegEnv):
     render_mode : {None, "rgb_array"}
         Pictures need the extra ``viz``.
     integrator : Integrator, optional
-        ``Midas(time_step=0.01, activation_distance=0.1 * margin)`` by default, for which the scene
+        ``Midas(time_step=0.01, scheme="implicit-euler", activation_distance=0.1 * margin)``, the
+        paper's scheme, by default, for which the scene
         is made: others take meshes for their convex hulls, which close the hole.
     variation : PegVariation, optional
         What differs from episode to episode; ``info`` of `reset` has the episode's numbers.

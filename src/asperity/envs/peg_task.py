@@ -112,7 +112,8 @@ class PegTask:
         motions differ by much.
         """
         margins = (self.margin, *((variation and variation.margin) or ()))
-        return Midas(time_step=0.01, activation_distance=0.1 * min(margins))
+        distance = 0.1 * min(margins)
+        return Midas(time_step=0.01, scheme="implicit-euler", activation_distance=distance)
 
     def addresses(self, model: mujoco.MjModel) -> tuple[int, NDArray[np.int64]]:
         """Where the peg's and the hand's positions are in ``qpos``."""

@@ -60,7 +60,10 @@ def assemble(clearance: float, progress: Progress = lambda share: None) -> Assem
     """
     model, control = panda_beam(clearance), PandaBeam(clearance)
     integrator = Midas(
-        time_step=_STEP, activation_distance=beam_activation(clearance), verify=has_ipctk()
+        time_step=_STEP,
+        scheme="implicit-euler",
+        activation_distance=beam_activation(clearance),
+        verify=has_ipctk(),
     )
     simulator = Simulator(
         model, keyframe="start", integrator=integrator, control=control, control_period=_STEP

@@ -6,26 +6,54 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["checker_tiles", "geom_color"]
+__all__ = [
+    "base_color",
+    "checker_tiles",
+    "geom_color",
+    "site_color",
+    "tendon_color",
+    "two_dimensional_texture",
+]
 
 Floats = NDArray[np.float64]
 # More tiles than these on a side are noise, and a heavy mesh.
 MOST_TILES = 80
 
 
+def base_color(model: mujoco.MjModel, geom: int) -> Floats:
+    """Colour and opacity of a geom without its texture, shape (4,), each from 0 to 1."""
+    return _base_color(model, model.geom_rgba[geom], int(model.geom_matid[geom]))
+
+
 def geom_color(model: mujoco.MjModel, geom: int) -> Floats:
     """Colour and opacity of a geom, shape (4,), each from 0 to 1; textures are averaged."""
-    material = int(model.geom_matid[geom])
-    color = np.array(model.geom_rgba[geom], dtype=np.float64)
-    if material < 0:
-        return color
-    # As in MuJoCo, the geom's own colour wins over the material's if it was set.
-    if np.allclose(color, (0.5, 0.5, 0.5, 1.0)):
+    return _mean_color(model, model.geom_rgba[geom], int(model.geom_matid[geom]))
+
+
+def site_color(model: mujoco.MjModel, site: int) -> Floats:
+    """Colour and opacity of a site, shape (4,), as `geom_color`."""
+    return _mean_color(model, model.site_rgba[site], int(model.site_matid[site]))
+
+
+def tendon_color(model: mujoco.MjModel, tendon: int) -> Floats:
+    """Colour and opacity of a tendon, shape (4,), as `geom_color`."""
+    return _mean_color(model, model.tendon_rgba[tendon], int(model.tendon_matid[tendon]))
+
+
+def _base_color(model: mujoco.MjModel, own: NDArray[np.float32], material: int) -> Floats:
+    color = np.array(own, dtype=np.float64)
+    # As in MuJoCo, an object's own colour wins over the material's if it was set.
+    if material >= 0 and np.allclose(color, (0.5, 0.5, 0.5, 1.0)):
         color = np.array(model.mat_rgba[material], dtype=np.float64)
-    texture = _texture(model, material)
+    return np.clip(color, 0.0, 1.0)
+
+
+def _mean_color(model: mujoco.MjModel, own: NDArray[np.float32], material: int) -> Floats:
+    color = _base_color(model, own, material)
+    texture = _texture(model, material) if material >= 0 else None
     if texture is not None:
         color[:3] *= texture.mean(axis=(0, 1))
-    return np.clip(color, 0.0, 1.0)
+    return color
 
 
 def checker_tiles(
@@ -63,6 +91,14 @@ def checker_tiles(
     tiles = np.minimum(tiles, MOST_TILES).astype(int)
     tint = np.array(model.mat_rgba[material][:3], dtype=np.float64)
     return (int(tiles[0]), int(tiles[1])), np.clip(a * tint, 0, 1), np.clip(b * tint, 0, 1)
+
+
+def two_dimensional_texture(model: mujoco.MjModel, material: int) -> Floats | None:
+    """The image of a material, shape (height, width, 3), from 0 to 1; None for cubes and none."""
+    index = int(model.mat_texid[material, mujoco.mjtTextureRole.mjTEXROLE_RGB])
+    if index < 0 or model.tex_type[index] != mujoco.mjtTexture.mjTEXTURE_2D:
+        return None
+    return _texture(model, material)
 
 
 def _texture(model: mujoco.MjModel, material: int) -> Floats | None:

@@ -15,9 +15,16 @@ from scipy.sparse.csgraph import connected_components
 from asperity.errors import ModelError
 from asperity.geometry.primitives import rectangle
 from asperity.geometry.surfaces import Surface
-from asperity.plant.geom_surfaces import geom_surface
+from asperity.plant.geom_surfaces import geom_surface, primitive_surface
 
-__all__ = ["checkerboard", "display_mesh", "split_creases"]
+__all__ = [
+    "checkerboard",
+    "display_mesh",
+    "site_mesh",
+    "smooth_vertices",
+    "solid_faces",
+    "split_creases",
+]
 
 # Segments around a circle; 32 look round and cost little.
 SEGMENTS = 32
@@ -42,6 +49,14 @@ def display_mesh(model: mujoco.MjModel, geom: int) -> Surface | None:
     return surface if int(model.geom_type[geom]) in _SMOOTH else split_creases(surface)
 
 
+def site_mesh(model: mujoco.MjModel, site: int) -> Surface:
+    """Triangles of one site in its frame."""
+    kind = _Type(int(model.site_type[site]))
+    surface = primitive_surface(kind, np.array(model.site_size[site]), SEGMENTS)
+    assert surface is not None, "sites are boxes or round"
+    return surface if int(kind) in _SMOOTH else split_creases(surface)
+
+
 def checkerboard(half: NDArray[np.float64], cells: tuple[int, int]) -> tuple[Surface, Surface]:
     """Light and dark tiles of a rectangle with half sizes ``half`` [m], shape (2,)."""
     vertices, faces = rectangle(half, cells)
@@ -55,11 +70,38 @@ def split_creases(surface: Surface, angle: float = CREASE_ANGLE) -> Surface:
 
     Two corners of triangles at the same vertex stay one vertex if smooth edges connect them.
     """
+    vertices = surface.vertices
+    faces, normal, _ = solid_faces(surface)
+    number, label = smooth_vertices(faces, normal, angle)
+    result = np.empty((number, 3))
+    result[label.ravel()] = vertices[faces.ravel()]
+    return Surface(result, label)
+
+
+def solid_faces(
+    surface: Surface,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Triangles with an area, their unit normals, and which ones of the surface these are."""
     vertices, faces = surface
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     normal = np.cross(b - a, c - a)
     area = np.linalg.norm(normal, axis=1)
-    faces, normal = faces[area > 0.0], normal[area > 0.0] / area[area > 0.0, None]
+    solid = area > 0.0
+    return faces[solid], normal[solid] / area[solid, None], solid
+
+
+def smooth_vertices(
+    faces: NDArray[np.int64], normal: NDArray[np.float64], angle: float = CREASE_ANGLE
+) -> tuple[int, NDArray[np.int64]]:
+    """Number of vertices with one normal each, and which one every corner is, shape (n, 3).
+
+    Parameters
+    ----------
+    faces, normal : ndarray, shape (n, 3)
+        Triangles and their unit normals.
+    angle : float
+        Between the normals of triangles on both sides of a sharp edge, at least [rad].
+    """
     count = len(faces)
     # Every triangle side, as (smaller vertex, larger vertex), with its triangle and two corners.
     side = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
@@ -76,6 +118,4 @@ def split_creases(surface: Surface, angle: float = CREASE_ANGLE) -> Surface:
     rows, columns = ends[join].ravel(), ends[join + 1].ravel()
     graph = coo_array((np.ones(rows.size), (rows, columns)), shape=(3 * count, 3 * count))
     number, label = connected_components(graph, directed=False)
-    result = np.empty((number, 3))
-    result[label] = vertices[faces.ravel()]
-    return Surface(result, label.reshape(count, 3).astype(np.int64))
+    return int(number), label.reshape(count, 3).astype(np.int64)

@@ -53,7 +53,8 @@ def write_web_playback(
     path : str or Path
         File to write, ending in ``.html``; it appears only once it is complete.
     model : mujoco.MjModel
-        The model that was simulated. Geoms of the groups 0 to 2 are shown, as in MuJoCo's viewer.
+        The model that was simulated. Geoms, sites and spatial tendons of the groups 0 to
+        2 are shown, as in MuJoCo's viewer.
     time : array_like, shape (n,)
         Times of the samples [s], not necessarily uniform.
     qpos : array_like, shape (n, nq)
@@ -95,15 +96,14 @@ def write_web_playback(
         set_view(server, recording, view)
         patches = PressurePatches(recording, contact) if contact is not None else None
         shown = patches is not None and patches.any
-        movers = add_nodes(server, recording, seen_through=shown).movers
+        nodes = add_nodes(server, recording, seen_through=shown)
         every = max(1, -(-count // _PATCH_FRAMES))
         current: Any = None
         serializer = server.get_scene_serializer()
         for k, data in enumerate(recording.frames(fps)):
             if k > 0:
                 serializer.insert_sleep(1.0 / fps)
-            for mover in movers:
-                mover.update(data)
+            nodes.update(data)
             if patches is not None and shown and k % every == 0:
                 if current is not None:
                     current.visible = False

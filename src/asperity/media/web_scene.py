@@ -16,12 +16,15 @@ from asperity.media.camera import viewpoint
 from asperity.media.errors import MediaError
 from asperity.media.patches import PatchTriangles, pressure_colors
 from asperity.media.recording import Recording
+from asperity.media.tendons import Tendons, has_tendons
+from asperity.media.textures import TexturedSurface
 
 __all__ = [
     "SEEN_THROUGH",
     "TYPICAL_ASPECT",
     "Mover",
     "Nodes",
+    "ShownPart",
     "add_nodes",
     "add_patches",
     "import_viser",
@@ -36,6 +39,8 @@ TYPICAL_ASPECT = 1.6
 SKY = 0.55
 SEEN_THROUGH = 0.4
 """Opacity of all bodies, where patches are to be seen through them."""
+# From the colours of screens to linear ones.
+_GAMMA = 2.2
 # Distance of drawn patches from where they are [m].
 _ASIDE = 2e-4
 
@@ -83,42 +88,114 @@ class Mover:
             self.handle.wxyz = self._quat = quat
 
 
+class ShownPart:
+    """A part of a body in the page: a mesh of one colour, or one with an image.
+
+    Parameters
+    ----------
+    body : int
+        0 for what does not move.
+    plain
+        viser's mesh in one colour.
+    opacity : float
+        Of the model.
+    textured
+        viser's mesh with the image. It cannot be seen through: the plain one takes its place then.
+    """
+
+    def __init__(self, body: int, plain: Any, opacity: float, textured: Any | None) -> None:
+        self.body = body
+        self.handles = [plain] if textured is None else [plain, textured]
+        """viser's meshes, of which one is seen."""
+        self._plain, self._textured, self._opacity = plain, textured, opacity
+
+    def set_seen_through(self, wanted: bool) -> None:
+        """Let the eye through the part if it moves, or not."""
+        through = wanted and self.body > 0
+        shown = self._opacity * (SEEN_THROUGH if through else 1.0)
+        self._plain.opacity = None if shown >= 1.0 else shown
+        if self._textured is not None:
+            self._textured.visible = not through
+            self._plain.visible = through
+
+
 class Nodes(NamedTuple):
-    """Bodies that were put into a page."""
+    """What was put into a page."""
 
     movers: list[Mover]
-    """Those that move."""
-    meshes: list[tuple[int, Any, float]]
-    """Body, viser's mesh and opacity of every part, also of what does not move (body 0)."""
+    """Bodies that move."""
+    parts: list[ShownPart]
+    """Every part of every body, also of what does not move."""
+    tendons: Tendons | None
+    """None in a model without spatial tendons."""
+
+    def update(self, data: mujoco.MjData) -> None:
+        """Send what has changed."""
+        for mover in self.movers:
+            mover.update(data)
+        if self.tendons is not None:
+            self.tendons.update(data)
 
 
 def add_nodes(server: Any, recording: Recording, *, seen_through: bool = False) -> Nodes:
-    """Put all bodies into the page, at their poses at the first frame."""
-    data = mujoco.MjData(recording.model)
+    """Put all bodies and tendons into the page, at their poses at the first frame."""
+    model = recording.model
+    data = mujoco.MjData(model)
     recording.pose(data, float(recording.time[0]))
-    nodes = Nodes([], [])
-    for node in display_nodes(recording.model, data):
+    nodes = Nodes([], [], Tendons(server, model) if has_tendons(model) else None)
+    for node in display_nodes(model, data):
         handle = server.scene.add_frame(f"/{node.name}", show_axes=False)
-        nodes.meshes.extend(_add_parts(server, node, SEEN_THROUGH if seen_through else 1.0))
+        nodes.parts.extend(_add_part(server, node, k) for k in range(len(node.parts)))
         if node.body > 0:
             nodes.movers.append(Mover(handle, node.body))
+    if seen_through:
+        for part in nodes.parts:
+            part.set_seen_through(True)
     return nodes
 
 
-def _add_parts(server: Any, node: MovingBody, share: float) -> Iterator[tuple[int, Any, float]]:
-    for k, part in enumerate(node.parts):
-        opacity = share * float(part.color[3])
-        mesh = server.scene.add_mesh_simple(
-            f"/{node.name}/{k}",
-            part.vertices,
-            part.faces,
-            color=tuple(round(255.0 * c) for c in part.color[:3]),
-            opacity=None if opacity >= 1.0 else opacity,
-            # Planes and height fields are thin, and transparent bodies show their inside.
-            side="double" if part.open or opacity < 1.0 else "front",
-            cast_shadow=not part.open and opacity >= 1.0,
-        )
-        yield node.body, mesh, float(part.color[3])
+def _add_part(server: Any, node: MovingBody, index: int) -> ShownPart:
+    part = node.parts[index]
+    opacity = float(part.color[3])
+    name = f"/{node.name}/{index}"
+    plain = server.scene.add_mesh_simple(
+        name,
+        part.vertices,
+        part.faces,
+        color=tuple(round(255.0 * c) for c in part.color[:3]),
+        opacity=None if opacity >= 1.0 else opacity,
+        # Planes and height fields are thin, and transparent bodies show their inside.
+        side="double" if part.open or opacity < 1.0 else "front",
+        cast_shadow=not part.open and opacity >= 1.0,
+        visible=part.textured is None,
+    )
+    textured = None
+    if part.textured is not None:
+        textured = server.scene.add_mesh_trimesh(f"{name}-image", _with_image(part.textured))
+    return ShownPart(node.body, plain, opacity, textured)
+
+
+def _with_image(surface: TexturedSurface) -> Any:
+    import trimesh  # viser depends on it
+    from PIL import Image
+
+    # The format has linear colours beside the image's, and measures images from below.
+    color = np.append(surface.color[:3] ** _GAMMA, surface.color[3])
+    material = trimesh.visual.material.PBRMaterial(
+        baseColorTexture=Image.fromarray(np.round(255.0 * surface.image).astype(np.uint8)),
+        baseColorFactor=np.round(255.0 * color).astype(np.uint8),
+        metallicFactor=0.0,
+        roughnessFactor=1.0,
+        alphaMode="OPAQUE" if color[3] >= 1.0 else "BLEND",
+    )
+    coordinates = np.stack([surface.coordinates[:, 0], 1.0 - surface.coordinates[:, 1]], axis=1)
+    return trimesh.Trimesh(
+        surface.vertices,
+        surface.faces,
+        vertex_normals=surface.normals,
+        visual=trimesh.visual.TextureVisuals(uv=coordinates, material=material),
+        process=False,
+    )
 
 
 def add_patches(server: Any, name: str, patches: PatchTriangles, largest: float) -> Any:

@@ -45,6 +45,7 @@ from asperity.midas.links import Link, read_links
 from asperity.midas.pairs import LinkPair, exclude_links, pair_geoms, pair_links
 from asperity.midas.placement import place
 from asperity.midas.poses import write_qpos
+from asperity.midas.second_order import SHORTEST_WAIT
 from asperity.midas.shapes import read_shapes
 from asperity.midas.state_gains import feed_state_gains, state_gains
 from asperity.midas.tendon_terms import tendon_coordinates
@@ -289,7 +290,8 @@ class Engine(HoldsAddresses):
         tendon_coordinates(table, table.joint)
         tendon_coordinates(table, table.joint_rate)
         table.qpos[:], table.qvel[:] = qpos, qvel
-        table.has_history = 0
+        table.has_history = table.wait = 0
+        table.patience = SHORTEST_WAIT
         table.tie_force_start[:] = 0.0
         table.coupling_force_start[:] = 0.0
         self.checked = False

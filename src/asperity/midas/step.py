@@ -20,6 +20,7 @@ from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.joint_terms import motor_forces
 from asperity.midas.link_kinematics import move_vertices, place_links
 from asperity.midas.poses import write_qpos
+from asperity.midas.second_order import count_step, is_smooth, may_look_back, put_off
 from asperity.midas.step_start import prepare_step
 
 __all__ = ["divided_midas_method", "midas_method", "solve_step"]
@@ -28,6 +29,8 @@ __all__ = ["divided_midas_method", "midas_method", "solve_step"]
 # Change of friction's normal forces, relative to themselves, that calls for another solution.
 _LAG_TOLERANCE = 0.1
 _LAG_ITERATIONS = 60
+# What a step of BDF2 returns where implicit Euler is to take its place.
+_NOT_SMOOTH = -1
 # A step that does not converge is done in at most 2ⁿ parts. If one of h/64 does not, it is not the
 # step's length.
 _HALVINGS = 6
@@ -112,14 +115,14 @@ def _return_to_solution(engine: Table) -> int:
 
 
 @compiled
-def solve_step(engine: Table, h: float) -> int:
-    """Advance the engine's state by h [s]; returns a code, and unless it is OK changes nothing.
+def _solve_with_friction(engine: Table, h: float, second: bool) -> int:
+    """Solve for the state after h [s], without making it the present one; returns a code.
 
     Friction's normal forces are those of the step's beginning, then those of the solution. Where
     friction of an impact would turn a body by radians within the step, Newton's method may not get
     there: then the solution before stands, or, if it was the first, one without friction.
     """
-    code = prepare_step(engine, h)
+    code = prepare_step(engine, h, second)
     if code != OK:
         return code
     fallback = False
@@ -128,13 +131,15 @@ def solve_step(engine: Table, h: float) -> int:
         before = friction_scale(engine)
         limit = engine.max_iterations
         code = _solve(engine, limit if lag == 0 else min(limit, _LAG_ITERATIONS))
+        if second and lag == 0 and (code == NOT_CONVERGED or not is_smooth(engine, h)):
+            return _NOT_SMOOTH
         if code == NOT_CONVERGED and lag > 0:
             fallback = True
             code = _return_to_solution(engine)
             break
         frictionless = False
         if code == NOT_CONVERGED and before > 0.0:
-            code = prepare_step(engine, h)
+            code = prepare_step(engine, h, second)
             if code == OK:
                 engine.friction_pairs = 0
                 before = 0.0
@@ -150,6 +155,20 @@ def solve_step(engine: Table, h: float) -> int:
     if code == OK:
         engine.fallbacks += 1 if fallback else 0
         engine.frictionless += 1 if frictionless else 0
+    return code
+
+
+@compiled
+def solve_step(engine: Table, h: float) -> int:
+    """Advance the engine's state by h [s]; returns a code, and unless it is OK changes nothing."""
+    second = may_look_back(engine, h)
+    code = _solve_with_friction(engine, h, second)
+    if code == _NOT_SMOOTH:
+        put_off(engine)
+        second = False
+        code = _solve_with_friction(engine, h, second)
+    if code == OK:
+        count_step(engine, second)
         _finish(engine, h)
     return code
 

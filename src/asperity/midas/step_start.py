@@ -37,13 +37,8 @@ def _apply_forces(engine: Table) -> None:
 
 
 @compiled
-def _predict(engine: Table, h: float) -> float:
+def _predict(engine: Table, h: float, second: bool) -> float:
     """Fill where displacements count from and where inertia leads; returns the step of forces."""
-    second = (
-        engine.second_order == 1
-        and engine.has_history == 1
-        and abs(engine.last_step - h) <= 1e-9 * h
-    )
     new = 4.0 / 3.0 if second else 1.0
     old = 1.0 / 3.0 if second else 0.0
     step = 2.0 / 3.0 * h if second else h
@@ -105,10 +100,13 @@ def _begin(engine: Table) -> None:
 
 
 @compiled
-def prepare_step(engine: Table, h: float) -> int:
-    """Set up a step's potential, with the iterate at the present state; returns a code."""
+def prepare_step(engine: Table, h: float, second: bool) -> int:
+    """Set up a step's potential, with the iterate at the present state; returns a code.
+
+    ``second`` says whether it is one of BDF2, for which there must be a history.
+    """
     _apply_forces(engine)
-    step = _predict(engine, h)
+    step = _predict(engine, h, second)
     _set_motors(engine, step)
     begin_equalities(engine, h)
     begin_turns(engine)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import QhullError
 
 from asperity.errors import ModelError
@@ -11,7 +12,7 @@ from asperity.geometry import primitives
 from asperity.geometry.surfaces import Surface
 from asperity.plant.names import element
 
-__all__ = ["geom_surface"]
+__all__ = ["geom_surface", "primitive_surface"]
 
 _Type = mujoco.mjtGeom
 
@@ -49,6 +50,22 @@ def geom_surface(
     """
     size = np.array(model.geom_size[geom])
     kind = _Type(int(model.geom_type[geom]))
+    primitive = primitive_surface(kind, size, segments, subdivisions)
+    if primitive is not None:
+        return primitive
+    data = int(model.geom_dataid[geom])
+    if kind == _Type.mjGEOM_HFIELD:
+        return _height_field(model, data, closed)
+    name = element(model, mujoco.mjtObj.mjOBJ_GEOM, geom)
+    if kind in (_Type.mjGEOM_MESH, _Type.mjGEOM_SDF) and data >= 0:
+        return _mesh(model, data, name, hulls)
+    raise ModelError(f"{name} is a {kind.name}, which has no surface; use a box or a mesh.")
+
+
+def primitive_surface(
+    kind: mujoco.mjtGeom, size: NDArray[np.float64], segments: int, subdivisions: int = 1
+) -> Surface | None:
+    """Triangles of a box or a round shape of MuJoCo's sizes [m], None for other kinds."""
     if kind == _Type.mjGEOM_BOX:
         return primitives.box(size, subdivisions)
     if kind == _Type.mjGEOM_SPHERE:
@@ -59,13 +76,7 @@ def geom_surface(
         return primitives.capsule(size[0], size[1], segments)
     if kind == _Type.mjGEOM_CYLINDER:
         return primitives.cylinder(size[0], size[1], segments)
-    data = int(model.geom_dataid[geom])
-    if kind == _Type.mjGEOM_HFIELD:
-        return _height_field(model, data, closed)
-    name = element(model, mujoco.mjtObj.mjOBJ_GEOM, geom)
-    if kind in (_Type.mjGEOM_MESH, _Type.mjGEOM_SDF) and data >= 0:
-        return _mesh(model, data, name, hulls)
-    raise ModelError(f"{name} is a {kind.name}, which has no surface; use a box or a mesh.")
+    return None
 
 
 def _mesh(model: mujoco.MjModel, mesh: int, name: str, hulls: bool) -> Surface:

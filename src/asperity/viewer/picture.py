@@ -13,8 +13,8 @@ from asperity.media.camera import resolve_camera
 from asperity.media.patches import triangles_of
 from asperity.media.recording import Recording
 from asperity.media.web_scene import (
-    SEEN_THROUGH,
     TYPICAL_ASPECT,
+    Mover,
     add_nodes,
     add_patches,
     set_view,
@@ -67,11 +67,8 @@ class Picture:
         poses = {"mocap_pos": data.mocap_pos[None], "mocap_quat": data.mocap_quat[None]}
         recording = Recording(model, [data.time], data.qpos[None], **poses)
         set_view(server, recording, resolve_camera(recording, camera, TYPICAL_ASPECT))
-        nodes = add_nodes(server, recording)
-        self.movers = nodes.movers
-        for mover in self.movers:
-            mover.update(data)
-        self._meshes = nodes.meshes
+        self._nodes = add_nodes(server, recording)
+        self._nodes.update(data)
         self.has_patches = bool(simulator.plant.surfaces.any_compliant)
         self._finder = PolygonFinder(model, simulator.plant.fields) if self.has_patches else None
         self._largest = 1.0
@@ -96,32 +93,37 @@ class Picture:
         if self.has_patches:
             self.set_seen_through(True)
 
+    @property
+    def movers(self) -> list[Mover]:
+        """Bodies that move, in the page."""
+        return self._nodes.movers
+
     def set_seen_through(self, wanted: bool) -> None:
         """Let the eye through what moves, or not."""
-        for body, mesh, opacity in self._meshes:
-            shown = opacity * (SEEN_THROUGH if wanted and body > 0 else 1.0)
-            mesh.opacity = None if shown >= 1.0 else shown
+        for part in self._nodes.parts:
+            part.set_seen_through(wanted)
 
     def on_drag(self, grip: Grip) -> None:
         """Have a function called when a body is dragged with the mouse."""
         frames = {mover.body: mover.handle for mover in self.movers}
-        for body, mesh, _ in self._meshes:
-            if body > 0:
-                mesh.on_drag("left")(_dragging(body, frames[body], grip))
+        for body, mesh in self._moving_meshes():
+            mesh.on_drag("left")(_dragging(body, frames[body], grip))
 
     def off_drag(self) -> None:
         """Let the mouse turn the picture on bodies, too."""
-        for body, mesh, _ in self._meshes:
-            if body > 0:
-                mesh.remove_drag_callback()
+        for _, mesh in self._moving_meshes():
+            mesh.remove_drag_callback()
+
+    def _moving_meshes(self) -> list[tuple[int, Any]]:
+        parts = (part for part in self._nodes.parts if part.body > 0)
+        return [(part.body, mesh) for part in parts for mesh in part.handles]
 
     def update(self, session: Session, now: float) -> None:
         """Draw the published state, at a wall time [s]."""
         simulator = session.simulator
         # All at once, so that nobody sees one body move before the other.
         with self._server.atomic():
-            for mover in self.movers:
-                mover.update(simulator.data)
+            self._nodes.update(simulator.data)
             self._draw_contacts(simulator)
             held = session.held
             _set_arrows(self._rope, None if held is None else np.array([held]))

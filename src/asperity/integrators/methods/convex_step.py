@@ -11,7 +11,6 @@ import numpy as np
 from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.calls import call_method, call_ppp_status, call_pppn_status
 from asperity.convex.block_cholesky import factorize, solve_factors
-from asperity.convex.contact_space import solve_in_contact_space
 from asperity.convex.contact_velocities import (
     add_surface_velocities,
     contact_velocities,
@@ -73,15 +72,7 @@ class ConvexMethod(Method):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (
-            solve_problem,
-            assemble,
-            line_search,
-            *EVALUATION_KERNELS,
-            factorize,
-            solve_factors,
-            solve_in_contact_space,
-        )
+        return (solve_problem, assemble, line_search, *EVALUATION_KERNELS, factorize, solve_factors)
 
     def prepare(self, world: World) -> None:
         super().prepare(world)

@@ -1,0 +1,95 @@
+"""When a step may look back: BDF2 where motion is smooth, implicit Euler through impacts.
+
+BDF2 concludes from the last two velocities to the next one. Past an impact that is wrong: a body
+that has just come to rest from v would depart at v/3, and the impact itself would end at up to v/2
+in the opposite direction. So a step of BDF2 is done again with implicit Euler where the velocity of
+a link changes by much else than in the step before, and so is the step that follows, which has no
+smooth past. Where that goes on, as in a pile, BDF2 is tried more and more seldom, so that it costs
+next to nothing.
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import Table, compiled
+
+__all__ = ["SHORTEST_WAIT", "count_step", "is_smooth", "may_look_back", "put_off"]
+
+# Change of acceleration over a step, relative to acceleration; 1 for what meets with a surface at
+# constant speed.
+_CHANGE = 0.9
+# The same, relative to velocity: accelerations of what swings pass through zero.
+_SWING = 0.1
+# Rotation within a step [rad] that it resolves.
+_TURN = 1.0
+# What is no impact, in activation distances per step: bodies at rest move by less.
+_UNSEEN = 0.05
+# Steps between two attempts at BDF2: an impact may take two steps until the velocity has settled,
+# and the one after those begins with a smooth past.
+SHORTEST_WAIT = 2
+_LONGEST_WAIT = 8
+
+
+@compiled
+def may_look_back(engine: Table, h: float) -> bool:
+    """Whether a step of h [s] is to be one of BDF2."""
+    if engine.second_order == 0 or engine.has_history == 0 or engine.wait > 0:
+        return False
+    return abs(engine.last_step - h) <= 1e-9 * h
+
+
+@compiled
+def is_smooth(engine: Table, h: float) -> bool:
+    """Whether no link has met with an impact, by the iterate of a step of BDF2.
+
+    With d = v_{n+1} − v_n and d₀ = v_n − v_{n−1}, in the norm of kinetic energy over the mass:
+    |d − d₀| is at most 0.9 times the larger of both, or a tenth of |v|, or next to nothing. Nor
+    does the link turn by more than a radian.
+    """
+    unseen = _UNSEEN * engine.activation / h
+    for link in range(engine.rigidity.size):
+        change = 0.0
+        present = 0.0
+        past = 0.0
+        speed = 0.0
+        turn = 0.0  # 2 ω², by the rows of a rigid link, of this step or the one before
+        for k in range(3):
+            for i in range(1, 4):
+                turn += max(engine.v[link, i, k] ** 2, engine.v_before[link, i, k] ** 2)
+            for i in range(4):
+                d0i = engine.v[link, i, k] - engine.v_before[link, i, k]
+                vi = (engine.q_now[link, i, k] - engine.q_slip[link, i, k]) / engine.step
+                di = vi - engine.v[link, i, k]
+                for j in range(4):
+                    d0j = engine.v[link, j, k] - engine.v_before[link, j, k]
+                    vj = (engine.q_now[link, j, k] - engine.q_slip[link, j, k]) / engine.step
+                    dj = vj - engine.v[link, j, k]
+                    mass = engine.mass[link, i, j]
+                    change += mass * (di - d0i) * (dj - d0j)
+                    present += mass * di * dj
+                    past += mass * d0i * d0j
+                    speed += mass * engine.v[link, i, k] * engine.v[link, j, k]
+        limit = max(
+            _CHANGE**2 * max(present, past),
+            _SWING**2 * speed,
+            unseen**2 * engine.mass[link, 0, 0],
+        )
+        if change > limit or turn * h * h > 2.0 * _TURN**2:
+            return False
+    return True
+
+
+@compiled
+def put_off(engine: Table) -> None:
+    """After an impact: leave this step and some more to implicit Euler, more of them each time."""
+    engine.wait = 1 + engine.patience
+    engine.patience = min(2 * engine.patience, _LONGEST_WAIT)
+
+
+@compiled
+def count_step(engine: Table, second: bool) -> None:
+    """At the end of a step, which was one of BDF2 or not."""
+    if second:
+        # The next impact is again the first of its kind.
+        engine.patience = SHORTEST_WAIT
+    elif engine.wait > 0:
+        engine.wait -= 1

@@ -1,0 +1,66 @@
+"""BDF2 where motion is smooth, implicit Euler through impacts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import asperity as asp
+
+BALL = """<mujoco><worldbody><geom type="plane" size="5 5 1"/>
+<body pos="0 0 {height}"><freejoint/><geom type="sphere" size=".1" mass="1"/></body>
+</worldbody></mujoco>"""
+
+PAIR = """<mujoco><option gravity="0 0 0"/><worldbody>
+<body pos="0 0 0"><freejoint/><geom type="sphere" size=".1" mass="1"/></body>
+<body pos=".35 .05 0"><freejoint/><geom type="box" size=".1 .1 .1" mass="3"/></body>
+</worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("height", [0.13, 0.2, 0.4, 1.0])
+def test_nothing_rebounds_from_what_the_history_knows(height):
+    """Plain BDF2 would leave a falling ball with up to half of its speed upwards."""
+    sim = asp.Simulator(BALL.format(height=height), integrator=asp.Midas())
+    impact = np.sqrt(2.0 * 9.81 * (height - 0.1))
+    fastest, landed = -np.inf, False
+    for _ in range(80):
+        assert sim.step().success
+        landed = landed or sim.contacts.normal_force.sum() > 0.0
+        if landed:
+            fastest = max(fastest, sim.data.qvel[2])
+    assert landed
+    assert fastest < 0.02 * impact
+    assert abs(sim.data.qvel[2]) < 1e-4
+
+
+def test_collisions_keep_momentum():
+    sim = asp.Simulator(PAIR, integrator=asp.Midas(tolerance=1e-9))
+    sim.data.qvel[:3] = (2.0, 0.1, 0.0)
+    for _ in range(60):
+        assert sim.step().success
+        momentum = sim.data.qvel[:3] + 3.0 * sim.data.qvel[6:9]
+        np.testing.assert_allclose(momentum, (2.0, 0.1, 0.0), atol=2e-5)
+    assert sim.data.qvel[6] > 0.3, "they have met"
+
+
+def test_a_ball_that_slips_rolls_with_five_sevenths_of_its_speed():
+    """Implicit Euler takes a third of that."""
+    sim = asp.Simulator(BALL.format(height=0.101), integrator=asp.Midas())
+    sim.advance_to(0.2)
+    sim.data.qvel[:3] = (2.0, 0.0, 0.0)
+    sim.advance_to(1.2)
+    assert sim.data.qvel[0] == pytest.approx(2.0 * 5.0 / 7.0, rel=0.04)
+
+
+def test_flight_is_one_of_bdf2_and_impact_one_of_implicit_euler():
+    """Whose forces act over two thirds of a step, and over all of it."""
+    sim = asp.Simulator(BALL.format(height=0.5), integrator=asp.Midas())
+    table = sim.method.engine.table
+    steps = []
+    while sim.contacts.normal_force.sum() == 0.0:
+        assert sim.step().success
+        steps.append(table.step)
+    assert steps[1:-1] == pytest.approx([0.02 / 3.0] * (len(steps) - 2))
+    assert steps[-1] == pytest.approx(0.01)
+    sim.advance_to(1.0)
+    assert table.step == pytest.approx(0.02 / 3.0), "at rest it is smooth again"
