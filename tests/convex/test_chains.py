@@ -48,10 +48,12 @@ def _mass(rng: np.random.Generator, parent: np.ndarray) -> np.ndarray:
     return factor.T @ factor
 
 
-def branched_case(seed: int, straight: float) -> Case:
+def branched_case(
+    seed: int, straight: float, *, smallest: int = 1, count: int = TREES, touching: int = CONTACTS
+) -> Case:
     """Random trees with links at random dofs, contacts and rows between any of them."""
     rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 24, TREES)
+    sizes = rng.integers(smallest, 24, count)
     start = np.concatenate([[0], np.cumsum(sizes)])
     trees = [_parents(rng, n, straight) for n in sizes]
     parent = np.concatenate(
@@ -60,8 +62,8 @@ def branched_case(seed: int, straight: float) -> Case:
     nv = int(start[-1])
     case = empty_case(
         list(sizes),
-        [False] * TREES,
-        contacts=CONTACTS,
+        [False] * count,
+        contacts=touching,
         links=nv,
         chain=nv * nv,
         rows=ROWS,
@@ -85,9 +87,9 @@ def branched_case(seed: int, straight: float) -> Case:
         c.chain_dof[at : at + len(dofs)] = dofs
         c.chain_column[at : at + len(dofs)] = column[dofs]
         at += len(dofs)
-    c.count, c.link_count = CONTACTS, nv
-    reference = rng.standard_normal((TREES, 3))
-    for i in range(CONTACTS):
+    c.count, c.link_count = touching, nv
+    reference = rng.standard_normal((count, 3))
+    for i in range(touching):
         first, second = rng.choice(nv, 2, replace=False) if nv > 1 else (0, 0)
         c.link[i] = (-1 if i % 4 == 0 or first == second else first), second
         c.frame[i] = np.linalg.qr(rng.standard_normal((3, 3)))[0].ravel()
@@ -101,7 +103,7 @@ def branched_case(seed: int, straight: float) -> Case:
         c.inverse_mass[i] = 1.0
     entry = 0
     for i in range(ROWS):
-        involved = sorted(set(rng.integers(0, TREES, 2).tolist()))
+        involved = sorted(set(rng.integers(0, count, 2).tolist()))
         r.tree[i] = [*involved, -1][:2]
         r.start[i] = entry
         for part, tree in enumerate(involved):

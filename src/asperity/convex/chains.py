@@ -19,7 +19,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 
-__all__ = ["chain_fields", "fill_chains", "has_branches"]
+__all__ = ["chain_fields", "fill_chains", "has_branches", "path_chains"]
 
 # A triangle of 8 × 8 numbers is what is done one by one; all else is done by rows.
 _LONGEST = 8
@@ -134,7 +134,7 @@ def has_branches(problem: Table, tree: int) -> bool:
 
 
 @compiled
-def _path(problem: Table, tree: int, dof: int) -> int:
+def path_chains(problem: Table, tree: int, dof: int) -> int:
     """Mask of the chains between a dof and the root."""
     chain = problem.dof_chain[dof]
     return problem.chain_ancestors[problem.chain_start[tree] + chain] | (1 << chain)
@@ -166,9 +166,9 @@ def _touch_by_contacts(problem: Table, contacts: Table) -> None:
         mask_a = 1
         mask_b = 1
         if not problem.tree_spatial[tree_a]:
-            mask_a = _path(problem, tree_a, contacts.chain_dof[contacts.link_start[a]])
+            mask_a = path_chains(problem, tree_a, contacts.chain_dof[contacts.link_start[a]])
         if not problem.tree_spatial[tree_b]:
-            mask_b = _path(problem, tree_b, contacts.chain_dof[contacts.link_start[b]])
+            mask_b = path_chains(problem, tree_b, contacts.chain_dof[contacts.link_start[b]])
         if tree_a == tree_b:
             _couple(problem, tree_a, mask_a, mask_b)
         else:

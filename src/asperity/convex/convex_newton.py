@@ -30,13 +30,19 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import call_pp_status
+from asperity.compiled.calls import call_pp_status, call_ppp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.block_cholesky import factorize, solve_factors
+from asperity.convex.contact_space import (
+    fits_contact_space,
+    has_large_trees,
+    solve_in_contact_space,
+)
 from asperity.convex.hessian_assembly import assemble, begin_tree
 from asperity.convex.island import (
     begin_island,
+    direction_size,
     factorize_island,
     follow_direction,
     give_up,
@@ -45,6 +51,7 @@ from asperity.convex.island import (
     momentum_scale,
     newton_direction,
     scaled_norm,
+    settle,
     solve_islands,
 )
 from asperity.convex.line_search import line_search
@@ -166,20 +173,6 @@ def _step_is_small(
 
 
 @compiled
-def _settle(problem: Table, contacts: Table) -> bool:
-    """Let the law's numbers follow the present velocities; True if they agree, or have to.
-
-    A solve in which they have changed too often goes on with those that it has.
-    """
-    if problem.settle_contacts == 0 or problem.changes > problem.most_changes:
-        return True
-    if settle_contacts(problem, contacts, problem.first_contact, problem.last_contact):
-        problem.changes += 1
-        return False
-    return True
-
-
-@compiled
 def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
     """Minimise over the island at hand, with numbers of the law that agree with the solution.
 
@@ -207,19 +200,20 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
     last = problem.last_contact
     begin_island(problem, rows)
     begin_estimates(problem, first, last)
+    reduced = fits_contact_space(problem)
     fresh = _has_factors(problem)
     problem.changes = 0
     wanted = before = length = rate = 0.0
     best = np.inf
     stalled = 0
     for iteration in range(problem.max_iterations + 1):
-        settled = (iteration > 0 or problem.guess_is_close == 1) and _settle(problem, contacts)
+        settled = (iteration > 0 or problem.guess_is_close == 1) and settle(problem, contacts)
         cost, norm = _residual(problem, contacts, rows)
         wanted = _wanted_residual(problem, iteration, wanted)
         if not abs(norm + cost) <= _LARGEST:
             return NON_FINITE
         if norm <= wanted:
-            if settled or _settle(problem, contacts):
+            if settled or settle(problem, contacts):
                 return CONVERGED
             cost, norm = _residual(problem, contacts, rows)
         if (
@@ -227,7 +221,7 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
             and problem.extrapolated == 1
             and _extrapolate_guess(problem, contacts, rows, cost)
         ):
-            _settle(problem, contacts)
+            settle(problem, contacts)
             problem.changes = 0
             begin_estimates(problem, first, last)
             cost, norm = _residual(problem, contacts, rows)
@@ -241,26 +235,40 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
         if iteration == problem.max_iterations:
             return give_up(problem, norm * problem.tolerance / wanted)
 
-        if fresh and _factors_serve(problem, iteration, wanted, (norm, before), rate, length):
-            problem.reuses += 1
-        elif _refresh_factors(problem, contacts, rows):
-            fresh = True
+        if reduced:
+            problem.wanted_residual = wanted
+            problem.search_cost = cost
+            if call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows) == 0:
+                reduced = False
+                begin_estimates(problem, first, last)
+                continue
+            cost = problem.search_cost
+            slope, newton_length = direction_size(problem)
         else:
-            return NON_FINITE
-        slope, newton_length = newton_direction(problem)
+            if fresh and _factors_serve(problem, iteration, wanted, (norm, before), rate, length):
+                problem.reuses += 1
+            elif _refresh_factors(problem, contacts, rows):
+                fresh = True
+            else:
+                return NON_FINITE
+            slope, newton_length = newton_direction(problem)
         if not slope < 0.0:
             # Uphill within round-off, or NaN.
             return CONVERGED if abs(slope) <= _LARGEST else NON_FINITE
         alpha = follow_direction(problem, contacts, rows, cost, slope)
         if alpha == 0.0:
             return CONVERGED
-        problem.iterations += 1
-        update_estimates(problem, first, last, alpha)
+        if not reduced:
+            problem.iterations += 1
+            update_estimates(problem, first, last, alpha)
+        elif alpha != 1.0:
+            # Those that there are belong to the end of the direction.
+            begin_estimates(problem, first, last)
 
         rate = _rate(iteration, alpha * newton_length, length)
         length = alpha * newton_length
         before = norm
-        if _step_is_small(problem, iteration, wanted, rate, length) and _settle(problem, contacts):
+        if _step_is_small(problem, iteration, wanted, rate, length) and settle(problem, contacts):
             island_impulses(problem)
             return CONVERGED
     return NOT_CONVERGED
@@ -315,6 +323,8 @@ def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: in
     ``NOT_CONVERGED`` (the worst residual is recorded, the solution is the best iterate) or
     ``NON_FINITE``.
     """
+    if problem.only_marked == 0:
+        problem.base_tree = 0
     if have_factors == 0:
         for tree in range(problem.factor_island.size):
             problem.factor_island[tree] = 0
@@ -330,3 +340,6 @@ def install_solver(problem: Table) -> None:
     problem.factorize = factorize.address
     problem.solve_factors = solve_factors.address
     problem.line_search = line_search.address
+    # Of robots only: it is large, and piles need not compile it.
+    if has_large_trees(problem):
+        problem.solve_in_contact_space = solve_in_contact_space.address

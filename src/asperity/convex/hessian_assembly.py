@@ -24,7 +24,7 @@ from asperity.convex.spatial_hessian import (
     write_patch,
 )
 
-__all__ = ["assemble", "begin_blocks", "begin_tree", "clear_couplings"]
+__all__ = ["add_rows", "assemble", "begin_blocks", "begin_tree", "clear_couplings"]
 
 
 @compiled
@@ -246,7 +246,7 @@ def _add_contacts(problem: Table, contacts: Table, first: int, last: int) -> Non
 
 
 @compiled
-def _add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
+def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
     start = rows.start
     dof = rows.dof
     jacobian = rows.jacobian
@@ -327,5 +327,5 @@ def assemble(problem: Table, contacts: Table, rows: Table) -> int:
         begin_tree(problem, problem.island_tree[index])
     clear_couplings(problem, problem.coupling)
     _add_contacts(problem, contacts, problem.first_contact, problem.last_contact)
-    _add_rows(problem, rows, problem.first_row, problem.last_row)
+    add_rows(problem, rows, problem.first_row, problem.last_row)
     return 0

@@ -21,13 +21,15 @@ from asperity.convex.contact_velocities import (
     row_velocities,
 )
 from asperity.convex.paths import spread_velocities
-from asperity.convex.potentials.contact_driver import evaluate_contacts
+from asperity.convex.potentials.contact_driver import evaluate_contacts, settle_contacts
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 
 __all__ = [
+    "begin_direction",
     "begin_island",
     "choose_island",
+    "direction_size",
     "factorize_island",
     "follow_direction",
     "give_up",
@@ -40,6 +42,7 @@ __all__ = [
     "newton_direction",
     "prepare_direction",
     "scaled_norm",
+    "settle",
     "solve_islands",
     "take_step",
 ]
@@ -166,15 +169,28 @@ def momentum_scale(problem: Table, first: int, last: int) -> float:
 @compiled
 def newton_direction(problem: Table) -> tuple[float, float]:
     """Solve for the Newton direction; return g·p and ‖D⁻¹ p‖."""
+    begin_direction(problem)
+    call_pp_status(problem.solve_factors, problem, 0)
+    return direction_size(problem)
+
+
+@compiled
+def begin_direction(problem: Table) -> None:
+    """Fill ``direction`` with −g."""
+    listed = problem.island_tree
+    for index in range(problem.first_tree, problem.last_tree):
+        start = problem.tree_start[listed[index]]
+        for i in range(start, start + problem.tree_size[listed[index]]):
+            problem.direction[i] = -problem.gradient[i]
+
+
+@compiled
+def direction_size(problem: Table) -> tuple[float, float]:
+    """g·p and ‖D⁻¹ p‖ of the direction p."""
     first = problem.first_tree
     last = problem.last_tree
     listed = problem.island_tree
     direction = problem.direction
-    for index in range(first, last):
-        start = problem.tree_start[listed[index]]
-        for i in range(start, start + problem.tree_size[listed[index]]):
-            direction[i] = -problem.gradient[i]
-    call_pp_status(problem.solve_factors, problem, 0)
     slope = 0.0
     norm = 0.0
     for index in range(first, last):
@@ -279,6 +295,20 @@ def follow_direction(
     if problem.search_step != 0.0:
         take_step(problem, problem.search_step)
     return problem.search_step
+
+
+@compiled
+def settle(problem: Table, contacts: Table) -> bool:
+    """Let the law's numbers follow the present velocities; True if they agree, or have to.
+
+    A solve in which they have changed too often goes on with those that it has.
+    """
+    if problem.settle_contacts == 0 or problem.changes > problem.most_changes:
+        return True
+    if settle_contacts(problem, contacts, problem.first_contact, problem.last_contact):
+        problem.changes += 1
+        return False
+    return True
 
 
 @compiled

@@ -25,6 +25,7 @@ __all__ = [
     "CONVERGED",
     "EXACT",
     "MOMENTUM",
+    "MOST_COORDINATES",
     "NON_FINITE",
     "NOT_CONVERGED",
     "PROBLEM",
@@ -48,6 +49,9 @@ RESIDUAL_AND_STEP = 0
 MOMENTUM = 1
 EXACT = 0
 ARMIJO = 1
+
+# Of `asperity.convex.contact_space`: beyond, H itself is factorized sooner.
+MOST_COORDINATES = 48
 
 _CONTACT_FIELDS = [
     "v1",
@@ -177,6 +181,21 @@ PROBLEM = Layout(
     factor_inverse_diagonal="f8[:]",
     factor_island="i8[:]",  # trees in the island with which a tree was factorized; 0: never
     coupling="f8[:]",
+    # contact space (`asperity.convex.contact_space`)
+    base_tree="i8",  # 1 + the tree whose matrix is factorized without contacts, or 0
+    coordinates="i8",
+    row_base="f8[:]",  # curvature of a row in that matrix
+    row_coordinate="i8[:]",  # or −1
+    response="f8[:,:]",  # U, dof by dof
+    delassus="f8[:,:]",  # W
+    contact_roots="i8",  # blocks of S, of contacts before those of rows
+    root_first="i8[:]",  # first coordinate of a block,
+    root="f8[:,:]",  # its numbers,
+    root_sign="f8[:]",  # and Σ
+    reduced="f8[:,:]",  # K and its factor
+    reduced_vector="f8[:,:]",
+    coordinate="f8[:,:]",  # vectors: see `asperity.convex.contact_space`
+    wanted_residual="f8",
     # contacts, sorted by island
     contact="i8[:]",  # index into the contact set
     base_a="i8[:]",  # where the spatial velocity of side A or B starts in a vector, or −1
@@ -213,6 +232,7 @@ PROBLEM = Layout(
     factorize="i8",
     solve_factors="i8",
     line_search="i8",
+    solve_in_contact_space="i8",  # or 0
     prepare_contacts="i8",  # the contact law
     evaluate_contacts="i8",
     along_contacts="i8",
@@ -323,6 +343,14 @@ def new_problem(
         factor_inverse_diagonal=np.zeros(nv),
         factor_island=np.zeros(ntree, np.int64),
         coupling=np.zeros(36 * 64),
+        response=np.zeros((largest, MOST_COORDINATES)),
+        delassus=np.zeros((MOST_COORDINATES, MOST_COORDINATES)),
+        root_first=np.zeros(MOST_COORDINATES, np.int64),
+        root=np.zeros((MOST_COORDINATES, 6)),
+        root_sign=np.zeros(MOST_COORDINATES),
+        reduced=np.zeros((MOST_COORDINATES, MOST_COORDINATES)),
+        reduced_vector=np.zeros((4, MOST_COORDINATES)),
+        coordinate=np.zeros((9, MOST_COORDINATES)),
         product=np.zeros(nv),
         gradient=np.zeros(nv + 6 * links),
         direction=np.zeros(nv + 6 * links),
@@ -362,6 +390,8 @@ def grow_rows(problem: Table, rows: int) -> None:
     """Make room for so many scalar constraints."""
     problem.row = np.zeros(rows, np.int64)
     problem.row_kind = np.zeros(rows, np.int64)
+    problem.row_coordinate = np.full(rows, -1, np.int64)
+    problem.row_base = np.zeros(rows)
     for name in _ROW_FIELDS:
         setattr(problem, "row_" + name, np.zeros(rows))
 

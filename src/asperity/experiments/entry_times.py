@@ -58,6 +58,7 @@ _PROBLEM = {
     "assemble": "assembly",
     "factorize": "factorization",
     "solve_factors": "solves",
+    "solve_in_contact_space": "contact space",
     "line_search": "line search",
     "begin_estimates": "contact law",
     "settle_contacts": "contact law",

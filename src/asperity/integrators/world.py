@@ -114,6 +114,7 @@ class World(HoldsAddresses):
             scratch=np.zeros(model.nv),
             geom_position=np.zeros((model.ngeom, 3)),
             geom_rotation=np.zeros((model.ngeom, 9)),
+            geom_motion=np.zeros((model.ngeom, 3)),
             systems=np.zeros(0, np.int64),
             system_weight=np.zeros(0),
             record_time=np.zeros(_RECORDS),

@@ -94,6 +94,7 @@ WORLD = Layout(
     scratch="f8[:]",
     geom_position="f8[:,:]",
     geom_rotation="f8[:,:]",
+    geom_motion="f8[:,:]",  # see `asperity.plant.sweep.passed`
     factors_valid="i8",
     # address and evaluation of the state whose graph is at hand, or 0
     graph_state="i8",

@@ -238,6 +238,7 @@ class Plant(HoldsAddresses):
         spheres = model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE
         table.geom_reach = np.where(spheres, 0.0, model.geom_rbound)
         table.geom_collides = colliding_geoms(model)
+        table.colliding_geom = np.flatnonzero(table.geom_collides.any(axis=1))
         table.has_moving_surfaces = int(np.any(model.geom_surfacevel))
         table.geom_surface_velocity = np.array(model.geom_surfacevel, dtype=np.float64)
         self._set_fields()

@@ -117,6 +117,7 @@ PLANT = Layout(
     part_count="i8[:]",
     part_box="f8[:,:]",
     geom_collides="u1[:,:]",
+    colliding_geom="i8[:]",  # those that collide with any
     mass_rownnz="i8[:]",
     mass_rowadr="i8[:]",
     mass_colind="i8[:]",

@@ -39,7 +39,14 @@ def passed_before_sample(world: Table) -> bool:
         return False
     current = world.current
     save_poses(current, world.geom_position, world.geom_rotation)
-    return passed(world.plant, current.contacts, world.geom_position, world.geom_rotation, sample)
+    return passed(
+        world.plant,
+        current.contacts,
+        world.geom_position,
+        world.geom_rotation,
+        world.geom_motion,
+        sample,
+    )
 
 
 @compiled
@@ -67,7 +74,14 @@ def step_without_missed_contacts(world: Table, step: float, accuracy: float) -> 
     current = world.current
     save_poses(sample, world.geom_position, world.geom_rotation)
     known = sample.contacts
-    if passed(world.plant, known, world.geom_position, world.geom_rotation, current):
+    if passed(
+        world.plant,
+        known,
+        world.geom_position,
+        world.geom_rotation,
+        world.geom_motion,
+        current,
+    ):
         return 0.5 * step
     if sample.time >= current.time:
         # The method has seen the contacts of its step's end.

@@ -1,0 +1,573 @@
+"""Newton directions of an articulated tree with few contacts, by the Woodbury identity.
+
+The Hessian is H = B + Jᵀ G J. The base B = A + Σ κ j jᵀ, with the curvatures κ that scalar
+constraints have at first, stays as it is while Newton's method iterates, and so do the rows of J:
+three per contact, and one per constraint whose curvature has changed since. With B = L Lᵀ, the
+block diagonal G = S Σ Sᵀ, S lower triangular and Σ = ±1,
+
+    U = L⁻¹ Jᵀ,   W = Uᵀ U = J B⁻¹ Jᵀ,   K = Σ + Sᵀ W S,
+    H⁻¹ b = L⁻ᵀ (f − U S K⁻¹ Sᵀ Uᵀ f),   f = L⁻¹ b.
+
+W is the Delassus operator. An iteration factorizes K, which has a row per direction in which
+contacts have curvature, instead of assembling and factorizing H. Σ is −1 where a constraint has
+lost curvature that it has in B. Leading blocks of K are those of matrices between A and H, all
+positive definite, so that Gauss' elimination needs no pivoting.
+
+Columns of Jᵀ are zero but on the paths from links to the world: only chains there are eliminated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import call_pp_status
+from asperity.contact.constraint_set import CONSTRAINT_SET, FRICTION
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.chain_cholesky import (
+    backward_chains,
+    forward_chains,
+    substitute_rows,
+    subtract_block,
+)
+from asperity.convex.chains import path_chains
+from asperity.convex.hessian_assembly import add_rows, begin_tree, clear_couplings
+from asperity.convex.island import begin_direction, island_gradient, settle
+from asperity.convex.potentials.contact_driver import evaluate_contacts, update_estimates
+from asperity.convex.problem import MOST_COORDINATES, PROBLEM, RESIDUAL_AND_STEP
+from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row, subtract_rows
+
+__all__ = ["fits_contact_space", "has_large_trees", "solve_in_contact_space"]
+
+_STRIDE = 8 * MOST_COORDINATES
+# Coordinates that contacts and dry friction may take, and as a part of the tree's dofs: others are
+# for constraints that change.
+_MOST_OF_CONTACTS = 36
+_LARGEST_PART = 0.7
+# Below, H is factorized as soon as K.
+_SMALLEST_TREE = 8
+# Part of the wanted residual that is left in contact space.
+_INNER_TOLERANCE = 0.5
+_MOST_ITERATIONS = 50
+# A pivot of a contact's curvatures, relative to its entry, that counts as zero.
+_ZERO = 1e-14
+
+
+def has_large_trees(problem: Table) -> bool:
+    """Whether any tree is one that may fit."""
+    large = (problem.tree_size >= _SMALLEST_TREE) & (problem.tree_spatial == 0)
+    return bool(np.any(large))
+
+
+@compiled
+def fits_contact_space(problem: Table) -> bool:
+    """Whether the island at hand is to be solved with `solve_in_contact_space`."""
+    if problem.solve_in_contact_space == 0 or problem.last_tree - problem.first_tree != 1:
+        return False
+    tree = problem.island_tree[problem.first_tree]
+    size = problem.tree_size[tree]
+    if problem.tree_spatial[tree] or size < _SMALLEST_TREE or problem.reused_iterations != 0:
+        return False
+    # On near-rigid contacts, which methods with the other criterion have, solves have failed.
+    if problem.criterion != RESIDUAL_AND_STEP:
+        return False
+    most = min(_MOST_OF_CONTACTS, int(_LARGEST_PART * size))
+    count = 3 * (problem.last_contact - problem.first_contact)
+    if count > most:
+        return False
+    # The curvature of dry friction changes with every iteration.
+    for i in range(problem.first_row, problem.last_row):
+        if problem.row_kind[i] == FRICTION:
+            count += 1
+    return bool(count <= most)
+
+
+@compiled
+def _fill_contact(problem: Table, contacts: Table, tree: int, i: int, at: int) -> int:
+    """Fill the columns of Jᵀ of one contact; returns the mask of their chains."""
+    response = problem.response
+    frame = contacts.frame
+    start = problem.tree_start[tree]
+    c = problem.contact[i]
+    mask = 0
+    for side in range(2):
+        link = contacts.link[c, side]
+        if link < 0:
+            continue
+        arm = contacts.arm_a if side == 0 else contacts.arm_b
+        sign = -1.0 if side == 0 else 1.0
+        first = contacts.link_start[link]
+        last = first + contacts.link_size[link]
+        if last > first:
+            mask |= path_chains(problem, tree, contacts.chain_dof[first])
+        for k in range(3):
+            x = sign * frame[c, 3 * k]
+            y = sign * frame[c, 3 * k + 1]
+            z = sign * frame[c, 3 * k + 2]
+            mx = arm[c, 1] * z - arm[c, 2] * y
+            my = arm[c, 2] * x - arm[c, 0] * z
+            mz = arm[c, 0] * y - arm[c, 1] * x
+            for e in range(first, last):
+                column = contacts.chain_column[e]
+                response[contacts.chain_dof[e] - start, at + k] += (
+                    (mx * column[0] + my * column[1])
+                    + (mz * column[2] + x * column[3])
+                    + (y * column[4] + z * column[5])
+                )
+    return mask
+
+
+@compiled
+def _eliminate(problem: Table, tree: int, at: int, width: int, mask: int) -> None:
+    """U = L⁻¹ Jᵀ for some columns, which are zero but in the chains of a mask."""
+    stride = 8 * problem.tree_size[tree]
+    block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
+    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * problem.tree_start[tree]
+    columns = problem.response.ctypes.data + 8 * at
+    base = problem.chain_start[tree]
+    for chain in range(problem.chain_start[tree + 1] - 1, base - 1, -1):
+        if not mask >> (chain - base) & 1:
+            continue
+        mask |= problem.chain_neighbours[chain]
+        first = problem.chain_first[chain]
+        n = problem.chain_size[chain]
+        rows = block + first * stride
+        own = columns + first * _STRIDE
+        substitute_rows(rows + 8 * first, stride, n, inverse + 8 * first, own, _STRIDE, width)
+        spans = problem.span_start[chain]
+        for s in range(spans, spans + problem.fill_spans[chain]):
+            to = problem.fill_span[s, 0]
+            subtract_block(
+                columns + to * _STRIDE,
+                _STRIDE,
+                rows + 8 * to,
+                stride,
+                problem.fill_span[s, 1],
+                own,
+                _STRIDE,
+                width,
+                n,
+            )
+
+
+@compiled
+def _extend_delassus(problem: Table, tree: int, first: int) -> None:
+    """Fill W from a coordinate on."""
+    columns = problem.response.ctypes.data
+    w = problem.delassus
+    count = problem.coordinates
+    for a in range(first, count):
+        for b in range(a + 1):
+            w[a, b] = 0.0
+        # −W, since that is what there is a kernel for
+        subtract_rows(
+            w.ctypes.data + a * _STRIDE,
+            columns + 8 * a,
+            _STRIDE,
+            columns,
+            _STRIDE,
+            problem.tree_size[tree],
+            a + 1,
+        )
+        for b in range(a + 1):
+            w[a, b] = -w[a, b]
+            w[b, a] = w[a, b]
+
+
+@compiled
+def _clear_columns(problem: Table, tree: int, first: int, last: int) -> None:
+    for i in range(problem.tree_size[tree]):
+        for k in range(first, last):
+            problem.response[i, k] = 0.0
+
+
+@compiled
+def _begin(problem: Table, contacts: Table, rows: Table, tree: int) -> bool:
+    """Factorize the base with the present curvatures of rows, and make U and W of contacts."""
+    problem.base_tree = 0
+    begin_tree(problem, tree)
+    clear_couplings(problem, problem.coupling)
+    add_rows(problem, rows, problem.first_row, problem.last_row)
+    if call_pp_status(problem.factorize, problem, 0) == 0:
+        return False
+    problem.factorizations += 1
+    problem.factor_island[tree] = 0
+    problem.base_tree = tree + 1
+    for i in range(problem.first_row, problem.last_row):
+        problem.row_base[i] = problem.row_curvature[i]
+        problem.row_coordinate[i] = -1
+    count = 3 * (problem.last_contact - problem.first_contact)
+    problem.coordinates = count
+    if count > 0:
+        _clear_columns(problem, tree, 0, count)
+        mask = 0
+        for i in range(problem.first_contact, problem.last_contact):
+            at = 3 * (i - problem.first_contact)
+            mask |= _fill_contact(problem, contacts, tree, i, at)
+        _eliminate(problem, tree, 0, count, mask)
+        _extend_delassus(problem, tree, 0)
+    return True
+
+
+@compiled
+def _follow_rows(problem: Table, rows: Table, tree: int) -> bool:
+    """Give coordinates to rows whose curvature is not that of the base; False if there are none."""
+    first = problem.coordinates
+    start = problem.tree_start[tree]
+    for i in range(problem.first_row, problem.last_row):
+        if problem.row_curvature[i] == problem.row_base[i] or problem.row_coordinate[i] >= 0:
+            continue
+        at = problem.coordinates
+        if at == MOST_COORDINATES:
+            return False
+        _clear_columns(problem, tree, at, at + 1)
+        mask = 0
+        r = problem.row[i]
+        for e in range(rows.start[r, 0], rows.start[r, 2]):
+            dof = rows.dof[e]
+            problem.response[dof - start, at] = rows.jacobian[e]
+            mask |= 1 << problem.dof_chain[dof]
+        _eliminate(problem, tree, at, 1, mask)
+        problem.row_coordinate[i] = at
+        problem.coordinates = at + 1
+    if problem.coordinates > first:
+        _extend_delassus(problem, tree, first)
+    return True
+
+
+@compiled
+def _pivot(value: float, scale: float) -> float:
+    return np.sqrt(value) if value > _ZERO * scale else 0.0
+
+
+@compiled
+def _find_roots(problem: Table) -> int:
+    """Fill S and Σ for the present curvatures; returns the number of blocks.
+
+    Contacts without curvature have none. A block's numbers are S row by row.
+    """
+    count = 0
+    for i in range(problem.first_contact, problem.last_contact):
+        a = problem.h11[i]
+        b = problem.h22[i]
+        d = problem.hnn[i]
+        if a == 0.0 and b == 0.0 and d == 0.0:
+            continue
+        one = _pivot(a, a)
+        inverse = 1.0 / one if one > 0.0 else 0.0
+        two = problem.h12[i] * inverse
+        three = problem.h1n[i] * inverse
+        second = _pivot(b - two * two, b)
+        inverse = 1.0 / second if second > 0.0 else 0.0
+        fourth = (problem.h2n[i] - two * three) * inverse
+        root = problem.root[count]
+        root[0] = one
+        root[1] = two
+        root[2] = second
+        root[3] = three
+        root[4] = fourth
+        root[5] = _pivot(d - three * three - fourth * fourth, d)
+        problem.root_first[count] = 3 * (i - problem.first_contact)
+        problem.root_sign[count] = 1.0
+        count += 1
+    problem.contact_roots = count
+    for i in range(problem.first_row, problem.last_row):
+        change = problem.row_curvature[i] - problem.row_base[i]
+        if change == 0.0:
+            continue
+        problem.root[count, 0] = np.sqrt(abs(change))
+        problem.root_first[count] = problem.row_coordinate[i]
+        problem.root_sign[count] = 1.0 if change > 0.0 else -1.0
+        count += 1
+    return count
+
+
+@compiled
+def _reduce(problem: Table, count: int) -> None:
+    """Fill the upper triangle of K = Σ + Sᵀ W S."""
+    width = problem.coordinates
+    contacts = problem.contact_roots
+    k = problem.reduced
+    row = problem.reduced_vector[1]
+    data = row.ctypes.data
+    for a in range(count):
+        own = problem.root[a]
+        delassus = problem.delassus.ctypes.data + problem.root_first[a] * _STRIDE
+        size = 3 if a < contacts else 1
+        at = 3 * min(a, contacts) + max(a - contacts, 0)
+        for c in range(size):
+            # Row c of this block's part of Sᵀ W
+            copy_row(data, delassus + c * _STRIDE, width)
+            scale_row(data, own[(0, 2, 5)[c]], width)
+            if c == 0 and size == 3:
+                add_row(data, delassus + _STRIDE, own[1], width)
+            if c < 2 and size == 3 and problem.coupled == 1:
+                add_row(data, delassus + 2 * _STRIDE, own[3 + c], width)
+            to = at
+            for b in range(a, contacts):
+                root = problem.root[b]
+                f = problem.root_first[b]
+                x = row[f]
+                y = row[f + 1]
+                z = row[f + 2]
+                k[at + c, to] = x * root[0] + y * root[1] + z * root[3]
+                k[at + c, to + 1] = y * root[2] + z * root[4]
+                k[at + c, to + 2] = z * root[5]
+                to += 3
+            for b in range(max(a, contacts), count):
+                k[at + c, to] = row[problem.root_first[b]] * problem.root[b, 0]
+                to += 1
+            k[at + c, at + c] += problem.root_sign[a]
+
+
+@compiled
+def _solve_reduced(problem: Table, count: int, x: np.ndarray) -> bool:
+    """Solve K x = b in place; the upper triangle of K becomes that of Gauss' elimination.
+
+    Row i of the triangle is what is left of row i of K; L_ji = K_ij / K_ii.
+    """
+    k = problem.reduced
+    data = k.ctypes.data
+    share = problem.reduced_vector[1]
+    inverse = problem.reduced_vector[3]
+    contacts = 3 * problem.contact_roots
+    for i in range(count):
+        value = x[i]
+        for j in range(i):
+            share[j] = k[j, i] * inverse[j]
+            value -= share[j] * x[j]
+        x[i] = value
+        if i > 0:
+            at = data + i * _STRIDE + 8 * i
+            subtract_rows(at, share.ctypes.data, 8, data + 8 * i, _STRIDE, i, count - i)
+        # Their sign is that of Σ.
+        sign = 1.0 if i < contacts else problem.root_sign[problem.contact_roots + i - contacts]
+        if not k[i, i] * sign > 0.0:
+            return False
+        inverse[i] = 1.0 / k[i, i]
+    for i in range(count - 1, -1, -1):
+        at = data + i * _STRIDE + 8 * (i + 1)
+        value = x[i] - dot_rows(at, x.ctypes.data + 8 * (i + 1), count - 1 - i)
+        x[i] = value * inverse[i]
+    return True
+
+
+@compiled
+def _spread(problem: Table, count: int, y: np.ndarray, out: np.ndarray) -> bool:
+    """``out = S K⁻¹ Sᵀ y``; False if K has not the signs that it must have."""
+    contacts = problem.contact_roots
+    x = problem.reduced_vector[2]
+    _reduce(problem, count)
+    to = 0
+    for a in range(count):
+        root = problem.root[a]
+        at = problem.root_first[a]
+        if a < contacts:
+            x[to] = root[0] * y[at] + root[1] * y[at + 1] + root[3] * y[at + 2]
+            x[to + 1] = root[2] * y[at + 1] + root[4] * y[at + 2]
+            x[to + 2] = root[5] * y[at + 2]
+            to += 3
+        else:
+            x[to] = root[0] * y[at]
+            to += 1
+    if not _solve_reduced(problem, to, x):
+        return False
+    for k in range(problem.coordinates):
+        out[k] = 0.0
+    to = 0
+    for a in range(count):
+        root = problem.root[a]
+        at = problem.root_first[a]
+        if a < contacts:
+            out[at] = root[0] * x[to]
+            out[at + 1] = root[1] * x[to] + root[2] * x[to + 1]
+            out[at + 2] = root[3] * x[to] + root[4] * x[to + 1] + root[5] * x[to + 2]
+            to += 3
+        else:
+            out[at] = root[0] * x[to]
+            to += 1
+    return True
+
+
+@compiled
+def _multiply(problem: Table, x: np.ndarray, out: np.ndarray) -> None:
+    """``out = W x``."""
+    width = problem.coordinates
+    for k in range(width):
+        out[k] = 0.0
+    subtract_rows(
+        out.ctypes.data, x.ctypes.data, 8, problem.delassus.ctypes.data, _STRIDE, width, width
+    )
+    for k in range(width):
+        out[k] = -out[k]
+
+
+@compiled
+def _read_impulses(problem: Table, out: np.ndarray) -> None:
+    """Impulses of the contacts, coordinate by coordinate."""
+    at = 0
+    for i in range(problem.first_contact, problem.last_contact):
+        out[at] = problem.g1[i]
+        out[at + 1] = problem.g2[i]
+        out[at + 2] = problem.gn[i]
+        at += 3
+
+
+@compiled
+def _fill_residual(problem: Table, rows: Table) -> None:
+    """x = μ + γ₀ − γ of contacts, and μ + G du of changed rows."""
+    mu, start, x, du = problem.coordinate[:4]
+    at = 0
+    for i in range(problem.first_contact, problem.last_contact):
+        x[at] = mu[at] + start[at] - problem.g1[i]
+        x[at + 1] = mu[at + 1] + start[at + 1] - problem.g2[i]
+        x[at + 2] = mu[at + 2] + start[at + 2] - problem.gn[i]
+        at += 3
+    for i in range(problem.first_row, problem.last_row):
+        k = problem.row_coordinate[i]
+        if k >= 0:
+            x[k] = mu[k] + (problem.row_curvature[i] - problem.row_base[i]) * du[k]
+
+
+@compiled
+def _dot(a: np.ndarray, b: np.ndarray, n: int) -> float:
+    return dot_rows(a.ctypes.data, b.ctypes.data, n)
+
+
+@compiled
+def _search(problem: Table, rho: float, square: float, slope: float) -> float:
+    """Line search along the direction of coordinates; rows are linear here."""
+    _, _, _, _, z, step, change, weighted, _ = problem.coordinate
+    n = problem.coordinates
+    pushed = 0.0
+    at = 0
+    for i in range(problem.first_contact, problem.last_contact):
+        problem.dv1[i] = change[at]
+        problem.dv2[i] = change[at + 1]
+        problem.dvn[i] = change[at + 2]
+        pushed += problem.g1[i] * change[at] + problem.g2[i] * change[at + 1]
+        pushed += problem.gn[i] * change[at + 2]
+        at += 3
+    curvature = rho * rho * square - 2.0 * rho * _dot(z, step, n) + _dot(step, weighted, n)
+    last = problem.last_row
+    for i in range(problem.first_row, last):
+        k = problem.row_coordinate[i]
+        if k >= 0:
+            bend = problem.row_curvature[i] - problem.row_base[i]
+            curvature += bend * change[k] * change[k]
+    problem.smooth_slope = slope + pushed
+    problem.smooth_curvature = curvature
+    problem.search_slope = slope
+    problem.last_row = problem.first_row
+    problem.line_search_evaluations += call_pp_status(problem.line_search, problem, 0)
+    problem.last_row = last
+    return problem.search_step
+
+
+@compiled
+def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> tuple[bool, float]:
+    """Minimise in the coordinates; returns whether round-off has spoiled K, and ρ."""
+    mu, start, x, du, z, step, change, weighted, y = problem.coordinate
+    n = problem.coordinates
+    first = problem.first_contact
+    last = problem.last_contact
+    for k in range(n):
+        mu[k] = 0.0
+        du[k] = 0.0
+        start[k] = 0.0
+    _read_impulses(problem, start)
+    rho = 1.0
+    wanted = _INNER_TOLERANCE * problem.wanted_residual
+    settled = False
+    for iteration in range(_MOST_ITERATIONS):
+        if iteration > 0:
+            settled = settle(problem, contacts)
+        problem.search_cost = evaluate_contacts(problem, first, last)
+        _fill_residual(problem, rows)
+        _multiply(problem, x, y)
+        # ρ g + Jᵀ x in the norm of B⁻¹
+        left = rho * (rho * square + 2.0 * _dot(z, x, n)) + _dot(x, y, n)
+        if settled and left <= wanted * wanted:
+            break
+        for k in range(n):
+            y[k] += rho * z[k]
+        # s, then dμ = s − x and its velocities
+        if not _spread(problem, _find_roots(problem), y, step):
+            return True, rho
+        _multiply(problem, step, change)
+        for k in range(n):
+            change[k] -= y[k]
+            weighted[k] = change[k] + rho * z[k]
+            step[k] -= x[k]
+        slope = rho * (_dot(z, step, n) - rho * square) + _dot(x, change, n)
+        if not slope < 0.0:
+            break
+        alpha = _search(problem, rho, square, slope)
+        if alpha == 0.0:
+            break
+        problem.iterations += 1
+        at = 0
+        for i in range(first, last):
+            problem.v1[i] += alpha * change[at]
+            problem.v2[i] += alpha * change[at + 1]
+            problem.vn[i] += alpha * change[at + 2]
+            at += 3
+        for k in range(n):
+            mu[k] += alpha * step[k]
+            du[k] += alpha * change[k]
+        rho *= 1.0 - alpha
+        update_estimates(problem, first, last, alpha)
+    return False, rho
+
+
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
+def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
+    """Fill the island's part of ``direction`` with one of descent, at whose end contacts agree.
+
+    Needs the gradient, and the cost of the potentials in ``search_cost``; both follow the law's
+    numbers. Leaves the estimates of contacts at the end, but their velocities at the beginning.
+    Returns 0 if round-off keeps it from being found, which H itself may stand.
+    """
+    begin_direction(problem)
+    changes = problem.changes
+    cost = problem.search_cost
+    tree = problem.island_tree[problem.first_tree]
+    if problem.base_tree != tree + 1 and not _begin(problem, contacts, rows, tree):
+        return 0
+    if not _follow_rows(problem, rows, tree) and not _begin(problem, contacts, rows, tree):
+        return 0
+    n = problem.tree_size[tree]
+    start = problem.tree_start[tree]
+    width = problem.coordinates
+    columns = problem.response.ctypes.data
+    direction = problem.direction
+    f = direction.ctypes.data + 8 * start
+    forward_chains(problem, tree, direction)
+    if width > 0:
+        mu = problem.coordinate[0]
+        z = problem.coordinate[4]
+        for k in range(width):
+            z[k] = 0.0
+        # −Uᵀ f
+        subtract_rows(z.ctypes.data, f, 8, columns, _STRIDE, n, width)
+        failed, rho = _iterate(problem, contacts, rows, dot_rows(f, f, n))
+        du = problem.coordinate[3]
+        at = 0
+        for i in range(problem.first_contact, problem.last_contact):
+            problem.v1[i] -= du[at]
+            problem.v2[i] -= du[at + 1]
+            problem.vn[i] -= du[at + 2]
+            at += 3
+        if failed:
+            return 0
+        for i in range(n):
+            own = dot_rows(columns + i * _STRIDE, mu.ctypes.data, width)
+            direction[start + i] = (1.0 - rho) * direction[start + i] + own
+        if problem.changes != changes:
+            cost = island_gradient(problem, contacts, rows)
+        problem.search_cost = cost
+    else:
+        problem.iterations += 1
+    backward_chains(problem, tree, direction)
+    return 1

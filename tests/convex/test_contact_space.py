@@ -1,0 +1,115 @@
+"""Solves in contact space end where those end that factorize the Hessian."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from convex_problems import Case, call
+from test_chains import branched_case
+
+from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT
+from asperity.convex.contact_space import fits_contact_space, solve_in_contact_space
+from asperity.convex.island import choose_island, settle
+from asperity.convex.potentials.lagged import DELIVERED_LAW, LAGGED_LAW
+from asperity.convex.potentials.law_table import ContactLaw, install_law
+from asperity.convex.potentials.similar import SIMILAR_LAW
+from asperity.convex.problem import CONVERGED
+
+STEP = 1e-2
+LAWS = {"lagged": LAGGED_LAW, "delivered": DELIVERED_LAW, "similar": SIMILAR_LAW}
+
+
+def one_tree(seed: int, straight: float = 0.6, law: ContactLaw = LAGGED_LAW) -> Case:
+    """A tree of which links touch one another and the world, with all kinds of constraints."""
+    case = branched_case(seed, straight, smallest=20, count=1, touching=4)
+    p, _, r = case.tables
+    install_law(p, law)
+    p.coupled = int(law.coupled)
+    p.tolerance = 1e-12
+    rng = np.random.default_rng(seed)
+    for i in range(r.count):
+        r.kind[i] = (EQUALITY, LIMIT, LIMIT, ACTUATOR, FRICTION)[i % 5]
+        r.position[i] = 1e-2 * rng.standard_normal()
+        if r.kind[i] == LIMIT:
+            r.upper[i] = rng.uniform(0.0, 2e-2)
+        elif r.kind[i] == FRICTION:
+            r.lower[i], r.upper[i] = 1e-3, rng.uniform(0.0, 5.0)
+        elif r.kind[i] == ACTUATOR:
+            r.proportional[i], r.derivative[i] = rng.uniform(0.0, 100.0, 2)
+            r.force[i] = 10.0 * rng.standard_normal()
+            r.lower[i], r.upper[i] = -5.0, 5.0
+    case.prepare(0.1 * rng.standard_normal(p.nv), STEP)
+    choose_island(p, 0)
+    return case
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("straight", [0.0, 0.6, 1.0])
+def test_solutions_are_those_of_the_hessian_factorized(law: str, straight: float) -> None:
+    for seed in range(20):
+        solutions, factorizations = [], []
+        for address in (0, solve_in_contact_space.address):
+            case = one_tree(seed, straight, LAWS[law])
+            p = case.problem
+            p.solve_in_contact_space = address
+            assert fits_contact_space(p) == (address != 0)
+            guess = 0.1 * np.random.default_rng(seed).standard_normal(p.nv)
+            assert case.solve(guess) == CONVERGED
+            assert np.abs(case.dense_gradient(case.solution)).max() <= 1e-9
+            if law == "delivered":
+                choose_island(p, 0)
+                assert p.unsettled == 1 or settle(p, case.contacts)
+            solutions.append(case.solution.copy())
+            factorizations.append(p.factorizations)
+        # With friction bounded by what a step delivers there may be several solutions.
+        if law != "delivered":
+            assert np.allclose(solutions[0], solutions[1], rtol=0.0, atol=1e-9)
+        assert factorizations[1] == 1 <= factorizations[0]
+
+
+def test_directions_are_newtons_where_contacts_are_linear() -> None:
+    """Contacts that are far apart leave A and constraints: one iteration, and H p = −g."""
+    for seed in range(20):
+        case = one_tree(seed)
+        p = case.problem
+        case.contacts.signed_distance[: case.ncontact] = 10.0
+        case.prepare(np.zeros(p.nv), STEP)
+        choose_island(p, 0)
+        velocity = 0.1 * np.random.default_rng(seed).standard_normal(p.nv)
+        case.evaluate(velocity)
+        gradient = case.dense_gradient(velocity)
+        p.gradient[: p.nv] = gradient
+        p.wanted_residual = 1e-9
+        p.base_tree = 0
+        assert call(solve_in_contact_space, *case.tables) == 1
+        found = case.dense_hessian() @ p.direction[: p.nv]
+        assert np.allclose(found, -gradient, rtol=0.0, atol=1e-9 * np.abs(gradient).max())
+
+
+def test_constraints_that_change_need_no_other_factors() -> None:
+    """Curvatures that constraints gain or lose after the factorization."""
+    for seed in range(20):
+        case = one_tree(seed)
+        p = case.problem
+        rng = np.random.default_rng(seed)
+        case.contacts.signed_distance[: case.ncontact] = 10.0
+        case.prepare(np.zeros(p.nv), STEP)
+        choose_island(p, 0)
+        case.evaluate(np.zeros(p.nv))
+        p.wanted_residual = 1e-9
+        p.base_tree = 0
+        for _ in range(5):
+            p.row_curvature[: case.nrow] = rng.integers(0, 2, case.nrow) * 10.0 ** rng.uniform(0, 4)
+            b = rng.standard_normal(p.nv)
+            p.gradient[: p.nv] = -b
+            assert call(solve_in_contact_space, *case.tables) == 1
+            found = case.dense_hessian() @ p.direction[: p.nv]
+            assert np.allclose(found, b, rtol=0.0, atol=1e-9 * np.abs(p.direction).max())
+        assert p.factorizations == 1
+
+
+def test_trees_with_many_contacts_do_not_fit() -> None:
+    case = branched_case(0, 0.6, smallest=20, count=1, touching=9)
+    case.prepare(np.zeros(case.problem.nv), STEP)
+    choose_island(case.problem, 0)
+    assert not fits_contact_space(case.problem)
