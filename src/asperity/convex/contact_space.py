@@ -12,8 +12,6 @@ W is the Delassus operator. An iteration factorizes K, which has a row per direc
 contacts have curvature, instead of assembling and factorizing H. Σ is −1 where a constraint has
 lost curvature that it has in B. Leading blocks of K are those of matrices between A and H, all
 positive definite, so that Gauss' elimination needs no pivoting.
-
-Columns of Jᵀ are zero but on the paths from links to the world: only chains there are eliminated.
 """
 
 from __future__ import annotations
@@ -28,19 +26,15 @@ from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chain_cholesky import (
     backward_chains,
     forward_chains,
-    substitute_rows,
-    subtract_block,
 )
-from asperity.convex.chains import path_chains
-from asperity.convex.hessian_assembly import add_rows, begin_tree, clear_couplings
+from asperity.convex.delassus import STRIDE, begin_contact_space, follow_rows
 from asperity.convex.island import begin_direction, island_gradient, settle
 from asperity.convex.potentials.contact_driver import evaluate_contacts, update_estimates
-from asperity.convex.problem import MOST_COORDINATES, PROBLEM, RESIDUAL_AND_STEP
+from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
 from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row, subtract_rows
 
 __all__ = ["fits_contact_space", "has_large_trees", "solve_in_contact_space"]
 
-_STRIDE = 8 * MOST_COORDINATES
 # Coordinates that contacts and dry friction may take, and as a part of the tree's dofs: others are
 # for constraints that change.
 _MOST_OF_CONTACTS = 36
@@ -81,159 +75,6 @@ def fits_contact_space(problem: Table) -> bool:
         if problem.row_kind[i] == FRICTION:
             count += 1
     return bool(count <= most)
-
-
-@compiled
-def _fill_contact(problem: Table, contacts: Table, tree: int, i: int, at: int) -> int:
-    """Fill the columns of Jᵀ of one contact; returns the mask of their chains."""
-    response = problem.response
-    frame = contacts.frame
-    start = problem.tree_start[tree]
-    c = problem.contact[i]
-    mask = 0
-    for side in range(2):
-        link = contacts.link[c, side]
-        if link < 0:
-            continue
-        arm = contacts.arm_a if side == 0 else contacts.arm_b
-        sign = -1.0 if side == 0 else 1.0
-        first = contacts.link_start[link]
-        last = first + contacts.link_size[link]
-        if last > first:
-            mask |= path_chains(problem, tree, contacts.chain_dof[first])
-        for k in range(3):
-            x = sign * frame[c, 3 * k]
-            y = sign * frame[c, 3 * k + 1]
-            z = sign * frame[c, 3 * k + 2]
-            mx = arm[c, 1] * z - arm[c, 2] * y
-            my = arm[c, 2] * x - arm[c, 0] * z
-            mz = arm[c, 0] * y - arm[c, 1] * x
-            for e in range(first, last):
-                column = contacts.chain_column[e]
-                response[contacts.chain_dof[e] - start, at + k] += (
-                    (mx * column[0] + my * column[1])
-                    + (mz * column[2] + x * column[3])
-                    + (y * column[4] + z * column[5])
-                )
-    return mask
-
-
-@compiled
-def _eliminate(problem: Table, tree: int, at: int, width: int, mask: int) -> None:
-    """U = L⁻¹ Jᵀ for some columns, which are zero but in the chains of a mask."""
-    stride = 8 * problem.tree_size[tree]
-    block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
-    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * problem.tree_start[tree]
-    columns = problem.response.ctypes.data + 8 * at
-    base = problem.chain_start[tree]
-    for chain in range(problem.chain_start[tree + 1] - 1, base - 1, -1):
-        if not mask >> (chain - base) & 1:
-            continue
-        mask |= problem.chain_neighbours[chain]
-        first = problem.chain_first[chain]
-        n = problem.chain_size[chain]
-        rows = block + first * stride
-        own = columns + first * _STRIDE
-        substitute_rows(rows + 8 * first, stride, n, inverse + 8 * first, own, _STRIDE, width)
-        spans = problem.span_start[chain]
-        for s in range(spans, spans + problem.fill_spans[chain]):
-            to = problem.fill_span[s, 0]
-            subtract_block(
-                columns + to * _STRIDE,
-                _STRIDE,
-                rows + 8 * to,
-                stride,
-                problem.fill_span[s, 1],
-                own,
-                _STRIDE,
-                width,
-                n,
-            )
-
-
-@compiled
-def _extend_delassus(problem: Table, tree: int, first: int) -> None:
-    """Fill W from a coordinate on."""
-    columns = problem.response.ctypes.data
-    w = problem.delassus
-    count = problem.coordinates
-    for a in range(first, count):
-        for b in range(a + 1):
-            w[a, b] = 0.0
-        # −W, since that is what there is a kernel for
-        subtract_rows(
-            w.ctypes.data + a * _STRIDE,
-            columns + 8 * a,
-            _STRIDE,
-            columns,
-            _STRIDE,
-            problem.tree_size[tree],
-            a + 1,
-        )
-        for b in range(a + 1):
-            w[a, b] = -w[a, b]
-            w[b, a] = w[a, b]
-
-
-@compiled
-def _clear_columns(problem: Table, tree: int, first: int, last: int) -> None:
-    for i in range(problem.tree_size[tree]):
-        for k in range(first, last):
-            problem.response[i, k] = 0.0
-
-
-@compiled
-def _begin(problem: Table, contacts: Table, rows: Table, tree: int) -> bool:
-    """Factorize the base with the present curvatures of rows, and make U and W of contacts."""
-    problem.base_tree = 0
-    begin_tree(problem, tree)
-    clear_couplings(problem, problem.coupling)
-    add_rows(problem, rows, problem.first_row, problem.last_row)
-    if call_pp_status(problem.factorize, problem, 0) == 0:
-        return False
-    problem.factorizations += 1
-    problem.factor_island[tree] = 0
-    problem.base_tree = tree + 1
-    for i in range(problem.first_row, problem.last_row):
-        problem.row_base[i] = problem.row_curvature[i]
-        problem.row_coordinate[i] = -1
-    count = 3 * (problem.last_contact - problem.first_contact)
-    problem.coordinates = count
-    if count > 0:
-        _clear_columns(problem, tree, 0, count)
-        mask = 0
-        for i in range(problem.first_contact, problem.last_contact):
-            at = 3 * (i - problem.first_contact)
-            mask |= _fill_contact(problem, contacts, tree, i, at)
-        _eliminate(problem, tree, 0, count, mask)
-        _extend_delassus(problem, tree, 0)
-    return True
-
-
-@compiled
-def _follow_rows(problem: Table, rows: Table, tree: int) -> bool:
-    """Give coordinates to rows whose curvature is not that of the base; False if there are none."""
-    first = problem.coordinates
-    start = problem.tree_start[tree]
-    for i in range(problem.first_row, problem.last_row):
-        if problem.row_curvature[i] == problem.row_base[i] or problem.row_coordinate[i] >= 0:
-            continue
-        at = problem.coordinates
-        if at == MOST_COORDINATES:
-            return False
-        _clear_columns(problem, tree, at, at + 1)
-        mask = 0
-        r = problem.row[i]
-        for e in range(rows.start[r, 0], rows.start[r, 2]):
-            dof = rows.dof[e]
-            problem.response[dof - start, at] = rows.jacobian[e]
-            mask |= 1 << problem.dof_chain[dof]
-        _eliminate(problem, tree, at, 1, mask)
-        problem.row_coordinate[i] = at
-        problem.coordinates = at + 1
-    if problem.coordinates > first:
-        _extend_delassus(problem, tree, first)
-    return True
 
 
 @compiled
@@ -293,17 +134,17 @@ def _reduce(problem: Table, count: int) -> None:
     data = row.ctypes.data
     for a in range(count):
         own = problem.root[a]
-        delassus = problem.delassus.ctypes.data + problem.root_first[a] * _STRIDE
+        delassus = problem.delassus.ctypes.data + problem.root_first[a] * STRIDE
         size = 3 if a < contacts else 1
         at = 3 * min(a, contacts) + max(a - contacts, 0)
         for c in range(size):
             # Row c of this block's part of Sᵀ W
-            copy_row(data, delassus + c * _STRIDE, width)
+            copy_row(data, delassus + c * STRIDE, width)
             scale_row(data, own[(0, 2, 5)[c]], width)
             if c == 0 and size == 3:
-                add_row(data, delassus + _STRIDE, own[1], width)
+                add_row(data, delassus + STRIDE, own[1], width)
             if c < 2 and size == 3 and problem.coupled == 1:
-                add_row(data, delassus + 2 * _STRIDE, own[3 + c], width)
+                add_row(data, delassus + 2 * STRIDE, own[3 + c], width)
             to = at
             for b in range(a, contacts):
                 root = problem.root[b]
@@ -339,15 +180,15 @@ def _solve_reduced(problem: Table, count: int, x: np.ndarray) -> bool:
             value -= share[j] * x[j]
         x[i] = value
         if i > 0:
-            at = data + i * _STRIDE + 8 * i
-            subtract_rows(at, share.ctypes.data, 8, data + 8 * i, _STRIDE, i, count - i)
+            at = data + i * STRIDE + 8 * i
+            subtract_rows(at, share.ctypes.data, 8, data + 8 * i, STRIDE, i, count - i)
         # Their sign is that of Σ.
         sign = 1.0 if i < contacts else problem.root_sign[problem.contact_roots + i - contacts]
         if not k[i, i] * sign > 0.0:
             return False
         inverse[i] = 1.0 / k[i, i]
     for i in range(count - 1, -1, -1):
-        at = data + i * _STRIDE + 8 * (i + 1)
+        at = data + i * STRIDE + 8 * (i + 1)
         value = x[i] - dot_rows(at, x.ctypes.data + 8 * (i + 1), count - 1 - i)
         x[i] = value * inverse[i]
     return True
@@ -397,7 +238,7 @@ def _multiply(problem: Table, x: np.ndarray, out: np.ndarray) -> None:
     for k in range(width):
         out[k] = 0.0
     subtract_rows(
-        out.ctypes.data, x.ctypes.data, 8, problem.delassus.ctypes.data, _STRIDE, width, width
+        out.ctypes.data, x.ctypes.data, 8, problem.delassus.ctypes.data, STRIDE, width, width
     )
     for k in range(width):
         out[k] = -out[k]
@@ -533,9 +374,11 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     changes = problem.changes
     cost = problem.search_cost
     tree = problem.island_tree[problem.first_tree]
-    if problem.base_tree != tree + 1 and not _begin(problem, contacts, rows, tree):
+    if problem.base_tree != tree + 1 and not begin_contact_space(problem, contacts, rows, tree):
         return 0
-    if not _follow_rows(problem, rows, tree) and not _begin(problem, contacts, rows, tree):
+    # Where there is no room for more coordinates, a new base needs none but those of contacts.
+    renewed = follow_rows(problem, rows, tree) or begin_contact_space(problem, contacts, rows, tree)
+    if not renewed:
         return 0
     n = problem.tree_size[tree]
     start = problem.tree_start[tree]
@@ -550,7 +393,7 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
         for k in range(width):
             z[k] = 0.0
         # −Uᵀ f
-        subtract_rows(z.ctypes.data, f, 8, columns, _STRIDE, n, width)
+        subtract_rows(z.ctypes.data, f, 8, columns, STRIDE, n, width)
         failed, rho = _iterate(problem, contacts, rows, dot_rows(f, f, n))
         du = problem.coordinate[3]
         at = 0
@@ -562,7 +405,7 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
         if failed:
             return 0
         for i in range(n):
-            own = dot_rows(columns + i * _STRIDE, mu.ctypes.data, width)
+            own = dot_rows(columns + i * STRIDE, mu.ctypes.data, width)
             direction[start + i] = (1.0 - rho) * direction[start + i] + own
         if problem.changes != changes:
             cost = island_gradient(problem, contacts, rows)

@@ -1,0 +1,175 @@
+"""Contacts of an articulated tree in their own coordinates: the Delassus operator W = J B⁻¹ Jᵀ.
+
+B = L Lᵀ is the base of `contact_space`: the mass matrix with what scalar constraints add to it at
+first. A column of U = L⁻¹ Jᵀ belongs to a coordinate, three per contact and one per constraint
+whose curvature has changed since, and W = Uᵀ U. Columns of Jᵀ are zero but on the paths from links
+to the world: only chains there are eliminated.
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import call_pp_status
+from asperity.convex.chain_cholesky import substitute_rows, subtract_block
+from asperity.convex.chains import path_chains
+from asperity.convex.hessian_assembly import add_rows, begin_tree, clear_couplings
+from asperity.convex.problem import MOST_COORDINATES
+from asperity.convex.row_kernels import subtract_rows
+
+__all__ = ["STRIDE", "begin_contact_space", "follow_rows"]
+
+STRIDE = 8 * MOST_COORDINATES
+"""Bytes from a row of W, or of the columns, to the next."""
+
+
+@compiled
+def _fill_contact(problem: Table, contacts: Table, tree: int, i: int, at: int) -> int:
+    """Fill the columns of Jᵀ of one contact; returns the mask of their chains."""
+    response = problem.response
+    frame = contacts.frame
+    start = problem.tree_start[tree]
+    c = problem.contact[i]
+    mask = 0
+    for side in range(2):
+        link = contacts.link[c, side]
+        if link < 0:
+            continue
+        arm = contacts.arm_a if side == 0 else contacts.arm_b
+        sign = -1.0 if side == 0 else 1.0
+        first = contacts.link_start[link]
+        last = first + contacts.link_size[link]
+        if last > first:
+            mask |= path_chains(problem, tree, contacts.chain_dof[first])
+        for k in range(3):
+            x = sign * frame[c, 3 * k]
+            y = sign * frame[c, 3 * k + 1]
+            z = sign * frame[c, 3 * k + 2]
+            mx = arm[c, 1] * z - arm[c, 2] * y
+            my = arm[c, 2] * x - arm[c, 0] * z
+            mz = arm[c, 0] * y - arm[c, 1] * x
+            for e in range(first, last):
+                column = contacts.chain_column[e]
+                response[contacts.chain_dof[e] - start, at + k] += (
+                    (mx * column[0] + my * column[1])
+                    + (mz * column[2] + x * column[3])
+                    + (y * column[4] + z * column[5])
+                )
+    return mask
+
+
+@compiled
+def _eliminate(problem: Table, tree: int, at: int, width: int, mask: int) -> None:
+    """U = L⁻¹ Jᵀ for some columns, which are zero but in the chains of a mask."""
+    stride = 8 * problem.tree_size[tree]
+    block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
+    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * problem.tree_start[tree]
+    columns = problem.response.ctypes.data + 8 * at
+    base = problem.chain_start[tree]
+    for chain in range(problem.chain_start[tree + 1] - 1, base - 1, -1):
+        if not mask >> (chain - base) & 1:
+            continue
+        mask |= problem.chain_neighbours[chain]
+        first = problem.chain_first[chain]
+        n = problem.chain_size[chain]
+        rows = block + first * stride
+        own = columns + first * STRIDE
+        substitute_rows(rows + 8 * first, stride, n, inverse + 8 * first, own, STRIDE, width)
+        spans = problem.span_start[chain]
+        for s in range(spans, spans + problem.fill_spans[chain]):
+            to = problem.fill_span[s, 0]
+            subtract_block(
+                columns + to * STRIDE,
+                STRIDE,
+                rows + 8 * to,
+                stride,
+                problem.fill_span[s, 1],
+                own,
+                STRIDE,
+                width,
+                n,
+            )
+
+
+@compiled
+def _extend_delassus(problem: Table, tree: int, first: int) -> None:
+    """Fill W from a coordinate on."""
+    columns = problem.response.ctypes.data
+    w = problem.delassus
+    count = problem.coordinates
+    for a in range(first, count):
+        for b in range(a + 1):
+            w[a, b] = 0.0
+        # −W, since that is what there is a kernel for
+        subtract_rows(
+            w.ctypes.data + a * STRIDE,
+            columns + 8 * a,
+            STRIDE,
+            columns,
+            STRIDE,
+            problem.tree_size[tree],
+            a + 1,
+        )
+        for b in range(a + 1):
+            w[a, b] = -w[a, b]
+            w[b, a] = w[a, b]
+
+
+@compiled
+def _clear_columns(problem: Table, tree: int, first: int, last: int) -> None:
+    for i in range(problem.tree_size[tree]):
+        for k in range(first, last):
+            problem.response[i, k] = 0.0
+
+
+@compiled
+def begin_contact_space(problem: Table, contacts: Table, rows: Table, tree: int) -> bool:
+    """Factorize the base with the present curvatures of rows, and make U and W of contacts."""
+    problem.base_tree = 0
+    begin_tree(problem, tree)
+    clear_couplings(problem, problem.coupling)
+    add_rows(problem, rows, problem.first_row, problem.last_row)
+    if call_pp_status(problem.factorize, problem, 0) == 0:
+        return False
+    problem.factorizations += 1
+    problem.factor_island[tree] = 0
+    problem.base_tree = tree + 1
+    for i in range(problem.first_row, problem.last_row):
+        problem.row_base[i] = problem.row_curvature[i]
+        problem.row_coordinate[i] = -1
+    count = 3 * (problem.last_contact - problem.first_contact)
+    problem.coordinates = count
+    if count > 0:
+        _clear_columns(problem, tree, 0, count)
+        mask = 0
+        for i in range(problem.first_contact, problem.last_contact):
+            at = 3 * (i - problem.first_contact)
+            mask |= _fill_contact(problem, contacts, tree, i, at)
+        _eliminate(problem, tree, 0, count, mask)
+        _extend_delassus(problem, tree, 0)
+    return True
+
+
+@compiled
+def follow_rows(problem: Table, rows: Table, tree: int) -> bool:
+    """Give coordinates to rows whose curvature is not that of the base; False if there are none."""
+    first = problem.coordinates
+    start = problem.tree_start[tree]
+    for i in range(problem.first_row, problem.last_row):
+        if problem.row_curvature[i] == problem.row_base[i] or problem.row_coordinate[i] >= 0:
+            continue
+        at = problem.coordinates
+        if at == MOST_COORDINATES:
+            return False
+        _clear_columns(problem, tree, at, at + 1)
+        mask = 0
+        r = problem.row[i]
+        for e in range(rows.start[r, 0], rows.start[r, 2]):
+            dof = rows.dof[e]
+            problem.response[dof - start, at] = rows.jacobian[e]
+            mask |= 1 << problem.dof_chain[dof]
+        _eliminate(problem, tree, at, 1, mask)
+        problem.row_coordinate[i] = at
+        problem.coordinates = at + 1
+    if problem.coordinates > first:
+        _extend_delassus(problem, tree, first)
+    return True
