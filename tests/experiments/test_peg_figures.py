@@ -128,7 +128,11 @@ def test_engines_of_a_plan(monkeypatch: Any) -> None:
     bullet = "Bullet, triangle mesh"
     monkeypatch.setattr(peg_runs, "has_bullet", lambda: True)
     assert make_plan(False).engines == ("Midas", bullet)
-    assert make_plan(True).engines[2:] == ("Bullet, convex pieces", "Bullet, triangle mesh, 1 ms")
+    assert make_plan(True).engines[2:] == (
+        "Bullet, convex pieces",
+        "Bullet, triangle mesh, 1 ms",
+        "Bullet, best settings",
+    )
     assert make_plan(False, engine=["midas"]).engines == ("Midas",)
     assert make_plan(False, engine=[f"{bullet}*", "midas"]).engines == (
         *(bullet, f"{bullet}, 1 ms"),

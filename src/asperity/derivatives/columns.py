@@ -8,6 +8,8 @@ difference is one-sided.
 
 from __future__ import annotations
 
+import numpy as np
+
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.derivatives.displacement import (
@@ -60,13 +62,23 @@ def _size(work: Table, kind: int, index: int) -> float:
 
 
 @compiled
+def _needs_contacts(world: Table, kind: int) -> bool:
+    """Whether contacts depend on what is displaced.
+
+    Those of balls with pressure fields know how fast the balls roll.
+    """
+    return moves(kind) or (kind == VELOCITY and bool(np.any(world.plant.fields.geom_ball > 0.0)))
+
+
+@compiled
 def _side(
     world: Table, work: Table, kind: int, index: int, size: float, step: float, side: int
 ) -> int:
     """Fill one side of a difference; −1 if there contacts or rows are others."""
     displace(world, work, kind, index, size)
     state = world.current
-    if moves(kind):
+    anew = _needs_contacts(world, kind)
+    if anew:
         state.valid = 0
         code = call_pp_status(world.evaluate, world.plant, state)
     else:
@@ -74,7 +86,7 @@ def _side(
     if code != OK:
         return code
     same = same_rows(work, state)
-    if moves(kind) and same:
+    if anew and same:
         same = match_contacts(work, state)
     if not same:
         return -1
@@ -130,7 +142,7 @@ def _columns(world: Table, work: Table, step: float, kind: int, count: int, row:
         if code != OK:
             return code
     restore(work, world.current)
-    if count > 0 and not moves(kind):
+    if count > 0 and not _needs_contacts(world, kind):
         return evaluate_motion(world, world.current)
     # Of positions the snapshot is to be made anew; else what does not depend on them stays.
     world.current.valid = 0

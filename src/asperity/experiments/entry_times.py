@@ -65,7 +65,7 @@ _PROBLEM = {
 }
 _PROBLEM_COSTS = ("evaluate_contacts",)
 _PROBLEM_COSTS_ALONG = ("along_contacts", "contact_cost_along", "update_estimates")
-_SLOTS = 32
+_SLOTS = 64
 
 
 @intrinsic
