@@ -103,12 +103,17 @@ def _fastest(sim: asp.Simulator) -> float:
     return float(np.abs(sim.data.qvel[_touching_dofs(model) & moving]).max(initial=0.0))
 
 
-@pytest.mark.parametrize("entry", ROBOTS, ids=lambda entry: entry.name)
-def test_five_seconds_on_the_floor(entry: Robot) -> None:
+def _lie_down(entry: Robot, seed: int) -> float:
+    """Five seconds on the floor, looked at; returns the largest speed at the end.
+
+    The seed is that of a velocity of a micrometre per second: symmetric robots fall symmetrically
+    otherwise, and may balance for seconds on what no robot balances on.
+    """
     model = _with_floor(entry)
     assert (model.nv, model.ntree) == (entry.sizes[0], entry.sizes[5])
     sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=1e-3))
     sim.data.qpos[:] = _pose(entry, model)
+    sim.data.qvel[:] = 1e-6 * np.random.default_rng(seed).standard_normal(model.nv)
     sim.advance_to(0.0)
     _bring_mocap_bodies_to_what_they_hold(sim)
     sim.advance_to(0.0)
@@ -133,16 +138,20 @@ def test_five_seconds_on_the_floor(entry: Robot) -> None:
     # Links that touch each other start apart, and stay so but for impacts.
     assert at_start < 1e-3
     assert deepest < 2e-2 + sunk
-    # Whatever can touch something comes to rest, or nearly: fingers without damping, of 0.02 g m² and
-    # less, may still swing. A limb without damping that has lain on its side may fall once more.
-    while _fastest(sim) > 2.0:
-        assert sim.time < 2.0 * DURATION
-        assert sim.advance_to(sim.time + DURATION / 100).success
     if model.nu == 0 or np.all(model.actuator_biastype == mujoco.mjtBias.mjBIAS_NONE):
         # Nothing drives the robot: energy goes away, but for what contacts give back at 1/d and
         # the first-order error of swinging limbs, some percent of what gravity has turned over.
         gain = max(np.diff(energy).max(), max(energy) - energy[0])
         assert gain < 0.5 * mass * REBOUND**2 + 0.05 * (energy[0] - min(energy))
+    return _fastest(sim)
+
+
+@pytest.mark.parametrize("entry", ROBOTS, ids=lambda entry: entry.name)
+def test_five_seconds_on_the_floor(entry: Robot) -> None:
+    fastest = [_lie_down(entry, seed) for seed in range(3)]
+    # Whatever can touch something has come to rest, or nearly: fingers without damping, of 0.02 g m²
+    # and less, may still swing. One limp limb in three falls may lie on its side and fall once more.
+    assert np.median(fastest) < 2.0
 
 
 @pytest.mark.parametrize("name", ["panda", "go2", "g1"])
