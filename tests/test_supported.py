@@ -105,7 +105,9 @@ def test_equalities() -> None:
 
 
 def test_tendons_may_span_anything() -> None:
-    extra = "<equality><tendon tendon1='rope'/></equality><actuator><motor tendon='rope'/></actuator>"
+    extra = (
+        "<equality><tendon tendon1='rope'/></equality><actuator><motor tendon='rope'/></actuator>"
+    )
     attributes = "range='0 1' stiffness='1' damping='1' frictionloss='1' armature='1'"
     assert check_supported(model(sections=tendon(attributes) + extra)) == ()
 

@@ -25,7 +25,7 @@ __all__ = [
 EVALUATED = 0
 CONTACTS_FULL = 1  # grow the contact set and call again
 ROWS_FULL = 2  # grow the constraint set and call again
-TREES = 3  # a constraint couples more than two trees (see `coupled_trees`)
+TREES = 3  # a constraint couples more than two trees (see `kinematic_trees`)
 FAILED = 4  # MuJoCo ran out of memory for contacts or constraints
 
 # What `valid` says of a state's snapshot.
