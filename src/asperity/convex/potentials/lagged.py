@@ -157,10 +157,14 @@ def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
         difference = limit - problem.friction_limit[i]
         total += mobilised * largest * largest
         change += mobilised * difference * difference
+    problem.disagreement = np.sqrt(change / total) if total > 0.0 else 0.0
     if change <= problem.settle_tolerance * problem.settle_tolerance * total:
         return 0
     for i in range(first, last):
         limit = _delivered_limit(problem, contacts, i)
+        if problem.anticipates == 1:
+            _limit_friction(problem, contacts, i, limit)
+            continue
         difference = limit - problem.friction_limit[i]
         before = problem.friction_change[i]
         problem.friction_change[i] = difference
