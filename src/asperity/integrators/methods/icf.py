@@ -45,6 +45,7 @@ _FIELD_PASSES = 40
 @compiled
 def smooth_terms(plant: Table, problem: Table, state: Table, step: float) -> None:
     """Fill A, diag(M) and r from the snapshot."""
+    problem.plain_mass = 1
     for i in range(problem.matrix.size):
         problem.matrix[i] = state.mass[i]
     for tree in range(problem.ntree):
