@@ -15,20 +15,29 @@ from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
 from asperity.derivatives.displacement import displace, restore
 from asperity.derivatives.layout import POSITION, VELOCITY
 from asperity.derivatives.matching import same_rows
+from asperity.derivatives.pieces import row_piece
 from asperity.derivatives.rigid_terms import mass_diagonal_change
 from asperity.integrators.world_layout import OK
 from asperity.plant.trees import velocity_to_solver
 
-__all__ = ["OTHER_ROWS", "begin_row_changes", "find_row_changes", "row_columns", "subtract_rows"]
+__all__ = [
+    "NARROW",
+    "OTHER_ROWS",
+    "any_row_missing",
+    "begin_row_changes",
+    "find_row_changes",
+    "row_columns",
+    "subtract_rows",
+]
 
 OTHER_ROWS = -1
 """Of a displaced state with other rows, instead of a code."""
 
-# Curvatures of a row that differ by more, relative, are those of other pieces of its law.
-_KINK = 0.1
-
-# Rows are smooth on a piece, and limits of joints know positions as they are.
+# Rows are smooth on a piece, and limits of joints know positions as they are. A piece may be
+# narrower than this: that of a joint that is about to reach its limit, for instance.
 _SIZE = 1e-6
+NARROW = 1e-3
+"""How much smaller a displacement is where rows are on other pieces on both of its sides."""
 
 
 @compiled
@@ -54,13 +63,23 @@ def find_row_changes(world: Table, work: Table, state: Table, step: float, size:
     row_velocities(problem, rows, 0, count, problem.velocity, problem.row_u)
     evaluate_rows(problem, 0, count)
     for i in range(work.rows):
-        before = work.row_curvature[i]
-        now = problem.row_curvature[i]
-        if abs(now - before) > _KINK * max(now, before):
+        impulse = problem.row_impulse[i]
+        piece = row_piece(problem, rows, i, impulse, problem.row_curvature[i], step, 0.0)
+        if piece != work.row_piece[i]:
             work.others += 1
             continue
         work.row_change[i] += (problem.row_impulse[i] - work.row_impulse[i]) / size
         work.row_done[i] += 1
+
+
+@compiled
+def any_row_missing(work: Table) -> bool:
+    """Whether a row has been on another piece on every side so far."""
+    missing = 0
+    for i in range(work.rows):
+        if work.row_done[i] == 0:
+            missing += 1
+    return missing > 0
 
 
 @compiled
@@ -143,13 +162,18 @@ def row_columns(world: Table, work: Table, step: float) -> int:
     for kind in (POSITION, VELOCITY):
         first = 0 if kind == POSITION else nv
         for index in range(nv):
-            begin_row_changes(work)
-            ahead = _rows_at(world, work, kind, index, _SIZE, step, diagonal, pad)
-            behind = _rows_at(world, work, kind, index, -_SIZE, step, diagonal, pad)
-            if ahead > OK or behind > OK:
-                return max(ahead, behind)
-            if work.others > 0 or ahead != OK or behind != OK:
-                work.one_sided += 1
+            size = _SIZE
+            for attempt in range(2):
+                begin_row_changes(work)
+                ahead = _rows_at(world, work, kind, index, size, step, diagonal, pad)
+                behind = _rows_at(world, work, kind, index, -size, step, diagonal, pad)
+                if ahead > OK or behind > OK:
+                    return max(ahead, behind)
+                if attempt == 0 and (work.others > 0 or ahead != OK or behind != OK):
+                    work.one_sided += 1
+                if not any_row_missing(work):
+                    break
+                size = NARROW * _SIZE
             subtract_rows(world, work, work.columns[first + index])
     restore(work, world.current)
     velocity_to_solver(world.plant, world.current.cdof, work.qvel, world.current.velocity)

@@ -28,7 +28,9 @@ from asperity.derivatives.matching import same_rows
 from asperity.derivatives.moved_contacts import move_contacts
 from asperity.derivatives.residual import activations_after, smooth_balance
 from asperity.derivatives.row_changes import (
+    NARROW,
     OTHER_ROWS,
+    any_row_missing,
     begin_row_changes,
     find_row_changes,
     subtract_rows,
@@ -227,6 +229,12 @@ def _column(world: Table, work: Table, step: float, kind: int, index: int, row: 
     scale = 1.0 / size if first == 0 or last == 0 else 0.5 / size
     for i in range(column.size):
         column[i] = scale * (work.sides[first, i] - work.sides[last, i])
+    if first > 0 and last > 0 and any_row_missing(work):
+        begin_row_changes(work)
+        for side in range(2):
+            code = _fill(world, work, step, kind, index, (1 - 2 * side) * NARROW * size, 1 + side)
+            if code > OK:
+                return code
     subtract_rows(world, work, column)
     return OK
 
