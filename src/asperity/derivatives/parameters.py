@@ -188,7 +188,7 @@ def changed_fields(model: mujoco.MjModel, parameter: Parameter) -> frozenset[str
 
 
 def refuse_simple_bodies(model: mujoco.MjModel, parameters: Sequence[Parameter]) -> None:
-    """Raise a `ModelError` if a parameter moves the inertial frame of a body that must not have one.
+    """Raise a `ModelError` if a parameter moves the inertial frame of a simple body.
 
     The mass matrix of a body with ``body_simple`` has no place for another centre of mass or other
     axes than the body's own.
