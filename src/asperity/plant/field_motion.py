@@ -77,8 +77,8 @@ def _velocity_of(
 
 
 @compiled
-def carry(plant: Table, state: Table, first: int, a: int, b: int) -> None:
-    """Fill ``carried`` of the contacts from ``first`` on, which are the points of two balls.
+def carry(plant: Table, state: Table, first: int, last: int, a: int, b: int) -> None:
+    """Fill ``carried`` of contacts from ``first`` to ``last`` − 1, the exact points of balls.
 
     Pressures between balls depend on the distance of their centres alone: what they turn, and how
     their line of centres turns, moves points of their surfaces along the normals, up in front of a
@@ -87,9 +87,9 @@ def carry(plant: Table, state: Table, first: int, a: int, b: int) -> None:
     """
     contacts = state.contacts
     fields = plant.fields
-    count = contacts.count - first
+    count = last - first
     nx = ny = nz = px = py = pz = 0.0
-    for c in range(first, contacts.count):
+    for c in range(first, last):
         nx += contacts.frame[c, 6]
         ny += contacts.frame[c, 7]
         nz += contacts.frame[c, 8]
@@ -100,7 +100,7 @@ def carry(plant: Table, state: Table, first: int, a: int, b: int) -> None:
     nx /= norm
     ny /= norm
     nz /= norm
-    # Centres of balls, and of what the patch is on a half-space.
+    # Centres of balls, and of what the patch is on a half-space or a side.
     ax, ay, az = px, py, pz
     bx, by, bz = px, py, pz
     if fields.geom_ball[a] > 0.0:
@@ -110,7 +110,7 @@ def carry(plant: Table, state: Table, first: int, a: int, b: int) -> None:
     (wax, way, waz), (uax, uay, uaz) = _velocity_of(plant, state, a, ax, ay, az)
     (wbx, wby, wbz), (ubx, uby, ubz) = _velocity_of(plant, state, b, bx, by, bz)
     apart = nx * (ubx - uax) + ny * (uby - uay) + nz * (ubz - uaz)
-    for c in range(first, contacts.count):
+    for c in range(first, last):
         x, y, z = contacts.point[c, 0], contacts.point[c, 1], contacts.point[c, 2]
         mx, my, mz = contacts.frame[c, 6], contacts.frame[c, 7], contacts.frame[c, 8]
         vx = ubx + wby * (z - bz) - wbz * (y - by) - uax - way * (z - az) + waz * (y - ay)
