@@ -135,6 +135,7 @@ def patch(
         np.array([a.depth, b.depth]),
         np.array([a.ball, b.ball]),
         np.array([a.sides, b.sides]),
+        np.array([a.ball > 0.0, b.ball > 0.0]).astype(np.int64),
         np.ones(2, np.int64),
         np.zeros(0, np.int64),
         quadrature,

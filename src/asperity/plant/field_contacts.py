@@ -78,7 +78,6 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
     sign = 1.0 if base == a else -1.0
     point = work.point
     growth = growth_of(work, -load_double(address + plant.contact_dist))
-    exact = begun
     for i in range(work.point_count):
         if point[i, 6] <= 0.0:
             continue
@@ -127,10 +126,8 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
         contacts.patch[contacts.count - 1] = patch
         contacts.area[contacts.count - 1] = point[i, 8]
         contacts.growth[contacts.count - 1] = growth
-        if i < work.exact:
-            exact = contacts.count
-    if exact > begun:
-        carry(plant, state, begun, exact, a, b)
+    if contacts.count > begun:
+        carry(plant, state, begun, a, b)
     return EVALUATED
 
 

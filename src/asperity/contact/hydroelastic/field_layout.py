@@ -87,6 +87,7 @@ FIELDS = Layout(
     geom_modulus="f8[:]",  # [Pa]
     geom_depth="f8[:]",  # where the extent is 1 [m]; infinite of rigid geoms
     geom_ball="f8[:]",  # radius of a ball [m]; 0 of anything else
+    geom_round="i8[:]",  # 1 of balls, and of what turns into itself about its z axis
     # of flat sides: half lengths of a box, or radius, 0 and half length of a cylinder; or zeros
     geom_sides="f8[:,:]",
     geom_side_depth="f8[:]",  # where the extent behind them is 1 [m], of rigid geoms, too

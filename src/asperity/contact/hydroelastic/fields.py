@@ -200,6 +200,7 @@ def new_fields(
     depth: Floats,
     ball: Floats,
     sides: Floats,
+    round_: Ints,
     convex: Ints,
     point_pairs: Ints,
     quadrature: int,
@@ -218,6 +219,8 @@ def new_fields(
         Radius of balls [m], 0 of all else.
     sides : array, shape (ngeom, 3)
         Half lengths of boxes; radius, 0 and half length of cylinders; zeros of all else [m].
+    round_ : array of int64, shape (ngeom,)
+        Whether the field turns into itself about the geom's z axis.
     convex : array of int64, shape (ngeom,)
         Whether the field or surface fills the convex shape that MuJoCo collides.
     point_pairs : array of int64
@@ -272,6 +275,7 @@ def new_fields(
         geom_modulus=modulus,
         geom_depth=depth,
         geom_ball=ball,
+        geom_round=round_,
         geom_sides=np.ascontiguousarray(sides),
         geom_side_depth=np.where(sides > 0.0, sides, np.inf).min(axis=1),
         geom_convex=convex,
