@@ -74,6 +74,7 @@ _CONTACT_FIELDS = [
     "friction",  # coefficient μ
     "friction_limit",  # largest impulse of friction μ n_0, known before the step [N s]
     "friction_change",  # the last change of that bound in this solve
+    "to_and_fro",  # of a patch's first point: 1 if the patch's bounds change so in this solve
     "soft_slip_square",  # ε² of a friction law smoothed by √(‖v_t‖² + ε²)
     "stiction_tolerance",  # v_s of a friction law with a ramp
     "cutoff",  # of the Hunt–Crossley normal impulse: see `asperity.convex.potentials.normal`

@@ -77,9 +77,9 @@ def _size(work: Table, kind: int, index: int) -> float:
 def _needs_contacts(world: Table, kind: int) -> bool:
     """Whether contacts depend on what is displaced.
 
-    Those of balls with pressure fields know how fast the balls roll.
+    Those with pressure fields know how fast shapes roll and slide.
     """
-    return moves(kind) or (kind == VELOCITY and bool(np.any(world.plant.fields.geom_ball > 0.0)))
+    return moves(kind) or (kind == VELOCITY and world.plant.fields.any == 1)
 
 
 @compiled
