@@ -69,7 +69,7 @@ def _velocity_of(
             ux += column[3] * speed
             uy += column[4] * speed
             uz += column[5] * speed
-    root = plant.body_root[body]
+    root = plant.body_reference[body]
     dx = x - state.mj_subtree_com[root, 0]
     dy = y - state.mj_subtree_com[root, 1]
     dz = z - state.mj_subtree_com[root, 2]
