@@ -319,9 +319,9 @@ def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: in
     """Solve every island; the solution replaces the guess in ``velocity``, with its impulses.
 
     ``have_factors`` says that the factors of the last solve belong to the same graph (for Hessian
-    reuse). Contact velocities of the guess must not be filled: this does it. Returns ``CONVERGED``,
-    ``NOT_CONVERGED`` (the worst residual is recorded, the solution is the best iterate) or
-    ``NON_FINITE``.
+    reuse). Velocities of contacts and rows for the guess are filled here, unless ``guess_is_known``
+    says that they are. Returns ``CONVERGED``, ``NOT_CONVERGED`` (the worst residual is recorded,
+    the solution is the best iterate) or ``NON_FINITE``.
     """
     if problem.only_marked == 0:
         problem.base_tree = 0

@@ -199,6 +199,7 @@ PROBLEM = Layout(
     base_a="i8[:]",  # where the spatial velocity of side A or B starts in a vector, or −1
     base_b="i8[:]",
     row="i8[:]",
+    row_entry="i8[:]",  # of its Jacobian, of a row of one dof, or −1
     row_kind="i8[:]",
     **dict.fromkeys(_CONTACT_FIELDS, "f8[:]"),
     **{"row_" + name: "f8[:]" for name in _ROW_FIELDS},
@@ -254,6 +255,8 @@ PROBLEM = Layout(
     line_search_tolerance="f8",  # part of |ℓ'(0)| at which an exact line search ends
     largest_search_step="f8",  # α_max
     guess_is_close="i8",  # 1 if the guess is worth taking the law's numbers from
+    # 1: contact and row velocities of the guess are filled already
+    guess_is_known="i8",
     # 1: only islands of trees that are marked are solved; the others have their solution, with all
     # that belongs to it. Cleared by the solve.
     only_marked="i8",
@@ -386,6 +389,7 @@ def grow_contacts(problem: Table, contacts: int) -> None:
 def grow_rows(problem: Table, rows: int) -> None:
     """Make room for so many scalar constraints."""
     problem.row = np.zeros(rows, np.int64)
+    problem.row_entry = np.full(rows, -1, np.int64)
     problem.row_kind = np.zeros(rows, np.int64)
     problem.row_coordinate = np.full(rows, -1, np.int64)
     problem.row_base = np.zeros(rows)
