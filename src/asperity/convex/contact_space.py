@@ -35,7 +35,14 @@ from asperity.convex.potentials.contact_driver import evaluate_contacts, update_
 from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
 from asperity.convex.row_kernels import copy_row, dot_rows, subtract_rows
 
-__all__ = ["fits_contact_space", "has_large_trees", "solve_in_contact_space"]
+__all__ = [
+    "AT_END",
+    "ON_THE_WAY",
+    "SPOILED",
+    "fits_contact_space",
+    "has_large_trees",
+    "solve_in_contact_space",
+]
 
 # Coordinates that contacts and dry friction may take, and as a part of the tree's dofs: others are
 # for constraints that change.
@@ -46,6 +53,11 @@ _SMALLEST_TREE = 8
 # Part of the wanted residual that is left in contact space.
 _INNER_TOLERANCE = 0.5
 _MOST_ITERATIONS = 50
+
+# How a solve has ended.
+SPOILED = 0
+AT_END = 1
+ON_THE_WAY = 2
 # Curvature along fast slip, relative to that across it, below which it is taken for this: its
 # inverse would leave W no digits. The direction is then one of a matrix that is larger by so much.
 _LEAST_CURVATURE = 1e-9
@@ -269,8 +281,8 @@ def _search(problem: Table, rho: float, square: float, slope: float) -> float:
 
 
 @compiled
-def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> tuple[bool, float]:
-    """Minimise in the coordinates; returns whether round-off has spoiled K, and ρ."""
+def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> tuple[int, float]:
+    """Minimise in the coordinates; returns how that has ended, and ρ."""
     mu, start, x, du, z, step, change, weighted, y = problem.coordinate
     n = problem.coordinates
     first = problem.first_contact
@@ -292,12 +304,12 @@ def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> tup
         # ρ g + Jᵀ x in the norm of B⁻¹
         left = rho * (rho * square + 2.0 * _dot(z, x, n)) + _dot(x, y, n)
         if settled and left <= wanted * wanted:
-            break
+            return AT_END, rho
         for k in range(n):
             y[k] += rho * z[k]
         # s, then dμ = s − x and its velocities
         if not _spread(problem, y, step):
-            return True, rho
+            return SPOILED, rho
         _multiply(problem, step, change)
         for k in range(n):
             change[k] -= y[k]
@@ -321,7 +333,7 @@ def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> tup
             du[k] += alpha * change[k]
         rho *= 1.0 - alpha
         update_estimates(problem, first, last, alpha)
-    return False, rho
+    return ON_THE_WAY, rho
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
@@ -330,21 +342,23 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
 
     Needs the gradient, and the cost of the potentials in ``search_cost``; both follow the law's
     numbers. Leaves the estimates of contacts at the end, but their velocities at the beginning.
-    Returns 0 if round-off keeps it from being found, which H itself may stand.
+    Returns `SPOILED` if round-off keeps it from being found, which H itself may stand, and
+    `ON_THE_WAY` if it does not lead to the minimum: its length then says nothing.
     """
     begin_direction(problem)
     changes = problem.changes
     cost = problem.search_cost
     tree = problem.island_tree[problem.first_tree]
     if problem.base_tree != tree + 1 and not begin_contact_space(problem, contacts, rows, tree):
-        return 0
+        return SPOILED
     # Where there is no room for more coordinates, a new base needs none but those of contacts.
     renewed = follow_rows(problem, rows, tree) or begin_contact_space(problem, contacts, rows, tree)
     if not renewed:
-        return 0
+        return SPOILED
     n = problem.tree_size[tree]
     start = problem.tree_start[tree]
     width = problem.coordinates
+    end = AT_END
     columns = problem.response.ctypes.data
     direction = problem.direction
     f = direction.ctypes.data + 8 * start
@@ -356,7 +370,7 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
             z[k] = 0.0
         # −Uᵀ f
         subtract_rows(z.ctypes.data, f, 8, columns, STRIDE, n, width)
-        failed, rho = _iterate(problem, contacts, rows, dot_rows(f, f, n))
+        end, rho = _iterate(problem, contacts, rows, dot_rows(f, f, n))
         du = problem.coordinate[3]
         at = 0
         for i in range(problem.first_contact, problem.last_contact):
@@ -364,8 +378,8 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
             problem.v2[i] -= du[at + 1]
             problem.vn[i] -= du[at + 2]
             at += 3
-        if failed:
-            return 0
+        if end == SPOILED:
+            return SPOILED
         for i in range(n):
             own = dot_rows(columns + i * STRIDE, mu.ctypes.data, width)
             direction[start + i] = (1.0 - rho) * direction[start + i] + own
@@ -375,4 +389,4 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     else:
         problem.iterations += 1
     backward_chains(problem, tree, direction)
-    return 1
+    return end
