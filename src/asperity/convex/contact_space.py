@@ -47,7 +47,7 @@ __all__ = [
 # Coordinates that contacts and dry friction may take, and as a part of the tree's dofs: others are
 # for constraints that change.
 _MOST_OF_CONTACTS = 36
-_LARGEST_PART = 0.7
+_LARGEST_PART = 1.3
 # Below, H is factorized as soon as K.
 _SMALLEST_TREE = 8
 # Part of the wanted residual that is left in contact space.
