@@ -220,6 +220,9 @@ PROBLEM = Layout(
     first_row="i8",
     last_row="i8",
     changes="i8",  # of the law's numbers in this island's solve
+    # 1: the law's numbers are to be those of a Newton step's end, which is yet to be searched for
+    anticipates="i8",
+    disagreement="f8",  # of the law's numbers with the velocities, when last looked at
     # line search
     smooth_slope="f8",  # of the quadratic part at α = 0
     smooth_curvature="f8",
