@@ -35,6 +35,8 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.contact_space import (
+    AT_END,
+    SPOILED,
     fits_contact_space,
     has_large_trees,
     solve_in_contact_space,
@@ -280,15 +282,18 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
         stalled = 0 if norm < 0.5 * best else stalled + 1
         if stalled == 0:
             best = norm
-        elif stalled >= _PATIENCE and _is_round_off(problem, norm, wanted, cost):
-            return CONVERGED
+        elif stalled >= _PATIENCE:
+            if _is_round_off(problem, norm, wanted, cost):
+                return CONVERGED
+            reduced = False
         if iteration == problem.max_iterations:
             return give_up(problem, norm * problem.tolerance / wanted)
 
         if reduced:
             problem.wanted_residual = wanted
             problem.search_cost = cost
-            if call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows) == 0:
+            end = call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows)
+            if end == SPOILED:
                 reduced = False
                 begin_estimates(problem, first, last)
                 continue
@@ -296,6 +301,7 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
             slope, newton_length = direction_size(problem)
             prepared = False
         else:
+            end = AT_END
             if fresh and _factors_serve(problem, iteration, wanted, (norm, before), rate, length):
                 problem.reuses += 1
             elif _refresh_factors(problem, contacts, rows):
@@ -304,6 +310,11 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
                 return NON_FINITE
             cost, slope, newton_length = _direction(problem, contacts, rows, cost, iteration)
             prepared = True
+        if reduced and not slope < 0.0:
+            # Round-off in contact space says nothing about how far the solution is.
+            reduced = False
+            begin_estimates(problem, first, last)
+            continue
         if not slope < 0.0:
             # Uphill within round-off, or NaN.
             return CONVERGED if abs(slope) <= _LARGEST else NON_FINITE
@@ -322,7 +333,8 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
         rate = _rate(iteration, alpha * newton_length, length)
         length = alpha * newton_length
         before = norm
-        if _step_is_small(problem, iteration, wanted, rate, length) and settle(problem, contacts):
+        small = end == AT_END and _step_is_small(problem, iteration, wanted, rate, length)
+        if small and settle(problem, contacts):
             island_impulses(problem)
             return CONVERGED
     return NOT_CONVERGED
@@ -373,9 +385,9 @@ def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: in
     """Solve every island; the solution replaces the guess in ``velocity``, with its impulses.
 
     ``have_factors`` says that the factors of the last solve belong to the same graph (for Hessian
-    reuse). Contact velocities of the guess must not be filled: this does it. Returns ``CONVERGED``,
-    ``NOT_CONVERGED`` (the worst residual is recorded, the solution is the best iterate) or
-    ``NON_FINITE``.
+    reuse). Velocities of contacts and rows for the guess are filled here, unless ``guess_is_known``
+    says that they are. Returns ``CONVERGED``, ``NOT_CONVERGED`` (the worst residual is recorded,
+    the solution is the best iterate) or ``NON_FINITE``.
     """
     if problem.only_marked == 0:
         problem.base_tree = 0

@@ -59,7 +59,8 @@ def solve_islands(
     counts ``iterations``.
     """
     problem.solves += 1
-    guess_velocities(problem, contacts)
+    if problem.guess_is_known == 0:
+        guess_velocities(problem, contacts)
     worst = CONVERGED
     longest = 0
     for k in range(problem.islands):
@@ -93,9 +94,10 @@ def guess_velocities(problem: Table, contacts: Table) -> None:
 def begin_island(problem: Table, rows: Table) -> None:
     """Fill A v and the velocities of rows for the guess."""
     multiply(problem, problem.first_tree, problem.last_tree, problem.velocity, problem.product)
-    row_velocities(
-        problem, rows, problem.first_row, problem.last_row, problem.velocity, problem.row_u
-    )
+    if problem.guess_is_known == 0:
+        row_velocities(
+            problem, rows, problem.first_row, problem.last_row, problem.velocity, problem.row_u
+        )
 
 
 @compiled
