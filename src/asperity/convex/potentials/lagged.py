@@ -207,7 +207,12 @@ def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
         return 0
     if problem.anticipates == 1:
         for i in range(first, last):
-            _limit_friction(problem, contacts, i, _delivered_limit(problem, contacts, i))
+            c = problem.contact[i]
+            # Whether a contact breaks loose is not to depend on what a Newton step goes beyond.
+            if contacts.static_friction[c] == contacts.dynamic_friction[c]:
+                limit = _delivered_limit(problem, contacts, i)
+                problem.friction_change[i] = limit - problem.friction_limit[i]
+                _limit_friction(problem, contacts, i, limit)
         return 1
     i = first
     while i < last:
