@@ -125,9 +125,9 @@ class ConvexStep(ConvexRoot):
         finally:
             if before is not None:
                 data.qfrc_applied[:] = before
-        position, velocity, activation = np.split(end, [model.nq, model.nq + model.nv])
+        first, second = model.nq, model.nq + model.nv
         return self._tangent(
-            StepState(state.time + step, position, velocity, activation),
+            StepState(state.time + step, end[:first], end[first:second], end[second:]),
             step,
             self._matrices(forces, count),
         )
