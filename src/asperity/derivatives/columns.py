@@ -62,9 +62,9 @@ _SIZES = (3e-8, 1e-6, 1e-5, 1e-3)
 def _needs_contacts(world: Table, kind: int) -> bool:
     """Whether contacts depend on what is displaced.
 
-    Those of balls with pressure fields know how fast the balls roll.
+    Those with pressure fields know how fast shapes roll and slide.
     """
-    return moves(kind) or (kind == VELOCITY and bool(np.any(world.plant.fields.geom_ball > 0.0)))
+    return moves(kind) or (kind == VELOCITY and world.plant.fields.any == 1)
 
 
 @compiled
