@@ -222,9 +222,15 @@ class Transition:
 
     def linearize(self, state: np.ndarray, control: np.ndarray) -> tuple[np.ndarray, Tangent]:
         """x⁺, and its derivatives."""
+        return self._linearize(state, control, ahead=True)
+
+    def _linearize(
+        self, state: np.ndarray, control: np.ndarray, *, ahead: bool
+    ) -> tuple[np.ndarray, Tangent]:
         start = self._unpack(state, control)
-        displaced = self._step.displaced()
-        tangent = self._derivative.between(start, self.step_size, parameters=displaced)
+        tangent = self._derivative.between(
+            start, self.step_size, parameters=self._step.displaced(), ahead=ahead
+        )
         return self._pack(tangent.end), tangent
 
     # -- trajectories --------------------------------------------------------------------------
@@ -298,7 +304,8 @@ class Transition:
         from_parameter = [np.zeros((size, count))]
         for control in controls:
             if by_state:
-                following, tangent = self.linearize(found[-1], control)
+                # Those that follow are multiplied by what comes before, from the right.
+                following, tangent = self._linearize(found[-1], control, ahead=len(found) == 1)
                 from_state.append(tangent.by_state @ from_state[-1])
                 change = tangent.by_state @ from_parameter[-1] + tangent.by_parameter
             else:
@@ -368,7 +375,7 @@ class Transition:
                 )
                 continue
             for index in range(last - 1, first - 1, -1):
-                _, tangent = self.linearize(part[index - first], controls[index])
+                _, tangent = self._linearize(part[index - first], controls[index], ahead=False)
                 by_control[index] = adjoint @ tangent.by_control
                 by_parameter += adjoint @ tangent.by_parameter
                 adjoint = adjoint @ tangent.by_state + by_states[index]
