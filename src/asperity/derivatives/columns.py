@@ -8,8 +8,6 @@ difference is one-sided.
 
 from __future__ import annotations
 
-import numpy as np
-
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.derivatives.displacement import (
