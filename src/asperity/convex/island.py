@@ -32,6 +32,7 @@ __all__ = [
     "direction_size",
     "factorize_island",
     "follow_direction",
+    "follow_prepared",
     "give_up",
     "guess_velocities",
     "island_gradient",
@@ -58,7 +59,8 @@ def solve_islands(
     counts ``iterations``.
     """
     problem.solves += 1
-    guess_velocities(problem, contacts)
+    if problem.guess_is_known == 0:
+        guess_velocities(problem, contacts)
     worst = CONVERGED
     longest = 0
     for k in range(problem.islands):
@@ -92,9 +94,10 @@ def guess_velocities(problem: Table, contacts: Table) -> None:
 def begin_island(problem: Table, rows: Table) -> None:
     """Fill A v and the velocities of rows for the guess."""
     multiply(problem, problem.first_tree, problem.last_tree, problem.velocity, problem.product)
-    row_velocities(
-        problem, rows, problem.first_row, problem.last_row, problem.velocity, problem.row_u
-    )
+    if problem.guess_is_known == 0:
+        row_velocities(
+            problem, rows, problem.first_row, problem.last_row, problem.velocity, problem.row_u
+        )
 
 
 @compiled
@@ -279,6 +282,12 @@ def follow_direction(
 ) -> float:
     """Go along ``direction`` to the least cost of the island; returns the step length."""
     prepare_direction(problem, contacts, rows)
+    return follow_prepared(problem, cost, slope)
+
+
+@compiled
+def follow_prepared(problem: Table, cost: float, slope: float) -> float:
+    """`follow_direction` after `prepare_direction`."""
     direction = problem.direction
     smooth_slope = 0.0
     smooth_curvature = 0.0

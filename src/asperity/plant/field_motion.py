@@ -103,8 +103,8 @@ def carry(plant: Table, state: Table, first: int, a: int, b: int) -> None:
     normals, up in front of a ball that rolls and down behind it, but presses nothing in: the field
     is what it was. A step that counted it as pressing would let the force act in front of where the
     ball was, and brake it. So would one that counted how convex shapes slide along each other,
-    wherever a patch is not flat. Pressures of a ball depend on how deep its centre is, so that
-    what tilts the other side presses nothing in, either.
+    wherever a patch is not flat. Pressures of a ball depend on how deep its centre is alone: what
+    tilts the other side presses nothing in, either.
     """
     contacts = state.contacts
     fields = plant.fields

@@ -35,6 +35,7 @@ OTHER_FORCES = 2  # controls or applied forces are other ones, and all else is a
 PLANT = Layout(
     "plant",
     model="i8",
+    detection_model="i8",  # as collision detection gets it (`asperity.plant.detection`)
     # MuJoCo's functions
     kinematics="i8",
     com_pos="i8",

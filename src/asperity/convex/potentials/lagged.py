@@ -202,8 +202,13 @@ def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
         difference = limit - problem.friction_limit[i]
         total += mobilised * largest * largest
         change += mobilised * difference * difference
+    problem.disagreement = np.sqrt(change / total) if total > 0.0 else 0.0
     if change <= problem.settle_tolerance * problem.settle_tolerance * total:
         return 0
+    if problem.anticipates == 1:
+        for i in range(first, last):
+            _limit_friction(problem, contacts, i, _delivered_limit(problem, contacts, i))
+        return 1
     i = first
     while i < last:
         end = _patch_end(problem, contacts, i, last)
