@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.verification import runner
@@ -12,6 +15,7 @@ from benchmarks.verification.__main__ import main
 from benchmarks.verification.case import Case, NotApplicable, Simulate
 from benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
 from benchmarks.verification.families import CASES
+from benchmarks.verification.field_ball import FieldBall, Plane
 from benchmarks.verification.methods import COLUMNS, Method, evaluate, label, resolve
 from benchmarks.verification.page import grade, write
 from benchmarks.verification.results import Result, load, save

@@ -10,6 +10,8 @@ so there both sides of a whole difference are compared, with a kink between if t
 
 from __future__ import annotations
 
+import numpy as np
+
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.derivatives.contact_motion import keep_contacts
