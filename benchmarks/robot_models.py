@@ -31,11 +31,17 @@ class RobotModel:
         What it is called, and the distribution that brings it.
     make : callable
         Makes the model, or raises FileNotFoundError if the package is not there.
+    source : callable
+        Finds the file of one robot, or raises FileNotFoundError.
+    prefixes : tuple of str
+        What the names of each of several robots have in front.
     """
 
     name: str
     package: str
     make: Callable[[], mujoco.MjModel]
+    source: Callable[[], Path]
+    prefixes: tuple[str, ...] = ("",)
 
 
 def _find(module: str, path: str) -> Path:
@@ -49,29 +55,36 @@ def _find(module: str, path: str) -> Path:
 
 
 def _mjcf(name: str, package: str, path: str) -> RobotModel:
-    module = path.partition("/")[0]
-    return RobotModel(name, package, lambda: mujoco.MjModel.from_xml_path(str(_find(module, path))))
+    def source() -> Path:
+        return _find(path.partition("/")[0], path)
+
+    return RobotModel(name, package, lambda: mujoco.MjModel.from_xml_path(str(source())), source)
 
 
 def _urdf(name: str, path: str, height: float) -> RobotModel:
     """A floating robot over a floor."""
 
+    def source() -> Path:
+        return _find("cmeel", f"{_FOLDER}/{path}")
+
     def make() -> mujoco.MjModel:
-        source = _find("cmeel", f"{_FOLDER}/{path}")
-        spec, _ = load_spec(source, floating_base=True, exclude_overlaps=True)
+        spec, _ = load_spec(source(), floating_base=True, exclude_overlaps=True)
         spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0])
         model = spec.compile()
         model.qpos0[2] = height
         return model
 
-    return RobotModel(name, "example-robot-data", make)
+    return RobotModel(name, "example-robot-data", make, source)
 
 
 def _humanoids(count: int) -> RobotModel:
     """So many of the suite's humanoids on one floor."""
 
+    def source() -> Path:
+        return _find("dm_control", "dm_control/suite/humanoid.xml")
+
     def make() -> mujoco.MjModel:
-        path = str(_find("dm_control", "dm_control/suite/humanoid.xml"))
+        path = str(source())
         world = mujoco.MjSpec()
         world.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0])
         side = int(count**0.5 + 0.999)
@@ -87,7 +100,8 @@ def _humanoids(count: int) -> RobotModel:
             world.attach(child, prefix=f"{i}_", frame=world.worldbody.add_frame(pos=place))
         return world.compile()
 
-    return RobotModel(f"{count} humanoids", "dm_control", make)
+    prefixes = tuple(f"{i}_" for i in range(count))
+    return RobotModel(f"{count} humanoids", "dm_control", make, source, prefixes)
 
 
 ROBOTS = (

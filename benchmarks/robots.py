@@ -6,7 +6,8 @@ the state that Asperity has reached, so that both simulate the same motion on th
 table shows medians of times and of the blocks' ratios. ``--publish lazy`` leaves to those who
 read it what follows from the state, which nobody does here. ``--rest`` lets both simulate a robot
 without controls until it lies or stands, and tells how deep its contacts are and how fast they
-slip.
+slip. ``--drake`` compares with Drake's discrete plant with SAP instead, of the robots that Drake's
+own parser reads; it leaves out springs of joints, so that only blocks begin alike.
 """
 
 from __future__ import annotations
@@ -109,6 +110,40 @@ def compare(pair: Pair, steps: int, blocks: int) -> tuple[float, float, float]:
     return theirs / block, mine / block, ratio
 
 
+def compare_drake(pair: Pair, entry: RobotModel, steps: int, blocks: int) -> tuple[float, ...]:
+    """The same of Drake's times."""
+    from benchmarks.engines.drake_robot import DrakeRobot
+
+    drake = DrakeRobot(entry.source(), pair.model, entry.prefixes)
+    block = max(steps, _LARGE_BLOCK if pair.model.nv >= _LARGE else _BLOCK)
+    times = []
+    for turn in range(blocks):
+        if turn % _LIFE == 0:
+            pair.restart()
+        controls = [_controls(pair.model, pair.random) for _ in range(block // steps)]
+        forces = []
+        for ctrl in controls:
+            pair.follow()
+            pair.data.ctrl[:] = ctrl
+            mujoco.mj_fwdActuation(pair.model, pair.data)
+            forces.append(pair.data.qfrc_actuator.copy())
+        pair.sim.data.ctrl[:] = controls[0]
+        drake.follow(pair.sim.data)
+        mine = theirs = 0.0
+        for ours in (turn % 2 == 0, turn % 2 == 1):
+            if ours:
+                mine = pair.time(controls, steps, True)
+            else:
+                started = time.thread_time()
+                for force in forces:
+                    drake.force(force)
+                    drake.advance(steps)
+                theirs = time.thread_time() - started
+        times.append((theirs, mine, mine / theirs))
+    theirs, mine, ratio = np.median(times, axis=0)
+    return theirs / block, mine / block, ratio
+
+
 def _slip(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[float, float]:
     """Deepest overlap [m] of contacts that push, and their mean slip, weighted by force [m/s]."""
     wrench, jacobian = np.zeros(6), np.zeros((2, 3, model.nv))
@@ -179,8 +214,9 @@ def _each(names: Sequence[str], report: Callable[[RobotModel, mujoco.MjModel], N
         if model is not None:
             try:
                 report(entry, model)
-            except asp.AsperityError as error:
-                print(f"| {entry.name} | {error} |", flush=True)
+            except (asp.AsperityError, RuntimeError) as error:
+                reason = str(error).partition("\n")[0].rpartition("error: ")[2]
+                print(f"| {entry.name} | {reason} |", flush=True)
 
 
 def main() -> None:
@@ -193,6 +229,7 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--publish", choices=("eager", "lazy"), default="eager")
     parser.add_argument("--rest", action="store_true")
+    parser.add_argument("--drake", action="store_true")
     options = parser.parse_args()
     names = [name for name in options.robots.split(";") if name]
     calls = [int(text) for text in options.calls.split(",")]
@@ -206,7 +243,10 @@ def main() -> None:
         pair = Pair(model, integrator(model), options.publish)
         cells = [entry.name, str(model.nv)]
         for steps in calls:
-            theirs, mine, ratio = compare(pair, steps, options.blocks)
+            if options.drake:
+                theirs, mine, ratio = compare_drake(pair, entry, steps, options.blocks)
+            else:
+                theirs, mine, ratio = compare(pair, steps, options.blocks)
             cells.append(f"{1e6 * theirs:.0f} | {1e6 * mine:.0f} | {ratio:.2f}")
         print("| " + " | ".join(cells) + " |", flush=True)
 
@@ -238,9 +278,10 @@ def main() -> None:
         print("|---|---|---|---|---|")
         _each(names, at_rest)
         return
+    other = "Drake" if options.drake else "mj_step"
     print(
         "| model | nv |"
-        + "".join(f" mj_step, {n} a call [µs] | asperity | ratio |" for n in calls)
+        + "".join(f" {other}, {n} a call [µs] | asperity | ratio |" for n in calls)
         + "\n|---|---|"
         + "---|---|---|" * len(calls)
     )

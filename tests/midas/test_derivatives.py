@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from engines import engine_of, hessian, move_to, potential
 
+from asperity.midas.friction_terms import turn_friction
 from asperity.midas.step_start import prepare_step
 
 BOXES = """
@@ -107,8 +108,12 @@ def test_hessian_of_linear_contact_friction_and_rigid_links_is_exact():
     z = engine.table.z.copy()
     z[:3] += (3e-6, -2e-6, 1e-5)
     gradient(engine, z)
+    table = engine.table
+    table.q_trial[:] = table.q_now
+    turn_friction(table, 1.0)
+    gradient(engine, z)
     matrix = hessian(engine)
-    assert engine.table.friction_pairs > 0
+    assert table.friction_pairs > 0
     for _ in range(10):
         direction = rng.normal(size=z.shape)
         step = 1e-8

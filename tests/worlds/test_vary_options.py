@@ -5,8 +5,9 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
-from test_batch import PUBLISHED, scene, starts
+from test_batch import scene, starts
 from test_threads import INTEGRATORS
+from test_vary import assert_as_simulators
 
 import asperity as asp
 from asperity.integrators import Integrator
@@ -41,24 +42,6 @@ def vary(batch: asp.Batch, names: list[str]) -> None:
         first = values[0].copy()
         for w in range(1, len(batch)):
             values[w] = first + share[w] * (last - first)
-
-
-def assert_as_simulators(batch: asp.Batch, velocities: np.ndarray, steps: int) -> None:
-    batch.reset(qvel=velocities)
-    batch.ctrl = 0.5
-    assert not batch.step(steps).any()
-    for w in range(len(batch)):
-        model = batch.world_model(w)
-        data = mujoco.MjData(model)
-        data.qvel[:] = velocities[w]
-        data.ctrl[:] = 0.5
-        sim = asp.Simulator(model, integrator=batch.integrator, data=data)
-        for _ in range(steps):
-            assert sim.step().success
-        found = batch.data(w)
-        for name in PUBLISHED:
-            assert np.array_equal(getattr(found, name), getattr(sim.data, name)), (w, name)
-        assert np.array_equal(batch.sensordata[w], sim.data.sensordata)
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -32,6 +32,7 @@ __all__ = [
     "direction_size",
     "factorize_island",
     "follow_direction",
+    "follow_prepared",
     "give_up",
     "guess_velocities",
     "island_gradient",
@@ -281,6 +282,12 @@ def follow_direction(
 ) -> float:
     """Go along ``direction`` to the least cost of the island; returns the step length."""
     prepare_direction(problem, contacts, rows)
+    return follow_prepared(problem, cost, slope)
+
+
+@compiled
+def follow_prepared(problem: Table, cost: float, slope: float) -> float:
+    """`follow_direction` after `prepare_direction`."""
     direction = problem.direction
     smooth_slope = 0.0
     smooth_curvature = 0.0

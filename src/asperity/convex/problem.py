@@ -74,6 +74,7 @@ _CONTACT_FIELDS = [
     "friction",  # coefficient μ
     "friction_limit",  # largest impulse of friction μ n_0, known before the step [N s]
     "friction_change",  # the last change of that bound in this solve
+    "to_and_fro",  # of a patch's first point: 1 if the patch's bounds change so in this solve
     "soft_slip_square",  # ε² of a friction law smoothed by √(‖v_t‖² + ε²)
     "stiction_tolerance",  # v_s of a friction law with a ramp
     "cutoff",  # of the Hunt–Crossley normal impulse: see `asperity.convex.potentials.normal`
@@ -219,6 +220,9 @@ PROBLEM = Layout(
     first_row="i8",
     last_row="i8",
     changes="i8",  # of the law's numbers in this island's solve
+    # 1: the law's numbers are to be those of a Newton step's end, which is yet to be searched for
+    anticipates="i8",
+    disagreement="f8",  # of the law's numbers with the velocities, when last looked at
     # line search
     smooth_slope="f8",  # of the quadratic part at α = 0
     smooth_curvature="f8",

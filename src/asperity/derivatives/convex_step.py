@@ -19,6 +19,7 @@ from asperity.derivatives.columns import evaluated_columns
 from asperity.derivatives.convex_root import ConvexRoot
 from asperity.derivatives.frozen_columns import FROZEN_KERNELS, frozen_columns
 from asperity.derivatives.layout import grow_columns
+from asperity.derivatives.mode_changes import follow_one_side
 from asperity.derivatives.root_search import ROOT_KERNELS
 from asperity.derivatives.stages import ALL, ALL_AND_FORCES, run_stage
 from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent
@@ -38,7 +39,7 @@ from asperity.integrators.world_layout import OK
 __all__ = ["DERIVATIVE_KERNELS", "ConvexStep"]
 
 DERIVATIVE_KERNELS = (
-    *(run_stage, evaluated_columns, assemble_step),
+    *(run_stage, evaluated_columns, assemble_step, follow_one_side),
     *(*ROOT_KERNELS, *FROZEN_KERNELS, *TRAJECTORY_LOOPS),
 )
 
@@ -73,6 +74,7 @@ class ConvexStep(ConvexRoot):
         work.fill_columns = evaluated_columns.address
         work.fill_frozen_columns = frozen_columns.address
         work.assemble = assemble_step.address
+        work.follow_one_side = follow_one_side.address
 
     def at(
         self,
@@ -165,7 +167,9 @@ class ConvexStep(ConvexRoot):
             self._columns(step, -count)
             if parameters is not None:
                 parameters.add_columns(self, step, 0)
-        self._run(self._work.assemble, step, -count)
+            self._run(work.assemble, step, -count)
+            if work.kinks > 0:
+                self._check_root(self._run(work.follow_one_side, step, -count), step)
         changes = self._work.result[:, :count].copy()
         nothing = np.zeros((len(changes), 0))
         tangent = self._tangent(self._end(state, step), step, (nothing, nothing, nothing, nothing))

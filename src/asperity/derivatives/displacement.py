@@ -17,6 +17,7 @@ from asperity.derivatives.layout import (
 from asperity.plant.plant_layouts import OTHER_FORCES
 
 __all__ = [
+    "begin_anew",
     "displace",
     "evaluate_inputs",
     "evaluate_motion",
@@ -46,6 +47,19 @@ def restore(work: Table, state: Table) -> None:
         state.act[i] = work.act[i]
     for i in range(work.ctrl.size):
         _write_input(state.mj_ctrl, work.other_ctrl, i, work.ctrl[i])
+
+
+@compiled
+def begin_anew(world: Table, work: Table) -> None:
+    """Let a step begin in the state that is kept, whatever was solved before."""
+    restore(work, world.current)
+    world.current.valid = 0
+    # As `World.forget_history`: implicit steps remember nothing else.
+    world.has_history = 0
+    world.tried = 0.0
+    world.factors_valid = 0
+    world.graph_state = 0
+    world.problem.components = -1
 
 
 @compiled

@@ -53,9 +53,9 @@ class Linearization:
     residual : float
         Of the momentum balance whose root the derivative belongs to, relative; 0 of differences.
     one_sided, unmatched : int
-        Displacements of positions in which contacts, or constraints, appear or vanish on one side
-        of the state, so that differences are those of the other side, and on both sides, so that
-        the momentum balance was taken not to change.
+        Displacements in which contacts or constraints appear, vanish or change their mode on one
+        side of the state, so that differences are those of the other side, and on both sides, so
+        that the momentum balance was taken not to change.
     """
 
     A: np.ndarray
@@ -158,8 +158,9 @@ def linearize(
     (``method``). Under error control the sizes of steps are taken as given, and so is in all steps
     what an integrator decides from case to case, such as what it extrapolates.
 
-    Where a contact opens or closes, or a limit is reached, f has a kink, and the result is the
-    derivative of one side. See docs/derivatives.md for what derivatives through contact mean.
+    Where a contact opens or closes, or a limit is reached, f has a kink. Beside it the result is
+    the derivative of the state's own side; at the kink itself every column is the derivative ahead,
+    along its own coordinate. See docs/derivatives.md for what derivatives through contact mean.
     """
     refuse_systems(systems)
     if not isinstance(model, mujoco.MjModel):

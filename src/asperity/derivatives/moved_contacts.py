@@ -17,7 +17,7 @@ def _twist(
     plant: Table, work: Table, body: int, axis: np.ndarray, point: np.ndarray, out: np.ndarray
 ) -> None:
     """Angular motion, and motion at a point, of a body that moves along a spatial axis."""
-    root = plant.body_root[body]
+    root = plant.body_reference[body]
     for a in range(6):
         out[a] = axis[a]
     x = point[0] - work.com[root, 0]
@@ -139,8 +139,8 @@ def move_contacts(plant: Table, work: Table, state: Table) -> None:
         for a in range(9):
             contacts.frame[c, a] = work.contact_frame[c, a] + turned[a]
         contacts.signed_distance[c] = work.contact_distance[c] + change[6]
-        root_a = plant.body_root[body_a]
-        root_b = plant.body_root[body_b]
+        root_a = plant.body_reference[body_a]
+        root_b = plant.body_reference[body_b]
         for a in range(3):
             point = work.contact_point[c, a] + change[a]
             contacts.point[c, a] = point

@@ -14,7 +14,12 @@ from asperity.arguments import as_number, is_count
 from asperity.compiled.compilation import compile_kernels
 from asperity.derivatives.displaced_balances import PARAMETER_KERNELS
 from asperity.derivatives.displaced_models import DisplacedModels, take_over_values
-from asperity.derivatives.parameters import Parameter, apply_parameters, are_never_copied
+from asperity.derivatives.parameters import (
+    Parameter,
+    apply_parameters,
+    are_never_copied,
+    refuse_simple_bodies,
+)
 from asperity.derivatives.smoothing import Smoothing
 from asperity.derivatives.step_derivative import StepDerivative, refuse_systems
 from asperity.derivatives.tangent import StepState, Tangent
@@ -133,6 +138,7 @@ class Transition:
         names = [one.name for one in self.parameters]
         if len(set(names)) < len(names):
             raise ModelError(f"two parameters have the same name: {', '.join(sorted(names))}.")
+        refuse_simple_bodies(model, self.parameters)
         self._contact = ContactParameters() if contact is None else contact
         if smoothing is not None:
             for one in self.parameters:

@@ -109,6 +109,11 @@ WORLD = Layout(
     last_step="f8",
     largest_step="f8",
     smallest_step="f8",
+    # An attempt from the current state that was refused: its size [s], or 0 if there is none, and
+    # the generalized velocities that it has found, half way and at the end of the whole step.
+    tried="f8",
+    tried_half="f8[:]",
+    tried_end="f8[:]",
     velocity_weight="f8",
     velocity_time="f8",  # [s]
     # impacts that are shorter than steps (`asperity.integrators.steppings.impacts`): compiled entry

@@ -16,11 +16,14 @@ from asperity.compiled import Table, compiled
 from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
 from asperity.midas.engine_layout import CANDIDATES_FULL
 
-__all__ = ["SLACK", "box_vertices", "find_candidates", "sum_of_radii", "time_in_boxes"]
+__all__ = ["SLACK", "are_kept", "box_vertices", "find_candidates", "sum_of_radii", "time_in_boxes"]
 
 
 SLACK = 0.5
 """How far boxes reach beyond the expected path, in activation distances."""
+
+# Length of paths, slack included, up to which a list serves later steps, in activation distances.
+_KEPT = 1.0
 
 
 @compiled
@@ -28,6 +31,7 @@ def box_vertices(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) ->
     """Box the paths from ``x`` along ``p``, of each no more than a length ``longest`` [m]."""
     least = SLACK * engine.activation
     widening = engine.widening
+    longest_path = 0.0
     for vertex in range(engine.moving_vertices):
         length = math.sqrt(p[vertex, 0] ** 2 + p[vertex, 1] ** 2 + p[vertex, 2] ** 2)
         share = longest / length if length > longest else 1.0
@@ -37,6 +41,26 @@ def box_vertices(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) ->
             engine.vertex_low[vertex, k] = x[vertex, k] + min(move, 0.0) - slack
             engine.vertex_high[vertex, k] = x[vertex, k] + max(move, 0.0) + slack
         engine.vertex_reach[vertex] = min(length, longest) + 1.7320508075688772 * slack
+        longest_path = max(longest_path, share * length + slack)
+    # Larger boxes would go on holding candidates that are none any more.
+    engine.listed = 1 if longest_path <= _KEPT * engine.activation else 0
+
+
+@compiled
+def are_kept(engine: Table, x: np.ndarray, p: np.ndarray) -> bool:
+    """Whether paths from ``x`` along ``p`` leave half of their boxes' slack, so that these hold."""
+    if engine.listed == 0:
+        return False
+    slack = 0.5 * SLACK * engine.activation
+    for vertex in range(engine.moving_vertices):
+        for k in range(3):
+            low = engine.vertex_low[vertex, k] + slack
+            high = engine.vertex_high[vertex, k] - slack
+            end = x[vertex, k] + p[vertex, k]
+            # Written so that NaN is not kept.
+            if not (low <= x[vertex, k] <= high and low <= end <= high):
+                return False
+    return True
 
 
 @compiled
@@ -148,6 +172,7 @@ def _add(
     if square > margin * margin:
         return count
     engine.candidate_square[count] = square
+    engine.candidate_anchor[count] = 0.0
     engine.candidate_kind[count] = kind
     engine.candidate_pair[count] = pair
     vertices[count, 0] = i0
@@ -349,4 +374,5 @@ def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
         if count > before and not _use_slot(engine, engine.pair_block[pair]):
             return CANDIDATES_FULL
     engine.candidates = count
+    engine.anchored = 0
     return 0

@@ -140,3 +140,4 @@ def _adapt(engine: Engine) -> None:
     if count:
         wanted = min(wanted, math.sqrt(float(table.candidate_square[:count].min())))
     table.activation = max(wanted, _SMALLEST_ACTIVATION)
+    table.listed = 0

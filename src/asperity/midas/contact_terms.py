@@ -185,7 +185,10 @@ def _add_mollified(
 
 @compiled
 def add_contact_terms(engine: Table, x: np.ndarray) -> int:
-    """Add gradients and Hessian blocks of candidates measured at ``x``; returns how many touch."""
+    """Add gradients and Hessian blocks of candidates measured at ``x``; returns how many touch.
+
+    Those with an anchor have the tangent of their barrier there (`asperity.midas.anticipation`).
+    """
     square = engine.candidate_square
     gradient = engine.link_gradient
     y = engine.side_weight
@@ -195,16 +198,18 @@ def add_contact_terms(engine: Table, x: np.ndarray) -> int:
     links = gradient.shape[0]
     active = 0
     for i in range(engine.candidates):
-        if square[i] >= limit:
+        anchor = engine.candidate_anchor[i]
+        if square[i] >= limit and anchor == 0.0:
             continue
         active += 1
         s = scale * engine.candidate_weight[i]
         if engine.candidate_kind[i] == EDGE_EDGE:
             s *= _add_mollified(engine, i, x, s * barrier(square[i], activation), gradient)
-        slope, curvature = barrier_slopes(square[i], activation)
-        slope *= s
-        curvature *= s
         distance = math.sqrt(square[i])
+        at = distance if anchor == 0.0 else anchor * activation
+        slope, curvature = barrier_slopes(at * at, activation)
+        slope = s * (slope + curvature * (distance - at))
+        curvature *= s
         n0 = engine.candidate_arm[i, 0] / distance
         n1 = engine.candidate_arm[i, 1] / distance
         n2 = engine.candidate_arm[i, 2] / distance
@@ -215,6 +220,7 @@ def add_contact_terms(engine: Table, x: np.ndarray) -> int:
             engine.candidate_coefficient[i],
             y,
         )
+        whole = engine.only_slopes == 0
         h00 = curvature * n0 * n0
         h01 = curvature * n0 * n1
         h02 = curvature * n0 * n2
@@ -235,8 +241,9 @@ def add_contact_terms(engine: Table, x: np.ndarray) -> int:
                 gradient[link, j, 0] += slope * y[side, j] * n0
                 gradient[link, j, 1] += slope * y[side, j] * n1
                 gradient[link, j, 2] += slope * y[side, j] * n2
-            add_outer(engine.link_sums[link], y[side], y[side], h00, h01, h02, h11, h12, h22)
-        if a < links and b < links:
+            if whole:
+                add_outer(engine.link_sums[link], y[side], y[side], h00, h01, h02, h11, h12, h22)
+        if whole and a < links and b < links:
             target = engine.slot_sums[
                 engine.block_slot[engine.pair_block[engine.candidate_pair[i]]]
             ]

@@ -31,6 +31,8 @@ __all__ = ["assemble"]
 @compiled
 def _add(engine: Table, row: int, column: int, value: float) -> None:
     """Add to the lower triangle; both places of a symmetric pair are the same one."""
+    if engine.only_slopes == 1:
+        return
     i = max(row, column)
     j = min(row, column)
     at = engine.row_start[i] + j - engine.row_first[i]
@@ -272,17 +274,9 @@ def _add_slides(engine: Table, z: np.ndarray, q: np.ndarray) -> None:
             )
 
 
-@entry_point(types.int64(MIDAS.type, types.int64))
-def assemble(engine: Table, curved: int) -> int:
-    """Fill gradient and Hessian at the iterate, for candidates measured there.
-
-    With ``curved`` the Hessian has the second derivatives of slides and of hinge angles, which may
-    make it indefinite.
-    """
-    q = engine.q_now
-    gradient = engine.gradient
-    link_jacobians(engine, engine.z_now, q)
-    add_link_terms(engine, q)
+@compiled
+def _clear(engine: Table) -> None:
+    """Set the Hessian, and what contacts have summed for it, to zero."""
     for link in range(engine.link_sums.shape[0]):
         for i in range(6):
             for j in range(16):
@@ -291,19 +285,36 @@ def assemble(engine: Table, curved: int) -> int:
         for i in range(6):
             for j in range(16):
                 engine.slot_sums[slot, i, j] = 0.0
+    for i in range(engine.row_start[engine.gradient.size]):
+        engine.factor[i] = 0.0
+
+
+@entry_point(types.int64(MIDAS.type, types.int64))
+def assemble(engine: Table, curved: int) -> int:
+    """Fill gradient and Hessian at the iterate, for candidates measured there.
+
+    With ``curved`` the Hessian has the second derivatives of slides and of hinge angles, which may
+    make it indefinite. With ``only_slopes`` the gradient alone is filled, and the factor stays.
+    """
+    q = engine.q_now
+    gradient = engine.gradient
+    whole = engine.only_slopes == 0
+    link_jacobians(engine, engine.z_now, q)
+    add_link_terms(engine, q)
+    if whole:
+        _clear(engine)
     add_contact_terms(engine, engine.vertex_now)
     add_friction_terms(engine, q)
     add_tie_terms(engine, q)
     add_turn_terms(engine, q)
     for i in range(gradient.size):
         gradient[i] = 0.0
-    for i in range(engine.row_start[gradient.size]):
-        engine.factor[i] = 0.0
     reduce_gradient(engine, gradient)
-    for link in range(engine.link_kind.size):
-        _add_link(engine, link, engine.product)
-    for slot in range(engine.slots):
-        _add_slot(engine, slot, engine.product)
+    if whole:
+        for link in range(engine.link_kind.size):
+            _add_link(engine, link, engine.product)
+        for slot in range(engine.slots):
+            _add_slot(engine, slot, engine.product)
     joint_gradients(engine, q)
     _sum_joint_slopes(engine, engine.joint_now, curved)
     for joint in range(engine.joint_link.size):

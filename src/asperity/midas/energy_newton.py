@@ -15,6 +15,7 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
+from asperity.midas.anticipation import anticipate, forget_anchors
 from asperity.midas.candidates import box_vertices, find_candidates
 from asperity.midas.contact_terms import contact_energy, measure_candidates
 from asperity.midas.engine_layout import (
@@ -22,9 +23,10 @@ from asperity.midas.engine_layout import (
 )
 from asperity.midas.envelope import arrange, factorize, solve
 from asperity.midas.equality_terms import equality_energy, equality_rounding
-from asperity.midas.friction_terms import friction_energy
+from asperity.midas.friction_terms import collect_friction, friction_energy, turn_friction
 from asperity.midas.joint_terms import joint_energy
 from asperity.midas.link_terms import link_energy, link_rounding
+from asperity.midas.second_order import is_smooth
 from asperity.midas.trial import is_free, largest_move, safe_share, try_share, turns_away
 from asperity.midas.turn_terms import turn_energy
 
@@ -48,6 +50,16 @@ _ROOM = 0.9
 _GROWTH = 4.0
 _DECAY = 1.5
 _MOST_DAMPING = 1e12
+# Directions found anew, for contacts that the one before would make, until the first is taken. Each
+# costs as much as an iteration, and later ones need it less.
+_FORESIGHT = 12
+# Halvings after which such a direction is given up.
+_FEW_HALVINGS = 4
+# Steps up to so many activation distances change the Hessian little: surfaces at rest are some
+# hundredths of that distance nearer than it.
+_BRIEF = 1e-3
+# Share of the tolerance that what is left must not exceed then.
+_CERTAIN = 0.5
 
 
 @compiled
@@ -113,6 +125,8 @@ def rebuild(engine: Table, keep_slots: int) -> int:
         code = arrange(engine)
     if code == 0:
         _remember_squares(engine)
+    else:
+        engine.listed = 0
     engine.rebuilds += 1
     return code
 
@@ -128,12 +142,18 @@ def find_direction(engine: Table, _unused: int) -> int:
     engine.factorizations += 1
     if factorize(engine) != 0:
         return 1
-    for i in range(gradient.size):
-        engine.right[engine.variable_row[i]] = -gradient[i]
-    solve(engine, engine.right)
-    for i in range(gradient.size):
-        engine.direction[i] = engine.right[engine.variable_row[i]]
+    _solve(engine)
     return 0
+
+
+@compiled
+def _solve(engine: Table) -> None:
+    """Fill the direction from the gradient and the factor at hand."""
+    for i in range(engine.gradient.size):
+        engine.right[engine.variable_row[i]] = -engine.gradient[i]
+    solve(engine, engine.right)
+    for i in range(engine.gradient.size):
+        engine.direction[i] = engine.right[engine.variable_row[i]]
 
 
 @compiled
@@ -159,8 +179,9 @@ def _slope(engine: Table) -> float:
 def _descend(engine: Table, before: float, rounding: float, slope: float, share: float) -> float:
     """Halve the trial step until the energy does not grow; returns the energy, or NaN."""
     linear = engine.linear == 1
-    for _ in range(_HALVINGS):
+    for _ in range(_HALVINGS if engine.anchored == 0 else _FEW_HALVINGS):
         engine.line_searches += 1
+        engine.taken_share = share
         measure_candidates(engine, engine.vertex_trial)
         energy = incremental_potential(
             engine, engine.q_trial, engine.vertex_trial, engine.joint_trial
@@ -202,10 +223,33 @@ def _set_damping(engine: Table, free: float, short: int) -> int:
 
 
 @compiled
+def _look_ahead(engine: Table) -> int:
+    """Replace the direction by one that counts with the contacts it makes.
+
+    Returns 1, or 0 if the contacts went on changing, or −1 if no direction exists, or −2 if the
+    step has met with an impact that it shall not meet with.
+    """
+    for _ in range(_FORESIGHT):
+        if not anticipate(engine):
+            return 1
+        if engine.iterations_left <= 0:
+            return 0
+        engine.iterations_left -= 1
+        turn_friction(engine, 1.0)
+        if not _choose_direction(engine):
+            return -1
+        try_share(engine, 1.0)
+        if engine.may_be_rough == 1 and not is_smooth(engine, engine.q_trial, engine.last_step):
+            return -2
+    return 0
+
+
+@compiled
 def _begin(engine: Table) -> float:
     """Measure the present state's candidates; returns its energy."""
     engine.longest_move = 4.0 * engine.activation
     engine.inertia_damping = 0.0
+    forget_anchors(engine)
     measure_candidates(engine, engine.vertex_now)
     _remember_squares(engine)
     return incremental_potential(engine, engine.q_now, engine.vertex_now, engine.joint_now)
@@ -221,6 +265,26 @@ def _is_small(size: float, tolerance: float, slope: float, rounding: float) -> b
 
 
 @compiled
+def _ends(engine: Table, tolerance: float) -> bool:
+    """Go on with the factor of the last direction, and say whether that ends the iteration.
+
+    After a short step the Hessian is nearly what it was, and the gradient shows what is left; the
+    iterate goes nowhere unless that is less than the tolerance.
+    """
+    engine.only_slopes = 1
+    call_pp_status(engine.assemble, engine, 1)
+    engine.only_slopes = 0
+    _solve(engine)
+    try_share(engine, 1.0)
+    if not largest_move(engine) <= _CERTAIN * tolerance:
+        return False
+    share, _, _ = safe_share(engine)
+    if share == 1.0:
+        _take_last_step(engine)
+    return True
+
+
+@compiled
 def _take_last_step(engine: Table) -> None:
     """Go the whole way once more.
 
@@ -228,6 +292,7 @@ def _take_last_step(engine: Table) -> None:
     need it.
     """
     measure_candidates(engine, engine.vertex_trial)
+    turn_friction(engine, 1.0)
     _accept(engine)
 
 
@@ -251,11 +316,18 @@ def minimize(engine: Table, _unused: int) -> int:
     """
     tolerance = engine.tolerance * engine.step
     short = 0
+    foresight = True
     energy = _begin(engine)
     while True:
         if not _choose_direction(engine):
             return NON_FINITE
         try_share(engine, 1.0)
+        foreseen = 0
+        if foresight:
+            foreseen = _look_ahead(engine)
+            if foreseen < 0:
+                return NON_FINITE if foreseen == -1 else NOT_CONVERGED
+        foresight = False
         size = largest_move(engine)
         if not size <= _LARGEST:
             return NON_FINITE
@@ -264,6 +336,10 @@ def minimize(engine: Table, _unused: int) -> int:
         rounding = _energy_rounding(engine, energy)
         damped = engine.inertia_damping > 0.0
         small = _is_small(size, tolerance, slope, rounding)
+        if small and engine.anchored > 0:
+            # The last direction is Newton's own.
+            forget_anchors(engine)
+            continue
         if small and not damped:
             if share == 1.0:
                 _take_last_step(engine)
@@ -276,11 +352,29 @@ def minimize(engine: Table, _unused: int) -> int:
             lower = _descend(engine, energy, rounding, slope, share)
             if abs(lower) <= _LARGEST:
                 energy = lower
+                turn_friction(engine, engine.taken_share)
                 _accept(engine)
+                late = engine.friction_is_late == 1 and engine.anchored > 0
+                if late and foreseen == 1 and share == 1.0:
+                    engine.friction_is_late = 0
+                    collect_friction(engine, engine.vertex_now)
+                    energy = incremental_potential(
+                        engine, engine.q_now, engine.vertex_now, engine.joint_now
+                    )
+                ahead = engine.anchored > 0
+                forget_anchors(engine)
                 if turns_away(engine):
                     return NOT_CONVERGED
+                whole = engine.taken_share == 1.0 and not damped and not ahead
+                if whole and size <= _BRIEF * engine.activation and _ends(engine, tolerance):
+                    return OK
+            elif engine.anchored > 0:
+                forget_anchors(engine)
+                measure_candidates(engine, engine.vertex_now)
+                continue
             elif damped:
                 engine.inertia_damping = 0.0
+                measure_candidates(engine, engine.vertex_now)
                 continue
             else:
                 # No shorter step is better: this is as near as round-off lets us.

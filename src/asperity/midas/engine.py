@@ -220,8 +220,8 @@ class Engine(HoldsAddresses):
         for name in ("candidate_kind", "candidate_pair", "friction_pair"):
             setattr(table, name, np.zeros(size, np.int64))
         for name in (
-            "candidate_weight", "candidate_threshold", "candidate_square", "now_square",
-            "friction_force",
+            "candidate_weight", "candidate_threshold", "candidate_square", "candidate_anchor",
+            "now_square", "friction_force",
         ):  # fmt: skip
             setattr(table, name, np.zeros(size))
         table.candidate_vertex = np.zeros((size, 4), np.int64)
@@ -230,6 +230,7 @@ class Engine(HoldsAddresses):
         table.friction_link = np.zeros((size, 2), np.int64)
         table.friction_weight = np.zeros((size, 2, 4))
         table.friction_frame = np.zeros((size, 2, 3))
+        table.friction_dual = np.zeros((size, 2))
 
     def _set_slots(self, size: int) -> None:
         self.table.slot_link = np.zeros((size, 2), np.int64)
@@ -295,6 +296,7 @@ class Engine(HoldsAddresses):
         table.tie_force_start[:] = 0.0
         table.coupling_force_start[:] = 0.0
         self.checked = False
+        table.listed = 0
         move_vertices(table, table.q, table.vertex_now)
 
     def write_state(self, qpos: Floats) -> None:

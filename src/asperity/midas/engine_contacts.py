@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
+from asperity.midas.candidates import are_kept
 from asperity.midas.contact_terms import add_round_arms, contact_sides, measure_candidates
 from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine import Engine
@@ -44,7 +45,11 @@ def survey(engine: Table) -> int:
         for k in range(3):
             engine.vertex_move[vertex, k] = 0.0
     engine.longest_move = 0.0
-    code = call_pp_status(engine.rebuild, engine, 0)
+    code = 0
+    # To look at contacts must not change the steps to come.
+    if not are_kept(engine, engine.vertex_now, engine.vertex_move):
+        code = call_pp_status(engine.rebuild, engine, 0)
+        engine.listed = 0
     if code == 0:
         measure_candidates(engine, engine.vertex_now)
     return code

@@ -85,6 +85,12 @@ MIDAS = Layout(
     friction_pairs="i8",
     slots="i8",  # pairs of moving links with a Hessian block
     iterations_left="i8",
+    anchored="i8",  # candidates that have an anchor
+    listed="i8",  # 1 if the candidates hold as long as vertices stay in their boxes
+    only_slopes="i8",  # 1 while what is assembled is the gradient alone, and the factor stays
+    may_be_rough="i8",  # 1 in a step of BDF2, which is given up when it meets with an impact
+    taken_share="f8",  # of the direction, by the line search
+    friction_is_late="i8",  # whether new contacts shall have friction as soon as they are there
     **dict.fromkeys(STATISTICS, "i8"),
     assemble="i8",  # compiled entry points
     rebuild="i8",
@@ -265,6 +271,7 @@ MIDAS = Layout(
     candidate_square="f8[:]",  # as last measured
     candidate_coefficient="f8[:,:]",
     candidate_arm="f8[:,:]",
+    candidate_anchor="f8[:]",  # ratio D/d̂ where its barrier is linearized; 0: where it is
     now_square="f8[:]",  # of the iterate
     # Friction's stencils, frozen over a solve.
     friction_pair="i8[:]",
@@ -272,6 +279,7 @@ MIDAS = Layout(
     friction_weight="f8[:,:,:]",  # Σ c_i [1, x̄_i] of both sides, shape (., 2, 4)
     friction_frame="f8[:,:,:]",  # tangents, shape (., 2, 3)
     friction_force="f8[:]",  # μ λ [N]
+    friction_dual="f8[:,:]",  # what the Hessian takes for f₁ u/|u|, in the unit disc, shape (., 2)
     # Hessian: blocks of links and of pairs of links, then the reduced one in envelope form.
     link_block="f8[:,:,:]",  # shape (n, 12, 12)
     link_sums="f8[:,:,:]",  # those of contacts and friction, as `add_outer` sums them

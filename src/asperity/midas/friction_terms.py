@@ -22,6 +22,7 @@ __all__ = [
     "friction_scale",
     "normal_force",
     "tangents",
+    "turn_friction",
 ]
 
 
@@ -91,6 +92,8 @@ def collect_friction(engine: Table, x: np.ndarray) -> None:
         )
         add_round_arms(engine, i, engine.q_now, engine.friction_weight[count])
         tangents(engine.candidate_arm[i], engine.friction_frame[count])
+        engine.friction_dual[count, 0] = 0.0
+        engine.friction_dual[count, 1] = 0.0
         count += 1
     engine.friction_pairs = count
 
@@ -133,19 +136,53 @@ def friction_energy(engine: Table, q: np.ndarray) -> float:
 
 
 @compiled
+def turn_friction(engine: Table, share: float) -> None:
+    """Move the duals by a share of what the direction of which the trial state is that share gives.
+
+    With w for f₁ u/y, the equation w y/f₁ = u has the linear solution
+    w + dw = f₁/y (u + du) + (f₁′ y − f₁)/y³ y/f₁ (u · du) w.
+    """
+    width = engine.stiction * engine.step
+    for i in range(engine.friction_pairs):
+        u = engine.slip
+        _slip(engine, i, engine.q_trial, u)
+        e0 = u[0]
+        e1 = u[1]
+        _slip(engine, i, engine.q_now, u)
+        d0 = (e0 - u[0]) / share
+        d1 = (e1 - u[1]) / share
+        per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
+        turn = bend / per_slip * (u[0] * d0 + u[1] * d1)
+        w = engine.friction_dual[i]
+        w0 = w[0] + share * (per_slip * (u[0] + d0) + (turn - 1.0) * w[0])
+        w1 = w[1] + share * (per_slip * (u[1] + d1) + (turn - 1.0) * w[1])
+        size = max(math.sqrt(w0 * w0 + w1 * w1), 1.0)
+        w[0] = w0 / size
+        w[1] = w1 / size
+
+
+@compiled
 def add_friction_terms(engine: Table, q: np.ndarray) -> None:
-    """Add gradients and Hessian blocks of friction."""
+    """Add gradients and Hessian blocks of friction.
+
+    Friction that slides has no curvature along its slip, so that a direction may lead far beyond
+    where it would stop. The Hessian has a dual w in place of u/|u|, which goes there as the
+    iteration does (Chan, Golub and Mulet 1999).
+    """
     u = engine.slip
     h = engine.step
     width = engine.stiction * h
+    whole = engine.only_slopes == 0
     links = engine.link_gradient.shape[0]
     for i in range(engine.friction_pairs):
         _slip(engine, i, q, u)
         per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
         s = h * h * engine.friction_force[i]
-        a0 = s * (per_slip + bend * u[0] * u[0])
-        a1 = s * bend * u[0] * u[1]
-        a2 = s * (per_slip + bend * u[1] * u[1])
+        w = engine.friction_dual[i]
+        turn = bend / per_slip
+        a0 = s * (per_slip + turn * w[0] * u[0])
+        a1 = s * turn * 0.5 * (w[0] * u[1] + w[1] * u[0])
+        a2 = s * (per_slip + turn * w[1] * u[1])
         p = engine.friction_frame[i, 0]
         o = engine.friction_frame[i, 1]
         h00 = a0 * p[0] * p[0] + 2.0 * a1 * p[0] * o[0] + a2 * o[0] * o[0]
@@ -164,10 +201,11 @@ def add_friction_terms(engine: Table, q: np.ndarray) -> None:
                     engine.link_gradient[body, j, k] += (
                         s * per_slip * y[j] * (u[0] * p[k] + u[1] * o[k])
                     )
-            add_outer(engine.link_sums[body], y, y, h00, h01, h02, h11, h12, h22)
+            if whole:
+                add_outer(engine.link_sums[body], y, y, h00, h01, h02, h11, h12, h22)
         a = engine.friction_link[i, 0]
         b = engine.friction_link[i, 1]
-        if a < links and b < links:
+        if whole and a < links and b < links:
             target = engine.slot_sums[engine.block_slot[engine.pair_block[engine.friction_pair[i]]]]
             one = 0 if a < b else 1
             add_outer(

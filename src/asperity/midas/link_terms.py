@@ -80,18 +80,21 @@ def add_link_terms(engine: Table, q: np.ndarray) -> None:
     """Set the links' gradients and Hessian blocks to those of `link_energy`, with the damping."""
     h = engine.step
     inertia = 1.0 + engine.inertia_damping
+    whole = engine.only_slopes == 0
     for link in range(engine.rigidity.size):
-        for i in range(12):
-            for j in range(12):
-                engine.link_block[link, i, j] = 0.0
+        if whole:
+            for i in range(12):
+                for j in range(12):
+                    engine.link_block[link, i, j] = 0.0
         for i in range(4):
             for k in range(3):
                 value = -h * h * engine.force[link, i, k]
                 for j in range(4):
                     value += engine.mass[link, i, j] * (q[link, j, k] - engine.q_target[link, j, k])
-                    engine.link_block[link, 3 * i + k, 3 * j + k] += (
-                        inertia * engine.mass[link, i, j]
-                    )
+                    if whole:
+                        engine.link_block[link, 3 * i + k, 3 * j + k] += (
+                            inertia * engine.mass[link, i, j]
+                        )
                 engine.link_gradient[link, i, k] = value
         scale = 4.0 * h * h * engine.rigidity[link]
         if scale == 0.0:
@@ -103,7 +106,7 @@ def add_link_terms(engine: Table, q: np.ndarray) -> None:
                     c += q[link, i, k] * q[link, j, k]
                 for k in range(3):
                     engine.link_gradient[link, i, k] += scale * c * q[link, j, k]
-                    for m in range(3):
+                    for m in range(3 if whole else 0):
                         value = q[link, j, k] * q[link, i, m]
                         if i == j:
                             for n in range(1, 4):

@@ -39,4 +39,4 @@ def exclude_links(table: Table, shapes: Shapes, pairs: Iterable[LinkPair]) -> No
     for name in ("pair_shape", "pair_friction", "pair_block"):
         setattr(table, name, getattr(table, name)[kept].copy())
     # Whatever is listed has other numbers now.
-    table.candidates = table.friction_pairs = 0
+    table.candidates = table.friction_pairs = table.listed = 0

@@ -10,6 +10,8 @@ next to nothing.
 
 from __future__ import annotations
 
+import numpy as np
+
 from asperity.compiled import Table, compiled
 
 __all__ = ["SHORTEST_WAIT", "count_step", "is_smooth", "may_look_back", "put_off"]
@@ -38,8 +40,8 @@ def may_look_back(engine: Table, h: float) -> bool:
 
 
 @compiled
-def is_smooth(engine: Table, h: float) -> bool:
-    """Whether no link has met with an impact, by the iterate of a step of BDF2.
+def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
+    """Whether no link has met with an impact, by the state at which a step of BDF2 ends.
 
     With d = v_{n+1} − v_n and d₀ = v_n − v_{n−1}, in the norm of kinetic energy over the mass:
     |d − d₀| is at most 0.9 times the larger of both, or a tenth of |v|, or next to nothing. Nor
@@ -57,11 +59,11 @@ def is_smooth(engine: Table, h: float) -> bool:
                 turn += max(engine.v[link, i, k] ** 2, engine.v_before[link, i, k] ** 2)
             for i in range(4):
                 d0i = engine.v[link, i, k] - engine.v_before[link, i, k]
-                vi = (engine.q_now[link, i, k] - engine.q_slip[link, i, k]) / engine.step
+                vi = (q[link, i, k] - engine.q_slip[link, i, k]) / engine.step
                 di = vi - engine.v[link, i, k]
                 for j in range(4):
                     d0j = engine.v[link, j, k] - engine.v_before[link, j, k]
-                    vj = (engine.q_now[link, j, k] - engine.q_slip[link, j, k]) / engine.step
+                    vj = (q[link, j, k] - engine.q_slip[link, j, k]) / engine.step
                     dj = vj - engine.v[link, j, k]
                     mass = engine.mass[link, i, j]
                     change += mass * (di - d0i) * (dj - d0j)

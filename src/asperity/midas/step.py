@@ -128,10 +128,17 @@ def _solve_with_friction(engine: Table, h: float, second: bool) -> int:
     fallback = False
     frictionless = False
     for lag in range(engine.max_lags):
-        before = friction_scale(engine)
+        # Friction of an impact is not there at the step's beginning.
+        engine.friction_is_late = 1 if lag == 0 else 0
+        engine.may_be_rough = 1 if second and lag == 0 else 0
         limit = engine.max_iterations
         code = _solve(engine, limit if lag == 0 else min(limit, _LAG_ITERATIONS))
-        if second and lag == 0 and (code == NOT_CONVERGED or not is_smooth(engine, h)):
+        before = friction_scale(engine)
+        if (
+            second
+            and lag == 0
+            and (code == NOT_CONVERGED or not is_smooth(engine, engine.q_now, h))
+        ):
             return _NOT_SMOOTH
         if code == NOT_CONVERGED and lag > 0:
             fallback = True
@@ -142,6 +149,7 @@ def _solve_with_friction(engine: Table, h: float, second: bool) -> int:
             code = prepare_step(engine, h, second)
             if code == OK:
                 engine.friction_pairs = 0
+                engine.friction_is_late = 0
                 before = 0.0
                 code = _solve(engine, limit)
                 fallback = True

@@ -12,6 +12,8 @@ import math
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import OK
+from asperity.midas.candidates import are_kept
+from asperity.midas.contact_terms import measure_candidates
 from asperity.midas.equality_terms import begin_equalities
 from asperity.midas.friction_terms import collect_friction
 from asperity.midas.link_kinematics import move_vertices
@@ -113,7 +115,11 @@ def prepare_step(engine: Table, h: float, second: bool) -> int:
     _begin(engine)
     engine.longest_move = math.inf
     engine.widening = 0.0
-    code = call_pp_status(engine.rebuild, engine, 0)
+    code = OK
+    if are_kept(engine, engine.vertex_now, engine.vertex_move):
+        measure_candidates(engine, engine.vertex_now)
+    else:
+        code = call_pp_status(engine.rebuild, engine, 0)
     if code == OK:
         collect_friction(engine, engine.vertex_now)
     return code

@@ -129,7 +129,7 @@ def _add_side(plant: Table, state: Table, c: int, body: int, arm: np.ndarray) ->
     link = state.work.body_link[body]
     if link < 0:
         return
-    root = plant.body_root[body]
+    root = plant.body_reference[body]
     for a in range(3):
         arm[c, a] = contacts.point[c, a] - state.mj_subtree_com[root, a]
     contacts.inverse_mass[c] += side_inverse_mass(plant, state, contacts, link, arm, c)

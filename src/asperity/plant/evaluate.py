@@ -47,7 +47,7 @@ def _run_mujoco(plant: Table, state: Table, collide: bool) -> None:
     if collide and state.gliding != 0:
         detect_gliding(plant, state)
     elif collide:
-        call_pp(plant.collision, model, data)
+        call_pp(plant.collision, plant.detection_model, data)
     # Rows of an earlier evaluation would be read by the velocity stage.
     store_int(data + plant.nefc_offset, 0)
     if plant.has_actuators:
@@ -225,11 +225,29 @@ def read_constraints(plant: Table, state: Table) -> int:
 
 
 @compiled
+def _shift_references(plant: Table, state: Table) -> None:
+    """Let all dofs of trees that were taken together refer to one point: l + a × (c₀ − c)."""
+    com = state.mj_subtree_com
+    for k in range(plant.shifted_dof.size):
+        body = plant.shifted_body[k]
+        old = plant.body_root[body]
+        new = plant.body_reference[body]
+        x = com[new, 0] - com[old, 0]
+        y = com[new, 1] - com[old, 1]
+        z = com[new, 2] - com[old, 2]
+        axis = state.cdof[plant.shifted_dof[k]]
+        axis[3] += axis[1] * z - axis[2] * y
+        axis[4] += axis[2] * x - axis[0] * z
+        axis[5] += axis[0] * y - axis[1] * x
+
+
+@compiled
 def _read_smooth(plant: Table, state: Table) -> None:
     """Read what is not contact or constraint from the state's MjData."""
     for i in range(state.cdof.shape[0]):
         for a in range(6):
             state.cdof[i, a] = state.mj_cdof[i, a]
+    _shift_references(plant, state)
     for i in range(state.act_dot.size):
         state.act_dot[i] = state.mj_act_dot[i]
     _mass(plant, state)

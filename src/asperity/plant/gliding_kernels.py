@@ -105,18 +105,23 @@ def detect_gliding(plant: Table, state: Table) -> None:
 
 
 @compiled
-def _component(gliding: Table, plant: Table, contacts: Table, c: int, axis: int) -> float:
+def _component(gliding: Table, plant: Table, state: Table, c: int, axis: int) -> float:
     """Relative velocity of the bodies at a contact along one of its axes."""
+    contacts = state.contacts
     total = 0.0
     for side in range(2):
-        dof = plant.body_last_dof[plant.geom_body[contacts.geom[c, side]]]
+        body = plant.geom_body[contacts.geom[c, side]]
+        dof = plant.body_last_dof[body]
         if dof < 0:
             continue
-        arm = contacts.arm_b if side == 1 else contacts.arm_a
+        root = plant.body_root[body]
+        arm_x = contacts.point[c, 0] - state.mj_subtree_com[root, 0]
+        arm_y = contacts.point[c, 1] - state.mj_subtree_com[root, 1]
+        arm_z = contacts.point[c, 2] - state.mj_subtree_com[root, 2]
         v = gliding.dof_velocity[dof]
-        x = v[3] + v[1] * arm[c, 2] - v[2] * arm[c, 1]
-        y = v[4] + v[2] * arm[c, 0] - v[0] * arm[c, 2]
-        z = v[5] + v[0] * arm[c, 1] - v[1] * arm[c, 0]
+        x = v[3] + v[1] * arm_z - v[2] * arm_y
+        y = v[4] + v[2] * arm_x - v[0] * arm_z
+        z = v[5] + v[0] * arm_y - v[1] * arm_x
         along = (
             x * contacts.frame[c, 3 * axis]
             + y * contacts.frame[c, 3 * axis + 1]
@@ -144,12 +149,12 @@ def counts_at_distance(plant: Table, state: Table, c: int, address: int) -> bool
         )
     if distance <= max(own, 0.0):
         return True
-    x = _component(gliding, plant, contacts, c, 0) + contacts.surface_velocity[c, 0]
-    y = _component(gliding, plant, contacts, c, 1) + contacts.surface_velocity[c, 1]
+    x = _component(gliding, plant, state, c, 0) + contacts.surface_velocity[c, 0]
+    y = _component(gliding, plant, state, c, 1) + contacts.surface_velocity[c, 1]
     time = _time(gliding, state.step, contacts.relaxation_time[c])
     friction = contacts.dynamic_friction[c]
     height = time * friction * np.sqrt(x * x + y * y)
-    normal = _component(gliding, plant, contacts, c, 2)
+    normal = _component(gliding, plant, state, c, 2)
     change = gliding.gravity * state.step
     if distance > min(_ABOVE * height, height + time * (2.0 * (1.0 + friction) * change - normal)):
         return False

@@ -6,8 +6,8 @@ motion are compared with those that were taken. They are a few ranges of the mod
 memory, some ten kilobytes for a humanoid, compared in about a microsecond.
 
 Not compared is what does not enter the motion (appearance, names, keyframes, sensors) and what the
-model's compiler derives from meshes, which can be megabytes: MuJoCo's collision detection reads it
-anew at every evaluation.
+model's compiler derives from the vertices of meshes. Vertices themselves can be megabytes, of which
+comparing would cost more than a step: of many, some of every mesh that may collide are compared.
 """
 
 from __future__ import annotations
@@ -68,6 +68,9 @@ _OWNERS = {
 }
 
 _MESHES = ("mesh_vert", "mesh_face")
+# Vertices that are compared whole [words], in about two microseconds, and how many words of more.
+_WHOLE = 2**14
+_SAMPLES = 256
 
 WATCH = Layout(
     "model watch",
@@ -80,7 +83,8 @@ WATCH = Layout(
 def is_watched(field: str, *, meshes: bool = False) -> bool:
     """Whether a change of an array of ``MjModel`` is noticed.
 
-    ``meshes`` adds vertices and faces of meshes, for methods that make surfaces of them.
+    ``meshes`` adds vertices and faces of meshes, for methods that make surfaces of them. Without
+    it vertices are compared, too, but in models with more than 128 kB of them only some.
     """
     if field in _MESHES:
         return meshes
@@ -118,7 +122,7 @@ class ModelWatch(HoldsAddresses):
     ----------
     model : mujoco.MjModel
     meshes : bool
-        Whether vertices and faces of meshes are among them.
+        Whether all vertices and faces of meshes are among them.
     """
 
     def __init__(self, model: mujoco.MjModel, *, meshes: bool = False) -> None:
@@ -144,6 +148,8 @@ class ModelWatch(HoldsAddresses):
         end = option + native.struct_size("mjOption")
         spans.append([flags, (timestep - flags) // _WORD])
         spans.append([timestep + _WORD, (end - timestep - _WORD) // _WORD])
+        if not meshes:
+            spans += _vertex_spans(model)
         self._views = [native.memory(first, count) for first, count in spans]
         self._table = Table(
             WATCH,
@@ -195,6 +201,27 @@ class ModelWatch(HoldsAddresses):
                     "simulator was made, and what is connected to what cannot change; make a new "
                     "Simulator (for asperity.step, a new MjData)."
                 )
+
+
+def _vertex_spans(model: mujoco.MjModel) -> list[list[int]]:
+    """Address and number of words of vertices that are compared without those of all meshes."""
+    first, last = next(
+        (begin, end) for name, begin, end in native.model_arrays(model) if name == "mesh_vert"
+    )
+    if last - first <= _WORD * _WHOLE:
+        return [[first, (last - first) // _WORD]]
+    collides = (model.geom_contype | model.geom_conaffinity) != 0
+    collides[model.pair_geom1] = collides[model.pair_geom2] = True
+    collides &= model.geom_type == mujoco.mjtGeom.mjGEOM_MESH
+    meshes = np.unique(model.geom_dataid[collides])
+    each = max(_SAMPLES // max(len(meshes), 1), 2)
+    words: set[int] = set()
+    for mesh in meshes:
+        vertex, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
+        # Of three floats each: the words of the first numbers of some vertices.
+        some = np.linspace(vertex, vertex + count - 1, min(each, count)).astype(int)
+        words.update((12 * some // _WORD).tolist())
+    return [[first + _WORD * word, 1] for word in sorted(words)]
 
 
 def _whose(model: mujoco.MjModel, name: str, byte: int) -> str:

@@ -13,10 +13,12 @@ from asperity.errors import ModelError
 from asperity.plant import native
 from asperity.plant.collision import read_contacts
 from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.detection import detection_struct
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
 from asperity.plant.evaluate import read_constraints
 from asperity.plant.field_contacts import read_field_contacts
-from asperity.plant.joints import integers, is_disabled, set_joints
+from asperity.plant.joints import integers, set_joints
+from asperity.plant.kinematic_trees import has_other_trees, set_trees
 from asperity.plant.plant_layouts import PLANT
 from asperity.plant.resolved_materials import resolve_materials
 from asperity.plant.servos import set_activations, set_servos
@@ -137,8 +139,9 @@ class Plant(HoldsAddresses):
         Contact parameters are not among them: they come from names and texts.
         """
         table, model = self.table, self.model
-        self._set_trees()
+        set_trees(table, model)
         self._set_geoms()
+        self._set_detection()
         table.has_tendons = int(model.ntendon > 0)
         table.has_actuators = int(model.nu > 0)
         tendon_rows = np.any(model.tendon_limited > 0) or np.any(model.tendon_frictionloss > 0)
@@ -168,6 +171,7 @@ class Plant(HoldsAddresses):
         other.__dict__.update(self.__dict__)
         other.table = self.table.twin()
         other.table.model = address
+        other._set_detection()
         if model is not None:
             other.model = model
             if other.needs_other_memory(NO_EFFORTS, NO_EFFORTS):
@@ -182,12 +186,11 @@ class Plant(HoldsAddresses):
     def needs_other_memory(self, efforts: Efforts, before: Efforts) -> bool:
         """Whether worlds of this plant have no place for what the model has become.
 
-        Their memory depends on which trees are free bodies, and on the rows of external systems.
+        Their memory depends on which trees are free bodies or coupled by a tendon, and on the rows
+        of external systems.
         """
         layouts = [(e.dofs, e.actuators, e.groups) for e in (efforts, before)]
-        return layouts[0] != layouts[1] or not np.array_equal(
-            self._spatial_trees(), self.table.tree_spatial
-        )
+        return layouts[0] != layouts[1] or has_other_trees(self.table, self.model)
 
     def _set_functions(self, evaluated: bool) -> None:
         table, model = self.table, self.model
@@ -201,36 +204,6 @@ class Plant(HoldsAddresses):
         table.read_constraints = read_constraints.address if evaluated else 0
         table.contact_size = native.struct_size("mjContact")
 
-    def _set_trees(self) -> None:
-        table, model = self.table, self.model
-        table.nq, table.nv, table.na = model.nq, model.nv, model.na
-        table.nbody, table.ntree = model.nbody, model.ntree
-        start = integers(model.tree_dofadr)
-        size = integers(model.tree_dofnum)
-        table.tree_start = start
-        table.tree_size = size
-        table.tree_spatial = self._spatial_trees()
-        table.has_articulated_trees = int(not np.all(table.tree_spatial))
-        table.only_free_bodies = int(self._only_free_bodies())
-        gravity_off = is_disabled(model, mujoco.mjtDisableBit.mjDSBL_GRAVITY)
-        table.gravity = np.zeros(3) if gravity_off else np.array(model.opt.gravity)
-        table.tree_body = integers(model.tree_bodyadr)
-        table.tree_bodies = integers(model.tree_bodynum)
-        table.block_start = np.concatenate([[0], np.cumsum(size**2)]).astype(np.int64)
-        table.body_tree = integers(model.body_treeid)
-        table.body_root = integers(model.body_rootid)
-        last = np.full(model.nbody, -1, np.int64)
-        for body in range(1, model.nbody):
-            count = model.body_dofnum[body]
-            parent = model.body_parentid[body]
-            last[body] = model.body_dofadr[body] + count - 1 if count > 0 else last[parent]
-        table.body_last_dof = last
-        table.dof_parent = integers(model.dof_parentid)
-        table.dof_tree = integers(model.dof_treeid)
-        table.mass_rownnz = integers(model.M_rownnz)
-        table.mass_rowadr = integers(model.M_rowadr)
-        table.mass_colind = integers(model.M_colind)
-
     def _set_geoms(self) -> None:
         table, model = self.table, self.model
         table.geom_body = integers(model.geom_bodyid)
@@ -242,6 +215,13 @@ class Plant(HoldsAddresses):
         table.has_moving_surfaces = int(np.any(model.geom_surfacevel))
         table.geom_surface_velocity = np.array(model.geom_surfacevel, dtype=np.float64)
         self._set_fields()
+
+    def _set_detection(self) -> None:
+        """Let collision detection leave out what costs it more than it saves."""
+        address = int(self.table.model)
+        self._detection = detection_struct(address, self.model)
+        own = self._detection
+        self.table.detection_model = address if own is None else own.ctypes.data
 
     def _set_fields(self) -> None:
         """Make the pressure fields of the geoms as they are now."""
@@ -285,37 +265,6 @@ class Plant(HoldsAddresses):
         self.table.part_count = counts
         self.table.part_first = np.cumsum(counts) - counts
         self.table.part_box = np.concatenate([np.zeros((0, 6)), *every])
-
-    def _spatial_trees(self) -> np.ndarray:
-        """Trees that are one free body without springs, dampers or armature on its joint."""
-        model = self.model
-        spatial = np.zeros(model.ntree, np.int64)
-        for tree in range(model.ntree):
-            start = model.tree_dofadr[tree]
-            joint = model.dof_jntid[start]
-            dofs = slice(start, start + model.tree_dofnum[tree])
-            spatial[tree] = (
-                model.tree_dofnum[tree] == 6
-                and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
-                and model.jnt_stiffness[joint] == 0
-                and not np.any(model.jnt_stiffnesspoly[joint])
-                and not np.any(model.dof_damping[dofs])
-                and not np.any(model.dof_dampingpoly[dofs])
-                and not np.any(model.dof_armature[dofs])
-            )
-        return spatial
-
-    def _only_free_bodies(self) -> bool:
-        """Whether gravity and gyroscopic torques are all the smooth forces there are."""
-        model = self.model
-        fluid = model.opt.density > 0 or model.opt.viscosity > 0
-        return not (
-            self.table.has_articulated_trees
-            or fluid
-            or model.nu > 0
-            or model.ntendon > 0
-            or np.any(model.body_gravcomp)
-        )
 
     def set_contact_parameters(self, contact: ContactParameters) -> None:
         """Replace the contact parameters of every geom and pair."""

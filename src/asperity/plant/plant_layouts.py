@@ -25,7 +25,7 @@ __all__ = [
 EVALUATED = 0
 CONTACTS_FULL = 1  # grow the contact set and call again
 ROWS_FULL = 2  # grow the constraint set and call again
-TREES = 3  # a constraint couples more than two trees
+TREES = 3  # a constraint couples more than two trees (see `kinematic_trees`)
 FAILED = 4  # MuJoCo ran out of memory for contacts or constraints
 
 # What `valid` says of a state's snapshot.
@@ -35,6 +35,7 @@ OTHER_FORCES = 2  # controls or applied forces are other ones, and all else is a
 PLANT = Layout(
     "plant",
     model="i8",
+    detection_model="i8",  # as collision detection gets it (`asperity.plant.detection`)
     # MuJoCo's functions
     kinematics="i8",
     com_pos="i8",
@@ -104,6 +105,9 @@ PLANT = Layout(
     block_start="i8[:]",
     body_tree="i8[:]",
     body_root="i8[:]",
+    body_reference="i8[:]",  # whose centre of mass is the reference point of its tree
+    shifted_dof="i8[:]",  # whose root is not their reference
+    shifted_body="i8[:]",  # of each of them
     body_last_dof="i8[:]",
     dof_parent="i8[:]",
     dof_tree="i8[:]",

@@ -164,35 +164,6 @@ def _equalities(model: mujoco.MjModel) -> None:
             )
 
 
-def _tendons(model: mujoco.MjModel) -> None:
-    for index in np.flatnonzero(model.tendon_treenum > 2):
-        use = _tendon_use(model, int(index))
-        if use is not None:
-            raise ModelError(
-                f"{element(model, _OBJ.mjOBJ_TENDON, index)} has {use} and spans "
-                f"{model.tendon_treenum[index]} kinematic trees, and at most two are supported; "
-                "split it."
-            )
-
-
-def _tendon_use(model: mujoco.MjModel, index: int) -> str | None:
-    """Why a tendon acts on the motion, or None if it only measures."""
-    if model.tendon_limited[index]:
-        return "limits"
-    for name in ("stiffness", "stiffnesspoly", "damping", "dampingpoly", "frictionloss"):
-        if np.any(getattr(model, f"tendon_{name}")[index] != 0):
-            return name.removesuffix("poly")
-    if model.tendon_armature[index] != 0:
-        return "armature"
-    equal = model.eq_type == mujoco.mjtEq.mjEQ_TENDON
-    if np.any(equal & ((model.eq_obj1id == index) | (model.eq_obj2id == index))):
-        return "an equality constraint"
-    driven = model.actuator_trntype == mujoco.mjtTrn.mjTRN_TENDON
-    if np.any(driven & (model.actuator_trnid[:, 0] == index)):
-        return "an actuator"
-    return None
-
-
 def _options(model: mujoco.MjModel) -> None:
     if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SPECULATIVE:
         raise ModelError(
@@ -207,7 +178,6 @@ _CHECKS: tuple[Callable[[mujoco.MjModel], None], ...] = (
     _adhesion,
     _plasticity,
     _equalities,
-    _tendons,
     _options,
 )
 

@@ -39,9 +39,10 @@ from asperity.integrators.methods.step_doubling import (
     StepDoubling,
     guess_first_half,
     guess_second_half,
+    guess_whole,
 )
 from asperity.integrators.world import World
-from asperity.integrators.world_layout import OK, compiled_method
+from asperity.integrators.world_layout import END_VELOCITY, OK, compiled_method
 from asperity.plant.trees import velocity_from_solver
 
 __all__ = ["Extrapolation", "extrapolation_method"]
@@ -198,7 +199,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     method = world.base_method
     half = world.half
     full = world.full
-    world.guess_kind = 0
+    guess_whole(world, source, step)
     EXTRAPOLATION.at(world.memory).corrected = 0
     code = call_method(method, world, source, full, step)
     if code != OK:
@@ -210,7 +211,10 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     if code != OK:
         return code
     _note_modes(world, source, 0.5 * step, _FIRST)
-    guess_second_half(world, full.qvel)
+    # To the second order where motion is smooth.
+    for i in range(world.guess.size):
+        world.guess[i] = half.qvel[i] + 0.5 * (full.qvel[i] - source.qvel[i])
+    world.guess_kind = END_VELOCITY
     code = _second_half(world, half, target, 0.5 * step)
     if code != OK:
         return code

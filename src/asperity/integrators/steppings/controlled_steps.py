@@ -103,6 +103,18 @@ def _is_too_long_for_impacts(world: Table, step: float) -> bool:
     return refused
 
 
+@compiled
+def _keep_attempt(world: Table, code: int, step: float) -> None:
+    """Keep what a refused attempt has found, for the guesses of the next one."""
+    world.tried = 0.0
+    if code != OK:
+        return
+    world.tried = step
+    for i in range(world.guess.size):
+        world.tried_half[i] = world.half.qvel[i]
+        world.tried_end[i] = world.full.qvel[i]
+
+
 @entry_point(STEPPING_SIGNATURE)
 def controlled_steps(world: Table, method: int, _step: float, end: float, budget: int) -> int:
     """Advance the current state to time ``end`` under error control.
@@ -178,11 +190,13 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
                 if code != OK:
                     return code
         if accepted:
+            world.tried = 0.0
             record(world, h)
             # A step cut short by the end says little about the size that error control wants.
             if not limited or new > ideal:
                 world.next_step = min(new, max(longest, smallest), world.largest_step)
             continue
+        _keep_attempt(world, code, h)
         world.rejections += 1
         if h <= smallest:
             if code in (NON_FINITE, NOT_CONVERGED):
