@@ -59,12 +59,13 @@ def find_turning(plant: Table, state: Table, step: float) -> bool:
         for tree in range(plant.ntree):
             turning[tree] = 1
         return True
+    fast = (_LARGE_ANGLE_OF_JOINTS / step) ** 2
     for body in range(1, plant.nbody):
         tree = plant.body_tree[body]
         if tree < 0:
             continue
         v = state.mj_cvel[body]
-        if np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) * step >= _LARGE_ANGLE_OF_JOINTS:
+        if v[0] * v[0] + v[1] * v[1] + v[2] * v[2] >= fast:
             turning[tree] = 1
             found = True
     return found
