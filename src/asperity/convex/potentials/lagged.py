@@ -184,6 +184,20 @@ def _goes_to_and_fro(problem: Table, contacts: Table, first: int, last: int) -> 
     return along < -_OVERSHOOTS * square
 
 
+@compiled
+def _anticipate_contact(problem: Table, contacts: Table, i: int) -> None:
+    """Let a bound be that of the end of Newton's direction.
+
+    Whether a contact breaks loose is not to depend on what a direction goes beyond.
+    """
+    c = problem.contact[i]
+    if contacts.static_friction[c] != contacts.dynamic_friction[c]:
+        return
+    limit = _delivered_limit(problem, contacts, i)
+    problem.friction_change[i] = limit - problem.friction_limit[i]
+    _limit_friction(problem, contacts, i, limit)
+
+
 @entry_point(SETTLE_SIGNATURE)
 def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
     """Bound friction by the normal impulses of the present velocities; 0 if that changes little.
@@ -205,28 +219,22 @@ def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
     problem.disagreement = np.sqrt(change / total) if total > 0.0 else 0.0
     if change <= problem.settle_tolerance * problem.settle_tolerance * total:
         return 0
-    if problem.anticipates == 1:
-        for i in range(first, last):
-            c = problem.contact[i]
-            # Whether a contact breaks loose is not to depend on what a Newton step goes beyond.
-            if contacts.static_friction[c] == contacts.dynamic_friction[c]:
-                limit = _delivered_limit(problem, contacts, i)
-                problem.friction_change[i] = limit - problem.friction_limit[i]
-                _limit_friction(problem, contacts, i, limit)
-        return 1
     i = first
     while i < last:
         end = _patch_end(problem, contacts, i, last)
         # What goes to and fro, as a foot between sticking and slipping may, meets halfway.
-        meets_halfway = problem.changes >= _FREE_CHANGES
+        meets_halfway = problem.changes >= _FREE_CHANGES and problem.anticipates == 0
         if end > i + 1 and not meets_halfway:
             if problem.changes == 0:
                 problem.to_and_fro[i] = 0.0
             elif _goes_to_and_fro(problem, contacts, i, end):
                 problem.to_and_fro[i] = 1.0
             meets_halfway = problem.to_and_fro[i] == 1.0
-        for point in range(i, end):
-            _settle_contact(problem, contacts, point, meets_halfway)
+        if problem.anticipates == 1 and end == i + 1:
+            _anticipate_contact(problem, contacts, i)
+        else:
+            for point in range(i, end):
+                _settle_contact(problem, contacts, point, meets_halfway)
         i = end
     return 1
 
