@@ -231,7 +231,6 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     _note_modes(world, source, 0.5 * step, _FIRST)
     if _is_hopeless(world, half, full, step):
         return HOPELESS
-    # To the second order where motion is smooth.
     guess_second_half(world, full.qvel)
     code = _second_half(world, half, target, 0.5 * step)
     if code != OK:
