@@ -130,7 +130,7 @@ def test_constraints_may_change_in_any_order() -> None:
 
 
 def test_trees_with_many_contacts_do_not_fit() -> None:
-    case = branched_case(0, 0.6, smallest=20, count=1, touching=9)
+    case = branched_case(0, 0.6, smallest=20, count=1, touching=13)
     case.prepare(np.zeros(case.problem.nv), STEP)
     choose_island(case.problem, 0)
     assert not fits_contact_space(case.problem)
