@@ -32,6 +32,7 @@ class Geom(NamedTuple):
     modulus: float = MODULUS
     depth: float = 1.0
     ball: float = 0.0
+    sides: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 class Pose(NamedTuple):
@@ -133,6 +134,8 @@ def patch(
         np.array([a.modulus, b.modulus]),
         np.array([a.depth, b.depth]),
         np.array([a.ball, b.ball]),
+        np.array([a.sides, b.sides]),
+        np.array([a.ball > 0.0, b.ball > 0.0]).astype(np.int64),
         np.ones(2, np.int64),
         np.zeros(0, np.int64),
         quadrature,

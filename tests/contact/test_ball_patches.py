@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from field_patches import FLOOR, MODULUS, Geom, at, compliant, patch, rigid, slab, turned
 from scipy.integrate import quad
+from scipy.spatial.transform import Rotation
 
 from asperity.contact.hydroelastic.field_layout import MOMENTS
-from asperity.contact.hydroelastic.shapes import ellipsoid_mesh
+from asperity.contact.hydroelastic.shapes import box_mesh, cylinder_mesh, ellipsoid_mesh
 
 R = 0.05
 
@@ -102,3 +103,69 @@ def test_stiffness_of_balls_is_the_slope_of_their_force(name: str) -> None:
     # pressure changes along it, too, the patch also moves, by which the force changes a little.
     curved = name not in ("equal", "floor")
     assert found.slope(up) == pytest.approx(slope, rel=0.03 if curved else 5e-3)
+
+
+HALF = (0.2, 0.15, 0.1)
+BOX = compliant(box_mesh(HALF))._replace(depth=HALF[2], sides=HALF)
+SIDES = {
+    "box": (BOX, slab(HALF[2])),
+    "harder box": (BOX._replace(modulus=5.0 * MODULUS), slab(HALF[2], 5.0 * MODULUS)),
+    "rigid box": (rigid(box_mesh(HALF))._replace(sides=HALF), FLOOR),
+    "cylinder": (
+        compliant(cylinder_mesh(0.2, 0.1, 0.02))._replace(depth=0.1, sides=(0.2, 0.0, 0.1)),
+        slab(0.1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(SIDES))
+@pytest.mark.parametrize("swap", [False, True])
+def test_flat_sides_are_half_spaces(name: str, swap: bool) -> None:
+    other, half_space = SIDES[name]
+    small = ball(0.03)
+    upside_down = Rotation.from_euler("x", np.pi)
+    for pose, turn in ((at(0.08, -0.05, 0.128), None), (at(0.08, -0.05, -0.128), upside_down)):
+        surface = at(z=np.sign(pose.position[2]) * 0.1, turn=turn)
+        if swap:
+            found = patch(other, small, at(), pose)
+            exact = patch(half_space, small, surface, pose)
+        else:
+            found = patch(small, other, pose, at())
+            exact = patch(small, half_space, pose, surface)
+        assert len(found.point) == 12
+        assert found.force == pytest.approx(exact.force, rel=1e-12, abs=1e-9)
+        assert found.moment(pose.position) == pytest.approx(exact.moment(pose.position), abs=1e-9)
+        assert found.stiffness.sum() == pytest.approx(exact.stiffness.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_all_sides_of_a_box_are_alike(axis: int) -> None:
+    place = np.zeros(3)
+    place[axis] = -HALF[axis] - 0.028
+    force = patch(ball(0.03), BOX, at(*place), at()).force
+    assert force == pytest.approx(
+        np.eye(3)[axis] * np.linalg.norm(patch(ball(0.03), BOX, at(z=0.128), at()).force), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", sorted(SIDES))
+def test_nothing_jumps_where_a_ball_comes_to_an_edge(name: str) -> None:
+    other, _ = SIDES[name]
+    small = ball(0.03)
+    # No edge of its mesh is parallel to one of the others'.
+    turn = turned(np.random.default_rng(1))
+    way = np.linspace(0.2 - 0.03, 0.2 + 0.03, 6001)
+    found = [patch(small, other, at(x, 0.01, 0.128, turn), at()) for x in way]
+    forces = np.array([one.force for one in found])
+    counts = [len(one.point) for one in found]
+    assert counts[0] == 12
+    assert max(counts) > 12
+    assert counts[-1] == 0
+    largest = np.linalg.norm(forces, axis=1).max()
+    assert np.linalg.norm(np.diff(forces, axis=0), axis=1).max() < 5e-3 * largest
+
+
+def test_a_ball_that_is_deep_in_a_box_is_left_to_the_meshes() -> None:
+    inside = patch(ball(0.03), BOX, at(0.0, 0.0, 0.09), at())
+    meshes = patch(ball(0.03)._replace(ball=0.0), BOX, at(0.0, 0.0, 0.09), at())
+    assert inside.force == pytest.approx(meshes.force, abs=1e-9)

@@ -160,7 +160,8 @@ def test_half_spaces_push_out_of_themselves(name: str, seed: int, depth: float, 
     pose = Pose(np.array([0.0, 0.0, -low - depth]), pose.rotation)
     ground = slab(0.03) if soft else FLOOR
     found = patch(ground, COMPLIANT[name], at(), pose)
-    assert (len(found.point) > 0) == (depth > 0.0) or abs(depth) < 1e-9
+    # A corner that is a nanometre deep has too small an area to be a patch.
+    assert (len(found.point) > 0) == (depth > 0.0) or abs(depth) < 2e-9
     assert np.all(found.pressure >= -1e-6)
     assert np.all(found.point[:, 2] <= 1e-12)
     if depth > 1e-6:

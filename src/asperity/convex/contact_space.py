@@ -2,16 +2,18 @@
 
 The Hessian is H = B + Jᵀ G J. The base B = A + Σ κ j jᵀ, with the curvatures κ that scalar
 constraints have at first, stays as it is while Newton's method iterates, and so do the rows of J:
-three per contact, and one per constraint whose curvature has changed since. With B = L Lᵀ, the
-block diagonal G = S Σ Sᵀ, S lower triangular and Σ = ±1,
+three per contact, and one per constraint whose curvature has changed since. G is block diagonal:
+for each contact's two tangential directions, its normal one, and each changed constraint. With
+B = L Lᵀ and the rows J of those with curvature,
 
-    U = L⁻¹ Jᵀ,   W = Uᵀ U = J B⁻¹ Jᵀ,   K = Σ + Sᵀ W S,
-    H⁻¹ b = L⁻ᵀ (f − U S K⁻¹ Sᵀ Uᵀ f),   f = L⁻¹ b.
+    U = L⁻¹ Jᵀ,   W = Uᵀ U = J B⁻¹ Jᵀ,   K = G⁻¹ + W,
+    H⁻¹ b = L⁻ᵀ (f − U K⁻¹ Uᵀ f),   f = L⁻¹ b.
 
-W is the Delassus operator. An iteration factorizes K, which has a row per direction in which
-contacts have curvature, instead of assembling and factorizing H. Σ is −1 where a constraint has
-lost curvature that it has in B. Leading blocks of K are those of matrices between A and H, all
-positive definite, so that Gauss' elimination needs no pivoting.
+W is the Delassus operator, and G⁻¹ the compliance. An iteration factorizes K, which has a row per
+direction in which contacts have curvature, instead of assembling and factorizing H. G is negative
+where a constraint has lost curvature that it has in B. Leading blocks of K are those of matrices
+between A and H, all positive definite, so that Gauss' elimination needs no pivoting, and the signs
+of its pivots are those of G.
 """
 
 from __future__ import annotations
@@ -31,21 +33,34 @@ from asperity.convex.delassus import STRIDE, begin_contact_space, follow_rows
 from asperity.convex.island import begin_direction, island_gradient, settle
 from asperity.convex.potentials.contact_driver import evaluate_contacts, update_estimates
 from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
-from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row, subtract_rows
+from asperity.convex.row_kernels import copy_row, dot_rows, subtract_rows
 
-__all__ = ["fits_contact_space", "has_large_trees", "solve_in_contact_space"]
+__all__ = [
+    "AT_END",
+    "ON_THE_WAY",
+    "SPOILED",
+    "fits_contact_space",
+    "has_large_trees",
+    "solve_in_contact_space",
+]
 
 # Coordinates that contacts and dry friction may take, and as a part of the tree's dofs: others are
 # for constraints that change.
 _MOST_OF_CONTACTS = 36
-_LARGEST_PART = 0.7
+_LARGEST_PART = 1.3
 # Below, H is factorized as soon as K.
 _SMALLEST_TREE = 8
 # Part of the wanted residual that is left in contact space.
 _INNER_TOLERANCE = 0.5
 _MOST_ITERATIONS = 50
-# A pivot of a contact's curvatures, relative to its entry, that counts as zero.
-_ZERO = 1e-14
+
+# How a solve has ended.
+SPOILED = 0
+AT_END = 1
+ON_THE_WAY = 2
+# Curvature along fast slip, relative to that across it, below which it is taken for this: its
+# inverse would leave W no digits. The direction is then one of a matrix that is larger by so much.
+_LEAST_CURVATURE = 1e-9
 
 
 def has_large_trees(problem: Table) -> bool:
@@ -63,6 +78,9 @@ def fits_contact_space(problem: Table) -> bool:
     size = problem.tree_size[tree]
     if problem.tree_spatial[tree] or size < _SMALLEST_TREE or problem.reused_iterations != 0:
         return False
+    # Coupled laws have contacts whose curvature has no inverse.
+    if problem.coupled == 1:
+        return False
     # On near-rigid contacts, which methods with the other criterion have, solves have failed.
     if problem.criterion != RESIDUAL_AND_STEP:
         return False
@@ -78,88 +96,65 @@ def fits_contact_space(problem: Table) -> bool:
 
 
 @compiled
-def _pivot(value: float, scale: float) -> float:
-    return np.sqrt(value) if value > _ZERO * scale else 0.0
+def _find_active(problem: Table) -> int:
+    """List the coordinates with curvature, with G⁻¹ for the present ones; returns their number.
 
-
-@compiled
-def _find_roots(problem: Table) -> int:
-    """Fill S and Σ for the present curvatures; returns the number of blocks.
-
-    Contacts without curvature have none. A block's numbers are S row by row.
+    ``compliance`` has the diagonal of G⁻¹, and its entry with the next coordinate.
     """
+    active = problem.active
+    diagonal, beside = problem.compliance
     count = 0
+    at = 0
     for i in range(problem.first_contact, problem.last_contact):
         a = problem.h11[i]
         b = problem.h22[i]
         d = problem.hnn[i]
-        if a == 0.0 and b == 0.0 and d == 0.0:
-            continue
-        one = _pivot(a, a)
-        inverse = 1.0 / one if one > 0.0 else 0.0
-        two = problem.h12[i] * inverse
-        three = problem.h1n[i] * inverse
-        second = _pivot(b - two * two, b)
-        inverse = 1.0 / second if second > 0.0 else 0.0
-        fourth = (problem.h2n[i] - two * three) * inverse
-        root = problem.root[count]
-        root[0] = one
-        root[1] = two
-        root[2] = second
-        root[3] = three
-        root[4] = fourth
-        root[5] = _pivot(d - three * three - fourth * fourth, d)
-        problem.root_first[count] = 3 * (i - problem.first_contact)
-        problem.root_sign[count] = 1.0
-        count += 1
-    problem.contact_roots = count
+        if a > 0.0 and b > 0.0:
+            ratio = problem.h12[i] / a
+            inverse = 1.0 / max(b - ratio * problem.h12[i], _LEAST_CURVATURE * b)
+            active[count] = at
+            diagonal[count] = 1.0 / a + ratio * ratio * inverse
+            beside[count] = -ratio * inverse
+            active[count + 1] = at + 1
+            diagonal[count + 1] = inverse
+            beside[count + 1] = 0.0
+            count += 2
+        if d > 0.0:
+            active[count] = at + 2
+            diagonal[count] = 1.0 / d
+            beside[count] = 0.0
+            count += 1
+        at += 3
     for i in range(problem.first_row, problem.last_row):
         change = problem.row_curvature[i] - problem.row_base[i]
-        if change == 0.0:
-            continue
-        problem.root[count, 0] = np.sqrt(abs(change))
-        problem.root_first[count] = problem.row_coordinate[i]
-        problem.root_sign[count] = 1.0 if change > 0.0 else -1.0
-        count += 1
+        if change != 0.0:
+            active[count] = problem.row_coordinate[i]
+            diagonal[count] = 1.0 / change
+            beside[count] = 0.0
+            count += 1
     return count
 
 
 @compiled
 def _reduce(problem: Table, count: int) -> None:
-    """Fill the upper triangle of K = Σ + Sᵀ W S."""
-    width = problem.coordinates
-    contacts = problem.contact_roots
+    """Fill the upper triangle of K = G⁻¹ + W."""
+    active = problem.active
+    diagonal, beside = problem.compliance
     k = problem.reduced
-    row = problem.reduced_vector[1]
-    data = row.ctypes.data
+    w = problem.delassus
+    same = 0
+    while same < count and active[same] == same:
+        same += 1
     for a in range(count):
-        own = problem.root[a]
-        delassus = problem.delassus.ctypes.data + problem.root_first[a] * STRIDE
-        size = 3 if a < contacts else 1
-        at = 3 * min(a, contacts) + max(a - contacts, 0)
-        for c in range(size):
-            # Row c of this block's part of Sᵀ W
-            copy_row(data, delassus + c * STRIDE, width)
-            scale_row(data, own[(0, 2, 5)[c]], width)
-            if c == 0 and size == 3:
-                add_row(data, delassus + STRIDE, own[1], width)
-            if c < 2 and size == 3 and problem.coupled == 1:
-                add_row(data, delassus + 2 * STRIDE, own[3 + c], width)
-            to = at
-            for b in range(a, contacts):
-                root = problem.root[b]
-                f = problem.root_first[b]
-                x = row[f]
-                y = row[f + 1]
-                z = row[f + 2]
-                k[at + c, to] = x * root[0] + y * root[1] + z * root[3]
-                k[at + c, to + 1] = y * root[2] + z * root[4]
-                k[at + c, to + 2] = z * root[5]
-                to += 3
-            for b in range(max(a, contacts), count):
-                k[at + c, to] = row[problem.root_first[b]] * problem.root[b, 0]
-                to += 1
-            k[at + c, at + c] += problem.root_sign[a]
+        row = active[a]
+        if a < same:
+            at = a * STRIDE + 8 * a
+            copy_row(k.ctypes.data + at, w.ctypes.data + at, same - a)
+        for b in range(max(a, same), count):
+            k[a, b] = w[row, active[b]]
+        k[a, a] += diagonal[a]
+        if beside[a] != 0.0:
+            k[a, a + 1] += beside[a]
 
 
 @compiled
@@ -171,8 +166,8 @@ def _solve_reduced(problem: Table, count: int, x: np.ndarray) -> bool:
     k = problem.reduced
     data = k.ctypes.data
     share = problem.reduced_vector[1]
-    inverse = problem.reduced_vector[3]
-    contacts = 3 * problem.contact_roots
+    inverse = problem.reduced_vector[0]
+    compliance = problem.compliance[0]
     for i in range(count):
         value = x[i]
         for j in range(i):
@@ -182,9 +177,7 @@ def _solve_reduced(problem: Table, count: int, x: np.ndarray) -> bool:
         if i > 0:
             at = data + i * STRIDE + 8 * i
             subtract_rows(at, share.ctypes.data, 8, data + 8 * i, STRIDE, i, count - i)
-        # Their sign is that of Σ.
-        sign = 1.0 if i < contacts else problem.root_sign[problem.contact_roots + i - contacts]
-        if not k[i, i] * sign > 0.0:
+        if not k[i, i] * compliance[i] > 0.0:
             return False
         inverse[i] = 1.0 / k[i, i]
     for i in range(count - 1, -1, -1):
@@ -195,39 +188,20 @@ def _solve_reduced(problem: Table, count: int, x: np.ndarray) -> bool:
 
 
 @compiled
-def _spread(problem: Table, count: int, y: np.ndarray, out: np.ndarray) -> bool:
-    """``out = S K⁻¹ Sᵀ y``; False if K has not the signs that it must have."""
-    contacts = problem.contact_roots
+def _spread(problem: Table, y: np.ndarray, out: np.ndarray) -> bool:
+    """``out = K⁻¹ y``, 0 without curvature; False if K has not the signs that it must have."""
+    active = problem.active
     x = problem.reduced_vector[2]
+    count = _find_active(problem)
     _reduce(problem, count)
-    to = 0
     for a in range(count):
-        root = problem.root[a]
-        at = problem.root_first[a]
-        if a < contacts:
-            x[to] = root[0] * y[at] + root[1] * y[at + 1] + root[3] * y[at + 2]
-            x[to + 1] = root[2] * y[at + 1] + root[4] * y[at + 2]
-            x[to + 2] = root[5] * y[at + 2]
-            to += 3
-        else:
-            x[to] = root[0] * y[at]
-            to += 1
-    if not _solve_reduced(problem, to, x):
+        x[a] = y[active[a]]
+    if not _solve_reduced(problem, count, x):
         return False
     for k in range(problem.coordinates):
         out[k] = 0.0
-    to = 0
     for a in range(count):
-        root = problem.root[a]
-        at = problem.root_first[a]
-        if a < contacts:
-            out[at] = root[0] * x[to]
-            out[at + 1] = root[1] * x[to] + root[2] * x[to + 1]
-            out[at + 2] = root[3] * x[to] + root[4] * x[to + 1] + root[5] * x[to + 2]
-            to += 3
-        else:
-            out[at] = root[0] * x[to]
-            to += 1
+        out[active[a]] = x[a]
     return True
 
 
@@ -307,8 +281,8 @@ def _search(problem: Table, rho: float, square: float, slope: float) -> float:
 
 
 @compiled
-def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> tuple[bool, float]:
-    """Minimise in the coordinates; returns whether round-off has spoiled K, and ρ."""
+def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> tuple[int, float]:
+    """Minimise in the coordinates; returns how that has ended, and ρ."""
     mu, start, x, du, z, step, change, weighted, y = problem.coordinate
     n = problem.coordinates
     first = problem.first_contact
@@ -330,12 +304,12 @@ def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> tup
         # ρ g + Jᵀ x in the norm of B⁻¹
         left = rho * (rho * square + 2.0 * _dot(z, x, n)) + _dot(x, y, n)
         if settled and left <= wanted * wanted:
-            break
+            return AT_END, rho
         for k in range(n):
             y[k] += rho * z[k]
         # s, then dμ = s − x and its velocities
-        if not _spread(problem, _find_roots(problem), y, step):
-            return True, rho
+        if not _spread(problem, y, step):
+            return SPOILED, rho
         _multiply(problem, step, change)
         for k in range(n):
             change[k] -= y[k]
@@ -359,7 +333,7 @@ def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> tup
             du[k] += alpha * change[k]
         rho *= 1.0 - alpha
         update_estimates(problem, first, last, alpha)
-    return False, rho
+    return ON_THE_WAY, rho
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
@@ -368,21 +342,23 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
 
     Needs the gradient, and the cost of the potentials in ``search_cost``; both follow the law's
     numbers. Leaves the estimates of contacts at the end, but their velocities at the beginning.
-    Returns 0 if round-off keeps it from being found, which H itself may stand.
+    Returns `SPOILED` if round-off keeps it from being found, which H itself may stand, and
+    `ON_THE_WAY` if it does not lead to the minimum: its length then says nothing.
     """
     begin_direction(problem)
     changes = problem.changes
     cost = problem.search_cost
     tree = problem.island_tree[problem.first_tree]
     if problem.base_tree != tree + 1 and not begin_contact_space(problem, contacts, rows, tree):
-        return 0
+        return SPOILED
     # Where there is no room for more coordinates, a new base needs none but those of contacts.
     renewed = follow_rows(problem, rows, tree) or begin_contact_space(problem, contacts, rows, tree)
     if not renewed:
-        return 0
+        return SPOILED
     n = problem.tree_size[tree]
     start = problem.tree_start[tree]
     width = problem.coordinates
+    end = AT_END
     columns = problem.response.ctypes.data
     direction = problem.direction
     f = direction.ctypes.data + 8 * start
@@ -394,7 +370,7 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
             z[k] = 0.0
         # −Uᵀ f
         subtract_rows(z.ctypes.data, f, 8, columns, STRIDE, n, width)
-        failed, rho = _iterate(problem, contacts, rows, dot_rows(f, f, n))
+        end, rho = _iterate(problem, contacts, rows, dot_rows(f, f, n))
         du = problem.coordinate[3]
         at = 0
         for i in range(problem.first_contact, problem.last_contact):
@@ -402,8 +378,8 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
             problem.v2[i] -= du[at + 1]
             problem.vn[i] -= du[at + 2]
             at += 3
-        if failed:
-            return 0
+        if end == SPOILED:
+            return SPOILED
         for i in range(n):
             own = dot_rows(columns + i * STRIDE, mu.ctypes.data, width)
             direction[start + i] = (1.0 - rho) * direction[start + i] + own
@@ -413,4 +389,4 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     else:
         problem.iterations += 1
     backward_chains(problem, tree, direction)
-    return 1
+    return end

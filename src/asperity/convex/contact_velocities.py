@@ -82,11 +82,17 @@ def row_velocities(
     problem: Table, rows: Table, first: int, last: int, velocity: np.ndarray, out: np.ndarray
 ) -> None:
     """Fill ``out`` with the velocity of rows ``first .. last`` (sorted by island)."""
+    jacobian = rows.jacobian
+    dof = rows.dof
     for i in range(first, last):
+        alone = problem.row_entry[i]
+        if alone >= 0:
+            out[i] = jacobian[alone] * velocity[dof[alone]]
+            continue
         r = problem.row[i]
         value = 0.0
         for e in range(rows.start[r, 0], rows.start[r, 2]):
-            value += rows.jacobian[e] * velocity[rows.dof[e]]
+            value += jacobian[e] * velocity[dof[e]]
         out[i] = value
 
 
@@ -119,11 +125,19 @@ def add_impulses(
     """``out += sign · Jᵀ γ`` for the impulses of a range of contacts and rows."""
     if contact_range[1] > contact_range[0]:
         _add_contact_impulses(problem, contacts, contact_range, out, sign)
+    jacobian = rows.jacobian
+    dof = rows.dof
     for i in range(row_range[0], row_range[1]):
-        r = problem.row[i]
         value = sign * problem.row_impulse[i]
+        if value == 0.0:
+            continue
+        alone = problem.row_entry[i]
+        if alone >= 0:
+            out[dof[alone]] += jacobian[alone] * value
+            continue
+        r = problem.row[i]
         for e in range(rows.start[r, 0], rows.start[r, 2]):
-            out[rows.dof[e]] += rows.jacobian[e] * value
+            out[dof[e]] += jacobian[e] * value
 
 
 @compiled

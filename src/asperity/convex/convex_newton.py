@@ -35,6 +35,8 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.contact_space import (
+    AT_END,
+    SPOILED,
     fits_contact_space,
     has_large_trees,
     solve_in_contact_space,
@@ -45,11 +47,13 @@ from asperity.convex.island import (
     direction_size,
     factorize_island,
     follow_direction,
+    follow_prepared,
     give_up,
     island_gradient,
     island_impulses,
     momentum_scale,
     newton_direction,
+    prepare_direction,
     scaled_norm,
     settle,
     solve_islands,
@@ -69,6 +73,8 @@ _ROUND_OFF = 1e-14
 _PATIENCE = 6
 # Disagreement of a law's numbers with the solution that is left where they have changed too often.
 _NEARLY_SETTLED = 0.1
+# Disagreement up to which the end of a Newton step is worth taking the law's numbers from.
+_WORTH_ANTICIPATING = 0.3
 
 # np.isfinite subtracts a value from itself, which reassociation turns into zero for any sum.
 _LARGEST = 1.7976931348623157e308
@@ -194,12 +200,58 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
 
 
 @compiled
+def _look_ahead(problem: Table, contacts: Table) -> bool:
+    """Let the law's numbers follow the end of the prepared direction; False if they agree."""
+    if (
+        problem.settle_contacts == 0
+        or problem.changes > problem.most_changes
+        or problem.disagreement <= problem.settle_tolerance
+        or problem.disagreement > _WORTH_ANTICIPATING
+    ):
+        return False
+    first = problem.first_contact
+    last = problem.last_contact
+    for i in range(first, last):
+        problem.v1[i] += problem.dv1[i]
+        problem.v2[i] += problem.dv2[i]
+        problem.vn[i] += problem.dvn[i]
+    problem.anticipates = 1
+    other = settle_contacts(problem, contacts, first, last)
+    problem.anticipates = 0
+    for i in range(first, last):
+        problem.v1[i] -= problem.dv1[i]
+        problem.v2[i] -= problem.dv2[i]
+        problem.vn[i] -= problem.dvn[i]
+    return other
+
+
+@compiled
+def _direction(
+    problem: Table, contacts: Table, rows: Table, cost: float, iteration: int
+) -> tuple[float, float, float]:
+    """Prepare Newton's direction; the cost, g·p and ‖D⁻¹ p‖.
+
+    Near the end the law's numbers are taken where the direction leads, and it is found once more
+    with the same factors: a second step of the fixed point at a fraction of an iteration's cost.
+    The cost that is searched is that of the new numbers, of which the direction is one of descent.
+    """
+    slope, length = newton_direction(problem)
+    prepare_direction(problem, contacts, rows)
+    if iteration > 0 and slope < 0.0 and _look_ahead(problem, contacts):
+        cost = island_gradient(problem, contacts, rows)
+        slope, length = newton_direction(problem)
+        prepare_direction(problem, contacts, rows)
+    return cost, slope, length
+
+
+@compiled
 def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
     """Minimise over the island at hand, from the guess in ``velocity``."""
     first = problem.first_contact
     last = problem.last_contact
     begin_island(problem, rows)
     begin_estimates(problem, first, last)
+    problem.disagreement = np.inf
     reduced = fits_contact_space(problem)
     fresh = _has_factors(problem)
     problem.changes = 0
@@ -230,32 +282,45 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
         stalled = 0 if norm < 0.5 * best else stalled + 1
         if stalled == 0:
             best = norm
-        elif stalled >= _PATIENCE and _is_round_off(problem, norm, wanted, cost):
-            return CONVERGED
+        elif stalled >= _PATIENCE:
+            if _is_round_off(problem, norm, wanted, cost):
+                return CONVERGED
+            reduced = False
         if iteration == problem.max_iterations:
             return give_up(problem, norm * problem.tolerance / wanted)
 
         if reduced:
             problem.wanted_residual = wanted
             problem.search_cost = cost
-            if call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows) == 0:
+            end = call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows)
+            if end == SPOILED:
                 reduced = False
                 begin_estimates(problem, first, last)
                 continue
             cost = problem.search_cost
             slope, newton_length = direction_size(problem)
+            prepared = False
         else:
+            end = AT_END
             if fresh and _factors_serve(problem, iteration, wanted, (norm, before), rate, length):
                 problem.reuses += 1
             elif _refresh_factors(problem, contacts, rows):
                 fresh = True
             else:
                 return NON_FINITE
-            slope, newton_length = newton_direction(problem)
+            cost, slope, newton_length = _direction(problem, contacts, rows, cost, iteration)
+            prepared = True
+        if reduced and not slope < 0.0:
+            # Round-off in contact space says nothing about how far the solution is.
+            reduced = False
+            begin_estimates(problem, first, last)
+            continue
         if not slope < 0.0:
             # Uphill within round-off, or NaN.
             return CONVERGED if abs(slope) <= _LARGEST else NON_FINITE
-        alpha = follow_direction(problem, contacts, rows, cost, slope)
+        if not prepared:
+            prepare_direction(problem, contacts, rows)
+        alpha = follow_prepared(problem, cost, slope)
         if alpha == 0.0:
             return CONVERGED
         if not reduced:
@@ -268,7 +333,8 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
         rate = _rate(iteration, alpha * newton_length, length)
         length = alpha * newton_length
         before = norm
-        if _step_is_small(problem, iteration, wanted, rate, length) and settle(problem, contacts):
+        small = end == AT_END and _step_is_small(problem, iteration, wanted, rate, length)
+        if small and settle(problem, contacts):
             island_impulses(problem)
             return CONVERGED
     return NOT_CONVERGED
@@ -319,9 +385,9 @@ def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: in
     """Solve every island; the solution replaces the guess in ``velocity``, with its impulses.
 
     ``have_factors`` says that the factors of the last solve belong to the same graph (for Hessian
-    reuse). Contact velocities of the guess must not be filled: this does it. Returns ``CONVERGED``,
-    ``NOT_CONVERGED`` (the worst residual is recorded, the solution is the best iterate) or
-    ``NON_FINITE``.
+    reuse). Velocities of contacts and rows for the guess are filled here, unless ``guess_is_known``
+    says that they are. Returns ``CONVERGED``, ``NOT_CONVERGED`` (the worst residual is recorded,
+    the solution is the best iterate) or ``NON_FINITE``.
     """
     if problem.only_marked == 0:
         problem.base_tree = 0

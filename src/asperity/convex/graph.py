@@ -262,5 +262,7 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     for row in range(nrow):
         k = island[row_tree[row, 0]] + 1
         order[start[k]] = row
+        first = rows.start[row, 0]
+        problem.row_entry[start[k]] = first if rows.start[row, 2] == first + 1 else -1
         start[k] += 1
     return status

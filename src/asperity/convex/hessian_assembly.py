@@ -254,6 +254,12 @@ def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
         g = problem.row_curvature[i]
         if g == 0.0:
             continue
+        alone = problem.row_entry[i]
+        if alone >= 0:
+            t = problem.dof_tree[dof[alone]]
+            diagonal = (problem.tree_size[t] + 1) * (dof[alone] - problem.tree_start[t])
+            problem.factor[problem.block_start[t] + diagonal] += g * jacobian[alone] ** 2
+            continue
         r = problem.row[i]
         for part in range(2):
             t = rows.tree[r, part]

@@ -32,6 +32,7 @@ __all__ = [
     "direction_size",
     "factorize_island",
     "follow_direction",
+    "follow_prepared",
     "give_up",
     "guess_velocities",
     "island_gradient",
@@ -58,7 +59,8 @@ def solve_islands(
     counts ``iterations``.
     """
     problem.solves += 1
-    guess_velocities(problem, contacts)
+    if problem.guess_is_known == 0:
+        guess_velocities(problem, contacts)
     worst = CONVERGED
     longest = 0
     for k in range(problem.islands):
@@ -92,9 +94,10 @@ def guess_velocities(problem: Table, contacts: Table) -> None:
 def begin_island(problem: Table, rows: Table) -> None:
     """Fill A v and the velocities of rows for the guess."""
     multiply(problem, problem.first_tree, problem.last_tree, problem.velocity, problem.product)
-    row_velocities(
-        problem, rows, problem.first_row, problem.last_row, problem.velocity, problem.row_u
-    )
+    if problem.guess_is_known == 0:
+        row_velocities(
+            problem, rows, problem.first_row, problem.last_row, problem.velocity, problem.row_u
+        )
 
 
 @compiled
@@ -119,6 +122,7 @@ def choose_island(problem: Table, k: int) -> None:
 def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarray) -> None:
     """``out = A x`` for the trees listed at ``first .. last``."""
     matrix = problem.matrix
+    plain = problem.plain_mass == 1
     for index in range(first, last):
         tree = problem.island_tree[index]
         start = problem.tree_start[tree]
@@ -130,6 +134,15 @@ def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarr
             d = x[start + 3]
             e = x[start + 4]
             f = x[start + 5]
+            if plain:
+                mass = matrix[block + 21]
+                for i in range(3):
+                    k = block + 6 * i
+                    out[start + i] = matrix[k] * a + matrix[k + 1] * b + matrix[k + 2] * c
+                out[start + 3] = mass * d
+                out[start + 4] = mass * e
+                out[start + 5] = mass * f
+                continue
             for i in range(6):
                 k = block + 6 * i
                 out[start + i] = (
@@ -279,6 +292,12 @@ def follow_direction(
 ) -> float:
     """Go along ``direction`` to the least cost of the island; returns the step length."""
     prepare_direction(problem, contacts, rows)
+    return follow_prepared(problem, cost, slope)
+
+
+@compiled
+def follow_prepared(problem: Table, cost: float, slope: float) -> float:
+    """`follow_direction` after `prepare_direction`."""
     direction = problem.direction
     smooth_slope = 0.0
     smooth_curvature = 0.0

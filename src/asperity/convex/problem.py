@@ -74,6 +74,7 @@ _CONTACT_FIELDS = [
     "friction",  # coefficient μ
     "friction_limit",  # largest impulse of friction μ n_0, known before the step [N s]
     "friction_change",  # the last change of that bound in this solve
+    "to_and_fro",  # of a patch's first point: 1 if the patch's bounds change so in this solve
     "soft_slip_square",  # ε² of a friction law smoothed by √(‖v_t‖² + ε²)
     "stiction_tolerance",  # v_s of a friction law with a ramp
     "cutoff",  # of the Hunt–Crossley normal impulse: see `asperity.convex.potentials.normal`
@@ -130,6 +131,7 @@ PROBLEM = Layout(
     tree_rows="i8[:]",  # chains whose rows of couplings with other trees are not zero
     # the smooth part
     matrix="f8[:]",  # A, block by block
+    plain_mass="i8",  # 1: of free bodies A is the inertia about the centre of mass, and the mass
     mass_diagonal="f8[:]",  # diag(M), which scales the norms
     mass_inverse_diagonal="f8[:]",
     rhs="f8[:]",
@@ -188,10 +190,8 @@ PROBLEM = Layout(
     row_coordinate="i8[:]",  # or −1
     response="f8[:,:]",  # U, dof by dof
     delassus="f8[:,:]",  # W
-    contact_roots="i8",  # blocks of S, of contacts before those of rows
-    root_first="i8[:]",  # first coordinate of a block,
-    root="f8[:,:]",  # its numbers,
-    root_sign="f8[:]",  # and Σ
+    active="i8[:]",  # coordinates with curvature,
+    compliance="f8[:,:]",  # and G⁻¹
     reduced="f8[:,:]",  # K and its factor
     reduced_vector="f8[:,:]",
     coordinate="f8[:,:]",  # vectors: see `asperity.convex.contact_space`
@@ -201,6 +201,7 @@ PROBLEM = Layout(
     base_a="i8[:]",  # where the spatial velocity of side A or B starts in a vector, or −1
     base_b="i8[:]",
     row="i8[:]",
+    row_entry="i8[:]",  # of its Jacobian, of a row of one dof, or −1
     row_kind="i8[:]",
     **dict.fromkeys(_CONTACT_FIELDS, "f8[:]"),
     **{"row_" + name: "f8[:]" for name in _ROW_FIELDS},
@@ -220,6 +221,9 @@ PROBLEM = Layout(
     first_row="i8",
     last_row="i8",
     changes="i8",  # of the law's numbers in this island's solve
+    # 1: the law's numbers are to be those of a Newton step's end, which is yet to be searched for
+    anticipates="i8",
+    disagreement="f8",  # of the law's numbers with the velocities, when last looked at
     # line search
     smooth_slope="f8",  # of the quadratic part at α = 0
     smooth_curvature="f8",
@@ -256,6 +260,8 @@ PROBLEM = Layout(
     line_search_tolerance="f8",  # part of |ℓ'(0)| at which an exact line search ends
     largest_search_step="f8",  # α_max
     guess_is_close="i8",  # 1 if the guess is worth taking the law's numbers from
+    # 1: contact and row velocities of the guess are filled already
+    guess_is_known="i8",
     # 1: only islands of trees that are marked are solved; the others have their solution, with all
     # that belongs to it. Cleared by the solve.
     only_marked="i8",
@@ -345,11 +351,10 @@ def new_problem(
         coupling=np.zeros(36 * 64),
         response=np.zeros((largest, MOST_COORDINATES)),
         delassus=np.zeros((MOST_COORDINATES, MOST_COORDINATES)),
-        root_first=np.zeros(MOST_COORDINATES, np.int64),
-        root=np.zeros((MOST_COORDINATES, 6)),
-        root_sign=np.zeros(MOST_COORDINATES),
+        active=np.zeros(MOST_COORDINATES, np.int64),
+        compliance=np.zeros((2, MOST_COORDINATES)),
         reduced=np.zeros((MOST_COORDINATES, MOST_COORDINATES)),
-        reduced_vector=np.zeros((4, MOST_COORDINATES)),
+        reduced_vector=np.zeros((3, MOST_COORDINATES)),
         coordinate=np.zeros((9, MOST_COORDINATES)),
         product=np.zeros(nv),
         gradient=np.zeros(nv + 6 * links),
@@ -389,6 +394,7 @@ def grow_contacts(problem: Table, contacts: int) -> None:
 def grow_rows(problem: Table, rows: int) -> None:
     """Make room for so many scalar constraints."""
     problem.row = np.zeros(rows, np.int64)
+    problem.row_entry = np.full(rows, -1, np.int64)
     problem.row_kind = np.zeros(rows, np.int64)
     problem.row_coordinate = np.full(rows, -1, np.int64)
     problem.row_base = np.zeros(rows)

@@ -19,6 +19,7 @@ from asperity.derivatives.columns import evaluated_columns
 from asperity.derivatives.convex_root import ConvexRoot
 from asperity.derivatives.frozen_columns import FROZEN_KERNELS, frozen_columns
 from asperity.derivatives.layout import grow_columns
+from asperity.derivatives.mode_changes import follow_one_side
 from asperity.derivatives.root_search import ROOT_KERNELS
 from asperity.derivatives.stages import ALL, ALL_AND_FORCES, run_stage
 from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent
@@ -38,7 +39,7 @@ from asperity.integrators.world_layout import OK
 __all__ = ["DERIVATIVE_KERNELS", "ConvexStep"]
 
 DERIVATIVE_KERNELS = (
-    *(run_stage, evaluated_columns, assemble_step),
+    *(run_stage, evaluated_columns, assemble_step, follow_one_side),
     *(*ROOT_KERNELS, *FROZEN_KERNELS, *TRAJECTORY_LOOPS),
 )
 
@@ -73,6 +74,7 @@ class ConvexStep(ConvexRoot):
         work.fill_columns = evaluated_columns.address
         work.fill_frozen_columns = frozen_columns.address
         work.assemble = assemble_step.address
+        work.follow_one_side = follow_one_side.address
 
     def at(
         self,
@@ -82,6 +84,7 @@ class ConvexStep(ConvexRoot):
         forces: bool = False,
         added_force: np.ndarray | None = None,
         parameters: ParameterColumns | None = None,
+        ahead: bool = True,
     ) -> Tangent:
         """Take a step from a state, with its derivatives.
 
@@ -96,6 +99,9 @@ class ConvexStep(ConvexRoot):
             Generalized forces beside those of the world's inputs, shape (nv,).
         parameters : ParameterColumns, optional
             By which there are derivatives, too (`asperity.derivatives.displaced_models`).
+        ahead : bool
+            Whether columns are those ahead where pieces of laws meet. Matrices that are multiplied
+            by others from the right, or by an adjoint from the left, must be on one piece.
 
         Raises
         ------
@@ -106,6 +112,7 @@ class ConvexStep(ConvexRoot):
         count = 0 if parameters is None else parameters.count
         self._reserve(3 * model.nv + model.na + model.nu + count, 0)
         self._prepare(parameters)
+        self._work.ahead = int(ahead)
         self._world.current.table.time = state.time
         row = np.concatenate([state.qpos, state.qvel, state.act])
         end = np.empty_like(row)
@@ -123,9 +130,9 @@ class ConvexStep(ConvexRoot):
         finally:
             if before is not None:
                 data.qfrc_applied[:] = before
-        position, velocity, activation = np.split(end, [model.nq, model.nq + model.nv])
+        first, second = model.nq, model.nq + model.nv
         return self._tangent(
-            StepState(state.time + step, position, velocity, activation),
+            StepState(state.time + step, end[:first], end[first:second], end[second:]),
             step,
             self._matrices(forces, count),
         )
@@ -165,7 +172,9 @@ class ConvexStep(ConvexRoot):
             self._columns(step, -count)
             if parameters is not None:
                 parameters.add_columns(self, step, 0)
-        self._run(self._work.assemble, step, -count)
+            self._run(work.assemble, step, -count)
+            if work.kinks > 0:
+                self._check_root(self._run(work.follow_one_side, step, -count), step)
         changes = self._work.result[:, :count].copy()
         nothing = np.zeros((len(changes), 0))
         tangent = self._tangent(self._end(state, step), step, (nothing, nothing, nothing, nothing))
@@ -236,6 +245,7 @@ class ConvexStep(ConvexRoot):
         model = self._model
         self._reserve(2 * model.nv + model.na + model.nu + len(by_parameter), 0)
         self._prepare(parameters)
+        self._work.ahead = 0
         left = len(controls)
         while left > 0:
             left = pull_back_trajectory.call(

@@ -23,7 +23,7 @@ _INERTIAS = frozenset(("body_mass", "body_inertia", "body_ipos", "body_iquat"))
 _DERIVED = frozenset(
     (
         *("body_subtreemass", "body_invweight0", "dof_invweight0", "dof_M0", "dof_length"),
-        *("actuator_acc0", "bvh_aabb"),
+        *("actuator_acc0", "bvh_aabb", "body_sameframe", "geom_sameframe", "site_sameframe"),
     )
 )
 _FRICTION = frozenset(("geom_friction",))

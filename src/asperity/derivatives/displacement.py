@@ -17,12 +17,14 @@ from asperity.derivatives.layout import (
 from asperity.plant.plant_layouts import OTHER_FORCES
 
 __all__ = [
+    "begin_anew",
     "displace",
     "evaluate_inputs",
     "evaluate_motion",
     "largest_change",
     "moves",
     "restore",
+    "size_of",
 ]
 
 
@@ -49,6 +51,19 @@ def restore(work: Table, state: Table) -> None:
 
 
 @compiled
+def begin_anew(world: Table, work: Table) -> None:
+    """Let a step begin in the state that is kept, whatever was solved before."""
+    restore(work, world.current)
+    world.current.valid = 0
+    # As `World.forget_history`: implicit steps remember nothing else.
+    world.has_history = 0
+    world.tried = 0.0
+    world.factors_valid = 0
+    world.graph_state = 0
+    world.problem.components = -1
+
+
+@compiled
 def moves(kind: int) -> bool:
     """Whether a displacement of this kind is one of positions."""
     return kind in (POSITION, DIRECTION)
@@ -61,6 +76,21 @@ def largest_change(work: Table, index: int) -> float:
     for i in range(work.directions.shape[1]):
         largest = max(largest, abs(work.directions[index, i]))
     return largest if largest > 0.0 else 1.0
+
+
+@compiled
+def size_of(work: Table, kind: int, index: int, sizes: tuple[float, float, float, float]) -> float:
+    """The displacement of a coordinate: of positions, velocities, inputs or forces.
+
+    That of positions is also the largest one of a direction.
+    """
+    if kind == DIRECTION:
+        return sizes[0] / largest_change(work, index)
+    if kind == POSITION:
+        return sizes[0]
+    if kind == VELOCITY:
+        return sizes[1]
+    return sizes[3] if kind == APPLIED else sizes[2]
 
 
 @compiled

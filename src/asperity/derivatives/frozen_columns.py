@@ -21,7 +21,6 @@ from asperity.derivatives.law_slopes import fill_law_slopes
 from asperity.derivatives.layout import (
     ACTIVATION,
     APPLIED,
-    CONTROL,
     DIRECTION,
     FROZEN_COLUMNS,
     POSITION,
@@ -29,8 +28,8 @@ from asperity.derivatives.layout import (
     VELOCITY,
 )
 from asperity.derivatives.rigid_terms import fill_rigid_terms, rigid_columns
-from asperity.derivatives.row_changes import row_columns
-from asperity.derivatives.smooth_columns import smooth_columns
+from asperity.derivatives.row_slopes import row_columns
+from asperity.derivatives.smooth_columns import control_columns, smooth_columns
 from asperity.derivatives.stages import ALL_AND_FORCES, stage
 from asperity.integrators.world_layout import OK
 from asperity.plant.evaluate import evaluate_smooth
@@ -65,13 +64,13 @@ def _is_rigid(work: Table, state: Table) -> bool:
 
 
 @compiled
-def _rigid_columns(world: Table, work: Table, step: float) -> int:
+def _rigid_columns(world: Table, work: Table, step: float) -> None:
     """Fill columns by positions and velocities in closed form."""
     work.columns_kind = RIGID_COLUMNS
     fill_rigid_terms(world, work, step)
     rigid_columns(world, work, step)
     contact_columns(world, work)
-    return row_columns(world, work, step)
+    row_columns(world, work, step)
 
 
 @compiled
@@ -106,9 +105,8 @@ def frozen_columns(world: Table, work: Table, step: float, selection: int) -> in
     rigid = _is_rigid(work, state)
     if directions > 0:
         if rigid and directions >= _FEW * nv:
-            code = _rigid_columns(world, work, step)
-            if code == OK:
-                code = smooth_columns(world, work, step, ACTIVATION, na, 2 * nv)
+            _rigid_columns(world, work, step)
+            code = smooth_columns(world, work, step, ACTIVATION, na, 2 * nv)
             _combine(work, directions)
         else:
             code = smooth_columns(world, work, step, DIRECTION, directions, 0)
@@ -116,7 +114,7 @@ def frozen_columns(world: Table, work: Table, step: float, selection: int) -> in
         row = nv
         code = OK
         if rigid:
-            code = _rigid_columns(world, work, step)
+            _rigid_columns(world, work, step)
         else:
             code = smooth_columns(world, work, step, VELOCITY, nv, row)
         row += nv
@@ -124,7 +122,7 @@ def frozen_columns(world: Table, work: Table, step: float, selection: int) -> in
             code = smooth_columns(world, work, step, ACTIVATION, na, row)
             row += na
         if code == OK:
-            code = smooth_columns(world, work, step, CONTROL, work.ctrl.size, row)
+            code = control_columns(world, work, step, row)
             row += work.ctrl.size
         if code == OK and selection == ALL_AND_FORCES:
             code = smooth_columns(world, work, step, APPLIED, nv, row)

@@ -12,6 +12,7 @@ from asperity.compiled import Table, compiled
 from asperity.contact.laws import friction_slope
 from asperity.convex.potentials.contact_driver import begin_estimates, evaluate_contacts
 from asperity.derivatives.layout import DELIVERED_BOUND, FRICTION_ALONE
+from asperity.derivatives.pieces import row_piece
 from asperity.integrators.methods.gyroscopic import gyroscopic_forces
 from asperity.plant.trees import force_from_solver
 
@@ -216,7 +217,7 @@ def _add_bound(problem: Table, contacts: Table, work: Table, i: int) -> None:
 
 
 @compiled
-def _fill_blocks(world: Table, work: Table, state: Table) -> None:
+def _fill_blocks(world: Table, work: Table, state: Table, step: float) -> None:
     """Fill −∂γ/∂v of every contact and the curvatures of rows, at the prescribed velocity."""
     problem = world.problem
     contacts = state.contacts
@@ -244,13 +245,17 @@ def _fill_blocks(world: Table, work: Table, state: Table) -> None:
             _add_bound(problem, contacts, work, i)
     for i in range(state.rows.count):
         work.row_curvature[i] = problem.row_curvature[i]
-        work.row_impulse[i] = problem.row_impulse[i]
+        impulse = problem.row_impulse[i]
+        work.row_impulse[i] = impulse
+        work.row_piece[i] = row_piece(
+            problem, state.rows, i, impulse, problem.row_curvature[i], step, 0.0
+        )
 
 
 @compiled
 def fill_hessian(world: Table, work: Table, state: Table, step: float) -> None:
     """Fill H at the prescribed velocity, for which g has been evaluated."""
-    _fill_blocks(world, work, state)
+    _fill_blocks(world, work, state, step)
     _fill_inertia(world, work, state)
     _fill_jacobian(world, work, state)
     _add_curvatures(work, state.contacts.count, state.rows.count)

@@ -91,6 +91,16 @@ DERIVATIVE = Layout(
     blocks="f8[:,:,:]",  # −∂γ/∂v of every contact
     row_curvature="f8[:]",
     row_impulse="f8[:]",
+    row_piece="i8[:]",
+    kinks="i8",  # contacts and rows that are where pieces of their laws meet
+    # there and on both sides of a displacement (`pieces`); contacts and rows in the order of the
+    # problem of the state itself
+    contact_place="i8[:]",
+    row_place="i8[:]",
+    side_force="f8[:,:,:]",
+    side_piece="i8[:,:]",
+    side_impulse="f8[:,:]",
+    side_row_piece="i8[:,:]",
     # how the root is sought
     solver="i8",  # address of the step's own solver
     no_solver="i8",  # and of what stands in for it
@@ -108,6 +118,8 @@ DERIVATIVE = Layout(
     fill_frozen_columns="i8",
     assemble="i8",
     add_parameters="i8",
+    follow_one_side="i8",  # where pieces meet
+    ahead="i8",  # 1 if columns are then those ahead, 0 if all of them are on the pieces at hand
     evaluate_smooth="i8",
     collision="i8",  # address of MuJoCo's table of functions for two geoms
     geom_type="i8[:]",
@@ -248,6 +260,13 @@ def grow_sets(table: Table, nv: int, contacts: int, rows: int) -> None:
     table.blocks = np.zeros((contacts, 3, 3))
     table.row_curvature = np.zeros(rows)
     table.row_impulse = np.zeros(rows)
+    table.row_piece = np.zeros(rows, np.int64)
+    table.contact_place = np.zeros(contacts, np.int64)
+    table.row_place = np.zeros(rows, np.int64)
+    table.side_force = np.zeros((3, contacts, 3))
+    table.side_piece = np.zeros((3, contacts), np.int64)
+    table.side_impulse = np.zeros((3, rows))
+    table.side_row_piece = np.zeros((3, rows), np.int64)
     table.row_change = np.zeros(rows)
     table.row_done = np.zeros(rows, np.int64)
     table.contact_frame = np.zeros((contacts, 9))

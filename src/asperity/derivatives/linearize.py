@@ -53,9 +53,9 @@ class Linearization:
     residual : float
         Of the momentum balance whose root the derivative belongs to, relative; 0 of differences.
     one_sided, unmatched : int
-        Displacements of positions in which contacts, or constraints, appear or vanish on one side
-        of the state, so that differences are those of the other side, and on both sides, so that
-        the momentum balance was taken not to change.
+        Displacements in which contacts or constraints appear, vanish or change their mode on one
+        side of the state, so that differences are those of the other side, and on both sides, so
+        that the momentum balance was taken not to change.
     """
 
     A: np.ndarray
@@ -158,8 +158,9 @@ def linearize(
     (``method``). Under error control the sizes of steps are taken as given, and so is in all steps
     what an integrator decides from case to case, such as what it extrapolates.
 
-    Where a contact opens or closes, or a limit is reached, f has a kink, and the result is the
-    derivative of one side. See docs/derivatives.md for what derivatives through contact mean.
+    Where a contact opens or closes, or a limit is reached, f has a kink. Beside it the result is
+    the derivative of the state's own side; at the kink itself every column is the derivative ahead,
+    along its own coordinate. See docs/derivatives.md for what derivatives through contact mean.
     """
     refuse_systems(systems)
     if not isinstance(model, mujoco.MjModel):
@@ -196,7 +197,7 @@ def _linearize(
     _check_finite(tangent)
     by_state = np.zeros((0, 2 * model.nv + model.na))
     by_control = np.zeros((0, model.nu))
-    if sensors:
+    if sensors and model.nsensordata > 0:
         by_state, by_control = sensor_derivatives(derivative, state)
     return Linearization(
         A=tangent.by_state,
@@ -215,7 +216,8 @@ def _linearize(
 
 
 def _check_finite(tangent: Tangent) -> None:
-    if not (np.all(np.isfinite(tangent.by_state)) and np.all(np.isfinite(tangent.by_control))):
+    # Sums have all that is not finite in them, and are found in half the time.
+    if not math.isfinite(tangent.by_state.sum() + tangent.by_control.sum()):
         raise SimulationError(
             "the derivative of the step is not finite: its momentum balance is singular at the "
             "solution. Take a smaller step, or a state nearby."

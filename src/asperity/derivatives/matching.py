@@ -12,7 +12,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 
-__all__ = ["match_contacts", "remember_sets", "same_rows"]
+__all__ = ["is_near", "match_contacts", "remember_sets", "same_rows"]
 
 
 @compiled
@@ -36,7 +36,7 @@ def remember_sets(work: Table, state: Table) -> None:
 
 
 @compiled
-def _is_near(work: Table, contacts: Table, c: int, other: int) -> bool:
+def is_near(work: Table, contacts: Table, c: int, other: int) -> bool:
     """Whether contact ``other`` of a displaced state may be what contact c was."""
     if (
         contacts.geom[other, 0] != work.contact_geom[c, 0]
@@ -89,7 +89,7 @@ def match_contacts(work: Table, state: Table) -> bool:
     if contacts.count == work.contacts:
         same = True
         for c in range(contacts.count):
-            if not _is_near(work, contacts, c, c):
+            if not is_near(work, contacts, c, c):
                 same = False
                 break
         if same:
@@ -101,7 +101,7 @@ def match_contacts(work: Table, state: Table) -> bool:
         best = -1
         least = np.inf
         for other in range(contacts.count):
-            if taken[other] == 1 or not _is_near(work, contacts, c, other):
+            if taken[other] == 1 or not is_near(work, contacts, c, other):
                 continue
             distance = 0.0
             for a in range(3):

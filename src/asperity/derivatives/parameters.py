@@ -12,9 +12,11 @@ import mujoco
 import numpy as np
 
 from asperity.arguments import as_number
+from asperity.derivatives.same_frames import SAME_FRAMES, tell_frames_apart
 from asperity.errors import ModelError
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.material import COLUMNS
+from asperity.plant.names import element
 
 __all__ = [
     "Parameter",
@@ -26,6 +28,7 @@ __all__ = [
     "contact_parameter",
     "contact_with",
     "model_number",
+    "refuse_simple_bodies",
     "write_parameters",
 ]
 
@@ -158,6 +161,7 @@ _NEVER_COPIED = (
     *("body_mass", "body_inertia", "body_ipos", "body_iquat", "body_subtreemass"),
     *("body_invweight0", "dof_invweight0", "dof_M0", "actuator_acc0", "tendon_invweight0"),
     *("dof_length", "bvh_aabb", "geom_friction", "pair_friction"),
+    *SAME_FRAMES,
 )
 
 
@@ -183,6 +187,29 @@ def changed_fields(model: mujoco.MjModel, parameter: Parameter) -> frozenset[str
     )
 
 
+def refuse_simple_bodies(model: mujoco.MjModel, parameters: Sequence[Parameter]) -> None:
+    """Raise a `ModelError` if a parameter moves the inertial frame of a simple body.
+
+    The mass matrix of a body with ``body_simple`` has no place for another centre of mass or other
+    axes than the body's own.
+    """
+    for parameter in parameters:
+        if parameter.set_in_model is None:
+            continue
+        frames = []
+        for value in (parameter.value, parameter.value + parameter.displacement):
+            other = copy.copy(model)
+            parameter.set_in_model(other, float(value))
+            frames.append(np.concatenate([other.body_ipos, other.body_iquat], axis=1))
+        moved = np.any(frames[0] != frames[1], axis=1)
+        for body in np.flatnonzero(moved & (model.body_simple != 0)):
+            raise ModelError(
+                f"parameter {parameter.name!r} moves the inertial frame of "
+                f"{element(model, mujoco.mjtObj.mjOBJ_BODY, body)}, which MuJoCo has compiled as "
+                'simple; give this body simple="false" in its MJCF, or in its MjSpec.'
+            )
+
+
 def are_never_copied(model: mujoco.MjModel, parameters: Sequence[Parameter]) -> bool:
     """Whether parameters change nothing of the model of which a simulation has copies."""
     return all(changed_fields(model, one) <= frozenset(_NEVER_COPIED) for one in parameters)
@@ -201,3 +228,4 @@ def write_parameters(
     if any(parameter.set_in_model is not None for parameter in parameters):
         # Masses of subtrees follow those of bodies.
         mujoco.mj_setConst(model, mujoco.MjData(model) if data is None else data)
+        tell_frames_apart(model)

@@ -12,6 +12,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_method
 from asperity.derivatives.dense_solve import factorize_dense, solve_one
 from asperity.derivatives.hessian import fill_hessian
+from asperity.derivatives.kinks import count_kinks
 from asperity.derivatives.matching import remember_sets
 from asperity.derivatives.residual import activations_after, keep_the_guess, prepare, residual
 from asperity.derivatives.stages import stage
@@ -182,6 +183,7 @@ def find_root(world: Table, work: Table, step: float, _number: int) -> int:
         if code != OK:
             return code
         if work.residual <= _ACCEPTED:
+            work.kinks = count_kinks(world, state, step)
             return OK
     return NO_ROOT
 

@@ -9,26 +9,27 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.compiled.calls import call_pp_status
 from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
-from asperity.derivatives.displacement import displace, restore
-from asperity.derivatives.layout import POSITION, VELOCITY
-from asperity.derivatives.matching import same_rows
-from asperity.derivatives.rigid_terms import mass_diagonal_change
-from asperity.integrators.world_layout import OK
-from asperity.plant.trees import velocity_to_solver
+from asperity.derivatives.pieces import row_piece
 
-__all__ = ["OTHER_ROWS", "begin_row_changes", "find_row_changes", "row_columns", "subtract_rows"]
+__all__ = [
+    "NARROW",
+    "OTHER_ROWS",
+    "any_row_missing",
+    "begin_row_changes",
+    "find_row_changes",
+    "subtract_rows",
+]
 
 OTHER_ROWS = -1
 """Of a displaced state with other rows, instead of a code."""
 
-# Curvatures of a row that differ by more, relative, are those of other pieces of its law.
-_KINK = 0.1
+NARROW = 1e-3
+"""How much smaller a displacement is where rows are on other pieces on both of its sides.
 
-# Rows are smooth on a piece, and limits of joints know positions as they are.
-_SIZE = 1e-6
+A piece may be narrow: that of a joint that is about to reach its limit, for instance.
+"""
 
 
 @compiled
@@ -54,13 +55,23 @@ def find_row_changes(world: Table, work: Table, state: Table, step: float, size:
     row_velocities(problem, rows, 0, count, problem.velocity, problem.row_u)
     evaluate_rows(problem, 0, count)
     for i in range(work.rows):
-        before = work.row_curvature[i]
-        now = problem.row_curvature[i]
-        if abs(now - before) > _KINK * max(now, before):
+        impulse = problem.row_impulse[i]
+        piece = row_piece(problem, rows, i, impulse, problem.row_curvature[i], step, 0.0)
+        if piece != work.row_piece[i]:
             work.others += 1
             continue
         work.row_change[i] += (problem.row_impulse[i] - work.row_impulse[i]) / size
         work.row_done[i] += 1
+
+
+@compiled
+def any_row_missing(work: Table) -> bool:
+    """Whether a row has been on another piece on every side so far."""
+    missing = 0
+    for i in range(work.rows):
+        if work.row_done[i] == 0:
+            missing += 1
+    return missing > 0
 
 
 @compiled
@@ -75,82 +86,3 @@ def subtract_rows(world: Table, work: Table, column: np.ndarray) -> None:
         if change != 0.0:
             for k in range(work.qvel.size):
                 column[k] -= change * work.jacobian[first + i, k]
-
-
-@compiled
-def _move_outputs(plant: Table, state: Table, array: np.ndarray, dof: int, size: float) -> None:
-    """Let lengths or velocities of servos follow a degree of freedom."""
-    for k in range(plant.servo_output.size):
-        o = plant.servo_output[k]
-        for e in range(
-            state.mj_moment_rowadr[o], state.mj_moment_rowadr[o] + state.mj_moment_rownnz[o]
-        ):
-            if state.mj_moment_colind[e] == dof:
-                array[o] += size * state.mj_actuator_moment[e]
-
-
-@compiled
-def _rows_at(
-    world: Table,
-    work: Table,
-    kind: int,
-    index: int,
-    size: float,
-    step: float,
-    diagonal: np.ndarray,
-    pad: np.ndarray,
-) -> int:
-    """Find changes of rows in a displaced state of which nothing else is evaluated."""
-    plant = world.plant
-    state = world.current
-    displace(world, work, kind, index, size)
-    outputs = state.mj_actuator_length
-    if kind == VELOCITY:
-        outputs = state.mj_actuator_velocity
-        velocity_to_solver(plant, state.cdof, state.qvel, state.velocity)
-    else:
-        m = plant.dof_parent[work.joint_first[index]]
-        while m >= 0:
-            change = mass_diagonal_change(work, state.cdof, index, m, pad)
-            state.mass_diagonal[m] = diagonal[m] + size * change
-            m = plant.dof_parent[m]
-    _move_outputs(plant, state, outputs, index, size)
-    code = call_pp_status(plant.read_constraints, plant, state)
-    _move_outputs(plant, state, outputs, index, -size)
-    m = plant.dof_parent[work.joint_first[index]]
-    while m >= 0:
-        state.mass_diagonal[m] = diagonal[m]
-        m = plant.dof_parent[m]
-    if code != OK:
-        return code
-    if not same_rows(work, state):
-        return OTHER_ROWS
-    find_row_changes(world, work, state, step, size)
-    return OK
-
-
-@compiled
-def row_columns(world: Table, work: Table, step: float) -> int:
-    """Add what rows do to columns by positions and velocities, of joints that are hinges or slides.
-
-    Afterwards the current state's rows are those of a displaced one.
-    """
-    if work.rows == 0:
-        return OK
-    nv = work.qvel.size
-    diagonal = world.current.mass_diagonal.copy()
-    pad = np.zeros((2, 6))
-    for kind in (POSITION, VELOCITY):
-        first = 0 if kind == POSITION else nv
-        for index in range(nv):
-            begin_row_changes(work)
-            ahead = _rows_at(world, work, kind, index, _SIZE, step, diagonal, pad)
-            behind = _rows_at(world, work, kind, index, -_SIZE, step, diagonal, pad)
-            if ahead > OK or behind > OK:
-                return max(ahead, behind)
-            if work.others > 0 or ahead != OK or behind != OK:
-                work.one_sided += 1
-            subtract_rows(world, work, work.columns[first + index])
-    restore(work, world.current)
-    velocity_to_solver(world.plant, world.current.cdof, work.qvel, world.current.velocity)
-    return OK

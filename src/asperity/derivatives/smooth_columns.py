@@ -19,44 +19,35 @@ from asperity.derivatives.displacement import (
     displace,
     evaluate_inputs,
     evaluate_motion,
-    largest_change,
     moves,
     restore,
+    size_of,
 )
-from asperity.derivatives.layout import APPLIED, DIRECTION, VELOCITY
+from asperity.derivatives.layout import CONTROL
 from asperity.derivatives.matching import same_rows
 from asperity.derivatives.moved_contacts import move_contacts
 from asperity.derivatives.residual import activations_after, smooth_balance
 from asperity.derivatives.row_changes import (
+    NARROW,
     OTHER_ROWS,
+    any_row_missing,
     begin_row_changes,
     find_row_changes,
     subtract_rows,
 )
+from asperity.derivatives.row_slopes import servo_columns
 from asperity.integrators.world_layout import OK
 from asperity.plant.collision import side_inverse_mass
 from asperity.plant.plant_layouts import VALID
 from asperity.plant.trees import force_from_solver
 
-__all__ = ["smooth_columns"]
+__all__ = ["control_columns", "smooth_columns"]
 
-# Displacements [m, rad; m/s, rad/s; units of controls and forces]. Those of positions are taken on
+# Displacements [m, rad; m/s, rad/s; units of controls; forces]. Those of positions are taken on
 # both sides: 1e-12 remains of third powers, 1e-10 of round-off, and both may be amplified by as
 # much as the stiffness of friction is above inertia. The
 # balance is linear in inputs, and velocities have no contact to amplify what is off.
-_POSITION = 1e-6
-_VELOCITY = 1e-7
-_INPUT = 1e-6
-_FORCE = 1e-3
-
-
-@compiled
-def _size(kind: int) -> float:
-    if moves(kind):
-        return _POSITION
-    if kind == APPLIED:
-        return _FORCE
-    return _VELOCITY if kind == VELOCITY else _INPUT
+_SIZES = (1e-6, 1e-7, 1e-6, 1e-3)
 
 
 @compiled
@@ -204,9 +195,7 @@ def _fill(
 @compiled
 def _column(world: Table, work: Table, step: float, kind: int, index: int, row: int) -> int:
     """Fill a row of ``columns`` by one coordinate of a kind."""
-    size = _size(kind)
-    if kind == DIRECTION:
-        size /= largest_change(work, index)
+    size = size_of(work, kind, index, _SIZES)
     begin_row_changes(work)
     ahead = _fill(world, work, step, kind, index, size, 1)
     behind = OTHER_ROWS
@@ -227,19 +216,45 @@ def _column(world: Table, work: Table, step: float, kind: int, index: int, row: 
     scale = 1.0 / size if first == 0 or last == 0 else 0.5 / size
     for i in range(column.size):
         column[i] = scale * (work.sides[first, i] - work.sides[last, i])
+    if first > 0 and last > 0 and any_row_missing(work):
+        begin_row_changes(work)
+        for side in range(2):
+            code = _fill(world, work, step, kind, index, (1 - 2 * side) * NARROW * size, 1 + side)
+            if code > OK:
+                return code
     subtract_rows(world, work, column)
+    return OK
+
+
+@compiled
+def _unknown_columns(
+    world: Table, work: Table, step: float, kind: int, row: int, known: np.ndarray
+) -> int:
+    """Fill columns by those coordinates of a kind of which they are not known yet."""
+    displaced = False
+    for index in range(known.size):
+        if known[index] == 1:
+            continue
+        displaced = True
+        code = _column(world, work, step, kind, index, row + index)
+        if code != OK:
+            return code
+    if displaced and not moves(kind):
+        # What depends on positions is at hand for the next kind.
+        restore(work, world.current)
+        return evaluate_motion(world, world.current)
     return OK
 
 
 @compiled
 def smooth_columns(world: Table, work: Table, step: float, kind: int, count: int, row: int) -> int:
     """Fill rows of ``columns``, from ``row``, by all coordinates of a kind."""
-    for index in range(count):
-        code = _column(world, work, step, kind, index, row + index)
-        if code != OK:
-            return code
-    if count > 0 and not moves(kind):
-        # What depends on positions is at hand for the next kind.
-        restore(work, world.current)
-        return evaluate_motion(world, world.current)
-    return OK
+    return _unknown_columns(world, work, step, kind, row, np.zeros(count, np.int64))
+
+
+@compiled
+def control_columns(world: Table, work: Table, step: float, row: int) -> int:
+    """Fill rows of ``columns``, from ``row``, by all controls."""
+    known = np.zeros(work.ctrl.size, np.int64)
+    servo_columns(world, work, step, row, known)
+    return _unknown_columns(world, work, step, CONTROL, row, known)

@@ -10,9 +10,9 @@ from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pppd
-from asperity.derivatives.displacement import restore
+from asperity.derivatives.displacement import begin_anew
 from asperity.derivatives.layout import DERIVATIVE
-from asperity.derivatives.stages import ALL, ALL_AND_FORCES, call_stage
+from asperity.derivatives.stages import ALL, ALL_AND_FORCES, call_stage, fill_columns
 from asperity.integrators.world_layout import OK, WORLD
 
 __all__ = ["TRAJECTORY_LOOPS", "follow_trajectory", "linear_step", "pull_back_trajectory"]
@@ -21,7 +21,6 @@ __all__ = ["TRAJECTORY_LOOPS", "follow_trajectory", "linear_step", "pull_back_tr
 @compiled
 def _begin(world: Table, work: Table, row: np.ndarray, control: np.ndarray) -> None:
     """Let a step begin in a state (qpos, qvel, act), whatever was solved before."""
-    state = world.current
     nq = work.qpos.size
     nv = work.qvel.size
     for i in range(nq):
@@ -32,13 +31,7 @@ def _begin(world: Table, work: Table, row: np.ndarray, control: np.ndarray) -> N
         work.act[i] = row[nq + nv + i]
     for i in range(work.ctrl.size):
         work.ctrl[i] = control[i]
-    restore(work, state)
-    state.valid = 0
-    # As `World.forget_history`: implicit steps remember nothing else.
-    world.has_history = 0
-    world.factors_valid = 0
-    world.graph_state = 0
-    world.problem.components = -1
+    begin_anew(world, work)
 
 
 @compiled
@@ -65,14 +58,6 @@ def _end(world: Table, work: Table, step: float, row: np.ndarray) -> None:
 
 
 @compiled
-def _fill_columns(world: Table, work: Table, step: float, selection: int) -> int:
-    """Fill derivatives of the balance, of contacts that only move or of those that are found."""
-    frozen = work.frozen == 1 and work.patches == 0
-    address = work.fill_frozen_columns if frozen else work.fill_columns
-    return int(call_stage(address, world, work, step, selection))
-
-
-@compiled
 def _finish(world: Table, work: Table) -> None:
     """Leave the world as it was for whoever solves in it."""
     world.solve_problem = work.solver
@@ -90,11 +75,13 @@ def _solve_along(world: Table, work: Table, step: float, changes: np.ndarray, k:
     for j in range(count):
         for i in range(changes.shape[1]):
             work.directions[j, i] = changes[k, i, j]
-    code = _fill_columns(world, work, step, -count)
+    code = fill_columns(world, work, step, -count)
     if code == OK and work.displaced.shape[0] > 0:
         code = call_stage(work.add_parameters, world, work, step, 0)
     if code == OK:
         code = call_stage(work.assemble, world, work, step, -count)
+        if code == OK and work.kinks > 0:
+            code = call_stage(work.follow_one_side, world, work, step, -count)
         for i in range(changes.shape[1]):
             for j in range(count):
                 changes[k + 1, i, j] = work.result[i, j]
@@ -150,7 +137,7 @@ def _linear_step(world: Table, work: Table, step: float, selection: int, paramet
         count += work.qvel.size
     code = call_stage(work.find_root, world, work, step, 0)
     if code == OK:
-        code = _fill_columns(world, work, step, selection)
+        code = fill_columns(world, work, step, selection)
     if code == OK and parameters > 0:
         for j in range(count, count + parameters):
             for i in range(work.columns.shape[1]):
@@ -158,6 +145,8 @@ def _linear_step(world: Table, work: Table, step: float, selection: int, paramet
         code = call_stage(work.add_parameters, world, work, step, count)
     if code == OK:
         code = call_stage(work.assemble, world, work, step, count + parameters)
+    if code == OK and work.kinks > 0 and work.ahead == 1:
+        code = call_stage(work.follow_one_side, world, work, step, count + parameters)
     _finish(world, work)
     return int(code)
 

@@ -109,6 +109,8 @@ class World(HoldsAddresses):
             half=self.half.table,
             full=self.full.table,
             guess=np.zeros(model.nv),
+            tried_half=np.zeros(model.nv),
+            tried_end=np.zeros(model.nv),
             result=self.result,
             delivered=self.delivered,
             scratch=np.zeros(model.nv),
@@ -173,6 +175,7 @@ class World(HoldsAddresses):
     def forget_history(self) -> None:
         """Let what follows depend on the current state alone."""
         self.table.has_history = 0
+        self.table.tried = 0.0
         self.table.factors_valid = 0
         # A graph keeps the order of a larger one that it is part of.
         self.table.graph_state = 0

@@ -19,7 +19,7 @@ from asperity.contact.constraint_set import ACTUATOR
 from asperity.plant.constraints import add_joint_row, add_row
 from asperity.plant.plant_layouts import EVALUATED, ROWS_FULL, TREES
 
-__all__ = ["actuator_forces", "add_servo_rows"]
+__all__ = ["actuator_forces", "add_servo_rows", "set_servo"]
 
 
 @compiled
@@ -48,11 +48,35 @@ def actuator_forces(plant: Table, state: Table, out: np.ndarray) -> None:
 
 
 @compiled
-def add_servo_rows(plant: Table, state: Table) -> int:
-    """Append a feedback row for every linear servo."""
+def set_servo(plant: Table, state: Table, k: int, row: int, shift: float) -> None:
+    """Fill force and gains of servo k's row, with its control shifted by some amount."""
     rows = state.rows
     gain = plant.servo_gain
     bias = plant.servo_bias
+    o = plant.servo_output[k]
+    if plant.servo_activation[k] >= 0:
+        u = state.act[plant.servo_activation[k]]
+    else:
+        u = min(
+            max(state.mj_ctrl[plant.servo_ctrl[k]] + shift, plant.servo_ctrl_range[k, 0]),
+            plant.servo_ctrl_range[k, 1],
+        )
+    extent = state.mj_actuator_length[o]
+    v = state.mj_actuator_velocity[o]
+    rows.force[row] = (
+        (gain[k, 0] + gain[k, 1] * extent + gain[k, 2] * v) * u
+        + bias[k, 0]
+        + bias[k, 1] * extent
+        + bias[k, 2] * v
+    )
+    rows.proportional[row] = -(gain[k, 1] * u + bias[k, 1])
+    rows.derivative[row] = -(gain[k, 2] * u + bias[k, 2])
+
+
+@compiled
+def add_servo_rows(plant: Table, state: Table) -> int:
+    """Append a feedback row for every linear servo."""
+    rows = state.rows
     for k in range(plant.servo_output.size):
         o = plant.servo_output[k]
         for e in range(
@@ -76,23 +100,7 @@ def add_servo_rows(plant: Table, state: Table) -> int:
             return TREES
         if row < 0:
             continue
-        if plant.servo_activation[k] >= 0:
-            u = state.act[plant.servo_activation[k]]
-        else:
-            u = min(
-                max(state.mj_ctrl[plant.servo_ctrl[k]], plant.servo_ctrl_range[k, 0]),
-                plant.servo_ctrl_range[k, 1],
-            )
-        extent = state.mj_actuator_length[o]
-        v = state.mj_actuator_velocity[o]
-        rows.force[row] = (
-            (gain[k, 0] + gain[k, 1] * extent + gain[k, 2] * v) * u
-            + bias[k, 0]
-            + bias[k, 1] * extent
-            + bias[k, 2] * v
-        )
-        rows.proportional[row] = -(gain[k, 1] * u + bias[k, 1])
-        rows.derivative[row] = -(gain[k, 2] * u + bias[k, 2])
+        set_servo(plant, state, k, row, 0.0)
         rows.lower[row] = plant.servo_range[k, 0]
         rows.upper[row] = plant.servo_range[k, 1]
     return EVALUATED

@@ -47,7 +47,7 @@ def _run_mujoco(plant: Table, state: Table, collide: bool) -> None:
     if collide and state.gliding != 0:
         detect_gliding(plant, state)
     elif collide:
-        call_pp(plant.collision, model, data)
+        call_pp(plant.collision, plant.detection_model, data)
     # Rows of an earlier evaluation would be read by the velocity stage.
     store_int(data + plant.nefc_offset, 0)
     if plant.has_actuators:

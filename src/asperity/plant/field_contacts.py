@@ -126,7 +126,7 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
         contacts.patch[contacts.count - 1] = patch
         contacts.area[contacts.count - 1] = point[i, 8]
         contacts.growth[contacts.count - 1] = growth
-    if work.balls == 1 and contacts.count > begun:
+    if contacts.count > begun:
         carry(plant, state, begun, a, b)
     return EVALUATED
 

@@ -76,47 +76,92 @@ def _velocity_of(
     return (wx, wy, wz), (ux + wy * dz - wz * dy, uy + wz * dx - wx * dz, uz + wx * dy - wy * dx)
 
 
+@inlined
+def _spin(
+    plant: Table, state: Table, geom: int, w: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """The part of an angular velocity that turns a geom's field into itself."""
+    fields = plant.fields
+    wx, wy, wz = w
+    if fields.geom_ball[geom] > 0.0:
+        return w
+    if fields.geom_round[geom] == 0:
+        return 0.0, 0.0, 0.0
+    xmat = state.mj_geom_xmat
+    x = xmat[geom, 2]
+    y = xmat[geom, 5]
+    z = xmat[geom, 8]
+    along = x * wx + y * wy + z * wz
+    return along * x, along * y, along * z
+
+
 @compiled
 def carry(plant: Table, state: Table, first: int, a: int, b: int) -> None:
-    """Fill ``carried`` of the contacts from ``first`` on, which are the points of two balls.
+    """Fill ``carried`` of the contacts from ``first`` on, which are the points of one patch.
 
-    Pressures between balls depend on the distance of their centres alone: what they turn, and how
-    their line of centres turns, moves points of their surfaces along the normals, up in front of a
-    ball that rolls and down behind it, but presses nothing in. A step that counted it as pressing
-    would let the force act in front of where the ball was, and brake it.
+    What turns a ball, or what is round about its axis, moves points of the surface along the
+    normals, up in front of a ball that rolls and down behind it, but presses nothing in: the field
+    is what it was. A step that counted it as pressing would let the force act in front of where the
+    ball was, and brake it. So would one that counted how convex shapes slide along each other,
+    wherever a patch is not flat. Pressures of a ball depend on how deep its centre is alone: what
+    tilts the other side presses nothing in, either.
     """
     contacts = state.contacts
     fields = plant.fields
-    count = contacts.count - first
-    nx = ny = nz = px = py = pz = 0.0
-    for c in range(first, contacts.count):
-        nx += contacts.frame[c, 6]
-        ny += contacts.frame[c, 7]
-        nz += contacts.frame[c, 8]
-        px += contacts.point[c, 0] / count
-        py += contacts.point[c, 1] / count
-        pz += contacts.point[c, 2] / count
+    last = contacts.count
+    convex = fields.geom_convex[a] == 1 and fields.geom_convex[b] == 1
+    if not (convex or fields.geom_round[a] == 1 or fields.geom_round[b] == 1):
+        return
+    total = nx = ny = nz = px = py = pz = 0.0
+    for c in range(first, last):
+        force = max(-contacts.stiffness[c] * contacts.signed_distance[c], 0.0)
+        total += force
+        nx += force * contacts.frame[c, 6]
+        ny += force * contacts.frame[c, 7]
+        nz += force * contacts.frame[c, 8]
+        px += force * contacts.point[c, 0]
+        py += force * contacts.point[c, 1]
+        pz += force * contacts.point[c, 2]
     norm = np.sqrt(nx * nx + ny * ny + nz * nz)
+    if not norm > 0.0:
+        return
     nx /= norm
     ny /= norm
     nz /= norm
-    # Centres of balls, and of what the patch is on a half-space.
-    ax, ay, az = px, py, pz
-    bx, by, bz = px, py, pz
-    if fields.geom_ball[a] > 0.0:
-        ax, ay, az = state.mj_geom_xpos[a, 0], state.mj_geom_xpos[a, 1], state.mj_geom_xpos[a, 2]
-    if fields.geom_ball[b] > 0.0:
-        bx, by, bz = state.mj_geom_xpos[b, 0], state.mj_geom_xpos[b, 1], state.mj_geom_xpos[b, 2]
-    (wax, way, waz), (uax, uay, uaz) = _velocity_of(plant, state, a, ax, ay, az)
-    (wbx, wby, wbz), (ubx, uby, ubz) = _velocity_of(plant, state, b, bx, by, bz)
-    apart = nx * (ubx - uax) + ny * (uby - uay) + nz * (ubz - uaz)
-    for c in range(first, contacts.count):
-        x, y, z = contacts.point[c, 0], contacts.point[c, 1], contacts.point[c, 2]
-        mx, my, mz = contacts.frame[c, 6], contacts.frame[c, 7], contacts.frame[c, 8]
-        vx = ubx + wby * (z - bz) - wbz * (y - by) - uax - way * (z - az) + waz * (y - ay)
-        vy = uby + wbz * (x - bx) - wbx * (z - bz) - uay - waz * (x - ax) + wax * (z - az)
-        vz = ubz + wbx * (y - by) - wby * (x - bx) - uaz - wax * (y - ay) + way * (x - ax)
-        contacts.carried[c] = mx * vx + my * vy + mz * vz - (mx * nx + my * ny + mz * nz) * apart
+    px /= total
+    py /= total
+    pz /= total
+    wa, (uax, uay, uaz) = _velocity_of(plant, state, a, px, py, pz)
+    wb, (ubx, uby, ubz) = _velocity_of(plant, state, b, px, py, pz)
+    wax, way, waz = wa
+    wbx, wby, wbz = wb
+    ux, uy, uz = ubx - uax, uby - uay, ubz - uaz
+    wx, wy, wz = wbx - wax, wby - way, wbz - waz
+    # Velocity of the fields over each other at the centre of the patch
+    sax, say, saz = _spin(plant, state, a, wa)
+    sbx, sby, sbz = _spin(plant, state, b, wb)
+    xpos = state.mj_geom_xpos
+    ax, ay, az = px - xpos[a, 0], py - xpos[a, 1], pz - xpos[a, 2]
+    bx, by, bz = px - xpos[b, 0], py - xpos[b, 1], pz - xpos[b, 2]
+    fx = ux - (sby * bz - sbz * by) + (say * az - saz * ay)
+    fy = uy - (sbz * bx - sbx * bz) + (saz * ax - sax * az)
+    fz = uz - (sbx * by - sby * bx) + (sax * ay - say * ax)
+    if convex:
+        apart = nx * fx + ny * fy + nz * fz
+        fx, fy, fz = apart * nx, apart * ny, apart * nz
+    # And how they turn over each other
+    tx = ty = tz = 0.0
+    if not (fields.geom_ball[a] > 0.0 or fields.geom_ball[b] > 0.0):
+        tx, ty, tz = wx - sbx + sax, wy - sby + say, wz - sbz + saz
+    for c in range(first, last):
+        x = contacts.point[c, 0] - px
+        y = contacts.point[c, 1] - py
+        z = contacts.point[c, 2] - pz
+        contacts.carried[c] = (
+            contacts.frame[c, 6] * (ux + wy * z - wz * y - fx - ty * z + tz * y)
+            + contacts.frame[c, 7] * (uy + wz * x - wx * z - fy - tz * x + tx * z)
+            + contacts.frame[c, 8] * (uz + wx * y - wy * x - fz - tx * y + ty * x)
+        )
 
 
 @compiled

@@ -95,7 +95,7 @@ class GlidingDetection(HoldsAddresses):
         """Take the model's numbers, at first and when it has changed."""
         table, model = self.table, self._plant.model
         # Of a world whose model differs, MuJoCo's struct is another one than the model's.
-        self._struct[:] = native.memory(int(self._plant.table.model), len(self._struct))
+        self._struct[:] = native.memory(int(self._plant.table.detection_model), len(self._struct))
         for field in ("geom_margin", "body_margin", "pair_margin"):
             address = getattr(table, field).ctypes.data
             self._struct[native.offset("mjModel", field) // _WORD] = address

@@ -13,6 +13,7 @@ from asperity.errors import ModelError
 from asperity.plant import native
 from asperity.plant.collision import read_contacts
 from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.detection import detection_struct
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
 from asperity.plant.evaluate import read_constraints
 from asperity.plant.field_contacts import read_field_contacts
@@ -140,6 +141,7 @@ class Plant(HoldsAddresses):
         table, model = self.table, self.model
         set_trees(table, model)
         self._set_geoms()
+        self._set_detection()
         table.has_tendons = int(model.ntendon > 0)
         table.has_actuators = int(model.nu > 0)
         tendon_rows = np.any(model.tendon_limited > 0) or np.any(model.tendon_frictionloss > 0)
@@ -169,6 +171,7 @@ class Plant(HoldsAddresses):
         other.__dict__.update(self.__dict__)
         other.table = self.table.twin()
         other.table.model = address
+        other._set_detection()
         if model is not None:
             other.model = model
             if other.needs_other_memory(NO_EFFORTS, NO_EFFORTS):
@@ -212,6 +215,13 @@ class Plant(HoldsAddresses):
         table.has_moving_surfaces = int(np.any(model.geom_surfacevel))
         table.geom_surface_velocity = np.array(model.geom_surfacevel, dtype=np.float64)
         self._set_fields()
+
+    def _set_detection(self) -> None:
+        """Let collision detection leave out what costs it more than it saves."""
+        address = int(self.table.model)
+        self._detection = detection_struct(address, self.model)
+        own = self._detection
+        self.table.detection_model = address if own is None else own.ctypes.data
 
     def _set_fields(self) -> None:
         """Make the pressure fields of the geoms as they are now."""

@@ -11,10 +11,13 @@ __all__ = [
     "CONTACTS_FULL",
     "EVALUATED",
     "FAILED",
+    "FREE_TRANSLATION",
     "GLIDING",
     "OTHER_FORCES",
     "PLANT",
+    "ROTATION",
     "ROWS_FULL",
+    "SINGLE",
     "STATE",
     "TREES",
     "VALID",
@@ -28,6 +31,11 @@ ROWS_FULL = 2  # grow the constraint set and call again
 TREES = 3  # a constraint couples more than two trees (see `kinematic_trees`)
 FAILED = 4  # MuJoCo ran out of memory for contacts or constraints
 
+# What a degree of freedom is: of a hinge or slide, or one of three that belong together.
+SINGLE = 0
+FREE_TRANSLATION = 1
+ROTATION = 2
+
 # What `valid` says of a state's snapshot.
 VALID = 1
 OTHER_FORCES = 2  # controls or applied forces are other ones, and all else is as it was
@@ -35,6 +43,7 @@ OTHER_FORCES = 2  # controls or applied forces are other ones, and all else is a
 PLANT = Layout(
     "plant",
     model="i8",
+    detection_model="i8",  # as collision detection gets it (`asperity.plant.detection`)
     # MuJoCo's functions
     kinematics="i8",
     com_pos="i8",
@@ -108,6 +117,10 @@ PLANT = Layout(
     shifted_dof="i8[:]",  # whose root is not their reference
     shifted_body="i8[:]",  # of each of them
     body_last_dof="i8[:]",
+    body_parent="i8[:]",
+    body_dof="i8[:]",  # its first,
+    body_dofs="i8[:]",  # and how many it has
+    dof_kind="i8[:]",  # `FREE_TRANSLATION`, `ROTATION` or `SINGLE`
     dof_parent="i8[:]",
     dof_tree="i8[:]",
     geom_body="i8[:]",
@@ -184,6 +197,7 @@ WORK = Layout(
     actuator_length="f8[:]",
     gyroscopic="f8[:]",
     gyroscopic_following="f8[:]",
+    body_motion="f8[:,:]",  # velocities, accelerations and forces (`asperity.plant.tree_bias`)
     turning="i8[:]",  # trees whose gyroscopic forces are still to be found
     pair_material="f8[:]",
     fields=FIELD_WORK,

@@ -103,6 +103,7 @@ class State(HoldsAddresses):
             actuator_length=np.zeros(len(data.actuator_length)),
             gyroscopic=np.zeros(model.nv),
             gyroscopic_following=np.zeros(model.nv),
+            body_motion=np.zeros((model.nbody, 18)),
             turning=np.zeros(model.ntree, np.int64),
             pair_material=np.zeros(PARAMETERS),
         )

@@ -97,11 +97,31 @@ def make_fields(model: mujoco.MjModel, surfaces: ResolvedSurfaces) -> Table:
         modulus,
         depth,
         np.where(spheres & (kind != NO_SURFACE), model.geom_size[:, 0], 0.0),
+        _flat_sides(model),
+        _is_round(model).astype(np.int64),
         convex,
         surfaces.point_pairs,
         _QUADRATURES[surfaces.quadrature],
         _ANGLE_RULES[surfaces.angle_rule],
     )
+
+
+def _flat_sides(model: mujoco.MjModel) -> np.ndarray:
+    """Half lengths of boxes; radius, 0 and half length of cylinders; zeros of all else."""
+    kind = model.geom_type[:, None]
+    size = model.geom_size
+    ends = np.column_stack([size[:, 0], np.zeros(model.ngeom), size[:, 1]])
+    boxes = np.where(kind == int(_KINDS.mjGEOM_BOX), size, 0.0)
+    return np.where(kind == int(_KINDS.mjGEOM_CYLINDER), ends, boxes)
+
+
+def _is_round(model: mujoco.MjModel) -> np.ndarray:
+    """Whether geoms turn into themselves about their z axis."""
+    kind = model.geom_type
+    round_ = (kind == int(_KINDS.mjGEOM_SPHERE)) | (kind == int(_KINDS.mjGEOM_CAPSULE))
+    round_ |= kind == int(_KINDS.mjGEOM_CYLINDER)
+    spheroid = model.geom_size[:, 0] == model.geom_size[:, 1]
+    return round_ | ((kind == int(_KINDS.mjGEOM_ELLIPSOID)) & spheroid)
 
 
 def _is_convex(model: mujoco.MjModel, index: int, geom: GeomSurface) -> bool:

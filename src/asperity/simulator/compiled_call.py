@@ -77,6 +77,7 @@ CALL = Layout(
 def forget_history(world: Table, history: np.ndarray) -> None:
     """Let what follows depend on the current state alone, as `World.forget_history`."""
     world.has_history = 0
+    world.tried = 0.0
     world.factors_valid = 0
     world.graph_state = 0
     world.guess_kind = 0

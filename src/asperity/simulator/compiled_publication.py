@@ -38,6 +38,7 @@ _FUNCTIONS = {
     "factor_mass": "mj_factorM",
     "make_constraint": "mj_makeConstraint",
     "forward_velocity": "mj_fwdVelocity",
+    "reference_constraint": "mj_referenceConstraint",
     "forward_acceleration": "mj_fwdAcceleration",
     "sensors_of_position": "mj_sensorPos",
     "sensors_of_velocity": "mj_sensorVel",
@@ -91,6 +92,7 @@ def publish_compiled(world: Table, publication: Table) -> int:
     delivered = world.delivered
     for i in range(publication.flags.size):
         store_byte(data + publication.flags[i], 0)
+    evaluated_before = world.current.valid != 0
     code = forces_of(world, world.last_step)
     if code in NOT_EVALUATED:
         return code
@@ -103,7 +105,11 @@ def publish_compiled(world: Table, publication: Table) -> int:
     if add_contacts(plant, data, delivered, publication.blank) > 0:
         return BY_PYTHON
     call_pp(publication.make_constraint, model, data)
-    call_pp(publication.forward_velocity, model, data)
+    if evaluated_before or plant.only_free_bodies:
+        call_pp(publication.forward_velocity, model, data)
+    else:
+        # The evaluation has just run the velocity stage, but for what it does with rows.
+        call_pp(publication.reference_constraint, model, data)
     call_pp(publication.forward_acceleration, model, data)
     fill_forces(plant, data, delivered, publication.pyramidal, publication.constraint_forces)
     fill_accelerations(data, delivered, publication.accelerations, publication.warm_start)

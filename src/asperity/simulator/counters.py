@@ -124,5 +124,7 @@ def as_statistics(counts: np.ndarray, wall_time: float) -> Statistics:
     """Counts from `Counters.read`, or differences of them, by name."""
     # A frozen dataclass sets its fields one by one, which takes longer than to count them.
     statistics = object.__new__(Statistics)
-    vars(statistics).update(zip(_FIELDS, (*counts.tolist(), wall_time), strict=True))
+    numbers = counts.tolist()
+    numbers.append(wall_time)
+    vars(statistics).update(zip(_FIELDS, numbers, strict=True))
     return statistics

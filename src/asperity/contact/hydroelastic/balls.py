@@ -1,4 +1,4 @@
-"""Patches of balls with balls and half-spaces, without a mesh.
+"""Patches of balls with balls, half-spaces and flat sides, without a mesh.
 
 All is symmetric about the line of centres, or the normal through the ball's centre. The surface is
 given by its height z(ρ) along that axis over the distance ρ from it, out to the rim where pressure
@@ -8,6 +8,9 @@ ends. Two rings of six points are Gauss quadrature in ρ²: the force of a ball 
 With z counted from the first ball's centre towards the second geom, pressures are
 p_a = E_a (1 − √(ρ² + z²)/a), and of the second geom p_b = E_b (1 − √(ρ² + (d − z)²)/b) of a ball or
 p_b = E_b (z − h)/ℓ of a half-space whose surface is at z = h.
+
+Behind a side of a box or an end of a cylinder the field is that of a half-space, as far from edges
+as deep. Where a patch comes near an edge, its points fade, and those of the meshes come in.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from asperity.contact.hydroelastic.field_layout import (
 from asperity.contact.hydroelastic.points import FLAT, POINTS_FULL, write_point
 from asperity.contact.hydroelastic.polygons import tangents
 
-__all__ = ["NEEDS_MESH", "are_balls", "ball_points"]
+__all__ = ["NEEDS_MESH", "are_balls", "ball_on_side", "ball_points"]
 
 NEEDS_MESH = -2
 
@@ -31,6 +34,8 @@ NEEDS_MESH = -2
 _NODES = (0.21132486540518713, 0.7886751345948129)
 _POINTS = 6
 _ITERATIONS = 40
+# Of a ball's radius: the distance from an edge within which points fade.
+_FADES = 0.1
 
 
 @compiled
@@ -94,48 +99,46 @@ def _height(
 
 
 @compiled
-def ball_points(fields: Table, work: Table, first: int, second: int) -> int:
-    """Add the points of two geoms that `are_balls`; `NEEDS_MESH` where one is inside the other.
+def _rings(
+    fields: Table,
+    work: Table,
+    first: int,
+    second: int,
+    axis: tuple[float, float, float],
+    rim: float,
+    d: float,
+    b: float,
+    depth: float,
+    slab: bool,
+) -> int:
+    """Write the points of a ball on a ball, or on a half-space; ``POINTS_FULL`` without room.
 
-    ``work`` has the pose of the second geom in the frame of the first, in which the points are. The
-    second geom is a compliant one, or the first is.
+    Parameters
+    ----------
+    fields, work : Table
+    first, second : int
+        The ball and the other geom.
+    axis : tuple of float
+        From the ball's centre to the other one, or towards the half-space.
+    rim : float
+        Square of the rim's radius [m²].
+    d : float
+        Distance along the axis to the other centre, or to the surface [m].
+    b : float
+        Radius of the other ball, or the same distance [m].
+    depth : float
+        Over which the other geom's extent grows to 1 [m].
+    slab : bool
+        Whether the other one is a half-space.
     """
-    t = work.translation
-    rotation = work.rotation
-    a = fields.geom_ball[first]
-    kind = fields.geom_kind[second]
-    hard_a = fields.geom_kind[first] == RIGID_MESH
-    hard_b = kind in (RIGID_MESH, RIGID_HALF_SPACE)
-    slab = kind in (COMPLIANT_HALF_SPACE, RIGID_HALF_SPACE)
-    if slab:
-        # Towards the half-space
-        nx = -rotation[0, 2]
-        ny = -rotation[1, 2]
-        nz = -rotation[2, 2]
-        d = nx * t[0] + ny * t[1] + nz * t[2]
-        b = d
-        rim = a * a - d * d
-        edge = d
-        if d <= 0.0:
-            return NEEDS_MESH
-    else:
-        d = np.sqrt(t[0] * t[0] + t[1] * t[1] + t[2] * t[2])
-        b = fields.geom_ball[second]
-        if d >= a + b:
-            return 0
-        if d <= max(a, b):
-            return NEEDS_MESH
-        nx = t[0] / d
-        ny = t[1] / d
-        nz = t[2] / d
-        edge = 0.5 * (d * d + a * a - b * b) / d
-        rim = a * a - edge * edge
-    if rim <= 0.0:
-        return 0
     if work.point_count + 2 * _POINTS > work.point.shape[0]:
         return POINTS_FULL
+    nx, ny, nz = axis
+    a = fields.geom_ball[first]
+    hard_a = fields.geom_kind[first] == RIGID_MESH
+    hard_b = fields.geom_kind[second] in (RIGID_MESH, RIGID_HALF_SPACE)
     steep_a = fields.geom_modulus[first] / a
-    steep_b = fields.geom_modulus[second] / (fields.geom_depth[second] if slab else b)
+    steep_b = fields.geom_modulus[second] / depth
     # Axes across
     (ux, uy, uz), (vx, vy, vz) = tangents(nx, ny, nz)
     for ring in range(2):
@@ -205,3 +208,97 @@ def ball_points(fields: Table, work: Table, first: int, second: int) -> int:
                 max(slope, least),
             )
     return 0
+
+
+@compiled
+def ball_points(fields: Table, work: Table, first: int, second: int) -> int:
+    """Add the points of two geoms that `are_balls`; `NEEDS_MESH` where one is inside the other.
+
+    ``work`` has the pose of the second geom in the frame of the first, in which the points are. The
+    second geom is a compliant one, or the first is.
+    """
+    t = work.translation
+    rotation = work.rotation
+    a = fields.geom_ball[first]
+    kind = fields.geom_kind[second]
+    slab = kind in (COMPLIANT_HALF_SPACE, RIGID_HALF_SPACE)
+    if slab:
+        # Towards the half-space
+        nx = -rotation[0, 2]
+        ny = -rotation[1, 2]
+        nz = -rotation[2, 2]
+        d = nx * t[0] + ny * t[1] + nz * t[2]
+        b = d
+        rim = a * a - d * d
+        if d <= 0.0:
+            return NEEDS_MESH
+    else:
+        d = np.sqrt(t[0] * t[0] + t[1] * t[1] + t[2] * t[2])
+        b = fields.geom_ball[second]
+        if d >= a + b:
+            return 0
+        if d <= max(a, b):
+            return NEEDS_MESH
+        nx = t[0] / d
+        ny = t[1] / d
+        nz = t[2] / d
+        edge = 0.5 * (d * d + a * a - b * b) / d
+        rim = a * a - edge * edge
+    if rim <= 0.0:
+        return 0
+    depth = fields.geom_depth[second] if slab else b
+    return _rings(fields, work, first, second, (nx, ny, nz), rim, d, b, depth, slab)
+
+
+@compiled
+def ball_on_side(fields: Table, work: Table, first: int, second: int) -> tuple[int, float]:
+    """Add the points of a compliant ball on the nearest flat side of a geom.
+
+    ``work`` has the pose of the second geom in the frame of the ball, in which the points are.
+
+    Returns
+    -------
+    tuple
+        ``POINTS_FULL`` without room, otherwise 0; and how much the points count, from 0 to 1: the
+        rest is left to the meshes.
+    """
+    t = work.translation
+    r = work.rotation
+    sides = fields.geom_sides[second]
+    a = fields.geom_ball[first]
+    # The centre in the frame of the other geom
+    x = -(r[0, 0] * t[0] + r[1, 0] * t[1] + r[2, 0] * t[2])
+    y = -(r[0, 1] * t[0] + r[1, 1] * t[1] + r[2, 1] * t[2])
+    z = -(r[0, 2] * t[0] + r[1, 2] * t[1] + r[2, 2] * t[2])
+    axis = 2
+    height = z
+    d = abs(z) - sides[2]
+    if sides[1] == 0.0:
+        within = sides[0] - np.sqrt(x * x + y * y)
+    else:
+        within = min(sides[0] - abs(x), sides[1] - abs(y))
+        if abs(x) - sides[0] > d:
+            axis = 0
+            height = x
+            d = abs(x) - sides[0]
+            within = min(sides[1] - abs(y), sides[2] - abs(z))
+        if abs(y) - sides[1] > d:
+            axis = 1
+            height = y
+            d = abs(y) - sides[1]
+            within = min(sides[0] - abs(x), sides[2] - abs(z))
+    if d <= 0.0 or within <= 0.0:
+        return 0, 0.0
+    rim = a * a - d * d
+    if rim <= 0.0:
+        return 0, 1.0
+    # As far from the edges, and from the middle of the geom, as the patch is deep at most
+    depth = fields.geom_side_depth[second]
+    margin = min(within - np.sqrt(rim), depth) - (a - d)
+    weight = min(max(margin / (_FADES * a), 0.0), 1.0)
+    weight = weight * weight * (3.0 - 2.0 * weight)
+    if weight == 0.0:
+        return 0, 0.0
+    sign = -1.0 if height > 0.0 else 1.0
+    towards = (sign * r[0, axis], sign * r[1, axis], sign * r[2, axis])
+    return _rings(fields, work, first, second, towards, rim, d, d, depth, True), weight

@@ -87,6 +87,10 @@ FIELDS = Layout(
     geom_modulus="f8[:]",  # [Pa]
     geom_depth="f8[:]",  # where the extent is 1 [m]; infinite of rigid geoms
     geom_ball="f8[:]",  # radius of a ball [m]; 0 of anything else
+    geom_round="i8[:]",  # 1 of balls, and of what turns into itself about its z axis
+    # of flat sides: half lengths of a box, or radius, 0 and half length of a cylinder; or zeros
+    geom_sides="f8[:,:]",
+    geom_side_depth="f8[:]",  # where the extent behind them is 1 [m], of rigid geoms, too
     geom_convex="i8[:]",  # whether the field or surface fills what MuJoCo collides
     # pairs of geoms that are told to touch in points: sorted keys, as for materials
     point_pairs="i8[:]",
@@ -126,7 +130,7 @@ FIELD_WORK = Layout(
     face="f8[:,:]",
     face_key="i8[:,:]",  # (n, 2): cells or facets
     # polygons
-    balls="i8",  # whether the points are those of balls, without polygons
+    exact="i8",  # so many points, the first ones, are those of balls, without polygons
     keep_polygons="i8",  # whether somebody wants to see them
     corner_count="i8",
     corner="f8[:,:]",  # (n, 4): position and pressure

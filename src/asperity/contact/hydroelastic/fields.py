@@ -199,6 +199,8 @@ def new_fields(
     modulus: Floats,
     depth: Floats,
     ball: Floats,
+    sides: Floats,
+    round_: Ints,
     convex: Ints,
     point_pairs: Ints,
     quadrature: int,
@@ -215,6 +217,10 @@ def new_fields(
         Hydroelastic modulus [Pa], and the distance from the surface where it is reached [m].
     ball : array, shape (ngeom,)
         Radius of balls [m], 0 of all else.
+    sides : array, shape (ngeom, 3)
+        Half lengths of boxes; radius, 0 and half length of cylinders; zeros of all else [m].
+    round_ : array of int64, shape (ngeom,)
+        Whether the field turns into itself about the geom's z axis.
     convex : array of int64, shape (ngeom,)
         Whether the field or surface fills the convex shape that MuJoCo collides.
     point_pairs : array of int64
@@ -269,6 +275,9 @@ def new_fields(
         geom_modulus=modulus,
         geom_depth=depth,
         geom_ball=ball,
+        geom_round=round_,
+        geom_sides=np.ascontiguousarray(sides),
+        geom_side_depth=np.where(sides > 0.0, sides, np.inf).min(axis=1),
         geom_convex=convex,
         point_pairs=point_pairs,
         quadrature=quadrature,

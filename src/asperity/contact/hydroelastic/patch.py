@@ -6,7 +6,12 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.contact.combination import find_pair
-from asperity.contact.hydroelastic.balls import NEEDS_MESH, are_balls, ball_points
+from asperity.contact.hydroelastic.balls import (
+    NEEDS_MESH,
+    are_balls,
+    ball_on_side,
+    ball_points,
+)
 from asperity.contact.hydroelastic.boxes import hull_support, level_of
 from asperity.contact.hydroelastic.compliant_pair import compliant_pair
 from asperity.contact.hydroelastic.field_layout import (
@@ -79,6 +84,17 @@ def _overlap(fields: Table, work: Table, a: int, b: int, nx: float, ny: float, n
 
 
 @compiled
+def _is_on_side(fields: Table, ball: int, other: int) -> bool:
+    """Whether the first is a compliant ball, and the second has flat sides."""
+    return (
+        fields.geom_ball[ball] > 0.0
+        and fields.geom_kind[ball] == COMPLIANT_MESH
+        and fields.geom_sides[other, 2] > 0.0
+        and fields.geom_kind[other] in (COMPLIANT_MESH, RIGID_MESH)
+    )
+
+
+@compiled
 def find_points(
     fields: Table,
     work: Table,
@@ -111,7 +127,7 @@ def find_points(
     work.corner_count = 0
     work.polygon_count = 0
     work.face_count = 0
-    work.balls = 0
+    work.exact = 0
     # The first is a compliant mesh if there is one, and half-spaces come second.
     first = a
     second = b
@@ -123,13 +139,24 @@ def find_points(
         first = b
         second = a
         sign = -1.0
+    # A ball on something with flat sides comes first.
+    if _is_on_side(fields, second, first):
+        first, second = second, first
+        sign = -sign
     _set_pose(work, first, second, xpos, xmat)
     # Pictures need polygons, and Drake's rule has no other.
     exact = fields.quadrature != CENTROID and work.keep_polygons == 0
     if exact and are_balls(fields, first, second):
         status = ball_points(fields, work, first, second)
         if status != NEEDS_MESH:
-            work.balls = 1
+            work.exact = work.point_count
+            return status, first
+    meshes = 1.0
+    if exact and _is_on_side(fields, first, second):
+        status, weight = ball_on_side(fields, work, first, second)
+        work.exact = work.point_count
+        meshes = 1.0 - weight
+        if status == POINTS_FULL or meshes == 0.0:
             return status, first
     kind = fields.geom_kind[second]
     field_a = fields.geom_field[first]
@@ -151,7 +178,7 @@ def find_points(
             ny += sign * xmat[first, 3 * k + 1] * normal[k]
             nz += sign * xmat[first, 3 * k + 2] * normal[k]
         width = _overlap(fields, work, field_a, fields.geom_field[second], nx, ny, nz)
-    if width <= 0.0:
+    if width <= 0.0 and work.exact == 0:
         return 0, first
     pressure = width * modulus_a
     if fields.geom_kind[first] != RIGID_MESH:
@@ -182,4 +209,9 @@ def find_points(
         )
     if status != POINTS_FULL:
         status = write_points(fields, work)
+    if work.exact > 0:
+        for i in range(work.point_count):
+            weight = 1.0 - meshes if i < work.exact else meshes
+            work.point[i, 6] *= weight
+            work.point[i, 8] *= weight
     return status, first

@@ -79,6 +79,8 @@ __all__ = ["DELIVERED_LAW", "LAGGED_LAW", "prepare_lagged"]
 
 # Changes of the bounds in one solve after which they are damped.
 _FREE_CHANGES = 8
+# Of a patch's last change: the share of it that is taken back from which it goes to and fro.
+_OVERSHOOTS = 0.4
 
 
 @compiled
@@ -139,6 +141,49 @@ def prepare_lagged(
         )
 
 
+@compiled
+def _settle_contact(problem: Table, contacts: Table, i: int, meets_halfway: bool) -> None:
+    """Bound a contact's friction anew."""
+    limit = _delivered_limit(problem, contacts, i)
+    difference = limit - problem.friction_limit[i]
+    before = problem.friction_change[i]
+    problem.friction_change[i] = difference
+    if meets_halfway:
+        limit -= 0.5 * difference
+    elif problem.changes > 1 and problem.changes % 2 == 1 and abs(difference) < 0.9 * abs(before):
+        # Aitken's extrapolation of what shrinks by a factor from one change to the next.
+        limit = max(limit + difference * difference / (before - difference), 0.0)
+    _limit_friction(problem, contacts, i, limit)
+
+
+@compiled
+def _patch_end(problem: Table, contacts: Table, i: int, last: int) -> int:
+    """Where the points of a contact's patch end."""
+    patch = contacts.patch[problem.contact[i]]
+    end = i + 1
+    while patch >= 0 and end < last and contacts.patch[problem.contact[end]] == patch:
+        end += 1
+    return end
+
+
+@compiled
+def _goes_to_and_fro(problem: Table, contacts: Table, first: int, last: int) -> bool:
+    """Whether the bounds of a patch change to and fro, by about as much as the last time.
+
+    Friction tilts the body, which presses one side of the patch more and the other less: that may
+    overshoot by more than it corrects, for ever.
+    """
+    if problem.changes < 2:
+        return False
+    along = 0.0
+    square = 0.0
+    for i in range(first, last):
+        difference = _delivered_limit(problem, contacts, i) - problem.friction_limit[i]
+        along += difference * problem.friction_change[i]
+        square += problem.friction_change[i] * problem.friction_change[i]
+    return along < -_OVERSHOOTS * square
+
+
 @entry_point(SETTLE_SIGNATURE)
 def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
     """Bound friction by the normal impulses of the present velocities; 0 if that changes little.
@@ -157,22 +202,26 @@ def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
         difference = limit - problem.friction_limit[i]
         total += mobilised * largest * largest
         change += mobilised * difference * difference
+    problem.disagreement = np.sqrt(change / total) if total > 0.0 else 0.0
     if change <= problem.settle_tolerance * problem.settle_tolerance * total:
         return 0
-    for i in range(first, last):
-        limit = _delivered_limit(problem, contacts, i)
-        difference = limit - problem.friction_limit[i]
-        before = problem.friction_change[i]
-        problem.friction_change[i] = difference
-        if problem.changes >= _FREE_CHANGES:
-            # What goes to and fro, as a foot between sticking and slipping may, meets halfway.
-            limit -= 0.5 * difference
-        elif (
-            problem.changes > 1 and problem.changes % 2 == 1 and abs(difference) < 0.9 * abs(before)
-        ):
-            # Aitken's extrapolation of what shrinks by a factor from one change to the next.
-            limit = max(limit + difference * difference / (before - difference), 0.0)
-        _limit_friction(problem, contacts, i, limit)
+    i = first
+    while i < last:
+        end = _patch_end(problem, contacts, i, last)
+        # What goes to and fro, as a foot between sticking and slipping may, meets halfway.
+        meets_halfway = problem.changes >= _FREE_CHANGES and problem.anticipates == 0
+        if end > i + 1 and not meets_halfway:
+            if problem.changes == 0:
+                problem.to_and_fro[i] = 0.0
+            elif _goes_to_and_fro(problem, contacts, i, end):
+                problem.to_and_fro[i] = 1.0
+            meets_halfway = problem.to_and_fro[i] == 1.0
+        if problem.anticipates == 1 and end == i + 1:
+            _limit_friction(problem, contacts, i, _delivered_limit(problem, contacts, i))
+        else:
+            for point in range(i, end):
+                _settle_contact(problem, contacts, point, meets_halfway)
+        i = end
     return 1
 
 

@@ -27,7 +27,7 @@ actuator (CENIC IV-E, equations 19 and 20, written so that the cost is continuou
 
 Per row the kernels keep ``target`` (v̂, v_s² or b), ``gain`` (1/R, δt f or c), ``lower`` and
 ``upper`` (effort limits [N] times δt). Limits keep v̂_l in ``target``, v̂_u in ``upper`` and p in
-``lower``.
+``lower``, dry friction v_s in ``lower``.
 """
 
 from __future__ import annotations
@@ -92,6 +92,7 @@ def prepare_rows(problem: Table, rows: Table, step: float, nrow: int, backward: 
             gain[i] = 1.0 / compliance
         elif what == FRICTION:
             target[i] = rows.lower[r] * rows.lower[r]
+            problem.row_lower[i] = rows.lower[r]
             gain[i] = step * rows.upper[r]
         else:
             reach = 0.5 * step if backward else step
@@ -134,12 +135,11 @@ def _row(
         cost = 0.5 * (below * below + above * above) / gain - lower * u
         return cost, lower + below - above, curvature
     if kind == FRICTION:
-        norm = np.sqrt(u * u + target)
-        return (
-            gain * (norm - np.sqrt(target)),
-            -gain * u / norm,
-            gain * target / (norm * norm * norm),
-        )
+        # ``lower`` is the root of ``target``.
+        square = u * u + target
+        inverse = 1.0 / np.sqrt(square)
+        force = gain * inverse
+        return gain * (square * inverse - lower), -force * u, force * target * inverse * inverse
     y = target - gain * u
     clamped = min(max(y, lower), upper)
     if gain <= 0.0:

@@ -187,6 +187,7 @@ def minimise(world: Table, state: Table) -> int:
             problem.extrapolated = 1
     status = call_pppn_status(world.solve_problem, problem, contacts, rows, world.factors_valid)
     world.factors_valid = 1
+    problem.guess_is_known = 0
     if status == CONVERGED:
         return OK
     return NOT_CONVERGED if status == NEWTON_NOT_CONVERGED else NON_FINITE
@@ -205,6 +206,7 @@ def solve_potentials(world: Table, state: Table, step: float) -> int:
         if code != OK:
             return code
     prepare_potentials(problem, state, step)
+    problem.guess_is_known = 1 if world.guess_kind != END_VELOCITY else 0
     code = minimise(world, state)
     while code == OK and world.systems.size > 0:
         # Ends, because every round limits an effort that was not.

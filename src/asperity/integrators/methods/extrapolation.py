@@ -39,9 +39,10 @@ from asperity.integrators.methods.step_doubling import (
     StepDoubling,
     guess_first_half,
     guess_second_half,
+    guess_whole,
 )
 from asperity.integrators.world import World
-from asperity.integrators.world_layout import OK, compiled_method
+from asperity.integrators.world_layout import END_VELOCITY, HOPELESS, OK, compiled_method
 from asperity.plant.trees import velocity_from_solver
 
 __all__ = ["Extrapolation", "extrapolation_method"]
@@ -192,13 +193,31 @@ def _second_half(world: Table, half: Table, target: Table, interval: float) -> i
     return code
 
 
+@compiled
+def _is_hopeless(world: Table, half: Table, full: Table, step: float) -> bool:
+    """Whether a step is refused whatever its second half finds, about; then fill its error.
+
+    Where the second half ends with the velocity of the whole step, as it does up to the second
+    order where motion is smooth, the positions differ by δt/2 (v_1 − v).
+    """
+    if world.hopeless_error == 0.0:
+        return False
+    error = world.result.error
+    largest = 0.0
+    for i in range(error.size):
+        error[i] = 0.5 * step * (half.qvel[i] - full.qvel[i])
+        largest = max(largest, abs(error[i]) * world.plant.error_weight[i])
+    world.result.error_order = world.base_order + 1
+    return largest > world.hopeless_error
+
+
 @compiled_method
 def extrapolation_method(world: Table, source: Table, target: Table, step: float) -> int:
     """Two half steps of ``base_method``, extrapolated from one full step where that is safe."""
     method = world.base_method
     half = world.half
     full = world.full
-    world.guess_kind = 0
+    guess_whole(world, source, step)
     EXTRAPOLATION.at(world.memory).corrected = 0
     code = call_method(method, world, source, full, step)
     if code != OK:
@@ -210,7 +229,12 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     if code != OK:
         return code
     _note_modes(world, source, 0.5 * step, _FIRST)
-    guess_second_half(world, full.qvel)
+    if _is_hopeless(world, half, full, step):
+        return HOPELESS
+    # To the second order where motion is smooth.
+    for i in range(world.guess.size):
+        world.guess[i] = half.qvel[i] + 0.5 * (full.qvel[i] - source.qvel[i])
+    world.guess_kind = END_VELOCITY
     code = _second_half(world, half, target, 0.5 * step)
     if code != OK:
         return code

@@ -24,6 +24,7 @@ from asperity.compiled.calls import call_pp, call_ppip
 from asperity.integrators.methods.convex_step import minimise
 from asperity.integrators.world_layout import END_VELOCITY, OK
 from asperity.plant.evaluate import gyroscopic_force
+from asperity.plant.tree_bias import bias_of_trees
 from asperity.plant.trees import force_to_solver, velocity_from_solver
 
 __all__ = ["center_gyroscopic_forces", "find_turning", "gyroscopic_forces"]
@@ -58,12 +59,13 @@ def find_turning(plant: Table, state: Table, step: float) -> bool:
         for tree in range(plant.ntree):
             turning[tree] = 1
         return True
+    fast = (_LARGE_ANGLE_OF_JOINTS / step) ** 2
     for body in range(1, plant.nbody):
         tree = plant.body_tree[body]
         if tree < 0:
             continue
         v = state.mj_cvel[body]
-        if np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) * step >= _LARGE_ANGLE_OF_JOINTS:
+        if v[0] * v[0] + v[1] * v[1] + v[2] * v[2] >= fast:
             turning[tree] = 1
             found = True
     return found
@@ -133,6 +135,22 @@ def gyroscopic_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndar
 
 
 @compiled
+def _turning_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndarray) -> None:
+    """`gyroscopic_forces` of the trees that turn, which leave the state's MjData as they are."""
+    work = state.work
+    if plant.only_free_bodies:
+        gyroscopic_forces(plant, state, qvel, out)
+        return
+    bias = work.dof_force
+    for i in range(bias.size):
+        bias[i] = 0.0
+    bias_of_trees(plant, state, work.turning, qvel, bias)
+    for i in range(bias.size):
+        bias[i] = -bias[i]
+    force_to_solver(plant, state.cdof, bias, out)
+
+
+@compiled
 def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
     """Solve the step again until its gyroscopic forces are those at the mean velocity.
 
@@ -145,14 +163,14 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
     work = state.work
     turning = work.turning
     mean = world.scratch
-    gyroscopic_forces(plant, state, state.qvel, work.gyroscopic)
+    _turning_forces(plant, state, state.qvel, work.gyroscopic)
     code = OK
     settled = False
     for _ in range(_MOST_PASSES):
         velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
         for i in range(mean.size):
             mean[i] = 0.5 * (state.qvel[i] + world.guess[i])
-        gyroscopic_forces(plant, state, mean, work.gyroscopic_following)
+        _turning_forces(plant, state, mean, work.gyroscopic_following)
         settled = _follow(plant, problem, state, step)
         if settled:
             break
@@ -166,7 +184,4 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
     if code == OK and not settled:
         # A body turns by so much in a step that there is no telling where its middle is.
         problem.unsettled += 1
-    if not plant.only_free_bodies:
-        # The data keep the velocities of the step's beginning, as all that was computed of them.
-        gyroscopic_forces(plant, state, state.qvel, work.gyroscopic)
     return code

@@ -16,7 +16,29 @@ from asperity.integrators.methods.method import WrappingMethod
 from asperity.integrators.methods.motion import position_difference
 from asperity.integrators.world_layout import END_VELOCITY, OK, compiled_method
 
-__all__ = ["StepDoubling", "guess_first_half", "guess_second_half", "step_doubling_method"]
+__all__ = [
+    "StepDoubling",
+    "guess_first_half",
+    "guess_second_half",
+    "guess_whole",
+    "step_doubling_method",
+]
+
+
+@compiled
+def guess_whole(world: Table, source: Table, step: float) -> None:
+    """Let the next solve begin with what a refused longer attempt has found for this time."""
+    world.guess_kind = 0
+    if not world.tried > step:
+        return
+    share = 2.0 * step / world.tried
+    for i in range(world.guess.size):
+        half = world.tried_half[i]
+        if share < 1.0:
+            world.guess[i] = source.qvel[i] + share * (half - source.qvel[i])
+        else:
+            world.guess[i] = half + (share - 1.0) * (world.tried_end[i] - half)
+    world.guess_kind = END_VELOCITY
 
 
 @compiled

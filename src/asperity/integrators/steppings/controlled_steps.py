@@ -20,6 +20,7 @@ from asperity.integrators.steppings.missed_contacts import (
     step_without_missed_contacts,
 )
 from asperity.integrators.world_layout import (
+    HOPELESS,
     NON_FINITE,
     NOT_CONVERGED,
     OK,
@@ -37,6 +38,8 @@ _MAX_GROW = 5.0
 _MIN_SHRINK = 0.1
 _STRETCH = 1.001
 _ARTIFICIAL = 0.95
+# Of an estimate before a step is done, over the accuracy. Half of what is refused shows so soon.
+_HOPELESS = 2.0
 
 
 @compiled
@@ -103,6 +106,18 @@ def _is_too_long_for_impacts(world: Table, step: float) -> bool:
     return refused
 
 
+@compiled
+def _keep_attempt(world: Table, code: int, step: float) -> None:
+    """Keep what a refused attempt has found, for the guesses of the next one."""
+    world.tried = 0.0
+    if code not in (OK, HOPELESS):
+        return
+    world.tried = step
+    for i in range(world.guess.size):
+        world.tried_half[i] = world.half.qvel[i]
+        world.tried_end[i] = world.full.qvel[i]
+
+
 @entry_point(STEPPING_SIGNATURE)
 def controlled_steps(world: Table, method: int, _step: float, end: float, budget: int) -> int:
     """Advance the current state to time ``end`` under error control.
@@ -115,6 +130,11 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
     capacity = world.record_time.size
     accuracy = world.accuracy
     attempts = 0
+    counts_positions_alone = (
+        world.velocity_weight == 0.0
+        and world.velocity_time == 0.0
+        and world.system_weight.size == 0
+    )
     while current.time < end:
         if world.records >= capacity:
             return RECORD_FULL
@@ -132,9 +152,14 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
             limited = remaining < _ARTIFICIAL * ideal
         smallest = max(world.smallest_step, 1e-14 * max(1.0, abs(current.time)))
         world.result.sample = 0
+        if counts_positions_alone:
+            world.hopeless_error = _HOPELESS * accuracy
         code = call_method(method, world, current, following, h)
+        world.hopeless_error = 0.0
         if code in (NOT_CONVERGED, NON_FINITE):
             error = np.inf
+        elif code == HOPELESS:
+            error = error_norm(world, h)
         elif code != OK:
             return code
         elif world.result.error_order == 0:
@@ -178,11 +203,13 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
                 if code != OK:
                     return code
         if accepted:
+            world.tried = 0.0
             record(world, h)
             # A step cut short by the end says little about the size that error control wants.
             if not limited or new > ideal:
                 world.next_step = min(new, max(longest, smallest), world.largest_step)
             continue
+        _keep_attempt(world, code, h)
         world.rejections += 1
         if h <= smallest:
             if code in (NON_FINITE, NOT_CONVERGED):

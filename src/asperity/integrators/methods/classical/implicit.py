@@ -28,7 +28,7 @@ from asperity.integrators.methods.motion import (
     ensure_evaluated,
     position_difference,
 )
-from asperity.integrators.methods.tamsi.block_lu import lu_solve
+from asperity.integrators.methods.square_lu import solve_square
 from asperity.integrators.world_layout import (
     END_VELOCITY,
     OK,
@@ -163,7 +163,7 @@ def _rosenbrock_stage(
         for j in range(n):
             value += c * classical.position_jacobian[i * n + j] * right_u[j]
         x[i] = c * value
-    lu_solve(classical.factor, 0, n, classical.pivot, 0, x, 0, 1)
+    solve_square(classical.factor.ctypes.data, 8 * n, n, classical.pivot, 0, x.ctypes.data, 8, 1)
     for i in range(n):
         k_v[i] = x[i]
         k_u[i] = c * (right_u[i] + x[i])

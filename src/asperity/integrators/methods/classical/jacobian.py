@@ -16,7 +16,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_ppp_status
 from asperity.integrators.methods.classical.stage_layout import CLASSICAL
 from asperity.integrators.methods.classical.stages import place
-from asperity.integrators.methods.tamsi.block_lu import lu
+from asperity.integrators.methods.square_lu import factorize_square
 from asperity.integrators.world_layout import NOT_CONVERGED, OK, WORLD
 from asperity.plant.plant_layouts import STATE
 
@@ -88,7 +88,7 @@ def factorize_stage(world: Table, c: float) -> int:
     for i in range(n):
         classical.factor[i * n + i] += 1.0
     classical.factor_step = 0.0
-    if not lu(classical.factor, 0, n, classical.pivot, 0):
+    if not factorize_square(classical.factor.ctypes.data, 8 * n, n, classical.pivot, 0):
         return NOT_CONVERGED
     world.problem.factorizations += 1
     classical.factor_step = c

@@ -24,7 +24,7 @@ from asperity.compiled.calls import call_ppdp_status
 from asperity.integrators.methods.classical.jacobian import evaluate_at, factorize_stage
 from asperity.integrators.methods.classical.slip import keep_slips, share_of_update
 from asperity.integrators.methods.classical.stage_layout import CLASSICAL
-from asperity.integrators.methods.tamsi.block_lu import lu_solve
+from asperity.integrators.methods.square_lu import solve_square
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, WORLD
 from asperity.plant.plant_layouts import STATE
 
@@ -90,7 +90,9 @@ def _iterate(world: Table, source: Table, c: float, time: float, full: bool) -> 
             if code != OK:
                 return code
         _residual(classical, c, update)
-        lu_solve(classical.factor, 0, n, classical.pivot, 0, update, 0, 1)
+        solve_square(
+            classical.factor.ctypes.data, 8 * n, n, classical.pivot, 0, update.ctypes.data, 8, 1
+        )
         problem.iterations += 1
         # In seconds and metres the state changes most where its velocity does, but in long steps.
         size = 0.0

@@ -1,11 +1,17 @@
-"""Block LU factorization over trees, for Jacobians that are not symmetric.
+"""Block LU factorization over trees and their chains, for Jacobians that are not symmetric.
 
 The order of elimination and the places of blocks are those of the block Cholesky factorization
-(`asperity.convex.graph`). Rows are exchanged within diagonal blocks only: these are the mass matrix
-with an implicit part whose symmetric share is positive, so pivots from outside are not needed. With
-D the diagonal block of a tree t when its turn comes, U_o its couplings above and L_o those below:
+(`asperity.convex.graph`, `asperity.convex.chain_cholesky`); what `asperity.convex.chains` says is
+zero is zero in both triangles. Rows are exchanged within the squares of chains only: these are the
+mass matrix with an implicit part whose symmetric share is positive, and so is what eliminations
+leave of it, so pivots from outside are not needed. From the last chain c of a tree to its first,
+with D its square, H_ca its rows in the columns of its neighbours a, H_bc its columns in their rows,
+U_o its rows of the couplings above with other trees, and L_o its columns of those below:
 
-    D = Pᵀ L U;    X_o = D⁻¹ U_o replaces U_o;    block(o, p) −= L_o X_p for the later trees o, p.
+    D = Pᵀ L U;   X_a = D⁻¹ H_ca replaces H_ca, X_o = D⁻¹ U_o replaces U_o;
+    H_ba −= H_bc X_a;   U_o(b) −= H_bc X_o;   L_o(a) −= L_o X_a   for all neighbours a, b.
+
+Behind a tree's last one, block(o, p) −= L_o X_p for the later trees o, p.
 """
 
 from __future__ import annotations
@@ -15,177 +21,192 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.convex.problem import PROBLEM
+from asperity.convex.row_kernels import dot_rows, subtract_rows
+from asperity.integrators.methods.square_lu import factorize_square, solve_square
 from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
 
-__all__ = ["factorize_jacobian", "lu", "lu_solve", "solve_jacobian"]
-
-
-_LARGEST = 1.7976931348623157e308
-
-
-@compiled
-def lu(block: np.ndarray, start: int, n: int, pivot: np.ndarray, first: int) -> bool:
-    """Factorize a dense block in place, rows exchanged as ``pivot`` says; False if singular."""
-    for k in range(n):
-        best = k
-        size = abs(block[start + k * n + k])
-        for i in range(k + 1, n):
-            value = abs(block[start + i * n + k])
-            if value > size:
-                size = value
-                best = i
-        if not 0.0 < size <= _LARGEST:
-            return False
-        pivot[first + k] = best
-        if best != k:
-            for j in range(n):
-                value = block[start + k * n + j]
-                block[start + k * n + j] = block[start + best * n + j]
-                block[start + best * n + j] = value
-        inverse = 1.0 / block[start + k * n + k]
-        for i in range(k + 1, n):
-            row = start + i * n
-            share = block[row + k] * inverse
-            block[row + k] = share
-            if share != 0.0:
-                for j in range(k + 1, n):
-                    block[row + j] -= share * block[start + k * n + j]
-    return True
-
-
-@compiled
-def lu_solve(
-    block: np.ndarray,
-    start: int,
-    n: int,
-    pivot: np.ndarray,
-    first: int,
-    x: np.ndarray,
-    at: int,
-    width: int,
-) -> None:
-    """Solve D X = B in place for ``width`` columns, which lie row by row from ``at``."""
-    for k in range(n):
-        other = pivot[first + k]
-        if other != k:
-            for c in range(width):
-                value = x[at + k * width + c]
-                x[at + k * width + c] = x[at + other * width + c]
-                x[at + other * width + c] = value
-    for i in range(n):
-        for k in range(i):
-            share = block[start + i * n + k]
-            for c in range(width):
-                x[at + i * width + c] -= share * x[at + k * width + c]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            share = block[start + i * n + k]
-            for c in range(width):
-                x[at + i * width + c] -= share * x[at + k * width + c]
-        inverse = 1.0 / block[start + i * n + i]
-        for c in range(width):
-            x[at + i * width + c] *= inverse
+__all__ = ["factorize_jacobian", "solve_jacobian"]
 
 
 @compiled
 def _subtract_product(
-    left: np.ndarray,
-    a: int,
-    right: np.ndarray,
-    b: int,
-    target: np.ndarray,
-    at: int,
+    left: int,
+    left_stride: int,
+    right: int,
+    right_stride: int,
+    target: int,
+    stride: int,
     sizes: tuple[int, int, int],
 ) -> None:
     """target(rows × columns) −= left(rows × inner) · right(inner × columns)."""
     rows, inner, columns = sizes
     for i in range(rows):
-        for k in range(inner):
-            share = left[a + i * inner + k]
-            if share != 0.0:
-                for j in range(columns):
-                    target[at + i * columns + j] -= share * right[b + k * columns + j]
+        subtract_rows(
+            target + i * stride, left + i * left_stride, 8, right, right_stride, inner, columns
+        )
+
+
+@compiled
+def _eliminate_chain(problem: Table, tamsi: Table, tree: int, chain: int) -> bool:
+    """Factorize a chain's square, and take the chain out of the rest of its tree's rows."""
+    size = problem.tree_size[tree]
+    stride = 8 * size
+    block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
+    first = problem.chain_first[chain]
+    n = problem.chain_size[chain]
+    rows = block + first * stride
+    corner = rows + 8 * first
+    pivot = tamsi.pivot
+    place = problem.tree_start[tree] + first
+    if not factorize_square(corner, stride, n, pivot, place):
+        return False
+    begin = problem.span_start[chain]
+    end = begin + problem.fill_spans[chain]
+    span = problem.fill_span
+    for a in range(begin, end):
+        at = rows + 8 * span[a, 0]
+        solve_square(corner, stride, n, pivot, place, at, stride, span[a, 1])
+    for b in range(begin, end):
+        below = block + span[b, 0] * stride
+        for a in range(begin, end):
+            at = 8 * span[a, 0]
+            sizes = (span[b, 1], n, span[a, 1])
+            _subtract_product(
+                below + 8 * first, stride, rows + at, stride, below + at, stride, sizes
+            )
+    if not problem.tree_rows[tree] >> (chain - problem.chain_start[tree]) & 1:
+        return True
+    entries = problem.column_start[tree]
+    for entry in range(entries, entries + problem.column_size[tree]):
+        m = problem.tree_size[problem.entry_tree[entry]]
+        upper = problem.coupling.ctypes.data + 8 * problem.entry_block[entry]
+        lower = tamsi.lower.ctypes.data + 8 * problem.entry_block[entry]
+        own = upper + 8 * first * m
+        solve_square(corner, stride, n, pivot, place, own, 8 * m, m)
+        for a in range(begin, end):
+            at, width = span[a, 0], span[a, 1]
+            below = block + at * stride + 8 * first
+            _subtract_product(below, stride, own, 8 * m, upper + 8 * at * m, 8 * m, (width, n, m))
+            _subtract_product(
+                lower + 8 * first,
+                stride,
+                rows + 8 * at,
+                stride,
+                lower + 8 * at,
+                stride,
+                (m, n, width),
+            )
+    return True
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def factorize_jacobian(problem: Table, _unused: int) -> int:
-    """Factorize the blocks of the island at hand in place; 0 if a diagonal block is singular."""
+    """Factorize the blocks of the island at hand in place; 0 if a chain's square is singular."""
     tamsi = TAMSI.at(problem.extension)
     tree_size = problem.tree_size
     entry_block = problem.entry_block
-    upper = problem.coupling
-    lower = tamsi.lower
+    upper = problem.coupling.ctypes.data
+    lower = tamsi.lower.ctypes.data
     for index in range(problem.first_tree, problem.last_tree):
         tree = problem.island_tree[index]
         n = tree_size[tree]
-        start = problem.block_start[tree]
-        if not lu(problem.factor, start, n, tamsi.pivot, problem.tree_start[tree]):
-            return 0
+        for chain in range(problem.chain_start[tree + 1] - 1, problem.chain_start[tree] - 1, -1):
+            if not _eliminate_chain(problem, tamsi, tree, chain):
+                return 0
         first = problem.column_start[tree]
         last = first + problem.column_size[tree]
-        for entry in range(first, last):
-            width = tree_size[problem.entry_tree[entry]]
-            at = entry_block[entry]
-            lu_solve(
-                problem.factor, start, n, tamsi.pivot, problem.tree_start[tree], upper, at, width
-            )
         for left in range(first, last):
             o = problem.entry_tree[left]
             for right in range(first, last):
                 p = problem.entry_tree[right]
-                sizes = (tree_size[o], n, tree_size[p])
-                a = entry_block[left]
-                b = entry_block[right]
+                m = tree_size[p]
                 if o == p:
-                    _subtract_product(
-                        lower, a, upper, b, problem.factor, problem.block_start[o], sizes
-                    )
-                elif problem.position[o] < problem.position[p]:
-                    at = entry_block[problem.pair_entry[o, p]]
-                    _subtract_product(lower, a, upper, b, upper, at, sizes)
+                    target = problem.factor.ctypes.data + 8 * problem.block_start[o]
                 else:
-                    at = entry_block[problem.pair_entry[o, p]]
-                    _subtract_product(lower, a, upper, b, lower, at, sizes)
+                    above = problem.position[o] < problem.position[p]
+                    target = upper if above else lower
+                    target += 8 * entry_block[problem.pair_entry[o, p]]
+                _subtract_product(
+                    lower + 8 * entry_block[left],
+                    8 * n,
+                    upper + 8 * entry_block[right],
+                    8 * m,
+                    target,
+                    8 * m,
+                    (tree_size[o], n, m),
+                )
     return 1
+
+
+@compiled
+def _forward(problem: Table, tamsi: Table, tree: int, x: np.ndarray) -> None:
+    """Solve with the squares of a tree's chains, from the last to the first."""
+    stride = 8 * problem.tree_size[tree]
+    block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
+    dof = problem.tree_start[tree]
+    data = x.ctypes.data + 8 * dof
+    for chain in range(problem.chain_start[tree + 1] - 1, problem.chain_start[tree] - 1, -1):
+        first = problem.chain_first[chain]
+        n = problem.chain_size[chain]
+        own = data + 8 * first
+        corner = block + first * stride + 8 * first
+        solve_square(corner, stride, n, tamsi.pivot, dof + first, own, 8, 1)
+        begin = problem.span_start[chain]
+        for a in range(begin, begin + problem.fill_spans[chain]):
+            at = problem.fill_span[a, 0]
+            for i in range(at, at + problem.fill_span[a, 1]):
+                x[dof + i] -= dot_rows(block + i * stride + 8 * first, own, n)
+
+
+@compiled
+def _backward(problem: Table, tree: int, x: np.ndarray) -> None:
+    """Subtract what a tree's chains have in the columns of their neighbours."""
+    stride = 8 * problem.tree_size[tree]
+    block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
+    dof = problem.tree_start[tree]
+    data = x.ctypes.data + 8 * dof
+    for chain in range(problem.chain_start[tree], problem.chain_start[tree + 1]):
+        first = problem.chain_first[chain]
+        begin = problem.span_start[chain]
+        for a in range(begin, begin + problem.fill_spans[chain]):
+            at = 8 * problem.fill_span[a, 0]
+            width = problem.fill_span[a, 1]
+            for i in range(first, first + problem.chain_size[chain]):
+                x[dof + i] -= dot_rows(block + i * stride + at, data + at, width)
+
+
+@compiled
+def _subtract_coupling(
+    coupling: int, x: np.ndarray, source: int, n: int, target: int, m: int
+) -> None:
+    """x(target) −= C x(source) of m rows with n numbers."""
+    data = x.ctypes.data + 8 * source
+    for i in range(m):
+        x[target + i] -= dot_rows(coupling + 8 * i * n, data, n)
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def solve_jacobian(problem: Table, _unused: int) -> int:
     """Solve for the island's part of ``direction`` in place."""
     tamsi = TAMSI.at(problem.extension)
-    tree_start = problem.tree_start
-    tree_size = problem.tree_size
-    column_start = problem.column_start
+    start = problem.tree_start
+    size = problem.tree_size
+    first = problem.column_start
     x = problem.direction
+    lower = tamsi.lower.ctypes.data
+    upper = problem.coupling.ctypes.data
     for index in range(problem.first_tree, problem.last_tree):
         tree = problem.island_tree[index]
-        n = tree_size[tree]
-        dof = tree_start[tree]
-        lu_solve(problem.factor, problem.block_start[tree], n, tamsi.pivot, dof, x, dof, 1)
-        for entry in range(column_start[tree], column_start[tree] + problem.column_size[tree]):
+        _forward(problem, tamsi, tree, x)
+        for entry in range(first[tree], first[tree] + problem.column_size[tree]):
             other = problem.entry_tree[entry]
-            _subtract_product(
-                tamsi.lower,
-                problem.entry_block[entry],
-                x,
-                dof,
-                x,
-                tree_start[other],
-                (tree_size[other], n, 1),
-            )
+            block = lower + 8 * problem.entry_block[entry]
+            _subtract_coupling(block, x, start[tree], size[tree], start[other], size[other])
     for index in range(problem.last_tree - 1, problem.first_tree - 1, -1):
         tree = problem.island_tree[index]
-        n = tree_size[tree]
-        dof = tree_start[tree]
-        for entry in range(column_start[tree], column_start[tree] + problem.column_size[tree]):
+        for entry in range(first[tree], first[tree] + problem.column_size[tree]):
             other = problem.entry_tree[entry]
-            _subtract_product(
-                problem.coupling,
-                problem.entry_block[entry],
-                x,
-                tree_start[other],
-                x,
-                dof,
-                (n, tree_size[other], 1),
-            )
+            block = upper + 8 * problem.entry_block[entry]
+            _subtract_coupling(block, x, start[other], size[other], start[tree], size[tree])
+        _backward(problem, tree, x)
     return 1

@@ -10,10 +10,12 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import load_double, store_double
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.hessian_assembly import begin_blocks, clear_couplings
 from asperity.convex.problem import PROBLEM
+from asperity.convex.row_kernels import copy_row, dot_rows, subtract_rows
 from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
 
 __all__ = ["assemble_jacobian"]
@@ -102,7 +104,6 @@ def _add_block(problem: Table, tamsi: Table, contacts: Table, p: int, q: int, wh
     """Add a 6 × 6 patch between the links p (rows) and q (columns) to the block of their trees."""
     tree_spatial = problem.tree_spatial
     link_start = contacts.link_start
-    right = tamsi.projection
     rows = contacts.link_tree[p]
     columns = contacts.link_tree[q]
     width = problem.tree_size[columns]
@@ -121,39 +122,39 @@ def _add_block(problem: Table, tamsi: Table, contacts: Table, p: int, q: int, wh
             for j in range(6):
                 target[at + i * width + j] += tamsi.patch[which, 6 * i + j]
         return
+    patch = tamsi.patch[which].ctypes.data
+    right = tamsi.projection.ctypes.data
+    stride = tamsi.projection.strides[0]
     wide = 6
-    if not tree_spatial[columns]:
+    if tree_spatial[columns]:
+        for i in range(6):
+            copy_row(right + i * stride, patch + 48 * i, 6)
+    else:
         wide = contacts.link_size[q]
         for e in range(wide):
+            column = contacts.chain_column[link_start[q] + e].ctypes.data
             for i in range(6):
-                value = 0.0
-                for j in range(6):
-                    value += (
-                        tamsi.patch[which, 6 * i + j] * contacts.chain_column[link_start[q] + e, j]
-                    )
-                right[i, e] = value
-    else:
-        for i in range(6):
-            for j in range(6):
-                right[i, j] = tamsi.patch[which, 6 * i + j]
+                store_double(right + i * stride + 8 * e, dot_rows(patch + 48 * i, column, 6))
     high = 6
     if not tree_spatial[rows]:
         high = contacts.link_size[p]
+    line = tamsi.line
+    sign = 1.0 if tree_spatial[rows] else -1.0  # rows are subtracted
     for f in range(high):
         i = f
+        product = right + f * stride
         if not tree_spatial[rows]:
             i = contacts.chain_dof[link_start[p] + f] - problem.tree_start[rows]
+            product = line.ctypes.data
+            for e in range(wide):
+                line[e] = 0.0
+            column = contacts.chain_column[link_start[p] + f].ctypes.data
+            subtract_rows(product, column, 8, right, stride, 6, wide)
         for e in range(wide):
             j = e
             if not tree_spatial[columns]:
                 j = contacts.chain_dof[link_start[q] + e] - problem.tree_start[columns]
-            value = 0.0
-            if tree_spatial[rows]:
-                value = right[f, e]
-            else:
-                for k in range(6):
-                    value += contacts.chain_column[link_start[p] + f, k] * right[k, e]
-            target[at + i * width + j] += value
+            target[at + i * width + j] += sign * load_double(product + 8 * e)
 
 
 @compiled

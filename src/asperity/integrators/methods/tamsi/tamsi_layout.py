@@ -16,13 +16,15 @@ TAMSI = Layout(
     lower="f8[:]",  # blocks below the diagonal, beside the problem's ``coupling`` above it
     pivot="i8[:]",  # row exchanges within diagonal blocks
     patch="f8[:,:]",  # 6 × 6 Jacobians of two bodies: AA, AB, BA, BB
-    projection="f8[:,:]",
+    projection="f8[:,:]",  # of these onto a chain of dofs
+    line="f8[:]",  # and one line of what they are between two chains
     limited="i8",  # updates that the transition-aware line search has cut
 )
 
 
 def new_tamsi_table(problem: Table) -> Table:
     """Allocate the memory that goes with a problem, and join the two."""
+    longest = int(problem.tree_size.max(initial=6))
     table = Table(
         TAMSI,
         transition_aware=1,
@@ -31,7 +33,8 @@ def new_tamsi_table(problem: Table) -> Table:
         lower=np.zeros(problem.coupling.size),
         pivot=np.zeros(problem.nv, np.int64),
         patch=np.zeros((4, 36)),
-        projection=np.zeros((6, int(problem.tree_size.max(initial=6)))),
+        projection=np.zeros((6, longest)),
+        line=np.zeros(longest),
     )
     problem.extension = table.address
     return table

@@ -1,0 +1,48 @@
+"""The model as collision detection gets it: without a mid-phase that costs more than it saves.
+
+Of two bodies with several geoms MuJoCo descends bounding volume hierarchies before it looks at
+pairs of geoms. For the hundreds of geoms of a kitchen that is what makes detection fast; for an
+object between the five walls of a box, tests of bounding spheres take two thirds of the time. The
+contacts are the same, in the same order.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.plant import native
+
+__all__ = ["detection_struct"]
+
+_WORD = 8
+
+# Pairs of geoms of two bodies up to which the spheres alone are faster: measured with 5 (piles in a
+# box: 0.63 to 0.73 of the time), 6 (a hand: 0.90 to 0.98), 9 and 15 (robots: 1.10, 1.32).
+_MOST_PAIRS = 8
+
+
+def detection_struct(address: int, model: mujoco.MjModel) -> np.ndarray | None:
+    """MuJoCo's struct with the mid-phase switched off, or None where it is worth having.
+
+    Its arrays are those of the model at the address, and so is everything else.
+
+    Parameters
+    ----------
+    address : int
+        Of the ``mjModel``.
+    model : mujoco.MjModel
+        With as many geoms in every body.
+
+    Returns
+    -------
+    array of int64 or None
+        To be kept alive by the owner, and made anew when the model has changed.
+    """
+    most = np.sort(model.body_geomnum)[-2:].astype(np.int64)
+    if np.prod(most) > _MOST_PAIRS:
+        return None
+    struct = native.memory(address, native.struct_size("mjModel") // _WORD).copy()
+    flags = native.offset("mjModel", "opt") + native.offset("mjOption", "disableflags")
+    struct.view(np.int32)[flags // 4] |= int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
+    return struct
