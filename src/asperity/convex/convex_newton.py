@@ -204,7 +204,8 @@ def _look_ahead(problem: Table, contacts: Table) -> bool:
     """Let the law's numbers follow the end of the prepared direction; False if they agree."""
     if (
         problem.settle_contacts == 0
-        or problem.changes > problem.most_changes
+        or problem.refuse_unsettled == 0
+        or problem.changes >= problem.most_changes
         or problem.disagreement <= problem.settle_tolerance
         or problem.disagreement > _WORTH_ANTICIPATING
     ):

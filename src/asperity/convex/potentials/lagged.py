@@ -184,6 +184,20 @@ def _goes_to_and_fro(problem: Table, contacts: Table, first: int, last: int) -> 
     return along < -_OVERSHOOTS * square
 
 
+@compiled
+def _anticipate_contact(problem: Table, contacts: Table, i: int) -> None:
+    """Let a bound be that of the end of Newton's direction.
+
+    Whether a contact breaks loose is not to depend on what a direction goes beyond.
+    """
+    c = problem.contact[i]
+    if contacts.static_friction[c] != contacts.dynamic_friction[c]:
+        return
+    limit = _delivered_limit(problem, contacts, i)
+    problem.friction_change[i] = limit - problem.friction_limit[i]
+    _limit_friction(problem, contacts, i, limit)
+
+
 @entry_point(SETTLE_SIGNATURE)
 def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
     """Bound friction by the normal impulses of the present velocities; 0 if that changes little.
@@ -217,7 +231,7 @@ def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
                 problem.to_and_fro[i] = 1.0
             meets_halfway = problem.to_and_fro[i] == 1.0
         if problem.anticipates == 1 and end == i + 1:
-            _limit_friction(problem, contacts, i, _delivered_limit(problem, contacts, i))
+            _anticipate_contact(problem, contacts, i)
         else:
             for point in range(i, end):
                 _settle_contact(problem, contacts, point, meets_halfway)

@@ -42,7 +42,7 @@ from asperity.integrators.methods.step_doubling import (
     guess_whole,
 )
 from asperity.integrators.world import World
-from asperity.integrators.world_layout import END_VELOCITY, HOPELESS, OK, compiled_method
+from asperity.integrators.world_layout import HOPELESS, OK, compiled_method
 from asperity.plant.trees import velocity_from_solver
 
 __all__ = ["Extrapolation", "extrapolation_method"]
@@ -232,9 +232,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     if _is_hopeless(world, half, full, step):
         return HOPELESS
     # To the second order where motion is smooth.
-    for i in range(world.guess.size):
-        world.guess[i] = half.qvel[i] + 0.5 * (full.qvel[i] - source.qvel[i])
-    world.guess_kind = END_VELOCITY
+    guess_second_half(world, full.qvel)
     code = _second_half(world, half, target, 0.5 * step)
     if code != OK:
         return code
