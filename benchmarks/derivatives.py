@@ -1,9 +1,12 @@
 """Cost and errors of `asperity.linearize`: ``python -m benchmarks.derivatives``.
 
 In one run and interleaved, at the same states: `asperity.linearize` with `Icf`, central differences
-of Asperity's own steps, and `mujoco.mjd_transitionFD`, centred and forward, of the same models. The
-table shows medians of times and of the rounds' ratios, and the largest error of A, ‖A − D‖/‖D‖,
-against central differences D of steps that are solved to round-off.
+of Asperity's own steps, these steps as those of one `Batch` on one thread (the least that finite
+differences can cost), and `mujoco.mjd_transitionFD`, centred and forward, of the same models. In
+a round each of them takes all states one after the other, as those of a trajectory are: a single
+call of a fraction of a millisecond would mostly be about what others have left in the caches. The
+table shows medians of times for one state and of the rounds' ratios, and the largest error of A,
+‖A − D‖/‖D‖, against central differences D of steps that are solved to round-off.
 
 A second table is about parameters: a trajectory of a thrown box with its derivatives by two and by
 six of them, against the same trajectory and one more for each parameter, new values included.
@@ -137,6 +140,34 @@ def _error(model: mujoco.MjModel, integrator: asp.Icf, data: mujoco.MjData) -> f
     return min(errors)
 
 
+class _BatchOfSteps:
+    """The steps of central differences as one step of so many worlds, in compiled code."""
+
+    def __init__(
+        self, model: mujoco.MjModel, integrator: asp.Icf, states: list[mujoco.MjData]
+    ) -> None:
+        nv, size = model.nv, 2 * model.nv + model.nu
+        self._batch = asp.Batch(model, 2 * size, integrator=integrator, threads=1)
+        self._states = []
+        for data in states:
+            qpos, qvel, ctrl = (
+                np.tile(one, (2 * size, 1)) for one in (data.qpos, data.qvel, data.ctrl)
+            )
+            for world in range(2 * size):
+                change = np.zeros(size)
+                change[world // 2] = 1e-6 if world % 2 else -1e-6
+                mujoco.mj_integratePos(model, qpos[world], change[:nv].copy(), 1.0)
+                qvel[world] += change[nv : 2 * nv]
+                ctrl[world] += change[2 * nv :]
+            self._states.append((qpos, qvel, ctrl))
+
+    def step(self) -> None:
+        """Take them from every state."""
+        for qpos, qvel, ctrl in self._states:
+            self._batch.qpos[:], self._batch.qvel[:], self._batch.ctrl[:] = qpos, qvel, ctrl
+            self._batch.step()
+
+
 def measure(name: str, rounds: int, count: int) -> str:
     """One row of the table."""
     model = mujoco.MjModel.from_xml_string(MODELS[name]())
@@ -147,35 +178,37 @@ def measure(name: str, rounds: int, count: int) -> str:
     by_state, by_control = np.zeros((size, size)), np.zeros((size, model.nu))
     simulator = asp.Simulator(model, integrator=integrator)
     differences = StepDifferences(simulator)
+    starts = [
+        StepState(data.time, data.qpos.copy(), data.qvel.copy(), data.act.copy()) for data in states
+    ]
+    batch = _BatchOfSteps(model, integrator, states)
+    control = by_control if model.nu else None
+
+    def transition(data: mujoco.MjData, centred: bool) -> None:
+        mujoco.mjd_transitionFD(model, data, 1e-6, centred, by_state, control, None, None)
+
     times: list[list[float]] = []
     for turn in range(rounds + 1):
-        data = states[turn % count]
-        mujoco.mj_forward(model, data)
-        start = StepState(data.time, data.qpos.copy(), data.qvel.copy(), data.act.copy())
+        for data in states:
+            mujoco.mj_forward(model, data)
         one = [
-            _timed(lambda data=data: asp.linearize(model, data, integrator=integrator)),  # type: ignore[misc]
-            _timed(lambda start=start: differences.at(start, _STEP)),  # type: ignore[misc]
+            _timed(lambda: [asp.linearize(model, data, integrator=integrator) for data in states]),
+            _timed(lambda: [differences.at(start, _STEP) for start in starts]),
+            _timed(batch.step),
+            _timed(lambda: [transition(data, True) for data in states]),
+            _timed(lambda: [transition(data, False) for data in states]),
         ]
-        for centred in (True, False):
-            control = by_control if model.nu else None
-            one.append(
-                _timed(
-                    lambda data=data, centred=centred, control=control: mujoco.mjd_transitionFD(  # type: ignore[misc]
-                        model, data, 1e-6, centred, by_state, control, None, None
-                    )
-                )
-            )
         if turn > 0:  # the first one warms up
             times.append(one)
-    table = np.array(times)
+    table = np.array(times) / count
     medians = 1e3 * np.median(table, axis=0)
     ratios = np.median(table[:, :1] / table[:, 1:], axis=0)
     error = max(_error(model, integrator, data) for data in states)
     contacts = np.mean([data.ncon for data in states])
     return (
         f"| {name} | {model.nv} | {contacts:.0f} | {medians[0]:.2f} | {medians[1]:.2f} | "
-        f"{medians[2]:.2f} | {medians[3]:.2f} | {ratios[0]:.3f} | {ratios[1]:.2f} | "
-        f"{ratios[2]:.2f} | {error:.0e} |"
+        f"{medians[2]:.2f} | {medians[3]:.2f} | {medians[4]:.2f} | {ratios[0]:.3f} | "
+        f"{ratios[1]:.3f} | {ratios[2]:.2f} | {ratios[3]:.2f} | {error:.0e} |"
     )
 
 
@@ -246,9 +279,10 @@ def main() -> None:
         f"`python -m benchmarks.derivatives --rounds {arguments.rounds}`, MuJoCo "
         f"{mujoco.mj_versionString()}, steps of 1 ms, `Icf`, times in ms, medians.",
         "",
-        "| model | nv | contacts | linearize | differences of its steps | transitionFD, centred | "
-        "forward | ratio to own differences | to centred | to forward | largest error |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| model | nv | contacts | linearize | differences of its steps | in a Batch | "
+        "transitionFD, centred | forward | ratio to own differences | to those in a Batch | "
+        "to centred | to forward | largest error |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     print("\n".join(lines))
     for name in arguments.models:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.verification import runner
@@ -12,6 +15,7 @@ from benchmarks.verification.__main__ import main
 from benchmarks.verification.case import Case, NotApplicable, Simulate
 from benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
 from benchmarks.verification.families import CASES
+from benchmarks.verification.field_ball import FieldBall, Plane
 from benchmarks.verification.methods import COLUMNS, Method, evaluate, label, resolve
 from benchmarks.verification.page import grade, write
 from benchmarks.verification.results import Result, load, save
@@ -164,3 +168,36 @@ def test_a_deadline_passes() -> None:
     with pytest.raises(OutOfTime):
         Deadline(0.0).check()
     Deadline(60.0).check()
+
+
+def test_pressure_fields_are_graded_by_their_own_truth(tmp_path: Path) -> None:
+    case = replace(_case({}), truth=1.0, field_truth=2.0)
+    assert [grade(case, 2.0, m) for m in ("cenic@1e-3", "cenic+fields@1e-3")] == [2, 0]
+    rows = [
+        Result("slip-to-roll", name, 1.2684, "ok", 1.0, "asperity 0.1.0")
+        for name in ("cenic@1e-3", "cenic+fields@1e-3")
+    ]
+    results = {(row.case, row.method): row for row in rows}
+    text = write(results, tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| slip-to-roll | 1.429 ± 0.01 | **1.268** |" in text
+    assert "| slip-to-roll | 1.268 ± 0.01 | 1.268 |" in text
+    assert "Of fields: 1.268." in text
+
+
+def test_what_rolls_on_fields_is_told_by_integrals() -> None:
+    """Of a ball on a rigid plane: its force, and what resists rolling, d ω F r δ/3."""
+    radius, modulus, dissipation, depth, speed = 0.1, 1e7, 10.0, 1e-4, 2.0
+    plane = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    ball = FieldBall(radius, 1.0, 0.0, (0.0, 0.0, 0.0), [plane], modulus, dissipation)
+    spin = np.array([0.0, speed / radius, 0.0])
+    place, velocity = np.array([0.0, 0.0, radius - depth]), np.array([speed, 0.0, 0.0])
+    force, moment = ball.on(plane, place, velocity, spin)
+    low = radius - depth
+    exact = math.pi * 2 * modulus * ((radius**2 - low**2) / 2 - (radius**3 - low**3) / 3 / radius)
+    assert force[2] == pytest.approx(exact, rel=1e-9)
+    resists = dissipation * spin[1] * exact * radius * depth / 3.0
+    assert moment[1] == pytest.approx(-resists, rel=2e-3)
+    # A soft plane as deep as the ball's radius takes as much of the overlap as the ball, about.
+    soft = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), depth=radius)
+    half, _ = ball.on(soft, place, 0.0 * velocity, 0.0 * spin)
+    assert half[2] == pytest.approx(0.5 * exact, rel=2e-3)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "CONVERGED",
+    "FIELDS",
     "GRAVITY",
     "Array",
     "Case",
@@ -32,6 +33,9 @@ __all__ = [
 ]
 
 GRAVITY = 9.81
+
+FIELDS = "+fields"
+"""What names of methods have in them that simulate with pressure fields."""
 
 CONVERGED = "Converged: TAMSI's and ICF's contact, whose friction differs, both in steps of 10 µs,"
 """Where a truth comes from that only two independent methods tell, followed by their results."""
@@ -222,6 +226,9 @@ class Case:
         Left out of quick runs.
     form
         How a table shows the number.
+    field_truth, field_source
+        The true value with pressure fields, where their law has another one, and where that comes
+        from.
     """
 
     name: str
@@ -233,6 +240,14 @@ class Case:
     measure: Measure
     slow: bool = False
     form: str = ".3g"
+    field_truth: float | None = None
+    field_source: str = ""
+
+    def truth_for(self, method: str) -> float:
+        """The true value for a method, by its name."""
+        if self.field_truth is not None and FIELDS in method:
+            return self.field_truth
+        return self.truth
 
 
 def energies(record: Record, indices: Sequence[int] | NDArray[np.integer] = (0, -1)) -> Array:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks.verification.case import Case, NotApplicable, Simulate, World
+from benchmarks.verification.case import FIELDS, Case, NotApplicable, Simulate, World
 from benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
 
 __all__ = ["COLUMNS", "FIELDS", "OWN", "PEERS", "QUICK", "evaluate", "label", "resolve", "warm_up"]
@@ -60,9 +60,6 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 PEERS = tuple(name for name in COLUMNS["Other engines"] if name.startswith("drake"))
 OWN = tuple(name for names in COLUMNS.values() for name in names if name not in PEERS)
 QUICK = ("cenic@1e-3", "icf@1e-3", "sap@1e-3", "tamsi@1e-3", "mujoco")
-
-FIELDS = "+fields"
-"""What names of methods end in that simulate with pressure fields."""
 
 Make = Callable[[Deadline], Simulate]
 
@@ -186,5 +183,5 @@ def evaluate(case: Case, method: Method, limit: float) -> tuple[float | None, st
         except Stopped as stop:
             reasons.append(f"stopped: {stop}")
     if values:
-        return min(values, key=lambda value: abs(value - case.truth)), "ok"
+        return min(values, key=lambda value: abs(value - case.truth_for(method.name))), "ok"
     return None, reasons[0]

@@ -161,6 +161,8 @@ def _orbit(simulate: Simulate) -> float:
     return float(np.hypot(run.qpos[-1, 1] - 0.4, run.qpos[-1, 2]))
 
 
+FIELD_BALL = "Their law, integrated over the patch by itself, and the ball's motion by Radau."
+
 CASES = (
     Case(
         "slip-to-roll",
@@ -171,6 +173,8 @@ CASES = (
         0.01,
         _slip_then_roll,
         form=".4g",
+        field_truth=1.2684,
+        field_source=FIELD_BALL,
     ),
     Case(
         "slip-to-roll-distance",
@@ -181,6 +185,8 @@ CASES = (
         0.01,
         _slip_distance,
         form=".4g",
+        field_truth=1.4101,
+        field_source=FIELD_BALL,
     ),
     Case(
         "backspin",
@@ -191,6 +197,8 @@ CASES = (
         0.01,
         _backspin,
         form=".4g",
+        field_truth=-0.5258,
+        field_source=FIELD_BALL,
     ),
     Case(
         "slab-and-balls",
@@ -222,6 +230,8 @@ CASES = (
         0.02,
         _groove,
         form=".4g",
+        field_truth=1.2373,
+        field_source=FIELD_BALL,
     ),
     Case(
         "turntable",
@@ -231,5 +241,7 @@ CASES = (
         "Rolling without slip on a turning plane: circles at 2/7 of its speed.",
         0.02,
         _orbit,
+        field_truth=0.2156,
+        field_source=FIELD_BALL,
     ),
 )

@@ -10,6 +10,7 @@ from frozen_steps import decide, replay, state_of, take_over
 
 import asperity as asp
 from asperity.derivatives.step_derivative import StepDerivative
+from asperity.derivatives.step_differences import difference
 from asperity.derivatives.tangent import StepState
 
 _TIGHT = asp.Cenic(tolerance_ratio=1e-9, friction_tolerance=1e-10, friction_passes=300)
@@ -93,3 +94,40 @@ def test_the_trapezoid_says_that_it_is_differenced() -> None:
     exact = np.eye(12)
     exact[:6, 6:] = 0.01 * np.eye(6)
     np.testing.assert_allclose(lin.A, exact, atol=1e-8)
+
+
+@pytest.mark.parametrize("scheme", ["step-doubling", "extrapolation"])
+@pytest.mark.parametrize("shape", ["sphere", "box"])
+def test_contacts_that_cease_to_push_in_the_first_half_are_followed_ahead(
+    scheme: str, shape: str
+) -> None:
+    """One contact, or all corners of a box at once, at their kinks."""
+    size = ".1" if shape == "sphere" else ".1 .1 .1"
+    model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><option gravity="0 0 0"/><worldbody><geom type="plane" size="5 5 .1"/>
+        <body><freejoint/><geom type="{shape}" size="{size}" mass="1"/></body></worldbody></mujoco>"""
+    )
+    contact = asp.ContactParameters(stiffness=1e4, dissipation=0.0)
+    integrator = asp.Cenic(scheme=scheme, accuracy=0.1, max_step=1e-2)
+    data = mujoco.MjData(model)
+    # The first step is a tenth of the largest; its half ends where nothing overlaps any more.
+    data.qpos[2], data.qvel[2] = 0.1 - 1e-4, 1e-4 / 5e-4
+    lin = asp.linearize(model, data, integrator=integrator, contact=contact, step=1e-3)
+    np.testing.assert_array_equal(lin.steps, [1e-3])
+    derivative = StepDerivative(asp.Simulator(model, integrator=integrator, contact=contact))
+    take_over(derivative, data)
+    start = state_of(data)
+    decisions = decide(derivative, start, lin.steps)
+
+    def end(change: np.ndarray) -> StepState:
+        qpos = start.qpos.copy()
+        mujoco.mj_integratePos(model, qpos, change[:6].copy(), 1.0)
+        state = StepState(0.0, qpos, start.qvel + change[6:], start.act)
+        return replay(derivative, state, decisions)
+
+    base, sides = end(np.zeros(12)), []
+    for displacement in (1e-9, -1e-9):
+        ends = [end(change) for change in displacement * np.eye(12)]
+        sides.append(np.array([difference(model, base, one) for one in ends]).T / displacement)
+    assert models.error(lin.A, sides[0]) < 1e-4
+    assert models.error(lin.A, sides[1]) > 1e-2

@@ -208,6 +208,43 @@ def test_a_joint_right_at_its_limit_and_a_servo_at_its_range(method: str, off: f
             assert behind.max() > 1e-3
 
 
+def test_a_kink_on_the_way_is_that_of_one_side() -> None:
+    """The second of two steps is at the kink of a contact that a lift opens and a tilt closes.
+
+    Its matrix is multiplied by that of the first step, and so on one piece as a whole.
+    """
+    model, data = _floating(_BALL.replace("/", "") + ' pos=".05 0 0"')
+    integrator = _METHODS["icf"]
+    data.qpos[2] = 0.1 - _DEPTH
+    differences = models.Differences(model, integrator, contact=_POINTS)
+
+    def ends(change: np.ndarray) -> tuple[Any, Any]:
+        first = differences.end(data, change)
+        middle = mujoco.MjData(model)
+        middle.qpos[:], middle.qvel[:] = first[0], first[1]
+        last = differences.end(middle, np.zeros(12))
+        world = differences.simulator.world
+        return last, world.problem.gn[: world.current.contacts.count].copy()
+
+    def leaves(speed: float) -> bool:
+        data.qvel[2] = speed
+        return not np.any(ends(np.zeros(12))[1])
+
+    data.qvel[2] = _first_speed(leaves, 0.0, 0.1)
+    lin = asp.linearize(model, data, integrator=integrator, contact=_POINTS, step=2 * _STEP)
+    base, _ = ends(np.zeros(12))
+    errors = np.zeros((2, 12))
+    for number, size in enumerate((1e-8, -1e-8)):
+        for column in range(12):
+            change = np.zeros(12)
+            change[column] = size
+            wanted = differences.difference(base, ends(change)[0]) / size
+            scale = max(1.0, np.abs(lin.A[:, column]).max())
+            errors[number, column] = np.abs(lin.A[:, column] - wanted).max() / scale
+    assert errors.min(axis=0).max() < 1e-4
+    assert errors.max(axis=0).max() > 1e-2
+
+
 def test_the_result_repeats_and_the_end_is_that_of_the_step() -> None:
     """What is solved beside the state leaves nothing behind."""
     model, data = _floating(_BOX)

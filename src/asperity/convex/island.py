@@ -122,6 +122,7 @@ def choose_island(problem: Table, k: int) -> None:
 def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarray) -> None:
     """``out = A x`` for the trees listed at ``first .. last``."""
     matrix = problem.matrix
+    plain = problem.plain_mass == 1
     for index in range(first, last):
         tree = problem.island_tree[index]
         start = problem.tree_start[tree]
@@ -133,6 +134,15 @@ def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarr
             d = x[start + 3]
             e = x[start + 4]
             f = x[start + 5]
+            if plain:
+                mass = matrix[block + 21]
+                for i in range(3):
+                    k = block + 6 * i
+                    out[start + i] = matrix[k] * a + matrix[k + 1] * b + matrix[k + 2] * c
+                out[start + 3] = mass * d
+                out[start + 4] = mass * e
+                out[start + 5] = mass * f
+                continue
             for i in range(6):
                 k = block + 6 * i
                 out[start + i] = (

@@ -131,6 +131,7 @@ PROBLEM = Layout(
     tree_rows="i8[:]",  # chains whose rows of couplings with other trees are not zero
     # the smooth part
     matrix="f8[:]",  # A, block by block
+    plain_mass="i8",  # 1: of free bodies A is the inertia about the centre of mass, and the mass
     mass_diagonal="f8[:]",  # diag(M), which scales the norms
     mass_inverse_diagonal="f8[:]",
     rhs="f8[:]",

@@ -13,7 +13,8 @@ from asperity.derivatives.parameters import (
     model_number,
 )
 from asperity.derivatives.smoothing import Smoothing
-from asperity.derivatives.transition import Gradient, Sensitivities, Transition
+from asperity.derivatives.trajectory_results import Gradient, Sensitivities
+from asperity.derivatives.transition import Transition
 
 __all__ = [
     "Gradient",

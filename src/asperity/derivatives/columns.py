@@ -19,9 +19,9 @@ from asperity.derivatives.displacement import (
     displace,
     evaluate_inputs,
     evaluate_motion,
-    largest_change,
     moves,
     restore,
+    size_of,
 )
 from asperity.derivatives.layout import (
     ACTIVATION,
@@ -50,27 +50,12 @@ _NEARER = 1e-2
 _BENT = 1e-5
 _SAME = 0.1
 
-# Displacements of central differences [m, rad; m/s, rad/s; units of controls and forces]. With
+# Displacements of central differences [m, rad; m/s, rad/s; units of controls; forces]. With
 # positions contact velocities move, at a metre per second by 3e-8 m/s, and friction bends within
 # the stiction tolerance of 1e-4 m/s: smaller ones are lost in the round-off of distances, at larger
 # ones (the whole step would not feel them, as its velocity adapts) differences are off by their
 # square. By velocities and inputs g is nearly linear.
-_POSITION = 3e-8
-_VELOCITY = 1e-6
-_INPUT = 1e-5
-_FORCE = 1e-3
-
-
-@compiled
-def _size(work: Table, kind: int, index: int) -> float:
-    """The displacement of a coordinate, or of the largest one of a direction."""
-    if kind == DIRECTION:
-        return _POSITION / largest_change(work, index)
-    if kind == POSITION:
-        return _POSITION
-    if kind == APPLIED:
-        return _FORCE
-    return _VELOCITY if kind == VELOCITY else _INPUT
+_SIZES = (3e-8, 1e-6, 1e-5, 1e-3)
 
 
 @compiled
@@ -238,7 +223,7 @@ def _column(
 def _columns(world: Table, work: Table, step: float, kind: int, count: int, row: int) -> int:
     """Fill rows of ``columns``, from ``row``, by all coordinates of a kind."""
     for index in range(count):
-        size = _size(work, kind, index)
+        size = size_of(work, kind, index, _SIZES)
         code = _column(world, work, step, kind, index, row + index, size)
         if code != OK:
             return code

@@ -33,9 +33,9 @@ def _add_wrench(force: np.ndarray, arm: np.ndarray, sign: float, out: np.ndarray
 
 
 @compiled
-def _gather(plant: Table, wrench: np.ndarray) -> None:
-    """Let every degree of freedom have the wrenches of all that is behind it."""
-    for d in range(wrench.shape[0] - 1, -1, -1):
+def _gather(plant: Table, wrench: np.ndarray, first: int, last: int) -> None:
+    """Let degrees of freedom of whole trees have the wrenches of all that is behind them."""
+    for d in range(last - 1, first - 1, -1):
         parent = plant.dof_parent[d]
         if parent >= 0:
             for a in range(6):
@@ -142,7 +142,7 @@ def _wrenches_of(plant: Table, work: Table, state: Table, problem: Table) -> Non
                 for a in range(3):
                     arm[a] = work.contact_point[c, a] - work.com[plant.body_root[body], a]
                 _add_wrench(force, arm, 1.0 if side == 1 else -1.0, work.wrench[dof])
-    _gather(plant, work.wrench)
+    _gather(plant, work.wrench, 0, work.qvel.size)
 
 
 @compiled
@@ -171,6 +171,7 @@ def _by_positions(world: Table, work: Table) -> None:
     change = np.zeros(7)
     turned_frame = np.zeros(9)
     turned = np.zeros(6)
+    alone = np.zeros(6)
     arms = np.zeros((2, 3))
     base = np.zeros(3)
     vector = np.zeros(3)
@@ -183,6 +184,10 @@ def _by_positions(world: Table, work: Table) -> None:
         first = work.joint_first[j]
         end = work.subtree_end[j]
         before = plant.dof_parent[first]
+        tree = plant.dof_tree[j]
+        tree_first = plant.tree_start[tree]
+        tree_last = tree_first + plant.tree_size[tree]
+        column = work.columns[j]
         any_moved = False
         for i in range(contacts.count):
             c = problem.contact[i]
@@ -194,7 +199,7 @@ def _by_positions(world: Table, work: Table) -> None:
                 continue
             if not any_moved:
                 any_moved = True
-                for d in range(wrench_change.shape[0]):
+                for d in range(tree_first, tree_last):
                     for a in range(6):
                         wrench_change[d, a] = 0.0
             for a in range(3):
@@ -241,16 +246,26 @@ def _by_positions(world: Table, work: Table) -> None:
                     force_change[a] += work.impulse[i, k] * turned_frame[3 * k + a]
                     force_change[a] += impulse[k] * work.contact_frame[c, 3 * k + a]
             for side in range(2):
-                if dofs[side] >= 0:
-                    sign = 1.0 if side == 1 else -1.0
-                    _add_wrench(force_change, arms[side], sign, wrench_change[dofs[side]])
-                    # The point of action has moved.
-                    cross3(change, force, sign, wrench_change[dofs[side]])
+                if dofs[side] < 0:
+                    continue
+                sign = 1.0 if side == 1 else -1.0
+                own = tree_first <= dofs[side] < tree_last
+                wrench = wrench_change[dofs[side]] if own else alone
+                if not own:
+                    for a in range(6):
+                        alone[a] = 0.0
+                _add_wrench(force_change, arms[side], sign, wrench)
+                # The point of action has moved.
+                cross3(change, force, sign, wrench)
+                m = -1 if own else dofs[side]
+                while m >= 0:
+                    for a in range(6):
+                        column[m] -= cdof[m, a] * alone[a]
+                    m = plant.dof_parent[m]
         if not any_moved:
             continue
-        _gather(plant, wrench_change)
-        column = work.columns[j]
-        for m in range(work.qvel.size):
+        _gather(plant, wrench_change, tree_first, tree_last)
+        for m in range(tree_first, tree_last):
             for a in range(6):
                 column[m] -= cdof[m, a] * wrench_change[m, a]
         for m in range(first, end):

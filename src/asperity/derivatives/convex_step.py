@@ -84,6 +84,7 @@ class ConvexStep(ConvexRoot):
         forces: bool = False,
         added_force: np.ndarray | None = None,
         parameters: ParameterColumns | None = None,
+        ahead: bool = True,
     ) -> Tangent:
         """Take a step from a state, with its derivatives.
 
@@ -98,6 +99,9 @@ class ConvexStep(ConvexRoot):
             Generalized forces beside those of the world's inputs, shape (nv,).
         parameters : ParameterColumns, optional
             By which there are derivatives, too (`asperity.derivatives.displaced_models`).
+        ahead : bool
+            Whether columns are those ahead where pieces of laws meet. Matrices that are multiplied
+            by others from the right, or by an adjoint from the left, must be on one piece.
 
         Raises
         ------
@@ -108,6 +112,7 @@ class ConvexStep(ConvexRoot):
         count = 0 if parameters is None else parameters.count
         self._reserve(3 * model.nv + model.na + model.nu + count, 0)
         self._prepare(parameters)
+        self._work.ahead = int(ahead)
         self._world.current.table.time = state.time
         row = np.concatenate([state.qpos, state.qvel, state.act])
         end = np.empty_like(row)
@@ -125,9 +130,9 @@ class ConvexStep(ConvexRoot):
         finally:
             if before is not None:
                 data.qfrc_applied[:] = before
-        position, velocity, activation = np.split(end, [model.nq, model.nq + model.nv])
+        first, second = model.nq, model.nq + model.nv
         return self._tangent(
-            StepState(state.time + step, position, velocity, activation),
+            StepState(state.time + step, end[:first], end[first:second], end[second:]),
             step,
             self._matrices(forces, count),
         )
@@ -240,6 +245,7 @@ class ConvexStep(ConvexRoot):
         model = self._model
         self._reserve(2 * model.nv + model.na + model.nu + len(by_parameter), 0)
         self._prepare(parameters)
+        self._work.ahead = 0
         left = len(controls)
         while left > 0:
             left = pull_back_trajectory.call(

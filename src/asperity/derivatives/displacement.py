@@ -24,6 +24,7 @@ __all__ = [
     "largest_change",
     "moves",
     "restore",
+    "size_of",
 ]
 
 
@@ -75,6 +76,21 @@ def largest_change(work: Table, index: int) -> float:
     for i in range(work.directions.shape[1]):
         largest = max(largest, abs(work.directions[index, i]))
     return largest if largest > 0.0 else 1.0
+
+
+@compiled
+def size_of(work: Table, kind: int, index: int, sizes: tuple[float, float, float, float]) -> float:
+    """The displacement of a coordinate: of positions, velocities, inputs or forces.
+
+    That of positions is also the largest one of a direction.
+    """
+    if kind == DIRECTION:
+        return sizes[0] / largest_change(work, index)
+    if kind == POSITION:
+        return sizes[0]
+    if kind == VELOCITY:
+        return sizes[1]
+    return sizes[3] if kind == APPLIED else sizes[2]
 
 
 @compiled

@@ -52,6 +52,7 @@ class ExtrapolatedStep:
         smooth: np.ndarray,
         corrected: bool,
         parameters: DisplacedBalances | None = None,
+        ahead: bool = True,
     ) -> Tangent:
         """Take a step from a state, with its derivatives.
 
@@ -68,15 +69,17 @@ class ExtrapolatedStep:
             Whether the second half step is solved again with other gyroscopic forces.
         parameters : DisplacedBalances, optional
             By which there are derivatives, too.
+        ahead : bool
+            As of `ConvexStep.at`, for what begins at the state.
         """
-        half = convex.at(state, 0.5 * step, parameters=parameters)
-        second = convex.at(half.end, 0.5 * step, parameters=parameters)
+        half = convex.at(state, 0.5 * step, parameters=parameters, ahead=ahead)
+        second = convex.at(half.end, 0.5 * step, parameters=parameters, ahead=False)
         if corrected:
             halves = self._corrected(convex, state, half, second, step, smooth, parameters)
         else:
             halves = chain(half, second)
         if np.any(smooth):
-            full = convex.at(state, step, parameters=parameters)
+            full = convex.at(state, step, parameters=parameters, ahead=ahead)
             halves = self._combine(halves, full, smooth)
         return replace(halves, steps=(step,))
 
@@ -171,7 +174,11 @@ class ExtrapolatedStep:
 
         points = (state.qpos, state.qvel, middle.qpos, middle.qvel, second.end.qvel)
         again = convex.at(
-            middle, 0.5 * step, forces=True, added_force=force(points), parameters=parameters
+            *(middle, 0.5 * step),
+            forces=True,
+            added_force=force(points),
+            parameters=parameters,
+            ahead=False,
         )
         by_end = self._differences(force, points, (4,))
         # By the state in the middle, of which the end of the second half step is a function.

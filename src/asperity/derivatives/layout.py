@@ -119,6 +119,7 @@ DERIVATIVE = Layout(
     assemble="i8",
     add_parameters="i8",
     follow_one_side="i8",  # where pieces meet
+    ahead="i8",  # 1 if columns are then those ahead, 0 if all of them are on the pieces at hand
     evaluate_smooth="i8",
     collision="i8",  # address of MuJoCo's table of functions for two geoms
     geom_type="i8[:]",

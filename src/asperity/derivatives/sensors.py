@@ -28,17 +28,16 @@ def sensor_derivatives(
     model, data = simulator.model, simulator.data
     nv, na, nu = model.nv, model.na, model.nu
     columns = np.zeros((2 * nv + na + nu, model.nsensordata))
-    if model.nsensordata > 0:
-        for index in range(len(columns)):
-            size = _SIZE if index < 2 * nv + na else _CONTROL_SIZE
-            sides = []
-            for sign in (1.0, -1.0):
-                mujoco.mj_setState(model, data, state, _INPUTS)
-                _displace(model, data, index, sign * size)
-                sides.append(_sensors(simulator))
-            columns[index] = (sides[0] - sides[1]) / (2.0 * size)
-        mujoco.mj_setState(model, data, state, _INPUTS)
-        simulator.take_over()
+    for index in range(len(columns)):
+        size = _SIZE if index < 2 * nv + na else _CONTROL_SIZE
+        sides = []
+        for sign in (1.0, -1.0):
+            mujoco.mj_setState(model, data, state, _INPUTS)
+            _displace(model, data, index, sign * size)
+            sides.append(_sensors(simulator))
+        columns[index] = (sides[0] - sides[1]) / (2.0 * size)
+    mujoco.mj_setState(model, data, state, _INPUTS)
+    simulator.take_over()
     return columns[: 2 * nv + na].T.copy(), columns[2 * nv + na :].T.copy()
 
 

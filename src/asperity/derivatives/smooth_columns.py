@@ -19,11 +19,11 @@ from asperity.derivatives.displacement import (
     displace,
     evaluate_inputs,
     evaluate_motion,
-    largest_change,
     moves,
     restore,
+    size_of,
 )
-from asperity.derivatives.layout import APPLIED, CONTROL, DIRECTION, VELOCITY
+from asperity.derivatives.layout import CONTROL
 from asperity.derivatives.matching import same_rows
 from asperity.derivatives.moved_contacts import move_contacts
 from asperity.derivatives.residual import activations_after, smooth_balance
@@ -43,23 +43,11 @@ from asperity.plant.trees import force_from_solver
 
 __all__ = ["control_columns", "smooth_columns"]
 
-# Displacements [m, rad; m/s, rad/s; units of controls and forces]. Those of positions are taken on
+# Displacements [m, rad; m/s, rad/s; units of controls; forces]. Those of positions are taken on
 # both sides: 1e-12 remains of third powers, 1e-10 of round-off, and both may be amplified by as
 # much as the stiffness of friction is above inertia. The
 # balance is linear in inputs, and velocities have no contact to amplify what is off.
-_POSITION = 1e-6
-_VELOCITY = 1e-7
-_INPUT = 1e-6
-_FORCE = 1e-3
-
-
-@compiled
-def _size(kind: int) -> float:
-    if moves(kind):
-        return _POSITION
-    if kind == APPLIED:
-        return _FORCE
-    return _VELOCITY if kind == VELOCITY else _INPUT
+_SIZES = (1e-6, 1e-7, 1e-6, 1e-3)
 
 
 @compiled
@@ -207,9 +195,7 @@ def _fill(
 @compiled
 def _column(world: Table, work: Table, step: float, kind: int, index: int, row: int) -> int:
     """Fill a row of ``columns`` by one coordinate of a kind."""
-    size = _size(kind)
-    if kind == DIRECTION:
-        size /= largest_change(work, index)
+    size = size_of(work, kind, index, _SIZES)
     begin_row_changes(work)
     ahead = _fill(world, work, step, kind, index, size, 1)
     behind = OTHER_ROWS

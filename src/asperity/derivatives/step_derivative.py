@@ -146,16 +146,23 @@ class StepDerivative:
         interval: float,
         *,
         parameters: DisplacedModels | None = None,
+        ahead: bool = True,
     ) -> Tangent:
-        """The transition over an interval [s] from a state, with the inputs that there are."""
+        """The transition over an interval [s] from a state, with the inputs that there are.
+
+        Where pieces of laws meet, columns are those `ahead`, of its first solve alone: what comes
+        after it follows directions that are not coordinates, on the pieces at hand.
+        """
         if self.is_one_step(interval):
             # It forgets what was solved before by itself.
-            return self.step(state, interval, parameters)
+            return self.step(state, interval, parameters, ahead)
         self._set_state(state)
         total: Tangent | None = None
         for step in self._sizes(state, interval):
-            one = self.step(state if total is None else total.end, step, parameters)
-            total = one if total is None else chain(total, one)
+            if total is None:
+                total = self.step(state, step, parameters, ahead)
+            else:
+                total = chain(total, self.step(total.end, step, parameters, False))
         assert total is not None
         return total
 
@@ -228,7 +235,11 @@ class StepDerivative:
         return self.between(read_state(simulator), interval)
 
     def step(
-        self, state: StepState, step: float, parameters: DisplacedModels | None = None
+        self,
+        state: StepState,
+        step: float,
+        parameters: DisplacedModels | None = None,
+        ahead: bool = True,
     ) -> Tangent:
         """One step of a given size."""
         convex, method = self._convex, self.simulator.method
@@ -240,12 +251,12 @@ class StepDerivative:
         if isinstance(method, Extrapolation):
             self._differences.take(state, step)
             smooth, corrected = method.last_step(self.simulator.world)
-            return self._extrapolated.at(convex, state, step, smooth, corrected, balances)
+            return self._extrapolated.at(convex, state, step, smooth, corrected, balances, ahead)
         if isinstance(method, StepDoubling):
-            half = convex.at(state, 0.5 * step, parameters=balances)
-            halves = chain(half, convex.at(half.end, 0.5 * step, parameters=balances))
-            return replace(halves, steps=(step,))
-        return convex.at(state, step, parameters=balances)
+            half = convex.at(state, 0.5 * step, parameters=balances, ahead=ahead)
+            second = convex.at(half.end, 0.5 * step, parameters=balances, ahead=False)
+            return replace(chain(half, second), steps=(step,))
+        return convex.at(state, step, parameters=balances, ahead=ahead)
 
     def _sizes(self, start: StepState, interval: float) -> list[float]:
         """Sizes of the integrator's steps over an interval from the current state."""

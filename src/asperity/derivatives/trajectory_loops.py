@@ -145,7 +145,7 @@ def _linear_step(world: Table, work: Table, step: float, selection: int, paramet
         code = call_stage(work.add_parameters, world, work, step, count)
     if code == OK:
         code = call_stage(work.assemble, world, work, step, count + parameters)
-    if code == OK and work.kinks > 0:
+    if code == OK and work.kinks > 0 and work.ahead == 1:
         code = call_stage(work.follow_one_side, world, work, step, count + parameters)
     _finish(world, work)
     return int(code)

@@ -2,78 +2,30 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import mujoco
 import numpy as np
 
 from asperity.arguments import as_number, is_count
-from asperity.compiled.compilation import compile_kernels
-from asperity.derivatives.displaced_balances import PARAMETER_KERNELS
-from asperity.derivatives.displaced_models import DisplacedModels, take_over_values
-from asperity.derivatives.parameters import (
-    Parameter,
-    apply_parameters,
-    are_never_copied,
-    refuse_simple_bodies,
-)
+from asperity.derivatives.displaced_models import DisplacedModels
+from asperity.derivatives.parameterized_step import ParameterizedStep
+from asperity.derivatives.parameters import Parameter, refuse_simple_bodies
 from asperity.derivatives.smoothing import Smoothing
 from asperity.derivatives.step_derivative import StepDerivative, refuse_systems
 from asperity.derivatives.tangent import StepState, Tangent
+from asperity.derivatives.trajectory_results import Gradient, Sensitivities
 from asperity.errors import ModelError
 from asperity.integrators import Icf, Integrator
 from asperity.plant.contact_parameters import ContactParameters
-from asperity.simulator import Simulator
 from asperity.systems import ExternalSystem
 
-__all__ = ["Gradient", "Sensitivities", "Transition"]
+__all__ = ["Transition"]
 
 # What may be given beside state and controls, and stays as it is.
 _INPUTS = int(mujoco.mjtState.mjSTATE_USER)
-
-
-@dataclass(frozen=True)
-class Sensitivities:
-    """A trajectory with its derivatives, forward in time.
-
-    Attributes
-    ----------
-    states : numpy.ndarray
-        (qpos, qvel, act) at the beginning and after every transition, shape (n+1, nq+nv+na).
-    by_state, by_parameter : numpy.ndarray
-        Of these states, in tangent spaces, by the first one, shape (n+1, 2nv+na, 2nv+na) or without
-        columns if that was not asked for, and by the parameters, shape (n+1, 2nv+na, number of
-        parameters).
-    """
-
-    states: np.ndarray
-    by_state: np.ndarray
-    by_parameter: np.ndarray
-
-
-@dataclass(frozen=True)
-class Gradient:
-    """The gradient of a function of a trajectory.
-
-    Attributes
-    ----------
-    states : numpy.ndarray
-        As in `Sensitivities`.
-    by_state : numpy.ndarray
-        By the first state, in its tangent space, shape (2nv+na,).
-    by_control : numpy.ndarray
-        By the controls of every transition, shape (n, nu).
-    by_parameter : numpy.ndarray
-        Shape (number of parameters,).
-    """
-
-    states: np.ndarray
-    by_state: np.ndarray
-    by_control: np.ndarray
-    by_parameter: np.ndarray
 
 
 class Transition:
@@ -132,7 +84,7 @@ class Transition:
             raise ModelError(
                 f"integrator must be an asperity integrator such as Icf(), got {integrator!r}."
             )
-        self.model = model
+        self.model = copy.copy(model)
         self.integrator = Icf() if integrator is None else integrator
         self.parameters = tuple(parameters)
         names = [one.name for one in self.parameters]
@@ -155,51 +107,28 @@ class Transition:
         mujoco.mj_getState(
             model, mujoco.MjData(model) if data is None else data, self._inputs, _INPUTS
         )
-        self._values = np.array([one.value for one in self.parameters])
-        self._make()
+        self._step = ParameterizedStep(
+            *(self.model, self.integrator, self._contact, self.parameters),
+            *(np.array([one.value for one in self.parameters]), self._inputs, _INPUTS),
+        )
 
-    def _make(self) -> None:
-        """Make simulations for the present values of the parameters."""
-        model, contact = self.model, self._contact
-        if self.parameters:
-            model, contact = apply_parameters(model, contact, self.parameters, self._values)
-        simulator = Simulator(model, integrator=self.integrator, contact=contact)
-        self._derivative = StepDerivative(simulator)
-        if self.parameters and self._derivative.is_implicit:
-            compile_kernels(PARAMETER_KERNELS, "derivatives")
-        mujoco.mj_setState(model, simulator.data, self._inputs, _INPUTS)
-        simulator.take_over()
-        self._scratch = mujoco.MjData(model)
-        self._displaced: DisplacedModels | None = None
-        self._stale = False
-
-    @cached_property
-    def _copied(self) -> bool:
-        """Whether parameters change numbers of which simulations have copies."""
-        return not are_never_copied(self.model, self.parameters)
+    @property
+    def _derivative(self) -> StepDerivative:
+        return self._step.derivative
 
     @property
     def values(self) -> np.ndarray:
         """Present values of the parameters."""
-        return self._values.copy()
+        return self._step.values.copy()
 
     def set_parameters(self, values: np.ndarray) -> None:
         """Let the parameters have other values; this takes some milliseconds for each."""
         values = np.array(values, dtype=np.float64).reshape(-1)
-        if values.shape != self._values.shape or not np.all(np.isfinite(values)):
+        if values.shape != self._step.values.shape or not np.all(np.isfinite(values)):
             raise ModelError(
                 f"{len(self.parameters)} finite values of parameters are needed, got {values}."
             )
-        if not np.array_equal(values, self._values):
-            self._values = values
-            # Models with displaced parameters follow when derivatives are wanted.
-            self._stale = True
-            if not take_over_values(
-                *(self._derivative.simulator, self._contact, self.parameters, values),
-                self._scratch,
-                copied=self._copied,
-            ):
-                self._make()
+        self._step.set_values(values)
 
     @property
     def contact(self) -> ContactParameters:
@@ -226,8 +155,10 @@ class Transition:
             step=self.step_size,
         )
         other._inputs[:] = self._inputs
-        other._values = self._values.copy()
-        other._make()
+        other._step = ParameterizedStep(
+            *(other.model, other.integrator, other._contact, other.parameters),
+            *(self._step.values, other._inputs, _INPUTS),
+        )
         return other
 
     # -- states --------------------------------------------------------------------------------
@@ -291,23 +222,16 @@ class Transition:
 
     def linearize(self, state: np.ndarray, control: np.ndarray) -> tuple[np.ndarray, Tangent]:
         """x⁺, and its derivatives."""
-        start = self._unpack(state, control)
-        displaced = self._displaced_models()
-        tangent = self._derivative.between(start, self.step_size, parameters=displaced)
-        return self._pack(tangent.end), tangent
+        return self._linearize(state, control, ahead=True)
 
-    def _displaced_models(self) -> DisplacedModels | None:
-        """Simulations with displaced parameters, at their present values."""
-        if self.parameters and (
-            self._displaced is None
-            or (self._stale and not self._displaced.set_values(self._values, copied=self._copied))
-        ):
-            self._displaced = self._derivative.displaced_models(
-                self.model, self._contact, self.integrator, self.parameters, self._values
-            )
-            self._displaced.write_inputs(self._inputs, _INPUTS)
-        self._stale = False
-        return self._displaced
+    def _linearize(
+        self, state: np.ndarray, control: np.ndarray, *, ahead: bool
+    ) -> tuple[np.ndarray, Tangent]:
+        start = self._unpack(state, control)
+        tangent = self._derivative.between(
+            start, self.step_size, parameters=self._step.displaced(), ahead=ahead
+        )
+        return self._pack(tangent.end), tangent
 
     # -- trajectories --------------------------------------------------------------------------
 
@@ -370,7 +294,7 @@ class Transition:
         """
         count, size = len(self.parameters), self.tangent_size
         controls = self._controls(controls)
-        displaced = self._displaced_models()
+        displaced = self._step.displaced()
         if self._runs and not by_state:
             first = np.zeros((size, count))
             states, changes = self._follow(state, controls, first, displaced)
@@ -380,7 +304,8 @@ class Transition:
         from_parameter = [np.zeros((size, count))]
         for control in controls:
             if by_state:
-                following, tangent = self.linearize(found[-1], control)
+                # Those that follow are multiplied by what comes before, from the right.
+                following, tangent = self._linearize(found[-1], control, ahead=len(found) == 1)
                 from_state.append(tangent.by_state @ from_state[-1])
                 change = tangent.by_state @ from_parameter[-1] + tangent.by_parameter
             else:
@@ -437,7 +362,7 @@ class Transition:
         by_control = np.zeros((count, self.model.nu))
         by_parameter = np.zeros(len(self.parameters))
         adjoint = by_states[-1].copy()
-        displaced, runs = self._displaced_models(), self._runs
+        displaced, runs = self._step.displaced(), self._runs
         for first in range(
             (count - 1) // checkpoint_every * checkpoint_every, -1, -checkpoint_every
         ):
@@ -450,7 +375,7 @@ class Transition:
                 )
                 continue
             for index in range(last - 1, first - 1, -1):
-                _, tangent = self.linearize(part[index - first], controls[index])
+                _, tangent = self._linearize(part[index - first], controls[index], ahead=False)
                 by_control[index] = adjoint @ tangent.by_control
                 by_parameter += adjoint @ tangent.by_parameter
                 adjoint = adjoint @ tangent.by_state + by_states[index]

@@ -23,8 +23,9 @@ from asperity.midas.engine_layout import (
 )
 from asperity.midas.envelope import arrange, factorize, solve
 from asperity.midas.equality_terms import equality_energy, equality_rounding
-from asperity.midas.friction_terms import collect_friction, friction_energy, turn_friction
+from asperity.midas.friction_terms import friction_energy, turn_friction
 from asperity.midas.joint_terms import joint_energy
+from asperity.midas.likeness import change_of_forces, is_alike
 from asperity.midas.link_terms import link_energy, link_rounding
 from asperity.midas.second_order import is_smooth
 from asperity.midas.trial import is_free, largest_move, safe_share, try_share, turns_away
@@ -55,11 +56,14 @@ _MOST_DAMPING = 1e12
 _FORESIGHT = 12
 # Halvings after which such a direction is given up.
 _FEW_HALVINGS = 4
-# Steps up to so many activation distances change the Hessian little: surfaces at rest are some
-# hundredths of that distance nearer than it.
-_BRIEF = 1e-3
-# Share of the tolerance that what is left must not exceed then.
-_CERTAIN = 0.5
+# Relative change of normal forces with which they are known well enough, of a solution that is
+# asked for nothing else. It has no friction in contacts that it has just made: as it goes on,
+# nothing holds bodies that push each other aside.
+_DRAFT = 0.1
+# Steps with an old factor, of which each must halve what is left, and the share of the tolerance
+# that is enough.
+_CHORDS = 3
+_CERTAIN = 0.02
 
 
 @compiled
@@ -271,17 +275,26 @@ def _ends(engine: Table, tolerance: float) -> bool:
     After a short step the Hessian is nearly what it was, and the gradient shows what is left; the
     iterate goes nowhere unless that is less than the tolerance.
     """
-    engine.only_slopes = 1
-    call_pp_status(engine.assemble, engine, 1)
-    engine.only_slopes = 0
-    _solve(engine)
-    try_share(engine, 1.0)
-    if not largest_move(engine) <= _CERTAIN * tolerance:
-        return False
-    share, _, _ = safe_share(engine)
-    if share == 1.0:
+    least = tolerance
+    ends = False
+    for _ in range(_CHORDS):
+        engine.only_slopes = 1
+        call_pp_status(engine.assemble, engine, 1)
+        engine.only_slopes = 0
+        _solve(engine)
+        try_share(engine, 1.0)
+        size = largest_move(engine)
+        if not size <= 0.5 * least:
+            break
+        ends = True
+        share, _, _ = safe_share(engine)
+        if share < 1.0:
+            break
         _take_last_step(engine)
-    return True
+        if size <= _CERTAIN * tolerance:
+            break
+        least = size
+    return ends
 
 
 @compiled
@@ -317,6 +330,7 @@ def minimize(engine: Table, _unused: int) -> int:
     tolerance = engine.tolerance * engine.step
     short = 0
     foresight = True
+    met = False
     energy = _begin(engine)
     while True:
         if not _choose_direction(engine):
@@ -352,21 +366,22 @@ def minimize(engine: Table, _unused: int) -> int:
             lower = _descend(engine, energy, rounding, slope, share)
             if abs(lower) <= _LARGEST:
                 energy = lower
+                ahead = engine.anchored > 0
+                met = met or ahead
+                whole = engine.taken_share == 1.0 and not damped and not ahead
+                settled = (
+                    whole and met and engine.is_draft == 1 and change_of_forces(engine) <= _DRAFT
+                )
+                alike = whole and is_alike(engine)
                 turn_friction(engine, engine.taken_share)
                 _accept(engine)
-                late = engine.friction_is_late == 1 and engine.anchored > 0
-                if late and foreseen == 1 and share == 1.0:
-                    engine.friction_is_late = 0
-                    collect_friction(engine, engine.vertex_now)
-                    energy = incremental_potential(
-                        engine, engine.q_now, engine.vertex_now, engine.joint_now
-                    )
-                ahead = engine.anchored > 0
                 forget_anchors(engine)
                 if turns_away(engine):
                     return NOT_CONVERGED
-                whole = engine.taken_share == 1.0 and not damped and not ahead
-                if whole and size <= _BRIEF * engine.activation and _ends(engine, tolerance):
+                if settled:
+                    engine.is_draft = 2
+                    return OK
+                if alike and _ends(engine, tolerance):
                     return OK
             elif engine.anchored > 0:
                 forget_anchors(engine)

@@ -90,7 +90,7 @@ MIDAS = Layout(
     only_slopes="i8",  # 1 while what is assembled is the gradient alone, and the factor stays
     may_be_rough="i8",  # 1 in a step of BDF2, which is given up when it meets with an impact
     taken_share="f8",  # of the direction, by the line search
-    friction_is_late="i8",  # whether new contacts shall have friction as soon as they are there
+    is_draft="i8",  # 1 while a solution is asked for its normal forces only; 2 if it was cut short
     **dict.fromkeys(STATISTICS, "i8"),
     assemble="i8",  # compiled entry points
     rebuild="i8",

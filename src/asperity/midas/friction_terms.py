@@ -21,6 +21,7 @@ __all__ = [
     "friction_energy",
     "friction_scale",
     "normal_force",
+    "slip_change",
     "tangents",
     "turn_friction",
 ]
@@ -133,6 +134,22 @@ def friction_energy(engine: Table, q: np.ndarray) -> float:
         _slip(engine, i, q, u)
         total += engine.friction_force[i] * friction(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
     return h * h * total
+
+
+@compiled
+def slip_change(engine: Table) -> float:
+    """Largest change of a slip from the iterate to the trial state, relative to what it is."""
+    width = engine.stiction * engine.step
+    u = engine.slip
+    largest = 0.0
+    for i in range(engine.friction_pairs):
+        _slip(engine, i, engine.q_trial, u)
+        e0 = u[0]
+        e1 = u[1]
+        _slip(engine, i, engine.q_now, u)
+        size = max(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
+        largest = max(largest, math.sqrt((e0 - u[0]) ** 2 + (e1 - u[1]) ** 2) / size)
+    return largest
 
 
 @compiled

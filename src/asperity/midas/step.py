@@ -31,6 +31,8 @@ _LAG_TOLERANCE = 0.1
 _LAG_ITERATIONS = 60
 # What a step of BDF2 returns where implicit Euler is to take its place.
 _NOT_SMOOTH = -1
+# What it returns where the solution that it would fall back upon was cut short.
+_NO_SOLUTION = -2
 # A step that does not converge is done in at most 2ⁿ parts. If one of h/64 does not, it is not the
 # step's length.
 _HALVINGS = 6
@@ -115,41 +117,36 @@ def _return_to_solution(engine: Table) -> int:
 
 
 @compiled
-def _solve_with_friction(engine: Table, h: float, second: bool) -> int:
-    """Solve for the state after h [s], without making it the present one; returns a code.
+def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
+    """Solve a prepared step, with friction by normal forces of the solution before; returns a code.
 
-    Friction's normal forces are those of the step's beginning, then those of the solution. Where
-    friction of an impact would turn a body by radians within the step, Newton's method may not get
-    there: then the solution before stands, or, if it was the first, one without friction.
+    With ``draft`` the first solution may be cut short where it has made contacts.
     """
-    code = prepare_step(engine, h, second)
-    if code != OK:
-        return code
     fallback = False
     frictionless = False
+    is_short = False
     for lag in range(engine.max_lags):
-        # Friction of an impact is not there at the step's beginning.
-        engine.friction_is_late = 1 if lag == 0 else 0
-        engine.may_be_rough = 1 if second and lag == 0 else 0
-        limit = engine.max_iterations
-        code = _solve(engine, limit if lag == 0 else min(limit, _LAG_ITERATIONS))
         before = friction_scale(engine)
-        if (
-            second
-            and lag == 0
-            and (code == NOT_CONVERGED or not is_smooth(engine, engine.q_now, h))
-        ):
+        limit = engine.max_iterations
+        engine.is_draft = 1 if draft and lag == 0 and engine.max_lags > 1 else 0
+        engine.may_be_rough = 1 if second and lag == 0 else 0
+        code = _solve(engine, limit if lag == 0 else min(limit, _LAG_ITERATIONS))
+        failed = code == NOT_CONVERGED
+        if second and lag == 0 and (failed or not is_smooth(engine, engine.q_now, h)):
             return _NOT_SMOOTH
-        if code == NOT_CONVERGED and lag > 0:
+        if failed and lag > 0:
+            if lag == 1 and is_short:
+                return _NO_SOLUTION
             fallback = True
             code = _return_to_solution(engine)
             break
+        is_short = engine.is_draft == 2
         frictionless = False
-        if code == NOT_CONVERGED and before > 0.0:
+        if failed and before > 0.0:
             code = prepare_step(engine, h, second)
             if code == OK:
                 engine.friction_pairs = 0
-                engine.friction_is_late = 0
+                engine.is_draft = 0
                 before = 0.0
                 code = _solve(engine, limit)
                 fallback = True
@@ -158,11 +155,29 @@ def _solve_with_friction(engine: Table, h: float, second: bool) -> int:
             break
         collect_friction(engine, engine.vertex_now)
         after = friction_scale(engine)
-        if abs(after - before) <= _LAG_TOLERANCE * max(after, before):
+        if not is_short and abs(after - before) <= _LAG_TOLERANCE * max(after, before):
             break
     if code == OK:
         engine.fallbacks += 1 if fallback else 0
         engine.frictionless += 1 if frictionless else 0
+    return code
+
+
+@compiled
+def _solve_with_friction(engine: Table, h: float, second: bool) -> int:
+    """Solve for the state after h [s], without making it the present one; returns a code.
+
+    Friction's normal forces are those of the step's beginning, then those of the solution. Where
+    friction of an impact would turn a body by radians within the step, Newton's method may not get
+    there: then the solution before stands, or, if it was the first, one without friction.
+    """
+    code = OK
+    for attempt in range(2):
+        code = prepare_step(engine, h, second)
+        if code == OK:
+            code = _solve_lags(engine, h, second, attempt == 0)
+        if code != _NO_SOLUTION:
+            break
     return code
 
 

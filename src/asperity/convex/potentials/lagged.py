@@ -205,23 +205,22 @@ def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
     problem.disagreement = np.sqrt(change / total) if total > 0.0 else 0.0
     if change <= problem.settle_tolerance * problem.settle_tolerance * total:
         return 0
-    if problem.anticipates == 1:
-        for i in range(first, last):
-            _limit_friction(problem, contacts, i, _delivered_limit(problem, contacts, i))
-        return 1
     i = first
     while i < last:
         end = _patch_end(problem, contacts, i, last)
         # What goes to and fro, as a foot between sticking and slipping may, meets halfway.
-        meets_halfway = problem.changes >= _FREE_CHANGES
+        meets_halfway = problem.changes >= _FREE_CHANGES and problem.anticipates == 0
         if end > i + 1 and not meets_halfway:
             if problem.changes == 0:
                 problem.to_and_fro[i] = 0.0
             elif _goes_to_and_fro(problem, contacts, i, end):
                 problem.to_and_fro[i] = 1.0
             meets_halfway = problem.to_and_fro[i] == 1.0
-        for point in range(i, end):
-            _settle_contact(problem, contacts, point, meets_halfway)
+        if problem.anticipates == 1 and end == i + 1:
+            _limit_friction(problem, contacts, i, _delivered_limit(problem, contacts, i))
+        else:
+            for point in range(i, end):
+                _settle_contact(problem, contacts, point, meets_halfway)
         i = end
     return 1
 

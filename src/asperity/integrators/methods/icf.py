@@ -45,6 +45,7 @@ _FIELD_PASSES = 40
 @compiled
 def smooth_terms(plant: Table, problem: Table, state: Table, step: float) -> None:
     """Fill A, diag(M) and r from the snapshot."""
+    problem.plain_mass = 1
     for i in range(problem.matrix.size):
         problem.matrix[i] = state.mass[i]
     for tree in range(problem.ntree):
@@ -52,12 +53,17 @@ def smooth_terms(plant: Table, problem: Table, state: Table, step: float) -> Non
         n = problem.tree_size[tree]
         block = problem.block_start[tree]
         if problem.tree_spatial[tree]:
-            for i in range(n):
-                value = 0.0
-                row = block + i * n
-                for j in range(n):
-                    value += state.mass[row + j] * state.velocity[start + j]
-                problem.rhs[start + i] = value
+            # Inertia about the centre of mass, and mass: the rest is zero.
+            x = state.velocity[start]
+            y = state.velocity[start + 1]
+            z = state.velocity[start + 2]
+            mass = state.mass[block + 21]
+            for i in range(3):
+                k = block + 6 * i
+                problem.rhs[start + i] = (
+                    state.mass[k] * x + state.mass[k + 1] * y + state.mass[k + 2] * z
+                )
+                problem.rhs[start + 3 + i] = mass * state.velocity[start + 3 + i]
         else:
             multiply_chains(problem, state.mass, tree, state.velocity, problem.rhs)
         for i in range(n):

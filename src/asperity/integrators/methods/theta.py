@@ -214,6 +214,7 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
     theta_vq = memory.theta_vq
     by_system = memory.norm_by_system
     matrix = problem.matrix
+    problem.plain_mass = 0
     if owner.address == frame.address:
         for i in range(matrix.size):
             matrix[i] = owner.mass[i]

@@ -123,6 +123,7 @@ def _smooth_terms(
     plant = world.plant
     problem = world.problem
     matrix = problem.matrix
+    problem.plain_mass = 0
     rhs = problem.rhs
     product = problem.product
     for i in range(matrix.size):

@@ -20,6 +20,7 @@ from asperity.integrators.steppings.missed_contacts import (
     step_without_missed_contacts,
 )
 from asperity.integrators.world_layout import (
+    HOPELESS,
     NON_FINITE,
     NOT_CONVERGED,
     OK,
@@ -37,6 +38,8 @@ _MAX_GROW = 5.0
 _MIN_SHRINK = 0.1
 _STRETCH = 1.001
 _ARTIFICIAL = 0.95
+# Of an estimate before a step is done, over the accuracy. Half of what is refused shows so soon.
+_HOPELESS = 2.0
 
 
 @compiled
@@ -107,7 +110,7 @@ def _is_too_long_for_impacts(world: Table, step: float) -> bool:
 def _keep_attempt(world: Table, code: int, step: float) -> None:
     """Keep what a refused attempt has found, for the guesses of the next one."""
     world.tried = 0.0
-    if code != OK:
+    if code not in (OK, HOPELESS):
         return
     world.tried = step
     for i in range(world.guess.size):
@@ -127,6 +130,11 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
     capacity = world.record_time.size
     accuracy = world.accuracy
     attempts = 0
+    counts_positions_alone = (
+        world.velocity_weight == 0.0
+        and world.velocity_time == 0.0
+        and world.system_weight.size == 0
+    )
     while current.time < end:
         if world.records >= capacity:
             return RECORD_FULL
@@ -144,9 +152,14 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
             limited = remaining < _ARTIFICIAL * ideal
         smallest = max(world.smallest_step, 1e-14 * max(1.0, abs(current.time)))
         world.result.sample = 0
+        if counts_positions_alone:
+            world.hopeless_error = _HOPELESS * accuracy
         code = call_method(method, world, current, following, h)
+        world.hopeless_error = 0.0
         if code in (NOT_CONVERGED, NON_FINITE):
             error = np.inf
+        elif code == HOPELESS:
+            error = error_norm(world, h)
         elif code != OK:
             return code
         elif world.result.error_order == 0:
