@@ -14,7 +14,14 @@ from asperity.compiled.calls import call_pp, load_address, load_double, load_int
 from asperity.contact.constraint_set import EQUALITY, FRICTION, LIMIT, NO_LIMIT
 from asperity.plant.plant_layouts import EVALUATED, FAILED, ROWS_FULL, TREES
 
-__all__ = ["add_joint_row", "add_joint_rows", "add_mujoco_rows", "add_row", "to_solver_row"]
+__all__ = [
+    "add_joint_row",
+    "add_joint_rows",
+    "add_mujoco_rows",
+    "add_row",
+    "is_at_tendon_limit",
+    "to_solver_row",
+]
 
 # MuJoCo's mjtConstraint.
 _MJ_EQUALITY = 0
@@ -220,6 +227,16 @@ def add_joint_rows(plant: Table, state: Table) -> int:
         rows.lower[row] = plant.joint_stiction_tolerance
         rows.upper[row] = plant.friction_force[k]
     return EVALUATED
+
+
+@compiled
+def is_at_tendon_limit(plant: Table, state: Table) -> bool:
+    """Whether MuJoCo has a row for the limit of any tendon."""
+    for k in range(plant.limited_tendon.size):
+        extent = state.mj_ten_length[plant.limited_tendon[k]]
+        if extent < plant.tendon_range[k, 0] or extent > plant.tendon_range[k, 1]:
+            return True
+    return False
 
 
 @compiled

@@ -144,8 +144,11 @@ class Plant(HoldsAddresses):
         self._set_detection()
         table.has_tendons = int(model.ntendon > 0)
         table.has_actuators = int(model.nu > 0)
-        tendon_rows = np.any(model.tendon_limited > 0) or np.any(model.tendon_frictionloss > 0)
-        table.has_mujoco_rows = int(model.neq > 0 or tendon_rows)
+        table.has_mujoco_rows = int(model.neq > 0 or np.any(model.tendon_frictionloss > 0))
+        limited = np.flatnonzero(model.tendon_limited)
+        table.limited_tendon = limited
+        inwards = np.outer(model.tendon_margin[limited], [1.0, -1.0])
+        table.tendon_range = model.tendon_range[limited] + inwards
         table.sparse_rows = int(mujoco.mj_isSparse(model))
         set_joints(table, model)
         set_servos(table, model, efforts.commanded)
