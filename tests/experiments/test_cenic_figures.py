@@ -92,7 +92,8 @@ def test_a_peg_that_was_dropped_is_no_success() -> None:
 
 
 def test_cylinder_comes_to_rest_on_its_side() -> None:
-    for integrator in (Cenic(accuracy=1e-4), ImplicitEuler(accuracy=1e-3, error_norm="state")):
+    # Nothing stops it from rolling; whether it does is left to errors, since all is symmetric.
+    for integrator in (Cenic(accuracy=1e-5), ImplicitEuler(accuracy=1e-3, error_norm="state")):
         sim = CASES["cylinder points"].make(integrator)
         start = sim.data.geom_xpos[1].copy()
         np.testing.assert_allclose(start, [0.0, 0.0, 0.5])
