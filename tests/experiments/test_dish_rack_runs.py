@@ -27,6 +27,7 @@ def test_spans_are_in_the_order_of_the_path(task: scene.DishRack) -> None:
     assert 0.0 < times[0] < times[-1] < task.duration
 
 
+@pytest.mark.slow
 def test_error_control_has_no_artefact_and_long_steps_have(task: scene.DishRack) -> None:
     model = scene.dish_rack()
     found = watch(model, task, paper_cenic(accuracy=1e-3), fields())

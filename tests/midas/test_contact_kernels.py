@@ -155,6 +155,7 @@ def closest_approach(kind, x, p, end):
     return np.sqrt(min(found.fun, f(best)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tenth_of_the_distance_is_kept_all_along_the_path(kind):
     rng = np.random.default_rng(kind)
