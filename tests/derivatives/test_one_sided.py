@@ -13,6 +13,7 @@ import derivative_models as models
 import mujoco
 import numpy as np
 import pytest
+from test_mode_changes import SERVO, SLIDER
 
 import asperity as asp
 from asperity.derivatives.tangent import StepState
@@ -43,13 +44,6 @@ _FLOATING = """<mujoco><option gravity="0 0 0"/><worldbody>
   {more}</worldbody></mujoco>"""
 _BALL = 'type="sphere" size=".1"'
 _BOX = 'type="box" size=".1 .1 .1"'
-_SLIDER = """<mujoco><compiler autolimits="true"/><option gravity="0 0 0"/><worldbody>
-  <body><joint name="x" type="slide" axis="1 0 0" range="-1 1"/><geom size=".1" mass="1"/></body>
-  </worldbody><actuator><motor joint="x"/></actuator></mujoco>"""
-_SERVO = """<mujoco><option gravity="0 0 0"/><worldbody>
-  <body><joint name="x" type="slide" axis="1 0 0"/><geom size=".1" mass="1"/></body>
-  </worldbody><actuator><position joint="x" kp="100" kv="2" forcerange="-3 3"/></actuator>
-  </mujoco>"""
 
 
 def _floating(shape: str, more: str = "") -> tuple[mujoco.MjModel, mujoco.MjData]:
@@ -192,10 +186,10 @@ def test_a_contact_of_sap_between_sticking_and_sliding(shape: str, off: float) -
 def test_a_joint_right_at_its_limit_and_a_servo_at_its_range(method: str, off: float) -> None:
     """A limit is restored more slowly than it is approached; a servo's force ends at its range."""
     integrator = _METHODS[method]
-    for text in (_SLIDER, _SERVO):
+    for text in (SLIDER, SERVO):
         model = mujoco.MjModel.from_xml_string(text)
         data = mujoco.MjData(model)
-        if text == _SLIDER:
+        if text == SLIDER:
             data.qpos[0], data.qvel[0] = 1.0 + off, 0.1
         else:
             # The servo is implicit: its force is that of the end of the step.
