@@ -79,6 +79,7 @@ class ConvexMethod(Method):
         install_evaluation(world)
         install_solver(world.problem)
         world.table.solve_problem = solve_problem.address
+        world.share_islands(solve_problem.address)
 
     def let_glide(
         self, world: World, *, relaxes: bool, default_relaxation: float | None = None
