@@ -34,7 +34,7 @@ from asperity.compiled.calls import (
 from asperity.compiled.decorators import compiled, compiled_loop, entry_point
 from asperity.compiled.tables import Layout, Table
 
-__all__ = ["TEAM", "TEAM_KERNELS", "Team", "available_threads", "share"]
+__all__ = ["TEAM", "TEAM_KERNELS", "Team", "available_threads", "c_function", "share"]
 
 _LINE = 8  # numbers of a cache line
 # Looks at the counter before a thread gives way to others, and such turns before it sleeps: some
@@ -165,6 +165,13 @@ def available_threads() -> int:
     return os.cpu_count() or 1
 
 
+def c_function(name: str) -> int:
+    """Address of a function of the C library."""
+    address = ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
 _TEAMS: weakref.WeakSet[Team] = weakref.WeakSet()
 
 
@@ -178,19 +185,14 @@ class Team(HoldsAddresses):
     """
 
     def __init__(self, threads: int) -> None:
-        library = ctypes.CDLL(None)
-
-        def address(name: str) -> int:
-            return int(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0)
-
         self.threads = threads
         self.table = Table(
             TEAM,
-            lock=address("pthread_mutex_lock"),
-            unlock=address("pthread_mutex_unlock"),
-            wait=address("pthread_cond_wait"),
-            wake=address("pthread_cond_broadcast"),
-            give_way=address("sched_yield"),
+            lock=c_function("pthread_mutex_lock"),
+            unlock=c_function("pthread_mutex_unlock"),
+            wait=c_function("pthread_cond_wait"),
+            wake=c_function("pthread_cond_broadcast"),
+            give_way=c_function("sched_yield"),
             own=-1,
             threads=threads,
             share=share.address,

@@ -21,11 +21,16 @@ from asperity.integrators.world_layout import (
     WORLD,
 )
 from asperity.plant.plant import Plant
+from asperity.plant.shared_detection import (
+    SHARED_DETECTION_KERNELS,
+    SharedDetection,
+    can_share_detection,
+)
 from asperity.plant.state import State
 
 __all__ = ["THREAD_KERNELS", "Memory", "World"]
 
-THREAD_KERNELS = (*TEAM_KERNELS, solve_part, solve_shared)
+THREAD_KERNELS = (*TEAM_KERNELS, solve_part, solve_shared, *SHARED_DETECTION_KERNELS)
 """What worlds with a team need compiled."""
 
 _CONTACTS = 256
@@ -135,6 +140,7 @@ class World(HoldsAddresses):
         )
         self._problem: Table | None = None
         self._shared_islands: SharedIslands | None = None
+        self._shared_detection: dict[int, SharedDetection] = {}
         if convex:
             self._problem = new_problem(
                 tree_start=plant.table.tree_start,
@@ -158,6 +164,21 @@ class World(HoldsAddresses):
         if self.team is not None:
             self._shared_islands = SharedIslands(self.problem, self.team, solve)
             self.table.solve_problem = solve_shared.address
+
+    def share_detection(self) -> None:
+        """Let the team find contacts, if there is a team and the model, as it is now, allows it."""
+        if self.team is None:
+            return
+        shared = can_share_detection(self.plant.model)
+        for state in self.evaluated_states:
+            state.table.detect_shared = 0
+            if shared:
+                address = int(state.table.data)
+                if address not in self._shared_detection:
+                    self._shared_detection[address] = SharedDetection(
+                        self.plant.model, state.data, self.team
+                    )
+                self._shared_detection[address].install(state.table)
 
     @property
     def evaluated_states(self) -> tuple[State, ...]:
