@@ -43,7 +43,7 @@ __all__ = [
     "SOLVED",
     "SPOILED",
     "fits_contact_space",
-    "has_large_trees",
+    "large_trees",
     "solve_in_contact_space",
 ]
 
@@ -69,10 +69,9 @@ SOLVED = 3
 _LEAST_CURVATURE = 1e-9
 
 
-def has_large_trees(problem: Table) -> bool:
-    """Whether any tree is one that may fit."""
-    large = (problem.tree_size >= _SMALLEST_TREE) & (problem.tree_spatial == 0)
-    return bool(np.any(large))
+def large_trees(problem: Table) -> np.ndarray:
+    """The trees that may fit."""
+    return np.flatnonzero((problem.tree_size >= _SMALLEST_TREE) & (problem.tree_spatial == 0))
 
 
 @compiled
