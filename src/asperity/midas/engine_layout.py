@@ -109,6 +109,7 @@ MIDAS = Layout(
     radius="f8[:]",  # of the link about its centre of mass [m]
     gravity="f8[:,:]",  # acceleration [m/s²], shape (n, 3)
     link_qpos="i8[:]",  # address in qpos of free and ball joints, or −1
+    link_dof="i8[:]",  # address in qvel of free and ball joints, or −1
     link_centre="f8[:,:]",  # centre of mass in the body frame [m]
     link_turn="f8[:,:,:]",  # axes in the parent's, at the reference pose
     # Trees, m of them: variables tree_variable[t] to tree_variable[t + 1].
@@ -130,6 +131,8 @@ MIDAS = Layout(
     # During a step: from where displacements count, where inertia leads, iterate and trial.
     q_slip="f8[:,:,:]",
     q_target="f8[:,:,:]",
+    v_free="f8[:,:,:]",  # rate at its end, and a step ago, if nothing had acted on links
+    v_past="f8[:,:,:]",
     z_now="f8[:]",
     q_now="f8[:,:,:]",
     z_trial="f8[:]",

@@ -76,15 +76,8 @@ def link_fields(
         "mass": stacked([link.inertia for link in links], 4, 4),
         "rigidity": rigidity * stacked(volumes),
         "gravity": np.zeros((count, 3)),
-        "link_qpos": np.array(
-            [
-                -1
-                if link.kind in (HINGE, SLIDE) or link.is_mocap
-                else model.jnt_qposadr[link.joint]
-                for link in links
-            ],
-            dtype=np.int64,
-        ),
+        "link_qpos": _addresses(model.jnt_qposadr, links),
+        "link_dof": _addresses(model.jnt_dofadr, links),
         "link_centre": stacked([link.centre for link in links], 3),
         "link_turn": stacked([link.turn for link in links], 3, 3),
         "chain_start": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
@@ -92,6 +85,17 @@ def link_fields(
         "jacobian": np.zeros((sum(lengths), 4, 3)),
         "product": np.zeros((12, max([12, *lengths]))),
     }
+
+
+def _addresses(of_joint: np.ndarray, links: list[Link]) -> np.ndarray:
+    """Addresses of free and ball joints, −1 of others, shape (n,)."""
+    return np.array(
+        [
+            -1 if link.kind in (HINGE, SLIDE) or link.is_mocap else of_joint[link.joint]
+            for link in links
+        ],
+        dtype=np.int64,
+    )
 
 
 def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int) -> float:
@@ -141,7 +145,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
             "right",
         )
     }
-    for name in ("q", "v", "q_before", "v_before", "q_slip", "q_target", "q_now", "q_trial"):
+    names = ("q", "v", "q_before", "v_before", "q_slip", "q_target", "v_free", "v_past")
+    for name in (*names, "q_now", "q_trial"):
         fields[name] = np.zeros((count + 1, 4, 3))
         if not name.startswith("v"):
             fields[name][count, 1:] = np.eye(3)

@@ -19,7 +19,7 @@ from asperity.midas.friction_terms import collect_friction, friction_scale
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.joint_terms import motor_forces
 from asperity.midas.link_kinematics import move_vertices, place_links
-from asperity.midas.poses import write_qpos
+from asperity.midas.poses import write_qpos, write_qvel
 from asperity.midas.second_order import count_step, is_smooth, may_look_back, put_off
 from asperity.midas.step_start import prepare_step
 
@@ -225,6 +225,7 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
         if second:
             qvel[i] = 1.5 * mean - 0.5 * engine.shift[i]
         engine.shift[i] = mean
+    write_qvel(engine, qvel)
     for i in range(qpos.size):
         engine.qpos[i] = qpos[i]
     for i in range(qvel.size):

@@ -3,6 +3,10 @@
 Implicit Euler minimizes ½‖Q − Q̃‖²_M + h² Σ V with Q̃ = Q_n + h Q̇_n + h² M⁻¹f (Midas III, IPC 3).
 BDF2 is the same problem with the step 2h/3, Q* = (4Q_n − Q_{n−1})/3 in place of Q_n and
 Q̇* = (4Q̇_n − Q̇_{n−1})/3 in place of Q̇_n.
+
+Both are schemes for D = Q − F, where F(t) is the free motion from the state at hand: D and its rate
+are zero now, and D̈ is what forces do. A link that moves straight on has F = Q_n + t Q̇_n, and D
+says the same as Q; one that turns has its spin in F, which keeps it (`asperity.midas.free_motion`).
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from asperity.integrators.world_layout import OK
 from asperity.midas.candidates import are_kept
 from asperity.midas.contact_terms import measure_candidates
 from asperity.midas.equality_terms import begin_equalities
+from asperity.midas.free_motion import free_motion
 from asperity.midas.friction_terms import collect_friction
 from asperity.midas.link_kinematics import move_vertices
 from asperity.midas.turn_terms import begin_turns
@@ -46,13 +51,24 @@ def _predict(engine: Table, h: float, second: bool) -> float:
     step = 2.0 / 3.0 * h if second else h
     engine.step = step
     for link in range(engine.q.shape[0] - 1):
+        mass = engine.mass[link]
+        q = engine.q[link]
+        v = engine.v[link]
+        ahead = engine.q_target[link]
+        rate = engine.v_free[link]
+        back = engine.q_slip[link]
+        free_motion(mass, q, v, h, ahead, rate)
+        if second:
+            free_motion(mass, q, v, -h, back, engine.v_past[link])
         for i in range(4):
             for k in range(3):
-                engine.q_slip[link, i, k] = (
-                    new * engine.q[link, i, k] - old * engine.q_before[link, i, k]
-                )
-                rate = new * engine.v[link, i, k] - old * engine.v_before[link, i, k]
-                engine.q_target[link, i, k] = engine.q_slip[link, i, k] + step * rate
+                past = 0.0
+                past_rate = 0.0
+                if second:
+                    past = old * (engine.q_before[link, i, k] - back[i, k])
+                    past_rate = old * (engine.v_before[link, i, k] - engine.v_past[link, i, k])
+                back[i, k] = ahead[i, k] - past - step * rate[i, k]
+                ahead[i, k] -= past + step * past_rate
         for k in range(3):
             engine.q_target[link, 0, k] += step * step * engine.gravity[link, k]
     rate = engine.joint_rate
