@@ -15,22 +15,22 @@ import math
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import compiled
 
-__all__ = ["angular_velocity", "free_motion"]
+__all__ = ["angular_momentum", "angular_velocity", "free_motion", "spin", "turn"]
 
 # Rotation of a part of a step [rad]; of the Runge–Kutta method of fourth order, 1e-9 of it.
 _PART = 0.05
 # Rotation within a step [rad] beyond which a link goes straight on, as its points would: Newton's
 # method leads from one orientation to another on a straight line, which after half a turn would
 # pass through no orientation at all.
-_MOST = 2.0
+_MOST = 2.5
+# Rotation below which going straight on is as good.
+_LEAST = 1e-9
 
 
 @compiled
-def _solve(
-    s: np.ndarray, l0: float, l1: float, l2: float, rate: np.ndarray
-) -> bool:
+def _solve(s: np.ndarray, l0: float, l1: float, l2: float, rate: np.ndarray) -> bool:
     """Fill ω of an angular momentum L with second moments S; returns whether there is one."""
     a00 = s[1, 1] + s[2, 2]
     a11 = s[0, 0] + s[2, 2]
@@ -84,37 +84,68 @@ def _rotate(angle: np.ndarray, turn: np.ndarray, out: np.ndarray) -> None:
 
 
 @compiled
+def angular_momentum(mass: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
+    """Fill the angular momentum about the centre of mass, Σ M_ij aᵢ × vⱼ over rows of Q and v."""
+    for k in range(3):
+        out[k] = 0.0
+    for i in range(1, 4):
+        for j in range(1, 4):
+            m = mass[i, j]
+            if m != 0.0:
+                out[0] += m * (q[i, 1] * v[j, 2] - q[i, 2] * v[j, 1])
+                out[1] += m * (q[i, 2] * v[j, 0] - q[i, 0] * v[j, 2])
+                out[2] += m * (q[i, 0] * v[j, 1] - q[i, 1] * v[j, 0])
+
+
+@compiled
 def angular_velocity(
-    mass: np.ndarray, q: np.ndarray, v: np.ndarray, s: np.ndarray, rate: np.ndarray
+    mass: np.ndarray, q: np.ndarray, momentum: np.ndarray, s: np.ndarray, rate: np.ndarray
 ) -> bool:
-    """Fill S and the ω that has the angular momentum of Q and its rate; returns whether it does.
+    """Fill S and the ω that has an angular momentum; returns whether there is one.
 
     Parameters
     ----------
     mass : array, shape (4, 4)
-    q, v : arrays, shape (4, 3)
-        Coordinates of a link, and their rate.
+    q : array, shape (4, 3)
+        Coordinates of a link.
+    momentum : array, shape (3,)
     s, rate : arrays, shapes (3, 3) and (3,)
         Outputs.
     """
-    l0 = 0.0
-    l1 = 0.0
-    l2 = 0.0
-    for i in range(3):
-        for k in range(3):
-            s[i, k] = 0.0
+    for a in range(3):
+        for b in range(3):
+            s[a, b] = 0.0
     for i in range(1, 4):
         for j in range(1, 4):
             m = mass[i, j]
-            if m == 0.0:
-                continue
-            l0 += m * (q[i, 1] * v[j, 2] - q[i, 2] * v[j, 1])
-            l1 += m * (q[i, 2] * v[j, 0] - q[i, 0] * v[j, 2])
-            l2 += m * (q[i, 0] * v[j, 1] - q[i, 1] * v[j, 0])
-            for a in range(3):
-                for b in range(3):
-                    s[a, b] += m * q[i, a] * q[j, b]
-    return _solve(s, l0, l1, l2, rate)
+            if m != 0.0:
+                for a in range(3):
+                    for b in range(3):
+                        s[a, b] += m * q[i, a] * q[j, b]
+    return _solve(s, momentum[0], momentum[1], momentum[2], rate)
+
+
+@compiled
+def spin(rate: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+    """Let a link turn: fill the rows ω × aᵢ of its rate."""
+    for i in range(1, 4):
+        v[i, 0] = rate[1] * q[i, 2] - rate[2] * q[i, 1]
+        v[i, 1] = rate[2] * q[i, 0] - rate[0] * q[i, 2]
+        v[i, 2] = rate[0] * q[i, 1] - rate[1] * q[i, 0]
+
+
+@compiled
+def turn(angle: np.ndarray, q: np.ndarray) -> None:
+    """Turn a link about its centre of mass by a rotation vector."""
+    rows = np.empty((3, 3))
+    moved = np.empty((3, 3))
+    for i in range(3):
+        for k in range(3):
+            rows[k, i] = q[1 + i, k]
+    _rotate(angle, rows, moved)
+    for i in range(3):
+        for k in range(3):
+            q[1 + i, k] = moved[k, i]
 
 
 @compiled
@@ -207,10 +238,11 @@ def free_motion(
     time: float,
     q_free: np.ndarray,
     v_free: np.ndarray,
-) -> None:
+) -> bool:
     """Fill coordinates and their rate after a time [s], which may be negative.
 
-    What strains a link, and what it has no momentum of, goes on at its present rate.
+    Returns whether the link turns as a rigid body. One that hardly does, has no mass or turns too
+    far goes straight on with all its points.
 
     Parameters
     ----------
@@ -221,41 +253,30 @@ def free_motion(
     q_free, v_free : arrays, shape (4, 3)
         Outputs.
     """
+    speed = 0.0
     for i in range(4):
         for k in range(3):
             q_free[i, k] = q[i, k] + time * v[i, k]
             v_free[i, k] = v[i, k]
-    spin = 0.0
-    for i in range(1, 4):
-        for k in range(3):
-            spin += v[i, k] * v[i, k]
-    if spin == 0.0 or mass[0, 0] == 0.0:
-        return
+            if i > 0:
+                speed += v[i, k] * v[i, k]
+    if mass[0, 0] == 0.0 or speed * time * time <= _LEAST**2:
+        return False
     s = np.empty((3, 3))
     rate = np.empty(3)
-    if not angular_velocity(mass, q, v, s, rate):
-        return
+    momentum = np.empty(3)
+    angular_momentum(mass, q, v, momentum)
+    if not angular_velocity(mass, q, momentum, s, rate):
+        return False
     size = rate[0] ** 2 + rate[1] ** 2 + rate[2] ** 2
     if not size * time * time <= _MOST**2:
-        return
-    strain = np.empty((3, 3))
-    for i in range(3):
-        r = q[1 + i]
-        strain[i, 0] = v[1 + i, 0] - rate[1] * r[2] + rate[2] * r[1]
-        strain[i, 1] = v[1 + i, 1] - rate[2] * r[0] + rate[0] * r[2]
-        strain[i, 2] = v[1 + i, 2] - rate[0] * r[1] + rate[1] * r[0]
-    turn = np.empty((3, 3))
-    _turn_for(s, rate, time, turn)
-    for i in range(3):
+        return False
+    rotation = np.empty((3, 3))
+    _turn_for(s, rate, time, rotation)
+    for i in range(1, 4):
         for k in range(3):
-            at = 0.0
-            faster = 0.0
-            for m in range(3):
-                at += turn[k, m] * (q[1 + i, m] + time * strain[i, m])
-                faster += turn[k, m] * strain[i, m]
-            q_free[1 + i, k] = at
-            v_free[1 + i, k] = faster
-        r = q_free[1 + i]
-        v_free[1 + i, 0] += rate[1] * r[2] - rate[2] * r[1]
-        v_free[1 + i, 1] += rate[2] * r[0] - rate[0] * r[2]
-        v_free[1 + i, 2] += rate[0] * r[1] - rate[1] * r[0]
+            q_free[i, k] = (
+                rotation[k, 0] * q[i, 0] + rotation[k, 1] * q[i, 1] + rotation[k, 2] * q[i, 2]
+            )
+    spin(rate, q_free, v_free)
+    return True

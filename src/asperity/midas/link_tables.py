@@ -74,6 +74,7 @@ def link_fields(
         "slide_direction": stacked([part[1] for part in parts], 3),
         "embedding": stacked([part[2] for part in parts], 4, 4),
         "mass": stacked([link.inertia for link in links], 4, 4),
+        "slender_axis": stacked([_slender_axis(link) for link in links], 3),
         "rigidity": rigidity * stacked(volumes),
         "gravity": np.zeros((count, 3)),
         "link_qpos": _addresses(model.jnt_qposadr, links),
@@ -85,6 +86,15 @@ def link_fields(
         "jacobian": np.zeros((sum(lengths), 4, 3)),
         "product": np.zeros((12, max([12, *lengths]))),
     }
+
+
+def _slender_axis(link: Link) -> np.ndarray:
+    """A link's axis of least inertia; its square says by how much less than the next it has."""
+    moments, axes = np.linalg.eigh(link.inertia[1:, 1:])
+    least, next_one = moments[0] + moments[1], moments[0] + moments[2]
+    if not next_one > 0.0:
+        return np.zeros(3)
+    return np.asarray(axes[:, 2] * np.sqrt(max(1.0 - least / next_one, 0.0)))
 
 
 def _addresses(of_joint: np.ndarray, links: list[Link]) -> np.ndarray:
@@ -164,6 +174,9 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         fields[name] = np.zeros(coordinates)
     return {
         **fields,
+        "turns": np.zeros(count, np.int64),
+        "momentum": np.zeros((count, 3)),
+        "slender_momentum": np.zeros(count),
         "wrench": np.zeros((count, 6)),
         "force": np.zeros((count, 4, 3)),
         "link_gradient": np.zeros((count, 4, 3)),

@@ -8,7 +8,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import BALL, FREE
-from asperity.midas.free_motion import angular_velocity
+from asperity.midas.free_motion import angular_momentum, angular_velocity
 
 __all__ = ["nearest_rotation", "write_qpos", "write_qvel"]
 
@@ -139,6 +139,7 @@ def write_qvel(engine: Table, qvel: np.ndarray) -> None:
     """Fill the velocities of free and ball joints: those that have the links' momenta."""
     rotation = np.empty((3, 3))
     moments = np.empty((3, 3))
+    momentum = np.empty(3)
     rate = np.empty(3)
     above = np.empty(3)
     for link in range(engine.link_kind.size):
@@ -146,7 +147,8 @@ def write_qvel(engine: Table, qvel: np.ndarray) -> None:
         if at < 0:
             continue
         q = engine.q[link]
-        if not angular_velocity(engine.mass[link], q, engine.v[link], moments, rate):
+        angular_momentum(engine.mass[link], q, engine.v[link], momentum)
+        if not angular_velocity(engine.mass[link], q, momentum, moments, rate):
             continue
         nearest_rotation(q, rotation)
         if engine.link_kind[link] == FREE:
@@ -164,9 +166,8 @@ def write_qvel(engine: Table, qvel: np.ndarray) -> None:
         else:
             p = engine.link_parent[link]
             if p < engine.link_kind.size:
-                if not angular_velocity(
-                    engine.mass[p], engine.q[p], engine.v[p], moments, above
-                ):
+                angular_momentum(engine.mass[p], engine.q[p], engine.v[p], momentum)
+                if not angular_velocity(engine.mass[p], engine.q[p], momentum, moments, above):
                     continue
                 for k in range(3):
                     rate[k] -= above[k]

@@ -22,7 +22,7 @@ _CHANGE = 0.9
 # The same, relative to velocity: accelerations of what swings pass through zero.
 _SWING = 0.1
 # Rotation within a step [rad] that it resolves.
-_TURN = 2.0
+_TURN = 2.5
 # What is no impact, in activation distances per step: bodies at rest move by less.
 _UNSEEN = 0.05
 # Steps between two attempts at BDF2: an impact may take two steps until the velocity has settled,
@@ -46,7 +46,7 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
     With d = v_{n+1} − v_n and d₀ = v_n − v_{n−1}, less what the free motion of the present state
     has of them, in the norm of kinetic energy over the mass: |d − d₀| is at most 0.9 times the
     larger of both, or a tenth of |v|, or next to nothing. Nor does the link turn by more than two
-    radians.
+    and a half radians.
     """
     unseen = _UNSEEN * engine.activation / h
     for link in range(engine.rigidity.size):
