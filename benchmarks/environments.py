@@ -1,4 +1,4 @@
-"""What a step of Gymnasium's robots costs with `asperity.step`: ``python -m benchmarks.environments``.
+"""What a step of Gymnasium's robots costs with `asperity.step`.
 
 CPU time of a step of one environment, in vectors of several lengths, in one process (sync) and in
 one process each (async, the CPU time of these processes). It should not depend on the number.
