@@ -78,6 +78,7 @@ def milliseconds(name: str, engine: str, kind: str, count: int, steps: int, seed
 def main(argv: Sequence[str] | None = None) -> None:
     """Parse the command line, measure and print a table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.environments", description=__doc__)
+    parser.add_argument("--names", default=",".join(NAMES))
     parser.add_argument("--engines", default="asperity,mujoco")
     parser.add_argument("--counts", default=",".join(map(str, COUNTS)))
     parser.add_argument("--steps", type=int, default=100)
@@ -87,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(f"MuJoCo {mujoco.__version__}, CPU time of a step of one environment [ms]\n")
     print("| environment | | engine | " + " | ".join(map(str, counts)) + " |")
     print("|---" * (3 + len(counts)) + "|")
-    for name in NAMES:
+    for name in args.names.split(","):
         for kind in KINDS:
             for engine in args.engines.split(","):
                 found = []
