@@ -15,6 +15,7 @@ from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chain_cholesky import copy_chains
 from asperity.convex.problem import PROBLEM
 from asperity.convex.robot_hessian import add_paths, add_within, gather_hessian
+from asperity.convex.row_kernels import copy_row
 from asperity.convex.spatial_hessian import (
     add_full,
     add_symmetric,
@@ -321,9 +322,8 @@ def begin_tree(problem: Table, tree: int) -> None:
     if not problem.tree_spatial[tree]:
         copy_chains(problem, problem.matrix, tree)
         return
-    block = problem.block_start[tree]
-    for k in range(block, block + 36):
-        problem.factor[k] = problem.matrix[k]
+    at = 8 * problem.block_start[tree]
+    copy_row(problem.factor.ctypes.data + at, problem.matrix.ctypes.data + at, 36)
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
