@@ -9,11 +9,9 @@ B = L Lᵀ and the rows J of those with curvature,
     U = L⁻¹ Jᵀ,   W = Uᵀ U = J B⁻¹ Jᵀ,   K = G⁻¹ + W,
     H⁻¹ b = L⁻ᵀ (f − U K⁻¹ Uᵀ f),   f = L⁻¹ b.
 
-W is the Delassus operator, and G⁻¹ the compliance. An iteration factorizes K, which has a row per
-direction in which contacts have curvature, instead of assembling and factorizing H. G is negative
-where a constraint has lost curvature that it has in B. Leading blocks of K are those of matrices
-between A and H, all positive definite, so that Gauss' elimination needs no pivoting, and the signs
-of its pivots are those of G.
+W is the Delassus operator, and G⁻¹ the compliance. An iteration solves with K, which has a row per
+direction in which contacts have curvature (`asperity.convex.reduced_system`), instead of assembling
+and factorizing H.
 """
 
 from __future__ import annotations
@@ -35,7 +33,8 @@ from asperity.convex.island import begin_direction, island_gradient, settle
 from asperity.convex.potentials.contact_driver import evaluate_contacts, update_estimates
 from asperity.convex.potentials.rows import evaluate_rows, rows_are_linear
 from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
-from asperity.convex.row_kernels import copy_row, dot_rows, subtract_rows
+from asperity.convex.reduced_system import solve_reduced
+from asperity.convex.row_kernels import dot_rows, subtract_rows
 
 __all__ = [
     "AT_END",
@@ -64,9 +63,6 @@ SPOILED = 0
 AT_END = 1
 ON_THE_WAY = 2
 SOLVED = 3
-# Curvature along fast slip, relative to that across it, below which it is taken for this: its
-# inverse would leave W no digits. The direction is then one of a matrix that is larger by so much.
-_LEAST_CURVATURE = 1e-9
 
 
 def has_large_trees(problem: Table) -> bool:
@@ -100,116 +96,6 @@ def fits_contact_space(problem: Table) -> bool:
         if problem.row_kind[i] == FRICTION:
             friction += 1
     return friction == 0 or count + friction <= int(_LARGEST_PART_WITH_FRICTION * size)
-
-
-@compiled
-def _find_active(problem: Table) -> int:
-    """List the coordinates with curvature, with G⁻¹ for the present ones; returns their number.
-
-    ``compliance`` has the diagonal of G⁻¹, and its entry with the next coordinate.
-    """
-    active = problem.active
-    diagonal, beside = problem.compliance
-    count = 0
-    at = 0
-    for i in range(problem.first_contact, problem.last_contact):
-        a = problem.h11[i]
-        b = problem.h22[i]
-        d = problem.hnn[i]
-        if a > 0.0 and b > 0.0:
-            ratio = problem.h12[i] / a
-            inverse = 1.0 / max(b - ratio * problem.h12[i], _LEAST_CURVATURE * b)
-            active[count] = at
-            diagonal[count] = 1.0 / a + ratio * ratio * inverse
-            beside[count] = -ratio * inverse
-            active[count + 1] = at + 1
-            diagonal[count + 1] = inverse
-            beside[count + 1] = 0.0
-            count += 2
-        if d > 0.0:
-            active[count] = at + 2
-            diagonal[count] = 1.0 / d
-            beside[count] = 0.0
-            count += 1
-        at += 3
-    for i in range(problem.first_row, problem.last_row):
-        change = problem.row_curvature[i] - problem.row_base[i]
-        if change != 0.0:
-            active[count] = problem.row_coordinate[i]
-            diagonal[count] = 1.0 / change
-            beside[count] = 0.0
-            count += 1
-    return count
-
-
-@compiled
-def _reduce(problem: Table, count: int) -> None:
-    """Fill the upper triangle of K = G⁻¹ + W."""
-    active = problem.active
-    diagonal, beside = problem.compliance
-    k = problem.reduced
-    w = problem.delassus
-    same = 0
-    while same < count and active[same] == same:
-        same += 1
-    for a in range(count):
-        row = active[a]
-        if a < same:
-            at = a * STRIDE + 8 * a
-            copy_row(k.ctypes.data + at, w.ctypes.data + at, same - a)
-        for b in range(max(a, same), count):
-            k[a, b] = w[row, active[b]]
-        k[a, a] += diagonal[a]
-        if beside[a] != 0.0:
-            k[a, a + 1] += beside[a]
-
-
-@compiled
-def _solve_reduced(problem: Table, count: int, x: np.ndarray) -> bool:
-    """Solve K x = b in place; the upper triangle of K becomes that of Gauss' elimination.
-
-    Row i of the triangle is what is left of row i of K; L_ji = K_ij / K_ii.
-    """
-    k = problem.reduced
-    data = k.ctypes.data
-    share = problem.reduced_vector[1]
-    inverse = problem.reduced_vector[0]
-    compliance = problem.compliance[0]
-    for i in range(count):
-        value = x[i]
-        for j in range(i):
-            share[j] = k[j, i] * inverse[j]
-            value -= share[j] * x[j]
-        x[i] = value
-        if i > 0:
-            at = data + i * STRIDE + 8 * i
-            subtract_rows(at, share.ctypes.data, 8, data + 8 * i, STRIDE, i, count - i)
-        if not k[i, i] * compliance[i] > 0.0:
-            return False
-        inverse[i] = 1.0 / k[i, i]
-    for i in range(count - 1, -1, -1):
-        at = data + i * STRIDE + 8 * (i + 1)
-        value = x[i] - dot_rows(at, x.ctypes.data + 8 * (i + 1), count - 1 - i)
-        x[i] = value * inverse[i]
-    return True
-
-
-@compiled
-def _spread(problem: Table, y: np.ndarray, out: np.ndarray) -> bool:
-    """``out = K⁻¹ y``, 0 without curvature; False if K has not the signs that it must have."""
-    active = problem.active
-    x = problem.reduced_vector[2]
-    count = _find_active(problem)
-    _reduce(problem, count)
-    for a in range(count):
-        x[a] = y[active[a]]
-    if not _solve_reduced(problem, count, x):
-        return False
-    for k in range(problem.coordinates):
-        out[k] = 0.0
-    for a in range(count):
-        out[active[a]] = x[a]
-    return True
 
 
 @compiled
@@ -318,7 +204,7 @@ def _iterate(
         for k in range(n):
             y[k] += rho * z[k]
         # s, then dμ = s − x and its velocities
-        if not _spread(problem, y, step):
+        if not solve_reduced(problem, y, step):
             return SPOILED, rho, left
         _multiply(problem, step, change)
         for k in range(n):

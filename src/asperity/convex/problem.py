@@ -29,6 +29,7 @@ __all__ = [
     "NON_FINITE",
     "NOT_CONVERGED",
     "PROBLEM",
+    "REDUCED_WIDTH",
     "RESIDUAL_AND_STEP",
     "STATISTICS",
     "grow_contacts",
@@ -52,6 +53,7 @@ ARMIJO = 1
 
 # Of `asperity.convex.contact_space`: beyond, H itself is factorized sooner.
 MOST_COORDINATES = 48
+REDUCED_WIDTH = MOST_COORDINATES + 8  # room for a right-hand side, in whole vectors
 
 _CONTACT_FIELDS = [
     "v1",
@@ -192,8 +194,7 @@ PROBLEM = Layout(
     delassus="f8[:,:]",  # W
     active="i8[:]",  # coordinates with curvature,
     compliance="f8[:,:]",  # and G⁻¹
-    reduced="f8[:,:]",  # K and its factor
-    reduced_vector="f8[:,:]",
+    reduced="f8[:,:]",  # K, and a right-hand side
     coordinate="f8[:,:]",  # vectors: see `asperity.convex.contact_space`
     wanted_residual="f8",
     # contacts, sorted by island
@@ -353,8 +354,7 @@ def new_problem(
         delassus=np.zeros((MOST_COORDINATES, MOST_COORDINATES)),
         active=np.zeros(MOST_COORDINATES, np.int64),
         compliance=np.zeros((2, MOST_COORDINATES)),
-        reduced=np.zeros((MOST_COORDINATES, MOST_COORDINATES)),
-        reduced_vector=np.zeros((3, MOST_COORDINATES)),
+        reduced=np.zeros((MOST_COORDINATES, REDUCED_WIDTH)),
         coordinate=np.zeros((9, MOST_COORDINATES)),
         product=np.zeros(nv),
         gradient=np.zeros(nv + 6 * links),
