@@ -42,7 +42,7 @@ __all__ = [
     "SOLVED",
     "SPOILED",
     "fits_contact_space",
-    "has_large_trees",
+    "large_trees",
     "solve_in_contact_space",
 ]
 
@@ -65,10 +65,9 @@ ON_THE_WAY = 2
 SOLVED = 3
 
 
-def has_large_trees(problem: Table) -> bool:
-    """Whether any tree is one that may fit."""
-    large = (problem.tree_size >= _SMALLEST_TREE) & (problem.tree_spatial == 0)
-    return bool(np.any(large))
+def large_trees(problem: Table) -> np.ndarray:
+    """The trees that may fit."""
+    return np.flatnonzero((problem.tree_size >= _SMALLEST_TREE) & (problem.tree_spatial == 0))
 
 
 @compiled
