@@ -1,4 +1,4 @@
-"""Newton directions of an articulated tree with few contacts, by the Woodbury identity.
+"""Newton directions of articulated trees with few contacts, by the Woodbury identity.
 
 The Hessian is H = B + Jᵀ G J. The base B = A + Σ κ j jᵀ, with the curvatures κ that scalar
 constraints have at first, stays as it is while Newton's method iterates, and so do the rows of J:
@@ -32,7 +32,7 @@ from asperity.convex.delassus import STRIDE, begin_contact_space, follow_rows
 from asperity.convex.island import begin_direction, island_gradient, settle
 from asperity.convex.potentials.contact_driver import evaluate_contacts, update_estimates
 from asperity.convex.potentials.rows import evaluate_rows, rows_are_linear
-from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
+from asperity.convex.problem import MOST_TREES, PROBLEM, RESIDUAL_AND_STEP
 from asperity.convex.reduced_system import solve_reduced
 from asperity.convex.row_kernels import dot_rows, subtract_rows
 
@@ -49,6 +49,8 @@ __all__ = [
 # Coordinates that contacts may take, and as a part of the tree's dofs: others are for constraints
 # that change. Dry friction, which is only found to have changed, makes each of them dearer.
 _MOST_OF_CONTACTS = 36
+# Of several trees, whose H takes longer.
+_MOST_OF_SEVERAL = 48
 _LARGEST_PART = 1.3
 _LARGEST_PART_WITH_FRICTION = 0.7
 # Below, H is factorized as soon as K.
@@ -71,13 +73,31 @@ def large_trees(problem: Table) -> np.ndarray:
 
 
 @compiled
+def _island_size(problem: Table) -> int:
+    """Dofs of the island, or 0 if there are trees that do not fit, or constraints between trees."""
+    several = problem.last_tree - problem.first_tree
+    size = 0
+    if several > MOST_TREES:
+        return 0
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
+        if problem.tree_spatial[tree] or problem.tree_size[tree] < _SMALLEST_TREE:
+            return 0
+        size += problem.tree_size[tree]
+    if several > 1:
+        for i in range(problem.first_row, problem.last_row):
+            if problem.row_entry[i] < 0:
+                return 0
+    return size
+
+
+@compiled
 def fits_contact_space(problem: Table) -> bool:
     """Whether the island at hand is to be solved with `solve_in_contact_space`."""
-    if problem.solve_in_contact_space == 0 or problem.last_tree - problem.first_tree != 1:
+    if problem.solve_in_contact_space == 0 or problem.reused_iterations != 0:
         return False
-    tree = problem.island_tree[problem.first_tree]
-    size = problem.tree_size[tree]
-    if problem.tree_spatial[tree] or size < _SMALLEST_TREE or problem.reused_iterations != 0:
+    size = _island_size(problem)
+    if size == 0:
         return False
     # Coupled laws have contacts whose curvature has no inverse.
     if problem.coupled == 1:
@@ -85,7 +105,8 @@ def fits_contact_space(problem: Table) -> bool:
     # On near-rigid contacts, which methods with the other criterion have, solves have failed.
     if problem.criterion != RESIDUAL_AND_STEP:
         return False
-    most = min(_MOST_OF_CONTACTS, int(_LARGEST_PART * size))
+    alone = problem.last_tree - problem.first_tree == 1
+    most = min(_MOST_OF_CONTACTS if alone else _MOST_OF_SEVERAL, int(_LARGEST_PART * size))
     count = 3 * (problem.last_contact - problem.first_contact)
     if count > most:
         return False
@@ -242,10 +263,11 @@ def _end_here(problem: Table, rows: Table) -> bool:
     for i in range(first, last):
         problem.row_u[i] += problem.row_du[i]
     evaluate_rows(problem, first, last)
-    tree = problem.island_tree[problem.first_tree]
-    start = problem.tree_start[tree]
-    for i in range(start, start + problem.tree_size[tree]):
-        problem.velocity[i] += problem.direction[i]
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
+        start = problem.tree_start[tree]
+        for i in range(start, start + problem.tree_size[tree]):
+            problem.velocity[i] += problem.direction[i]
     return True
 
 
@@ -263,6 +285,39 @@ def _return_to_beginning(problem: Table) -> None:
         at += 3
 
 
+@compiled
+def _forward(problem: Table) -> float:
+    """Replace the direction by f = L⁻¹ b, and fill −Uᵀ f; returns fᵀ f."""
+    z = problem.coordinate[4]
+    width = problem.coordinates
+    for k in range(width):
+        z[k] = 0.0
+    square = 0.0
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
+        n = problem.tree_size[tree]
+        forward_chains(problem, tree, problem.direction)
+        f = problem.direction.ctypes.data + 8 * problem.tree_start[tree]
+        columns = problem.response.ctypes.data + problem.response_start[tree] * STRIDE
+        subtract_rows(z.ctypes.data, f, 8, columns, STRIDE, n, width)
+        square += dot_rows(f, f, n)
+    return square
+
+
+@compiled
+def _add_responses(problem: Table, share: float) -> None:
+    """Replace f by a share of it and U μ."""
+    mu = problem.coordinate[0]
+    direction = problem.direction
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
+        start = problem.tree_start[tree]
+        columns = problem.response.ctypes.data + problem.response_start[tree] * STRIDE
+        for i in range(problem.tree_size[tree]):
+            own = dot_rows(columns + i * STRIDE, mu.ctypes.data, problem.coordinates)
+            direction[start + i] = share * direction[start + i] + own
+
+
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     """Fill the island's part of ``direction`` with one of descent, at whose end contacts agree.
@@ -276,39 +331,25 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     begin_direction(problem)
     changes = problem.changes
     cost = problem.search_cost
-    tree = problem.island_tree[problem.first_tree]
-    if problem.base_tree != tree + 1 and not begin_contact_space(problem, contacts, rows, tree):
+    begun = problem.base_tree == problem.island_tree[problem.first_tree] + 1
+    if not begun and not begin_contact_space(problem, contacts, rows):
         return SPOILED
     # Where there is no room for more coordinates, a new base needs none but those of contacts.
-    renewed = follow_rows(problem, rows, tree) or begin_contact_space(problem, contacts, rows, tree)
-    if not renewed:
+    if not (follow_rows(problem, rows) or begin_contact_space(problem, contacts, rows)):
         return SPOILED
-    n = problem.tree_size[tree]
-    start = problem.tree_start[tree]
-    width = problem.coordinates
     end = AT_END
     left = 0.0
-    columns = problem.response.ctypes.data
-    direction = problem.direction
-    f = direction.ctypes.data + 8 * start
-    forward_chains(problem, tree, direction)
-    if width > 0:
-        mu = problem.coordinate[0]
-        z = problem.coordinate[4]
-        for k in range(width):
-            z[k] = 0.0
-        # −Uᵀ f
-        subtract_rows(z.ctypes.data, f, 8, columns, STRIDE, n, width)
-        end, rho, left = _iterate(problem, contacts, rows, dot_rows(f, f, n))
+    square = _forward(problem)
+    if problem.coordinates > 0:
+        end, rho, left = _iterate(problem, contacts, rows, square)
         if end == SPOILED:
             _return_to_beginning(problem)
             return SPOILED
-        for i in range(n):
-            own = dot_rows(columns + i * STRIDE, mu.ctypes.data, width)
-            direction[start + i] = (1.0 - rho) * direction[start + i] + own
+        _add_responses(problem, 1.0 - rho)
     else:
         problem.iterations += 1
-    backward_chains(problem, tree, direction)
+    for index in range(problem.first_tree, problem.last_tree):
+        backward_chains(problem, problem.island_tree[index], problem.direction)
     wanted = _BEYOND_DOUBT * problem.wanted_residual
     if end == AT_END and left <= wanted * wanted and _end_here(problem, rows):
         return SOLVED

@@ -26,6 +26,7 @@ __all__ = [
     "EXACT",
     "MOMENTUM",
     "MOST_COORDINATES",
+    "MOST_TREES",
     "NON_FINITE",
     "NOT_CONVERGED",
     "PROBLEM",
@@ -52,7 +53,8 @@ EXACT = 0
 ARMIJO = 1
 
 # Of `asperity.convex.contact_space`: beyond, H itself is factorized sooner.
-MOST_COORDINATES = 48
+MOST_COORDINATES = 60
+MOST_TREES = 4
 REDUCED_WIDTH = MOST_COORDINATES + 8  # room for a right-hand side, in whole vectors
 
 _CONTACT_FIELDS = [
@@ -186,11 +188,15 @@ PROBLEM = Layout(
     factor_island="i8[:]",  # trees in the island with which a tree was factorized; 0: never
     coupling="f8[:]",
     # contact space (`asperity.convex.contact_space`)
-    base_tree="i8",  # 1 + the tree whose matrix is factorized without contacts, or 0
+    # 1 + the first tree of the island whose matrix is factorized without contacts, or 0
+    base_tree="i8",
     coordinates="i8",
     row_base="f8[:]",  # curvature of a row in that matrix
     row_coordinate="i8[:]",  # or −1
     response="f8[:,:]",  # U, dof by dof
+    response_rows="i8",
+    response_start="i8[:]",  # of a tree's rows
+    response_chains="i8[:]",  # mask of a tree's chains in which contacts act
     delassus="f8[:,:]",  # W
     active="i8[:]",  # coordinates with curvature,
     compliance="f8[:,:]",  # and G⁻¹
@@ -356,7 +362,9 @@ def new_problem(
         factor_inverse_diagonal=np.zeros(nv),
         factor_island=np.zeros(ntree, np.int64),
         coupling=np.zeros(36 * 64),
-        response=np.zeros((largest, MOST_COORDINATES)),
+        response=np.zeros((min(nv, MOST_TREES * largest), MOST_COORDINATES)),
+        response_start=np.zeros(ntree, np.int64),
+        response_chains=np.zeros(ntree, np.int64),
         delassus=np.zeros((MOST_COORDINATES, MOST_COORDINATES)),
         active=np.zeros(MOST_COORDINATES, np.int64),
         compliance=np.zeros((2, MOST_COORDINATES)),
