@@ -37,10 +37,10 @@ from asperity.compiled.tables import Layout, Table
 __all__ = ["TEAM", "TEAM_KERNELS", "Team", "available_threads", "share"]
 
 _LINE = 8  # numbers of a cache line
-# Looks at the counter before a thread gives way to others, and such turns before it sleeps: some
-# tenths of a millisecond.
+# Looks at the counter before a thread gives way to others, and such turns before it sleeps: a
+# millisecond or two, in which a step does what one thread does alone.
 _LOOKS = 200
-_TURNS = 400
+_TURNS = 3000
 
 TEAM = Layout(
     "team",

@@ -36,6 +36,7 @@ from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.contact_space import (
     AT_END,
+    SOLVED,
     SPOILED,
     fits_contact_space,
     large_trees,
@@ -272,6 +273,8 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
         if (
             iteration == 0
             and problem.extrapolated == 1
+            # In contact space the guess is the friction's direction, which extrapolation spoils.
+            and not reduced
             and _extrapolate_guess(problem, contacts, rows, cost)
         ):
             settle(problem, contacts)
@@ -294,6 +297,8 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
             problem.wanted_residual = wanted
             problem.search_cost = cost
             end = call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows)
+            if end == SOLVED:
+                return CONVERGED
             if end == SPOILED:
                 reduced = False
                 begin_estimates(problem, first, last)

@@ -105,10 +105,14 @@ MIDAS = Layout(
     slide_direction="f8[:,:]",  # what s multiplies in T's first row, shape (n, 3)
     embedding="f8[:,:,:]",  # E, shape (n, 4, 4)
     mass="f8[:,:,:]",  # ∫ρ[1, x̄]ᵀ[1, x̄]dV, shape (n, 4, 4)
+    # Axis of least inertia, in rest coordinates; its square is 0 if another one has as little, and
+    # 1 if it has none; shape (n, 3).
+    slender_axis="f8[:,:]",
     rigidity="f8[:]",  # κV of the orthogonality energy [J]
     radius="f8[:]",  # of the link about its centre of mass [m]
     gravity="f8[:,:]",  # acceleration [m/s²], shape (n, 3)
     link_qpos="i8[:]",  # address in qpos of free and ball joints, or −1
+    link_dof="i8[:]",  # address in qvel of free and ball joints, or −1
     link_centre="f8[:,:]",  # centre of mass in the body frame [m]
     link_turn="f8[:,:,:]",  # axes in the parent's, at the reference pose
     # Trees, m of them: variables tree_variable[t] to tree_variable[t + 1].
@@ -130,6 +134,11 @@ MIDAS = Layout(
     # During a step: from where displacements count, where inertia leads, iterate and trial.
     q_slip="f8[:,:,:]",
     q_target="f8[:,:,:]",
+    v_free="f8[:,:,:]",  # rate at its end, and a step ago, if nothing had acted on links
+    v_past="f8[:,:,:]",
+    turns="i8[:]",  # 1 of links whose rotation is predicted, with their angular momentum
+    momentum="f8[:,:]",  # but for what torques of the step add [N m s], shape (n, 3)
+    slender_momentum="f8[:]",  # likewise, about the slender axis
     z_now="f8[:]",
     q_now="f8[:,:,:]",
     z_trial="f8[:]",

@@ -74,17 +74,11 @@ def link_fields(
         "slide_direction": stacked([part[1] for part in parts], 3),
         "embedding": stacked([part[2] for part in parts], 4, 4),
         "mass": stacked([link.inertia for link in links], 4, 4),
+        "slender_axis": stacked([_slender_axis(link) for link in links], 3),
         "rigidity": rigidity * stacked(volumes),
         "gravity": np.zeros((count, 3)),
-        "link_qpos": np.array(
-            [
-                -1
-                if link.kind in (HINGE, SLIDE) or link.is_mocap
-                else model.jnt_qposadr[link.joint]
-                for link in links
-            ],
-            dtype=np.int64,
-        ),
+        "link_qpos": _addresses(model.jnt_qposadr, links),
+        "link_dof": _addresses(model.jnt_dofadr, links),
         "link_centre": stacked([link.centre for link in links], 3),
         "link_turn": stacked([link.turn for link in links], 3, 3),
         "chain_start": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
@@ -92,6 +86,26 @@ def link_fields(
         "jacobian": np.zeros((sum(lengths), 4, 3)),
         "product": np.zeros((12, max([12, *lengths]))),
     }
+
+
+def _slender_axis(link: Link) -> np.ndarray:
+    """A link's axis of least inertia; its square says by how much less than the next it has."""
+    moments, axes = np.linalg.eigh(link.inertia[1:, 1:])
+    least, next_one = moments[0] + moments[1], moments[0] + moments[2]
+    if not next_one > 0.0:
+        return np.zeros(3)
+    return np.asarray(axes[:, 2] * np.sqrt(max(1.0 - least / next_one, 0.0)))
+
+
+def _addresses(of_joint: np.ndarray, links: list[Link]) -> np.ndarray:
+    """Addresses of free and ball joints, −1 of others, shape (n,)."""
+    return np.array(
+        [
+            -1 if link.kind in (HINGE, SLIDE) or link.is_mocap else of_joint[link.joint]
+            for link in links
+        ],
+        dtype=np.int64,
+    )
 
 
 def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int) -> float:
@@ -141,7 +155,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
             "right",
         )
     }
-    for name in ("q", "v", "q_before", "v_before", "q_slip", "q_target", "q_now", "q_trial"):
+    names = ("q", "v", "q_before", "v_before", "q_slip", "q_target", "v_free", "v_past")
+    for name in (*names, "q_now", "q_trial"):
         fields[name] = np.zeros((count + 1, 4, 3))
         if not name.startswith("v"):
             fields[name][count, 1:] = np.eye(3)
@@ -159,6 +174,9 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         fields[name] = np.zeros(coordinates)
     return {
         **fields,
+        "turns": np.zeros(count, np.int64),
+        "momentum": np.zeros((count, 3)),
+        "slender_momentum": np.zeros(count),
         "wrench": np.zeros((count, 6)),
         "force": np.zeros((count, 4, 3)),
         "link_gradient": np.zeros((count, 4, 3)),

@@ -29,6 +29,7 @@ from asperity.plant.collision import (
     add_mujoco_contact,
     contact_address,
     contacts_found,
+    counts_as_contact,
     empty_contacts,
     follow_pair,
 )
@@ -160,7 +161,7 @@ def read_field_contacts(plant: Table, state: Table) -> int:
     nothing = False
     for index in range(contacts_found(plant, state)):
         address = contact_address(plant, state, index)
-        if load_int(address + plant.contact_exclude) != 0:
+        if not counts_as_contact(plant, address):
             continue
         last_a, last_b, _, _, _ = pair
         pair = follow_pair(plant, state, address, pair)
