@@ -98,7 +98,7 @@ def _measure(engine: Table, out: np.ndarray) -> int:
         size = math.sqrt(slip[0] * slip[0] + slip[1] * slip[1])
         drag = 0.0
         if h > 0.0:
-            per_slip, _ = friction_slope(size, engine.stiction * h)
+            per_slip, _ = friction_slope(size, engine.pair_stiction[engine.candidate_pair[i]] * h)
             drag = engine.pair_friction[engine.candidate_pair[i]] * push * per_slip
             out[count, 9] = size / h
         for k in range(3):

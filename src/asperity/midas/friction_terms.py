@@ -166,10 +166,10 @@ def friction_energy(engine: Table, q: np.ndarray) -> float:
     """Energy of friction [J s²]."""
     u = engine.slip
     h = engine.step
-    width = engine.stiction * h
     total = 0.0
     for i in range(engine.friction_pairs):
         _slip(engine, i, q, u)
+        width = engine.pair_stiction[engine.friction_pair[i]] * h
         total += engine.friction_force[i] * friction(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
     return h * h * total
 
@@ -177,7 +177,6 @@ def friction_energy(engine: Table, q: np.ndarray) -> float:
 @compiled
 def slip_change(engine: Table) -> float:
     """Largest change of a slip from the iterate to the trial state, relative to what it is."""
-    width = engine.stiction * engine.step
     u = engine.slip
     largest = 0.0
     for i in range(engine.friction_pairs):
@@ -185,6 +184,7 @@ def slip_change(engine: Table) -> float:
         e0 = u[0]
         e1 = u[1]
         _slip(engine, i, engine.q_now, u)
+        width = engine.pair_stiction[engine.friction_pair[i]] * engine.step
         size = max(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
         largest = max(largest, math.sqrt((e0 - u[0]) ** 2 + (e1 - u[1]) ** 2) / size)
     return largest
@@ -197,7 +197,6 @@ def turn_friction(engine: Table, share: float) -> None:
     With w for f₁ u/y, the equation w y/f₁ = u has the linear solution
     w + dw = f₁/y (u + du) + (f₁′ y − f₁)/y³ y/f₁ (u · du) w.
     """
-    width = engine.stiction * engine.step
     for i in range(engine.friction_pairs):
         u = engine.slip
         _slip(engine, i, engine.q_trial, u)
@@ -206,6 +205,7 @@ def turn_friction(engine: Table, share: float) -> None:
         _slip(engine, i, engine.q_now, u)
         d0 = (e0 - u[0]) / share
         d1 = (e1 - u[1]) / share
+        width = engine.pair_stiction[engine.friction_pair[i]] * engine.step
         per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
         turn = bend / per_slip * (u[0] * d0 + u[1] * d1)
         w = engine.friction_dual[i]
@@ -226,11 +226,11 @@ def add_friction_terms(engine: Table, q: np.ndarray) -> None:
     """
     u = engine.slip
     h = engine.step
-    width = engine.stiction * h
     whole = engine.only_slopes == 0
     links = engine.link_gradient.shape[0]
     for i in range(engine.friction_pairs):
         _slip(engine, i, q, u)
+        width = engine.pair_stiction[engine.friction_pair[i]] * h
         per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
         s = h * h * engine.friction_force[i]
         w = engine.friction_dual[i]

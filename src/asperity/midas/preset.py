@@ -56,11 +56,13 @@ class Midas(Integrator):
         Pressure [Pa] that brings surfaces to about 0.4 activation distances. A thousandth of it,
         the pressure of 0.1 m of steel on its base, leaves them 2 % nearer than that distance.
     stiction_tolerance : float
-        Slip speed [m/s] below which friction counts as stiction.
+        Slip speed [m/s] below which friction counts as stiction: what sticks creeps, at most this
+        fast. By default what contact parameters say of a pair (`ContactParameters`), and 1 mm/s, as
+        in the paper, where they say nothing.
     tolerance : float
         A step has converged when the next iteration would move nothing faster than this [m/s]. A
-        thousandth of the stiction tolerance: ten times that already falsifies sliding distances by
-        a fifth.
+        thousandth of a stiction tolerance of 1 mm/s: ten times that already falsifies sliding
+        distances by a fifth.
     rigidity : float
         Stiffness against deformation [Pa]: links are affine bodies, held close to rigid. 1e8 lets
         lengths change by about 1e-5.
@@ -133,7 +135,7 @@ class Midas(Integrator):
     scheme: str = "bdf2"
     activation_distance: float | None = None
     barrier_stiffness: float = 1e7
-    stiction_tolerance: float = 1e-3
+    stiction_tolerance: float | None = None
     tolerance: float = 1e-6
     rigidity: float = 1e8
     max_iterations: int = 500
@@ -153,7 +155,6 @@ class Midas(Integrator):
         for name in (
             "time_step",
             "barrier_stiffness",
-            "stiction_tolerance",
             "tolerance",
             "rigidity",
         ):
@@ -163,6 +164,8 @@ class Midas(Integrator):
         require_flags(self)
         if self.mesh_tolerance is not None:
             require_non_negative("mesh_tolerance", self.mesh_tolerance)
+        if self.stiction_tolerance is not None:
+            require_positive("stiction_tolerance", self.stiction_tolerance)
         if self.activation_distance is not None:
             require_positive("activation_distance", self.activation_distance)
         require_one_of("scheme", self.scheme, _SCHEMES)

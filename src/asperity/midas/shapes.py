@@ -8,7 +8,13 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.contact.combination import PARAMETERS, STATIC_FRICTION, combine
+from asperity.contact.combination import (
+    PARAMETERS,
+    STATIC_FRICTION,
+    STICTION_TOLERANCE,
+    UNSET,
+    combine,
+)
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volume_integrals
 from asperity.midas.links import Links, rotation_matrix
@@ -46,6 +52,8 @@ class Shapes:
     pair_shape: Ints
     """Shapes that may touch; the second is −1 − i for half-space i, shape (n, 2)."""
     pair_friction: Floats
+    pair_stiction: Floats
+    """Stiction tolerances [m/s], NaN where nobody says one."""
     volume: Floats
     """Volume of the shapes of every link [m³]."""
     notes: tuple[str, ...]
@@ -116,7 +124,7 @@ def read_shapes(
         half_spaces[i, 3] = turn[:, 2] @ point
     geoms = np.array([geom for _, geom in solid], dtype=np.int64)
     owners = np.array([link for link, _ in solid], dtype=np.int64)
-    pairs, friction = _pairs(model, geoms, owners, planes, links, materials)
+    pairs, friction, stiction = _pairs(model, geoms, owners, planes, links, materials)
     # Shapes that nothing can touch are of no further use.
     used = np.unique(np.concatenate([pairs[:, 0], pairs[pairs[:, 1] >= 0, 1]]))
     number = np.full(len(geoms), -1, np.int64)
@@ -136,6 +144,7 @@ def read_shapes(
         plane_geom=np.array(planes, dtype=np.int64),
         pair_shape=pairs,
         pair_friction=friction,
+        pair_stiction=stiction,
         volume=volume,
         notes=care.finish(),
     )
@@ -176,14 +185,18 @@ def _pairs(
     planes: list[int],
     links: Links,
     materials: ResolvedMaterials,
-) -> tuple[Ints, Floats]:
+) -> tuple[Ints, Floats, Floats]:
     excluded = {int(signature) for signature in model.exclude_signature}
     explicit = {
         (min(int(a), int(b)), max(int(a), int(b))): i
         for i, (a, b) in enumerate(zip(model.pair_geom1, model.pair_geom2, strict=True))
     }
     pairs: list[tuple[int, int]] = []
-    friction: list[float] = []
+    friction: list[tuple[float, float]] = []
+    default = np.array(materials.default)
+    if not materials.stiction_is_given:
+        default[STICTION_TOLERANCE] = UNSET
+    materials = materials._replace(default=default)
     moves = np.append([not link.is_mocap for link in links.links], False)
     if is_disabled(model, _FLAG.mjDSBL_CONTACT | _FLAG.mjDSBL_CONSTRAINT):
         geoms = geoms[:0]
@@ -202,7 +215,9 @@ def _pairs(
                 continue
             pairs.append((i, number))
             friction.append(_friction(model, a, b, pair, materials))
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2), np.array(friction, dtype=np.float64)
+    numbers = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    both = np.array(friction, dtype=np.float64).reshape(-1, 2)
+    return numbers, both[:, 0].copy(), both[:, 1].copy()
 
 
 def _may_touch(model: mujoco.MjModel, a: int, b: int, excluded: set[int]) -> bool:
@@ -227,8 +242,8 @@ def _may_touch(model: mujoco.MjModel, a: int, b: int, excluded: set[int]) -> boo
 
 def _friction(
     model: mujoco.MjModel, a: int, b: int, pair: int, materials: ResolvedMaterials
-) -> float:
-    """Coefficient of friction of two geoms."""
+) -> tuple[float, float]:
+    """Coefficient of friction of two geoms, and their stiction tolerance [m/s] or NaN."""
     if pair >= 0:
         sliding = float(model.pair_friction[pair, 0])
     elif model.geom_priority[a] != model.geom_priority[b]:
@@ -250,7 +265,8 @@ def _friction(
         0.0 if frictionless else sliding,
         out,
     )
-    return float(out[STATIC_FRICTION])
+    stiction = float(out[STICTION_TOLERANCE])
+    return float(out[STATIC_FRICTION]), stiction if stiction > 0.0 else float("nan")
 
 
 def _round_areas(surface: Surface, radius: float) -> tuple[Ints, Floats, Floats]:
