@@ -257,6 +257,10 @@ MIDAS = Layout(
     shape_vertex="i8[:]",
     shape_edge="i8[:]",
     shape_face="i8[:]",
+    # Vertices that round shapes are made of against half-spaces: two rims' or an ellipsoid's, −1
+    # where there are none, shape (., 2, 4); and the area of contact of either [m²].
+    shape_anchor="i8[:,:,:]",
+    shape_area="f8[:]",
     plane="f8[:,:]",  # half-spaces: outward normal and offset
     pair_shape="i8[:,:]",  # what may touch; a second of −1 − i is half-space i
     pair_friction="f8[:]",

@@ -11,9 +11,11 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.contact_terms import add_outer, add_round_arms, contact_sides
-from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, mollifier
+from asperity.midas.contact_terms import add_round_arms, contact_sides
+from asperity.midas.distances import EDGE_EDGE, RIM_PLANE, VERTEX_FACE, VERTEX_PLANE, mollifier
+from asperity.midas.outer_products import add_outer
 from asperity.midas.potentials import barrier_slopes, friction, friction_slope
+from asperity.midas.round_planes import place_on_round, spread_friction
 
 __all__ = [
     "add_friction_terms",
@@ -117,7 +119,7 @@ def collect_friction(engine: Table, x: np.ndarray, q: np.ndarray) -> None:
         engine.friction_link[count, 0] = engine.vertex_link[engine.candidate_vertex[i, 0]]
         engine.friction_link[count, 1] = (
             world
-            if engine.candidate_kind[i] == VERTEX_PLANE
+            if engine.candidate_kind[i] >= VERTEX_PLANE
             else engine.vertex_link[engine.candidate_vertex[i, 3]]
         )
         contact_sides(
@@ -130,10 +132,15 @@ def collect_friction(engine: Table, x: np.ndarray, q: np.ndarray) -> None:
         add_round_arms(engine, i, q, engine.friction_weight[count])
         if engine.candidate_kind[i] == VERTEX_FACE:
             _bring_along(engine, i, q, engine.friction_weight[count])
+        pointed = 1.0
+        if engine.candidate_kind[i] > VERTEX_PLANE:
+            pointed = place_on_round(engine, i, q, engine.friction_weight[count])
         tangents(engine.candidate_arm[i], engine.friction_frame[count])
         engine.friction_dual[count, 0] = 0.0
         engine.friction_dual[count, 1] = 0.0
         count += 1
+        if engine.candidate_kind[i] == RIM_PLANE:
+            count = spread_friction(engine, i, count, pointed)
     engine.friction_pairs = count
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import mujoco
@@ -56,6 +57,11 @@ class Shapes:
     """Stiction tolerances [m/s], NaN where nobody says one."""
     volume: Floats
     """Volume of the shapes of every link [m³]."""
+    anchor: Ints
+    """Of cylinders and ellipsoids, vertices of their own that say where they are: three of either
+    rim, or the ends of half axes; −1 elsewhere; shape (., 2, 4)."""
+    area: Floats
+    """What either of these touches a half-space with [m²]."""
     notes: tuple[str, ...]
     """Sentences on meshes that were changed, or are no solids."""
 
@@ -112,6 +118,10 @@ def read_shapes(
         core, own = _core(model, geom)
         surfaces.append(drawn[-1] if core is None else _on_link(model, links, geom, core))
         radii.append(own)
+    rounds = [
+        _round_anchor(model, geom, lambda s, g=geom: _on_link(model, links, g, s), surface)
+        for (_, geom), surface in zip(solid, surfaces, strict=True)
+    ]
     volume = np.zeros(world)
     for (link, _), surface in zip(solid, drawn, strict=True):
         if link < world:
@@ -146,6 +156,8 @@ def read_shapes(
         pair_friction=friction,
         pair_stiction=stiction,
         volume=volume,
+        anchor=np.array([rounds[i][0] for i in used], dtype=np.int64).reshape(-1, 2, 4),
+        area=np.array([rounds[i][1] for i in used], dtype=np.float64),
         notes=care.finish(),
     )
 
@@ -162,6 +174,33 @@ def _core(model: mujoco.MjModel, geom: int) -> tuple[Surface | None, float]:
     ends = [[0.0, 0.0, -size[1]], [0.0, 0.0, size[1]]] if long else [[0.0, 0.0, 0.0]]
     corners = [[0, 1, 1]] if long else [[0, 0, 0]]
     return Surface(np.array(ends), np.array(corners, dtype=np.int64)), float(size[0])
+
+
+def _round_anchor(
+    model: mujoco.MjModel, geom: int, place: Callable[[Surface], Surface], surface: Surface
+) -> tuple[Ints, float]:
+    """Vertices of a cylinder or an ellipsoid that say where it is, and its area of contact."""
+    kind, size = int(model.geom_type[geom]), model.geom_size[geom]
+    found = np.full((2, 4), -1, dtype=np.int64)
+    if kind == int(mujoco.mjtGeom.mjGEOM_CYLINDER):
+        r, h = float(size[0]), float(size[1])
+        points = np.array([[x, y, z] for z in (-h, h) for x, y in ((r, 0), (0, r), (-r, 0))])
+        own = [slice(0, 3), slice(3, 6)]
+        # An eighth of an end, and half of what a capsule's side touches with.
+        area = np.pi * r * r / 8.0 + np.pi * r * 2.0 * h / 16.0
+    elif kind == int(mujoco.mjtGeom.mjGEOM_ELLIPSOID):
+        points = np.vstack([np.diag(size), [-size[0], 0.0, 0.0]])[[0, 3, 1, 2]]
+        own = [slice(0, 4)]
+        # A 128th of the whole, as of a sphere (Thomsen's formula).
+        products = np.array([size[0] * size[1], size[0] * size[2], size[1] * size[2]])
+        area = 4.0 * np.pi * float(np.mean(products**1.6075) ** (1 / 1.6075)) / 128.0
+    else:
+        return found, 0.0
+    placed = place(Surface(points.astype(np.float64), np.zeros((0, 3), np.int64))).vertices
+    nearest = np.argmin(np.linalg.norm(placed[:, None] - surface.vertices[None], axis=2), axis=1)
+    for row, part in enumerate(own):
+        found[row, : len(nearest[part])] = nearest[part]
+    return found, area
 
 
 def _geom_pose(model: mujoco.MjModel, links: Links, geom: int) -> tuple[Floats, Floats]:
@@ -309,7 +348,12 @@ def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
         shape = (0, width) if width else (0,)
         return np.ascontiguousarray(np.concatenate([np.zeros(shape, dtype), *parts]), dtype=dtype)
 
+    first = np.array(starts["vertex"][:-1], dtype=np.int64).reshape(-1, 1, 1)
     tables = {
+        "shape_anchor": np.ascontiguousarray(
+            np.where(shapes.anchor >= 0, shapes.anchor + first, -1)
+        ),
+        "shape_area": np.array(shapes.area, dtype=np.float64),
         "vertex_rest": joined(rest, 4, np.float64),
         "vertex_link": joined(owner, 0, np.int64),
         "vertex_area": joined(area, 0, np.float64),
