@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import mujoco
@@ -20,6 +19,7 @@ from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volume_integrals
 from asperity.midas.links import Links, rotation_matrix
 from asperity.midas.mesh_care import MeshCare
+from asperity.midas.round_geoms import round_anchor, round_areas, round_core
 from asperity.plant.geom_surfaces import geom_surface
 from asperity.plant.joints import is_disabled
 from asperity.plant.names import element
@@ -107,6 +107,7 @@ def read_shapes(
     surfaces: list[Surface] = []
     drawn: list[Surface] = []
     radii: list[float] = []
+    rounds: list[tuple[Ints, float]] = []
     for _, geom in solid:
         surface = geom_surface(
             model, geom, segments=segments, subdivisions=subdivisions, hulls=hulls
@@ -115,13 +116,10 @@ def read_shapes(
             mesh = element(model, mujoco.mjtObj.mjOBJ_MESH, int(model.geom_dataid[geom]))
             surface = care.take(surface, mesh)
         drawn.append(_on_link(model, links, geom, surface))
-        core, own = _core(model, geom)
+        rounds.append(round_anchor(model, geom, surface))
+        core, own = round_core(model, geom)
         surfaces.append(drawn[-1] if core is None else _on_link(model, links, geom, core))
         radii.append(own)
-    rounds = [
-        _round_anchor(model, geom, lambda s, g=geom: _on_link(model, links, g, s), surface)
-        for (_, geom), surface in zip(solid, surfaces, strict=True)
-    ]
     volume = np.zeros(world)
     for (link, _), surface in zip(solid, drawn, strict=True):
         if link < world:
@@ -160,47 +158,6 @@ def read_shapes(
         area=np.array([rounds[i][1] for i in used], dtype=np.float64),
         notes=care.finish(),
     )
-
-
-def _core(model: mujoco.MjModel, geom: int) -> tuple[Surface | None, float]:
-    """Core and radius of a round geom; no core if it is none.
-
-    Its triangles have no area: two corners of an axis are one, or all of a centre.
-    """
-    kind, size = int(model.geom_type[geom]), model.geom_size[geom]
-    long = kind == int(mujoco.mjtGeom.mjGEOM_CAPSULE) and size[1] > 0.0
-    if kind != int(mujoco.mjtGeom.mjGEOM_SPHERE) and not long:
-        return None, 0.0
-    ends = [[0.0, 0.0, -size[1]], [0.0, 0.0, size[1]]] if long else [[0.0, 0.0, 0.0]]
-    corners = [[0, 1, 1]] if long else [[0, 0, 0]]
-    return Surface(np.array(ends), np.array(corners, dtype=np.int64)), float(size[0])
-
-
-def _round_anchor(
-    model: mujoco.MjModel, geom: int, place: Callable[[Surface], Surface], surface: Surface
-) -> tuple[Ints, float]:
-    """Vertices of a cylinder or an ellipsoid that say where it is, and its area of contact."""
-    kind, size = int(model.geom_type[geom]), model.geom_size[geom]
-    found = np.full((2, 4), -1, dtype=np.int64)
-    if kind == int(mujoco.mjtGeom.mjGEOM_CYLINDER):
-        r, h = float(size[0]), float(size[1])
-        points = np.array([[x, y, z] for z in (-h, h) for x, y in ((r, 0), (0, r), (-r, 0))])
-        own = [slice(0, 3), slice(3, 6)]
-        # An eighth of an end, and half of what a capsule's side touches with.
-        area = np.pi * r * r / 8.0 + np.pi * r * 2.0 * h / 16.0
-    elif kind == int(mujoco.mjtGeom.mjGEOM_ELLIPSOID):
-        points = np.vstack([np.diag(size), [-size[0], 0.0, 0.0]])[[0, 3, 1, 2]]
-        own = [slice(0, 4)]
-        # A 128th of the whole, as of a sphere (Thomsen's formula).
-        products = np.array([size[0] * size[1], size[0] * size[2], size[1] * size[2]])
-        area = 4.0 * np.pi * float(np.mean(products**1.6075) ** (1 / 1.6075)) / 128.0
-    else:
-        return found, 0.0
-    placed = place(Surface(points.astype(np.float64), np.zeros((0, 3), np.int64))).vertices
-    nearest = np.argmin(np.linalg.norm(placed[:, None] - surface.vertices[None], axis=2), axis=1)
-    for row, part in enumerate(own):
-        found[row, : len(nearest[part])] = nearest[part]
-    return found, area
 
 
 def _geom_pose(model: mujoco.MjModel, links: Links, geom: int) -> tuple[Floats, Floats]:
@@ -308,20 +265,6 @@ def _friction(
     return float(out[STATIC_FRICTION]), stiction if stiction > 0.0 else float("nan")
 
 
-def _round_areas(surface: Surface, radius: float) -> tuple[Ints, Floats, Floats]:
-    """Edges of a core, their areas, and those of its vertices [m²]: what counts as in contact.
-
-    A sphere touches with a 128th of its surface, and a capsule's side with a 16th of it, as large a
-    part as a vertex or an edge of a polyhedron of 16 pieces around a circle has.
-    """
-    end = 4.0 * np.pi * radius**2 / 128.0
-    if len(surface.vertices) == 1:
-        return np.zeros((0, 2), np.int64), np.zeros(0), np.array([end])
-    length = float(np.linalg.norm(surface.vertices[1] - surface.vertices[0]))
-    side = 2.0 * np.pi * radius * length / 16.0
-    return np.array([[0, 1]]), np.array([side + 2.0 * end]), np.full(2, 0.5 * side + end)
-
-
 def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
     """Vertices, edges and faces of all shapes in one numbering, for the engine's table."""
     rest, owner, area, edges, edge_areas, faces = [], [], [], [], [], []
@@ -332,7 +275,7 @@ def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
         edge, edge_area = sharp_edges(surface)
         own_area = vertex_areas(surface)
         if radius > 0.0:
-            edge, edge_area, own_area = _round_areas(surface, radius)
+            edge, edge_area, own_area = round_areas(surface, radius)
         radii.append(np.full(count, radius))
         first = starts["vertex"][-1]
         rest.append(np.column_stack([np.ones(count), surface.vertices]))
@@ -348,10 +291,10 @@ def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
         shape = (0, width) if width else (0,)
         return np.ascontiguousarray(np.concatenate([np.zeros(shape, dtype), *parts]), dtype=dtype)
 
-    first = np.array(starts["vertex"][:-1], dtype=np.int64).reshape(-1, 1, 1)
+    own_first = np.array(starts["vertex"][:-1], dtype=np.int64).reshape(-1, 1, 1)
     tables = {
         "shape_anchor": np.ascontiguousarray(
-            np.where(shapes.anchor >= 0, shapes.anchor + first, -1)
+            np.where(shapes.anchor >= 0, shapes.anchor + own_first, -1)
         ),
         "shape_area": np.array(shapes.area, dtype=np.float64),
         "vertex_rest": joined(rest, 4, np.float64),
