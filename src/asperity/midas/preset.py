@@ -39,16 +39,17 @@ class Midas(Integrator):
     on step size, stiffness or convergence (Midas, section III; IPC, Li et al. 2020). Joints hold
     exactly, by a change of variables, and equalities (``connect``, ``weld``, ``joint``,
     ``tendon``) to 1e-11 m, by augmented Lagrangians. Collision geoms of all shapes but spheres and
-    capsules are triangle meshes here, and meshes are taken as they are, not by their convex hulls.
+    capsules, and cylinders and ellipsoids on planes, are triangle meshes here, and meshes are taken
+    as they are, not by their convex hulls. Impacts end at rest, whatever parameters of contact say.
 
     Parameters
     ----------
     time_step : float
         Step size [s].
     scheme : {"bdf2", "implicit-euler"}
-        BDF2 is of second order and keeps swings, spins and rolling far better; through impacts,
-        which it would let rebound, steps are those of implicit Euler. Implicit Euler all the time
-        is the paper's scheme.
+        BDF2 is of second order and keeps what swings far better; through impacts, which it would
+        let rebound, steps are those of implicit Euler. Implicit Euler all the time is the paper's
+        scheme. In both, free bodies keep their spin exactly, and what is round rolls.
     activation_distance : float, optional
         Distance [m] below which surfaces repel each other; resting things keep about this distance.
         By default 1 mm, or less where the initial state has smaller clearances.
@@ -75,8 +76,8 @@ class Midas(Integrator):
         the last ones. With one solve, a body that leaves a tiny clearance is braked by a normal
         force that is no longer there.
     segments : int
-        Straight pieces around a circle of cylinders and ellipsoids, a multiple of 4. Spheres and
-        capsules are round: a point and a line with a radius.
+        Straight pieces around a circle of cylinders and ellipsoids, a multiple of 4, where they
+        touch anything but planes. Spheres and capsules are round: a point and a line with a radius.
     subdivisions : int
         Pieces of every edge of a box.
     convex_meshes : bool
