@@ -141,7 +141,7 @@ class Plant(HoldsAddresses):
         table, model = self.table, self.model
         set_trees(table, model)
         self._set_geoms()
-        self._set_detection()
+        self.set_detection()
         table.has_tendons = int(model.ntendon > 0)
         table.has_actuators = int(model.nu > 0)
         table.has_mujoco_rows = int(model.neq > 0 or np.any(model.tendon_frictionloss > 0))
@@ -179,7 +179,7 @@ class Plant(HoldsAddresses):
         other.__dict__.update(self.__dict__)
         other.table = self.table.twin()
         other.table.model = address
-        other._set_detection()
+        other.set_detection()
         if model is not None:
             other.model = model
             if other.needs_other_memory(NO_EFFORTS, NO_EFFORTS):
@@ -225,7 +225,7 @@ class Plant(HoldsAddresses):
         table.geom_surface_velocity = np.array(model.geom_surfacevel, dtype=np.float64)
         self._set_fields()
 
-    def _set_detection(self) -> None:
+    def set_detection(self) -> None:
         """Let collision detection leave out what costs it more than it saves."""
         address = int(self.table.model)
         self._detection = detection_struct(address, self.model)

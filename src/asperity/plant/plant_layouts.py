@@ -247,6 +247,8 @@ STATE = Layout(
     # Where threads find contacts, the compiled entry point, and the address of its table
     detect_shared="i8",
     shared_detection="i8",
+    found="i8",  # number of contacts found there, and where their addresses are
+    found_address="i8",
     # the state
     time="f8",  # [s]
     qpos="f8[:]",
