@@ -15,6 +15,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
 from asperity.midas.engine_layout import CANDIDATES_FULL
+from asperity.midas.round_planes import add_round_stencils
 
 __all__ = ["SLACK", "are_kept", "box_vertices", "find_candidates", "sum_of_radii", "time_in_boxes"]
 
@@ -79,7 +80,12 @@ def time_in_boxes(engine: Table, x: np.ndarray, p: np.ndarray) -> float:
 
 @compiled
 def sum_of_radii(engine: Table, kind: int, first: int, last: int) -> float:
-    """Sum of the radii of a stencil's sides [m], by its first and its last vertex."""
+    """Sum of the radii of a stencil's sides [m], by its first and its last vertex.
+
+    The activation distance of round shapes against half-spaces, as `separation` wants it.
+    """
+    if kind > VERTEX_PLANE:
+        return engine.activation
     radius = engine.vertex_radius[first]
     return radius if kind == VERTEX_PLANE else radius + engine.vertex_radius[last]
 
@@ -353,6 +359,11 @@ def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
         a = engine.pair_shape[pair, 0]
         b = engine.pair_shape[pair, 1]
         before = count
+        if b < 0 and engine.shape_anchor[a, 0, 0] >= 0:
+            count = add_round_stencils(engine, x, count, pair, a, -1 - b, margin)
+            if count < 0:
+                return CANDIDATES_FULL
+            continue
         if b < 0:
             for v in range(starts[a], starts[a + 1]):
                 count = _add(engine, x, count, pair, VERTEX_PLANE, v, v, v, -1 - b, margin)
