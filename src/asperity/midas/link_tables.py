@@ -7,8 +7,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from asperity.midas.box_trees import tree_tables
 from asperity.midas.engine_layout import HINGE, SLIDE
-from asperity.midas.links import Link, change_of_variables, variable_count
+from asperity.midas.links import Link, change_of_variables, own_points, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
 from asperity.midas.tendons import fixed_tendons
 
@@ -73,6 +74,14 @@ def link_fields(
         "transfer": stacked([part[0] for part in parts], 4, 4),
         "slide_direction": stacked([part[1] for part in parts], 3),
         "embedding": stacked([part[2] for part in parts], 4, 4),
+        "own_point": stacked(
+            [
+                np.eye(4) if link.kind == SLIDE else np.column_stack([np.ones(4), own_points(link)])
+                for link in links
+            ],
+            4,
+            4,
+        ),
         "mass": stacked([link.inertia for link in links], 4, 4),
         "rigidity": rigidity * stacked(volumes),
         "gravity": np.zeros((count, 3)),
@@ -141,7 +150,10 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
             "right",
         )
     }
-    for name in ("q", "v", "q_before", "v_before", "q_slip", "q_target", "q_now", "q_trial"):
+    for name in (
+        "q", "v", "q_before", "v_before", "q_slip", "q_target", "q_now", "q_trial", "path_begin",
+        "path_end",
+    ):  # fmt: skip
         fields[name] = np.zeros((count + 1, 4, 3))
         if not name.startswith("v"):
             fields[name][count, 1:] = np.eye(3)
@@ -154,11 +166,13 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "joint_target",
         "joint_now",
         "joint_trial",
+        "joint_dual",
         "joint_applied",
     ):
         fields[name] = np.zeros(coordinates)
     return {
         **fields,
+        "joint_anchor": np.zeros((coordinates, 2)),
         "wrench": np.zeros((count, 6)),
         "force": np.zeros((count, 4, 3)),
         "link_gradient": np.zeros((count, 4, 3)),
@@ -225,6 +239,7 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
             fields[name][moving:] = rest[moving:, 1:]
     return {
         **fields,
+        **tree_tables(fields),
         "moving_vertices": moving,
         "radius": radius,
         "plane": shapes.planes,
