@@ -1,10 +1,9 @@
 """Midas on the robots that people have: every model of some packages, for a moment.
 
 ``python -m benchmarks.midas_robots`` from the root of the repository loads every URDF and MJCF file
-of the packages that are installed (example-robot-data, gymnasium-robotics, robosuite, dm_control;
-they are found, never imported), lets Midas run each for 0.3 s and then for a second with random
-motors, and counts how that ended. Whether anything intersects is asked of ``ipctk``. A file that
-MuJoCo itself does not load is left out.
+of the packages that are installed (`PACKAGES`; they are found, never imported), lets Midas run each
+for 0.3 s and then for a second with random motors, and counts how that ended. Whether anything
+intersects is asked of ``ipctk``. A file that MuJoCo itself does not load is left out.
 
 Models run one after the other, each with a limit of CPU time, so that other work on the machine
 does not decide, in a process that is replaced when a model takes too long or ends it. What was done
@@ -42,8 +41,13 @@ PACKAGES = {
     "gymnasium-robotics": ("gymnasium_robotics", "."),
     "robosuite": ("robosuite", "."),
     "dm_control": ("dm_control", "."),
+    "mujoco": ("mujoco", "."),
+    "gymnasium": ("gymnasium", "."),
 }
-"""Importable name beside which a package's models lie, and their folder from there."""
+"""Importable name beside which a package's models lie, and their folder from there.
+
+Those of ``mujoco-mjx`` lie in MuJoCo's own folder.
+"""
 
 STEP = 0.01
 QUIET = 0.3

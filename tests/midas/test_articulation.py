@@ -67,6 +67,11 @@ def test_mechanisms_converge_to_the_exact_motion(name, scheme, order, largest):
             assert sim.advance_to(time).success
             errors[-1] += np.abs(sim.data.qpos - qpos).max()
     assert errors[0] < largest
+    if name == "planar joint":
+        # It holds nothing that turns: the free motion, which every step counts from, is the exact
+        # one, but for the strain of links.
+        assert max(errors) < 1e-4
+        return
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
     np.testing.assert_allclose(orders, order, atol=0.3)
 

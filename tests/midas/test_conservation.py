@@ -5,6 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import asperity as asp
 
@@ -60,23 +61,59 @@ def test_oscillator_decays_as_bdf2_does():
     assert ratio > 0.97  # implicit Euler: 0.61
 
 
-@pytest.mark.parametrize(("scheme", "order"), [("implicit-euler", 1), ("bdf2", 2)])
-def test_spin_is_lost_with_the_order_of_the_scheme(scheme, order):
+@pytest.mark.parametrize("scheme", ["implicit-euler", "bdf2"])
+@pytest.mark.parametrize("step", [0.02, 0.005])
+def test_free_spin_keeps_momentum_and_energy(scheme, step):
+    """Of any scheme and step, unlike that of chords, which lost a fifth of it in 0.4 s."""
     xml = """<mujoco><option gravity="0 0 0"/><worldbody><body><freejoint/>
     <geom type="box" size=".1 .06 .03" mass="2"/></body></worldbody></mujoco>"""
-    losses = []
-    for step in (0.008, 0.004, 0.002):
-        sim = midas(xml, scheme=scheme, time_step=step, tolerance=1e-9)
-        sim.data.qvel[3:] = (3.0, -4.0, 5.0)
+    sim = midas(xml, scheme=scheme, time_step=step, tolerance=1e-9)
+    sim.data.qvel[3:] = (3.0, -40.0, 5.0)
+
+    def kept():
         mujoco.mj_forward(sim.model, sim.data)
         mujoco.mj_subtreeVel(sim.model, sim.data)
-        before = sim.data.subtree_angmom[1].copy()
-        assert sim.advance_to(0.4).success
-        mujoco.mj_subtreeVel(sim.model, sim.data)
-        losses.append(np.linalg.norm(sim.data.subtree_angmom[1] - before) / np.linalg.norm(before))
-        np.testing.assert_allclose(sim.data.qvel[:3], 0, atol=1e-12)
-    assert losses[0] < 0.2
-    assert np.log2(np.array(losses[:-1]) / losses[1:]).min() > order - 0.3
+        mujoco.mj_energyVel(sim.model, sim.data)
+        return np.append(sim.data.subtree_angmom[1], sim.data.energy[1])
+
+    before = kept()
+    assert sim.advance_to(0.4).success
+    np.testing.assert_allclose(kept(), before, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(sim.data.qvel[:3], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("scheme", ["implicit-euler", "bdf2"])
+def test_a_tumbling_body_follows_eulers_equations(scheme):
+    inertia = np.array([1.0, 2.0, 2.5])
+    xml = """<mujoco><option gravity="0 0 0"/><worldbody><body><freejoint/>
+    <inertial pos=".03 0 0" mass="1" diaginertia="1 2 2.5"/><geom size=".1"/></body>
+    </worldbody></mujoco>"""
+    sim = midas(xml, scheme=scheme)
+    start = np.array([0.1, 8.0, 0.2])  # about the middle axis, which it leaves
+    sim.data.qvel[3:] = start
+    assert sim.advance_to(1.0).success
+    exact = solve_ivp(
+        lambda _, w: np.cross(inertia * w, w) / inertia, (0, 1), start, rtol=1e-10, atol=1e-10
+    ).y[:, -1]
+    assert np.abs(exact - start).max() > 1.0
+    np.testing.assert_allclose(sim.data.qvel[3:], exact, atol=1e-4)
+
+
+@pytest.mark.parametrize("scheme", ["implicit-euler", "bdf2"])
+def test_rolling_and_slipping_keep_the_momentum_about_the_floor(scheme):
+    """A ball with a spin backwards slips, comes back and rolls at (5 v − 2 r ω)/7."""
+    sim = midas(
+        """<mujoco><worldbody><geom type="plane" size="9 9 1"/><body pos="0 0 .1005"><freejoint/>
+        <geom size=".1" mass="1" friction=".3"/></body></worldbody></mujoco>""",
+        scheme=scheme,
+    )
+    sim.data.qvel[:] = (1.0, 0, 0, 0, -50.0, 0)
+    for _ in range(15):
+        assert sim.advance_to(sim.time + 0.1).success
+        momentum = (5.0 * sim.data.qvel[0] + 0.2 * sim.data.qvel[4]) / 7.0
+        assert momentum == pytest.approx(-5.0 / 7.0, abs=1e-3)
+    # It rolls, but for the slip of a friction that is regularised.
+    assert sim.data.qvel[0] == pytest.approx(-5.0 / 7.0, abs=1e-3)
 
 
 def test_collisions_never_add_energy():

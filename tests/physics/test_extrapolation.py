@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 import asperity as asp
 from asperity.integrators.methods.extrapolation import Extrapolation
 from benchmarks.accuracy_scenes import SCENES
-from benchmarks.verification import friction, impacts, smooth
+from benchmarks.verification import friction, impacts, smooth, tops
 from benchmarks.verification.case import Record, energies
 
 MU = 0.2
@@ -124,6 +124,16 @@ class _Watched(asp.Simulator):
             stops = bool(np.any(half.rows.impulse[: half.rows.count] != 0.0))
             self.seen.append((pushes, stops, not np.any(memory.rough)))
         return code
+
+
+def test_what_rocks_and_rolls_is_extrapolated_again_after_a_step_that_was_not() -> None:
+    """Turning contacts take the velocity of a first-order step for slip and for an impact."""
+    simulator = _Watched(tops.rattleback().model(), integrator=asp.Cenic(accuracy=1e-4))
+    tilt = tops.RATTLE_TILT
+    simulator.data.qpos[3:] = [math.cos(tilt / 2), math.sin(tilt / 2), 0.0, 0.0]
+    simulator.data.qvel[5] = -3.0
+    extrapolated = [is_smooth for _, _, is_smooth in simulator.watch(tops.RATTLE_TIME)]
+    assert 0.9 < np.mean(extrapolated) < 1.0
 
 
 def test_an_impact_is_not_extrapolated_and_what_follows_it_is() -> None:

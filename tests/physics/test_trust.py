@@ -52,6 +52,8 @@ def test_friction_of_an_impact_is_mu_times_its_normal_impulse(
         ("slide-to-rest", 1e-3, 0.001),
         ("elastic-bounce", 1e-4, 0.07),
         ("rattleback+", 1e-4, 0.1 * 2.844),
+        ("rattleback-", 1e-4, 0.1 * 1.857),
+        ("rattleback-", 1e-5, 0.05),
         ("shaken-mug", 1e-5, 0.1),
     ],
 )

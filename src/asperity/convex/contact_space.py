@@ -29,18 +29,21 @@ from asperity.convex.chain_cholesky import (
     backward_chains,
     forward_chains,
 )
+from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.delassus import STRIDE, begin_contact_space, follow_rows
 from asperity.convex.island import begin_direction, island_gradient, settle
 from asperity.convex.potentials.contact_driver import evaluate_contacts, update_estimates
+from asperity.convex.potentials.rows import evaluate_rows, rows_are_linear
 from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
 from asperity.convex.row_kernels import copy_row, dot_rows, subtract_rows
 
 __all__ = [
     "AT_END",
     "ON_THE_WAY",
+    "SOLVED",
     "SPOILED",
     "fits_contact_space",
-    "has_large_trees",
+    "large_trees",
     "solve_in_contact_space",
 ]
 
@@ -51,23 +54,24 @@ _LARGEST_PART = 1.3
 _LARGEST_PART_WITH_FRICTION = 0.7
 # Below, H is factorized as soon as K.
 _SMALLEST_TREE = 8
-# Part of the wanted residual that is left in contact space.
+# Part of the wanted residual that is left in contact space, and up to which nobody looks again.
 _INNER_TOLERANCE = 0.5
+_BEYOND_DOUBT = 0.1
 _MOST_ITERATIONS = 50
 
 # How a solve has ended.
 SPOILED = 0
 AT_END = 1
 ON_THE_WAY = 2
+SOLVED = 3
 # Curvature along fast slip, relative to that across it, below which it is taken for this: its
 # inverse would leave W no digits. The direction is then one of a matrix that is larger by so much.
 _LEAST_CURVATURE = 1e-9
 
 
-def has_large_trees(problem: Table) -> bool:
-    """Whether any tree is one that may fit."""
-    large = (problem.tree_size >= _SMALLEST_TREE) & (problem.tree_spatial == 0)
-    return bool(np.any(large))
+def large_trees(problem: Table) -> np.ndarray:
+    """The trees that may fit."""
+    return np.flatnonzero((problem.tree_size >= _SMALLEST_TREE) & (problem.tree_spatial == 0))
 
 
 @compiled
@@ -283,8 +287,10 @@ def _search(problem: Table, rho: float, square: float, slope: float) -> float:
 
 
 @compiled
-def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> tuple[int, float]:
-    """Minimise in the coordinates; returns how that has ended, and ρ."""
+def _iterate(
+    problem: Table, contacts: Table, rows: Table, square: float
+) -> tuple[int, float, float]:
+    """Minimise in the coordinates; returns how that has ended, ρ, and the residual's square."""
     mu, start, x, du, z, step, change, weighted, y = problem.coordinate
     n = problem.coordinates
     first = problem.first_contact
@@ -297,6 +303,7 @@ def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> tup
     rho = 1.0
     wanted = _INNER_TOLERANCE * problem.wanted_residual
     settled = False
+    left = np.inf
     for iteration in range(_MOST_ITERATIONS):
         if iteration > 0:
             settled = settle(problem, contacts)
@@ -306,12 +313,12 @@ def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> tup
         # ρ g + Jᵀ x in the norm of B⁻¹
         left = rho * (rho * square + 2.0 * _dot(z, x, n)) + _dot(x, y, n)
         if settled and left <= wanted * wanted:
-            return AT_END, rho
+            return AT_END, rho, left
         for k in range(n):
             y[k] += rho * z[k]
         # s, then dμ = s − x and its velocities
         if not _spread(problem, y, step):
-            return SPOILED, rho
+            return SPOILED, rho, left
         _multiply(problem, step, change)
         for k in range(n):
             change[k] -= y[k]
@@ -335,7 +342,39 @@ def _iterate(problem: Table, contacts: Table, rows: Table, square: float) -> tup
             du[k] += alpha * change[k]
         rho *= 1.0 - alpha
         update_estimates(problem, first, last, alpha)
-    return ON_THE_WAY, rho
+    return ON_THE_WAY, rho, left
+
+
+@compiled
+def _end_here(problem: Table, rows: Table) -> bool:
+    """Take the whole direction, and be done, unless constraints change along it."""
+    first = problem.first_row
+    last = problem.last_row
+    row_velocities(problem, rows, first, last, problem.direction, problem.row_du)
+    if not rows_are_linear(problem, first, last):
+        return False
+    for i in range(first, last):
+        problem.row_u[i] += problem.row_du[i]
+    evaluate_rows(problem, first, last)
+    tree = problem.island_tree[problem.first_tree]
+    start = problem.tree_start[tree]
+    for i in range(start, start + problem.tree_size[tree]):
+        problem.velocity[i] += problem.direction[i]
+    return True
+
+
+@compiled
+def _return_to_beginning(problem: Table) -> None:
+    """Give contacts their velocities at the direction's beginning."""
+    if problem.coordinates == 0:
+        return
+    du = problem.coordinate[3]
+    at = 0
+    for i in range(problem.first_contact, problem.last_contact):
+        problem.v1[i] -= du[at]
+        problem.v2[i] -= du[at + 1]
+        problem.vn[i] -= du[at + 2]
+        at += 3
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
@@ -344,8 +383,9 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
 
     Needs the gradient, and the cost of the potentials in ``search_cost``; both follow the law's
     numbers. Leaves the estimates of contacts at the end, but their velocities at the beginning.
-    Returns `SPOILED` if round-off keeps it from being found, which H itself may stand, and
-    `ON_THE_WAY` if it does not lead to the minimum: its length then says nothing.
+    Returns `SOLVED` if the end is the island's solution, which ``velocity`` then is, with all that
+    belongs to it, `SPOILED` if round-off keeps the direction from being found, which H itself may
+    stand, and `ON_THE_WAY` if it does not lead to the minimum: its length then says nothing.
     """
     begin_direction(problem)
     changes = problem.changes
@@ -361,6 +401,7 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     start = problem.tree_start[tree]
     width = problem.coordinates
     end = AT_END
+    left = 0.0
     columns = problem.response.ctypes.data
     direction = problem.direction
     f = direction.ctypes.data + 8 * start
@@ -372,23 +413,21 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
             z[k] = 0.0
         # −Uᵀ f
         subtract_rows(z.ctypes.data, f, 8, columns, STRIDE, n, width)
-        end, rho = _iterate(problem, contacts, rows, dot_rows(f, f, n))
-        du = problem.coordinate[3]
-        at = 0
-        for i in range(problem.first_contact, problem.last_contact):
-            problem.v1[i] -= du[at]
-            problem.v2[i] -= du[at + 1]
-            problem.vn[i] -= du[at + 2]
-            at += 3
+        end, rho, left = _iterate(problem, contacts, rows, dot_rows(f, f, n))
         if end == SPOILED:
+            _return_to_beginning(problem)
             return SPOILED
         for i in range(n):
             own = dot_rows(columns + i * STRIDE, mu.ctypes.data, width)
             direction[start + i] = (1.0 - rho) * direction[start + i] + own
-        if problem.changes != changes:
-            cost = island_gradient(problem, contacts, rows)
-        problem.search_cost = cost
     else:
         problem.iterations += 1
     backward_chains(problem, tree, direction)
+    wanted = _BEYOND_DOUBT * problem.wanted_residual
+    if end == AT_END and left <= wanted * wanted and _end_here(problem, rows):
+        return SOLVED
+    _return_to_beginning(problem)
+    if problem.changes != changes:
+        cost = island_gradient(problem, contacts, rows)
+    problem.search_cost = cost
     return end

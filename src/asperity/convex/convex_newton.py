@@ -36,9 +36,10 @@ from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.contact_space import (
     AT_END,
+    SOLVED,
     SPOILED,
     fits_contact_space,
-    has_large_trees,
+    large_trees,
     solve_in_contact_space,
 )
 from asperity.convex.hessian_assembly import assemble, begin_tree
@@ -66,7 +67,7 @@ from asperity.convex.potentials.contact_driver import (
 )
 from asperity.convex.problem import CONVERGED, MOMENTUM, NON_FINITE, NOT_CONVERGED, PROBLEM
 
-__all__ = ["install_solver", "solve_problem"]
+__all__ = ["begin_solve", "end_solve", "install_solver", "solve_problem"]
 
 _ROUND_OFF = 1e-14
 # Iterations without progress of the gradient after which round-off may be the reason.
@@ -272,6 +273,8 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
         if (
             iteration == 0
             and problem.extrapolated == 1
+            # In contact space the guess is the friction's direction, which extrapolation spoils.
+            and not reduced
             and _extrapolate_guess(problem, contacts, rows, cost)
         ):
             settle(problem, contacts)
@@ -294,6 +297,8 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
             problem.wanted_residual = wanted
             problem.search_cost = cost
             end = call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows)
+            if end == SOLVED:
+                return CONVERGED
             if end == SPOILED:
                 reduced = False
                 begin_estimates(problem, first, last)
@@ -381,23 +386,40 @@ def _solve_any_island(problem: Table, contacts: Table, rows: Table) -> int:
     return _solve_island(problem, contacts, rows)
 
 
+@compiled
+def begin_solve(problem: Table, have_factors: int) -> None:
+    """Forget what earlier solves have left that is of no use to this one."""
+    # Of several trees that there could be a base of only one would be served, the last.
+    if problem.only_marked == 0 or problem.large_tree < 0:
+        problem.base_tree = 0
+    if have_factors == 0:
+        for tree in range(problem.factor_island.size):
+            problem.factor_island[tree] = 0
+
+
+@compiled
+def end_solve(problem: Table) -> None:
+    """Clear what was said of this solve alone."""
+    problem.extrapolated = 0
+    problem.only_marked = 0
+
+
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
 def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: int) -> int:
     """Solve every island; the solution replaces the guess in ``velocity``, with its impulses.
 
     ``have_factors`` says that the factors of the last solve belong to the same graph (for Hessian
     reuse). Velocities of contacts and rows for the guess are filled here, unless ``guess_is_known``
-    says that they are. Returns ``CONVERGED``, ``NOT_CONVERGED`` (the worst residual is recorded,
-    the solution is the best iterate) or ``NON_FINITE``.
+    says that they are. If ``last_island`` is not 0, only the islands from ``first_island`` up to
+    there are solved, of a solve that somebody else begins and ends. Returns ``CONVERGED``,
+    ``NOT_CONVERGED`` (the worst residual is recorded, the solution is the best iterate) or
+    ``NON_FINITE``.
     """
-    if problem.only_marked == 0:
-        problem.base_tree = 0
-    if have_factors == 0:
-        for tree in range(problem.factor_island.size):
-            problem.factor_island[tree] = 0
+    if problem.last_island != 0:
+        return solve_islands(_solve_any_island, problem, contacts, rows)
+    begin_solve(problem, have_factors)
     worst = solve_islands(_solve_any_island, problem, contacts, rows)
-    problem.extrapolated = 0
-    problem.only_marked = 0
+    end_solve(problem)
     return worst
 
 
@@ -408,5 +430,7 @@ def install_solver(problem: Table) -> None:
     problem.solve_factors = solve_factors.address
     problem.line_search = line_search.address
     # Of robots only: it is large, and piles need not compile it.
-    if has_large_trees(problem):
+    large = large_trees(problem)
+    problem.large_tree = int(large[0]) if len(large) == 1 else -1
+    if len(large) > 0:
         problem.solve_in_contact_space = solve_in_contact_space.address

@@ -64,41 +64,42 @@ def _couple(
 
 
 @compiled
-def _eliminate(
-    ntree: int,
-    size: np.ndarray,
-    adjacency: np.ndarray,
-    neighbours: np.ndarray,
-    order: np.ndarray,
-    position: np.ndarray,
-    degree_start: int,
-) -> None:
-    """Order the trees by minimum degree; fills `adjacency` with the couplings of the factor."""
-    for tree in range(ntree):
-        position[tree] = -1
-    degree = neighbours[degree_start : degree_start + ntree]
-    for a in range(ntree):
+def _eliminate(problem: Table, first: int, last: int) -> None:
+    """Order the trees of one component by minimum degree, in its part of ``order``.
+
+    Fills `adjacency` with the couplings of the factor. Of equal degrees the first tree is taken.
+    """
+    order = problem.order
+    adjacency = problem.adjacency
+    size = problem.tree_size
+    degree = problem.neighbours[problem.ntree : 2 * problem.ntree]
+    for i in range(first, last):
+        a = order[i]
         degree[a] = 0
-        for b in range(ntree):
-            if adjacency[a, b]:
-                degree[a] += size[b]
-    for step in range(ntree):
-        best = -1
-        for tree in range(ntree):
-            if position[tree] < 0 and (best < 0 or degree[tree] < degree[best]):
-                best = tree
+        for j in range(first, last):
+            if adjacency[a, order[j]]:
+                degree[a] += size[order[j]]
+    for step in range(first, last):
+        at = step
+        for i in range(step + 1, last):
+            tree = order[i]
+            least = degree[order[at]]
+            if degree[tree] < least or (degree[tree] == least and tree < order[at]):
+                at = i
+        best = order[at]
+        order[at] = order[step]
         order[step] = best
-        position[best] = step
+        problem.position[best] = step
         count = 0
-        for tree in range(ntree):
-            if adjacency[best, tree] and position[tree] < 0:
-                neighbours[count] = tree
+        for i in range(step + 1, last):
+            if adjacency[best, order[i]]:
+                problem.neighbours[count] = order[i]
                 count += 1
         for i in range(count):
-            a = neighbours[i]
+            a = problem.neighbours[i]
             degree[a] -= size[best]
             for j in range(i + 1, count):
-                b = neighbours[j]
+                b = problem.neighbours[j]
                 if not adjacency[a, b]:
                     adjacency[a, b] = 1
                     adjacency[b, a] = 1
@@ -107,57 +108,87 @@ def _eliminate(
 
 
 @compiled
-def _symbolic(problem: Table, stamp: int) -> int:
-    """Recompute order and structure for the pairs that carry `stamp`."""
+def _clear_entries(problem: Table) -> None:
+    """Forget the couplings of the last symbolic factorization, which are all that there are."""
+    for tree in range(problem.ntree):
+        first = problem.column_start[tree]
+        for entry in range(first, first + problem.column_size[tree]):
+            other = problem.entry_tree[entry]
+            problem.pair_entry[tree, other] = -1
+            problem.pair_entry[other, tree] = -1
+            problem.adjacency[tree, other] = 0
+            problem.adjacency[other, tree] = 0
+
+
+@compiled
+def _mark(problem: Table, a: int, b: int) -> None:
+    if a >= 0 and b >= 0 and a != b:
+        problem.adjacency[a, b] = 1
+        problem.adjacency[b, a] = 1
+
+
+@compiled
+def _symbolic(problem: Table, contacts: Table, rows: Table, islands: int) -> int:
+    """Recompute order and structure, component by component; returns the size of all blocks."""
     ntree = problem.ntree
-    for a in range(ntree):
-        for b in range(ntree):
-            problem.adjacency[a, b] = 1 if problem.pair_stamp[a, b] == stamp else 0
-            problem.pair_entry[a, b] = -1
-    _eliminate(
-        ntree,
-        problem.tree_size,
-        problem.adjacency,
-        problem.neighbours,
-        problem.order,
-        problem.position,
-        ntree,
-    )
+    _clear_entries(problem)
+    for contact in range(contacts.count):
+        a, b = _trees_of_contact(contacts.link, contacts.link_tree, contact)
+        _mark(problem, a, b)
+    for row in range(rows.count):
+        _mark(problem, rows.tree[row, 0], rows.tree[row, 1])
+    for tree in range(ntree):
+        problem.order[tree] = tree
+    _list_islands(problem, islands)
+    for tree in range(ntree):
+        problem.order[tree] = problem.island_tree[tree]
     entries = 0
     blocks = 0
-    for step in range(ntree):
-        tree = problem.order[step]
-        problem.column_start[tree] = entries
-        for later in range(step + 1, ntree):
-            other = problem.order[later]
-            if problem.adjacency[tree, other]:
-                problem.entry_tree[entries] = other
-                problem.entry_block[entries] = blocks
-                problem.pair_entry[tree, other] = entries
-                problem.pair_entry[other, tree] = entries
-                blocks += problem.tree_size[tree] * problem.tree_size[other]
-                entries += 1
-        problem.column_size[tree] = entries - problem.column_start[tree]
+    for k in range(islands):
+        first = problem.island_start[k]
+        last = problem.island_start[k + 1]
+        _eliminate(problem, first, last)
+        for step in range(first, last):
+            tree = problem.order[step]
+            problem.column_start[tree] = entries
+            for later in range(step + 1, last):
+                other = problem.order[later]
+                if problem.adjacency[tree, other]:
+                    problem.entry_tree[entries] = other
+                    problem.entry_block[entries] = blocks
+                    problem.pair_entry[tree, other] = entries
+                    problem.pair_entry[other, tree] = entries
+                    blocks += problem.tree_size[tree] * problem.tree_size[other]
+                    entries += 1
+            problem.column_size[tree] = entries - problem.column_start[tree]
     problem.entries = entries
     return blocks
 
 
 @compiled
-def _label_islands(problem: Table, parent: np.ndarray) -> int:
-    """Number the components in the order of their first tree; list their trees by position."""
-    ntree = problem.ntree
-    island = problem.component[ntree : 2 * ntree]
-    start = problem.island_start
+def _number_islands(problem: Table, parent: np.ndarray) -> int:
+    """Number the components in the order of their first tree; returns how many there are."""
+    island = problem.component[problem.ntree : 2 * problem.ntree]
     islands = 0
-    for tree in range(ntree):
+    for tree in range(problem.ntree):
         root = _root(parent, tree)
         if root == tree:
             island[tree] = islands
-            start[islands] = 0
             islands += 1
         else:
             # The root is the smallest tree of its component and has its number already.
             island[tree] = island[root]
+    return islands
+
+
+@compiled
+def _list_islands(problem: Table, islands: int) -> None:
+    """List the trees of every component by position."""
+    ntree = problem.ntree
+    island = problem.component[ntree : 2 * ntree]
+    start = problem.island_start
+    for k in range(islands + 1):
+        start[k] = 0
     for tree in range(ntree):
         start[island[tree]] += 1
     total = 0
@@ -174,7 +205,6 @@ def _label_islands(problem: Table, parent: np.ndarray) -> int:
     for k in range(islands, 0, -1):
         start[k] = start[k - 1]
     start[0] = 0
-    return islands
 
 
 @compiled
@@ -219,16 +249,17 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
         if joined:
             components -= 1
 
+    islands = _number_islands(problem, parent)
     status = OK
     if not known or components != problem.components:
-        problem.coupling_size = _symbolic(problem, stamp)
+        problem.coupling_size = _symbolic(problem, contacts, rows, islands)
         problem.components = components
         status = PATTERN_CHANGED
     if problem.coupling_size > problem.coupling.size:
         problem.components = -1  # come back here after the memory has grown
         return COUPLING_TOO_SMALL
 
-    islands = _label_islands(problem, parent)
+    _list_islands(problem, islands)
     problem.islands = islands
     island = parent[ntree : 2 * ntree]
     fill_chains(problem, contacts, rows)

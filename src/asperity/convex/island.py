@@ -17,7 +17,6 @@ from asperity.convex.contact_velocities import (
     add_impulses,
     add_surface_velocities,
     contact_velocities,
-    link_velocities,
     row_velocities,
 )
 from asperity.convex.paths import spread_velocities
@@ -53,41 +52,57 @@ __all__ = [
 def solve_islands(
     solve_island: Callable[[Table, Table, Table], int], problem: Table, contacts: Table, rows: Table
 ) -> int:
-    """Solve every island, and count; returns the worst code.
+    """Solve every island, and count, or those of the part at hand; returns the worst code.
 
     ``solve_island`` replaces the guess in the island's part of ``velocity`` by the solution, and
     counts ``iterations``.
     """
-    problem.solves += 1
-    if problem.guess_is_known == 0:
-        guess_velocities(problem, contacts)
+    whole = problem.last_island == 0
+    first = 0 if whole else problem.first_island
+    last = problem.islands if whole else problem.last_island
     worst = CONVERGED
     longest = 0
-    for k in range(problem.islands):
+    for k in range(first, last):
         choose_island(problem, k)
+        if problem.guess_is_known == 0:
+            _guess_contact_velocities(problem, contacts, k)
         before = problem.iterations
         worst = max(worst, solve_island(problem, contacts, rows))
         longest = max(longest, problem.iterations - before)
-    problem.longest_iterations += longest
+    if whole:
+        problem.solves += 1
+        problem.longest_iterations += longest
+    else:
+        problem.part_longest = max(problem.part_longest, longest)
     return worst
 
 
 @compiled
-def guess_velocities(problem: Table, contacts: Table) -> None:
-    """Fill the velocities of all contacts for the guess in ``velocity``."""
-    ncontact = problem.island_contact_start[problem.islands]
-    link_velocities(problem, contacts, problem.velocity)
+def _guess_contact_velocities(problem: Table, contacts: Table, k: int) -> None:
+    """Fill the velocities of an island's contacts for the guess in ``velocity``."""
+    first = problem.island_contact_start[k]
+    last = problem.island_contact_start[k + 1]
+    if first == last:
+        return
+    spread_velocities(problem, contacts, k, k + 1, problem.velocity)
     contact_velocities(
         problem,
         contacts,
-        0,
-        ncontact,
+        first,
+        last,
         problem.velocity,
         problem.v1,
         problem.v2,
         problem.vn,
     )
-    add_surface_velocities(problem, contacts, 0, ncontact)
+    add_surface_velocities(problem, contacts, first, last)
+
+
+@compiled
+def guess_velocities(problem: Table, contacts: Table) -> None:
+    """Fill the velocities of all contacts for the guess in ``velocity``."""
+    for k in range(problem.islands):
+        _guess_contact_velocities(problem, contacts, k)
 
 
 @compiled

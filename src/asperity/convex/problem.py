@@ -213,6 +213,12 @@ PROBLEM = Layout(
     patch="f8[:,:]",
     projection="f8[:,:]",
     jacobian="f8[:,:,:]",  # of both sides of one contact
+    # [first, last) of the islands that a call of the solver is about; all where the last is 0
+    first_island="i8",
+    last_island="i8",
+    part_longest="i8",  # iterations of the island that took most, of such parts
+    shared="i8",  # address of the table of `asperity.convex.shared_islands`, or 0
+    large_tree="i8",  # the one tree that may fit contact space, −1 where there are none or several
     # the island at hand: [first, last) of its trees in `island_tree`, of contacts and of rows
     first_tree="i8",
     last_tree="i8",

@@ -16,12 +16,12 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from asperity.compiled.team import available_threads
 from asperity.derivatives.parameters import apply_parameters
 from asperity.derivatives.pull_back import pull_back_step, pull_back_trajectory
 from asperity.derivatives.transition import Transition
 from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import Integrator
-from asperity.worlds.crew import available_threads
 from asperity.worlds.rollout_arrays import resolve_arrays
 from asperity.worlds.rollouts import run_rollouts
 

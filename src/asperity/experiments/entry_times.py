@@ -39,6 +39,7 @@ _PLANT = {
     "make_constraint": "MuJoCo, constraints",
     "forward_velocity": "MuJoCo, velocity",
     "forward_actuation": "MuJoCo, velocity",
+    "evaluate_motion": "snapshot",
     "read_contacts": "Jacobians",
     "read_constraints": "Jacobians",
 }

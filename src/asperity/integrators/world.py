@@ -9,8 +9,10 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import HoldsAddresses, Table
+from asperity.compiled.team import TEAM_KERNELS, Team
 from asperity.contact.delivered import grow_delivered, new_delivered
 from asperity.convex.problem import grow_contacts, grow_factor, grow_rows, new_problem
+from asperity.convex.shared_islands import SharedIslands, solve_part, solve_shared
 from asperity.integrators.world_layout import (
     CONTACTS_FULL,
     COUPLING_FULL,
@@ -19,9 +21,17 @@ from asperity.integrators.world_layout import (
     WORLD,
 )
 from asperity.plant.plant import Plant
+from asperity.plant.shared_detection import (
+    SHARED_DETECTION_KERNELS,
+    SharedDetection,
+    can_share_detection,
+)
 from asperity.plant.state import State
 
-__all__ = ["Memory", "World"]
+__all__ = ["THREAD_KERNELS", "Memory", "World"]
+
+THREAD_KERNELS = (*TEAM_KERNELS, solve_part, solve_shared, *SHARED_DETECTION_KERNELS)
+"""What worlds with a team need compiled."""
 
 _CONTACTS = 256
 _RECORDS = 256
@@ -72,6 +82,8 @@ class World(HoldsAddresses):
         keeps the second alive, and whoever makes the world the first.
     convex : bool
         Whether there is a convex problem, which methods solve or work in.
+    team : Team, optional
+        Threads that methods may share their work with.
 
     Attributes
     ----------
@@ -86,8 +98,10 @@ class World(HoldsAddresses):
         scratch: mujoco.MjData,
         *,
         convex: bool = True,
+        team: Team | None = None,
     ) -> None:
         model = plant.model
+        self.team = team
         self.plant = plant
         self.current: State = plant.new_state(data, keep=False)
         self.following: State = plant.new_state(scratch, contacts=1)
@@ -125,6 +139,8 @@ class World(HoldsAddresses):
             record_act=np.zeros((_RECORDS, model.na)),
         )
         self._problem: Table | None = None
+        self._shared_islands: SharedIslands | None = None
+        self._shared_detection: dict[int, SharedDetection] = {}
         if convex:
             self._problem = new_problem(
                 tree_start=plant.table.tree_start,
@@ -142,6 +158,27 @@ class World(HoldsAddresses):
         """The convex problem, of worlds that have one."""
         assert self._problem is not None
         return self._problem
+
+    def share_islands(self, solve: int) -> None:
+        """Let the team solve islands, with the solver at an address, if there is a team."""
+        if self.team is not None:
+            self._shared_islands = SharedIslands(self.problem, self.team, solve)
+            self.table.solve_problem = solve_shared.address
+
+    def share_detection(self) -> None:
+        """Let the team find contacts, if there is a team and the model, as it is now, allows it."""
+        if self.team is None:
+            return
+        shared = can_share_detection(self.plant.model)
+        for state in self.evaluated_states:
+            state.table.detect_shared = 0
+            if shared:
+                address = int(state.table.data)
+                if address not in self._shared_detection:
+                    self._shared_detection[address] = SharedDetection(
+                        self.plant.model, state.data, self.team
+                    )
+                self._shared_detection[address].install(state.table)
 
     @property
     def evaluated_states(self) -> tuple[State, ...]:

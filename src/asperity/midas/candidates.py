@@ -18,6 +18,7 @@ from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine_layout import CANDIDATES_FULL
 from asperity.midas.stencils import add_edges, add_faces, add_stencil, apart
 from asperity.midas.tree_search import STACK, search_edges, search_faces
+from asperity.midas.tubes import FIRMNESS, is_in_tube, measure_tubes, time_in_tubes
 
 __all__ = ["SLACK", "are_kept", "box_vertices", "find_candidates", "time_in_boxes"]
 
@@ -38,18 +39,26 @@ def box_vertices(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) ->
     engine.least_slack = least
     widening = engine.widening
     longest_path = 0.0
+    measure_tubes(engine, p, longest)
     for vertex in range(engine.moving_vertices):
         length = math.sqrt(p[vertex, 0] ** 2 + p[vertex, 1] ** 2 + p[vertex, 2] ** 2)
         share = longest / length if length > longest else 1.0
         slack = least + widening * share * length
+        if is_in_tube(engine, engine.vertex_link[vertex]):
+            share = engine.common_share
+            slack = least + FIRMNESS * widening * share * length
         for k in range(3):
             move = share * p[vertex, k]
             engine.vertex_low[vertex, k] = x[vertex, k] + min(move, 0.0) - slack
             engine.vertex_high[vertex, k] = x[vertex, k] + max(move, 0.0) + slack
-        engine.vertex_reach[vertex] = min(length, longest) + 1.7320508075688772 * slack
+            engine.vertex_start[vertex, k] = x[vertex, k]
+            engine.vertex_path[vertex, k] = move
+        engine.vertex_slack[vertex] = slack
+        engine.vertex_reach[vertex] = share * length + 1.7320508075688772 * slack
         longest_path = max(longest_path, share * length + slack)
-    # Larger boxes would go on holding candidates that are none any more.
-    engine.listed = 1 if longest_path <= _KEPT * engine.activation else 0
+    # Nor do tubes last. Larger boxes would go on holding candidates that are none any more.
+    kept = longest_path <= _KEPT * engine.activation and engine.tubes == 0
+    engine.listed = 1 if kept else 0
 
 
 @compiled
@@ -71,7 +80,7 @@ def are_kept(engine: Table, x: np.ndarray, p: np.ndarray) -> bool:
 
 @compiled
 def time_in_boxes(engine: Table, x: np.ndarray, p: np.ndarray) -> float:
-    """Largest time τ ≤ 1 for which x + τ p stays in the boxes."""
+    """Largest time τ ≤ 1 for which x + τ p stays in the boxes, and in tubes if there are any."""
     time = 1.0
     for vertex in range(engine.moving_vertices):
         for k in range(3):
@@ -80,7 +89,7 @@ def time_in_boxes(engine: Table, x: np.ndarray, p: np.ndarray) -> float:
                 time = max((engine.vertex_high[vertex, k] - x[vertex, k]) / p[vertex, k], 0.0)
             elif end < engine.vertex_low[vertex, k]:
                 time = max((engine.vertex_low[vertex, k] - x[vertex, k]) / p[vertex, k], 0.0)
-    return time
+    return time_in_tubes(engine, x, p, time)
 
 
 @compiled
@@ -98,6 +107,16 @@ def _use_slot(engine: Table, block: int) -> bool:
     engine.block_slot[block] = slot
     engine.slots = slot + 1
     return True
+
+
+@compiled
+def _move_together(engine: Table, one: int, other: int) -> int:
+    """1 if two shapes are on links of one tree, whose vertices stay in tubes."""
+    a = engine.vertex_link[engine.shape_vertex[one]]
+    b = engine.vertex_link[engine.shape_vertex[other]]
+    if not is_in_tube(engine, a) or not is_in_tube(engine, b):
+        return 0
+    return 1 if engine.link_tree[a] == engine.link_tree[b] else 0
 
 
 @compiled
@@ -142,6 +161,7 @@ def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
     region = np.empty((2, 3))
     space = (np.empty((STACK, 2), np.int64), np.empty((LEAF + 1, 2, 3)), np.empty(LEAF, np.int64))
     engine.list_number += 1
+    engine.relative = 0
     count = 0
     for pair in range(engine.pair_shape.shape[0]):
         a = engine.pair_shape[pair, 0]
@@ -156,12 +176,14 @@ def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
         if apart(hull[a], hull[b], margin):
             continue
         edges = starts_of_edges[a + 1] - starts_of_edges[a]
-        if edges * (starts_of_edges[b + 1] - starts_of_edges[b]) > _FEW:
+        engine.relative = _move_together(engine, a, b)
+        if engine.relative == 1 or (edges * (starts_of_edges[b + 1] - starts_of_edges[b]) > _FEW):
             count = search_faces(engine, x, count, pair, a, b, margin, space)
             if count >= 0:
                 count = search_faces(engine, x, count, pair, b, a, margin, space)
             if count >= 0:
                 count = search_edges(engine, x, count, pair, a, b, margin, space)
+            engine.relative = 0
             if count < 0 or (count > before and not _use_slot(engine, engine.pair_block[pair])):
                 return CANDIDATES_FULL
             continue

@@ -14,9 +14,9 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.stencils import sum_of_radii
 from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier, separation
 from asperity.midas.potentials import barrier, barrier_slopes
+from asperity.midas.stencils import sum_of_radii
 
 __all__ = [
     "add_contact_terms",

@@ -294,7 +294,8 @@ def assemble(engine: Table, curved: int) -> int:
     """Fill gradient and Hessian at the iterate, for candidates measured there.
 
     With ``curved`` the Hessian has the second derivatives of slides and of hinge angles, and those
-    of strains, which may make it indefinite. With ``only_slopes`` the gradient alone is filled, and the factor stays.
+    of strains, which may make it indefinite. With ``only_slopes`` the gradient alone is filled, and
+    the factor stays.
     """
     q = engine.q_now
     gradient = engine.gradient

@@ -118,10 +118,14 @@ MIDAS = Layout(
     embedding="f8[:,:,:]",  # E, shape (n, 4, 4)
     own_point="f8[:,:,:]",  # [1, x̄] of those of the joint and then of Z, shape (n, 4, 4)
     mass="f8[:,:,:]",  # ∫ρ[1, x̄]ᵀ[1, x̄]dV, shape (n, 4, 4)
+    # Axis of least inertia, in rest coordinates; its square is 0 if another one has as little, and
+    # 1 if it has none; shape (n, 3).
+    slender_axis="f8[:,:]",
     rigidity="f8[:]",  # κV of the orthogonality energy [J]
     radius="f8[:]",  # of the link about its centre of mass [m]
     gravity="f8[:,:]",  # acceleration [m/s²], shape (n, 3)
     link_qpos="i8[:]",  # address in qpos of free and ball joints, or −1
+    link_dof="i8[:]",  # address in qvel of free and ball joints, or −1
     link_centre="f8[:,:]",  # centre of mass in the body frame [m]
     link_turn="f8[:,:,:]",  # axes in the parent's, at the reference pose
     # Trees, m of them: variables tree_variable[t] to tree_variable[t + 1].
@@ -143,6 +147,11 @@ MIDAS = Layout(
     # During a step: from where displacements count, where inertia leads, iterate and trial.
     q_slip="f8[:,:,:]",
     q_target="f8[:,:,:]",
+    v_free="f8[:,:,:]",  # rate at its end, and a step ago, if nothing had acted on links
+    v_past="f8[:,:,:]",
+    turns="i8[:]",  # 1 of links whose rotation is predicted, with their angular momentum
+    momentum="f8[:,:]",  # but for what torques of the step add [N m s], shape (n, 3)
+    slender_momentum="f8[:]",  # likewise, about the slender axis
     z_now="f8[:]",
     q_now="f8[:,:,:]",
     z_trial="f8[:]",
@@ -277,15 +286,25 @@ MIDAS = Layout(
     vertex_low="f8[:,:]",
     vertex_high="f8[:,:]",
     vertex_reach="f8[:]",
+    # Tubes about synchronous paths, which vertices of some trees stay in (`tubes`).
+    tubes="i8",  # 1 if they do
+    common_share="f8",  # of paths of trees with tubes that these hold
+    relative="i8",  # 1 while pairs of one such tree are looked at
+    tube_tree="i8[:]",  # 1 for trees of which two links may touch
+    tree_time="f8[:,:]",  # how far along their paths, and space to work in, shape (m, 3)
+    vertex_start="f8[:,:]",
+    vertex_path="f8[:,:]",
+    vertex_slack="f8[:]",
     path_begin="f8[:,:,:]",  # the links' coordinates between which those paths are
     path_end="f8[:,:,:]",
-    # Trees over a shape's vertices, edges and faces (`box_trees`), numbers 3s to 3s + 2 for shape s.
+    # Trees over the vertices, edges and faces of shape s (`box_trees`), numbers 3s to 3s + 2.
     tree_item="i8[:]",  # vertices, edges and faces in the order of the trees
     tree_first="i8[:]",  # first item of a tree
     tree_node="i8[:]",  # where node 0 of a tree would be
     tree_depth="i8[:]",
     tree_box="f8[:,:,:]",  # in rest coordinates, shape (nodes, 2, 3)
     tree_placed="f8[:,:,:]",  # where the links are and go
+    tree_still="f8[:,:,:]",  # where they are, and least and largest moves, shape (nodes, 4, 3)
     tree_stamp="i8[:]",
     # Candidates: stencils that may come closer than the activation distance.
     candidate_kind="i8[:]",

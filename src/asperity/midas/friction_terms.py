@@ -12,7 +12,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.contact_terms import add_outer, add_round_arms, contact_sides
-from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier
+from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, mollifier
 from asperity.midas.potentials import barrier_slopes, friction, friction_slope
 
 __all__ = [
@@ -25,6 +25,9 @@ __all__ = [
     "tangents",
     "turn_friction",
 ]
+
+# Change of a unit length, squared, that leaves a link nearly rigid.
+_STRAIN = 0.1
 
 
 @compiled
@@ -65,8 +68,41 @@ def tangents(normal: np.ndarray, frame: np.ndarray) -> None:
 
 
 @compiled
-def collect_friction(engine: Table, x: np.ndarray) -> None:
-    """Freeze friction at candidates measured at ``x``."""
+def _bring_along(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> None:
+    """Move y of a candidate's second side to the point that its first side's y will be at.
+
+    A vertex that slides over a face meets with another point of it at the end of a step than at its
+    beginning; of a fast turntable that has a quite different velocity.
+    """
+    link = engine.vertex_link[engine.candidate_vertex[i, 3]]
+    if link >= engine.link_gradient.shape[0] or not _is_rigid(q[link]):
+        return
+    own = q[engine.vertex_link[engine.candidate_vertex[i, 0]]]
+    for j in range(1, 4):
+        weight[1, j] = 0.0
+        for k in range(3):
+            place = -q[link, 0, k]
+            for m in range(4):
+                place += weight[0, m] * own[m, k]
+            weight[1, j] -= q[link, j, k] * place
+
+
+@compiled
+def _is_rigid(q: np.ndarray) -> bool:
+    """Whether Q is nearly that of a rotation: where inertia leads, some links are not."""
+    for i in range(1, 4):
+        if abs(q[i, 0] ** 2 + q[i, 1] ** 2 + q[i, 2] ** 2 - 1.0) > _STRAIN:
+            return False
+    return True
+
+
+@compiled
+def collect_friction(engine: Table, x: np.ndarray, q: np.ndarray) -> None:
+    """Freeze friction at candidates measured at ``x``.
+
+    Friction acts by velocities at a step's end, on the points of surfaces that touch then: with
+    links at ``q``, those of the iterate, or where inertia leads.
+    """
     world = engine.link_parent.size
     count = 0
     for i in range(engine.candidates):
@@ -91,7 +127,9 @@ def collect_friction(engine: Table, x: np.ndarray) -> None:
             engine.candidate_coefficient[i],
             engine.friction_weight[count],
         )
-        add_round_arms(engine, i, engine.q_now, engine.friction_weight[count])
+        add_round_arms(engine, i, q, engine.friction_weight[count])
+        if engine.candidate_kind[i] == VERTEX_FACE:
+            _bring_along(engine, i, q, engine.friction_weight[count])
         tangents(engine.candidate_arm[i], engine.friction_frame[count])
         engine.friction_dual[count, 0] = 0.0
         engine.friction_dual[count, 1] = 0.0

@@ -83,17 +83,11 @@ def link_fields(
             4,
         ),
         "mass": stacked([link.inertia for link in links], 4, 4),
+        "slender_axis": stacked([_slender_axis(link) for link in links], 3),
         "rigidity": rigidity * stacked(volumes),
         "gravity": np.zeros((count, 3)),
-        "link_qpos": np.array(
-            [
-                -1
-                if link.kind in (HINGE, SLIDE) or link.is_mocap
-                else model.jnt_qposadr[link.joint]
-                for link in links
-            ],
-            dtype=np.int64,
-        ),
+        "link_qpos": _addresses(model.jnt_qposadr, links),
+        "link_dof": _addresses(model.jnt_dofadr, links),
         "link_centre": stacked([link.centre for link in links], 3),
         "link_turn": stacked([link.turn for link in links], 3, 3),
         "chain_start": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
@@ -101,6 +95,26 @@ def link_fields(
         "jacobian": np.zeros((sum(lengths), 4, 3)),
         "product": np.zeros((12, max([12, *lengths]))),
     }
+
+
+def _slender_axis(link: Link) -> np.ndarray:
+    """A link's axis of least inertia; its square says by how much less than the next it has."""
+    moments, axes = np.linalg.eigh(link.inertia[1:, 1:])
+    least, next_one = moments[0] + moments[1], moments[0] + moments[2]
+    if not next_one > 0.0:
+        return np.zeros(3)
+    return np.asarray(axes[:, 2] * np.sqrt(max(1.0 - least / next_one, 0.0)))
+
+
+def _addresses(of_joint: np.ndarray, links: list[Link]) -> np.ndarray:
+    """Addresses of free and ball joints, −1 of others, shape (n,)."""
+    return np.array(
+        [
+            -1 if link.kind in (HINGE, SLIDE) or link.is_mocap else of_joint[link.joint]
+            for link in links
+        ],
+        dtype=np.int64,
+    )
 
 
 def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int) -> float:
@@ -150,10 +164,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
             "right",
         )
     }
-    for name in (
-        "q", "v", "q_before", "v_before", "q_slip", "q_target", "q_now", "q_trial", "path_begin",
-        "path_end",
-    ):  # fmt: skip
+    names = ("q", "v", "q_before", "v_before", "q_slip", "q_target", "v_free", "v_past")
+    for name in (*names, "q_now", "q_trial", "path_begin", "path_end"):
         fields[name] = np.zeros((count + 1, 4, 3))
         if not name.startswith("v"):
             fields[name][count, 1:] = np.eye(3)
@@ -173,6 +185,9 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
     return {
         **fields,
         "joint_anchor": np.zeros((coordinates, 2)),
+        "turns": np.zeros(count, np.int64),
+        "momentum": np.zeros((count, 3)),
+        "slender_momentum": np.zeros(count),
         "wrench": np.zeros((count, 6)),
         "force": np.zeros((count, 4, 3)),
         "link_gradient": np.zeros((count, 4, 3)),
@@ -233,9 +248,10 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
     radius = np.array([link.size for link in links], dtype=np.float64)
     reach = np.linalg.norm(rest[:moving, 1:], axis=1) + fields["vertex_radius"][:moving]
     np.maximum.at(radius, owner[:moving], reach)
-    for name in ("vertex_now", "vertex_trial", "vertex_move", "vertex_low", "vertex_high"):
+    still = ("vertex_now", "vertex_trial", "vertex_low", "vertex_high", "vertex_start")
+    for name in (*still, "vertex_move", "vertex_path"):
         fields[name] = np.zeros((len(owner), 3))
-        if name != "vertex_move":
+        if name in still:
             fields[name][moving:] = rest[moving:, 1:]
     return {
         **fields,
@@ -253,4 +269,16 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
         "block_link": np.ascontiguousarray(blocks.reshape(-1, 2)),
         "block_slot": np.full(len(blocks), -1, np.int64),
         "vertex_reach": np.zeros(len(owner)),
+        "vertex_slack": np.zeros(len(owner)),
+        **_tube_tables(links, blocks),
     }
+
+
+def _tube_tables(links: list[Link], pairs: np.ndarray) -> dict[str, np.ndarray]:
+    """Which trees have links that may touch each other, of all pairs that may."""
+    trees = sorted({link.tree for link in links})
+    own = np.array([trees.index(link.tree) for link in links], dtype=np.int64)
+    found = np.zeros(len(trees), np.int64)
+    ends = own[pairs.reshape(-1, 2)]
+    found[ends[ends[:, 0] == ends[:, 1], 0]] = 1
+    return {"tube_tree": found, "tree_time": np.zeros((len(trees), 3))}

@@ -8,8 +8,9 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import BALL, FREE
+from asperity.midas.free_motion import angular_momentum, angular_velocity
 
-__all__ = ["nearest_rotation", "write_qpos"]
+__all__ = ["nearest_rotation", "write_qpos", "write_qvel"]
 
 
 # Newton's iteration converges quadratically; from any link that the engine leaves, in four.
@@ -131,3 +132,46 @@ def write_qpos(engine: Table, qpos: np.ndarray) -> None:
             _write_quaternion(relative, qpos, at)
     for i in range(engine.joint_qpos.size):
         qpos[engine.joint_qpos[i]] = engine.joint_reference[i] + engine.joint[i]
+
+
+@compiled
+def write_qvel(engine: Table, qvel: np.ndarray) -> None:
+    """Fill the velocities of free and ball joints: those that have the links' momenta."""
+    rotation = np.empty((3, 3))
+    moments = np.empty((3, 3))
+    momentum = np.empty(3)
+    rate = np.empty(3)
+    above = np.empty(3)
+    for link in range(engine.link_kind.size):
+        at = engine.link_dof[link]
+        if at < 0:
+            continue
+        q = engine.q[link]
+        angular_momentum(engine.mass[link], q, engine.v[link], momentum)
+        if not angular_velocity(engine.mass[link], q, momentum, moments, rate):
+            continue
+        nearest_rotation(q, rotation)
+        if engine.link_kind[link] == FREE:
+            for k in range(3):
+                value = engine.v[link, 0, k]
+                i = (k + 1) % 3
+                j = (k + 2) % 3
+                for m in range(3):
+                    # ω × r, with r from the origin to the centre of mass
+                    value -= (
+                        rate[i] * rotation[j, m] - rate[j] * rotation[i, m]
+                    ) * engine.link_centre[link, m]
+                qvel[at + k] = value
+            at += 3
+        else:
+            p = engine.link_parent[link]
+            if p < engine.link_kind.size:
+                angular_momentum(engine.mass[p], engine.q[p], engine.v[p], momentum)
+                if not angular_velocity(engine.mass[p], engine.q[p], momentum, moments, above):
+                    continue
+                for k in range(3):
+                    rate[k] -= above[k]
+        for i in range(3):
+            qvel[at + i] = (
+                rotation[0, i] * rate[0] + rotation[1, i] * rate[1] + rotation[2, i] * rate[2]
+            )

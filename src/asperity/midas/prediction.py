@@ -68,9 +68,12 @@ def _move_freely(engine: Table, link: int, q: np.ndarray) -> bool:
     """Let a free or ball link go on by itself; False if it turns by too much to say how."""
     for i in range(4):
         for k in range(3):
-            v = _rate(engine, engine.v[link, i, k], engine.v_before[link, i, k])
-            if i == 0 and engine.has_history == 0:
-                v += engine.step * engine.gravity[link, k]
+            if engine.has_history == 1:
+                v = 2.0 * engine.v[link, i, k] - engine.v_before[link, i, k]
+            else:
+                v = engine.v_free[link, i, k]
+                if i == 0:
+                    v += engine.step * engine.gravity[link, k]
             q[link, i, k] = engine.q_slip[link, i, k] + engine.step * v
     return _make_orthogonal(q[link, 1:])
 
@@ -102,11 +105,11 @@ def _turn_about_axis(engine: Table, joint: int, link: int, angle: float, q: np.n
                 row[k] += share * q[p, j, k]
         along = axis[0] * row[0] + axis[1] * row[1] + axis[2] * row[2]
         for k in range(3):
-            l = (k + 1) % 3
-            m = (k + 2) % 3
+            i1 = (k + 1) % 3
+            i2 = (k + 2) % 3
             q[link, i, k] = (
                 row[k]
-                + sine * (axis[l] * row[m] - axis[m] * row[l])
+                + sine * (axis[i1] * row[i2] - axis[i2] * row[i1])
                 + versine * (along * axis[k] - row[k])
             )
 
@@ -150,7 +153,7 @@ def predict(engine: Table) -> bool:
     for link in range(engine.link_kind.size):
         kind = engine.link_kind[link]
         start = engine.link_variable[link]
-        if kind == FREE or kind == BALL:
+        if kind in (FREE, BALL):
             if not _move_freely(engine, link, q):
                 return False
             if kind == BALL:
@@ -176,7 +179,7 @@ def predict(engine: Table) -> bool:
             for i in range(4):
                 for k in range(3):
                     z[start + 3 * i + k] = q[link, i, k]
-        elif kind == BALL or kind == HINGE:
+        elif kind in (BALL, HINGE):
             held = 1 if kind == BALL else 2
             for point in range(held, 4):
                 for k in range(3):

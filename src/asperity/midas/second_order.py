@@ -22,7 +22,7 @@ _CHANGE = 0.9
 # The same, relative to velocity: accelerations of what swings pass through zero.
 _SWING = 0.1
 # Rotation within a step [rad] that it resolves.
-_TURN = 1.0
+_TURN = 2.5
 # What is no impact, in activation distances per step: bodies at rest move by less.
 _UNSEEN = 0.05
 # Steps between two attempts at BDF2: an impact may take two steps until the velocity has settled,
@@ -43,9 +43,10 @@ def may_look_back(engine: Table, h: float) -> bool:
 def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
     """Whether no link has met with an impact, by the state at which a step of BDF2 ends.
 
-    With d = v_{n+1} − v_n and d₀ = v_n − v_{n−1}, in the norm of kinetic energy over the mass:
-    |d − d₀| is at most 0.9 times the larger of both, or a tenth of |v|, or next to nothing. Nor
-    does the link turn by more than a radian.
+    With d = v_{n+1} − v_n and d₀ = v_n − v_{n−1}, less what the free motion of the present state
+    has of them, in the norm of kinetic energy over the mass: |d − d₀| is at most 0.9 times the
+    larger of both, or a tenth of |v|, or next to nothing. Nor does the link turn by more than two
+    and a half radians.
     """
     unseen = _UNSEEN * engine.activation / h
     for link in range(engine.rigidity.size):
@@ -58,13 +59,13 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
             for i in range(1, 4):
                 turn += max(engine.v[link, i, k] ** 2, engine.v_before[link, i, k] ** 2)
             for i in range(4):
-                d0i = engine.v[link, i, k] - engine.v_before[link, i, k]
+                d0i = engine.v_past[link, i, k] - engine.v_before[link, i, k]
                 vi = (q[link, i, k] - engine.q_slip[link, i, k]) / engine.step
-                di = vi - engine.v[link, i, k]
+                di = vi - engine.v_free[link, i, k]
                 for j in range(4):
-                    d0j = engine.v[link, j, k] - engine.v_before[link, j, k]
+                    d0j = engine.v_past[link, j, k] - engine.v_before[link, j, k]
                     vj = (q[link, j, k] - engine.q_slip[link, j, k]) / engine.step
-                    dj = vj - engine.v[link, j, k]
+                    dj = vj - engine.v_free[link, j, k]
                     mass = engine.mass[link, i, j]
                     change += mass * (di - d0i) * (dj - d0j)
                     present += mass * di * dj

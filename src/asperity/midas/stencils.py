@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
+from asperity.midas.tubes import relative_reach
 
 __all__ = [
     "add_edges",
@@ -106,7 +105,9 @@ def add_stencil(
         engine.candidate_coefficient[count],
         engine.candidate_arm[count],
     )
-    if kind == VERTEX_PLANE:
+    if engine.relative == 1:
+        margin += relative_reach(engine, kind, i0, i1, i2, i3)
+    elif kind == VERTEX_PLANE:
         margin += reach[i0]
     elif kind == VERTEX_FACE:
         margin += reach[i0] + max(reach[i1], reach[i2], reach[i3])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status, call_ppdpp
 from asperity.integrators.methods.substeps import step_in_parts
@@ -15,11 +17,12 @@ from asperity.midas.equality_terms import (
     keep_multipliers,
     raise_multipliers,
 )
+from asperity.midas.free_motion import angular_momentum, angular_velocity, spin
 from asperity.midas.friction_terms import collect_friction, friction_scale
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.joint_terms import motor_forces
 from asperity.midas.link_kinematics import move_vertices, place_links
-from asperity.midas.poses import write_qpos
+from asperity.midas.poses import write_qpos, write_qvel
 from asperity.midas.second_order import count_step, is_smooth, may_look_back, put_off
 from asperity.midas.step_start import prepare_step
 
@@ -42,6 +45,38 @@ _ROUNDS = 40
 
 
 @compiled
+def _spin_on(engine: Table) -> None:
+    """Let links that turn as rigid bodies turn on with what angular momentum the step has left.
+
+    Torques act at the end of the step, by then about turned axes. A slender body has next to no
+    inertia about its axis, and what is left there of the momentum across it would spin it up; but
+    forces on the axis have no torque about it, whatever they turn it to.
+    """
+    moments = np.empty((3, 3))
+    change = np.empty((4, 3))
+    momentum = np.empty(3)
+    rate = np.empty(3)
+    for link in range(engine.turns.size):
+        if engine.turns[link] == 0:
+            continue
+        q = engine.q[link]
+        for i in range(4):
+            for k in range(3):
+                change[i, k] = (q[i, k] - engine.q_target[link, i, k]) / engine.step
+        angular_momentum(engine.mass[link], q, change, momentum)
+        across = -engine.slender_momentum[link]
+        for k in range(3):
+            momentum[k] += engine.momentum[link, k]
+            for i in range(3):
+                across += engine.slender_axis[link, i] * q[1 + i, k] * engine.momentum[link, k]
+        for k in range(3):
+            for i in range(3):
+                momentum[k] -= across * engine.slender_axis[link, i] * q[1 + i, k]
+        if angular_velocity(engine.mass[link], q, momentum, moments, rate):
+            spin(rate, q, engine.v[link])
+
+
+@compiled
 def _finish(engine: Table, h: float) -> None:
     """Make the iterate the present state."""
     step = engine.step
@@ -54,6 +89,7 @@ def _finish(engine: Table, h: float) -> None:
                 engine.v_before[link, i, k] = engine.v[link, i, k]
                 engine.q[link, i, k] = engine.q_now[link, i, k]
                 engine.v[link, i, k] = (engine.q_now[link, i, k] - engine.q_slip[link, i, k]) / step
+    _spin_on(engine)
     for i in range(engine.joint.size):
         engine.joint_before[i] = engine.joint[i]
         engine.joint_rate_before[i] = engine.joint_rate[i]
@@ -153,7 +189,7 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
                 frictionless = True
         if code != OK or lag + 1 == engine.max_lags:
             break
-        collect_friction(engine, engine.vertex_now)
+        collect_friction(engine, engine.vertex_now, engine.q_now)
         after = friction_scale(engine)
         if not is_short and abs(after - before) <= _LAG_TOLERANCE * max(after, before):
             break
@@ -225,6 +261,7 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
         if second:
             qvel[i] = 1.5 * mean - 0.5 * engine.shift[i]
         engine.shift[i] = mean
+    write_qvel(engine, qvel)
     for i in range(qpos.size):
         engine.qpos[i] = qpos[i]
     for i in range(qvel.size):

@@ -3,11 +3,17 @@
 Implicit Euler minimizes ½‖Q − Q̃‖²_M + h² Σ V with Q̃ = Q_n + h Q̇_n + h² M⁻¹f (Midas III, IPC 3).
 BDF2 is the same problem with the step 2h/3, Q* = (4Q_n − Q_{n−1})/3 in place of Q_n and
 Q̇* = (4Q̇_n − Q̇_{n−1})/3 in place of Q̇_n.
+
+Both are schemes for D = Q − F, where F(t) is the free motion from the state at hand: D and its rate
+are zero now, and D̈ is what forces do. A link that moves straight on has F = Q_n + t Q̇_n, and D
+says the same as Q; one that turns has its spin in F, which keeps it (`asperity.midas.free_motion`).
 """
 
 from __future__ import annotations
 
 import math
+
+import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
@@ -16,6 +22,13 @@ from asperity.midas.candidates import are_kept
 from asperity.midas.contact_terms import measure_candidates
 from asperity.midas.engine_layout import PREDICTED, STARTED
 from asperity.midas.equality_terms import begin_equalities
+from asperity.midas.free_motion import (
+    angular_momentum,
+    angular_velocity,
+    free_motion,
+    spin,
+    turn,
+)
 from asperity.midas.friction_terms import collect_friction
 from asperity.midas.link_kinematics import move_vertices
 from asperity.midas.prediction import predict
@@ -44,20 +57,104 @@ def _apply_forces(engine: Table) -> None:
 
 
 @compiled
+def _along(axis: np.ndarray, q: np.ndarray, vector: np.ndarray) -> float:
+    """Product of a vector with an axis in rest coordinates."""
+    total = 0.0
+    for i in range(3):
+        for k in range(3):
+            total += axis[i] * q[1 + i, k] * vector[k]
+    return total
+
+
+@compiled
+def _predict_turn(
+    engine: Table, link: int, step: float, old: float, work: np.ndarray, moments: np.ndarray
+) -> bool:
+    """Predict the orientation of a link whose free motion is known; returns whether it could.
+
+    Deviations from the free motion are rotations: D is a vector ρ, its rate one of angular momentum
+    L − L_n. So BDF2 gives L* = (4L_n − L_{n−1})/3, to which a step adds what torques do.
+    """
+    mass = engine.mass[link]
+    ahead = engine.q_target[link]
+    slip = engine.q_slip[link]
+    momentum = work[0]
+    change = work[1]
+    angle = work[2]
+    rate = work[3]
+    speed = work[4]
+    angular_momentum(mass, engine.q[link], engine.v[link], momentum)
+    if not angular_velocity(mass, ahead, momentum, moments, rate):
+        return False
+    axis = engine.slender_axis[link]
+    about = _along(axis, ahead, momentum)
+    for k in range(3):
+        engine.momentum[link, k] = momentum[k]
+        angle[k] = 0.0
+        speed[k] = 0.0
+    if old > 0.0:
+        before = engine.q_before[link]
+        angular_momentum(mass, before, engine.v_before[link], change)
+        more = old * (_along(axis, slip, momentum) - _along(axis, before, change))
+        about += more
+        for k in range(3):
+            change[k] = -old * (change[k] - momentum[k])
+            engine.momentum[link, k] += change[k]
+        # About a slender axis not what the momentum across it has there, as at the step's end.
+        more -= _along(axis, ahead, change)
+        for k in range(3):
+            for i in range(3):
+                change[k] += more * axis[i] * ahead[1 + i, k]
+        # Σ M_ij aᵢ × Dⱼ = Σ M_ij aᵢ × (aⱼ + Dⱼ) = I ρ, symmetric in i and j
+        angular_momentum(mass, slip, before, speed)
+        if not angular_velocity(mass, slip, speed, moments, angle):
+            return False
+        if not angular_velocity(mass, ahead, change, moments, speed):
+            return False
+    engine.slender_momentum[link] = about
+    for k in range(3):
+        angle[k] = step * speed[k] - old * angle[k]
+        rate[k] += speed[k]
+    turn(angle, ahead)
+    spin(rate, ahead, slip)
+    for i in range(1, 4):
+        for k in range(3):
+            slip[i, k] = ahead[i, k] - step * slip[i, k]
+    return True
+
+
+@compiled
 def _predict(engine: Table, h: float, second: bool) -> float:
     """Fill where displacements count from and where inertia leads; returns the step of forces."""
     new = 4.0 / 3.0 if second else 1.0
     old = 1.0 / 3.0 if second else 0.0
     step = 2.0 / 3.0 * h if second else h
     engine.step = step
+    work = np.empty((5, 3))
+    moments = np.empty((3, 3))
     for link in range(engine.q.shape[0] - 1):
-        for i in range(4):
+        mass = engine.mass[link]
+        q = engine.q[link]
+        v = engine.v[link]
+        ahead = engine.q_target[link]
+        rate = engine.v_free[link]
+        back = engine.q_slip[link]
+        turns = free_motion(mass, q, v, h, ahead, rate)
+        if second:
+            turns = free_motion(mass, q, v, -h, back, engine.v_past[link]) and turns
+        engine.turns[link] = 0
+        if turns and _predict_turn(engine, link, step, old, work, moments):
+            engine.turns[link] = 1
+        first_row = 1 if engine.turns[link] == 1 else 4
+        for i in range(first_row):
             for k in range(3):
-                engine.q_slip[link, i, k] = (
-                    new * engine.q[link, i, k] - old * engine.q_before[link, i, k]
-                )
-                rate = new * engine.v[link, i, k] - old * engine.v_before[link, i, k]
-                engine.q_target[link, i, k] = engine.q_slip[link, i, k] + step * rate
+                past = 0.0
+                past_rate = 0.0
+                if second:
+                    past = old * (engine.q_before[link, i, k] - back[i, k])
+                    past_rate = old * (engine.v_before[link, i, k] - engine.v_past[link, i, k])
+                back[i, k] = ahead[i, k] - past - step * rate[i, k]
+                ahead[i, k] -= past + step * past_rate
         for k in range(3):
             engine.q_target[link, 0, k] += step * step * engine.gravity[link, k]
     rate = engine.joint_rate
@@ -132,5 +229,5 @@ def prepare_step(engine: Table, h: float, second: bool) -> int:
             engine.rebuild, engine, PREDICTED if engine.has_prediction == 1 else STARTED
         )
     if code == OK:
-        collect_friction(engine, engine.vertex_now)
+        collect_friction(engine, engine.vertex_now, engine.q_target)
     return code

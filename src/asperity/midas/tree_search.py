@@ -15,6 +15,7 @@ from asperity.compiled import Table, compiled
 from asperity.midas.box_trees import KINDS, LEAF
 from asperity.midas.distances import VERTEX_FACE
 from asperity.midas.stencils import add_pair_of_edges, add_stencil, apart, primitive_box
+from asperity.midas.tubes import FIRMNESS, is_in_tube
 
 __all__ = ["STACK", "search_edges", "search_faces"]
 
@@ -35,6 +36,7 @@ def _place(engine: Table, tree: int, at: int) -> None:
     begin = engine.path_begin[link]
     end = engine.path_end[link]
     longest = engine.longest_move
+    tube = is_in_tube(engine, link)
     square = 0.0
     for k in range(3):
         centre = begin[0, k]
@@ -51,16 +53,31 @@ def _place(engine: Table, tree: int, at: int) -> None:
             move += c * turn
             spread += e * abs(turn)
             size += abs(c)
-        low = max(min(move - spread, 0.0), -longest)
-        high = min(max(move + spread, 0.0), longest)
+        low = move - spread
+        high = move + spread
+        if tube:
+            low *= engine.common_share
+            high *= engine.common_share
+            engine.tree_still[at, 2, k] = low
+            engine.tree_still[at, 3, k] = high
+        else:
+            low = max(low, -longest)
+            high = min(high, longest)
+        low = min(low, 0.0)
+        high = max(high, 0.0)
         square += max(-low, high) ** 2
         more = _ROUNDING * (size + half) + engine.shape_radius[shape]
+        engine.tree_still[at, 0, k] = centre - half - more
+        engine.tree_still[at, 1, k] = centre + half + more
         engine.tree_placed[at, 0, k] = centre - half + low - more
         engine.tree_placed[at, 1, k] = centre + half + high + more
-    slack = engine.least_slack + engine.widening * math.sqrt(square)
+    widening = FIRMNESS * engine.widening if tube else engine.widening
+    slack = engine.least_slack + widening * math.sqrt(square)
     for k in range(3):
         engine.tree_placed[at, 0, k] -= slack
         engine.tree_placed[at, 1, k] += slack
+        engine.tree_still[at, 0, k] -= slack
+        engine.tree_still[at, 1, k] += slack
 
 
 @compiled
@@ -71,6 +88,17 @@ def _node(engine: Table, tree: int, node: int) -> int:
         _place(engine, tree, at)
         engine.tree_stamp[at] = engine.list_number
     return at
+
+
+@compiled
+def _pass_by(one: np.ndarray, other: np.ndarray, margin: float) -> bool:
+    """Whether two that move together stay apart; by where they are and their moves."""
+    for k in range(3):
+        least = min(other[2, k] - one[3, k], 0.0)
+        most = max(other[3, k] - one[2, k], 0.0)
+        if other[0, k] + least > one[1, k] + margin or other[1, k] + most < one[0, k] - margin:
+            return True
+    return False
 
 
 @compiled
@@ -173,7 +201,14 @@ def _search(
         b = stack[waiting, 1]
         box = engine.tree_placed[_node(engine, one, a)]
         box_too = engine.tree_placed[_node(engine, other, b)]
-        if apart(box, box_too, margin):
+        if apart(box, box_too, margin) or (
+            engine.relative == 1
+            and _pass_by(
+                engine.tree_still[engine.tree_node[one] + a],
+                engine.tree_still[engine.tree_node[other] + b],
+                margin,
+            )
+        ):
             continue
         if a >= leaf and b >= leaf_too:
             count = _leaves(engine, x, count, pair, one, a, other, b, margin, boxes, chosen)

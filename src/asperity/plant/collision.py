@@ -29,12 +29,16 @@ __all__ = [
     "add_contact",
     "add_mujoco_contact",
     "combine_materials",
+    "counts_as_contact",
     "empty_contacts",
     "follow_pair",
     "make_links",
     "read_contacts",
     "side_inverse_mass",
 ]
+
+# MuJoCo's mark of a contact at a distance that is not below its margin.
+_IN_GAP = 1
 
 
 @compiled
@@ -297,6 +301,20 @@ def follow_pair(
     return a, b, friction, moving, share
 
 
+@compiled
+def counts_as_contact(plant: Table, address: int) -> bool:
+    """Whether one of MuJoCo's contacts is one: not excluded, or so only because it just touches.
+
+    What touches without overlap carries no force in MuJoCo. Here it does at the end of a step
+    that presses it together, however long the step is.
+    """
+    excluded = load_int(address + plant.contact_exclude)
+    if excluded == _IN_GAP:
+        distance = load_double(address + plant.contact_dist)
+        return distance <= load_double(address + plant.contact_margin)
+    return excluded == 0
+
+
 @entry_point(types.int64(PLANT.type, STATE.type))
 def read_contacts(plant: Table, state: Table) -> int:
     """Fill the contact set; returns ``EVALUATED`` or ``CONTACTS_FULL``."""
@@ -309,7 +327,7 @@ def read_contacts(plant: Table, state: Table) -> int:
     pair = NO_PAIR
     for index in range(found):
         address = base + index * plant.contact_size
-        if load_int(address + plant.contact_exclude) != 0:
+        if not counts_as_contact(plant, address):
             continue
         pair = follow_pair(plant, state, address, pair)
         a, b, _, moving, share = pair

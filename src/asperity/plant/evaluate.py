@@ -11,15 +11,21 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import call_pp, call_pp_status, store_double, store_int
+from asperity.compiled.calls import (
+    call_pp,
+    call_pp_status,
+    call_pppn_status,
+    store_double,
+    store_int,
+)
 from asperity.plant.actuation import actuator_forces, add_servo_rows
 from asperity.plant.constraints import add_joint_rows, add_mujoco_rows, is_at_tendon_limit
 from asperity.plant.efforts import add_effort_rows
-from asperity.plant.gliding_kernels import detect_gliding
+from asperity.plant.gliding_kernels import gliding_model
 from asperity.plant.plant_layouts import EVALUATED, OTHER_FORCES, PLANT, STATE, VALID
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 
-__all__ = ["evaluate", "evaluate_smooth", "gyroscopic_force", "read_constraints"]
+__all__ = ["evaluate", "evaluate_motion", "evaluate_smooth", "gyroscopic_force", "read_constraints"]
 
 
 @compiled
@@ -35,27 +41,25 @@ def _copy_in(plant: Table, state: Table) -> None:
 
 
 @compiled
-def _run_mujoco(plant: Table, state: Table, collide: bool) -> None:
-    model = plant.model
-    data = state.data
-    call_pp(plant.kinematics, model, data)
-    call_pp(plant.com_pos, model, data)
+def _find_positions(plant: Table, state: Table) -> None:
+    """Let MuJoCo find where everything is."""
+    call_pp(plant.kinematics, plant.model, state.data)
+    call_pp(plant.com_pos, plant.model, state.data)
     if plant.has_tendons:
-        call_pp(plant.tendon, model, data)
-    if plant.has_articulated_trees:
-        call_pp(plant.make_mass, model, data)
-    if collide and state.gliding != 0:
-        detect_gliding(plant, state)
-    elif collide:
-        call_pp(plant.collision, plant.detection_model, data)
-    # Rows of an earlier evaluation would be read by the velocity stage.
-    store_int(data + plant.nefc_offset, 0)
-    if plant.has_actuators:
-        call_pp(plant.transmission, model, data)
-    if not plant.only_free_bodies:
-        call_pp(plant.forward_velocity, model, data)
-    if plant.has_actuators:
-        call_pp(plant.forward_actuation, model, data)
+        call_pp(plant.tendon, plant.model, state.data)
+
+
+@compiled
+def _find_contacts_and_motion(plant: Table, state: Table) -> None:
+    """Let MuJoCo find contacts, and all else, which does not depend on them."""
+    model = plant.detection_model
+    if state.gliding != 0:
+        model = gliding_model(plant, state)
+    if state.detect_shared != 0:
+        call_pppn_status(state.detect_shared, plant, state, model, 0)
+        return
+    call_pp(plant.collision, model, state.data)
+    call_pp_status(plant.evaluate_motion, plant, state)
 
 
 @compiled
@@ -255,13 +259,31 @@ def _read_smooth(plant: Table, state: Table) -> None:
 
 
 @entry_point(types.int64(PLANT.type, STATE.type))
+def evaluate_motion(plant: Table, state: Table) -> int:
+    """Fill what is not contact or constraint, for positions that have been found."""
+    model = plant.model
+    data = state.data
+    if plant.has_articulated_trees:
+        call_pp(plant.make_mass, model, data)
+    # Rows of an earlier evaluation would be read by the velocity stage.
+    store_int(data + plant.nefc_offset, 0)
+    if plant.has_actuators:
+        call_pp(plant.transmission, model, data)
+    if not plant.only_free_bodies:
+        call_pp(plant.forward_velocity, model, data)
+    if plant.has_actuators:
+        call_pp(plant.forward_actuation, model, data)
+    _read_smooth(plant, state)
+    return EVALUATED
+
+
+@entry_point(types.int64(PLANT.type, STATE.type))
 def evaluate_smooth(plant: Table, state: Table) -> int:
     """Fill a state's snapshot without contacts and constraints, which are void afterwards."""
     state.valid = 0
     _copy_in(plant, state)
-    _run_mujoco(plant, state, False)
-    _read_smooth(plant, state)
-    return EVALUATED
+    _find_positions(plant, state)
+    return call_pp_status(plant.evaluate_motion, plant, state)
 
 
 @compiled
@@ -314,9 +336,9 @@ def evaluate(plant: Table, state: Table) -> int:
         return _evaluate_forces(plant, state)
     state.valid = 0
     _copy_in(plant, state)
-    _run_mujoco(plant, state, True)
+    _find_positions(plant, state)
+    _find_contacts_and_motion(plant, state)
     state.evaluations += 1
-    _read_smooth(plant, state)
     status = call_pp_status(plant.read_contacts, plant, state)
     if status == EVALUATED:
         status = call_pp_status(plant.read_constraints, plant, state)

@@ -27,6 +27,7 @@ from asperity.plant.collision import (
     NO_PAIR,
     add_contact,
     add_mujoco_contact,
+    counts_as_contact,
     empty_contacts,
     follow_pair,
 )
@@ -160,7 +161,7 @@ def read_field_contacts(plant: Table, state: Table) -> int:
     nothing = False
     for index in range(found):
         address = base + index * plant.contact_size
-        if load_int(address + plant.contact_exclude) != 0:
+        if not counts_as_contact(plant, address):
             continue
         last_a, last_b, _, _, _ = pair
         pair = follow_pair(plant, state, address, pair)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.compiled.calls import call_pp, load_double
+from asperity.compiled.calls import load_double
 from asperity.plant.plant_layouts import GLIDING
 
-__all__ = ["counts_at_distance", "detect_gliding"]
+__all__ = ["counts_at_distance", "gliding_model"]
 
 # Heights that count, over that of gliding.
 _ABOVE = 1.25
@@ -66,8 +66,11 @@ def _time(gliding: Table, step: float, relaxation: float) -> float:
 
 
 @compiled
-def detect_gliding(plant: Table, state: Table) -> None:
-    """Find contacts, and what may glide, for a state whose kinematics are valid."""
+def gliding_model(plant: Table, state: Table) -> int:
+    """Address of an mjModel whose margins are as wide as what glides in a state may come near.
+
+    The state's kinematics are valid.
+    """
     gliding = GLIDING.at(state.gliding)
     _dof_velocities(plant, state, gliding.dof_velocity)
     time = max(_time(gliding, state.step, -1.0), _time(gliding, state.step, gliding.relaxation))
@@ -101,7 +104,7 @@ def detect_gliding(plant: Table, state: Table) -> None:
             + gliding.added[gliding.pair_geom[p, 1]]
         )
     gliding.option_margin[0] = gliding.own_option_margin + 2.0 * largest
-    call_pp(plant.collision, gliding.model, state.data)
+    return gliding.model
 
 
 @compiled

@@ -15,7 +15,7 @@ from asperity.plant.collision import read_contacts
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.detection import detection_struct
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
-from asperity.plant.evaluate import read_constraints
+from asperity.plant.evaluate import evaluate_motion, read_constraints
 from asperity.plant.field_contacts import read_field_contacts
 from asperity.plant.joints import integers, set_joints
 from asperity.plant.kinematic_trees import has_other_trees, set_trees
@@ -205,6 +205,7 @@ class Plant(HoldsAddresses):
         for field, name in _CONTACT_OFFSETS.items():
             setattr(table, field, native.offset("mjContact", name))
         table.read_constraints = read_constraints.address if evaluated else 0
+        table.evaluate_motion = evaluate_motion.address if evaluated else 0
         table.contact_size = native.struct_size("mjContact")
 
     def _set_geoms(self) -> None:

@@ -63,6 +63,7 @@ PLANT = Layout(
     # compiled entry points
     read_contacts="i8",
     read_constraints="i8",
+    evaluate_motion="i8",
     # what the model needs
     has_tendons="i8",
     has_actuators="i8",
@@ -240,6 +241,9 @@ STATE = Layout(
     # Where contacts of what glides are found too, the address of `GLIDING`, and the time step [s]
     gliding="i8",
     step="f8",
+    # Where threads find contacts, the compiled entry point, and the address of its table
+    detect_shared="i8",
+    shared_detection="i8",
     # the state
     time="f8",  # [s]
     qpos="f8[:]",

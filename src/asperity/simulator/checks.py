@@ -8,10 +8,11 @@ from typing import Any
 import mujoco
 
 from asperity.arguments import is_count
+from asperity.compiled.team import available_threads
 from asperity.errors import ModelError
 from asperity.systems import ExternalSystem
 
-__all__ = ["check_arguments", "find_keyframe"]
+__all__ = ["check_arguments", "check_threads", "find_keyframe"]
 
 # Arrays of MjData with a row for every element of a kind: they tell whether it belongs to a model.
 _SIZES = {
@@ -59,6 +60,32 @@ def check_arguments(model: mujoco.MjModel, data: Any, control: Any, systems: Any
                 f"data belongs to another model: data.{name} has {rows} rows and the model needs "
                 f"{wanted}; make it with mujoco.MjData(model)."
             )
+
+
+def check_threads(threads: int | None, kind: str, *, shared: bool) -> int:
+    """How many threads the steps of an integrator of some kind get.
+
+    Parameters
+    ----------
+    threads : int or None
+        What was asked for; None for as many as this process may run at once.
+    kind : str
+        Name of the integrator.
+    shared : bool
+        Whether it has work for more than one.
+
+    Raises
+    ------
+    ModelError
+        If it is no positive whole number, or more than one where there is no work for others.
+    """
+    if threads is None:
+        return available_threads() if shared else 1
+    if not (is_count(threads) and threads > 0):
+        raise ModelError(f"threads must be a positive whole number or None, got {threads!r}.")
+    if threads > 1 and not shared:
+        raise ModelError(f"{kind} takes one thread, and threads is {threads}; omit it.")
+    return int(threads)
 
 
 def find_keyframe(model: mujoco.MjModel, keyframe: int | str) -> int:

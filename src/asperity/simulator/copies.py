@@ -27,8 +27,8 @@ __all__ = ["reduced", "restore_world", "take_snapshot"]
 _OWN_ATTRIBUTES = frozenset((
     "model", "load_report", "integrator", "plant", "coupling", "control", "method", "world",
     "_base", "_call", "_control_period", "_counters", "_inputs", "_last_tick", "_lazy", "_pace",
-    "_reference", "_results", "_running", "_sampling", "_stale", "_stepping", "_wall_time",
-    "_watch",
+    "_reference", "_results", "_running", "_sampling", "_stale", "_stepping", "_team", "_wall_time",
+    "_watch", "threads",
 ))  # fmt: skip
 """Attributes of `Simulator`; those that subclasses add are copied as they are."""
 
@@ -162,6 +162,7 @@ def reduced(simulator: Simulator, base: type[Simulator]) -> tuple[Any, ...]:
         "joint_stiction_tolerance": simulator.plant.table.joint_stiction_tolerance,
         "systems": simulator.systems,
         "publish": "lazy" if simulator._lazy else "eager",
+        "threads": simulator.threads,
     }
     attributes = vars(simulator).items()
     further = {name: value for name, value in attributes if name not in _OWN_ATTRIBUTES}

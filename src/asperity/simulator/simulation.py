@@ -43,6 +43,7 @@ def simulate(
     joint_stiction_tolerance: float = 1e-3,
     systems: Sequence[ExternalSystem] = (),
     publish: str = "eager",
+    threads: int | None = 1,
     progress: Progress = None,
 ) -> Trajectory:
     """Simulate a model over a time span.
@@ -50,7 +51,7 @@ def simulate(
     Parameters
     ----------
     model, integrator, contact, control, control_period, keyframe, qpos, qvel, ctrl, data,
-    joint_stiction_tolerance, systems, publish
+    joint_stiction_tolerance, systems, publish, threads
         As for `Simulator`.
     t_span : tuple of float
         Begin and end [s].
@@ -114,6 +115,7 @@ def simulate(
         joint_stiction_tolerance=joint_stiction_tolerance,
         systems=systems,
         publish=publish,
+        threads=threads,
     )
     simulator.data.time = begin
     simulator._start_control(begin)

@@ -17,12 +17,13 @@ from numpy.typing import ArrayLike
 from asperity.arguments import as_number
 from asperity.compiled import Table
 from asperity.compiled.compilation import compile_kernels
+from asperity.compiled.team import Team
 from asperity.contact.delivered import NOTHING, TAKEN
 from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import Cenic, Integrator
 from asperity.integrators import world_layout as codes
 from asperity.integrators.methods.own_results import OwnResults
-from asperity.integrators.world import World
+from asperity.integrators.world import THREAD_KERNELS, World
 from asperity.loading import LoadReport, load_model
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.data_reference import DataReference
@@ -34,7 +35,7 @@ from asperity.simulator import notebook
 from asperity.simulator.advance import advance
 from asperity.simulator.call_at_once import call_at_once, publish_at_once
 from asperity.simulator.checkpoint import load_simulator, save_simulator
-from asperity.simulator.checks import check_arguments, find_keyframe
+from asperity.simulator.checks import check_arguments, check_threads, find_keyframe
 from asperity.simulator.compiled_call import CALL_KERNELS
 from asperity.simulator.constraint_forces import FORCE_KERNELS
 from asperity.simulator.copies import reduced
@@ -94,6 +95,11 @@ class Simulator:
         (poses, contacts, forces, ``qacc``, sensors) is derived when the attribute `data` is read:
         write ``sim.data.sensordata`` then, and do not keep ``data = sim.data`` for it. Calls of
         one step of a robot take 0.5 to 0.9 of the time if nobody does.
+    threads : int or None
+        How many threads a step may use, as many as this process may run at once with None. Results
+        have the same bits for any number. It pays for hundreds of bodies or dozens of robots that
+        are not all connected by contacts; see `docs/python.md`, "Threads". One by default, since
+        several simulations at once, as of `Batch`, use the cores better.
 
     Raises
     ------
@@ -136,6 +142,8 @@ class Simulator:
     integrator : Integrator
     control : callable, optional
         The control callback; another one, or None, may be put there between calls.
+    threads : int
+        How many a step may use.
     """
 
     _call: Table | Literal[False] | None = None
@@ -163,6 +171,7 @@ class Simulator:
         joint_stiction_tolerance: float = 1e-3,
         systems: Sequence[ExternalSystem] = (),
         publish: str = "eager",
+        threads: int | None = 1,
     ) -> None:
         if publish not in ("eager", "lazy"):
             raise ModelError(f"publish must be 'eager' or 'lazy', got {publish!r}.")
@@ -194,6 +203,7 @@ class Simulator:
             )
         self.coupling = Coupling(self.model, systems, evaluated=method.base.evaluates_systems)
         convex = method.base.evaluates_plant
+        self.threads = check_threads(threads, type(integrator).__name__, shared=convex)
         contact = ContactParameters() if contact is None else contact
         compile_kernels(
             (
@@ -205,6 +215,7 @@ class Simulator:
                 *INPUT_KERNELS,
                 *((*CALL_KERNELS, *COUNTER_KERNELS) if convex else FORCE_KERNELS),
                 *(PUBLICATION_KERNELS if convex and systems else ()),
+                *(THREAD_KERNELS if self.threads > 1 else ()),
             ),
             type(integrator).__name__,
         )
@@ -223,6 +234,7 @@ class Simulator:
         data = mujoco.MjData(self.model) if data is None else data
         arrays = {"qpos": qpos, "qvel": qvel, "ctrl": ctrl}
         write_initial_state(self.model, data, keyframe, arrays)
+        self._team = Team(self.threads) if self.threads > 1 else None
         self._lazy = publish == "lazy"
         self._stale = False  # whether data lacks what follows from the state
         # The only one that keeps it alive, see `_release_data`.
@@ -366,6 +378,8 @@ class Simulator:
         check_progress(progress)
         self._claim()
         try:
+            if self._team is not None:
+                self._team.start()
             if not progress and self._takes_calls and self.control is None:
                 report = call_at_once(self, time)
                 if report is not None:
@@ -580,7 +594,9 @@ class Simulator:
         self._base = self.method.base
         self._stepping = self.integrator.stepping
         convex = self._base.evaluates_plant
-        self.world = World(self.plant, self.data, mujoco.MjData(self.model), convex=convex)
+        self.world = World(
+            self.plant, self.data, mujoco.MjData(self.model), convex=convex, team=self._team
+        )
         self.world.table.records = -1
         self._prepare()
         self.coupling.attach(self.world)
@@ -595,6 +611,7 @@ class Simulator:
         """Write the options of method and stepping into the world."""
         self.method.prepare(self.world)
         self._stepping.prepare(self.world)
+        self.world.share_detection()
         self._call = None
 
     def _take_steps(self, end: float, budget: int) -> int:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from asperity.arguments import as_array, as_number, is_count
 from asperity.compiled import HoldsAddresses
+from asperity.compiled.team import available_threads
 from asperity.errors import ModelError, SimulationError
 from asperity.integrators import Cenic, Integrator
 from asperity.loading import load_model
@@ -25,7 +26,7 @@ from asperity.simulator.checks import find_keyframe
 from asperity.simulator.counters import as_statistics
 from asperity.simulator.report import Statistics
 from asperity.systems import ExternalSystem
-from asperity.worlds.crew import Crew, available_threads
+from asperity.worlds.crew import Crew
 from asperity.worlds.kinds import make_worlds
 from asperity.worlds.row_views import row_view
 from asperity.worlds.variations import Variations

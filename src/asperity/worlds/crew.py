@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["Crew", "available_threads"]
+__all__ = ["Crew"]
 
 # Wall time between two returns to Python [s]: interrupts and progress live at these returns.
 _TICK = 0.05
-
-
-def available_threads() -> int:
-    """How many threads this process may run at once."""
-    with contextlib.suppress(AttributeError):  # not everywhere
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Crew:

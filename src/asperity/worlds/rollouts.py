@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from asperity.arguments import is_count
+from asperity.compiled.team import available_threads
 from asperity.errors import AsperityWarning, ModelError, Status
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.contact_parameters import ContactParameters, contact_key
 from asperity.plant.support import check_supported
 from asperity.systems import ExternalSystem
 from asperity.worlds.compiled_worlds import CompiledWorlds
-from asperity.worlds.crew import Crew, available_threads
+from asperity.worlds.crew import Crew
 from asperity.worlds.kinds import make_worlds
 from asperity.worlds.rollout_arrays import RolloutArrays, resolve_arrays
 from asperity.worlds.simulated_worlds import SimulatedWorlds

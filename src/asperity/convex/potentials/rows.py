@@ -48,7 +48,11 @@ __all__ = [
     "evaluate_rows",
     "prepare_rows",
     "row_cost_along",
+    "rows_are_linear",
 ]
+
+# By which impulses may differ from those that curvatures foretell, relative to their sizes.
+_ROUND_OFF = 1e-12
 
 
 @compiled
@@ -200,3 +204,24 @@ def row_cost_along(problem: Table, first: int, last: int, alpha: float) -> float
         )
         cost += one
     return cost
+
+
+@compiled
+def rows_are_linear(problem: Table, first: int, last: int) -> bool:
+    """Whether impulses at ``u + Δu`` are those at ``u`` without the curvatures' share, κ Δu."""
+    du = problem.row_du
+    for i in range(first, last):
+        _, impulse, curvature = _row(
+            problem.row_kind[i],
+            problem.row_u[i] + du[i],
+            problem.row_target[i],
+            problem.row_gain[i],
+            problem.row_lower[i],
+            problem.row_upper[i],
+        )
+        share = problem.row_curvature[i] * du[i]
+        difference = impulse - problem.row_impulse[i] + share
+        scale = abs(impulse) + abs(problem.row_impulse[i]) + abs(share)
+        if curvature != problem.row_curvature[i] or abs(difference) > _ROUND_OFF * scale:
+            return False
+    return True

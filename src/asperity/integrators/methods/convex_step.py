@@ -38,7 +38,7 @@ from asperity.integrators.world_layout import (
     PREVIOUS_VELOCITY,
 )
 from asperity.plant.collision import read_contacts
-from asperity.plant.evaluate import evaluate, read_constraints
+from asperity.plant.evaluate import evaluate, evaluate_motion, read_constraints
 from asperity.plant.gliding import GlidingDetection
 from asperity.plant.plant import Plant
 from asperity.plant.trees import velocity_from_solver, velocity_to_solver
@@ -54,7 +54,14 @@ __all__ = [
     "velocities_at",
 ]
 
-EVALUATION_KERNELS = (read_constraints, evaluate, read_contacts, build_graph, deliver)
+EVALUATION_KERNELS = (
+    read_constraints,
+    evaluate,
+    evaluate_motion,
+    read_contacts,
+    build_graph,
+    deliver,
+)
 """What it takes to evaluate states, to find out what couples, and to keep results."""
 
 
@@ -79,6 +86,7 @@ class ConvexMethod(Method):
         install_evaluation(world)
         install_solver(world.problem)
         world.table.solve_problem = solve_problem.address
+        world.share_islands(solve_problem.address)
 
     def let_glide(
         self, world: World, *, relaxes: bool, default_relaxation: float | None = None

@@ -15,6 +15,12 @@ things. So trees are extrapolated only if all three solutions have the same mode
 (`asperity.integrators.methods.modes`), and only whole islands are: contact forces act on both
 bodies. The error estimate stays that of the first-order solution.
 
+A first-order solution holds a rolling or turning contact in the directions of its beginning. Where
+these turn, the velocity that it leaves slips and closes a little in those of the end, which is not
+to be taken for slip or an impact by the next step, or one step without extrapolation would be
+followed by many. What the velocity after the first half step does in the directions there tells how
+much of it that explains.
+
 Second order asks for more where a contact or an equality holds a body. A step meets J v = 0 with
 the Jacobian of its beginning, so the velocity in the middle of the step is off by the acceleration
 normal to the constraint, a first-order error that the second half step projects out again, but not
@@ -33,7 +39,7 @@ from asperity.contact.constraint_set import EQUALITY
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.gyroscopic import gyroscopic_forces
 from asperity.integrators.methods.method import Method
-from asperity.integrators.methods.modes import tree_modes, tree_modes_before
+from asperity.integrators.methods.modes import tree_modes, tree_modes_before, tree_turning
 from asperity.integrators.methods.motion import position_difference
 from asperity.integrators.methods.step_doubling import (
     StepDoubling,
@@ -54,6 +60,11 @@ EXTRAPOLATION = Layout(
     contact_modes="i8[:,:]",
     row_modes="i8[:,:]",
     closing="f8[:,:]",  # and the fastest closing speeds, times dissipation
+    # Slip before the step of contacts that stick in it, and what is left of the velocity after the
+    # first half step in the directions of contacts there: slip of what sticks, closing speeds.
+    doubtful="f8[:]",
+    turned_slip="f8[:]",
+    turned_closing="f8[:]",
     island="i8[:]",  # of every tree, at the beginning of the step
     rough="i8[:]",  # per island: 1 if modes differ in one of its trees
     corrected="i8",  # whether gyroscopic forces of the half way were, in the last step
@@ -62,31 +73,65 @@ EXTRAPOLATION = Layout(
 # Closing speed, times dissipation, up to which a contact is kept rather than made.
 _CLOSING = 0.01
 
+# A step before, as long as this one or longer, leaves twice of what turns within its last half.
+_TURNED = 4.0
+
 _BEFORE, _WHOLE, _FIRST, _SECOND = range(4)
 
-# Share of the accuracy by which forgetting the normal acceleration may move a body in a step.
+# Share of the accuracy by which forgetting the normal acceleration may move a body in a step, and
+# in a second [1/s], without which short steps would add up to a first-order error.
 _NEGLIGIBLE = 1e-3
+_NEGLIGIBLE_RATE = 0.5
 # Share of the velocity beyond which the step is too long for it: energy would grow.
 _TOO_MUCH = 0.001
 
 
 @compiled
-def _is_smooth(memory: Table, tree: int) -> bool:
+def _keeps_modes(memory: Table, tree: int) -> bool:
     for solution in (_WHOLE, _FIRST, _SECOND):
         if memory.contact_modes[solution, tree] != memory.contact_modes[_BEFORE, tree]:
             return False
         if memory.row_modes[solution, tree] != memory.row_modes[_WHOLE, tree]:
             return False
-    fastest = np.max(memory.closing[:, tree])
-    return fastest <= _CLOSING or np.min(memory.closing[:, tree]) >= 0.5 * fastest
+    return True
 
 
 @compiled
-def _find_rough_islands(memory: Table) -> None:
+def _begins_smoothly(memory: Table, tree: int, turned: bool) -> bool:
+    """Whether the velocity before the step is on a smooth course.
+
+    With ``turned`` up to what the turning directions of contacts explain.
+    """
+    slip = 0.0
+    turning = 0.0
+    if turned:
+        slip = _TURNED * memory.turned_slip[tree]
+        turning = _TURNED * max(memory.turned_closing[tree] - memory.closing[_FIRST, tree], 0.0)
+    if memory.doubtful[tree] > slip:
+        return False
+    before = max(memory.closing[_BEFORE, tree] - turning, 0.0)
+    fastest = max(before, np.max(memory.closing[_WHOLE:, tree]))
+    slowest = min(before, np.min(memory.closing[_WHOLE:, tree]))
+    return fastest <= _CLOSING or slowest >= 0.5 * fastest
+
+
+@compiled
+def _find_rough_islands(world: Table, half: Table, step: float) -> None:
+    """Find the islands that are not smooth; needs the solution of the second half step."""
+    memory = EXTRAPOLATION.at(world.memory)
+    problem = world.problem
+    known = False
     for tree in range(memory.island.size):
         memory.rough[tree] = 0
     for tree in range(memory.island.size):
-        if not _is_smooth(memory, tree):
+        smooth = _keeps_modes(memory, tree)
+        if smooth and not _begins_smoothly(memory, tree, False):
+            if not known:
+                velocities_at(problem, half, half.velocity)
+                tree_turning(problem, half, step, memory.turned_slip, memory.turned_closing)
+                known = True
+            smooth = _begins_smoothly(memory, tree, True)
+        if not smooth:
             memory.rough[memory.island[tree]] = 1
 
 
@@ -135,7 +180,8 @@ def _correct_gyroscopic_forces(world: Table, source: Table, half: Table, step: f
             half.force[i] += change
             largest = max(largest, abs(change) * half.mass_inverse_diagonal[i])
     gained = 0.5 * step * largest
-    return 0.5 * step * gained > _NEGLIGIBLE * world.accuracy and gained < _TOO_MUCH * fastest
+    matters = gained > min(2.0 * _NEGLIGIBLE / step, _NEGLIGIBLE_RATE) * world.accuracy
+    return matters and gained < _TOO_MUCH * fastest
 
 
 @compiled
@@ -178,7 +224,14 @@ def _note_beginning(world: Table, source: Table, step: float) -> None:
     problem = world.problem
     memory = EXTRAPOLATION.at(world.memory)
     velocities_at(problem, source, source.velocity)
-    tree_modes_before(problem, source, step, memory.contact_modes[_BEFORE], memory.closing[_BEFORE])
+    tree_modes_before(
+        problem,
+        source,
+        step,
+        memory.contact_modes[_BEFORE],
+        memory.closing[_BEFORE],
+        memory.doubtful,
+    )
     for tree in range(problem.ntree):
         memory.island[tree] = problem.component[problem.ntree + tree]
 
@@ -189,7 +242,7 @@ def _second_half(world: Table, half: Table, target: Table, interval: float) -> i
     code = call_method(world.base_method, world, half, target, interval)
     if code == OK:
         _note_modes(world, half, interval, _SECOND)
-        _find_rough_islands(EXTRAPOLATION.at(world.memory))
+        _find_rough_islands(world, half, 2.0 * interval)
     return code
 
 
@@ -278,6 +331,9 @@ class Extrapolation(StepDoubling):
                 contact_modes=np.zeros((4, trees), np.int64),
                 row_modes=np.zeros((4, trees), np.int64),
                 closing=np.zeros((4, trees)),
+                doubtful=np.zeros(trees),
+                turned_slip=np.zeros(trees),
+                turned_closing=np.zeros(trees),
                 island=np.zeros(trees, np.int64),
                 rough=np.zeros(trees, np.int64),
             )

@@ -24,12 +24,11 @@ from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import ACTUATOR, FRICTION, LIMIT
 from asperity.contact.laws import STRIBECK_WIDTH
 
-__all__ = ["tree_modes", "tree_modes_before"]
+__all__ = ["tree_modes", "tree_modes_before", "tree_turning"]
 
 # Slip, in stiction tolerances, up to which a contact sticks.
 _STICKING = 3.0
-# Up to which it may have stuck before the step: with the contact's directions at the step's
-# beginning, the velocity that stuck in those of the middle slips in proportion to the step.
+# Up to which it may have stuck before the step, whatever the directions of contacts do.
 _UNCERTAIN = 30.0
 # And up to which its coefficient falls from the static to the dynamic one.
 _FALLING = 2.0 * STRIBECK_WIDTH
@@ -199,16 +198,26 @@ def tree_modes(
 
 @compiled
 def tree_modes_before(
-    problem: Table, state: Table, step: float, modes: np.ndarray, closing: np.ndarray
+    problem: Table,
+    state: Table,
+    step: float,
+    modes: np.ndarray,
+    closing: np.ndarray,
+    doubtful: np.ndarray,
 ) -> None:
     """Fill the modes that a state's own velocity has, of the contacts that then carry a force.
 
     Those are the ones with an impulse in the last solution that is kept. Needs the problem's
     contact velocities at the state's own velocity. Rows have no modes here.
+
+    A velocity that stuck in the directions of the middle of the step before slips in those of its
+    end. So a contact that sticks in the solution counts as one that has stuck, and the fastest slip
+    that this must explain is put into ``doubtful``, of every tree.
     """
     for tree in range(modes.size):
         modes[tree] = 0
         closing[tree] = 0.0
+        doubtful[tree] = 0.0
     contacts = state.contacts
     i = 0
     while i < contacts.count:
@@ -222,12 +231,14 @@ def tree_modes_before(
             stiffness += contacts.stiffness[c]
             depth = max(depth, -contacts.signed_distance[c])
             if contacts.impulse[c, 2] > 0.0:
-                v1 = problem.v1[i]
-                v2 = problem.v2[i]
-                if v1 * v1 + v2 * v2 < (_UNCERTAIN * contacts.stiction_tolerance[c]) ** 2:
-                    v1 = contacts.velocity[c, 0]
-                    v2 = contacts.velocity[c, 1]
-                mode = _joined(mode, _contact_mode(contacts, c, v1, v2))
+                found = _contact_mode(contacts, c, contacts.velocity[c, 0], contacts.velocity[c, 1])
+                square = problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i]
+                if square >= (_UNCERTAIN * contacts.stiction_tolerance[c]) ** 2:
+                    if found == _STICKS:
+                        _raise_to(contacts, c, np.sqrt(square), doubtful)
+                    else:
+                        found = _contact_mode(contacts, c, problem.v1[i], problem.v2[i])
+                mode = _joined(mode, found)
                 vn = min(vn, problem.vn[i])
             i += 1
             if i == contacts.count:
@@ -236,3 +247,46 @@ def tree_modes_before(
         if mode != 0:
             resolved = _is_resolved(contacts, first, stiffness, depth, vn, step)
             _add_contact(contacts, first, mode, vn, resolved, modes, closing)
+
+
+@compiled
+def _raise_to(contacts: Table, c: int, value: float, values: np.ndarray) -> None:
+    """Let a value of both trees of a contact be at least that."""
+    for side in range(2):
+        link = contacts.link[c, side]
+        if link >= 0:
+            tree = contacts.link_tree[link]
+            values[tree] = max(values[tree], value)
+
+
+@compiled
+def tree_turning(
+    problem: Table, state: Table, step: float, slip: np.ndarray, closing: np.ndarray
+) -> None:
+    """Fill what the turning directions of contacts make of the velocity of a half step before.
+
+    Needs the problem's contact velocities at that velocity, which is the state's own, and the last
+    solution that is kept.
+
+    Parameters
+    ----------
+    problem, state : Table
+    step : float
+        Of which the solution is a half [s].
+    slip : array, shape (ntree,)
+        Fastest slip of contacts that stick in the solution.
+    closing : array, shape (ntree,)
+        As of `tree_modes`.
+    """
+    for tree in range(slip.size):
+        slip[tree] = 0.0
+        closing[tree] = 0.0
+    contacts = state.contacts
+    for i in range(contacts.count):
+        c = problem.contact[i]
+        if contacts.impulse[c, 2] <= 0.0:
+            continue
+        if _contact_mode(contacts, c, contacts.velocity[c, 0], contacts.velocity[c, 1]) == _STICKS:
+            square = problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i]
+            _raise_to(contacts, c, np.sqrt(square), slip)
+        _raise_to(contacts, c, -contacts.dissipation[c] * problem.vn[i], closing)

@@ -1,0 +1,286 @@
+"""One world on several threads: ``python -m benchmarks.threads``; see the README.
+
+A hundred humanoids, a thousand boxes in columns, a thousand bodies in many small heaps and in one,
+with `Icf` at the model's own time step. Simulators with one thread and with several take the same
+steps, block by block in turn, to the same bits, which is checked; the table shows medians of wall
+times and of the blocks' ratios, so the machine must have nothing else to do.
+
+``--estimate`` needs no quiet machine: one thread does all parts of all jobs, their CPU times are
+taken, and a schedule in which each of so many threads takes the next part when it is done with one
+says what would be saved. The rate is over that of a simulator with one thread, whose blocks are
+taken in turn. What threads cost each other in the caches, and calls to them, is not in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import time
+from collections.abc import Callable
+from typing import Any
+
+import mujoco
+import numba
+import numpy as np
+from numba import carray, types
+
+import asperity as asp
+from asperity.compiled.calls import call_pp_status, call_pppn_status
+from benchmarks.robot_models import robot
+
+_STEPS = 10  # of a block
+_SEED = 3
+_SIDE = 0.05  # half that of a box, and the radius of a ball [m]
+_MOST_PARTS = 4096
+
+
+def _bodies(places: list[tuple[float, float, float]], balls: bool) -> mujoco.MjModel:
+    """Boxes, or boxes and balls, at these places above a floor."""
+    spec = mujoco.MjSpec()
+    spec.option.timestep = 5e-3
+    spec.memory = 200 << 20
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0])
+    for number, place in enumerate(places):
+        body = spec.worldbody.add_body(pos=list(place))
+        body.add_freejoint()
+        ball = balls and number % 2 == 0
+        shape = mujoco.mjtGeom.mjGEOM_SPHERE if ball else mujoco.mjtGeom.mjGEOM_BOX
+        body.add_geom(type=shape, size=[_SIDE] * 3, density=1000.0)
+    return spec.compile()
+
+
+def columns(count: int) -> mujoco.MjModel:
+    """Columns of five boxes each."""
+    random = np.random.default_rng(_SEED)
+    side = int(np.ceil((count / 5) ** 0.5))
+    places = []
+    for number in range(count):
+        column, level = divmod(number, 5)
+        x, y = random.uniform(-0.005, 0.005, 2) + 0.3 * np.array(divmod(column, side))
+        places.append((float(x), float(y), 0.052 + 0.104 * level))
+    return _bodies(places, balls=False)
+
+
+def heaps(count: int, each: int) -> mujoco.MjModel:
+    """Heaps of so many bodies each, which fall from columns."""
+    random = np.random.default_rng(_SEED)
+    side = int(np.ceil((count / each) ** 0.5))
+    wide = 1 if each <= 50 else 5
+    places = []
+    for number in range(count):
+        heap, of_heap = divmod(number, each)
+        level, place = divmod(of_heap, wide * wide)
+        middle = (1.0 + 0.3 * wide) * np.array(divmod(heap, side))
+        offset = 0.13 * (np.array(divmod(place, wide)) - 0.5 * (wide - 1))
+        x, y = middle + offset + random.uniform(-0.01, 0.01, 2)
+        places.append((float(x), float(y), 0.08 + 0.11 * level))
+    return _bodies(places, balls=True)
+
+
+# Model, and the time after which things have fallen [s].
+SCENES: dict[str, tuple[Callable[[], mujoco.MjModel], float]] = {
+    "100 humanoids": (lambda: robot("100 humanoids").make(), 0.7),
+    "1000 boxes in 200 columns": (lambda: columns(1000), 0.3),
+    "1000 bodies in 50 heaps": (lambda: heaps(1000, 20), 1.0),
+    "1000 bodies in one heap": (lambda: heaps(1000, 1000), 1.2),
+}
+
+
+def _simulator(model: mujoco.MjModel, threads: int, start: float) -> asp.Simulator:
+    integrator = asp.Icf(time_step=float(model.opt.timestep))
+    simulator = asp.Simulator(model, integrator=integrator, threads=threads, publish="lazy")
+    simulator.advance_to(start)
+    return simulator
+
+
+def _advance(simulator: asp.Simulator, ctrl: np.ndarray) -> float:
+    """Take a block of steps; returns wall time [s]."""
+    simulator.data.ctrl[:] = ctrl
+    end = simulator.time + _STEPS * simulator.model.opt.timestep
+    started = time.perf_counter()
+    simulator.advance_to(end)
+    return time.perf_counter() - started
+
+
+def compare(scene: str, threads: list[int], blocks: int) -> np.ndarray:
+    """Median wall times of a step [s] for each number of threads."""
+    make, start = SCENES[scene]
+    model = make()
+    random = np.random.default_rng(_SEED)
+    simulators = [_simulator(model, number, start) for number in threads]
+    times = np.zeros((blocks, len(threads)))
+    for block in range(blocks):
+        ctrl = random.uniform(-0.5, 0.5, model.nu)
+        order = range(len(threads)) if block % 2 == 0 else reversed(range(len(threads)))
+        for which in order:
+            times[block, which] = _advance(simulators[which], ctrl) / _STEPS
+    states = {one.data.qpos.tobytes() + one.data.qvel.tobytes() for one in simulators}
+    assert len(states) == 1, "results depend on the number of threads"
+    return times
+
+
+class Schedule:
+    """Does the jobs of a simulator's team in one thread, and tells what several would take.
+
+    Parameters
+    ----------
+    simulator : Simulator
+        With a team, which must not outlive this.
+    """
+
+    def __init__(self, simulator: asp.Simulator) -> None:
+        assert simulator._team is not None
+        library = ctypes.CDLL(None)
+        clock = int(ctypes.cast(library.clock_gettime, ctypes.c_void_p).value or 0)
+        self._numbers = np.zeros(4)  # CPU time of all parts, and of the schedule [s]; jobs, parts
+        self._memory = np.zeros(2 + 64, np.int64)
+        self._entry = _scheduled_share(
+            clock,
+            int(self._memory.ctypes.data),
+            int(self._numbers.ctypes.data),
+            simulator.threads,
+        )
+        simulator._team.table.share = self._entry.address
+
+    def clear(self) -> None:
+        self._numbers[:] = 0.0
+
+    @property
+    def saved(self) -> float:
+        """Time that the threads would have saved [s]."""
+        return float(self._numbers[0] - self._numbers[1])
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Jobs and parts."""
+        return int(self._numbers[2]), int(self._numbers[3])
+
+
+def _scheduled_share(clock: int, memory: int, numbers: int, threads: int) -> Any:
+    """Stand in for `asperity.compiled.team.share`."""
+    thread_time = int(time.CLOCK_THREAD_CPUTIME_ID)
+    from asperity.compiled.team import TEAM
+
+    @numba.njit
+    def now() -> float:
+        call_pp_status(clock, thread_time, memory)
+        read = carray(_pointer(memory), 2, np.int64)
+        return read[0] + 1e-9 * read[1]
+
+    @numba.cfunc(types.int64(types.int64, types.int64, types.int64, types.int64))
+    def entry(team: int, task: int, context: int, parts: int) -> int:
+        out = carray(_real_pointer(numbers), 4, np.float64)
+        free = carray(_real_pointer(memory + 16), 64, np.float64)
+        for thread in range(threads):
+            free[thread] = 0.0
+        code = 0
+        table = TEAM.at(team)
+        if table.own >= 0:
+            started = now()
+            code = max(code, call_pppn_status(task, context, table.own, 0, 0))
+            free[0] = now() - started
+            out[0] += free[0]
+            table.own = -1
+        for part in range(parts - 1, -1, -1):
+            started = now()
+            code = max(code, call_pppn_status(task, context, part, 0, 0))
+            spent = now() - started
+            first = 0
+            for thread in range(1, threads):
+                if free[thread] < free[first]:
+                    first = thread
+            free[first] += spent
+            out[0] += spent
+        last = 0.0
+        for thread in range(threads):
+            last = max(last, free[thread])
+        out[1] += last
+        out[2] += 1
+        out[3] += parts
+        return code
+
+    return entry
+
+
+def _make_pointer(kind: Any) -> Any:
+    from llvmlite import ir
+
+    low = ir.IntType(64) if kind == types.int64 else ir.DoubleType()
+
+    @numba.extending.intrinsic
+    def pointer(_context: Any, address: Any) -> Any:
+        def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], low.as_pointer())
+
+        return types.CPointer(kind)(types.int64), codegen
+
+    return pointer
+
+
+_pointer = _make_pointer(types.int64)
+_real_pointer = _make_pointer(types.float64)
+
+
+def estimate(scene: str, threads: int, blocks: int) -> tuple[float, float, float, list[float]]:
+    """CPU time of a step [s], what would be left of it, their ratio, and jobs and parts."""
+    make, start = SCENES[scene]
+    model = make()
+    random = np.random.default_rng(_SEED)
+    simulators = [_simulator(model, number, start) for number in (1, threads)]
+    schedule = Schedule(simulators[1])
+    times, counts = [], []
+    for block in range(blocks + 1):
+        ctrl = random.uniform(-0.5, 0.5, model.nu)
+        schedule.clear()
+        spent = [0.0, 0.0]
+        for which in (0, 1) if block % 2 == 0 else (1, 0):
+            started = time.thread_time()
+            _advance(simulators[which], ctrl)
+            spent[which] = time.thread_time() - started
+        if block > 0:
+            times.append((*spent, spent[1] - schedule.saved))
+            counts.append(schedule.counts)
+    alone, _, left = np.array(times).T / _STEPS
+    return (
+        float(np.median(alone)),
+        float(np.median(left)),
+        float(np.median(alone / left)),
+        list(np.median(counts, axis=0) / _STEPS),
+    )
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scenes", default=";".join(SCENES), help="names, with semicolons")
+    parser.add_argument("--threads", default="1,2", help="numbers, the first to compare with")
+    parser.add_argument("--blocks", type=int, default=30)
+    parser.add_argument("--estimate", action="store_true")
+    options = parser.parse_args()
+    threads = [int(text) for text in options.threads.split(",")]
+    if options.estimate:
+        print("| scene | threads | CPU time of a step [ms] | left | rate | jobs, parts a step |")
+        print("|---|---|---|---|---|---|")
+    else:
+        print("| scene | threads | wall time of a step [ms] | rate |\n|---|---|---|---|")
+    for scene in options.scenes.split(";"):
+        if options.estimate:
+            for number in threads[1:]:
+                alone, left, rate, counts = estimate(scene, number, options.blocks)
+                print(
+                    f"| {scene} | {number} | {1e3 * alone:.2f} | {1e3 * left:.2f} | {rate:.2f} "
+                    f"| {counts[0]:.0f}, {counts[1]:.0f} |",
+                    flush=True,
+                )
+            continue
+        times = compare(scene, threads, options.blocks)
+        for which, number in enumerate(threads):
+            ratio = np.median(times[:, 0] / times[:, which])
+            print(
+                f"| {scene} | {number} | {1e3 * np.median(times[:, which]):.2f} | {ratio:.2f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

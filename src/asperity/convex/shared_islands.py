@@ -1,0 +1,213 @@
+"""Islands solved by several threads.
+
+Every island is solved by the same machine code and from the same numbers, whoever does it, so that
+the solution has the same bits for any number of threads. Each thread has a problem of its own: the
+arrays are those of the one that is solved, but for what is written while an island is at hand, and
+so are the numbers when a solve begins. Counters are added up at the end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import HoldsAddresses, Layout, Table, compiled, entry_point
+from asperity.compiled.calls import call_pppn_status, load_address, store_address
+from asperity.compiled.team import TEAM, Team
+from asperity.contact.constraint_set import CONSTRAINT_SET
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.convex_newton import begin_solve, end_solve
+from asperity.convex.problem import PROBLEM
+
+__all__ = ["SharedIslands", "solve_shared"]
+
+SHARED_ISLANDS = Layout(
+    "islands of several threads",
+    team=TEAM,
+    solve="i8",  # the solver, compiled entry points
+    solve_part="i8",
+    members="i8[:]",  # addresses of the problems of all threads
+    own="u1[:]",  # slots of a problem that each thread has for itself
+    contacts="i8",  # addresses of the sets that are solved for
+    rows="i8",
+    first="i8[:]",  # islands [first, last) of each part
+    last="i8[:]",
+)
+
+_SCRATCH = (
+    *("path_force", "pair_hessian", "patch", "projection", "jacobian", "response", "delassus"),
+    *("active", "compliance", "reduced", "reduced_vector", "coordinate"),
+)
+"""Arrays of a problem that belong to the island at hand, wherever it is."""
+
+# Parts per thread: islands differ in the iterations that they need, which nobody knows beforehand.
+_PARTS = 8
+# Sizes (see `_size`) of a part that is worth a thread's while, and of what is worth waking others.
+_SMALLEST_PART = 60
+_SMALLEST_JOB = 400
+
+
+@compiled
+def _is_marked(problem: Table, k: int) -> bool:
+    for index in range(problem.island_start[k], problem.island_start[k + 1]):
+        if problem.tree_marked[problem.island_tree[index]] == 1:
+            return True
+    return False
+
+
+@compiled
+def _size(problem: Table, k: int) -> int:
+    """About how long an island takes."""
+    if problem.only_marked == 1 and not _is_marked(problem, k):
+        return 0
+    contacts = problem.island_contact_start[k + 1] - problem.island_contact_start[k]
+    rows = problem.island_row_start[k + 1] - problem.island_row_start[k]
+    size = 1 + 4 * contacts + rows
+    if contacts + rows > 0:
+        for index in range(problem.island_start[k], problem.island_start[k + 1]):
+            size += problem.tree_size[problem.island_tree[index]]
+    return size
+
+
+@compiled
+def _divide(problem: Table, shared: Table, total: int, apart: int) -> int:
+    """Divide the islands, but for ``apart``, into parts; returns how many there are.
+
+    Large ones are last: parts are begun from there.
+    """
+    largest = max(total // (_PARTS * shared.team.threads), _SMALLEST_PART)
+    count = 0
+    begin = 0
+    sum_ = 0
+    for k in range(problem.islands + 1):
+        size = 0
+        alone = k == problem.islands or k == apart
+        if not alone:
+            size = _size(problem, k)
+            alone = size > largest
+        if (alone or sum_ + size > largest) and begin < k:
+            if sum_ > 0:
+                shared.first[count] = begin
+                shared.last[count] = k
+                count += 1
+            begin = k
+            sum_ = 0
+        sum_ += size
+        if alone:
+            begin = k + 1
+            sum_ = 0
+    for k in range(problem.islands):
+        if k != apart and _size(problem, k) > largest:
+            shared.first[count] = k
+            shared.last[count] = k + 1
+            count += 1
+    return count
+
+
+@compiled
+def _begin_members(problem: Table, shared: Table) -> None:
+    """Give the other threads' problems what this one has."""
+    for member in range(1, shared.members.size):
+        target = shared.members[member]
+        for slot in range(shared.own.size):
+            if shared.own[slot] == 0:
+                store_address(target + 8 * slot, load_address(problem.address + 8 * slot))
+        other = PROBLEM.at(target)
+        other.base_tree = 0
+        other.iterations = 0
+        other.factorizations = 0
+        other.reuses = 0
+        other.line_search_evaluations = 0
+        other.unsettled = 0
+
+
+@compiled
+def _end_members(problem: Table, shared: Table) -> None:
+    """Add what the other threads have counted."""
+    for member in range(1, shared.members.size):
+        other = PROBLEM.at(shared.members[member])
+        problem.iterations += other.iterations
+        problem.factorizations += other.factorizations
+        problem.reuses += other.reuses
+        problem.line_search_evaluations += other.line_search_evaluations
+        problem.unsettled += other.unsettled
+        problem.worst_residual = max(problem.worst_residual, other.worst_residual)
+        problem.part_longest = max(problem.part_longest, other.part_longest)
+
+
+@entry_point(types.int64(SHARED_ISLANDS.type, types.int64, types.int64, types.int64))
+def solve_part(shared: Table, part: int, member: int, _unused: int) -> int:
+    """Solve the islands of a part."""
+    problem = PROBLEM.at(shared.members[member])
+    problem.first_island = shared.first[part]
+    problem.last_island = shared.last[part]
+    return call_pppn_status(shared.solve, problem, shared.contacts, shared.rows, 1)
+
+
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
+def solve_shared(problem: Table, contacts: Table, rows: Table, have_factors: int) -> int:
+    """Solve every island, as `asperity.convex.convex_newton.solve_problem` does."""
+    shared = SHARED_ISLANDS.at(problem.shared)
+    total = 0
+    for k in range(problem.islands):
+        total += _size(problem, k)
+    if total < _SMALLEST_JOB:
+        return call_pppn_status(shared.solve, problem, contacts, rows, have_factors)
+    begin_solve(problem, have_factors)
+    # What one solve of a large tree leaves for the next one is in the first member's problem.
+    apart = -1
+    if problem.large_tree >= 0:
+        apart = problem.component[problem.ntree + problem.large_tree]
+    shared.contacts = contacts.address
+    shared.rows = rows.address
+    problem.part_longest = 0
+    _begin_members(problem, shared)
+    parts = _divide(problem, shared, total, apart)
+    team = shared.team
+    if apart >= 0:
+        team.own = parts
+        shared.first[parts] = apart
+        shared.last[parts] = apart + 1
+    worst = call_pppn_status(team.share, team, shared.solve_part, shared, parts)
+    problem.last_island = 0
+    _end_members(problem, shared)
+    problem.solves += 1
+    problem.longest_iterations += problem.part_longest
+    end_solve(problem)
+    return worst
+
+
+class SharedIslands(HoldsAddresses):
+    """The memory in which a team solves the islands of a problem.
+
+    Parameters
+    ----------
+    problem : Table
+    team : Team
+    solve : int
+        Address of the solver, `asperity.convex.convex_newton.solve_problem`.
+    """
+
+    def __init__(self, problem: Table, team: Team, solve: int) -> None:
+        own = np.zeros(problem.layout.size, np.uint8)
+        for name in _SCRATCH:
+            field = problem.layout.fields[name]
+            own[field.slot : field.slot + 1 + field.ndim] = 1
+        self._members = [problem]
+        for _ in range(1, team.threads):
+            member = problem.twin()
+            for name in _SCRATCH:
+                setattr(member, name, np.zeros_like(getattr(problem, name)))
+            self._members.append(member)
+        room = problem.ntree + 1
+        self.table = Table(
+            SHARED_ISLANDS,
+            team=team.table,
+            solve=solve,
+            solve_part=solve_part.address,
+            members=np.array([member.address for member in self._members], np.int64),
+            own=own,
+            first=np.zeros(room, np.int64),
+            last=np.zeros(room, np.int64),
+        )
+        problem.shared = self.table.address

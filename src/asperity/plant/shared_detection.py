@@ -1,0 +1,345 @@
+"""Contacts found by several threads.
+
+Space is cut into slabs along the axis in which bodies are spread farthest. Each slab is a job's
+part: MuJoCo finds the contacts of the bodies that reach into it, in a model in which the others
+collide with nothing, and in a copy of the struct ``MjData``, which has an arena for its contacts
+but otherwise the arrays of the original. Bodies may reach into several slabs; a contact counts in
+that where the second of its two bodies begins, which both of them reach. In the end contacts are
+put into the MjData in the order in which MuJoCo would have found them, by pair of bodies.
+
+What does not depend on contacts (masses, velocities, forces) is another part of the job.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numba import types
+
+from asperity.compiled import HoldsAddresses, Layout, Table, compiled, entry_point
+from asperity.compiled.calls import (
+    call_pp,
+    call_pp_status,
+    call_ppp_status,
+    call_pppn_status,
+    load_address,
+    load_double,
+    load_int,
+    store_address,
+    store_int,
+)
+from asperity.compiled.team import TEAM, Team, c_function
+from asperity.plant import native
+from asperity.plant.plant_layouts import PLANT, STATE
+
+__all__ = ["SHARED_DETECTION_KERNELS", "SharedDetection", "can_share_detection"]
+
+_WORD = 8
+_BINS = 256
+# Slabs per thread: parts differ in the time that they take.
+_SLABS = 2
+# Geoms from which it is worth it: below, detection takes less than some tens of microseconds.
+_FEWEST_GEOMS = 64
+_FAR = 1e300
+_NONE = 1 << 62
+
+_MODEL_WORDS = (*("body_contype", "body_conaffinity", "geom_rbound", "geom_margin", "geom_gap"),)
+
+SHARED_DETECTION = Layout(
+    "detection of several threads",
+    team=TEAM,
+    find_part="i8",  # compiled entry point
+    slabs="i8",
+    plant="i8",  # addresses, of the job at hand
+    state="i8",
+    model="i8",
+    empty_model="i8",  # without contacts
+    # where numbers and addresses of arrays are in MuJoCo's structs [bytes]
+    **{"at_" + name: "i8" for name in _MODEL_WORDS},
+    at_margin="i8",  # that overrides all others, if flags have this bit
+    at_flags="i8",
+    override="i8",
+    at_room="i8",  # of the arena, with the stack at its other end
+    at_stack="i8",
+    at_used="i8",
+    copy="i8",  # C's memcpy
+    first_number="i8",  # of those in ``MjData`` that may change
+    last_number="i8",
+    # per slab: structs, and what bodies collide with
+    models="i8[:,:]",
+    datas="i8[:,:]",
+    contype="i4[:,:]",
+    conaffinity="i4[:,:]",
+    # per body: where it begins and ends along the axis [m]
+    lower="f8[:]",
+    upper="f8[:]",
+    cut="f8[:]",  # ends of slabs
+    bins="i8[:]",
+    # per slab, while contacts are merged: number, next one and its pair of bodies
+    count="i8[:]",
+    following="i8[:]",
+    pair="i8[:]",
+)
+
+
+@compiled
+def _widest_axis(plant: Table, state: Table) -> tuple[int, float, float]:
+    """The axis along which geoms of bodies that move are spread farthest, and their range."""
+    best = 0
+    begin = 0.0
+    end = 0.0
+    for axis in range(3):
+        low = _FAR
+        high = -_FAR
+        for g in range(plant.geom_body.size):
+            if plant.body_tree[plant.geom_body[g]] >= 0:
+                x = state.mj_geom_xpos[g, axis]
+                low = min(low, x)
+                high = max(high, x)
+        if high - low > end - begin:
+            best = axis
+            begin = low
+            end = high
+    return best, begin, end
+
+
+@compiled
+def _bound_bodies(plant: Table, state: Table, shared: Table, axis: int) -> None:
+    """Fill where bodies begin and end, with their margins; planes and the world are everywhere."""
+    model = shared.model
+    radius = load_address(model + shared.at_geom_rbound)
+    margin = load_address(model + shared.at_geom_margin)
+    gap = load_address(model + shared.at_geom_gap)
+    overridden = load_int(model + shared.at_flags) & shared.override != 0
+    of_all = load_double(model + shared.at_margin)
+    for body in range(shared.lower.size):
+        shared.lower[body] = _FAR
+        shared.upper[body] = -_FAR
+    shared.lower[0] = -_FAR
+    shared.upper[0] = _FAR
+    for g in range(plant.geom_body.size):
+        body = plant.geom_body[g]
+        r = load_double(radius + _WORD * g)
+        if r <= 0.0:
+            shared.lower[body] = -_FAR
+            shared.upper[body] = _FAR
+        own = of_all if overridden else load_double(margin + _WORD * g)
+        # No less than round-off, in which MuJoCo's tests may differ from these.
+        r = r * (1.0 + 1e-9) + own + load_double(gap + _WORD * g) + 1e-9
+        x = state.mj_geom_xpos[g, axis]
+        shared.lower[body] = min(shared.lower[body], x - r)
+        shared.upper[body] = max(shared.upper[body], x + r)
+
+
+@compiled
+def _cut(plant: Table, state: Table, shared: Table) -> None:
+    """Cut space into slabs with about as many geoms each."""
+    axis, begin, end = _widest_axis(plant, state)
+    _bound_bodies(plant, state, shared, axis)
+    bins = shared.bins
+    for k in range(_BINS):
+        bins[k] = 0
+    scale = _BINS / (end - begin) if end > begin else 0.0
+    total = 0
+    for g in range(plant.geom_body.size):
+        if plant.body_tree[plant.geom_body[g]] >= 0:
+            place = scale * (state.mj_geom_xpos[g, axis] - begin)
+            # Positions that are not numbers are in none.
+            if place >= 0.0 and place <= _BINS:
+                bins[min(int(place), _BINS - 1)] += 1
+                total += 1
+    slab = 0
+    found = 0
+    for k in range(_BINS):
+        found += bins[k]
+        while slab < shared.slabs - 1 and found * shared.slabs >= (slab + 1) * total:
+            shared.cut[slab] = begin + (end - begin) * (k + 1) / _BINS
+            slab += 1
+    shared.cut[shared.slabs - 1] = np.inf
+
+
+@entry_point(types.int64(SHARED_DETECTION.type, types.int64, types.int64, types.int64))
+def find_part(shared: Table, part: int, _member: int, _unused: int) -> int:
+    """Find the contacts of a slab, or, after the last one, all that is not contact."""
+    plant = PLANT.at(shared.plant)
+    state = STATE.at(shared.state)
+    if part == shared.slabs:
+        return call_pp_status(plant.evaluate_motion, plant, state)
+    model = shared.models[part].ctypes.data
+    for word in range(shared.models.shape[1]):
+        store_address(model + _WORD * word, load_address(shared.model + _WORD * word))
+    contype = load_address(shared.model + shared.at_body_contype)
+    conaffinity = load_address(shared.model + shared.at_body_conaffinity)
+    begin = shared.cut[part - 1] if part > 0 else -np.inf
+    end = shared.cut[part]
+    for body in range(shared.lower.size):
+        inside = shared.upper[body] >= begin and shared.lower[body] < end
+        shared.contype[part, body] = load_int(contype + 4 * body) if inside else 0
+        shared.conaffinity[part, body] = load_int(conaffinity + 4 * body) if inside else 0
+    store_address(model + shared.at_body_contype, shared.contype[part].ctypes.data)
+    store_address(model + shared.at_body_conaffinity, shared.conaffinity[part].ctypes.data)
+    data = shared.datas[part].ctypes.data
+    for word in range(shared.first_number, shared.last_number):
+        store_address(data + _WORD * word, load_address(state.data + _WORD * word))
+    call_pp(plant.collision, model, data)
+    return 0
+
+
+@compiled
+def _next_contact(plant: Table, shared: Table, slab: int) -> None:
+    """Go to the next contact of a slab that counts there."""
+    data = shared.datas[slab].ctypes.data
+    base = load_address(data + plant.contact_offset)
+    begin = shared.cut[slab - 1] if slab > 0 else -np.inf
+    end = shared.cut[slab]
+    index = shared.following[slab] + 1
+    shared.pair[slab] = _NONE
+    while index < shared.count[slab]:
+        address = base + index * plant.contact_size + plant.contact_geom
+        a = plant.geom_body[load_int(address)]
+        b = plant.geom_body[load_int(address + 4)]
+        # Where the second one begins, or at its limit where both are everywhere.
+        place = max(shared.lower[a], shared.lower[b])
+        if place >= begin and place < end:
+            shared.pair[slab] = (min(a, b) << 32) + max(a, b)
+            break
+        index += 1
+    shared.following[slab] = index
+
+
+@compiled
+def _add(plant: Table, state: Table, shared: Table, address: int) -> None:
+    """Add a copy of a contact to the state's MjData.
+
+    MuJoCo's own function clears all constraints each time, which takes as long as finding a
+    contact: it is called for the first one, and where there is no room, to say so.
+    """
+    data = state.data
+    count = load_int(data + plant.ncon_offset)
+    size = (count + 1) * plant.contact_size
+    room = load_address(data + shared.at_room) - load_address(data + shared.at_stack)
+    if count == 0 or size >= room:
+        call_ppp_status(plant.add_contact, plant.model, data, address)
+        return
+    target = load_address(data + plant.contact_offset) + count * plant.contact_size
+    call_ppp_status(shared.copy, target, address, plant.contact_size)
+    store_int(data + plant.ncon_offset, count + 1)
+    store_address(data + shared.at_used, size)
+
+
+@compiled
+def _merge(plant: Table, state: Table, shared: Table) -> None:
+    """Put the contacts of all slabs into the state's MjData, in MuJoCo's order."""
+    for slab in range(shared.slabs):
+        shared.count[slab] = load_int(shared.datas[slab].ctypes.data + plant.ncon_offset)
+        shared.following[slab] = -1
+        _next_contact(plant, shared, slab)
+    while True:
+        best = 0
+        for slab in range(1, shared.slabs):
+            if shared.pair[slab] < shared.pair[best]:
+                best = slab
+        if shared.pair[best] == _NONE:
+            return
+        base = load_address(shared.datas[best].ctypes.data + plant.contact_offset)
+        _add(plant, state, shared, base + shared.following[best] * plant.contact_size)
+        _next_contact(plant, shared, best)
+
+
+@entry_point(types.int64(PLANT.type, STATE.type, types.int64, types.int64))
+def detect_shared(plant: Table, state: Table, model: int, _unused: int) -> int:
+    """Find contacts in a model, and the motion, of a state whose positions have been found."""
+    shared = SHARED_DETECTION.at(state.shared_detection)
+    shared.plant = plant.address
+    shared.state = state.address
+    shared.model = model
+    _cut(plant, state, shared)
+    call_pp(plant.collision, shared.empty_model, state.data)
+    team = shared.team
+    call_pppn_status(team.share, team, shared.find_part, shared, shared.slabs + 1)
+    _merge(plant, state, shared)
+    return 0
+
+
+SHARED_DETECTION_KERNELS = (find_part, detect_shared)
+"""What shared detection needs compiled."""
+
+
+def can_share_detection(model: mujoco.MjModel) -> bool:
+    """Whether contacts of a model can be found slab by slab, and it has enough geoms for that.
+
+    MuJoCo looks at predefined pairs wherever they are, plugins may have memory of their own, and
+    what acts on bodies that touch needs contacts first.
+    """
+    sleeps = bool(model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP)
+    acts_on_bodies = bool(np.any(model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_BODY)))
+    return (
+        model.ngeom >= _FEWEST_GEOMS
+        and model.npair == model.nflex == model.nplugin == 0
+        and not (sleeps or acts_on_bodies)
+    )
+
+
+class SharedDetection(HoldsAddresses):
+    """The memory in which a team finds the contacts of the states of one MjData.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        One that `can_share_detection`.
+    data : mujoco.MjData
+        Which must outlive this.
+    team : Team
+    """
+
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, team: Team) -> None:
+        slabs = _SLABS * team.threads
+        size = native.struct_size("mjModel") // _WORD
+        struct = native.memory(model._address, size)
+        self._empty = struct.copy()
+        flags = native.offset("mjModel", "opt") + native.offset("mjOption", "disableflags")
+        self._empty.view(np.int32)[flags // 4] |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+        words = native.struct_size("mjData") // _WORD
+        original = native.memory(data._address, words)
+        datas = np.tile(original, (slabs, 1))
+        room = int(original[native.offset("mjData", "narena") // _WORD])
+        # Touched only where it is used.
+        self._arenas = [np.empty(room // _WORD, np.int64) for _ in range(slabs)]
+        for one, arena in zip(datas, self._arenas, strict=True):
+            one[native.offset("mjData", "arena") // _WORD] = arena.ctypes.data
+            for name in ("pstack", "pbase", "parena", "threadpool"):
+                one[native.offset("mjData", name) // _WORD] = 0
+        option = native.offset("mjModel", "opt")
+        self.table = Table(
+            SHARED_DETECTION,
+            team=team.table,
+            find_part=find_part.address,
+            slabs=slabs,
+            empty_model=self._empty.ctypes.data,
+            **{"at_" + name: native.offset("mjModel", name) for name in _MODEL_WORDS},
+            at_margin=option + native.offset("mjOption", "o_margin"),
+            at_flags=option + native.offset("mjOption", "enableflags"),
+            override=int(mujoco.mjtEnableBit.mjENBL_OVERRIDE),
+            at_room=native.offset("mjData", "narena"),
+            at_stack=native.offset("mjData", "pstack"),
+            at_used=native.offset("mjData", "parena"),
+            copy=c_function("memcpy"),
+            first_number=native.offset("mjData", "ntree_awake") // _WORD,
+            last_number=native.offset("mjData", "buffer") // _WORD,
+            models=np.zeros((slabs, size), np.int64),
+            datas=datas,
+            contype=np.zeros((slabs, model.nbody), np.int32),
+            conaffinity=np.zeros((slabs, model.nbody), np.int32),
+            lower=np.zeros(model.nbody),
+            upper=np.zeros(model.nbody),
+            cut=np.zeros(slabs),
+            bins=np.zeros(_BINS, np.int64),
+            count=np.zeros(slabs, np.int64),
+            following=np.zeros(slabs, np.int64),
+            pair=np.zeros(slabs, np.int64),
+        )
+
+    def install(self, state: Table) -> None:
+        """Let evaluations of a state find contacts here."""
+        state.detect_shared = detect_shared.address
+        state.shared_detection = self.table.address
