@@ -159,7 +159,7 @@ def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
     work = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
     work_too = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
     region = np.empty((2, 3))
-    space = (np.empty((STACK, 2), np.int64), np.empty((LEAF + 1, 2, 3)), np.empty(LEAF, np.int64))
+    space = (np.empty((STACK, 2), np.int64), np.empty((LEAF + 1, 4, 3)), np.empty(LEAF, np.int64))
     engine.list_number += 1
     engine.relative = 0
     count = 0

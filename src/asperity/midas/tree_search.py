@@ -127,6 +127,27 @@ def _box(engine: Table, tree: int, item: int, box: np.ndarray) -> None:
 
 
 @compiled
+def _track(engine: Table, tree: int, item: int, track: np.ndarray) -> None:
+    """Fill where a primitive is and its moves, as of nodes, shape (4, 3)."""
+    kind = tree % KINDS
+    radius = engine.shape_radius[tree // KINDS]
+    for corner in range(kind + 1):
+        v = item
+        if kind == _EDGE:
+            v = engine.edge[item, corner]
+        elif kind == _FACE:
+            v = engine.face[item, corner]
+        wide = radius + engine.vertex_slack[v]
+        for k in range(3):
+            x = engine.vertex_start[v, k]
+            m = engine.vertex_path[v, k]
+            track[0, k] = x - wide if corner == 0 else min(track[0, k], x - wide)
+            track[1, k] = x + wide if corner == 0 else max(track[1, k], x + wide)
+            track[2, k] = m if corner == 0 else min(track[2, k], m)
+            track[3, k] = m if corner == 0 else max(track[3, k], m)
+
+
+@compiled
 def _leaves(
     engine: Table,
     x: np.ndarray,
@@ -142,23 +163,34 @@ def _leaves(
 ) -> int:
     """Add stencils of two leaves' primitives."""
     box = boxes[LEAF]
-    placed = engine.tree_placed[engine.tree_node[one] + a]
-    placed_too = engine.tree_placed[engine.tree_node[other] + b]
+    at = engine.tree_node[one] + a
+    at_too = engine.tree_node[other] + b
+    together = engine.relative == 1
     near = 0
     for j in range(_item(engine, other, b), _item(engine, other, b + 1)):
-        _box(engine, other, engine.tree_item[j], boxes[near])
-        if not apart(boxes[near], placed, margin):
+        if together:
+            _track(engine, other, engine.tree_item[j], boxes[near])
+            away = _pass_by(boxes[near], engine.tree_still[at], margin)
+        else:
+            _box(engine, other, engine.tree_item[j], boxes[near])
+            away = apart(boxes[near], engine.tree_placed[at], margin)
+        if not away:
             chosen[near] = engine.tree_item[j]
             near += 1
     if near == 0:
         return count
     for i in range(_item(engine, one, a), _item(engine, one, a + 1)):
         item = engine.tree_item[i]
-        _box(engine, one, item, box)
-        if apart(box, placed_too, margin):
+        if together:
+            _track(engine, one, item, box)
+            away = _pass_by(box, engine.tree_still[at_too], margin)
+        else:
+            _box(engine, one, item, box)
+            away = apart(box, engine.tree_placed[at_too], margin)
+        if away:
             continue
         for j in range(near):
-            if apart(box, boxes[j], margin):
+            if _pass_by(box, boxes[j], margin) if together else apart(box, boxes[j], margin):
                 continue
             if one % KINDS == _EDGE:
                 count = add_pair_of_edges(engine, x, count, pair, item, chosen[j], margin)
