@@ -18,7 +18,7 @@ from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine_layout import CANDIDATES_FULL
 from asperity.midas.stencils import add_edges, add_faces, add_stencil, apart
 from asperity.midas.tree_search import STACK, search_edges, search_faces
-from asperity.midas.tubes import FIRMNESS, is_in_tube, measure_tubes, time_in_tubes
+from asperity.midas.tubes import FIRMNESS, LEAST_WIDTH, is_in_tube, measure_tubes, time_in_tubes
 
 __all__ = ["SLACK", "are_kept", "box_vertices", "find_candidates", "time_in_boxes"]
 
@@ -46,7 +46,7 @@ def box_vertices(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) ->
         slack = least + widening * share * length
         if is_in_tube(engine, engine.vertex_link[vertex]):
             share = engine.common_share
-            slack = least + FIRMNESS * widening * share * length
+            slack = max(least, LEAST_WIDTH) + FIRMNESS * widening * share * length
         for k in range(3):
             move = share * p[vertex, k]
             engine.vertex_low[vertex, k] = x[vertex, k] + min(move, 0.0) - slack

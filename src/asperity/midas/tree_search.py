@@ -15,7 +15,7 @@ from asperity.compiled import Table, compiled
 from asperity.midas.box_trees import KINDS, LEAF
 from asperity.midas.distances import VERTEX_FACE
 from asperity.midas.stencils import add_pair_of_edges, add_stencil, apart, primitive_box
-from asperity.midas.tubes import FIRMNESS, is_in_tube
+from asperity.midas.tubes import FIRMNESS, LEAST_WIDTH, is_in_tube
 
 __all__ = ["STACK", "search_edges", "search_faces"]
 
@@ -71,8 +71,10 @@ def _place(engine: Table, tree: int, at: int) -> None:
         engine.tree_still[at, 1, k] = centre + half + more
         engine.tree_placed[at, 0, k] = centre - half + low - more
         engine.tree_placed[at, 1, k] = centre + half + high + more
-    widening = FIRMNESS * engine.widening if tube else engine.widening
-    slack = engine.least_slack + widening * math.sqrt(square)
+    slack = engine.least_slack + engine.widening * math.sqrt(square)
+    if tube:
+        slack = max(engine.least_slack, LEAST_WIDTH)
+        slack += FIRMNESS * engine.widening * math.sqrt(square)
     for k in range(3):
         engine.tree_placed[at, 0, k] -= slack
         engine.tree_placed[at, 1, k] += slack

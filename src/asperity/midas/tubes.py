@@ -19,11 +19,21 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.distances import EDGE_EDGE
 
-__all__ = ["FIRMNESS", "is_in_tube", "measure_tubes", "relative_reach", "time_in_tubes"]
+__all__ = [
+    "FIRMNESS",
+    "LEAST_WIDTH",
+    "is_in_tube",
+    "measure_tubes",
+    "relative_reach",
+    "time_in_tubes",
+]
 
 
 FIRMNESS = 0.3
 """Width of a tube over that of a box, as shares of the path's length."""
+
+LEAST_WIDTH = 2.5e-4
+"""Half the width of a tube, at least [m]."""
 
 # How much longer paths may be than those of boxes.
 _LONGER = 8.0
