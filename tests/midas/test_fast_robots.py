@@ -1,4 +1,4 @@
-"""What moves fast and hangs together: first iterates, dry friction of joints, tubes about paths."""
+"""Robots that move fast: dry friction of joints, tubes about paths, trees of boxes."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from asperity.midas.link_kinematics import move_vertices
 from asperity.midas.verification import IntersectionTest
 
 
-def arm(links: int, friction: float = 0.0) -> str:
+def arm(links: int, friction: float) -> str:
     """A chain of hinges that starts level and falls, without contact."""
     body = ""
     for i in range(links):
@@ -23,19 +23,12 @@ def arm(links: int, friction: float = 0.0) -> str:
     return f"<mujoco><worldbody>{body}{'</body>' * links}</worldbody></mujoco>"
 
 
-def iterations(xml: str, duration: float) -> float:
-    """Iterations per step of 10 ms."""
-    sim = asp.Simulator(xml, integrator=asp.Midas())
-    assert sim.advance_to(duration).status == asp.Status.SUCCESS
-    return sim.stats.iterations / sim.stats.steps
-
-
-def test_a_swinging_arm_needs_few_iterations():
-    assert iterations(arm(5), 0.4) < 5.0
-
-
-def test_dry_friction_of_joints_needs_few_iterations():
-    assert iterations(arm(5, friction=0.5), 0.4) < 8.0
+def test_dry_friction_of_joints_does_not_overshoot():
+    """7 iterations and 16 trials a step where the Hessian takes joints that slide for free."""
+    sim = asp.Simulator(arm(10, friction=2.0), integrator=asp.Midas())
+    stats = sim.advance_to(0.5).stats
+    assert stats.iterations < 5 * stats.steps
+    assert stats.line_search_evaluations < 5 * stats.steps
 
 
 HAND = """
