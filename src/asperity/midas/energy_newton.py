@@ -18,7 +18,7 @@ from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.anticipation import anticipate, forget_anchors
 from asperity.midas.candidates import box_vertices, find_candidates
 from asperity.midas.contact_terms import contact_energy, measure_candidates
-from asperity.midas.engine_layout import CUT, MIDAS, STARTED
+from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, MIDAS, STARTED
 from asperity.midas.envelope import arrange, factorize, solve
 from asperity.midas.equality_terms import equality_energy, equality_rounding
 from asperity.midas.friction_terms import friction_energy, turn_friction
@@ -47,6 +47,8 @@ _HALVINGS = 60
 # rebuilds; small activation distances count as this one [m].
 _FIRST, _LONGEST = 8.0, 64.0
 _REACH = 5e-4
+# Candidates that a list may have before paths are cut to shorten it.
+_MANY = 1 << 15
 # Relative round-off of a coordinate, in which growth of the energy says nothing.
 _ROUNDING = 1e-15
 # Steps up to so many tolerances may be the last if round-off hides what they gain.
@@ -150,9 +152,19 @@ def rebuild(engine: Table, reason: int) -> int:
                 else:
                     engine.path_begin[link, i, k] = engine.q_now[link, i, k]
                     engine.path_end[link, i, k] = engine.q_trial[link, i, k]
-    longest = engine.longest_move
-    box_vertices(engine, engine.vertex_now, engine.vertex_move, longest)
+    box_vertices(engine, engine.vertex_now, engine.vertex_move, engine.longest_move)
     code = find_candidates(engine, engine.vertex_now, reason == CUT)
+    # Shorter paths before longer lists, as long as it is the paths that make them long.
+    while (
+        code == CANDIDATES_FULL
+        and engine.candidate_kind.size >= _MANY
+        and engine.longest_move > engine.activation
+    ):
+        most = _LONGEST * max(engine.activation, _REACH)
+        engine.longest_move = min(0.25 * engine.longest_move, most)
+        engine.widening *= 0.5
+        box_vertices(engine, engine.vertex_now, engine.vertex_move, engine.longest_move)
+        code = find_candidates(engine, engine.vertex_now, reason == CUT)
     if code == 0:
         code = arrange(engine)
     if code == 0:

@@ -19,8 +19,9 @@ from asperity.midas.trial import place_trial
 
 __all__ = ["align_joint_friction", "predict"]
 
-# Rotation within a step [rad] from which on links are stretched enough for it to matter.
-_LEAST_TURN = 1e-3
+# Rotation within a step [rad] from which on links are stretched enough for it to matter, and from
+# which on joints lead links elsewhere than inertia does.
+_LEAST_TURN, _LEAST_JOINTED_TURN = 1e-3, 1e-5
 # Share of the way to a limit that a joint may be predicted to go.
 _ROOM = 0.5
 
@@ -194,7 +195,8 @@ def predict(engine: Table) -> bool:
             # Written so that NaN is not lost.
             if not square <= largest:
                 largest = square
-    if not _LEAST_TURN**2 <= largest < 1.0:
+    least = _LEAST_JOINTED_TURN if engine.joint_link.size > 0 else _LEAST_TURN
+    if not least**2 <= largest < 1.0:
         return False
     place_trial(engine)
     return True
