@@ -242,10 +242,21 @@ class Worker:
 
 
 def summary(results: dict[str, dict[str, Any]]) -> str:
-    """A table of counts, and the reason of every model that does not run."""
+    """Tables of counts, by package and by outcome, and the reason of all that do not run."""
     results = {name: found for name, found in results.items() if found["class"] != "does not load"}
     counts = Counter(found["class"] for found in results.values())
     lines = [
+        "| package | models | run | slow | refused | anything else |",
+        "|---|---|---|---|---|---|",
+    ]
+    for package in dict.fromkeys(name.split("/")[0] for name in sorted(results)):
+        own = [found["class"] for name, found in results.items() if name.startswith(f"{package}/")]
+        refused = sum(kind.startswith("refused") for kind in own)
+        runs, slow = own.count("runs"), own.count("slow")
+        others = len(own) - runs - slow - refused
+        lines.append(f"| {package} | {len(own)} | {runs} | {slow} | {refused} | {others} |")
+    lines += [
+        "",
         f"{len(results)} models",
         "",
         "| | models | with degrees of freedom |",

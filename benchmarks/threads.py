@@ -88,14 +88,18 @@ SCENES: dict[str, tuple[Callable[[], mujoco.MjModel], float]] = {
 
 def _simulator(model: mujoco.MjModel, threads: int, start: float) -> asp.Simulator:
     integrator = asp.Icf(time_step=float(model.opt.timestep))
-    simulator = asp.Simulator(model, integrator=integrator, threads=threads, publish="lazy")
+    # Nobody reads what follows from the state: ``data`` is only written to.
+    data = mujoco.MjData(model)
+    simulator = asp.Simulator(
+        model, integrator=integrator, data=data, threads=threads, publish="lazy"
+    )
     simulator.advance_to(start)
     return simulator
 
 
 def _advance(simulator: asp.Simulator, ctrl: np.ndarray) -> float:
     """Take a block of steps; returns wall time [s]."""
-    simulator.data.ctrl[:] = ctrl
+    simulator._reference().ctrl[:] = ctrl
     end = simulator.time + _STEPS * simulator.model.opt.timestep
     started = time.perf_counter()
     simulator.advance_to(end)

@@ -67,6 +67,51 @@ def test_solutions_are_those_of_the_hessian_factorized(law: str, straight: float
         assert factorizations[1] == 1 <= factorizations[0]
 
 
+def several_trees(seed: int, count: int) -> Case:
+    """Trees that touch one another, with constraints of single joints."""
+    case = branched_case(seed, 0.6, smallest=10, count=count, touching=9)
+    p, c, r = case.tables
+    install_law(p, LAGGED_LAW)
+    p.tolerance = 1e-12
+    rng = np.random.default_rng(seed)
+    # All trees are in one island.
+    for i in range(count - 1):
+        c.link[i] = p.tree_start[i], p.tree_start[i + 1]
+    for i in range(r.count):
+        dof = int(rng.integers(p.nv))
+        r.tree[i] = p.dof_tree[dof], -1
+        r.start[i] = i, i + 1, i + 1
+        r.dof[i], r.jacobian[i] = dof, 1.0
+        r.kind[i] = LIMIT
+        r.position[i], r.upper[i] = 1e-2 * rng.standard_normal(), rng.uniform(0.0, 2e-2)
+    r.entry_count = r.count
+    case.prepare(0.1 * rng.standard_normal(p.nv), STEP)
+    choose_island(p, 0)
+    return case
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_trees_that_touch_one_another(count: int) -> None:
+    for seed in range(10):
+        solutions, factorizations = [], []
+        for address in (0, solve_in_contact_space.address):
+            case = several_trees(seed, count)
+            p = case.problem
+            assert p.last_tree - p.first_tree == count
+            p.solve_in_contact_space = address
+            assert fits_contact_space(p) == (address != 0)
+            assert case.solve(0.1 * np.random.default_rng(seed).standard_normal(p.nv)) == CONVERGED
+            assert np.abs(case.dense_gradient(case.solution)).max() <= 1e-9
+            solutions.append(case.solution.copy())
+            factorizations.append(p.factorizations)
+        assert np.allclose(solutions[0], solutions[1], rtol=0.0, atol=1e-9)
+        assert factorizations[1] == 1 < factorizations[0]
+
+
+def test_more_trees_than_there_is_room_for_do_not_fit() -> None:
+    assert not fits_contact_space(several_trees(0, 5).problem)
+
+
 def test_directions_are_newtons_where_contacts_are_linear() -> None:
     """Contacts that are far apart leave A and constraints: one iteration, and H p = −g."""
     for seed in range(20):

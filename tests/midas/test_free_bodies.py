@@ -189,3 +189,24 @@ def test_same_run_gives_the_same_bits():
         advance(sim, 0.2)
         ends.append(sim.data.qpos.copy())
     np.testing.assert_array_equal(*ends)
+
+
+@pytest.mark.parametrize("how", ["model", "pair", "given", "option"])
+def test_what_sticks_creeps_by_the_stiction_tolerance_that_was_said(how):
+    """Where friction bears the share s of its limit, 2x − x² = s of the tolerance's share x."""
+    slope = np.arctan(0.5 * 0.8)
+    text = {
+        "model": '<custom><text name="asperity" data="stiction_tolerance=1e-4"/></custom>',
+        "pair": '<custom><text name="asperity:geom:box" data="stiction_tolerance=1e-4"/></custom>',
+    }
+    xml = f"""<mujoco><option gravity="{9.81 * np.sin(slope)} 0 {-9.81 * np.cos(slope)}"/>
+      {text.get(how, "")}<worldbody><geom type="plane" size="1 1 1" friction=".5"/>
+      <body pos="0 0 .051"><freejoint/><geom name="box" type="box" size=".1 .1 .05" friction=".5"/>
+      </body></worldbody></mujoco>"""
+    sim = asp.Simulator(
+        xml,
+        integrator=asp.Midas(stiction_tolerance=1e-4 if how == "option" else None),
+        contact=asp.ContactParameters(stiction_tolerance=1e-4) if how == "given" else None,
+    )
+    assert sim.advance_to(1.0).success
+    assert sim.data.qvel[0] == pytest.approx(1e-4 * (1 - np.sqrt(1 - 0.8)), rel=1e-2)

@@ -1,10 +1,11 @@
-"""Fixed tendons: springs, limits, couplings and motors on sums of joint coordinates."""
+"""Fixed tendons: springs, limits, couplings and motors on sums of joint coordinates; and strings."""
 
 from __future__ import annotations
 
 import mujoco
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import asperity as asp
 
@@ -145,3 +146,48 @@ def test_a_length_that_ranges_do_not_allow_is_held_all_the_same():
     sim.data.qfrc_applied[0] = 0.1
     assert sim.advance_to(0.1).success
     assert 0.4 * sim.data.qpos[0] - 0.4 * sim.data.qpos[1] == pytest.approx(0.64, abs=1e-9)
+
+
+STRING = """<mujoco><worldbody><site name="nail" pos="0 0 1"/>
+<body pos="{x} 0 1"><freejoint/><geom size=".02" mass=".2"/><site name="ball"/></body></worldbody>
+<tendon><spatial name="string" limited="true" range="0 .3"><site site="nail"/><site site="ball"/>
+</spatial></tendon></mujoco>"""
+
+
+def test_a_ball_on_a_string_falls_freely_and_then_swings():
+    sim = asp.Simulator(STRING.format(x=0.15), integrator=asp.Midas(time_step=0.005))
+    for i in range(30):
+        assert sim.advance_to(0.005 * (i + 1)).success
+        assert np.hypot(0.15, 0.5 * 9.81 * sim.time**2) < 0.3
+        assert sim.data.qpos[2] == pytest.approx(1 - 0.5 * 9.81 * sim.time**2, abs=0.005)
+    lengths = []
+    for i in range(30, 400):
+        assert sim.advance_to(0.005 * (i + 1)).success
+        lengths.append(float(np.linalg.norm(sim.data.qpos[:3] - [0, 0, 1])))
+    assert max(lengths) < 0.3 + 1e-5
+    # The jerk that ended its fall took the speed along the string; it swings, and stays taut.
+    assert min(lengths[100:]) > 0.3 - 1e-5
+
+
+def test_a_swing_on_a_string_is_a_pendulum():
+    sim = asp.Simulator(STRING.format(x=0.3), integrator=asp.Midas(time_step=0.005))
+    exact = solve_ivp(
+        lambda _, y: [y[1], -9.81 / 0.3 * np.sin(y[0])],
+        (0, 1),
+        [np.pi / 2, 0.0],
+        rtol=1e-9,
+        atol=1e-9,
+        t_eval=[0.25, 0.5, 0.75, 1.0],
+    )
+    for time, angle in zip(exact.t, exact.y[0], strict=True):
+        assert sim.advance_to(time).success
+        x, _, z = sim.data.qpos[:3]
+        assert np.arctan2(x, 1 - z) == pytest.approx(angle, abs=0.02)
+
+
+def test_a_string_without_limits_does_not_hold():
+    off = '<option><flag limit="disable"/></option><worldbody>'
+    xml = STRING.format(x=0.15).replace("<worldbody>", off)
+    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=0.005))
+    assert sim.advance_to(0.5).success
+    assert np.linalg.norm(sim.data.qpos[:3] - [0, 0, 1]) > 1.0

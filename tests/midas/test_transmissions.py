@@ -210,9 +210,5 @@ def test_adhesion_of_two_bodies_moves_neither():
 
 
 def test_what_stays_unsupported_is_named():
-    rope = """<tendon><spatial name="t" limited="true" range="0 1"><site site="s"/><site site="w"/>
-      </spatial></tendon>"""
-    with pytest.raises(asp.ModelError, match="Tendon 't' runs through space and has a limit"):
-        asp.Simulator(FREE.format(option="", joint="", more=rope), integrator=asp.Midas())
     with pytest.raises(asp.ModelError, match="supported by Midas only"):
         asp.Simulator(CUP.format(z=0.9))

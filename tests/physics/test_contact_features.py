@@ -120,6 +120,25 @@ def test_a_margin_makes_no_force_before_touching(setting: asp.Cenic | asp.Icf) -
     assert 0.1 - sim.data.qpos[2] == pytest.approx(GRAVITY / 1e5, rel=1e-4)
 
 
+@pytest.mark.parametrize("step", [1e-2, 1e-3])
+@pytest.mark.parametrize("method", [asp.Icf, asp.Tamsi])
+def test_what_just_touches_is_held_from_the_first_step_on(
+    method: type[asp.Icf] | type[asp.Tamsi], step: float
+) -> None:
+    """m (v_z + g δt) = k δt (−δt v_z), but for damping: a box does not fall for a step."""
+    stiffness, mass = 1e6, 1.0
+    contact = asp.ContactParameters(stiffness=stiffness, dissipation=0.0)
+    sim = asp.Simulator(
+        on_plane(f"type='box' size='.1 .1 .1' mass='{mass}'", position="0 0 0.1"),
+        integrator=method(time_step=step),
+        contact=contact,
+    )
+    sim.step()
+    four = 4 * stiffness * step**2
+    assert sim.data.qvel[2] == pytest.approx(-GRAVITY * step / (1 + four / mass), rel=1e-6)
+    assert len(sim.contacts.force) == 4
+
+
 @BOTH
 def test_a_belt_carries_a_box_to_its_speed(setting: asp.Cenic | asp.Icf) -> None:
     # MuJoCo: surface velocity of the geom in its own frame, linear and then angular.

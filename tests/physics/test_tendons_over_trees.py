@@ -151,7 +151,9 @@ def test_a_tendon_that_only_measures_changes_nothing(method: str) -> None:
         )
         # Impacts tell the steps of error control apart, which are not the same.
         accurate = asp.Cenic(accuracy=1e-7)
-        integrator = accurate if method == "cenic" else METHODS[method]
+        # One tree and several are solved on different ways, which agree within the tolerances.
+        tight = asp.Icf(time_step=1e-3, friction_tolerance=1e-4)
+        integrator = {"cenic": accurate, "icf": tight}.get(method, METHODS[method])
         simulator = asp.Simulator(model, integrator=integrator)
         simulator.data.qvel[18] = 0.5
         simulator.advance_to(0.25)

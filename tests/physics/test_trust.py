@@ -78,7 +78,7 @@ def _rolling_error(run: Array, time: Array, since: float) -> float:
 @pytest.mark.parametrize("settled", [True, False], ids=["settled", "touching"])
 @pytest.mark.parametrize("accuracy", [1e-1, 1e-2, 1e-3, 1e-4])
 def test_balls_on_a_pushed_slab_roll_as_rigid_ones(accuracy: float, settled: bool) -> None:
-    """SimBenchmark's rolling test; where nothing carries a force at first, after that start."""
+    """SimBenchmark's rolling test, from the start on, also where nothing carries a force then."""
     world = rolling.slab_and_balls()
     qpos = world.model().qpos0.copy()
     if settled:
@@ -89,7 +89,10 @@ def test_balls_on_a_pushed_slab_roll_as_rigid_ones(accuracy: float, settled: boo
     push = rolling.PUSH / np.sqrt(2)
     simulate = AsperitySimulate(asp.Cenic(accuracy=accuracy))
     run = simulate(world, 4.0, qpos=qpos, forces={"slab": [push, push, 0, 0, 0, 0]})
-    assert _rolling_error(run.qvel, run.time, 0.0 if settled else 0.2) < 1e-8
+    assert _rolling_error(run.qvel, run.time, 0.2) < 1e-8
+    # At 1e-1 friction is solved to five percent while contacts fall into place.
+    started = 1e-8 if settled else 1e-6 if accuracy < 1e-1 else 1e-4
+    assert _rolling_error(run.qvel, run.time, 0.0) < started
 
 
 @pytest.mark.parametrize("share", [1.02, 1.3])

@@ -34,13 +34,13 @@ from asperity.compiled.calls import (
 from asperity.compiled.decorators import compiled, compiled_loop, entry_point
 from asperity.compiled.tables import Layout, Table
 
-__all__ = ["TEAM", "TEAM_KERNELS", "Team", "available_threads", "c_function", "share"]
+__all__ = ["TEAM", "TEAM_KERNELS", "Team", "available_threads", "share"]
 
 _LINE = 8  # numbers of a cache line
-# Looks at the counter before a thread gives way to others, and such turns before it sleeps: some
-# tenths of a millisecond.
+# Looks at the counter before a thread gives way to others, and such turns before it sleeps: a
+# millisecond or two, in which a step does what one thread does alone.
 _LOOKS = 200
-_TURNS = 400
+_TURNS = 3000
 
 TEAM = Layout(
     "team",
@@ -165,7 +165,7 @@ def available_threads() -> int:
     return os.cpu_count() or 1
 
 
-def c_function(name: str) -> int:
+def _c_function(name: str) -> int:
     """Address of a function of the C library."""
     address = ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value
     assert address is not None
@@ -188,11 +188,11 @@ class Team(HoldsAddresses):
         self.threads = threads
         self.table = Table(
             TEAM,
-            lock=c_function("pthread_mutex_lock"),
-            unlock=c_function("pthread_mutex_unlock"),
-            wait=c_function("pthread_cond_wait"),
-            wake=c_function("pthread_cond_broadcast"),
-            give_way=c_function("sched_yield"),
+            lock=_c_function("pthread_mutex_lock"),
+            unlock=_c_function("pthread_mutex_unlock"),
+            wait=_c_function("pthread_cond_wait"),
+            wake=_c_function("pthread_cond_broadcast"),
+            give_way=_c_function("sched_yield"),
             own=-1,
             threads=threads,
             share=share.address,

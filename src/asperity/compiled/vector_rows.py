@@ -14,7 +14,16 @@ from llvmlite import ir
 from numba import extending, types
 from numba.core import cgutils
 
-__all__ = ["WIDTHS", "add_multiple", "copy", "dot", "scale", "subtract_products"]
+__all__ = [
+    "WIDTHS",
+    "add_multiple",
+    "combine_8",
+    "copy",
+    "dot",
+    "eliminate_8",
+    "scale",
+    "subtract_products",
+]
 
 # Called from compiled code without their first parameter, which type checkers cannot know.
 intrinsic: Callable[[Any], Any] = extending.intrinsic
@@ -150,6 +159,46 @@ def _make_dot(width: int) -> Any:
         return types.float64(_ADDRESS, _ADDRESS, types.int64), codegen
 
     return intrinsic(typed)
+
+
+@intrinsic
+def combine_8(_context: Any, first: Any, second: Any, p: Any, q: Any, r: Any) -> Any:
+    """Replace two rows a and b by p a − q b and r b − q a."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        rows = [_load(builder, address, 8) for address in args[:2]]
+        p, q, r = (_spread(builder, number, 8) for number in args[2:])
+        for address, row, other, own in zip(args[:2], rows, rows[::-1], (p, r), strict=True):
+            product = builder.fmul(own, row, flags=_CONTRACT)
+            share = builder.fmul(q, other, flags=_CONTRACT)
+            _store(builder, builder.fsub(product, share, flags=_CONTRACT), address, 8)
+        return context.get_dummy_value()
+
+    return types.void(_ADDRESS, _ADDRESS, *[types.float64] * 3), codegen
+
+
+@intrinsic
+def eliminate_8(
+    _context: Any, target: Any, factors: Any, stride: Any, n: Any, first: Any, second: Any
+) -> Any:
+    """``target −= f a + g b`` for n rows, with two factors of each at ``factors``."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        target, factors, stride, n, *pivots = args
+        rows = [_load(builder, address, 8) for address in pivots]
+        with cgutils.for_range(builder, n) as loop:
+            at = builder.mul(loop.index, stride)
+            row = builder.add(target, at)
+            value = _load(builder, row, 8)
+            for k, pivot in enumerate(rows):
+                place = builder.add(builder.add(factors, at), ir.Constant(at.type, 8 * k))
+                factor = _spread(builder, _load(builder, place, 1), 8)
+                product = builder.fmul(factor, pivot, flags=_CONTRACT)
+                value = builder.fsub(value, product, flags=_CONTRACT)
+            _store(builder, value, row, 8)
+        return context.get_dummy_value()
+
+    return types.void(*[_ADDRESS] * 6), codegen
 
 
 subtract_products = {width: _make_subtract_products(width) for width in WIDTHS}

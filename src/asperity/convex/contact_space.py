@@ -1,4 +1,4 @@
-"""Newton directions of an articulated tree with few contacts, by the Woodbury identity.
+"""Newton directions of articulated trees with few contacts, by the Woodbury identity.
 
 The Hessian is H = B + Jᵀ G J. The base B = A + Σ κ j jᵀ, with the curvatures κ that scalar
 constraints have at first, stays as it is while Newton's method iterates, and so do the rows of J:
@@ -9,11 +9,9 @@ B = L Lᵀ and the rows J of those with curvature,
     U = L⁻¹ Jᵀ,   W = Uᵀ U = J B⁻¹ Jᵀ,   K = G⁻¹ + W,
     H⁻¹ b = L⁻ᵀ (f − U K⁻¹ Uᵀ f),   f = L⁻¹ b.
 
-W is the Delassus operator, and G⁻¹ the compliance. An iteration factorizes K, which has a row per
-direction in which contacts have curvature, instead of assembling and factorizing H. G is negative
-where a constraint has lost curvature that it has in B. Leading blocks of K are those of matrices
-between A and H, all positive definite, so that Gauss' elimination needs no pivoting, and the signs
-of its pivots are those of G.
+W is the Delassus operator, and G⁻¹ the compliance. An iteration solves with K, which has a row per
+direction in which contacts have curvature (`asperity.convex.reduced_system`), instead of assembling
+and factorizing H.
 """
 
 from __future__ import annotations
@@ -34,8 +32,9 @@ from asperity.convex.delassus import STRIDE, begin_contact_space, follow_rows
 from asperity.convex.island import begin_direction, island_gradient, settle
 from asperity.convex.potentials.contact_driver import evaluate_contacts, update_estimates
 from asperity.convex.potentials.rows import evaluate_rows, rows_are_linear
-from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
-from asperity.convex.row_kernels import copy_row, dot_rows, subtract_rows
+from asperity.convex.problem import MOST_TREES, PROBLEM, RESIDUAL_AND_STEP
+from asperity.convex.reduced_system import solve_reduced
+from asperity.convex.row_kernels import dot_rows, subtract_rows
 
 __all__ = [
     "AT_END",
@@ -50,6 +49,8 @@ __all__ = [
 # Coordinates that contacts may take, and as a part of the tree's dofs: others are for constraints
 # that change. Dry friction, which is only found to have changed, makes each of them dearer.
 _MOST_OF_CONTACTS = 36
+# Of several trees, whose H takes longer.
+_MOST_OF_SEVERAL = 48
 _LARGEST_PART = 1.3
 _LARGEST_PART_WITH_FRICTION = 0.7
 # Below, H is factorized as soon as K.
@@ -64,9 +65,6 @@ SPOILED = 0
 AT_END = 1
 ON_THE_WAY = 2
 SOLVED = 3
-# Curvature along fast slip, relative to that across it, below which it is taken for this: its
-# inverse would leave W no digits. The direction is then one of a matrix that is larger by so much.
-_LEAST_CURVATURE = 1e-9
 
 
 def large_trees(problem: Table) -> np.ndarray:
@@ -75,13 +73,31 @@ def large_trees(problem: Table) -> np.ndarray:
 
 
 @compiled
+def _island_size(problem: Table) -> int:
+    """Dofs of the island, or 0 if there are trees that do not fit, or constraints between trees."""
+    several = problem.last_tree - problem.first_tree
+    size = 0
+    if several > MOST_TREES:
+        return 0
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
+        if problem.tree_spatial[tree] or problem.tree_size[tree] < _SMALLEST_TREE:
+            return 0
+        size += problem.tree_size[tree]
+    if several > 1:
+        for i in range(problem.first_row, problem.last_row):
+            if problem.row_entry[i] < 0:
+                return 0
+    return size
+
+
+@compiled
 def fits_contact_space(problem: Table) -> bool:
     """Whether the island at hand is to be solved with `solve_in_contact_space`."""
-    if problem.solve_in_contact_space == 0 or problem.last_tree - problem.first_tree != 1:
+    if problem.solve_in_contact_space == 0 or problem.reused_iterations != 0:
         return False
-    tree = problem.island_tree[problem.first_tree]
-    size = problem.tree_size[tree]
-    if problem.tree_spatial[tree] or size < _SMALLEST_TREE or problem.reused_iterations != 0:
+    size = _island_size(problem)
+    if size == 0:
         return False
     # Coupled laws have contacts whose curvature has no inverse.
     if problem.coupled == 1:
@@ -89,7 +105,8 @@ def fits_contact_space(problem: Table) -> bool:
     # On near-rigid contacts, which methods with the other criterion have, solves have failed.
     if problem.criterion != RESIDUAL_AND_STEP:
         return False
-    most = min(_MOST_OF_CONTACTS, int(_LARGEST_PART * size))
+    alone = problem.last_tree - problem.first_tree == 1
+    most = min(_MOST_OF_CONTACTS if alone else _MOST_OF_SEVERAL, int(_LARGEST_PART * size))
     count = 3 * (problem.last_contact - problem.first_contact)
     if count > most:
         return False
@@ -99,116 +116,6 @@ def fits_contact_space(problem: Table) -> bool:
         if problem.row_kind[i] == FRICTION:
             friction += 1
     return friction == 0 or count + friction <= int(_LARGEST_PART_WITH_FRICTION * size)
-
-
-@compiled
-def _find_active(problem: Table) -> int:
-    """List the coordinates with curvature, with G⁻¹ for the present ones; returns their number.
-
-    ``compliance`` has the diagonal of G⁻¹, and its entry with the next coordinate.
-    """
-    active = problem.active
-    diagonal, beside = problem.compliance
-    count = 0
-    at = 0
-    for i in range(problem.first_contact, problem.last_contact):
-        a = problem.h11[i]
-        b = problem.h22[i]
-        d = problem.hnn[i]
-        if a > 0.0 and b > 0.0:
-            ratio = problem.h12[i] / a
-            inverse = 1.0 / max(b - ratio * problem.h12[i], _LEAST_CURVATURE * b)
-            active[count] = at
-            diagonal[count] = 1.0 / a + ratio * ratio * inverse
-            beside[count] = -ratio * inverse
-            active[count + 1] = at + 1
-            diagonal[count + 1] = inverse
-            beside[count + 1] = 0.0
-            count += 2
-        if d > 0.0:
-            active[count] = at + 2
-            diagonal[count] = 1.0 / d
-            beside[count] = 0.0
-            count += 1
-        at += 3
-    for i in range(problem.first_row, problem.last_row):
-        change = problem.row_curvature[i] - problem.row_base[i]
-        if change != 0.0:
-            active[count] = problem.row_coordinate[i]
-            diagonal[count] = 1.0 / change
-            beside[count] = 0.0
-            count += 1
-    return count
-
-
-@compiled
-def _reduce(problem: Table, count: int) -> None:
-    """Fill the upper triangle of K = G⁻¹ + W."""
-    active = problem.active
-    diagonal, beside = problem.compliance
-    k = problem.reduced
-    w = problem.delassus
-    same = 0
-    while same < count and active[same] == same:
-        same += 1
-    for a in range(count):
-        row = active[a]
-        if a < same:
-            at = a * STRIDE + 8 * a
-            copy_row(k.ctypes.data + at, w.ctypes.data + at, same - a)
-        for b in range(max(a, same), count):
-            k[a, b] = w[row, active[b]]
-        k[a, a] += diagonal[a]
-        if beside[a] != 0.0:
-            k[a, a + 1] += beside[a]
-
-
-@compiled
-def _solve_reduced(problem: Table, count: int, x: np.ndarray) -> bool:
-    """Solve K x = b in place; the upper triangle of K becomes that of Gauss' elimination.
-
-    Row i of the triangle is what is left of row i of K; L_ji = K_ij / K_ii.
-    """
-    k = problem.reduced
-    data = k.ctypes.data
-    share = problem.reduced_vector[1]
-    inverse = problem.reduced_vector[0]
-    compliance = problem.compliance[0]
-    for i in range(count):
-        value = x[i]
-        for j in range(i):
-            share[j] = k[j, i] * inverse[j]
-            value -= share[j] * x[j]
-        x[i] = value
-        if i > 0:
-            at = data + i * STRIDE + 8 * i
-            subtract_rows(at, share.ctypes.data, 8, data + 8 * i, STRIDE, i, count - i)
-        if not k[i, i] * compliance[i] > 0.0:
-            return False
-        inverse[i] = 1.0 / k[i, i]
-    for i in range(count - 1, -1, -1):
-        at = data + i * STRIDE + 8 * (i + 1)
-        value = x[i] - dot_rows(at, x.ctypes.data + 8 * (i + 1), count - 1 - i)
-        x[i] = value * inverse[i]
-    return True
-
-
-@compiled
-def _spread(problem: Table, y: np.ndarray, out: np.ndarray) -> bool:
-    """``out = K⁻¹ y``, 0 without curvature; False if K has not the signs that it must have."""
-    active = problem.active
-    x = problem.reduced_vector[2]
-    count = _find_active(problem)
-    _reduce(problem, count)
-    for a in range(count):
-        x[a] = y[active[a]]
-    if not _solve_reduced(problem, count, x):
-        return False
-    for k in range(problem.coordinates):
-        out[k] = 0.0
-    for a in range(count):
-        out[active[a]] = x[a]
-    return True
 
 
 @compiled
@@ -317,7 +224,7 @@ def _iterate(
         for k in range(n):
             y[k] += rho * z[k]
         # s, then dμ = s − x and its velocities
-        if not _spread(problem, y, step):
+        if not solve_reduced(problem, y, step):
             return SPOILED, rho, left
         _multiply(problem, step, change)
         for k in range(n):
@@ -356,10 +263,11 @@ def _end_here(problem: Table, rows: Table) -> bool:
     for i in range(first, last):
         problem.row_u[i] += problem.row_du[i]
     evaluate_rows(problem, first, last)
-    tree = problem.island_tree[problem.first_tree]
-    start = problem.tree_start[tree]
-    for i in range(start, start + problem.tree_size[tree]):
-        problem.velocity[i] += problem.direction[i]
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
+        start = problem.tree_start[tree]
+        for i in range(start, start + problem.tree_size[tree]):
+            problem.velocity[i] += problem.direction[i]
     return True
 
 
@@ -377,6 +285,39 @@ def _return_to_beginning(problem: Table) -> None:
         at += 3
 
 
+@compiled
+def _forward(problem: Table) -> float:
+    """Replace the direction by f = L⁻¹ b, and fill −Uᵀ f; returns fᵀ f."""
+    z = problem.coordinate[4]
+    width = problem.coordinates
+    for k in range(width):
+        z[k] = 0.0
+    square = 0.0
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
+        n = problem.tree_size[tree]
+        forward_chains(problem, tree, problem.direction)
+        f = problem.direction.ctypes.data + 8 * problem.tree_start[tree]
+        columns = problem.response.ctypes.data + problem.response_start[tree] * STRIDE
+        subtract_rows(z.ctypes.data, f, 8, columns, STRIDE, n, width)
+        square += dot_rows(f, f, n)
+    return square
+
+
+@compiled
+def _add_responses(problem: Table, share: float) -> None:
+    """Replace f by a share of it and U μ."""
+    mu = problem.coordinate[0]
+    direction = problem.direction
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
+        start = problem.tree_start[tree]
+        columns = problem.response.ctypes.data + problem.response_start[tree] * STRIDE
+        for i in range(problem.tree_size[tree]):
+            own = dot_rows(columns + i * STRIDE, mu.ctypes.data, problem.coordinates)
+            direction[start + i] = share * direction[start + i] + own
+
+
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     """Fill the island's part of ``direction`` with one of descent, at whose end contacts agree.
@@ -390,39 +331,25 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     begin_direction(problem)
     changes = problem.changes
     cost = problem.search_cost
-    tree = problem.island_tree[problem.first_tree]
-    if problem.base_tree != tree + 1 and not begin_contact_space(problem, contacts, rows, tree):
+    begun = problem.base_tree == problem.island_tree[problem.first_tree] + 1
+    if not begun and not begin_contact_space(problem, contacts, rows):
         return SPOILED
     # Where there is no room for more coordinates, a new base needs none but those of contacts.
-    renewed = follow_rows(problem, rows, tree) or begin_contact_space(problem, contacts, rows, tree)
-    if not renewed:
+    if not (follow_rows(problem, rows) or begin_contact_space(problem, contacts, rows)):
         return SPOILED
-    n = problem.tree_size[tree]
-    start = problem.tree_start[tree]
-    width = problem.coordinates
     end = AT_END
     left = 0.0
-    columns = problem.response.ctypes.data
-    direction = problem.direction
-    f = direction.ctypes.data + 8 * start
-    forward_chains(problem, tree, direction)
-    if width > 0:
-        mu = problem.coordinate[0]
-        z = problem.coordinate[4]
-        for k in range(width):
-            z[k] = 0.0
-        # −Uᵀ f
-        subtract_rows(z.ctypes.data, f, 8, columns, STRIDE, n, width)
-        end, rho, left = _iterate(problem, contacts, rows, dot_rows(f, f, n))
+    square = _forward(problem)
+    if problem.coordinates > 0:
+        end, rho, left = _iterate(problem, contacts, rows, square)
         if end == SPOILED:
             _return_to_beginning(problem)
             return SPOILED
-        for i in range(n):
-            own = dot_rows(columns + i * STRIDE, mu.ctypes.data, width)
-            direction[start + i] = (1.0 - rho) * direction[start + i] + own
+        _add_responses(problem, 1.0 - rho)
     else:
         problem.iterations += 1
-    backward_chains(problem, tree, direction)
+    for index in range(problem.first_tree, problem.last_tree):
+        backward_chains(problem, problem.island_tree[index], problem.direction)
     wanted = _BEYOND_DOUBT * problem.wanted_residual
     if end == AT_END and left <= wanted * wanted and _end_here(problem, rows):
         return SOLVED

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.convex.paths import gather_forces, spread_velocities
 
 __all__ = ["add_impulses", "contact_velocities", "link_velocities", "row_velocities"]
@@ -20,7 +20,7 @@ def link_velocities(problem: Table, contacts: Table, vector: np.ndarray) -> None
     spread_velocities(problem, contacts, 0, problem.islands, vector)
 
 
-@compiled
+@inlined
 def _side_velocity(
     arm: np.ndarray, c: int, vector: np.ndarray, base: int
 ) -> tuple[float, float, float]:
@@ -38,7 +38,7 @@ def _side_velocity(
     )
 
 
-@compiled
+@inlined
 def contact_velocities(
     problem: Table,
     contacts: Table,
@@ -96,7 +96,7 @@ def row_velocities(
         out[i] = value
 
 
-@compiled
+@inlined
 def _add_side(
     arm: np.ndarray, c: int, x: float, y: float, z: float, out: np.ndarray, base: int
 ) -> None:
@@ -112,7 +112,7 @@ def _add_side(
     out[base + 5] += z
 
 
-@compiled
+@inlined
 def add_impulses(
     problem: Table,
     contacts: Table,
@@ -148,7 +148,7 @@ def _island_of_contact(problem: Table, contacts: Table, i: int) -> int:
     return problem.component[problem.ntree + contacts.link_tree[link]]
 
 
-@compiled
+@inlined
 def _add_contact_impulses(
     problem: Table, contacts: Table, contact_range: tuple[int, int], out: np.ndarray, sign: float
 ) -> None:

@@ -142,9 +142,9 @@ def _factors_serve(
     """
     wished = problem.reused_iterations
     if wished == 0:
-        # They gain once more what the last iteration has gained: enough to end with?
+        # Where they gain once more what the last iteration has gained, that is enough to end with.
         norm, before = residuals
-        return iteration > 0 and norm * norm <= 0.1 * wanted * before
+        return iteration > 0 and norm * norm <= wanted * before
     if iteration < 2:
         return True
     ahead = max(wished - iteration, 0)

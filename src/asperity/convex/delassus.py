@@ -1,4 +1,4 @@
-"""Contacts of an articulated tree in their own coordinates: the Delassus operator W = J B⁻¹ Jᵀ.
+"""Contacts of articulated trees in their own coordinates: the Delassus operator W = J B⁻¹ Jᵀ.
 
 B = L Lᵀ is the base of `contact_space`: the mass matrix with what scalar constraints add to it at
 first. A column of U = L⁻¹ Jᵀ belongs to a coordinate, three per contact and one per constraint
@@ -12,7 +12,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.convex.chain_cholesky import substitute_rows, subtract_block
 from asperity.convex.chains import path_chains
-from asperity.convex.hessian_assembly import add_rows, begin_tree, clear_couplings
+from asperity.convex.hessian_assembly import add_rows, begin_tree
 from asperity.convex.problem import MOST_COORDINATES
 from asperity.convex.row_kernels import subtract_rows
 
@@ -23,13 +23,11 @@ STRIDE = 8 * MOST_COORDINATES
 
 
 @compiled
-def _fill_contact(problem: Table, contacts: Table, tree: int, i: int, at: int) -> int:
-    """Fill the columns of Jᵀ of one contact; returns the mask of their chains."""
+def _fill_contact(problem: Table, contacts: Table, i: int, at: int) -> None:
+    """Fill the columns of Jᵀ of one contact, and note their chains."""
     response = problem.response
     frame = contacts.frame
-    start = problem.tree_start[tree]
     c = problem.contact[i]
-    mask = 0
     for side in range(2):
         link = contacts.link[c, side]
         if link < 0:
@@ -38,8 +36,11 @@ def _fill_contact(problem: Table, contacts: Table, tree: int, i: int, at: int) -
         sign = -1.0 if side == 0 else 1.0
         first = contacts.link_start[link]
         last = first + contacts.link_size[link]
+        tree = contacts.link_tree[link]
+        # From a dof to its row.
+        shift = problem.response_start[tree] - problem.tree_start[tree]
         if last > first:
-            mask |= path_chains(problem, tree, contacts.chain_dof[first])
+            problem.response_chains[tree] |= path_chains(problem, tree, contacts.chain_dof[first])
         for k in range(3):
             x = sign * frame[c, 3 * k]
             y = sign * frame[c, 3 * k + 1]
@@ -49,12 +50,11 @@ def _fill_contact(problem: Table, contacts: Table, tree: int, i: int, at: int) -
             mz = arm[c, 0] * y - arm[c, 1] * x
             for e in range(first, last):
                 column = contacts.chain_column[e]
-                response[contacts.chain_dof[e] - start, at + k] += (
+                response[contacts.chain_dof[e] + shift, at + k] += (
                     (mx * column[0] + my * column[1])
                     + (mz * column[2] + x * column[3])
                     + (y * column[4] + z * column[5])
                 )
-    return mask
 
 
 @compiled
@@ -63,7 +63,7 @@ def _eliminate(problem: Table, tree: int, at: int, width: int, mask: int) -> Non
     stride = 8 * problem.tree_size[tree]
     block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
     inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * problem.tree_start[tree]
-    columns = problem.response.ctypes.data + 8 * at
+    columns = problem.response.ctypes.data + problem.response_start[tree] * STRIDE + 8 * at
     base = problem.chain_start[tree]
     for chain in range(problem.chain_start[tree + 1] - 1, base - 1, -1):
         if not mask >> (chain - base) & 1:
@@ -91,7 +91,7 @@ def _eliminate(problem: Table, tree: int, at: int, width: int, mask: int) -> Non
 
 
 @compiled
-def _extend_delassus(problem: Table, tree: int, first: int) -> None:
+def _extend_delassus(problem: Table, first: int) -> None:
     """Fill W from a coordinate on."""
     columns = problem.response.ctypes.data
     w = problem.delassus
@@ -106,7 +106,7 @@ def _extend_delassus(problem: Table, tree: int, first: int) -> None:
             STRIDE,
             columns,
             STRIDE,
-            problem.tree_size[tree],
+            problem.response_rows,
             a + 1,
         )
         for b in range(a + 1):
@@ -115,61 +115,88 @@ def _extend_delassus(problem: Table, tree: int, first: int) -> None:
 
 
 @compiled
-def _clear_columns(problem: Table, tree: int, first: int, last: int) -> None:
-    for i in range(problem.tree_size[tree]):
+def _clear_columns(problem: Table, first: int, last: int) -> None:
+    for i in range(problem.response_rows):
         for k in range(first, last):
             problem.response[i, k] = 0.0
 
 
 @compiled
-def begin_contact_space(problem: Table, contacts: Table, rows: Table, tree: int) -> bool:
+def _factorize_base(problem: Table, rows: Table) -> bool:
+    """Factorize the trees' matrices one by one: without contacts nothing couples them."""
+    first = problem.first_tree
+    last = problem.last_tree
+    for index in range(first, last):
+        begin_tree(problem, problem.island_tree[index])
+    add_rows(problem, rows, problem.first_row, problem.last_row)
+    done = True
+    for index in range(first, last):
+        tree = problem.island_tree[index]
+        couplings = problem.column_size[tree]
+        problem.column_size[tree] = 0
+        problem.first_tree = index
+        problem.last_tree = index + 1
+        done = done and call_pp_status(problem.factorize, problem, 0) != 0
+        problem.column_size[tree] = couplings
+        problem.factor_island[tree] = 0
+    problem.first_tree = first
+    problem.last_tree = last
+    return done
+
+
+@compiled
+def begin_contact_space(problem: Table, contacts: Table, rows: Table) -> bool:
     """Factorize the base with the present curvatures of rows, and make U and W of contacts."""
     problem.base_tree = 0
-    begin_tree(problem, tree)
-    clear_couplings(problem, problem.coupling)
-    add_rows(problem, rows, problem.first_row, problem.last_row)
-    if call_pp_status(problem.factorize, problem, 0) == 0:
+    if not _factorize_base(problem, rows):
         return False
     problem.factorizations += 1
-    problem.factor_island[tree] = 0
-    problem.base_tree = tree + 1
+    problem.base_tree = problem.island_tree[problem.first_tree] + 1
+    size = 0
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
+        problem.response_start[tree] = size
+        problem.response_chains[tree] = 0
+        size += problem.tree_size[tree]
+    problem.response_rows = size
     for i in range(problem.first_row, problem.last_row):
         problem.row_base[i] = problem.row_curvature[i]
         problem.row_coordinate[i] = -1
     count = 3 * (problem.last_contact - problem.first_contact)
     problem.coordinates = count
     if count > 0:
-        _clear_columns(problem, tree, 0, count)
-        mask = 0
+        _clear_columns(problem, 0, count)
         for i in range(problem.first_contact, problem.last_contact):
-            at = 3 * (i - problem.first_contact)
-            mask |= _fill_contact(problem, contacts, tree, i, at)
-        _eliminate(problem, tree, 0, count, mask)
-        _extend_delassus(problem, tree, 0)
+            _fill_contact(problem, contacts, i, 3 * (i - problem.first_contact))
+        for index in range(problem.first_tree, problem.last_tree):
+            tree = problem.island_tree[index]
+            _eliminate(problem, tree, 0, count, problem.response_chains[tree])
+        _extend_delassus(problem, 0)
     return True
 
 
 @compiled
-def follow_rows(problem: Table, rows: Table, tree: int) -> bool:
+def follow_rows(problem: Table, rows: Table) -> bool:
     """Give coordinates to rows whose curvature is not that of the base; False if there are none."""
     first = problem.coordinates
-    start = problem.tree_start[tree]
     for i in range(problem.first_row, problem.last_row):
         if problem.row_curvature[i] == problem.row_base[i] or problem.row_coordinate[i] >= 0:
             continue
         at = problem.coordinates
         if at == MOST_COORDINATES:
             return False
-        _clear_columns(problem, tree, at, at + 1)
+        _clear_columns(problem, at, at + 1)
         mask = 0
         r = problem.row[i]
+        tree = rows.tree[r, 0]
+        shift = problem.response_start[tree] - problem.tree_start[tree]
         for e in range(rows.start[r, 0], rows.start[r, 2]):
             dof = rows.dof[e]
-            problem.response[dof - start, at] = rows.jacobian[e]
+            problem.response[dof + shift, at] = rows.jacobian[e]
             mask |= 1 << problem.dof_chain[dof]
         _eliminate(problem, tree, at, 1, mask)
         problem.row_coordinate[i] = at
         problem.coordinates = at + 1
     if problem.coordinates > first:
-        _extend_delassus(problem, tree, first)
+        _extend_delassus(problem, first)
     return True

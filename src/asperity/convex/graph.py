@@ -215,6 +215,27 @@ def _base(tree: int, link: int, nv: int, tree_start: np.ndarray, tree_spatial: n
     return tree_start[tree] if tree_spatial[tree] else nv + 6 * link
 
 
+@compiled
+def _list_all(problem: Table, contacts: Table, rows: Table) -> None:
+    """List contacts and rows of the only tree, which is the only island, as they are."""
+    fill_chains(problem, contacts, rows)
+    make_paths(problem, contacts, 1, problem.component[1:2])
+    spatial = problem.tree_spatial[0] == 1
+    for i in range(contacts.count):
+        problem.contact[i] = i
+        a = contacts.link[i, 0]
+        b = contacts.link[i, 1]
+        # As `_base`, of one tree that begins at 0.
+        problem.base_a[i] = a if a < 0 else (0 if spatial else problem.nv + 6 * a)
+        problem.base_b[i] = b if b < 0 else (0 if spatial else problem.nv + 6 * b)
+    problem.island_contact_start[1] = contacts.count
+    for i in range(rows.count):
+        problem.row[i] = i
+        first = rows.start[i, 0]
+        problem.row_entry[i] = first if rows.start[i, 2] == first + 1 else -1
+    problem.island_row_start[1] = rows.count
+
+
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     """Find islands and order, sort contacts and rows by island.
@@ -223,6 +244,9 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     ``COUPLING_TOO_SMALL`` (the needed size is in ``coupling_size``; grow and call again).
     """
     ntree = problem.ntree
+    if ntree == 1 and problem.components == 1:
+        _list_all(problem, contacts, rows)
+        return OK
     parent = problem.component
     link = contacts.link
     row_tree = rows.tree

@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chain_cholesky import copy_chains
 from asperity.convex.problem import PROBLEM
 from asperity.convex.robot_hessian import add_paths, add_within, gather_hessian
+from asperity.convex.row_kernels import copy_row
 from asperity.convex.spatial_hessian import (
     add_full,
     add_symmetric,
@@ -40,7 +41,7 @@ def _project(
             projection[i, e] = value
 
 
-@compiled
+@inlined
 def _add_lower(
     factor: np.ndarray,
     at: int,
@@ -68,7 +69,7 @@ def _add_lower(
     factor[at + 35] += g[5]
 
 
-@compiled
+@inlined
 def _subtract_block(
     coupling: np.ndarray,
     at: int,
@@ -91,7 +92,7 @@ def _subtract_block(
             coupling[lower + 3 * columns] -= numbers[3 * i + j]
 
 
-@compiled
+@inlined
 def _add_own(
     problem: Table,
     contacts: Table,
@@ -108,7 +109,7 @@ def _add_own(
     gather_hessian(problem, link, p, q, g)
 
 
-@compiled
+@inlined
 def _add_cross(
     problem: Table,
     contacts: Table,
@@ -172,7 +173,7 @@ def _add_cross(
                 coupling[at + col * na + row] -= value
 
 
-@compiled
+@inlined
 def _add_pair(
     problem: Table,
     contacts: Table,
@@ -197,7 +198,7 @@ def _add_pair(
     _add_cross(problem, contacts, a, b, between, q, q_b, g)
 
 
-@compiled
+@inlined
 def _add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None:
     coupled = problem.coupled == 1
     curvature = (
@@ -290,7 +291,7 @@ def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
                     problem.coupling[at + q * problem.tree_size[t] + p] += value
 
 
-@compiled
+@inlined
 def clear_couplings(problem: Table, coupling: np.ndarray) -> None:
     """Set the couplings of the island to 0, in an array of the problem's structure."""
     for index in range(problem.first_tree, problem.last_tree):
@@ -315,15 +316,14 @@ def begin_blocks(problem: Table) -> None:
     clear_couplings(problem, problem.coupling)
 
 
-@compiled
+@inlined
 def begin_tree(problem: Table, tree: int) -> None:
     """Fill what the factor of a tree's block has with A: its lower triangle."""
     if not problem.tree_spatial[tree]:
         copy_chains(problem, problem.matrix, tree)
         return
-    block = problem.block_start[tree]
-    for k in range(block, block + 36):
-        problem.factor[k] = problem.matrix[k]
+    at = 8 * problem.block_start[tree]
+    copy_row(problem.factor.ctypes.data + at, problem.matrix.ctypes.data + at, 36)
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))

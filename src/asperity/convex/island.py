@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from asperity.compiled import Table, compiled, higher_order
+from asperity.compiled import Table, compiled, higher_order, inlined
 from asperity.compiled.calls import call_pp_status, call_ppp_status
 from asperity.convex.chain_cholesky import multiply_chains
 from asperity.convex.contact_velocities import (
@@ -133,7 +133,7 @@ def choose_island(problem: Table, k: int) -> None:
     problem.last_row = problem.island_row_start[k + 1]
 
 
-@compiled
+@inlined
 def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarray) -> None:
     """``out = A x`` for the trees listed at ``first .. last``."""
     matrix = problem.matrix
@@ -169,7 +169,7 @@ def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarr
         multiply_chains(problem, matrix, tree, x, out)
 
 
-@compiled
+@inlined
 def scaled_norm(problem: Table, first: int, last: int, vector: np.ndarray) -> float:
     """‖D vector‖ over an island."""
     total = 0.0
@@ -202,7 +202,7 @@ def newton_direction(problem: Table) -> tuple[float, float]:
     return direction_size(problem)
 
 
-@compiled
+@inlined
 def begin_direction(problem: Table) -> None:
     """Fill ``direction`` with −g."""
     listed = problem.island_tree
@@ -212,7 +212,7 @@ def begin_direction(problem: Table) -> None:
             problem.direction[i] = -problem.gradient[i]
 
 
-@compiled
+@inlined
 def direction_size(problem: Table) -> tuple[float, float]:
     """g·p and ‖D⁻¹ p‖ of the direction p."""
     first = problem.first_tree
@@ -285,7 +285,7 @@ def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
     )
 
 
-@compiled
+@inlined
 def take_step(problem: Table, alpha: float) -> None:
     """Go a share α of the prepared direction."""
     for index in range(problem.first_tree, problem.last_tree):
@@ -345,7 +345,7 @@ def settle(problem: Table, contacts: Table) -> bool:
     return True
 
 
-@compiled
+@inlined
 def island_impulses(problem: Table) -> float:
     """Fill the island's impulses and curvatures; return the cost of its potentials."""
     cost = evaluate_contacts(problem, problem.first_contact, problem.last_contact)

@@ -26,9 +26,11 @@ __all__ = [
     "EXACT",
     "MOMENTUM",
     "MOST_COORDINATES",
+    "MOST_TREES",
     "NON_FINITE",
     "NOT_CONVERGED",
     "PROBLEM",
+    "REDUCED_WIDTH",
     "RESIDUAL_AND_STEP",
     "STATISTICS",
     "grow_contacts",
@@ -51,7 +53,9 @@ EXACT = 0
 ARMIJO = 1
 
 # Of `asperity.convex.contact_space`: beyond, H itself is factorized sooner.
-MOST_COORDINATES = 48
+MOST_COORDINATES = 60
+MOST_TREES = 4
+REDUCED_WIDTH = MOST_COORDINATES + 8  # room for a right-hand side, in whole vectors
 
 _CONTACT_FIELDS = [
     "v1",
@@ -184,16 +188,19 @@ PROBLEM = Layout(
     factor_island="i8[:]",  # trees in the island with which a tree was factorized; 0: never
     coupling="f8[:]",
     # contact space (`asperity.convex.contact_space`)
-    base_tree="i8",  # 1 + the tree whose matrix is factorized without contacts, or 0
+    # 1 + the first tree of the island whose matrix is factorized without contacts, or 0
+    base_tree="i8",
     coordinates="i8",
     row_base="f8[:]",  # curvature of a row in that matrix
     row_coordinate="i8[:]",  # or −1
     response="f8[:,:]",  # U, dof by dof
+    response_rows="i8",
+    response_start="i8[:]",  # of a tree's rows
+    response_chains="i8[:]",  # mask of a tree's chains in which contacts act
     delassus="f8[:,:]",  # W
     active="i8[:]",  # coordinates with curvature,
     compliance="f8[:,:]",  # and G⁻¹
-    reduced="f8[:,:]",  # K and its factor
-    reduced_vector="f8[:,:]",
+    reduced="f8[:,:]",  # K, and a right-hand side
     coordinate="f8[:,:]",  # vectors: see `asperity.convex.contact_space`
     wanted_residual="f8",
     # contacts, sorted by island
@@ -355,12 +362,13 @@ def new_problem(
         factor_inverse_diagonal=np.zeros(nv),
         factor_island=np.zeros(ntree, np.int64),
         coupling=np.zeros(36 * 64),
-        response=np.zeros((largest, MOST_COORDINATES)),
+        response=np.zeros((min(nv, MOST_TREES * largest), MOST_COORDINATES)),
+        response_start=np.zeros(ntree, np.int64),
+        response_chains=np.zeros(ntree, np.int64),
         delassus=np.zeros((MOST_COORDINATES, MOST_COORDINATES)),
         active=np.zeros(MOST_COORDINATES, np.int64),
         compliance=np.zeros((2, MOST_COORDINATES)),
-        reduced=np.zeros((MOST_COORDINATES, MOST_COORDINATES)),
-        reduced_vector=np.zeros((3, MOST_COORDINATES)),
+        reduced=np.zeros((MOST_COORDINATES, REDUCED_WIDTH)),
         coordinate=np.zeros((9, MOST_COORDINATES)),
         product=np.zeros(nv),
         gradient=np.zeros(nv + 6 * links),

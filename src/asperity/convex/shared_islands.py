@@ -36,7 +36,7 @@ SHARED_ISLANDS = Layout(
 
 _SCRATCH = (
     *("path_force", "pair_hessian", "patch", "projection", "jacobian", "response", "delassus"),
-    *("active", "compliance", "reduced", "reduced_vector", "coordinate"),
+    *("active", "compliance", "reduced", "coordinate"),
 )
 """Arrays of a problem that belong to the island at hand, wherever it is."""
 

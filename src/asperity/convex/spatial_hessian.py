@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import compiled, inlined
 
 __all__ = [
     "add_full",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-@compiled
+@inlined
 def spatial_hessian(
     c: int,
     i: int,
@@ -108,7 +108,7 @@ def spatial_hessian(
     )
 
 
-@compiled
+@inlined
 def add_symmetric(
     a: tuple[float, float, float, float, float, float],
     b: tuple[float, float, float, float, float, float],
@@ -116,7 +116,7 @@ def add_symmetric(
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
 
 
-@compiled
+@inlined
 def add_full(
     a: tuple[float, float, float, float, float, float, float, float, float],
     b: tuple[float, float, float, float, float, float, float, float, float],
@@ -134,7 +134,7 @@ def add_full(
     )
 
 
-@compiled
+@inlined
 def _cross_symmetric(
     x: float, y: float, z: float, g: tuple[float, float, float, float, float, float]
 ) -> tuple[float, float, float, float, float, float, float, float, float]:
@@ -152,7 +152,7 @@ def _cross_symmetric(
     )
 
 
-@compiled
+@inlined
 def _times_cross_transposed(
     q: tuple[float, float, float, float, float, float, float, float, float],
     x: float,
@@ -173,7 +173,7 @@ def _times_cross_transposed(
     )
 
 
-@compiled
+@inlined
 def full(
     g: tuple[float, float, float, float, float, float],
 ) -> tuple[float, float, float, float, float, float, float, float, float]:
@@ -199,7 +199,7 @@ def write_patch(
             patch[21 + 6 * i + j] = numbers[3 * i + j]
 
 
-@compiled
+@inlined
 def other_side(
     d: tuple[float, float, float],
     g: tuple[float, float, float, float, float, float],

@@ -80,15 +80,16 @@ def _pull_together(engine: Engine, candidate: int, force: float) -> None:
     vertex = table.candidate_vertex[candidate]
     coefficient = table.candidate_coefficient[candidate]
     arm = np.asarray(table.candidate_arm[candidate])
-    first = np.maximum(coefficient, 0.0)
-    used = first > 0.0
+    kind = int(table.candidate_kind[candidate])
+    first = coefficient if kind > VERTEX_PLANE else np.maximum(coefficient, 0.0)
+    used = first != 0.0
     distance = float(np.linalg.norm(arm))
     depth = 0.5 + float(table.vertex_radius[vertex[0]]) / distance
     point = first[used] @ np.asarray(table.vertex_now)[vertex[used]] - depth * arm
     push = -force * arm / distance
     world = len(engine.links.links)
     ends = [int(table.vertex_link[vertex[0]]), world]
-    if int(table.candidate_kind[candidate]) != VERTEX_PLANE:
+    if kind < VERTEX_PLANE:
         ends[1] = int(table.vertex_link[vertex[3]])
     for link, sign in zip(ends, (1.0, -1.0), strict=True):
         if link < world:

@@ -16,6 +16,7 @@ from asperity.compiled import Table, compiled
 from asperity.midas.box_trees import LEAF
 from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine_layout import CANDIDATES_FULL
+from asperity.midas.round_planes import add_round_stencils
 from asperity.midas.stencils import add_edges, add_faces, add_stencil, apart
 from asperity.midas.tree_search import STACK, search_edges, search_faces
 from asperity.midas.tubes import FIRMNESS, LEAST_WIDTH, is_in_tube, measure_tubes, time_in_tubes
@@ -167,6 +168,11 @@ def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
         a = engine.pair_shape[pair, 0]
         b = engine.pair_shape[pair, 1]
         before = count
+        if b < 0 and engine.shape_anchor[a, 0, 0] >= 0:
+            count = add_round_stencils(engine, x, count, pair, a, -1 - b, margin)
+            if count < 0:
+                return CANDIDATES_FULL
+            continue
         if b < 0:
             for v in range(starts[a], starts[a + 1]):
                 count = add_stencil(engine, x, count, pair, VERTEX_PLANE, v, v, v, -1 - b, margin)

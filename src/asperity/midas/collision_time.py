@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from asperity.compiled import compiled
-from asperity.midas.distances import VERTEX_FACE, VERTEX_PLANE, separation
+from asperity.midas.distances import RIM_PLANE, VERTEX_FACE, VERTEX_PLANE, round_height, separation
 
 __all__ = ["KEPT", "collision_free_time"]
 
@@ -22,6 +22,7 @@ KEPT = 0.1
 """Share of the present distance that must be left at the end of a step and all along it."""
 
 _MOST_ADVANCES = 10000
+_MOST_CHORDS = 60
 
 
 @compiled
@@ -43,6 +44,57 @@ def _relative_speed(
     if kind == VERTEX_FACE:
         return math.sqrt(n0) + math.sqrt(max(n1, n2, n3))
     return math.sqrt(max(n0, n1)) + math.sqrt(max(n2, n3))
+
+
+@compiled
+def _round_time(
+    kind: int,
+    i0: int,
+    i1: int,
+    i2: int,
+    i3: int,
+    x: np.ndarray,
+    p: np.ndarray,
+    planes: np.ndarray,
+    activation: float,
+    spare: float,
+    kept: float,
+    longest: float,
+    c: np.ndarray,
+    corner: np.ndarray,
+) -> float:
+    """The same of a round shape and a half-space, whose height is concave along the paths.
+
+    ``spare`` is the height now, less what must be kept. A chord lies below a concave function, so
+    that the time of the chord's end is never too late.
+    """
+    early = 0.0
+    late = longest
+    here = spare
+    there = 0.0
+    for step in range(_MOST_CHORDS):
+        time = late if step == 0 else 0.5 * (early + late)
+        if step % 2 == 0 and step > 0:
+            time = early + here / (here - there) * (late - early)
+        for k in range(3):
+            corner[0, k] = x[i0, k] + time * p[i0, k]
+            corner[1, k] = x[i1, k] + time * p[i1, k]
+            corner[2, k] = x[i2, k] + time * p[i2, k]
+            if kind != RIM_PLANE:
+                corner[3, k] = x[i3, k] + time * p[i3, k]
+        plane = i3 if kind == RIM_PLANE else 3
+        value = round_height(kind, 0, 1, 2, plane, corner, planes, activation, c) - kept
+        if value >= 0.0:
+            early = time
+            here = value
+        else:
+            late = time
+            there = value
+        if step == 0 and value >= 0.0:
+            return longest
+        if here <= 0.01 * kept:
+            break
+    return early
 
 
 @compiled
@@ -82,6 +134,23 @@ def collision_free_time(
         if approach * longest <= distance - kept:
             return longest
         return (distance - kept) / approach
+    if kind > VERTEX_PLANE:
+        return _round_time(
+            kind,
+            i0,
+            i1,
+            i2,
+            i3,
+            x,
+            p,
+            planes,
+            radius,
+            distance - kept,
+            kept,
+            longest,
+            c,
+            corner,
+        )
     speed = _relative_speed(kind, i0, i1, i2, i3, p, t)
     if speed * longest <= distance - kept:
         return longest

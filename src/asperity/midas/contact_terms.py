@@ -14,13 +14,20 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier, separation
+from asperity.midas.distances import (
+    EDGE_EDGE,
+    ELLIPSOID_PLANE,
+    VERTEX_PLANE,
+    mollifier,
+    separation,
+)
+from asperity.midas.outer_products import add_outer
 from asperity.midas.potentials import barrier, barrier_slopes
+from asperity.midas.round_planes import add_bending
 from asperity.midas.stencils import sum_of_radii
 
 __all__ = [
     "add_contact_terms",
-    "add_outer",
     "add_round_arms",
     "contact_energy",
     "contact_sides",
@@ -82,6 +89,11 @@ def contact_sides(
         for i in range(4):
             weight[0, i] = engine.vertex_rest[vertex[0], i]
         return
+    if kind > VERTEX_PLANE:
+        for k in range(4 if kind >= ELLIPSOID_PLANE else 3):
+            for i in range(4):
+                weight[0, i] += coefficient[k] * engine.vertex_rest[vertex[k], i]
+        return
     for k in range(4):
         side = 0 if k < first else 1
         for i in range(4):
@@ -97,7 +109,7 @@ def add_round_arms(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> 
     if length == 0.0:
         return
     for side in range(2):
-        if side == 1 and engine.candidate_kind[i] == VERTEX_PLANE:
+        if side == 1 and engine.candidate_kind[i] >= VERTEX_PLANE:
             continue
         v = vertex[0] if side == 0 else vertex[3]
         radius = engine.vertex_radius[v]
@@ -108,35 +120,6 @@ def add_round_arms(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> 
         for j in range(1, 4):
             for k in range(3):
                 weight[side, j] += share * arm[k] * q[link, j, k]
-
-
-@compiled
-def add_outer(
-    sums: np.ndarray,
-    ya: np.ndarray,
-    yb: np.ndarray,
-    h00: float,
-    h01: float,
-    h02: float,
-    h11: float,
-    h12: float,
-    h22: float,
-) -> None:
-    """Add (y_a y_bᵀ) ⊗ H for a symmetric 3 × 3 matrix H to sums of shape (6, 16).
-
-    One row for every entry of H, so that the innermost loop runs over contiguous numbers;
-    `expand` makes a 12 × 12 block of them.
-    """
-    for i in range(4):
-        for j in range(4):
-            y = ya[i] * yb[j]
-            k = 4 * i + j
-            sums[0, k] += h00 * y
-            sums[1, k] += h01 * y
-            sums[2, k] += h02 * y
-            sums[3, k] += h11 * y
-            sums[4, k] += h12 * y
-            sums[5, k] += h22 * y
 
 
 @compiled
@@ -230,7 +213,7 @@ def add_contact_terms(engine: Table, x: np.ndarray) -> int:
         a = engine.vertex_link[engine.candidate_vertex[i, 0]]
         b = (
             links
-            if engine.candidate_kind[i] == VERTEX_PLANE
+            if engine.candidate_kind[i] >= VERTEX_PLANE
             else engine.vertex_link[engine.candidate_vertex[i, 3]]
         )
         for side in range(2):
@@ -243,6 +226,13 @@ def add_contact_terms(engine: Table, x: np.ndarray) -> int:
                 gradient[link, j, 2] += slope * y[side, j] * n2
             if whole:
                 add_outer(engine.link_sums[link], y[side], y[side], h00, h01, h02, h11, h12, h22)
+        # The tangent of a barrier far from its anchor would pull.
+        if whole and slope < 0.0 and engine.candidate_kind[i] > VERTEX_PLANE:
+            normal = engine.side_weight[1]
+            normal[0] = n0
+            normal[1] = n1
+            normal[2] = n2
+            add_bending(engine, i, -slope, normal, engine.link_sums[a])
         if whole and a < links and b < links:
             target = engine.slot_sums[
                 engine.block_slot[engine.pair_block[engine.candidate_pair[i]]]

@@ -19,12 +19,29 @@ import numpy as np
 
 from asperity.compiled import compiled
 
-__all__ = ["EDGE_EDGE", "VERTEX_FACE", "VERTEX_PLANE", "mollifier", "separation"]
+__all__ = [
+    "EDGE_EDGE",
+    "ELLIPSOID_PLANE",
+    "FLATNESS",
+    "RIM_PLANE",
+    "VERTEX_FACE",
+    "VERTEX_PLANE",
+    "mollifier",
+    "round_height",
+    "separation",
+]
 
 # Kinds of stencils; the first side has 1, 2 and 1 vertices.
 VERTEX_FACE = 0
 EDGE_EDGE = 1
 VERTEX_PLANE = 2
+# Round shapes against half-spaces (`asperity.midas.round_planes`): a circle by three of its points,
+# and an ellipsoid by the ends of its axes; the kind of the latter is this and the half-space's
+# number.
+RIM_PLANE = 3
+ELLIPSOID_PLANE = 4
+# Height of a rim's point over its middle below which it counts as flat, in activation distances.
+FLATNESS = 0.05
 
 # Relative square of the sine of an angle below which two edges count as parallel, and the closest
 # points are put amid the overlap.
@@ -128,6 +145,45 @@ def _edge_edge(x: np.ndarray, i0: int, i1: int, i2: int, i3: int, c: np.ndarray)
 
 
 @compiled
+def round_height(
+    kind: int,
+    i0: int,
+    i1: int,
+    i2: int,
+    i3: int,
+    x: np.ndarray,
+    planes: np.ndarray,
+    activation: float,
+    c: np.ndarray,
+) -> float:
+    """Fill the coefficients of the lowest point of a round shape, and return its height [m]."""
+    plane = planes[i3 if kind == RIM_PLANE else kind - ELLIPSOID_PLANE]
+    last = i2 if kind == RIM_PLANE else i1
+    h0 = plane[0] * x[i0, 0] + plane[1] * x[i0, 1] + plane[2] * x[i0, 2]
+    hl = plane[0] * x[last, 0] + plane[1] * x[last, 1] + plane[2] * x[last, 2]
+    middle = 0.5 * (h0 + hl)
+    a = 0.5 * (h0 - hl)
+    if kind == RIM_PLANE:
+        b = plane[0] * x[i1, 0] + plane[1] * x[i1, 1] + plane[2] * x[i1, 2] - middle
+        flat = FLATNESS * activation
+        s = math.sqrt(a * a + b * b + flat * flat)
+        c[0] = 0.5 * (1.0 + b / s) - 0.5 * a / s
+        c[1] = -b / s
+        c[2] = 0.5 * (1.0 + b / s) + 0.5 * a / s
+        c[3] = 0.0
+        return middle - plane[3] - s
+    b = plane[0] * x[i2, 0] + plane[1] * x[i2, 1] + plane[2] * x[i2, 2] - middle
+    d = plane[0] * x[i3, 0] + plane[1] * x[i3, 1] + plane[2] * x[i3, 2] - middle
+    s = math.sqrt(max(a * a + b * b + d * d, 1e-300))
+    rest = 0.5 * (1.0 + (b + d) / s)
+    c[0] = rest - 0.5 * a / s
+    c[1] = rest + 0.5 * a / s
+    c[2] = -b / s
+    c[3] = -d / s
+    return middle - plane[3] - s
+
+
+@compiled
 def separation(
     kind: int,
     i0: int,
@@ -152,7 +208,8 @@ def separation(
     planes : array, shape (m, 4)
         Outward normals of half-spaces, and their offsets n·x [m].
     radius : float
-        Sum of the radii of the two sides [m].
+        Sum of the radii of the two sides [m]; the activation distance of round shapes against
+        half-spaces.
     c, t : arrays, shapes (4,) and (3,)
         Outputs; t points from the second side to the first, from surface to surface.
 
@@ -175,6 +232,12 @@ def separation(
         )
         for k in range(3):
             t[k] = d * planes[i3, k]
+        return d * abs(d)
+    if kind > VERTEX_PLANE:
+        d = round_height(kind, i0, i1, i2, i3, x, planes, radius, c)
+        plane = i3 if kind == RIM_PLANE else kind - ELLIPSOID_PLANE
+        for k in range(3):
+            t[k] = d * planes[plane, k]
         return d * abs(d)
     if kind == VERTEX_FACE:
         _vertex_face(x, i0, i1, i2, i3, c)

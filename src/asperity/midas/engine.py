@@ -64,6 +64,8 @@ ENGINE_KERNELS = (minimize, assemble, rebuild, find_direction)
 Floats = NDArray[np.float64]
 
 _FLAG = mujoco.mjtDisableBit
+# Stiction tolerance where nobody says one, that of the paper [m/s].
+_STICTION = 1e-3
 
 
 class EngineOptions(NamedTuple):
@@ -72,7 +74,8 @@ class EngineOptions(NamedTuple):
     activation_distance: float
     barrier_stiffness: float
     rigidity: float
-    stiction_tolerance: float
+    stiction_tolerance: float | None
+    """Of all pairs, or None: what the model says of them, and 1 mm/s where it says nothing."""
     joint_stiction_tolerance: float
     tolerance: float
     max_iterations: int
@@ -207,7 +210,11 @@ class Engine(HoldsAddresses):
         table.clearance = np.inf
         table.activation = options.activation_distance
         table.barrier_stiffness = options.barrier_stiffness
-        table.stiction = options.stiction_tolerance
+        said = np.isfinite(table.pair_stiction)
+        if options.stiction_tolerance is None:
+            table.pair_stiction[~said] = _STICTION
+        else:
+            table.pair_stiction[:] = options.stiction_tolerance
         table.joint_stiction = options.joint_stiction_tolerance
         table.tolerance = options.tolerance
         table.linear = int(is_linear(self.links.links))

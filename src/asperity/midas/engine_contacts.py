@@ -82,7 +82,7 @@ def _measure(engine: Table, out: np.ndarray) -> int:
         radius = engine.vertex_radius[vertex[i, 0]]
         slip = np.zeros(2)
         for side in range(2):
-            if engine.candidate_kind[i] == VERTEX_PLANE and side == 1:
+            if engine.candidate_kind[i] >= VERTEX_PLANE and side == 1:
                 continue
             link = (
                 engine.vertex_link[vertex[i, 0]] if side == 0 else engine.vertex_link[vertex[i, 3]]
@@ -99,13 +99,14 @@ def _measure(engine: Table, out: np.ndarray) -> int:
         size = math.sqrt(slip[0] * slip[0] + slip[1] * slip[1])
         drag = 0.0
         if h > 0.0:
-            per_slip, _ = friction_slope(size, engine.stiction * h)
+            per_slip, _ = friction_slope(size, engine.pair_stiction[engine.candidate_pair[i]] * h)
             drag = engine.pair_friction[engine.candidate_pair[i]] * push * per_slip
             out[count, 9] = size / h
+        is_round = engine.candidate_kind[i] > VERTEX_PLANE
         for k in range(3):
             on_first = 0.0
             for j in range(4):
-                if engine.candidate_coefficient[i, j] > 0.0:
+                if engine.candidate_coefficient[i, j] > 0.0 or is_round:
                     on_first += (
                         engine.candidate_coefficient[i, j] * engine.vertex_now[vertex[i, j], k]
                     )

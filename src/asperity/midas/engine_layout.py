@@ -72,7 +72,6 @@ MIDAS = Layout(
     # options
     activation="f8",  # d̂ [m]
     barrier_stiffness="f8",  # κ [Pa]
-    stiction="f8",  # ε_v [m/s]
     joint_stiction="f8",  # of dry friction in joints [m/s or rad/s]
     tolerance="f8",  # largest step of a converged iteration, per time step [m/s]
     max_iterations="i8",
@@ -273,9 +272,14 @@ MIDAS = Layout(
     shape_vertex="i8[:]",
     shape_edge="i8[:]",
     shape_face="i8[:]",
+    # Vertices that round shapes are made of against half-spaces: two rims' or an ellipsoid's, −1
+    # where there are none, shape (., 2, 4); and the area of contact of either [m²].
+    shape_anchor="i8[:,:,:]",
+    shape_area="f8[:]",
     plane="f8[:,:]",  # half-spaces: outward normal and offset
     pair_shape="i8[:,:]",  # what may touch; a second of −1 − i is half-space i
     pair_friction="f8[:]",
+    pair_stiction="f8[:]",  # ε_v [m/s]
     pair_block="i8[:]",  # number of its two links' pair, or −1 if one is the world
     block_link="i8[:,:]",  # pairs of links, the smaller first
     block_slot="i8[:]",  # Hessian block in use, or −1

@@ -88,7 +88,6 @@ def _equalities(model: mujoco.MjModel) -> None:
 
 
 def _tendons(model: mujoco.MjModel) -> None:
-    fixed = fixed_tendons(model)
     for i in range(model.ntendon):
         if np.any(model.tendon_stiffnesspoly[i]) or np.any(model.tendon_dampingpoly[i]):
             _refuse(
@@ -97,15 +96,6 @@ def _tendons(model: mujoco.MjModel) -> None:
                 i,
                 "has a spring or damper that is not linear, which the Midas integrator does not "
                 "support; give it one coefficient.",
-            )
-        if i not in fixed and model.tendon_limited[i]:
-            _refuse(
-                model,
-                _OBJ.mjOBJ_TENDON,
-                i,
-                "runs through space and has a limit, which the Midas integrator cannot promise: "
-                "within a step its length is no linear function of what moves; remove the limit, "
-                "or give it a stiff spring with springlength.",
             )
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.contact_terms import add_outer
+from asperity.midas.outer_products import add_outer
 
 __all__ = [
     "add_coupling_slopes",

@@ -11,9 +11,11 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.contact_terms import add_outer, add_round_arms, contact_sides
-from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, mollifier
+from asperity.midas.contact_terms import add_round_arms, contact_sides
+from asperity.midas.distances import EDGE_EDGE, RIM_PLANE, VERTEX_FACE, VERTEX_PLANE, mollifier
+from asperity.midas.outer_products import add_outer
 from asperity.midas.potentials import barrier_slopes, friction, friction_slope
+from asperity.midas.round_planes import place_on_round, spread_friction
 
 __all__ = [
     "add_friction_terms",
@@ -117,7 +119,7 @@ def collect_friction(engine: Table, x: np.ndarray, q: np.ndarray) -> None:
         engine.friction_link[count, 0] = engine.vertex_link[engine.candidate_vertex[i, 0]]
         engine.friction_link[count, 1] = (
             world
-            if engine.candidate_kind[i] == VERTEX_PLANE
+            if engine.candidate_kind[i] >= VERTEX_PLANE
             else engine.vertex_link[engine.candidate_vertex[i, 3]]
         )
         contact_sides(
@@ -130,10 +132,15 @@ def collect_friction(engine: Table, x: np.ndarray, q: np.ndarray) -> None:
         add_round_arms(engine, i, q, engine.friction_weight[count])
         if engine.candidate_kind[i] == VERTEX_FACE:
             _bring_along(engine, i, q, engine.friction_weight[count])
+        pointed = 1.0
+        if engine.candidate_kind[i] > VERTEX_PLANE:
+            pointed = place_on_round(engine, i, q, engine.friction_weight[count])
         tangents(engine.candidate_arm[i], engine.friction_frame[count])
         engine.friction_dual[count, 0] = 0.0
         engine.friction_dual[count, 1] = 0.0
         count += 1
+        if engine.candidate_kind[i] == RIM_PLANE:
+            count = spread_friction(engine, i, count, pointed)
     engine.friction_pairs = count
 
 
@@ -166,10 +173,10 @@ def friction_energy(engine: Table, q: np.ndarray) -> float:
     """Energy of friction [J s²]."""
     u = engine.slip
     h = engine.step
-    width = engine.stiction * h
     total = 0.0
     for i in range(engine.friction_pairs):
         _slip(engine, i, q, u)
+        width = engine.pair_stiction[engine.friction_pair[i]] * h
         total += engine.friction_force[i] * friction(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
     return h * h * total
 
@@ -177,7 +184,6 @@ def friction_energy(engine: Table, q: np.ndarray) -> float:
 @compiled
 def slip_change(engine: Table) -> float:
     """Largest change of a slip from the iterate to the trial state, relative to what it is."""
-    width = engine.stiction * engine.step
     u = engine.slip
     largest = 0.0
     for i in range(engine.friction_pairs):
@@ -185,6 +191,7 @@ def slip_change(engine: Table) -> float:
         e0 = u[0]
         e1 = u[1]
         _slip(engine, i, engine.q_now, u)
+        width = engine.pair_stiction[engine.friction_pair[i]] * engine.step
         size = max(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
         largest = max(largest, math.sqrt((e0 - u[0]) ** 2 + (e1 - u[1]) ** 2) / size)
     return largest
@@ -197,7 +204,6 @@ def turn_friction(engine: Table, share: float) -> None:
     With w for f₁ u/y, the equation w y/f₁ = u has the linear solution
     w + dw = f₁/y (u + du) + (f₁′ y − f₁)/y³ y/f₁ (u · du) w.
     """
-    width = engine.stiction * engine.step
     for i in range(engine.friction_pairs):
         u = engine.slip
         _slip(engine, i, engine.q_trial, u)
@@ -206,6 +212,7 @@ def turn_friction(engine: Table, share: float) -> None:
         _slip(engine, i, engine.q_now, u)
         d0 = (e0 - u[0]) / share
         d1 = (e1 - u[1]) / share
+        width = engine.pair_stiction[engine.friction_pair[i]] * engine.step
         per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
         turn = bend / per_slip * (u[0] * d0 + u[1] * d1)
         w = engine.friction_dual[i]
@@ -226,11 +233,11 @@ def add_friction_terms(engine: Table, q: np.ndarray) -> None:
     """
     u = engine.slip
     h = engine.step
-    width = engine.stiction * h
     whole = engine.only_slopes == 0
     links = engine.link_gradient.shape[0]
     for i in range(engine.friction_pairs):
         _slip(engine, i, q, u)
+        width = engine.pair_stiction[engine.friction_pair[i]] * h
         per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
         s = h * h * engine.friction_force[i]
         w = engine.friction_dual[i]

@@ -27,15 +27,18 @@ from asperity.midas.link_kinematics import link_jacobians, reduce_gradient
 from asperity.midas.links import Link, Links, variable_count
 from asperity.midas.reduced_evaluation import ReducedEvaluation
 from asperity.midas.tendons import fixed_tendons
+from asperity.plant.joints import is_disabled
 from asperity.plant.own_options import OwnOptions
 
-__all__ = ["ACTUATOR", "DOF", "TENDON", "LinearizedCoordinates"]
+__all__ = ["ACTUATOR", "DOF", "LIMIT", "TENDON", "LinearizedCoordinates"]
 
 Floats = NDArray[np.float64]
 
-# What a coordinate is the length of.
-TENDON, ACTUATOR, DOF = range(3)
+# What a coordinate is the length of; of a tendon that has a limit, what this acts on.
+TENDON, ACTUATOR, DOF, LIMIT = range(4)
+_TENDONS = (TENDON, LIMIT)
 
+_FLAG = mujoco.mjtDisableBit
 _TRN = mujoco.mjtTrn
 _JOINTS = (int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT))
 
@@ -61,6 +64,7 @@ class LinearizedCoordinates:
     def __init__(self, model: mujoco.MjModel, links: Links, options: OwnOptions) -> None:
         self._model, self._links = model, links
         self._evaluation = ReducedEvaluation(model, options)
+        self._ahead = ReducedEvaluation(model, options)
         self.sources = _sources(model, links.links)
         self.first = len(scalar_links(links.links)) + len(fixed_tendons(model))
 
@@ -125,6 +129,7 @@ class LinearizedCoordinates:
             return
         value = np.array([self._value(source, data) for source in self.sources])
         moment = np.stack([self._moment(source, data) for source in self.sources])
+        self._look_ahead(table, value, moment)
         slopes = self._slopes(table, moment)
         for i in range(len(self.sources)):
             own = slice(int(table.linear_start[i]), int(table.linear_start[i + 1]))
@@ -139,8 +144,25 @@ class LinearizedCoordinates:
             table.joint_rate[own] = moment @ np.asarray(table.qvel)
         table.joint[own] = value
 
+    def _look_ahead(self, table: Table, value: Floats, moment: Floats) -> None:
+        """Let what limits act on be linear about where the state leads in a step.
+
+        A load that swings on a taut string would leave its circle along the tangent, and be pulled
+        back with a jerk.
+        """
+        own = [i for i, source in enumerate(self.sources) if source.kind == LIMIT]
+        if not own or not table.has_history:
+            return
+        qpos, qvel = np.array(table.qpos), np.array(table.qvel)
+        mujoco.mj_integratePos(self._model, qpos, qvel, float(table.last_step))
+        data = self._ahead.at(qpos, qvel)
+        for i in own:
+            moment[i] = self._moment(self.sources[i], data)
+            length = self._value(self.sources[i], data)
+            value[i] = length - float(table.last_step) * float(moment[i] @ qvel)
+
     def _value(self, source: _Source, data: mujoco.MjData) -> float:
-        if source.kind == TENDON:
+        if source.kind in _TENDONS:
             return float(data.ten_length[source.index])
         if source.kind == ACTUATOR:
             return float(data.actuator_length[self._model.actuator_outadr[source.index]])
@@ -151,7 +173,7 @@ class LinearizedCoordinates:
         row = np.zeros(model.nv)
         if source.kind == DOF:
             row[source.index] = 1.0
-        elif source.kind == TENDON:
+        elif source.kind in _TENDONS:
             start = int(model.ten_J_rowadr[source.index])
             own = slice(start, start + int(model.ten_J_rownnz[source.index]))
             row[model.ten_J_colind[own]] = data.ten_J.ravel()[own]
@@ -209,6 +231,12 @@ def _sources(model: mujoco.MjModel, links: list[Link]) -> list[_Source]:
         for tendon in range(model.ntendon)
         if tendon not in fixed and _pulls(model, tendon)
     ]
+    if not is_disabled(model, _FLAG.mjDSBL_LIMIT | _FLAG.mjDSBL_CONSTRAINT):
+        found += [
+            _Source(LIMIT, tendon)
+            for tendon in range(model.ntendon)
+            if tendon not in fixed and model.tendon_limited[tendon]
+        ]
     kinds = {link.joint: link.kind for link in links}
     for i in range(model.nu):
         target, kind = int(model.actuator_trnid[i, 0]), int(model.actuator_trntype[i])
@@ -237,7 +265,7 @@ def _pulls(model: mujoco.MjModel, tendon: int) -> bool:
 
 def _bodies_of(model: mujoco.MjModel, source: _Source) -> list[int]:
     """Bodies that a tendon's or an actuator's length depends on."""
-    if source.kind == TENDON:
+    if source.kind in _TENDONS:
         return _bodies_of_tendon(model, source.index)
     kind, (one, other) = (
         int(model.actuator_trntype[source.index]),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.midas.joint_numbers import scalar_links
-from asperity.midas.linearized import DOF, TENDON, LinearizedCoordinates
+from asperity.midas.linearized import DOF, LIMIT, TENDON, LinearizedCoordinates
 from asperity.midas.links import Link
 from asperity.midas.tendons import coordinate_of_tendon, fixed_tendons
 from asperity.plant.joints import is_disabled
@@ -18,6 +18,11 @@ __all__ = ["add_actuators", "linearized_tables", "motor_coordinates", "motor_gea
 
 _FLAG = mujoco.mjtDisableBit
 _TRN = mujoco.mjtTrn
+
+
+# Square of the frequency of a mass on a tendon at its limit [1/s²]: its weight stretches it by a
+# tenth of a micrometre. A barrier could be passed, since the length is linear over a step only.
+_TAUT = 1e8
 
 
 def linearized_tables(
@@ -47,6 +52,9 @@ def linearized_tables(
             added["joint_damping"][k] = dampers * float(np.ravel(model.tendon_damping[i])[0])
             added["joint_armature"][k] = model.tendon_armature[i]
             added["joint_friction"][k] = friction * model.tendon_frictionloss[i]
+        elif source.kind == LIMIT:
+            added["joint_spring"][k] = model.tendon_range[i]
+            added["joint_stiffness"][k] = _TAUT / max(float(model.tendon_invweight0[i]), 1e-9)
         elif source.kind == DOF:
             added["joint_armature"][k] = model.dof_armature[i]
             added["joint_friction"][k] = friction * model.dof_frictionloss[i]

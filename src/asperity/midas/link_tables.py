@@ -261,6 +261,7 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
         "plane": shapes.planes,
         "pair_shape": shapes.pair_shape,
         "pair_friction": shapes.pair_friction,
+        "pair_stiction": shapes.pair_stiction,
         "pair_block": block[: starts[0]].copy(),
         **{
             name: block[start : start + len(pairs)].copy()

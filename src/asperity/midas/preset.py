@@ -39,16 +39,17 @@ class Midas(Integrator):
     on step size, stiffness or convergence (Midas, section III; IPC, Li et al. 2020). Joints hold
     exactly, by a change of variables, and equalities (``connect``, ``weld``, ``joint``,
     ``tendon``) to 1e-11 m, by augmented Lagrangians. Collision geoms of all shapes but spheres and
-    capsules are triangle meshes here, and meshes are taken as they are, not by their convex hulls.
+    capsules, and cylinders and ellipsoids on planes, are triangle meshes here, and meshes are taken
+    as they are, not by their convex hulls. Impacts end at rest, whatever parameters of contact say.
 
     Parameters
     ----------
     time_step : float
         Step size [s].
     scheme : {"bdf2", "implicit-euler"}
-        BDF2 is of second order and keeps swings, spins and rolling far better; through impacts,
-        which it would let rebound, steps are those of implicit Euler. Implicit Euler all the time
-        is the paper's scheme.
+        BDF2 is of second order and keeps what swings far better; through impacts, which it would
+        let rebound, steps are those of implicit Euler. Implicit Euler all the time is the paper's
+        scheme. In both, free bodies keep their spin exactly, and what is round rolls.
     activation_distance : float, optional
         Distance [m] below which surfaces repel each other; resting things keep about this distance.
         By default 1 mm, or less where the initial state has smaller clearances.
@@ -56,11 +57,13 @@ class Midas(Integrator):
         Pressure [Pa] that brings surfaces to about 0.4 activation distances. A thousandth of it,
         the pressure of 0.1 m of steel on its base, leaves them 2 % nearer than that distance.
     stiction_tolerance : float
-        Slip speed [m/s] below which friction counts as stiction.
+        Slip speed [m/s] below which friction counts as stiction: what sticks creeps, at most this
+        fast. By default what contact parameters say of a pair (`ContactParameters`), and 1 mm/s, as
+        in the paper, where they say nothing.
     tolerance : float
         A step has converged when the next iteration would move nothing faster than this [m/s]. A
-        thousandth of the stiction tolerance: ten times that already falsifies sliding distances by
-        a fifth.
+        thousandth of a stiction tolerance of 1 mm/s: ten times that already falsifies sliding
+        distances by a fifth.
     rigidity : float
         Stiffness against deformation [Pa]: links are affine bodies, held close to rigid. 1e8 lets
         lengths change by about 1e-5.
@@ -73,8 +76,8 @@ class Midas(Integrator):
         the last ones. With one solve, a body that leaves a tiny clearance is braked by a normal
         force that is no longer there.
     segments : int
-        Straight pieces around a circle of cylinders and ellipsoids, a multiple of 4. Spheres and
-        capsules are round: a point and a line with a radius.
+        Straight pieces around a circle of cylinders and ellipsoids, a multiple of 4, where they
+        touch anything but planes. Spheres and capsules are round: a point and a line with a radius.
     subdivisions : int
         Pieces of every edge of a box.
     convex_meshes : bool
@@ -133,7 +136,7 @@ class Midas(Integrator):
     scheme: str = "bdf2"
     activation_distance: float | None = None
     barrier_stiffness: float = 1e7
-    stiction_tolerance: float = 1e-3
+    stiction_tolerance: float | None = None
     tolerance: float = 1e-6
     rigidity: float = 1e8
     max_iterations: int = 500
@@ -153,7 +156,6 @@ class Midas(Integrator):
         for name in (
             "time_step",
             "barrier_stiffness",
-            "stiction_tolerance",
             "tolerance",
             "rigidity",
         ):
@@ -163,6 +165,8 @@ class Midas(Integrator):
         require_flags(self)
         if self.mesh_tolerance is not None:
             require_non_negative("mesh_tolerance", self.mesh_tolerance)
+        if self.stiction_tolerance is not None:
+            require_positive("stiction_tolerance", self.stiction_tolerance)
         if self.activation_distance is not None:
             require_positive("activation_distance", self.activation_distance)
         require_one_of("scheme", self.scheme, _SCHEMES)

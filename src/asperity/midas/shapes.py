@@ -8,11 +8,18 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.contact.combination import PARAMETERS, STATIC_FRICTION, combine
+from asperity.contact.combination import (
+    PARAMETERS,
+    STATIC_FRICTION,
+    STICTION_TOLERANCE,
+    UNSET,
+    combine,
+)
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volume_integrals
 from asperity.midas.links import Links, rotation_matrix
 from asperity.midas.mesh_care import MeshCare
+from asperity.midas.round_geoms import round_anchor, round_areas, round_core
 from asperity.plant.geom_surfaces import geom_surface
 from asperity.plant.joints import is_disabled
 from asperity.plant.names import element
@@ -46,8 +53,15 @@ class Shapes:
     pair_shape: Ints
     """Shapes that may touch; the second is −1 − i for half-space i, shape (n, 2)."""
     pair_friction: Floats
+    pair_stiction: Floats
+    """Stiction tolerances [m/s], NaN where nobody says one."""
     volume: Floats
     """Volume of the shapes of every link [m³]."""
+    anchor: Ints
+    """Of cylinders and ellipsoids, vertices of their own that say where they are: three of either
+    rim, or the ends of half axes; −1 elsewhere; shape (., 2, 4)."""
+    area: Floats
+    """What either of these touches a half-space with [m²]."""
     notes: tuple[str, ...]
     """Sentences on meshes that were changed, or are no solids."""
 
@@ -93,6 +107,7 @@ def read_shapes(
     surfaces: list[Surface] = []
     drawn: list[Surface] = []
     radii: list[float] = []
+    rounds: list[tuple[Ints, float]] = []
     for _, geom in solid:
         surface = geom_surface(
             model, geom, segments=segments, subdivisions=subdivisions, hulls=hulls
@@ -101,7 +116,8 @@ def read_shapes(
             mesh = element(model, mujoco.mjtObj.mjOBJ_MESH, int(model.geom_dataid[geom]))
             surface = care.take(surface, mesh)
         drawn.append(_on_link(model, links, geom, surface))
-        core, own = _core(model, geom)
+        rounds.append(round_anchor(model, geom, surface))
+        core, own = round_core(model, geom)
         surfaces.append(drawn[-1] if core is None else _on_link(model, links, geom, core))
         radii.append(own)
     volume = np.zeros(world)
@@ -116,7 +132,7 @@ def read_shapes(
         half_spaces[i, 3] = turn[:, 2] @ point
     geoms = np.array([geom for _, geom in solid], dtype=np.int64)
     owners = np.array([link for link, _ in solid], dtype=np.int64)
-    pairs, friction = _pairs(model, geoms, owners, planes, links, materials)
+    pairs, friction, stiction = _pairs(model, geoms, owners, planes, links, materials)
     # Shapes that nothing can touch are of no further use.
     used = np.unique(np.concatenate([pairs[:, 0], pairs[pairs[:, 1] >= 0, 1]]))
     number = np.full(len(geoms), -1, np.int64)
@@ -136,23 +152,12 @@ def read_shapes(
         plane_geom=np.array(planes, dtype=np.int64),
         pair_shape=pairs,
         pair_friction=friction,
+        pair_stiction=stiction,
         volume=volume,
+        anchor=np.array([rounds[i][0] for i in used], dtype=np.int64).reshape(-1, 2, 4),
+        area=np.array([rounds[i][1] for i in used], dtype=np.float64),
         notes=care.finish(),
     )
-
-
-def _core(model: mujoco.MjModel, geom: int) -> tuple[Surface | None, float]:
-    """Core and radius of a round geom; no core if it is none.
-
-    Its triangles have no area: two corners of an axis are one, or all of a centre.
-    """
-    kind, size = int(model.geom_type[geom]), model.geom_size[geom]
-    long = kind == int(mujoco.mjtGeom.mjGEOM_CAPSULE) and size[1] > 0.0
-    if kind != int(mujoco.mjtGeom.mjGEOM_SPHERE) and not long:
-        return None, 0.0
-    ends = [[0.0, 0.0, -size[1]], [0.0, 0.0, size[1]]] if long else [[0.0, 0.0, 0.0]]
-    corners = [[0, 1, 1]] if long else [[0, 0, 0]]
-    return Surface(np.array(ends), np.array(corners, dtype=np.int64)), float(size[0])
 
 
 def _geom_pose(model: mujoco.MjModel, links: Links, geom: int) -> tuple[Floats, Floats]:
@@ -176,14 +181,18 @@ def _pairs(
     planes: list[int],
     links: Links,
     materials: ResolvedMaterials,
-) -> tuple[Ints, Floats]:
+) -> tuple[Ints, Floats, Floats]:
     excluded = {int(signature) for signature in model.exclude_signature}
     explicit = {
         (min(int(a), int(b)), max(int(a), int(b))): i
         for i, (a, b) in enumerate(zip(model.pair_geom1, model.pair_geom2, strict=True))
     }
     pairs: list[tuple[int, int]] = []
-    friction: list[float] = []
+    friction: list[tuple[float, float]] = []
+    default = np.array(materials.default)
+    if not materials.stiction_is_given:
+        default[STICTION_TOLERANCE] = UNSET
+    materials = materials._replace(default=default)
     moves = np.append([not link.is_mocap for link in links.links], False)
     if is_disabled(model, _FLAG.mjDSBL_CONTACT | _FLAG.mjDSBL_CONSTRAINT):
         geoms = geoms[:0]
@@ -202,7 +211,9 @@ def _pairs(
                 continue
             pairs.append((i, number))
             friction.append(_friction(model, a, b, pair, materials))
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2), np.array(friction, dtype=np.float64)
+    numbers = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    both = np.array(friction, dtype=np.float64).reshape(-1, 2)
+    return numbers, both[:, 0].copy(), both[:, 1].copy()
 
 
 def _may_touch(model: mujoco.MjModel, a: int, b: int, excluded: set[int]) -> bool:
@@ -227,8 +238,8 @@ def _may_touch(model: mujoco.MjModel, a: int, b: int, excluded: set[int]) -> boo
 
 def _friction(
     model: mujoco.MjModel, a: int, b: int, pair: int, materials: ResolvedMaterials
-) -> float:
-    """Coefficient of friction of two geoms."""
+) -> tuple[float, float]:
+    """Coefficient of friction of two geoms, and their stiction tolerance [m/s] or NaN."""
     if pair >= 0:
         sliding = float(model.pair_friction[pair, 0])
     elif model.geom_priority[a] != model.geom_priority[b]:
@@ -250,21 +261,8 @@ def _friction(
         0.0 if frictionless else sliding,
         out,
     )
-    return float(out[STATIC_FRICTION])
-
-
-def _round_areas(surface: Surface, radius: float) -> tuple[Ints, Floats, Floats]:
-    """Edges of a core, their areas, and those of its vertices [m²]: what counts as in contact.
-
-    A sphere touches with a 128th of its surface, and a capsule's side with a 16th of it, as large a
-    part as a vertex or an edge of a polyhedron of 16 pieces around a circle has.
-    """
-    end = 4.0 * np.pi * radius**2 / 128.0
-    if len(surface.vertices) == 1:
-        return np.zeros((0, 2), np.int64), np.zeros(0), np.array([end])
-    length = float(np.linalg.norm(surface.vertices[1] - surface.vertices[0]))
-    side = 2.0 * np.pi * radius * length / 16.0
-    return np.array([[0, 1]]), np.array([side + 2.0 * end]), np.full(2, 0.5 * side + end)
+    stiction = float(out[STICTION_TOLERANCE])
+    return float(out[STATIC_FRICTION]), stiction if stiction > 0.0 else float("nan")
 
 
 def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
@@ -277,7 +275,7 @@ def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
         edge, edge_area = sharp_edges(surface)
         own_area = vertex_areas(surface)
         if radius > 0.0:
-            edge, edge_area, own_area = _round_areas(surface, radius)
+            edge, edge_area, own_area = round_areas(surface, radius)
         radii.append(np.full(count, radius))
         first = starts["vertex"][-1]
         rest.append(np.column_stack([np.ones(count), surface.vertices]))
@@ -293,7 +291,12 @@ def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
         shape = (0, width) if width else (0,)
         return np.ascontiguousarray(np.concatenate([np.zeros(shape, dtype), *parts]), dtype=dtype)
 
+    own_first = np.array(starts["vertex"][:-1], dtype=np.int64).reshape(-1, 1, 1)
     tables = {
+        "shape_anchor": np.ascontiguousarray(
+            np.where(shapes.anchor >= 0, shapes.anchor + own_first, -1)
+        ),
+        "shape_area": np.array(shapes.area, dtype=np.float64),
         "vertex_rest": joined(rest, 4, np.float64),
         "vertex_link": joined(owner, 0, np.int64),
         "vertex_area": joined(area, 0, np.float64),

@@ -21,7 +21,12 @@ __all__ = [
 
 @compiled
 def sum_of_radii(engine: Table, kind: int, first: int, last: int) -> float:
-    """Sum of the radii of a stencil's sides [m], by its first and its last vertex."""
+    """Sum of the radii of a stencil's sides [m], by its first and its last vertex.
+
+    The activation distance of round shapes against half-spaces, as `separation` wants it.
+    """
+    if kind > VERTEX_PLANE:
+        return engine.activation
     radius = engine.vertex_radius[first]
     return radius if kind == VERTEX_PLANE else radius + engine.vertex_radius[last]
 

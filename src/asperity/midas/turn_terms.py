@@ -17,9 +17,9 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.contact_terms import add_outer
 from asperity.midas.engine_layout import DAMPER, FREE, LIMIT, SPRING
 from asperity.midas.joint_terms import limit_barrier
+from asperity.midas.outer_products import add_outer
 
 __all__ = [
     "add_turn_terms",

@@ -29,6 +29,8 @@ __all__ = [
     "add_contact",
     "add_mujoco_contact",
     "combine_materials",
+    "contact_address",
+    "contacts_found",
     "counts_as_contact",
     "empty_contacts",
     "follow_pair",
@@ -302,6 +304,20 @@ def follow_pair(
 
 
 @compiled
+def contacts_found(plant: Table, state: Table) -> int:
+    """How many contacts MuJoCo has found."""
+    return state.found if state.detect_shared != 0 else load_int(state.data + plant.ncon_offset)
+
+
+@inlined
+def contact_address(plant: Table, state: Table, index: int) -> int:
+    """Where one of them is."""
+    if state.detect_shared != 0:
+        return load_address(state.found_address + 8 * index)
+    return load_address(state.data + plant.contact_offset) + index * plant.contact_size
+
+
+@compiled
 def counts_as_contact(plant: Table, address: int) -> bool:
     """Whether one of MuJoCo's contacts is one: not excluded, or so only because it just touches.
 
@@ -320,13 +336,12 @@ def read_contacts(plant: Table, state: Table) -> int:
     """Fill the contact set; returns ``EVALUATED`` or ``CONTACTS_FULL``."""
     contacts = state.contacts
     empty_contacts(state)
-    found = load_int(state.data + plant.ncon_offset)
+    found = contacts_found(plant, state)
     if found > contacts.link.shape[0]:
         return CONTACTS_FULL
-    base = load_address(state.data + plant.contact_offset)
     pair = NO_PAIR
     for index in range(found):
-        address = base + index * plant.contact_size
+        address = contact_address(plant, state, index)
         if not counts_as_contact(plant, address):
             continue
         pair = follow_pair(plant, state, address, pair)

@@ -1,8 +1,9 @@
 """Scalar constraints into the constraint set.
 
 Limits and dry friction of joints are written here: both limits of every hinge and slide and the
-limit of every ball joint, at any distance, so that a long step cannot jump over one. Equalities and
-whatever belongs to tendons are MuJoCo's own constraint rows, computed with contacts switched off.
+limit of every ball joint, at any distance, so that a long step cannot jump over one; limits of
+tendons only where MuJoCo has rows for them. Equalities and dry friction of tendons are MuJoCo's own
+constraint rows, computed with contacts switched off, and so are all limits of tendons beside them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = [
     "add_joint_rows",
     "add_mujoco_rows",
     "add_row",
-    "is_at_tendon_limit",
+    "add_tendon_limits",
     "to_solver_row",
 ]
 
@@ -230,13 +231,31 @@ def add_joint_rows(plant: Table, state: Table) -> int:
 
 
 @compiled
-def is_at_tendon_limit(plant: Table, state: Table) -> bool:
-    """Whether MuJoCo has a row for the limit of any tendon."""
+def add_tendon_limits(plant: Table, state: Table) -> int:
+    """Append the rows that MuJoCo would make for limits of tendons, in its order."""
+    rows = state.rows
     for k in range(plant.limited_tendon.size):
-        extent = state.mj_ten_length[plant.limited_tendon[k]]
-        if extent < plant.tendon_range[k, 0] or extent > plant.tendon_range[k, 1]:
-            return True
-    return False
+        tendon = plant.limited_tendon[k]
+        extent = state.mj_ten_length[tendon]
+        for side in range(2):
+            sign = 1.0 if side == 0 else -1.0
+            remaining = sign * (extent - plant.tendon_range[k, side])
+            if not remaining < 0.0:
+                continue
+            first = plant.tendon_rowadr[tendon]
+            for e in range(first, first + plant.tendon_rownnz[tendon]):
+                state.work.dof_row[plant.tendon_colind[e]] = sign * state.mj_ten_jacobian[e]
+            row = add_row(plant, state, LIMIT, 2 * tendon + side)
+            if row == -1:
+                return ROWS_FULL
+            if row == -2:
+                return TREES
+            if row < 0:
+                continue
+            rows.identity[row] = (_MJ_LIMIT_TENDON << 32) + tendon
+            rows.position[row] = remaining
+            rows.upper[row] = NO_LIMIT
+    return EVALUATED
 
 
 @compiled

@@ -19,7 +19,7 @@ from asperity.compiled.calls import (
     store_int,
 )
 from asperity.plant.actuation import actuator_forces, add_servo_rows
-from asperity.plant.constraints import add_joint_rows, add_mujoco_rows, is_at_tendon_limit
+from asperity.plant.constraints import add_joint_rows, add_mujoco_rows, add_tendon_limits
 from asperity.plant.efforts import add_effort_rows
 from asperity.plant.gliding_kernels import gliding_model
 from asperity.plant.plant_layouts import EVALUATED, OTHER_FORCES, PLANT, STATE, VALID
@@ -221,8 +221,10 @@ def read_constraints(plant: Table, state: Table) -> int:
     status = add_joint_rows(plant, state)
     if status == EVALUATED and plant.has_actuators:
         status = add_servo_rows(plant, state)
-    if status == EVALUATED and (plant.has_mujoco_rows or is_at_tendon_limit(plant, state)):
+    if status == EVALUATED and plant.has_mujoco_rows:
         status = add_mujoco_rows(plant, state)
+    elif status == EVALUATED and plant.limited_tendon.size > 0:
+        status = add_tendon_limits(plant, state)
     if status == EVALUATED and plant.effort_dof.size > 0:
         status = add_effort_rows(plant, state)
     return status

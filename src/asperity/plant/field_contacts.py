@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import load_address, load_double, load_int
+from asperity.compiled.calls import load_double, load_int
 from asperity.contact.combination import (
     DYNAMIC_FRICTION,
     RELAXATION_TIME,
@@ -27,6 +27,8 @@ from asperity.plant.collision import (
     NO_PAIR,
     add_contact,
     add_mujoco_contact,
+    contact_address,
+    contacts_found,
     counts_as_contact,
     empty_contacts,
     follow_pair,
@@ -155,12 +157,10 @@ def read_field_contacts(plant: Table, state: Table) -> int:
     """Fill the contact set; returns ``EVALUATED`` or ``CONTACTS_FULL``."""
     contacts = state.contacts
     empty_contacts(state)
-    found = load_int(state.data + plant.ncon_offset)
-    base = load_address(state.data + plant.contact_offset)
     pair = NO_PAIR
     nothing = False
-    for index in range(found):
-        address = base + index * plant.contact_size
+    for index in range(contacts_found(plant, state)):
+        address = contact_address(plant, state, index)
         if not counts_as_contact(plant, address):
             continue
         last_a, last_b, _, _, _ = pair

@@ -17,7 +17,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import HoldsAddresses, Layout, Table, compiled, compiled_loop
-from asperity.compiled.calls import call_ppp_status
+from asperity.compiled.calls import call_ppp_status, load_address
 from asperity.errors import ModelError
 from asperity.plant import native
 from asperity.plant.names import element
@@ -98,6 +98,11 @@ def differs(watch: Table) -> int:
     """Whether any word is another one than was known."""
     known = watch.known.ctypes.data
     for span in range(watch.spans.shape[0]):
+        if watch.spans[span, 1] == 1:
+            if load_address(watch.spans[span, 0]) != load_address(known):
+                return 1
+            known += _WORD
+            continue
         size = _WORD * watch.spans[span, 1]
         # A C int: what is above its 32 bits is of no account.
         if call_ppp_status(watch.compare, watch.spans[span, 0], known, size) & _INT != 0:

@@ -17,7 +17,7 @@ from asperity.plant.detection import detection_struct
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
 from asperity.plant.evaluate import evaluate_motion, read_constraints
 from asperity.plant.field_contacts import read_field_contacts
-from asperity.plant.joints import integers, set_joints
+from asperity.plant.joints import integers, is_disabled, set_joints
 from asperity.plant.kinematic_trees import has_other_trees, set_trees
 from asperity.plant.plant_layouts import PLANT
 from asperity.plant.resolved_materials import resolve_materials
@@ -141,14 +141,19 @@ class Plant(HoldsAddresses):
         table, model = self.table, self.model
         set_trees(table, model)
         self._set_geoms()
-        self._set_detection()
+        self.set_detection()
         table.has_tendons = int(model.ntendon > 0)
         table.has_actuators = int(model.nu > 0)
         table.has_mujoco_rows = int(model.neq > 0 or np.any(model.tendon_frictionloss > 0))
-        limited = np.flatnonzero(model.tendon_limited)
+        bit = mujoco.mjtDisableBit
+        free = is_disabled(model, bit.mjDSBL_LIMIT | bit.mjDSBL_CONSTRAINT)
+        limited = np.flatnonzero(model.tendon_limited & (not free))
         table.limited_tendon = limited
         inwards = np.outer(model.tendon_margin[limited], [1.0, -1.0])
         table.tendon_range = model.tendon_range[limited] + inwards
+        table.tendon_rownnz = integers(model.ten_J_rownnz)
+        table.tendon_rowadr = integers(model.ten_J_rowadr)
+        table.tendon_colind = integers(model.ten_J_colind)
         table.sparse_rows = int(mujoco.mj_isSparse(model))
         set_joints(table, model)
         set_servos(table, model, efforts.commanded)
@@ -174,7 +179,7 @@ class Plant(HoldsAddresses):
         other.__dict__.update(self.__dict__)
         other.table = self.table.twin()
         other.table.model = address
-        other._set_detection()
+        other.set_detection()
         if model is not None:
             other.model = model
             if other.needs_other_memory(NO_EFFORTS, NO_EFFORTS):
@@ -220,7 +225,7 @@ class Plant(HoldsAddresses):
         table.geom_surface_velocity = np.array(model.geom_surfacevel, dtype=np.float64)
         self._set_fields()
 
-    def _set_detection(self) -> None:
+    def set_detection(self) -> None:
         """Let collision detection leave out what costs it more than it saves."""
         address = int(self.table.model)
         self._detection = detection_struct(address, self.model)

@@ -70,9 +70,12 @@ PLANT = Layout(
     has_articulated_trees="i8",
     only_free_bodies="i8",  # in vacuum, without actuators: Asperity knows their dynamics
     gravity="f8[:]",
-    has_mujoco_rows="i8",  # always, not only where tendons are near their limits
+    has_mujoco_rows="i8",  # besides limits of tendons
     limited_tendon="i8[:]",
     tendon_range="f8[:,:]",  # lengths between which limits have no rows
+    tendon_rownnz="i8[:]",  # of the tendons' Jacobian
+    tendon_rowadr="i8[:]",
+    tendon_colind="i8[:]",
     sparse_rows="i8",
     # struct offsets [bytes]
     time_offset="i8",
@@ -244,6 +247,8 @@ STATE = Layout(
     # Where threads find contacts, the compiled entry point, and the address of its table
     detect_shared="i8",
     shared_detection="i8",
+    found="i8",  # number of contacts found there, and where their addresses are
+    found_address="i8",
     # the state
     time="f8",  # [s]
     qpos="f8[:]",
@@ -283,6 +288,7 @@ STATE = Layout(
     mj_actuator_force="f8[:]",
     mj_actuator_length="f8[:]",
     mj_ten_length="f8[:]",
+    mj_ten_jacobian="f8[:]",
     mj_actuator_velocity="f8[:]",
     mj_actuator_moment="f8[:]",
     mj_moment_rownnz="i4[:]",

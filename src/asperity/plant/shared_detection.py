@@ -5,7 +5,8 @@ part: MuJoCo finds the contacts of the bodies that reach into it, in a model in 
 collide with nothing, and in a copy of the struct ``MjData``, which has an arena for its contacts
 but otherwise the arrays of the original. Bodies may reach into several slabs; a contact counts in
 that where the second of its two bodies begins, which both of them reach. In the end contacts are
-put into the MjData in the order in which MuJoCo would have found them, by pair of bodies.
+listed in the order in which MuJoCo would have found them, by pair of bodies. The MjData itself has
+none: publication puts those there that a step has delivered.
 
 What does not depend on contacts (masses, velocities, forces) is another part of the job.
 """
@@ -20,15 +21,13 @@ from asperity.compiled import HoldsAddresses, Layout, Table, compiled, entry_poi
 from asperity.compiled.calls import (
     call_pp,
     call_pp_status,
-    call_ppp_status,
     call_pppn_status,
     load_address,
     load_double,
     load_int,
     store_address,
-    store_int,
 )
-from asperity.compiled.team import TEAM, Team, c_function
+from asperity.compiled.team import TEAM, Team
 from asperity.plant import native
 from asperity.plant.plant_layouts import PLANT, STATE
 
@@ -41,7 +40,6 @@ _SLABS = 2
 # Geoms from which it is worth it: below, detection takes less than some tens of microseconds.
 _FEWEST_GEOMS = 64
 _FAR = 1e300
-_NONE = 1 << 62
 
 _MODEL_WORDS = (*("body_contype", "body_conaffinity", "geom_rbound", "geom_margin", "geom_gap"),)
 
@@ -59,10 +57,6 @@ SHARED_DETECTION = Layout(
     at_margin="i8",  # that overrides all others, if flags have this bit
     at_flags="i8",
     override="i8",
-    at_room="i8",  # of the arena, with the stack at its other end
-    at_stack="i8",
-    at_used="i8",
-    copy="i8",  # C's memcpy
     first_number="i8",  # of those in ``MjData`` that may change
     last_number="i8",
     # per slab: structs, and what bodies collide with
@@ -75,10 +69,12 @@ SHARED_DETECTION = Layout(
     upper="f8[:]",
     cut="f8[:]",  # ends of slabs
     bins="i8[:]",
-    # per slab, while contacts are merged: number, next one and its pair of bodies
+    # per slab: contacts that count there, their pairs of bodies and addresses
     count="i8[:]",
-    following="i8[:]",
-    pair="i8[:]",
+    pair="i8[:,:]",
+    contact="i8[:,:]",
+    following="i8[:]",  # the next one to be listed
+    found="i8[:]",  # addresses of all contacts in MuJoCo's order
 )
 
 
@@ -158,6 +154,25 @@ def _cut(plant: Table, state: Table, shared: Table) -> None:
     shared.cut[shared.slabs - 1] = np.inf
 
 
+@compiled
+def _list_contacts(plant: Table, shared: Table, slab: int, begin: float, end: float) -> None:
+    """List the contacts of a slab that count there, with their pairs of bodies."""
+    data = shared.datas[slab].ctypes.data
+    base = load_address(data + plant.contact_offset)
+    count = 0
+    for index in range(load_int(data + plant.ncon_offset)):
+        address = base + index * plant.contact_size
+        a = plant.geom_body[load_int(address + plant.contact_geom)]
+        b = plant.geom_body[load_int(address + plant.contact_geom + 4)]
+        # Where the second one begins; the first slab has what is everywhere.
+        place = max(shared.lower[a], shared.lower[b])
+        if place >= begin and place < end:
+            shared.pair[slab, count] = (min(a, b) << 32) + max(a, b)
+            shared.contact[slab, count] = address
+            count += 1
+    shared.count[slab] = count
+
+
 @entry_point(types.int64(SHARED_DETECTION.type, types.int64, types.int64, types.int64))
 def find_part(shared: Table, part: int, _member: int, _unused: int) -> int:
     """Find the contacts of a slab, or, after the last one, all that is not contact."""
@@ -182,68 +197,33 @@ def find_part(shared: Table, part: int, _member: int, _unused: int) -> int:
     for word in range(shared.first_number, shared.last_number):
         store_address(data + _WORD * word, load_address(state.data + _WORD * word))
     call_pp(plant.collision, model, data)
+    _list_contacts(plant, shared, part, begin, end)
     return 0
 
 
 @compiled
-def _next_contact(plant: Table, shared: Table, slab: int) -> None:
-    """Go to the next contact of a slab that counts there."""
-    data = shared.datas[slab].ctypes.data
-    base = load_address(data + plant.contact_offset)
-    begin = shared.cut[slab - 1] if slab > 0 else -np.inf
-    end = shared.cut[slab]
-    index = shared.following[slab] + 1
-    shared.pair[slab] = _NONE
-    while index < shared.count[slab]:
-        address = base + index * plant.contact_size + plant.contact_geom
-        a = plant.geom_body[load_int(address)]
-        b = plant.geom_body[load_int(address + 4)]
-        # Where the second one begins, or at its limit where both are everywhere.
-        place = max(shared.lower[a], shared.lower[b])
-        if place >= begin and place < end:
-            shared.pair[slab] = (min(a, b) << 32) + max(a, b)
-            break
-        index += 1
-    shared.following[slab] = index
-
-
-@compiled
-def _add(plant: Table, state: Table, shared: Table, address: int) -> None:
-    """Add a copy of a contact to the state's MjData.
-
-    MuJoCo's own function clears all constraints each time, which takes as long as finding a
-    contact: it is called for the first one, and where there is no room, to say so.
-    """
-    data = state.data
-    count = load_int(data + plant.ncon_offset)
-    size = (count + 1) * plant.contact_size
-    room = load_address(data + shared.at_room) - load_address(data + shared.at_stack)
-    if count == 0 or size >= room:
-        call_ppp_status(plant.add_contact, plant.model, data, address)
-        return
-    target = load_address(data + plant.contact_offset) + count * plant.contact_size
-    call_ppp_status(shared.copy, target, address, plant.contact_size)
-    store_int(data + plant.ncon_offset, count + 1)
-    store_address(data + shared.at_used, size)
-
-
-@compiled
-def _merge(plant: Table, state: Table, shared: Table) -> None:
-    """Put the contacts of all slabs into the state's MjData, in MuJoCo's order."""
+def _merge(shared: Table) -> int:
+    """List the contacts of all slabs in MuJoCo's order, by pair of bodies; returns their number."""
+    found = 0
     for slab in range(shared.slabs):
-        shared.count[slab] = load_int(shared.datas[slab].ctypes.data + plant.ncon_offset)
-        shared.following[slab] = -1
-        _next_contact(plant, shared, slab)
+        shared.following[slab] = 0
     while True:
-        best = 0
-        for slab in range(1, shared.slabs):
-            if shared.pair[slab] < shared.pair[best]:
+        best = -1
+        pair = 0
+        for slab in range(shared.slabs):
+            at = shared.following[slab]
+            if at < shared.count[slab] and (best < 0 or shared.pair[slab, at] < pair):
                 best = slab
-        if shared.pair[best] == _NONE:
-            return
-        base = load_address(shared.datas[best].ctypes.data + plant.contact_offset)
-        _add(plant, state, shared, base + shared.following[best] * plant.contact_size)
-        _next_contact(plant, shared, best)
+                pair = shared.pair[slab, at]
+        if best < 0:
+            return found
+        # All contacts of two bodies are of one slab.
+        at = shared.following[best]
+        while at < shared.count[best] and shared.pair[best, at] == pair:
+            shared.found[found] = shared.contact[best, at]
+            found += 1
+            at += 1
+        shared.following[best] = at
 
 
 @entry_point(types.int64(PLANT.type, STATE.type, types.int64, types.int64))
@@ -257,7 +237,8 @@ def detect_shared(plant: Table, state: Table, model: int, _unused: int) -> int:
     call_pp(plant.collision, shared.empty_model, state.data)
     team = shared.team
     call_pppn_status(team.share, team, shared.find_part, shared, shared.slabs + 1)
-    _merge(plant, state, shared)
+    state.found = _merge(shared)
+    state.found_address = shared.found.ctypes.data
     return 0
 
 
@@ -303,7 +284,8 @@ class SharedDetection(HoldsAddresses):
         original = native.memory(data._address, words)
         datas = np.tile(original, (slabs, 1))
         room = int(original[native.offset("mjData", "narena") // _WORD])
-        # Touched only where it is used.
+        most = room // native.struct_size("mjContact") + 1
+        # Touched only where it is used, as are the lists.
         self._arenas = [np.empty(room // _WORD, np.int64) for _ in range(slabs)]
         for one, arena in zip(datas, self._arenas, strict=True):
             one[native.offset("mjData", "arena") // _WORD] = arena.ctypes.data
@@ -320,10 +302,6 @@ class SharedDetection(HoldsAddresses):
             at_margin=option + native.offset("mjOption", "o_margin"),
             at_flags=option + native.offset("mjOption", "enableflags"),
             override=int(mujoco.mjtEnableBit.mjENBL_OVERRIDE),
-            at_room=native.offset("mjData", "narena"),
-            at_stack=native.offset("mjData", "pstack"),
-            at_used=native.offset("mjData", "parena"),
-            copy=c_function("memcpy"),
             first_number=native.offset("mjData", "ntree_awake") // _WORD,
             last_number=native.offset("mjData", "buffer") // _WORD,
             models=np.zeros((slabs, size), np.int64),
@@ -336,7 +314,9 @@ class SharedDetection(HoldsAddresses):
             bins=np.zeros(_BINS, np.int64),
             count=np.zeros(slabs, np.int64),
             following=np.zeros(slabs, np.int64),
-            pair=np.zeros(slabs, np.int64),
+            pair=np.empty((slabs, most), np.int64),
+            contact=np.empty((slabs, most), np.int64),
+            found=np.empty(slabs * most, np.int64),
         )
 
     def install(self, state: Table) -> None:

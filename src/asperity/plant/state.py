@@ -87,6 +87,7 @@ class State(HoldsAddresses):
             mj_actuator_force=data.actuator_force,
             mj_actuator_length=data.actuator_length,
             mj_ten_length=data.ten_length,
+            mj_ten_jacobian=data.ten_J.reshape(-1),
             mj_actuator_velocity=data.actuator_velocity,
             mj_actuator_moment=data.actuator_moment.reshape(-1),
             mj_moment_rownnz=data.moment_rownnz,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 
 from asperity.compiled import Table
 from asperity.compiled.compilation import compile_kernels
-from asperity.errors import Status
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.simulator.advance import keep_pace
 from asperity.simulator.compiled_call import (
@@ -20,7 +19,6 @@ from asperity.simulator.compiled_call import (
     run_call,
 )
 from asperity.simulator.compiled_publication import BY_PYTHON
-from asperity.simulator.counters import as_statistics
 from asperity.simulator.inputs import SLEEP
 from asperity.simulator.publish import PUBLICATION_KERNELS
 from asperity.simulator.report import Report
@@ -48,11 +46,13 @@ def call_at_once(simulator: Simulator, time: float) -> Report | None:
     work = simulator._counters.table.work
     if code == PUBLISHED:
         simulator._stale = simulator._lazy
+        counts = work.tolist()
         # Not ``elapsed``: differences of `Simulator.stats` are the same to the last bit.
-        stats = as_statistics(work, simulator._wall_time - wall_time)
+        counts.append(simulator._wall_time - wall_time)
+        report = Report.of_counts(time, counts)
         if _LOGGER.isEnabledFor(logging.DEBUG):
-            _LOGGER.debug("advanced to %g s: %s", time, stats)
-        return Report(Status.SUCCESS, time, stats)
+            _LOGGER.debug("advanced to %g s: %s", time, report.stats)
+        return report
     if code == BUDGET_USED:
         keep_pace(simulator, elapsed)
     return simulator._go_on(time, None, code, -work, wall_time)

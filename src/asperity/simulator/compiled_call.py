@@ -81,7 +81,9 @@ def forget_history(world: Table, history: np.ndarray) -> None:
     world.factors_valid = 0
     world.graph_state = 0
     world.guess_kind = 0
-    world.problem.components = -1
+    # A tree alone has one order.
+    if world.problem.ntree > 1:
+        world.problem.components = -1
     current = world.current
     if current.gliding != 0:
         current.valid = 0

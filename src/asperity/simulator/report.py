@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from asperity.errors import Status
 from asperity.simulator import notebook
@@ -97,6 +98,24 @@ class Report:
     stats: Statistics
     residual: float = 0.0
     detail: str = ""
+
+    if not TYPE_CHECKING:
+        # Calls in compiled code do not wait for what nobody may ask for.
+        def __getattr__(self, name: str) -> Statistics:
+            if name != "stats" or "_counts" not in vars(self):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            fields = vars(self)
+            fields["stats"] = Statistics(*fields.pop("_counts"))
+            return fields["stats"]
+
+    @classmethod
+    def of_counts(cls, time: float, counts: list[float]) -> Report:
+        """Of a time that was reached, with the numbers of `Statistics`, made when they are read."""
+        report = object.__new__(cls)
+        vars(report).update(
+            status=Status.SUCCESS, time=time, residual=0.0, detail="", _counts=counts
+        )
+        return report
 
     @property
     def success(self) -> bool:

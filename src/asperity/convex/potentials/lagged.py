@@ -83,7 +83,7 @@ _FREE_CHANGES = 8
 _OVERSHOOTS = 0.4
 
 
-@compiled
+@inlined
 def _delivered_limit(problem: Table, contacts: Table, i: int) -> float:
     """μ n, both at the present velocity."""
     c = problem.contact[i]
@@ -98,7 +98,7 @@ def _delivered_limit(problem: Table, contacts: Table, i: int) -> float:
     )
 
 
-@compiled
+@inlined
 def _limit_friction(problem: Table, contacts: Table, i: int, limit: float) -> None:
     """Set the bound of friction, and what depends on it."""
     c = problem.contact[i]

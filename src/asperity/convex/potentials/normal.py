@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import compiled, inlined
 
 __all__ = ["normal_impulse", "normal_numbers", "speed_of_impulse"]
 
@@ -33,7 +33,7 @@ def normal_numbers(
     return cutoff, slope, step * step * stiffness * dissipation
 
 
-@compiled
+@inlined
 def normal_impulse(speed: float, slope: float, bend: float) -> tuple[float, float, float]:
     """n, −n' and −∫ n at a speed p ≥ 0 below the cutoff; −n' is that of contact at p = 0, too."""
     return (
@@ -43,7 +43,7 @@ def normal_impulse(speed: float, slope: float, bend: float) -> tuple[float, floa
     )
 
 
-@compiled
+@inlined
 def speed_of_impulse(impulse: float, slope: float, bend: float) -> float:
     """Speed p below the cutoff at which the normal impulse is this one, ≥ 0."""
     # The tiny term is for contacts without stiffness.

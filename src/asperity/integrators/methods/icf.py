@@ -18,6 +18,7 @@ from asperity.convex.potentials.lagged import DELIVERED_LAW, LAGGED_LAW
 from asperity.convex.potentials.law_table import ContactLaw, install_law
 from asperity.convex.potentials.similar import SIMILAR_LAW
 from asperity.convex.problem import EXACT, RESIDUAL_AND_STEP
+from asperity.convex.row_kernels import copy_row
 from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
 from asperity.integrators.methods.gyroscopic import center_gyroscopic_forces
 from asperity.integrators.methods.motion import (
@@ -46,8 +47,7 @@ _FIELD_PASSES = 40
 def smooth_terms(plant: Table, problem: Table, state: Table, step: float) -> None:
     """Fill A, diag(M) and r from the snapshot."""
     problem.plain_mass = 1
-    for i in range(problem.matrix.size):
-        problem.matrix[i] = state.mass[i]
+    copy_row(problem.matrix.ctypes.data, state.mass.ctypes.data, problem.matrix.size)
     for tree in range(problem.ntree):
         start = problem.tree_start[tree]
         n = problem.tree_size[tree]

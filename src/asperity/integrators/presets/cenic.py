@@ -96,10 +96,9 @@ class Cenic(Integrator):
 
     Notes
     -----
-    Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1e-4: a
-    rattleback that is to turn round. At 1e-3 also a free spring (energy), an oscillator on a belt,
-    a gyroscope (angle of precession), the start of balls that just touch a slab, and a mug that is
-    shaken (slip) at the limit of friction.
+    Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1e-3: a
+    rattleback that is to turn round, a free spring (energy), an oscillator on a belt, a gyroscope
+    (angle of precession), and a mug that is shaken (slip) at the limit of friction. At 1e-4 none.
     """
 
     accuracy: float = 1e-3

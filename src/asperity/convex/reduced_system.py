@@ -1,0 +1,152 @@
+"""The linear system of contact space: K x = y with K = G⁻¹ + W, of what has curvature.
+
+W is the Delassus operator, and G the curvature, block diagonal: a contact's two tangential
+directions, its normal one, and each constraint whose curvature has changed
+(`asperity.convex.contact_space`). G is negative where a constraint has lost curvature. Leading
+blocks of K are those of matrices between A and H, all positive definite, so that elimination needs
+no pivoting, and the signs of its pivots are those of G.
+
+It is small, and what takes time is to wait for one number after another. So it is eliminated two
+pivots at a time, for which one reciprocal is enough, above and below the diagonal, so that nothing
+is left to be substituted (Gauss and Jordan).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import load_double
+from asperity.compiled.vector_rows import combine_8, eliminate_8
+from asperity.convex.problem import MOST_COORDINATES, REDUCED_WIDTH
+from asperity.convex.row_kernels import copy_row
+
+__all__ = ["solve_reduced"]
+
+_STRIDE = 8 * REDUCED_WIDTH
+_DELASSUS_STRIDE = 8 * MOST_COORDINATES
+# Numbers of a vector, in bytes.
+_PIECE = 64
+# Curvature along fast slip, relative to that across it, below which it is taken for this: its
+# inverse would leave W no digits. The direction is then one of a matrix that is larger by so much.
+_LEAST_CURVATURE = 1e-9
+# No curvature at all: products of three inverses are finite.
+_NONE = 1e-100
+
+
+@compiled
+def _find_active(problem: Table) -> int:
+    """List the coordinates with curvature, with G⁻¹ for the present ones; returns their number.
+
+    ``compliance`` has the diagonal of G⁻¹, and its entry with the next coordinate.
+    """
+    active = problem.active
+    diagonal, beside = problem.compliance
+    count = 0
+    at = 0
+    for i in range(problem.first_contact, problem.last_contact):
+        a = problem.h11[i]
+        b = problem.h22[i]
+        d = problem.hnn[i]
+        if a > _NONE and b > _NONE:
+            ratio = problem.h12[i] / a
+            inverse = 1.0 / max(b - ratio * problem.h12[i], _LEAST_CURVATURE * b)
+            active[count] = at
+            diagonal[count] = 1.0 / a + ratio * ratio * inverse
+            beside[count] = -ratio * inverse
+            active[count + 1] = at + 1
+            diagonal[count + 1] = inverse
+            beside[count + 1] = 0.0
+            count += 2
+        if d > _NONE:
+            active[count] = at + 2
+            diagonal[count] = 1.0 / d
+            beside[count] = 0.0
+            count += 1
+        at += 3
+    for i in range(problem.first_row, problem.last_row):
+        change = problem.row_curvature[i] - problem.row_base[i]
+        if change != 0.0:
+            active[count] = problem.row_coordinate[i]
+            diagonal[count] = 1.0 / change
+            beside[count] = 0.0
+            count += 1
+    return count
+
+
+@compiled
+def _reduce(problem: Table, count: int, y: np.ndarray) -> int:
+    """Fill K, with y as a further column; returns its size, which is even.
+
+    An odd one is completed with a row that concerns no other.
+    """
+    active = problem.active
+    diagonal, beside = problem.compliance
+    k = problem.reduced
+    w = problem.delassus
+    size = (count + 1) // 2 * 2
+    same = 0
+    while same < count and active[same] == same:
+        same += 1
+    for a in range(count):
+        row = active[a]
+        copy_row(k.ctypes.data + a * _STRIDE, w.ctypes.data + row * _DELASSUS_STRIDE, same)
+        for b in range(same, count):
+            k[a, b] = w[row, active[b]]
+        k[a, size] = y[row]
+    for a in range(count):
+        k[a, a] += diagonal[a]
+        if beside[a] != 0.0:
+            k[a, a + 1] += beside[a]
+            k[a + 1, a] += beside[a]
+    if size > count:
+        for a in range(count):
+            k[a, count] = 0.0
+            k[count, a] = 0.0
+        k[count, count] = 1.0
+        k[count, size] = 0.0
+        diagonal[count] = 1.0
+    return size
+
+
+@compiled
+def _eliminate(problem: Table, size: int) -> bool:
+    """Leave the solution in the column behind K; False if a pivot has not the sign of G."""
+    data = problem.reduced.ctypes.data
+    compliance = problem.compliance[0]
+    last = 8 * size // _PIECE * _PIECE
+    for i in range(0, size, 2):
+        first = data + i * _STRIDE
+        second = first + _STRIDE
+        a = load_double(first + 8 * i)
+        b = load_double(first + 8 * i + 8)
+        c = load_double(second + 8 * i + 8)
+        determinant = a * c - b * b
+        if not (a * compliance[i] > 0.0 and determinant * a * compliance[i + 1] > 0.0):
+            return False
+        scale = 1.0 / determinant
+        # From the end: the first piece may have the factors.
+        at = last
+        begin = 8 * (i + 2) // _PIECE * _PIECE
+        below = second + _STRIDE
+        while at >= begin:
+            combine_8(first + at, second + at, c * scale, b * scale, a * scale)
+            eliminate_8(data + at, data + 8 * i, _STRIDE, i, first + at, second + at)
+            eliminate_8(below + at, below + 8 * i, _STRIDE, size - 2 - i, first + at, second + at)
+            at -= _PIECE
+    return True
+
+
+@compiled
+def solve_reduced(problem: Table, y: np.ndarray, out: np.ndarray) -> bool:
+    """``out = K⁻¹ y``, 0 without curvature; False if K has not the signs that it must have."""
+    active = problem.active
+    count = _find_active(problem)
+    size = _reduce(problem, count, y)
+    if not _eliminate(problem, size):
+        return False
+    for k in range(problem.coordinates):
+        out[k] = 0.0
+    for a in range(count):
+        out[active[a]] = problem.reduced[a, size]
+    return True
