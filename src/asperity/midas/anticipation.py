@@ -19,6 +19,7 @@ import math
 
 from asperity.compiled import Table, compiled
 from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier
+from asperity.midas.limit_anticipation import anticipate_limits, forget_limits
 from asperity.midas.potentials import barrier_slopes
 
 __all__ = ["anticipate", "forget_anchors"]
@@ -102,18 +103,18 @@ def forget_anchors(engine: Table) -> None:
     """Let all barriers be linearized where they are."""
     for i in range(engine.candidates):
         engine.candidate_anchor[i] = 0.0
+    forget_limits(engine)
     engine.anchored = 0
 
 
 @compiled
 def anticipate(engine: Table) -> bool:
-    """Choose where barriers are linearized, by where ``vertex_move`` leads; whether that is new.
+    """Choose where barriers are linearized, by where the trial state is; whether that is new.
 
     Candidates must be measured at the iterate. An anchor is a ratio D/d̂, 0 where the iterate's is
     used.
     """
-    new = False
-    anchored = 0
+    anchored, new = anticipate_limits(engine)
     for i in range(engine.candidates):
         anchor = engine.candidate_anchor[i]
         distance = math.sqrt(engine.candidate_square[i])

@@ -13,11 +13,15 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
+from asperity.midas.box_trees import LEAF
+from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine_layout import CANDIDATES_FULL
 from asperity.midas.round_planes import add_round_stencils
+from asperity.midas.stencils import add_edges, add_faces, add_stencil, apart
+from asperity.midas.tree_search import STACK, search_edges, search_faces
+from asperity.midas.tubes import FIRMNESS, LEAST_WIDTH, is_in_tube, measure_tubes, time_in_tubes
 
-__all__ = ["SLACK", "are_kept", "box_vertices", "find_candidates", "sum_of_radii", "time_in_boxes"]
+__all__ = ["SLACK", "are_kept", "box_vertices", "find_candidates", "time_in_boxes"]
 
 
 SLACK = 0.5
@@ -25,26 +29,37 @@ SLACK = 0.5
 
 # Length of paths, slack included, up to which a list serves later steps, in activation distances.
 _KEPT = 1.0
+# Pairs of edges of two shapes that are looked at one by one; more of them by trees.
+_FEW = 4096
 
 
 @compiled
 def box_vertices(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) -> None:
     """Box the paths from ``x`` along ``p``, of each no more than a length ``longest`` [m]."""
     least = SLACK * engine.activation
+    engine.least_slack = least
     widening = engine.widening
     longest_path = 0.0
+    measure_tubes(engine, p, longest)
     for vertex in range(engine.moving_vertices):
         length = math.sqrt(p[vertex, 0] ** 2 + p[vertex, 1] ** 2 + p[vertex, 2] ** 2)
         share = longest / length if length > longest else 1.0
         slack = least + widening * share * length
+        if is_in_tube(engine, engine.vertex_link[vertex]):
+            share = engine.common_share
+            slack = max(least, LEAST_WIDTH) + FIRMNESS * widening * share * length
         for k in range(3):
             move = share * p[vertex, k]
             engine.vertex_low[vertex, k] = x[vertex, k] + min(move, 0.0) - slack
             engine.vertex_high[vertex, k] = x[vertex, k] + max(move, 0.0) + slack
-        engine.vertex_reach[vertex] = min(length, longest) + 1.7320508075688772 * slack
+            engine.vertex_start[vertex, k] = x[vertex, k]
+            engine.vertex_path[vertex, k] = move
+        engine.vertex_slack[vertex] = slack
+        engine.vertex_reach[vertex] = share * length + 1.7320508075688772 * slack
         longest_path = max(longest_path, share * length + slack)
-    # Larger boxes would go on holding candidates that are none any more.
-    engine.listed = 1 if longest_path <= _KEPT * engine.activation else 0
+    # Nor do tubes last. Larger boxes would go on holding candidates that are none any more.
+    kept = longest_path <= _KEPT * engine.activation and engine.tubes == 0
+    engine.listed = 1 if kept else 0
 
 
 @compiled
@@ -66,7 +81,7 @@ def are_kept(engine: Table, x: np.ndarray, p: np.ndarray) -> bool:
 
 @compiled
 def time_in_boxes(engine: Table, x: np.ndarray, p: np.ndarray) -> float:
-    """Largest time τ ≤ 1 for which x + τ p stays in the boxes."""
+    """Largest time τ ≤ 1 for which x + τ p stays in the boxes, and in tubes if there are any."""
     time = 1.0
     for vertex in range(engine.moving_vertices):
         for k in range(3):
@@ -75,227 +90,7 @@ def time_in_boxes(engine: Table, x: np.ndarray, p: np.ndarray) -> float:
                 time = max((engine.vertex_high[vertex, k] - x[vertex, k]) / p[vertex, k], 0.0)
             elif end < engine.vertex_low[vertex, k]:
                 time = max((engine.vertex_low[vertex, k] - x[vertex, k]) / p[vertex, k], 0.0)
-    return time
-
-
-@compiled
-def sum_of_radii(engine: Table, kind: int, first: int, last: int) -> float:
-    """Sum of the radii of a stencil's sides [m], by its first and its last vertex.
-
-    The activation distance of round shapes against half-spaces, as `separation` wants it.
-    """
-    if kind > VERTEX_PLANE:
-        return engine.activation
-    radius = engine.vertex_radius[first]
-    return radius if kind == VERTEX_PLANE else radius + engine.vertex_radius[last]
-
-
-@compiled
-def _primitive_box(
-    low: np.ndarray, high: np.ndarray, primitive: np.ndarray, radius: float, box: np.ndarray
-) -> None:
-    """Fill the box of an edge or a face, with the radius of its shape, shape (2, 3)."""
-    for k in range(3):
-        box[0, k] = low[primitive[0], k]
-        box[1, k] = high[primitive[0], k]
-        for corner in range(1, primitive.size):
-            box[0, k] = min(box[0, k], low[primitive[corner], k])
-            box[1, k] = max(box[1, k], high[primitive[corner], k])
-        box[0, k] -= radius
-        box[1, k] += radius
-
-
-@compiled
-def _select(
-    low: np.ndarray,
-    high: np.ndarray,
-    primitives: np.ndarray,
-    start: int,
-    end: int,
-    radius: float,
-    region: np.ndarray,
-    chosen: np.ndarray,
-    boxes: np.ndarray,
-) -> int:
-    """List the primitives whose boxes meet a region; returns how many."""
-    count = 0
-    for i in range(start, end):
-        _primitive_box(low, high, primitives[i], radius, boxes[count])
-        apart = False
-        for k in range(3):
-            if boxes[count, 0, k] > region[1, k] or boxes[count, 1, k] < region[0, k]:
-                apart = True
-        if not apart:
-            chosen[count] = i
-            count += 1
-    return count
-
-
-@compiled
-def _apart(one: np.ndarray, other: np.ndarray, margin: float) -> bool:
-    for k in range(3):
-        if one[0, k] > other[1, k] + margin or other[0, k] > one[1, k] + margin:
-            return True
-    return False
-
-
-@compiled
-def _add(
-    engine: Table,
-    x: np.ndarray,
-    count: int,
-    pair: int,
-    kind: int,
-    i0: int,
-    i1: int,
-    i2: int,
-    i3: int,
-    margin: float,
-) -> int:
-    """Add a stencil if its distance allows; returns the new count, or −1 if the list is full."""
-    reach = engine.vertex_reach
-    vertices = engine.candidate_vertex
-    if count >= vertices.shape[0]:
-        return -1
-    square = separation(
-        kind,
-        i0,
-        i1,
-        i2,
-        i3,
-        x,
-        engine.plane,
-        sum_of_radii(engine, kind, i0, i3),
-        engine.candidate_coefficient[count],
-        engine.candidate_arm[count],
-    )
-    if kind == VERTEX_PLANE:
-        margin += reach[i0]
-    elif kind == VERTEX_FACE:
-        margin += reach[i0] + max(reach[i1], reach[i2], reach[i3])
-    else:
-        margin += max(reach[i0], reach[i1]) + max(reach[i2], reach[i3])
-    if square > margin * margin:
-        return count
-    engine.candidate_square[count] = square
-    engine.candidate_anchor[count] = 0.0
-    engine.candidate_kind[count] = kind
-    engine.candidate_pair[count] = pair
-    vertices[count, 0] = i0
-    vertices[count, 1] = i1
-    vertices[count, 2] = i2
-    vertices[count, 3] = i3
-    engine.candidate_threshold[count] = 0.0
-    # Each of a surface's area counts once: over vertices and edges of both sides (IPC with area
-    # weights as in ipctk), or over the vertices alone against a half-space.
-    if kind == EDGE_EDGE:
-        return count + 1
-    engine.candidate_weight[count] = (
-        engine.vertex_area[i0] if kind == VERTEX_PLANE else 0.25 * engine.vertex_area[i0]
-    )
-    return count + 1
-
-
-@compiled
-def _add_faces(
-    engine: Table,
-    x: np.ndarray,
-    count: int,
-    pair: int,
-    vertices: int,
-    faces: int,
-    region: np.ndarray,
-    margin: float,
-    work: tuple[np.ndarray, np.ndarray, np.ndarray],
-) -> int:
-    """Add the vertices of one shape against the faces of another."""
-    chosen, boxes, box = work
-    some = _select(
-        engine.vertex_low,
-        engine.vertex_high,
-        engine.face,
-        engine.shape_face[faces],
-        engine.shape_face[faces + 1],
-        engine.shape_radius[faces],
-        region,
-        chosen,
-        boxes,
-    )
-    for v in range(engine.shape_vertex[vertices], engine.shape_vertex[vertices + 1]):
-        outside = False
-        for k in range(3):
-            box[0, k] = engine.vertex_low[v, k] - engine.shape_radius[vertices]
-            box[1, k] = engine.vertex_high[v, k] + engine.shape_radius[vertices]
-            if box[0, k] > region[1, k] or box[1, k] < region[0, k]:
-                outside = True
-        if outside:
-            continue
-        for i in range(some):
-            if not _apart(box, boxes[i], margin):
-                f = engine.face[chosen[i]]
-                count = _add(engine, x, count, pair, VERTEX_FACE, v, f[0], f[1], f[2], margin)
-                if count < 0:
-                    return count
-    return count
-
-
-@compiled
-def _add_edges(
-    engine: Table,
-    x: np.ndarray,
-    count: int,
-    pair: int,
-    one: int,
-    other: int,
-    region: np.ndarray,
-    margin: float,
-    work: tuple[np.ndarray, np.ndarray, np.ndarray],
-    work_too: tuple[np.ndarray, np.ndarray, np.ndarray],
-) -> int:
-    edge = engine.edge
-    starts = engine.shape_edge
-    chosen, boxes, _ = work
-    chosen_too, boxes_too, _ = work_too
-    some = _select(
-        engine.vertex_low,
-        engine.vertex_high,
-        edge,
-        starts[one],
-        starts[one + 1],
-        engine.shape_radius[one],
-        region,
-        chosen,
-        boxes,
-    )
-    more = _select(
-        engine.vertex_low,
-        engine.vertex_high,
-        edge,
-        starts[other],
-        starts[other + 1],
-        engine.shape_radius[other],
-        region,
-        chosen_too,
-        boxes_too,
-    )
-    for i in range(some):
-        a = edge[chosen[i]]
-        for j in range(more):
-            if _apart(boxes[i], boxes_too[j], margin):
-                continue
-            b = edge[chosen_too[j]]
-            before = count
-            count = _add(engine, x, count, pair, EDGE_EDGE, a[0], a[1], b[0], b[1], margin)
-            if count < 0:
-                return count
-            if count > before:
-                engine.candidate_weight[before] = 0.25 * (
-                    engine.edge_area[chosen[i]] + engine.edge_area[chosen_too[j]]
-                )
-                engine.candidate_threshold[before] = (
-                    1e-3 * engine.edge_square[chosen[i]] * engine.edge_square[chosen_too[j]]
-                )
-    return count
+    return time_in_tubes(engine, x, p, time)
 
 
 @compiled
@@ -316,6 +111,16 @@ def _use_slot(engine: Table, block: int) -> bool:
 
 
 @compiled
+def _move_together(engine: Table, one: int, other: int) -> int:
+    """1 if two shapes are on links of one tree, whose vertices stay in tubes."""
+    a = engine.vertex_link[engine.shape_vertex[one]]
+    b = engine.vertex_link[engine.shape_vertex[other]]
+    if not is_in_tube(engine, a) or not is_in_tube(engine, b):
+        return 0
+    return 1 if engine.link_tree[a] == engine.link_tree[b] else 0
+
+
+@compiled
 def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
     """List all stencils that may touch in the vertices' boxes; returns 0 or `CANDIDATES_FULL`.
 
@@ -328,6 +133,7 @@ def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
         Whether Hessian blocks in use stay in use (those of friction outlive a list).
     """
     starts = engine.shape_vertex
+    starts_of_edges = engine.shape_edge
     margin = engine.activation
     shapes = starts.size - 1
     if not keep_slots:
@@ -354,6 +160,9 @@ def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
     work = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
     work_too = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
     region = np.empty((2, 3))
+    space = (np.empty((STACK, 2), np.int64), np.empty((LEAF + 1, 4, 3)), np.empty(LEAF, np.int64))
+    engine.list_number += 1
+    engine.relative = 0
     count = 0
     for pair in range(engine.pair_shape.shape[0]):
         a = engine.pair_shape[pair, 0]
@@ -366,20 +175,32 @@ def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
             continue
         if b < 0:
             for v in range(starts[a], starts[a + 1]):
-                count = _add(engine, x, count, pair, VERTEX_PLANE, v, v, v, -1 - b, margin)
+                count = add_stencil(engine, x, count, pair, VERTEX_PLANE, v, v, v, -1 - b, margin)
                 if count < 0:
                     return CANDIDATES_FULL
             continue
-        if _apart(hull[a], hull[b], margin):
+        if apart(hull[a], hull[b], margin):
+            continue
+        edges = starts_of_edges[a + 1] - starts_of_edges[a]
+        engine.relative = _move_together(engine, a, b)
+        if engine.relative == 1 or (edges * (starts_of_edges[b + 1] - starts_of_edges[b]) > _FEW):
+            count = search_faces(engine, x, count, pair, a, b, margin, space)
+            if count >= 0:
+                count = search_faces(engine, x, count, pair, b, a, margin, space)
+            if count >= 0:
+                count = search_edges(engine, x, count, pair, a, b, margin, space)
+            engine.relative = 0
+            if count < 0 or (count > before and not _use_slot(engine, engine.pair_block[pair])):
+                return CANDIDATES_FULL
             continue
         for k in range(3):
             region[0, k] = max(hull[a, 0, k], hull[b, 0, k]) - margin
             region[1, k] = min(hull[a, 1, k], hull[b, 1, k]) + margin
-        count = _add_faces(engine, x, count, pair, a, b, region, margin, work)
+        count = add_faces(engine, x, count, pair, a, b, region, margin, work)
         if count >= 0:
-            count = _add_faces(engine, x, count, pair, b, a, region, margin, work)
+            count = add_faces(engine, x, count, pair, b, a, region, margin, work)
         if count >= 0:
-            count = _add_edges(engine, x, count, pair, a, b, region, margin, work, work_too)
+            count = add_edges(engine, x, count, pair, a, b, region, margin, work, work_too)
         if count < 0:
             return CANDIDATES_FULL
         if count > before and not _use_slot(engine, engine.pair_block[pair]):

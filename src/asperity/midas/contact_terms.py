@@ -14,7 +14,6 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.candidates import sum_of_radii
 from asperity.midas.distances import (
     EDGE_EDGE,
     ELLIPSOID_PLANE,
@@ -25,6 +24,7 @@ from asperity.midas.distances import (
 from asperity.midas.outer_products import add_outer
 from asperity.midas.potentials import barrier, barrier_slopes
 from asperity.midas.round_planes import add_bending
+from asperity.midas.stencils import sum_of_radii
 
 __all__ = [
     "add_contact_terms",

@@ -293,14 +293,15 @@ def _clear(engine: Table) -> None:
 def assemble(engine: Table, curved: int) -> int:
     """Fill gradient and Hessian at the iterate, for candidates measured there.
 
-    With ``curved`` the Hessian has the second derivatives of slides and of hinge angles, which may
-    make it indefinite. With ``only_slopes`` the gradient alone is filled, and the factor stays.
+    With ``curved`` the Hessian has the second derivatives of slides and of hinge angles, and those
+    of strains, which may make it indefinite. With ``only_slopes`` the gradient alone is filled, and
+    the factor stays.
     """
     q = engine.q_now
     gradient = engine.gradient
     whole = engine.only_slopes == 0
     link_jacobians(engine, engine.z_now, q)
-    add_link_terms(engine, q)
+    add_link_terms(engine, q, curved)
     if whole:
         _clear(engine)
     add_contact_terms(engine, engine.vertex_now)

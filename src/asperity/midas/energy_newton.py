@@ -18,17 +18,24 @@ from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.anticipation import anticipate, forget_anchors
 from asperity.midas.candidates import box_vertices, find_candidates
 from asperity.midas.contact_terms import contact_energy, measure_candidates
-from asperity.midas.engine_layout import (
-    MIDAS,
-)
+from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, MIDAS, STARTED
 from asperity.midas.envelope import arrange, factorize, solve
 from asperity.midas.equality_terms import equality_energy, equality_rounding
 from asperity.midas.friction_terms import friction_energy, turn_friction
-from asperity.midas.joint_terms import joint_energy
+from asperity.midas.joint_terms import joint_energy, turn_joint_friction
 from asperity.midas.likeness import change_of_forces, is_alike
 from asperity.midas.link_terms import link_energy, link_rounding
+from asperity.midas.prediction import align_joint_friction
 from asperity.midas.second_order import is_smooth
-from asperity.midas.trial import is_free, largest_move, safe_share, try_share, turns_away
+from asperity.midas.trial import (
+    is_free,
+    largest_move,
+    largest_turn_of_links,
+    limits_leave,
+    safe_share,
+    try_share,
+    turns_away,
+)
 from asperity.midas.turn_terms import turn_energy
 
 __all__ = ["find_direction", "minimize", "rebuild"]
@@ -37,8 +44,11 @@ __all__ = ["find_direction", "minimize", "rebuild"]
 _LARGEST = 1.7976931348623157e308
 _HALVINGS = 60
 # Boxes of paths longer than so many activation distances hold more candidates than they save
-# rebuilds.
-_LONGEST = 64.0
+# rebuilds; small activation distances count as this one [m].
+_FIRST, _LONGEST = 8.0, 64.0
+_REACH = 5e-4
+# Candidates that a list may have before paths are cut to shorten it.
+_MANY = 1 << 15
 # Relative round-off of a coordinate, in which growth of the energy says nothing.
 _ROUNDING = 1e-15
 # Steps up to so many tolerances may be the last if round-off hides what they gain.
@@ -60,6 +70,8 @@ _FEW_HALVINGS = 4
 # asked for nothing else. It has no friction in contacts that it has just made: as it goes on,
 # nothing holds bodies that push each other aside.
 _DRAFT = 0.1
+# Change of a link's axes over an iteration whose square, a strain, is less than forces make.
+_SMALL_TURN = 3e-3
 # Steps with an old factor, of which each must halve what is left, and the share of the tolerance
 # that is enough.
 _CHORDS = 3
@@ -100,6 +112,13 @@ def _remember_squares(engine: Table) -> None:
 
 
 @compiled
+def _turn_duals(engine: Table, share: float) -> None:
+    """Let what friction's Hessian is made of follow the direction, of contacts and of joints."""
+    turn_friction(engine, share)
+    turn_joint_friction(engine, share)
+
+
+@compiled
 def _accept(engine: Table) -> None:
     """Make the trial state, whose candidates have been measured, the present one."""
     for i in range(engine.z_now.size):
@@ -117,14 +136,35 @@ def _accept(engine: Table) -> None:
 
 
 @entry_point(types.int64(MIDAS.type, types.int64))
-def rebuild(engine: Table, keep_slots: int) -> int:
+def rebuild(engine: Table, reason: int) -> int:
     """List candidates along ``vertex_move`` anew and lay out the Hessian; returns a code.
 
-    With ``keep_slots`` Hessian blocks in use stay in use: friction's outlive a list.
+    At a step's beginning (`STARTED`) paths lead to where inertia does, or to a prediction
+    (`PREDICTED`), which is the trial state. Later (`CUT`) they lead to the trial state as well, and
+    Hessian blocks in use stay in use: friction's outlive a list.
     """
-    longest = engine.longest_move
-    box_vertices(engine, engine.vertex_now, engine.vertex_move, longest)
-    code = find_candidates(engine, engine.vertex_now, keep_slots == 1)
+    for link in range(engine.link_kind.size):
+        for i in range(4):
+            for k in range(3):
+                if reason == STARTED:
+                    engine.path_begin[link, i, k] = engine.q[link, i, k]
+                    engine.path_end[link, i, k] = engine.q_target[link, i, k]
+                else:
+                    engine.path_begin[link, i, k] = engine.q_now[link, i, k]
+                    engine.path_end[link, i, k] = engine.q_trial[link, i, k]
+    box_vertices(engine, engine.vertex_now, engine.vertex_move, engine.longest_move)
+    code = find_candidates(engine, engine.vertex_now, reason == CUT)
+    # Shorter paths before longer lists, as long as it is the paths that make them long.
+    while (
+        code == CANDIDATES_FULL
+        and engine.candidate_kind.size >= _MANY
+        and engine.longest_move > engine.activation
+    ):
+        most = _LONGEST * max(engine.activation, _REACH)
+        engine.longest_move = min(0.25 * engine.longest_move, most)
+        engine.widening *= 0.5
+        box_vertices(engine, engine.vertex_now, engine.vertex_move, engine.longest_move)
+        code = find_candidates(engine, engine.vertex_now, reason == CUT)
     if code == 0:
         code = arrange(engine)
     if code == 0:
@@ -239,7 +279,7 @@ def _look_ahead(engine: Table) -> int:
         if engine.iterations_left <= 0:
             return 0
         engine.iterations_left -= 1
-        turn_friction(engine, 1.0)
+        _turn_duals(engine, 1.0)
         if not _choose_direction(engine):
             return -1
         try_share(engine, 1.0)
@@ -251,12 +291,31 @@ def _look_ahead(engine: Table) -> int:
 @compiled
 def _begin(engine: Table) -> float:
     """Measure the present state's candidates; returns its energy."""
-    engine.longest_move = 4.0 * engine.activation
+    engine.longest_move = _FIRST * max(engine.activation, _REACH)
     engine.inertia_damping = 0.0
+    engine.nearly_rigid = 0
     forget_anchors(engine)
     measure_candidates(engine, engine.vertex_now)
     _remember_squares(engine)
     return incremental_potential(engine, engine.q_now, engine.vertex_now, engine.joint_now)
+
+
+@compiled
+def _take_prediction(engine: Table, energy: float) -> float:
+    """Go to a predicted state if the way is free and its energy lower; returns the energy."""
+    engine.has_prediction = 0
+    if not limits_leave(engine) or not is_free(engine):
+        return energy
+    measure_candidates(engine, engine.vertex_trial)
+    lower = incremental_potential(engine, engine.q_trial, engine.vertex_trial, engine.joint_trial)
+    if not lower < energy:
+        measure_candidates(engine, engine.vertex_now)
+        return energy
+    turn_friction(engine, 1.0)
+    _accept(engine)
+    align_joint_friction(engine)
+    engine.nearly_rigid = 1
+    return lower
 
 
 @compiled
@@ -305,19 +364,20 @@ def _take_last_step(engine: Table) -> None:
     need it.
     """
     measure_candidates(engine, engine.vertex_trial)
-    turn_friction(engine, 1.0)
+    _turn_duals(engine, 1.0)
     _accept(engine)
 
 
 @compiled
 def _widen_boxes(engine: Table) -> int:
     """List candidates in larger boxes, for paths that theirs have cut; returns a code."""
-    engine.longest_move = min(2.0 * engine.longest_move, _LONGEST * engine.activation)
+    most = _LONGEST * max(engine.activation, _REACH)
+    engine.longest_move = min(2.0 * engine.longest_move, most)
     # The next direction will be another one.
     engine.widening = 0.3
     # Boxes along the last direction, whose end is not reached yet.
     try_share(engine, 1.0)
-    return call_pp_status(engine.rebuild, engine, 1)
+    return call_pp_status(engine.rebuild, engine, CUT)
 
 
 @entry_point(types.int64(MIDAS.type, types.int64))
@@ -332,6 +392,8 @@ def minimize(engine: Table, _unused: int) -> int:
     foresight = True
     met = False
     energy = _begin(engine)
+    if engine.has_prediction == 1:
+        energy = _take_prediction(engine, energy)
     while True:
         if not _choose_direction(engine):
             return NON_FINITE
@@ -373,7 +435,10 @@ def minimize(engine: Table, _unused: int) -> int:
                     whole and met and engine.is_draft == 1 and change_of_forces(engine) <= _DRAFT
                 )
                 alike = whole and is_alike(engine)
-                turn_friction(engine, engine.taken_share)
+                engine.nearly_rigid = (
+                    1 if whole and largest_turn_of_links(engine) < _SMALL_TURN else 0
+                )
+                _turn_duals(engine, engine.taken_share)
                 _accept(engine)
                 forget_anchors(engine)
                 if turns_away(engine):

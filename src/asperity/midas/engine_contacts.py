@@ -14,6 +14,7 @@ from asperity.midas.candidates import are_kept
 from asperity.midas.contact_terms import add_round_arms, contact_sides, measure_candidates
 from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine import Engine
+from asperity.midas.engine_layout import STARTED
 from asperity.midas.friction_terms import normal_force, tangents
 from asperity.midas.link_kinematics import move_vertices
 from asperity.midas.potentials import friction_slope
@@ -48,7 +49,7 @@ def survey(engine: Table) -> int:
     code = 0
     # To look at contacts must not change the steps to come.
     if not are_kept(engine, engine.vertex_now, engine.vertex_move):
-        code = call_pp_status(engine.rebuild, engine, 0)
+        code = call_pp_status(engine.rebuild, engine, STARTED)
         engine.listed = 0
     if code == 0:
         measure_candidates(engine, engine.vertex_now)

@@ -22,14 +22,17 @@ from asperity.compiled import Layout
 __all__ = [
     "BALL",
     "CANDIDATES_FULL",
+    "CUT",
     "DAMPER",
     "FACTOR_FULL",
     "FREE",
     "HINGE",
     "LIMIT",
     "MIDAS",
+    "PREDICTED",
     "SLIDE",
     "SPRING",
+    "STARTED",
     "STATISTICS",
 ]
 
@@ -43,6 +46,11 @@ SLIDE = 3
 SPRING = 0
 DAMPER = 1
 LIMIT = 2
+
+# Why candidates are listed, and along which paths (`energy_newton.rebuild`).
+STARTED = 0
+CUT = 1
+PREDICTED = 2
 
 # Codes of methods, besides those of `asperity.integrators.world`: what must grow.
 CANDIDATES_FULL = 32
@@ -78,6 +86,8 @@ MIDAS = Layout(
     patience="i8",  # how many that will be after the next impact
     clearance="f8",  # smallest distance of surfaces at the end of any step so far [m]
     longest_move="f8",  # length of paths that vertices are given boxes for [m]
+    least_slack="f8",  # how much wider it is at least [m]
+    list_number="i8",  # lists of candidates so far, which boxes of trees are stamped with
     widening="f8",  # how much wider than a path its box is, as a share of the path's length
     inertia_damping="f8",  # what is added to inertia in the Hessian, as a multiple of it
     candidates="i8",  # stencils that may touch in this step
@@ -88,6 +98,8 @@ MIDAS = Layout(
     listed="i8",  # 1 if the candidates hold as long as vertices stay in their boxes
     only_slopes="i8",  # 1 while what is assembled is the gradient alone, and the factor stays
     may_be_rough="i8",  # 1 in a step of BDF2, which is given up when it meets with an impact
+    has_prediction="i8",  # 1 if the trial state is one
+    nearly_rigid="i8",  # 1 if strains are those of forces, not of the way that links were turned
     taken_share="f8",  # of the direction, by the line search
     is_draft="i8",  # 1 while a solution is asked for its normal forces only; 2 if it was cut short
     **dict.fromkeys(STATISTICS, "i8"),
@@ -103,6 +115,7 @@ MIDAS = Layout(
     transfer="f8[:,:,:]",  # T, shape (n, 4, 4)
     slide_direction="f8[:,:]",  # what s multiplies in T's first row, shape (n, 3)
     embedding="f8[:,:,:]",  # E, shape (n, 4, 4)
+    own_point="f8[:,:,:]",  # [1, x̄] of those of the joint and then of Z, shape (n, 4, 4)
     mass="f8[:,:,:]",  # ∫ρ[1, x̄]ᵀ[1, x̄]dV, shape (n, 4, 4)
     # Axis of least inertia, in rest coordinates; its square is 0 if another one has as little, and
     # 1 if it has none; shape (n, 3).
@@ -164,6 +177,8 @@ MIDAS = Layout(
     joint_limit="f8[:,:]",  # lower and upper, infinite where there is none, shape (j, 2)
     joint_activation="f8[:]",  # distance from a limit at which it begins to push
     joint_barrier="f8[:]",  # stiffness of that barrier [J]
+    joint_anchor="f8[:,:]",  # gap over width where a limit's barrier is linearized; 0: where it is
+    joint_dual="f8[:]",  # of dry friction, as friction_dual, in [−1, 1]
     joint_applied="f8[:]",  # applied force [N or N m]
     joint="f8[:]",
     joint_rate="f8[:]",
@@ -275,6 +290,26 @@ MIDAS = Layout(
     vertex_low="f8[:,:]",
     vertex_high="f8[:,:]",
     vertex_reach="f8[:]",
+    # Tubes about synchronous paths, which vertices of some trees stay in (`tubes`).
+    tubes="i8",  # 1 if they do
+    common_share="f8",  # of paths of trees with tubes that these hold
+    relative="i8",  # 1 while pairs of one such tree are looked at
+    tube_tree="i8[:]",  # 1 for trees of which two links may touch
+    tree_time="f8[:,:]",  # how far along their paths, and space to work in, shape (m, 3)
+    vertex_start="f8[:,:]",
+    vertex_path="f8[:,:]",
+    vertex_slack="f8[:]",
+    path_begin="f8[:,:,:]",  # the links' coordinates between which those paths are
+    path_end="f8[:,:,:]",
+    # Trees over the vertices, edges and faces of shape s (`box_trees`), numbers 3s to 3s + 2.
+    tree_item="i8[:]",  # vertices, edges and faces in the order of the trees
+    tree_first="i8[:]",  # first item of a tree
+    tree_node="i8[:]",  # where node 0 of a tree would be
+    tree_depth="i8[:]",
+    tree_box="f8[:,:,:]",  # in rest coordinates, shape (nodes, 2, 3)
+    tree_placed="f8[:,:,:]",  # where the links are and go
+    tree_still="f8[:,:,:]",  # where they are, and least and largest moves, shape (nodes, 4, 3)
+    tree_stamp="i8[:]",
     # Candidates: stencils that may come closer than the activation distance.
     candidate_kind="i8[:]",
     candidate_vertex="i8[:,:]",

@@ -19,6 +19,7 @@ __all__ = [
     "limit_barrier",
     "motor_forces",
     "motor_slopes",
+    "turn_joint_friction",
 ]
 
 
@@ -41,7 +42,10 @@ def limit_barrier(gap: float, width: float) -> tuple[float, float, float]:
 
 @compiled
 def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float, float]:
-    """Energy ψ [J s²] of a joint without its motors, ψ′ and ψ″."""
+    """Energy ψ [J s²] of a joint without its motors, ψ′ and ψ″.
+
+    A limit with an anchor has the tangent of its barrier there (`limit_anticipation`).
+    """
     h = engine.step
     armature = engine.joint_armature[joint]
     stiffness = engine.joint_stiffness[joint]
@@ -66,10 +70,17 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
         per_slip, bend = friction_slope(size, creep)
         energy += dry * friction(size, creep)
         slope += dry * per_slip * move
-        curvature += dry * max(per_slip + bend * size * size, 0.0)
+        # As of friction in contacts (`asperity.midas.friction_terms`), of one dimension.
+        turn = bend / per_slip * engine.joint_dual[joint] * move
+        curvature += dry * max(per_slip + turn, 0.0)
     for side in range(2):
         sign = 1.0 - 2.0 * side
-        e, s, c = limit_barrier(sign * (angle - engine.joint_limit[joint, side]), width)
+        gap = sign * (angle - engine.joint_limit[joint, side])
+        e, s, c = limit_barrier(gap, width)
+        anchor = engine.joint_anchor[joint, side] * width
+        if anchor > 0.0:
+            _, s, c = limit_barrier(anchor, width)
+            s += c * (gap - anchor)
         energy += scale * e
         slope += sign * scale * s
         curvature += scale * c
@@ -79,6 +90,22 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
         square * slope + armature * lead,
         square * curvature + armature,
     )
+
+
+@compiled
+def turn_joint_friction(engine: Table, share: float) -> None:
+    """Move the duals of joints' dry friction as `asperity.midas.friction_terms.turn_friction`."""
+    creep = engine.joint_stiction * engine.step
+    for joint in range(engine.joint_now.size):
+        if engine.joint_friction[joint] == 0.0:
+            continue
+        u = engine.joint_now[joint] - engine.joint_start[joint]
+        d = (engine.joint_trial[joint] - engine.joint_now[joint]) / share
+        per_slip, bend = friction_slope(abs(u), creep)
+        w = engine.joint_dual[joint]
+        turn = bend / per_slip * u * d
+        w += share * (per_slip * (u + d) + (turn - 1.0) * w)
+        engine.joint_dual[joint] = min(max(w, -1.0), 1.0)
 
 
 @compiled

@@ -7,8 +7,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from asperity.midas.box_trees import tree_tables
 from asperity.midas.engine_layout import HINGE, SLIDE
-from asperity.midas.links import Link, change_of_variables, variable_count
+from asperity.midas.links import Link, change_of_variables, own_points, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
 from asperity.midas.tendons import fixed_tendons
 
@@ -73,6 +74,14 @@ def link_fields(
         "transfer": stacked([part[0] for part in parts], 4, 4),
         "slide_direction": stacked([part[1] for part in parts], 3),
         "embedding": stacked([part[2] for part in parts], 4, 4),
+        "own_point": stacked(
+            [
+                np.eye(4) if link.kind == SLIDE else np.column_stack([np.ones(4), own_points(link)])
+                for link in links
+            ],
+            4,
+            4,
+        ),
         "mass": stacked([link.inertia for link in links], 4, 4),
         "slender_axis": stacked([_slender_axis(link) for link in links], 3),
         "rigidity": rigidity * stacked(volumes),
@@ -156,7 +165,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         )
     }
     names = ("q", "v", "q_before", "v_before", "q_slip", "q_target", "v_free", "v_past")
-    for name in (*names, "q_now", "q_trial"):
+    for name in (*names, "q_now", "q_trial", "path_begin", "path_end"):
         fields[name] = np.zeros((count + 1, 4, 3))
         if not name.startswith("v"):
             fields[name][count, 1:] = np.eye(3)
@@ -169,11 +178,13 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "joint_target",
         "joint_now",
         "joint_trial",
+        "joint_dual",
         "joint_applied",
     ):
         fields[name] = np.zeros(coordinates)
     return {
         **fields,
+        "joint_anchor": np.zeros((coordinates, 2)),
         "turns": np.zeros(count, np.int64),
         "momentum": np.zeros((count, 3)),
         "slender_momentum": np.zeros(count),
@@ -237,12 +248,14 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
     radius = np.array([link.size for link in links], dtype=np.float64)
     reach = np.linalg.norm(rest[:moving, 1:], axis=1) + fields["vertex_radius"][:moving]
     np.maximum.at(radius, owner[:moving], reach)
-    for name in ("vertex_now", "vertex_trial", "vertex_move", "vertex_low", "vertex_high"):
+    still = ("vertex_now", "vertex_trial", "vertex_low", "vertex_high", "vertex_start")
+    for name in (*still, "vertex_move", "vertex_path"):
         fields[name] = np.zeros((len(owner), 3))
-        if name != "vertex_move":
+        if name in still:
             fields[name][moving:] = rest[moving:, 1:]
     return {
         **fields,
+        **tree_tables(fields),
         "moving_vertices": moving,
         "radius": radius,
         "plane": shapes.planes,
@@ -257,4 +270,16 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
         "block_link": np.ascontiguousarray(blocks.reshape(-1, 2)),
         "block_slot": np.full(len(blocks), -1, np.int64),
         "vertex_reach": np.zeros(len(owner)),
+        "vertex_slack": np.zeros(len(owner)),
+        **_tube_tables(links, blocks),
     }
+
+
+def _tube_tables(links: list[Link], pairs: np.ndarray) -> dict[str, np.ndarray]:
+    """Which trees have links that may touch each other, of all pairs that may."""
+    trees = sorted({link.tree for link in links})
+    own = np.array([trees.index(link.tree) for link in links], dtype=np.int64)
+    found = np.zeros(len(trees), np.int64)
+    ends = own[pairs.reshape(-1, 2)]
+    found[ends[ends[:, 0] == ends[:, 1], 0]] = 1
+    return {"tube_tree": found, "tree_time": np.zeros((len(trees), 3))}

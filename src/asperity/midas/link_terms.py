@@ -7,7 +7,9 @@ orthogonality energy (equation 7). Its Hessian, with C = AAᵀ − 1 and rows a�
 
     ∂²V/∂aᵢ∂aⱼ = 4κV (C_ij 1 + aⱼaᵢᵀ + δ_ij Σ aₘaₘᵀ),
 
-is used without its first term, which alone can make it indefinite, and vanishes for rigid links.
+vanishes for rigid links, whose C is 0. Its first term alone can make it indefinite, and is left out
+where it does, and where links are stretched because a direction has turned them: that is undone at
+once without it, and slowly with it. Near the solution it is what directions need to be Newton's.
 """
 
 from __future__ import annotations
@@ -76,11 +78,15 @@ def link_rounding(engine: Table, q: np.ndarray) -> float:
 
 
 @compiled
-def add_link_terms(engine: Table, q: np.ndarray) -> None:
-    """Set the links' gradients and Hessian blocks to those of `link_energy`, with the damping."""
+def add_link_terms(engine: Table, q: np.ndarray, curved: int) -> None:
+    """Set the links' gradients and Hessian blocks to those of `link_energy`, with the damping.
+
+    Only with ``curved`` these have the term that may be indefinite.
+    """
     h = engine.step
     inertia = 1.0 + engine.inertia_damping
     whole = engine.only_slopes == 0
+    bent = curved == 1 and engine.nearly_rigid == 1
     for link in range(engine.rigidity.size):
         if whole:
             for i in range(12):
@@ -111,4 +117,6 @@ def add_link_terms(engine: Table, q: np.ndarray) -> None:
                         if i == j:
                             for n in range(1, 4):
                                 value += q[link, n, k] * q[link, n, m]
+                        if k == m and bent:
+                            value += c
                         engine.link_block[link, 3 * i + k, 3 * j + m] += scale * value

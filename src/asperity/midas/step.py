@@ -12,7 +12,7 @@ from asperity.integrators.methods.substeps import step_in_parts
 from asperity.integrators.world_layout import NOT_CONVERGED, OK, compiled_method
 from asperity.midas.activations import advance_activations
 from asperity.midas.candidates import SLACK
-from asperity.midas.engine_layout import MIDAS
+from asperity.midas.engine_layout import CUT, MIDAS
 from asperity.midas.equality_terms import (
     keep_multipliers,
     raise_multipliers,
@@ -149,7 +149,7 @@ def _return_to_solution(engine: Table) -> int:
         for k in range(3):
             engine.vertex_move[vertex, k] = 0.0
     engine.longest_move = 0.0
-    return call_pp_status(engine.rebuild, engine, 1)
+    return call_pp_status(engine.rebuild, engine, CUT)
 
 
 @compiled

@@ -20,6 +20,7 @@ from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import OK
 from asperity.midas.candidates import are_kept
 from asperity.midas.contact_terms import measure_candidates
+from asperity.midas.engine_layout import PREDICTED, STARTED
 from asperity.midas.equality_terms import begin_equalities
 from asperity.midas.free_motion import (
     angular_momentum,
@@ -30,9 +31,13 @@ from asperity.midas.free_motion import (
 )
 from asperity.midas.friction_terms import collect_friction
 from asperity.midas.link_kinematics import move_vertices
+from asperity.midas.prediction import predict
 from asperity.midas.turn_terms import begin_turns
 
 __all__ = ["prepare_step"]
+
+# Length by which a prediction may be wrong, as a share of its own.
+_DOUBT = 0.1
 
 
 @compiled
@@ -180,7 +185,7 @@ def _set_motors(engine: Table, step: float) -> None:
 
 @compiled
 def _begin(engine: Table) -> None:
-    """Set the iterate to the present state, and its expected moves to those of inertia."""
+    """Set the iterate to the present state, and its expected moves to a prediction or inertia's."""
     for i in range(engine.z.size):
         engine.z_now[i] = engine.z[i]
     for link in range(engine.q.shape[0] - 1):
@@ -189,7 +194,11 @@ def _begin(engine: Table) -> None:
                 engine.q_now[link, i, k] = engine.q[link, i, k]
     for i in range(engine.joint.size):
         engine.joint_now[i] = engine.joint[i]
+        engine.joint_dual[i] = 0.0
     move_vertices(engine, engine.q, engine.vertex_now)
+    engine.has_prediction = 1 if predict(engine) else 0
+    if engine.has_prediction == 1:
+        return
     move_vertices(engine, engine.q_target, engine.vertex_trial)
     for vertex in range(engine.moving_vertices):
         for k in range(3):
@@ -211,12 +220,14 @@ def prepare_step(engine: Table, h: float, second: bool) -> int:
     begin_turns(engine)
     _begin(engine)
     engine.longest_move = math.inf
-    engine.widening = 0.0
+    engine.widening = _DOUBT if engine.has_prediction == 1 else 0.0
     code = OK
     if are_kept(engine, engine.vertex_now, engine.vertex_move):
         measure_candidates(engine, engine.vertex_now)
     else:
-        code = call_pp_status(engine.rebuild, engine, 0)
+        code = call_pp_status(
+            engine.rebuild, engine, PREDICTED if engine.has_prediction == 1 else STARTED
+        )
     if code == OK:
         collect_friction(engine, engine.vertex_now, engine.q_target)
     return code

@@ -9,14 +9,24 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled
-from asperity.midas.candidates import sum_of_radii, time_in_boxes
+from asperity.midas.candidates import time_in_boxes
 from asperity.midas.collision_time import collision_free_time
 from asperity.midas.engine_layout import HINGE
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.link_kinematics import move_vertices, place_links
+from asperity.midas.stencils import sum_of_radii
 from asperity.midas.turn_terms import share_to_turn_limits
 
-__all__ = ["is_free", "largest_move", "safe_share", "try_share", "turns_away"]
+__all__ = [
+    "is_free",
+    "largest_move",
+    "largest_turn_of_links",
+    "limits_leave",
+    "place_trial",
+    "safe_share",
+    "try_share",
+    "turns_away",
+]
 
 
 # A hinge may turn by so much in one iteration [rad], so that it cannot get past a limit's far side.
@@ -31,6 +41,12 @@ def try_share(engine: Table, share: float) -> None:
     """Place the trial state at z + share · direction."""
     for i in range(engine.z_now.size):
         engine.z_trial[i] = engine.z_now[i] + share * engine.direction[i]
+    place_trial(engine)
+
+
+@compiled
+def place_trial(engine: Table) -> None:
+    """Place links and vertices of the trial state by its variables."""
     place_links(engine, engine.z_trial, engine.q_trial)
     move_vertices(engine, engine.q_trial, engine.vertex_trial)
     joint_coordinates(engine, engine.q_trial, engine.z_trial, engine.joint_now, engine.joint_trial)
@@ -56,6 +72,28 @@ def largest_move(engine: Table) -> float:
         if not size <= largest:
             largest = size
     return largest
+
+
+@compiled
+def largest_turn_of_links(engine: Table) -> float:
+    """Largest change of an axis of a link from now to the trial state."""
+    largest = 0.0
+    for link in range(engine.radius.size):
+        for i in range(1, 4):
+            square = 0.0
+            for k in range(3):
+                square += (engine.q_trial[link, i, k] - engine.q_now[link, i, k]) ** 2
+            largest = max(largest, square)
+    return math.sqrt(largest)
+
+
+@compiled
+def limits_leave(engine: Table) -> bool:
+    """Whether limits of joints leave the whole way to the trial state."""
+    return (
+        _time_to_limits(engine) == 1.0
+        and share_to_turn_limits(engine, engine.q_now, engine.q_trial) == 1.0
+    )
 
 
 @compiled

@@ -1,0 +1,108 @@
+"""Robots that move fast: dry friction of joints, tubes about paths, trees of boxes."""
+
+import numpy as np
+import pytest
+
+import asperity as asp
+from asperity.midas.engine import Engine
+from asperity.midas.engine_contacts import survey
+from asperity.midas.link_kinematics import move_vertices
+from asperity.midas.verification import IntersectionTest
+
+
+def arm(links: int, friction: float) -> str:
+    """A chain of hinges that starts level and falls, without contact."""
+    body = ""
+    for i in range(links):
+        axis = "0 1 0" if i % 2 == 0 else "1 0 0"
+        body += (
+            f'<body pos="{0.0 if i == 0 else 0.2} 0 0">'
+            f'<joint axis="{axis}" frictionloss="{friction}"/>'
+            '<geom type="capsule" size=".02" fromto="0 0 0 .2 0 0" contype="0" conaffinity="0"/>'
+        )
+    return f"<mujoco><worldbody>{body}{'</body>' * links}</worldbody></mujoco>"
+
+
+def test_dry_friction_of_joints_does_not_overshoot():
+    """7 iterations and 16 trials a step where the Hessian takes joints that slide for free."""
+    sim = asp.Simulator(arm(10, friction=2.0), integrator=asp.Midas())
+    stats = sim.advance_to(0.5).stats
+    assert stats.iterations < 5 * stats.steps
+    assert stats.line_search_evaluations < 5 * stats.steps
+
+
+HAND = """
+<mujoco><option gravity="0 0 0"/><default><geom density="1000"/></default><worldbody>
+<body><joint name="wrist" axis="0 0 1"/><geom type="box" size=".2 .01 .01" pos=".2 0 0"/>
+ {fingers}
+</body></worldbody></mujoco>"""
+
+
+def hand() -> str:
+    """Six fingers 2 mm apart at the end of an arm."""
+    fingers = ""
+    for i in range(6):
+        y = 0.012 * (i - 2.5)
+        fingers += (
+            f'<body pos=".405 {y} 0"><joint axis="0 1 0" damping=".01"/>'
+            '<geom type="box" size=".03 .005 .005" pos=".035 0 0"/></body>'
+        )
+    return HAND.format(fingers=fingers)
+
+
+def nearest(engine: Engine) -> set[tuple[int, ...]]:
+    """Stencils nearer than the activation distance, by a list made for this very state."""
+    table = engine.table
+    assert survey(table) == 0
+    count = int(table.candidates)
+    near = np.asarray(table.candidate_square)[:count] < float(table.activation) ** 2
+    return {tuple(v) for v in np.asarray(table.candidate_vertex)[:count][near].tolist()}
+
+
+def test_lists_in_tubes_miss_nothing_that_comes_near():
+    """While fingers swing by 30 mm a step, what is near at its end is in the list it went by."""
+    pytest.importorskip("ipctk", reason="ipctk, which looks for intersections, is not installed")
+    sim = asp.Simulator(hand(), integrator=asp.Midas(activation_distance=3e-3), publish="lazy")
+    rng = np.random.default_rng(0)
+    sim.data.qvel[0] = 7.0
+    sim.data.qvel[1:] = rng.normal(size=6)
+    engine = sim.method.engine
+    check = IntersectionTest(engine)
+    seen = tubes = 0
+    for _ in range(20):
+        sim.data.qfrc_applied[1:] = 0.02 * rng.normal(size=6)
+        assert sim.advance_to(sim.time + 0.01).status == asp.Status.SUCCESS
+        table = engine.table
+        count = int(table.candidates)
+        listed = {tuple(v) for v in np.asarray(table.candidate_vertex)[:count].tolist()}
+        tubes += int(table.tubes)
+        # All stencils, not only those of the fingers' present neighbours, would be thousands.
+        assert count < 20000
+        near = nearest(engine)
+        assert not check()
+        assert near <= listed
+        seen += len(near)
+    assert tubes > 0
+    assert seen > 100
+
+
+def test_large_meshes_touch_where_small_ones_do():
+    """Trees of boxes find what looking at all pairs finds."""
+    found = []
+    for subdivisions in (1, 6):
+        sim = asp.Simulator(
+            "<mujoco><worldbody><geom type='box' size='.2 .2 .05' pos='0 0 -.05'/>"
+            "<body pos='0.01 .02 .0507' euler='0 0 30'><freejoint/>"
+            "<geom type='box' size='.05 .04 .05'/></body></worldbody></mujoco>",
+            integrator=asp.Midas(subdivisions=subdivisions, activation_distance=1e-3),
+        )
+        engine = sim.method.engine
+        table = engine.table
+        near = nearest(engine)
+        rest = np.asarray(table.vertex_rest)
+        move_vertices(table, table.q, table.vertex_now)
+        x = np.asarray(table.vertex_now)
+        # Vertices of the box's lower side, each near a triangle of the slab.
+        lower = {v[0] for v in near if rest[v[0], 3] < -0.049 and x[v[0], 2] > 0.0}
+        found.append(len(lower))
+    assert found == [4, 49]
