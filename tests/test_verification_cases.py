@@ -245,10 +245,10 @@ def test_what_a_method_lacks_is_said() -> None:
     rope = World(
         "<site name='above' pos='0 0 1'/><body><joint type='slide' axis='0 0 1'/>"
         "<geom size='.05' mass='1'/><site name='weight'/></body>",
-        sections="<tendon><spatial limited='true' range='0 2'><site site='above'/>"
-        "<site site='weight'/></spatial></tendon>",
+        sections="<tendon><spatial name='rope'><site site='above'/><site site='weight'/></spatial>"
+        "</tendon><equality><tendon name='held' tendon1='rope'/></equality>",
     )
-    with pytest.raises(NotApplicable, match="Tendon 0"):
+    with pytest.raises(NotApplicable, match="Equality constraint 'held'"):
         AsperitySimulate(asp.Midas(time_step=0.01))(rope, 0.01)
 
 

@@ -43,7 +43,7 @@ OPTIONS = [
             (
                 "stiction_tolerance",
                 "Slip speed below which contacts stick, in m/s.",
-                "the model's, else 1e-4",
+                "the model's, else 1e-4; midas: 0.001",
             ),
             (
                 "relaxation_time",

@@ -213,7 +213,9 @@ def _with_owners(parameter: inspect.Parameter) -> inspect.Parameter:
     info = copy.copy(parameter.annotation.__metadata__[0])
     info.help = _restricted(info.help, _applies_to(parameter.name))
     for name, option in _owners().get(parameter.name, {}).items():
-        if parameter.name not in registered()[name].preset.contact_parameters:
+        own = parameter.name not in registered()[name].preset.contact_parameters
+        # Without a value of its own it takes the model's as well.
+        if own and option.default is not None:
             info.show_default = f"{info.show_default}; {name}: {_shown(option.default)}"
     kind = parameter.annotation.__origin__
     return parameter.replace(annotation=Annotated[kind, info])

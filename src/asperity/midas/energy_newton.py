@@ -25,7 +25,6 @@ from asperity.midas.friction_terms import friction_energy, turn_friction
 from asperity.midas.joint_terms import joint_energy, turn_joint_friction
 from asperity.midas.likeness import change_of_forces, is_alike
 from asperity.midas.link_terms import link_energy, link_rounding
-from asperity.midas.prediction import align_joint_friction
 from asperity.midas.second_order import is_smooth
 from asperity.midas.trial import (
     is_free,
@@ -313,7 +312,6 @@ def _take_prediction(engine: Table, energy: float) -> float:
         return energy
     turn_friction(engine, 1.0)
     _accept(engine)
-    align_joint_friction(engine)
     engine.nearly_rigid = 1
     return lower
 

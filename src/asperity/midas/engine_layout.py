@@ -11,7 +11,7 @@ Links obey their joints exactly, by a change of variables along the tree:
     Q = T Q_parent + E Z,
 
 with constant 4 × 4 matrices T (for a slide joint affine in the joint's position s) and E, and with
-the link's own variables Z, shape (k, 3): 4 points of a free body, 3 of a ball joint, 2 of a hinge;
+the link's own variables Z, shape (k, 3): Q of a free body, 3 vectors of a ball joint, 2 of a hinge;
 a slide joint has the single variable s. ``variables`` lists all of them.
 """
 
@@ -115,7 +115,8 @@ MIDAS = Layout(
     transfer="f8[:,:,:]",  # T, shape (n, 4, 4)
     slide_direction="f8[:,:]",  # what s multiplies in T's first row, shape (n, 3)
     embedding="f8[:,:,:]",  # E, shape (n, 4, 4)
-    own_point="f8[:,:,:]",  # [1, x̄] of those of the joint and then of Z, shape (n, 4, 4)
+    # [1, x̄] of what the joint holds and then [0, x̄] of Z, shape (n, 4, 4)
+    own_row="f8[:,:,:]",
     mass="f8[:,:,:]",  # ∫ρ[1, x̄]ᵀ[1, x̄]dV, shape (n, 4, 4)
     # Axis of least inertia, in rest coordinates; its square is 0 if another one has as little, and
     # 1 if it has none; shape (n, 3).

@@ -9,7 +9,7 @@ import numpy as np
 
 from asperity.midas.box_trees import tree_tables
 from asperity.midas.engine_layout import HINGE, SLIDE
-from asperity.midas.links import Link, change_of_variables, own_points, variable_count
+from asperity.midas.links import Link, change_of_variables, own_rows, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
 from asperity.midas.tendons import fixed_tendons
 
@@ -74,13 +74,8 @@ def link_fields(
         "transfer": stacked([part[0] for part in parts], 4, 4),
         "slide_direction": stacked([part[1] for part in parts], 3),
         "embedding": stacked([part[2] for part in parts], 4, 4),
-        "own_point": stacked(
-            [
-                np.eye(4) if link.kind == SLIDE else np.column_stack([np.ones(4), own_points(link)])
-                for link in links
-            ],
-            4,
-            4,
+        "own_row": stacked(
+            [np.eye(4) if link.kind == SLIDE else own_rows(link) for link in links], 4, 4
         ),
         "mass": stacked([link.inertia for link in links], 4, 4),
         "slender_axis": stacked([_slender_axis(link) for link in links], 3),

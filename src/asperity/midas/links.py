@@ -15,7 +15,7 @@ __all__ = [
     "Links",
     "change_of_variables",
     "joint_axes",
-    "own_points",
+    "own_rows",
     "read_links",
     "rotation_matrix",
     "variable_count",
@@ -29,7 +29,7 @@ _KINDS = {
     int(mujoco.mjtJoint.mjJNT_HINGE): HINGE,
     int(mujoco.mjtJoint.mjJNT_SLIDE): SLIDE,
 }
-_OWN_POINTS = {FREE: 4, BALL: 3, HINGE: 2}
+_OWN_VECTORS = {FREE: 4, BALL: 3, HINGE: 2}
 
 
 @dataclass
@@ -188,19 +188,25 @@ def joint_axes(link: Link) -> tuple[Floats, Floats]:
     return first, np.cross(link.axis, first)
 
 
-def own_points(link: Link) -> Floats:
-    """Rest coordinates of the points that joint and own variables hold, shape (4, 3).
+def own_rows(link: Link) -> Floats:
+    """Rows w of what joint and own variables are, w Q, shape (4, 4).
 
-    The first ones are the parent's (two of a hinge's axis, a ball joint's centre), the others are
-    the link's variables.
+    The first ones are [1, x̄] of points that the parent holds (two of a hinge's axis, a ball joint's
+    centre), the others [0, x̄] of vectors that are the link's variables. Vectors go along with the
+    parent. If they were points, a link whose joint moves would be strained until they move as well,
+    the more the smaller it is, and each of a chain would strain the next one more.
     """
-    anchor = link.anchor - link.centre
     if link.kind == FREE:
-        return np.vstack([np.zeros(3), np.eye(3)])
+        return np.eye(4)
+    points = np.broadcast_to(link.anchor - link.centre, (4, 3)).copy()
+    held = 4 - _OWN_VECTORS[link.kind]
+    points[held:] = 0.0
     if link.kind == BALL:
-        return anchor + link.size * np.vstack([np.zeros(3), np.eye(3)])
-    one, other = joint_axes(link)
-    return anchor + link.size * np.array([-link.axis, link.axis, one, other])
+        points[held:] = link.size * np.eye(3)
+    else:
+        one, other = joint_axes(link)
+        points += link.size * np.array([-link.axis, link.axis, one, other])
+    return np.column_stack([np.repeat([1.0, 0.0], [held, 4 - held]), points])
 
 
 def change_of_variables(links: list[Link], link: Link) -> tuple[Floats, Floats, Floats]:
@@ -215,15 +221,15 @@ def change_of_variables(links: list[Link], link: Link) -> tuple[Floats, Floats, 
         transfer[0, 1:] = link.offset + link.turn @ link.centre - centre
         transfer[1:, 1:] = link.turn.T
         return transfer, link.turn @ link.axis, embedding
-    points = own_points(link)
-    inverse = np.linalg.inv(np.column_stack([np.ones(4), points]))
-    held = 4 - _OWN_POINTS[link.kind]
-    on_parent = link.offset + (points[:held] + link.centre) @ link.turn.T - centre
-    transfer = inverse[:, :held] @ np.column_stack([np.ones(held), on_parent])
-    embedding[:, : _OWN_POINTS[link.kind]] = inverse[:, held:]
+    rows = own_rows(link)
+    inverse = np.linalg.inv(rows)
+    held = 4 - _OWN_VECTORS[link.kind]
+    on_parent = link.offset + (rows[:held, 1:] + link.centre) @ link.turn.T - centre
+    transfer[:] = inverse[:, :held] @ np.column_stack([np.ones(held), on_parent])
+    embedding[:, : _OWN_VECTORS[link.kind]] = inverse[:, held:]
     return transfer, direction, embedding
 
 
 def variable_count(kind: int) -> int:
     """Number of a link's own variables."""
-    return 1 if kind == SLIDE else 3 * _OWN_POINTS[kind]
+    return 1 if kind == SLIDE else 3 * _OWN_VECTORS[kind]

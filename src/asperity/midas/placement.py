@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.midas.engine_layout import BALL, FREE, HINGE, SLIDE
-from asperity.midas.links import Link, Links, own_points, rotation_matrix, variable_count
+from asperity.midas.links import Link, Links, own_rows, rotation_matrix, variable_count
 
 __all__ = ["place"]
 
@@ -80,8 +80,8 @@ def place(
         elif link.kind == SLIDE:
             z.append(joint[-1])
         else:
-            points = own_points(link)[-(variable_count(link.kind) // 3) :]
-            z.extend((q[i, 0] + points @ q[i, 1:]).ravel())
+            rows = own_rows(link)[-(variable_count(link.kind) // 3) :]
+            z.extend((rows @ q[i]).ravel())
     return np.array(z), q, v, np.array(joint), np.array(rate)
 
 

@@ -14,10 +14,9 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import BALL, FREE, HINGE
-from asperity.midas.potentials import friction_slope
 from asperity.midas.trial import place_trial
 
-__all__ = ["align_joint_friction", "predict"]
+__all__ = ["predict"]
 
 # Rotation within a step [rad] from which on links are stretched enough for it to matter, and from
 # which on joints lead links elsewhere than inertia does.
@@ -130,7 +129,7 @@ def _hang(engine: Table, link: int, q: np.ndarray) -> None:
                 for j in range(4):
                     there += engine.transfer[link, i, j] * q[p, j, k]
                 here = 0.0 if i == 0 else q[link, i, k]
-                gap += engine.own_point[link, point, i] * (there - here)
+                gap += engine.own_row[link, point, i] * (there - here)
         q[link, 0, k] = gap / held
 
 
@@ -186,7 +185,7 @@ def predict(engine: Table) -> bool:
                 for k in range(3):
                     value = 0.0
                     for i in range(4):
-                        value += engine.own_point[link, point, i] * q[link, i, k]
+                        value += engine.own_row[link, point, i] * q[link, i, k]
                     z[start + 3 * (point - held) + k] = value
         for i in range(1, 4):
             square = 0.0
@@ -200,13 +199,3 @@ def predict(engine: Table) -> bool:
         return False
     place_trial(engine)
     return True
-
-
-@compiled
-def align_joint_friction(engine: Table) -> None:
-    """Set the duals of joints' dry friction to what they are at the iterate."""
-    creep = engine.joint_stiction * engine.step
-    for joint in range(engine.joint_now.size):
-        u = engine.joint_now[joint] - engine.joint_start[joint]
-        per_slip, _ = friction_slope(abs(u), creep)
-        engine.joint_dual[joint] = per_slip * u

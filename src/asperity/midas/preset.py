@@ -56,7 +56,7 @@ class Midas(Integrator):
     barrier_stiffness : float
         Pressure [Pa] that brings surfaces to about 0.4 activation distances. A thousandth of it,
         the pressure of 0.1 m of steel on its base, leaves them 2 % nearer than that distance.
-    stiction_tolerance : float
+    stiction_tolerance : float, optional
         Slip speed [m/s] below which friction counts as stiction: what sticks creeps, at most this
         fast. By default what contact parameters say of a pair (`ContactParameters`), and 1 mm/s, as
         in the paper, where they say nothing.
