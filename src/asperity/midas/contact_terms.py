@@ -31,6 +31,7 @@ __all__ = [
     "add_round_arms",
     "contact_energy",
     "contact_sides",
+    "expand",
     "measure_candidates",
 ]
 

@@ -18,6 +18,7 @@ from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.anticipation import anticipate, forget_anchors
 from asperity.midas.candidates import box_vertices, find_candidates
 from asperity.midas.contact_terms import contact_energy, measure_candidates
+from asperity.midas.coupled_links import couple_links
 from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, MIDAS, STARTED
 from asperity.midas.envelope import arrange, factorize, solve
 from asperity.midas.equality_terms import equality_energy, equality_rounding
@@ -164,6 +165,8 @@ def rebuild(engine: Table, reason: int) -> int:
         engine.widening *= 0.5
         box_vertices(engine, engine.vertex_now, engine.vertex_move, engine.longest_move)
         code = find_candidates(engine, engine.vertex_now, reason == CUT)
+    if code == 0:
+        code = couple_links(engine)
     if code == 0:
         code = arrange(engine)
     if code == 0:
