@@ -226,13 +226,19 @@ class Engine(HoldsAddresses):
 
     def _set_candidates(self, size: int) -> None:
         table = self.table
-        for name in ("candidate_kind", "candidate_pair", "friction_pair"):
+        for name in (
+            "candidate_kind", "candidate_pair", "friction_pair", "run_state", "run_known",
+            "run_anchored",
+        ):  # fmt: skip
             setattr(table, name, np.zeros(size, np.int64))
         for name in (
             "candidate_weight", "candidate_threshold", "candidate_square", "candidate_anchor",
-            "now_square", "friction_force",
+            "now_square", "friction_force", "run_least", "run_trial",
         ):  # fmt: skip
             setattr(table, name, np.zeros(size))
+        table.runs = 0
+        table.run_begin = np.zeros(size + 1, np.int64)
+        table.run_link = np.zeros((size, 2), np.int64)
         table.candidate_vertex = np.zeros((size, 4), np.int64)
         table.candidate_coefficient = np.zeros((size, 4))
         table.candidate_arm = np.zeros((size, 3))

@@ -321,6 +321,16 @@ MIDAS = Layout(
     candidate_arm="f8[:,:]",
     candidate_anchor="f8[:]",  # ratio D/d̂ where its barrier is linearized; 0: where it is
     now_square="f8[:]",  # of the iterate
+    # Runs of candidates (`candidate_runs`), run_begin[r] to run_begin[r + 1].
+    runs="i8",
+    run_begin="i8[:]",
+    run_link="i8[:,:]",
+    run_least="f8[:]",  # bound of the least distance at the iterate, exact if it is within reach
+    run_trial="f8[:]",  # at the trial state
+    run_state="i8[:]",
+    run_known="i8[:]",
+    run_anchored="i8[:]",  # 1 if some of it may have an anchor
+    link_move="f8[:]",  # bound of how far points move to the trial state [m], shape (n + 1,)
     # Friction's stencils, frozen over a solve.
     friction_pair="i8[:]",
     friction_link="i8[:,:]",

@@ -190,6 +190,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "link_block": np.zeros((count, 12, 12)),
         "link_sums": np.zeros((count, 6, 16)),
         "slot_first": np.zeros(count, np.int64),
+        "link_move": np.zeros(count + 1),
         "entry_start": np.zeros(count + 1, np.int64),
         "carry": np.zeros((count, 4, 4)),
         "slide_motion": np.zeros((count, 3)),
