@@ -49,13 +49,13 @@ _HALVINGS = 60
 _FIRST, _LONGEST = 8.0, 64.0
 _REACH = 5e-4
 # Candidates that a list may have before paths are cut to shorten it.
-_MANY = 1 << 15
+_MANY = 1 << 17
 # Relative round-off of a coordinate, in which growth of the energy says nothing.
 _ROUNDING = 1e-15
 # Steps up to so many tolerances may be the last if round-off hides what they gain.
 _NEAR = 100.0
 # Iterations in a row that go less than this share of their way before directions are damped.
-_SHORT = 0.01
+_SHORT = 0.05
 _PATIENCE = 3
 # Share that damped directions shall have free.
 _ROOM = 0.9
