@@ -7,7 +7,7 @@ import ctypes
 import mujoco
 import numpy as np
 
-from asperity.midas.contact_terms import measure_candidates
+from asperity.midas.candidate_runs import measure_candidates
 from asperity.midas.energy_assembly import assemble as assemble_kernel
 from asperity.midas.energy_newton import find_direction, incremental_potential
 from asperity.midas.engine import Engine, EngineOptions
@@ -52,7 +52,7 @@ def move_to(engine: Engine, z: np.ndarray) -> None:
     place_links(table, table.z_now, table.q_now)
     move_vertices(table, table.q_now, table.vertex_now)
     joint_coordinates(table, table.q_now, table.z_now, table.joint, table.joint_now)
-    measure_candidates(table, table.vertex_now)
+    measure_candidates(table)
 
 
 def potential(engine: Engine, z: np.ndarray) -> float:

@@ -56,6 +56,26 @@ TENDONS = ARM.replace(
 ).replace("<actuator>", '<actuator><position tendon="a" kp="7" kv=".3" gear="2"/>')
 
 
+# Branches that hold each other, what carries them, and another tree.
+HAND = """
+<mujoco><worldbody>
+<body name="arm" pos="0 0 1"><joint axis="0 1 0" damping=".2"/><geom size=".03" mass="1"/>
+ <body name="palm" pos=".2 0 0"><joint axis="1 0 .1" stiffness="3"/><geom size=".02" mass=".4"/>
+  <body pos=".05 .03 0"><joint axis="0 1 .1"/><geom size=".01" mass=".1"/>
+   <body pos=".04 0 0"><joint axis="0 1 0"/><geom size=".01" mass=".1"/>
+    <body name="first" pos=".03 0 0"><joint axis="0 1 0"/><geom size=".01" mass=".05"/></body></body></body>
+  <body pos=".05 -.03 0"><joint axis="0 1 -.1"/><geom size=".01" mass=".1"/>
+   <body pos=".04 0 0"><joint type="ball"/><geom size=".01" mass=".1"/>
+    <body name="second" pos=".03 0 0"><joint axis="0 0 1"/><geom size=".01" mass=".05"/></body></body></body>
+ </body></body>
+<body name="held" pos=".4 0 1"><freejoint/><geom size=".01" mass=".2"/></body>
+</worldbody><contact><exclude body1="palm" body2="first"/></contact>
+<equality><connect body1="first" body2="second" anchor=".02 0 .01"/>
+<weld body1="second" body2="palm"/><connect body1="first" body2="held" anchor="0 .01 0"/>
+<connect body1="second" body2="held" anchor="0 .01 0"/><connect body1="first" body2="arm" anchor="0 0 .01"/>
+</equality></mujoco>"""
+
+
 def disturbed(xml: str, seed: int, size: float):
     """An engine within a step, some way from its beginning, and the variables it is at."""
     engine = engine_of(xml)
@@ -80,7 +100,15 @@ def gradient(engine, z, *, curved=False):
 
 @pytest.mark.parametrize(
     ("xml", "size"),
-    [(BOXES, 1e-5), (BOXES, 1e-4), (ARM, 1e-5), (ARM, 1e-3), (LOOP, 1e-4), (TENDONS, 1e-4)],
+    [
+        (BOXES, 1e-5),
+        (BOXES, 1e-4),
+        (ARM, 1e-5),
+        (ARM, 1e-3),
+        (LOOP, 1e-4),
+        (TENDONS, 1e-4),
+        (HAND, 1e-4),
+    ],
 )
 def test_gradient_is_the_slope_of_the_potential(xml, size):
     engine, z, rng = disturbed(xml, 1, size)
@@ -124,7 +152,7 @@ def test_hessian_of_linear_contact_friction_and_rigid_links_is_exact():
         )
 
 
-@pytest.mark.parametrize("xml", [BOXES, ARM, LOOP, TENDONS])
+@pytest.mark.parametrize("xml", [BOXES, ARM, LOOP, TENDONS, HAND])
 @pytest.mark.parametrize("size", [0.0, 1e-4])
 def test_hessian_is_positive_definite_and_the_direction_solves_its_system(xml, size):
     engine, z, _ = disturbed(xml, 3, size)
@@ -160,7 +188,7 @@ def test_constrained_hessian_is_exact_for_hinges_at_a_rigid_pose():
         )
 
 
-@pytest.mark.parametrize("xml", [ARM, LOOP, TENDONS])
+@pytest.mark.parametrize("xml", [ARM, LOOP, TENDONS, HAND])
 def test_curved_hessian_has_all_that_joints_do_to_rigid_links(xml):
     """Motors, slides on turning links, hinge angles, couplings: the Hessian of an arm without contact."""
     smooth = xml.replace('frictionloss=".1"', "").replace('frictionloss=".2"', "")

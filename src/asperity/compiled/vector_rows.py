@@ -17,6 +17,7 @@ from numba.core import cgutils
 __all__ = [
     "WIDTHS",
     "add_multiple",
+    "add_products",
     "combine_8",
     "copy",
     "dot",
@@ -62,7 +63,7 @@ def _spread(builder: Any, number: Any, width: int) -> Any:
     return builder.shuffle_vector(first, undefined, places)
 
 
-def _make_subtract_products(width: int) -> Any:
+def _make_products(width: int, *, added: bool) -> Any:
     def typed(
         _context: Any, target: Any, left: Any, step: Any, right: Any, stride: Any, n: Any
     ) -> Any:
@@ -74,7 +75,8 @@ def _make_subtract_products(width: int) -> Any:
                 one = _load(builder, builder.add(left, builder.mul(loop.index, step)), 1)
                 row = _load(builder, builder.add(right, builder.mul(loop.index, stride)), width)
                 product = builder.fmul(row, _spread(builder, one, width), flags=_CONTRACT)
-                builder.store(builder.fsub(builder.load(total), product, flags=_CONTRACT), total)
+                join = builder.fadd if added else builder.fsub
+                builder.store(join(builder.load(total), product, flags=_CONTRACT), total)
             _store(builder, builder.load(total), target, width)
             return context.get_dummy_value()
 
@@ -201,8 +203,10 @@ def eliminate_8(
     return types.void(*[_ADDRESS] * 6), codegen
 
 
-subtract_products = {width: _make_subtract_products(width) for width in WIDTHS}
+subtract_products = {width: _make_products(width, added=False) for width in WIDTHS}
 """``target −= Σ_k left[k] · right[k]``, of n numbers and n rows, with the steps between them."""
+add_products = {width: _make_products(width, added=True) for width in (8, 4)}
+"""``target += Σ_k left[k] · right[k]``."""
 add_multiple = {width: _make_add_multiple(width) for width in WIDTHS}
 """``target += factor · source``."""
 scale = {width: _make_scale(width) for width in WIDTHS}

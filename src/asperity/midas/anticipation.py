@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled
+from asperity.midas.candidate_runs import move_of_run, wake
 from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier
 from asperity.midas.limit_anticipation import anticipate_limits, forget_limits
 from asperity.midas.potentials import barrier_slopes
@@ -101,10 +102,42 @@ def _is_parallel(engine: Table, i: int) -> bool:
 @compiled
 def forget_anchors(engine: Table) -> None:
     """Let all barriers be linearized where they are."""
-    for i in range(engine.candidates):
-        engine.candidate_anchor[i] = 0.0
+    for run in range(engine.runs):
+        if engine.run_anchored[run] == 1:
+            for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
+                engine.candidate_anchor[i] = 0.0
+            engine.run_anchored[run] = 0
     forget_limits(engine)
     engine.anchored = 0
+
+
+@compiled
+def _anchor(engine: Table, i: int) -> tuple[bool, bool]:
+    """Choose where a candidate's barrier is linearized; whether not here, and whether anew."""
+    anchor = engine.candidate_anchor[i]
+    distance = math.sqrt(engine.candidate_square[i])
+    ratio = distance / engine.activation
+    ahead = _ratio_ahead(engine, i, distance)
+    if anchor == 0.0:
+        if ahead > 1.0 - _LEAST or _is_parallel(engine, i):
+            return False, False
+        if ratio >= 1.0:
+            engine.candidate_anchor[i] = 1.0 - min(_DEPTH, 1.0 - ahead)
+        else:
+            force = _predicted_force(ratio, ahead)
+            if force <= _GROWTH * _force(ratio):
+                return False, False
+            engine.candidate_anchor[i] = _ratio_of(force)
+        return True, True
+    force = _predicted_force(anchor, ahead)
+    if force <= 0.0:
+        engine.candidate_anchor[i] = 0.0
+        return False, True
+    better = _ratio_of(force)
+    if abs(better - anchor) <= _CHANGE * (1.0 - better):
+        return True, False
+    engine.candidate_anchor[i] = better
+    return True, True
 
 
 @compiled
@@ -115,33 +148,18 @@ def anticipate(engine: Table) -> bool:
     used.
     """
     anchored, new = anticipate_limits(engine)
-    for i in range(engine.candidates):
-        anchor = engine.candidate_anchor[i]
-        distance = math.sqrt(engine.candidate_square[i])
-        ratio = distance / engine.activation
-        ahead = _ratio_ahead(engine, i, distance)
-        if anchor == 0.0:
-            if ahead > 1.0 - _LEAST or _is_parallel(engine, i):
-                continue
-            if ratio >= 1.0:
-                engine.candidate_anchor[i] = 1.0 - min(_DEPTH, 1.0 - ahead)
-            else:
-                force = _predicted_force(ratio, ahead)
-                if force <= _GROWTH * _force(ratio):
-                    continue
-                engine.candidate_anchor[i] = _ratio_of(force)
-            anchored += 1
-            new = True
+    for run in range(engine.runs):
+        if (
+            engine.run_anchored[run] == 0
+            and engine.run_least[run] - move_of_run(engine, run) >= engine.activation
+        ):
             continue
-        force = _predicted_force(anchor, ahead)
-        if force <= 0.0:
-            engine.candidate_anchor[i] = 0.0
-            new = True
-            continue
-        anchored += 1
-        better = _ratio_of(force)
-        if abs(better - anchor) > _CHANGE * (1.0 - better):
-            engine.candidate_anchor[i] = better
-            new = True
+        wake(engine, run)
+        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
+            is_anchored, is_new = _anchor(engine, i)
+            new = new or is_new
+            if is_anchored:
+                anchored += 1
+                engine.run_anchored[run] = 1
     engine.anchored = anchored
     return new

@@ -14,6 +14,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.box_trees import LEAF
+from asperity.midas.candidate_runs import SLACK, divide_into_runs
 from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine_layout import CANDIDATES_FULL
 from asperity.midas.round_planes import add_round_stencils
@@ -21,11 +22,8 @@ from asperity.midas.stencils import add_edges, add_faces, add_stencil, apart
 from asperity.midas.tree_search import STACK, search_edges, search_faces
 from asperity.midas.tubes import FIRMNESS, LEAST_WIDTH, is_in_tube, measure_tubes, time_in_tubes
 
-__all__ = ["SLACK", "are_kept", "box_vertices", "find_candidates", "time_in_boxes"]
+__all__ = ["are_kept", "box_vertices", "find_candidates", "time_in_boxes"]
 
-
-SLACK = 0.5
-"""How far boxes reach beyond the expected path, in activation distances."""
 
 # Length of paths, slack included, up to which a list serves later steps, in activation distances.
 _KEPT = 1.0
@@ -207,4 +205,5 @@ def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
             return CANDIDATES_FULL
     engine.candidates = count
     engine.anchored = 0
+    divide_into_runs(engine)
     return 0

@@ -19,42 +19,18 @@ from asperity.midas.distances import (
     ELLIPSOID_PLANE,
     VERTEX_PLANE,
     mollifier,
-    separation,
 )
 from asperity.midas.outer_products import add_outer
 from asperity.midas.potentials import barrier, barrier_slopes
 from asperity.midas.round_planes import add_bending
-from asperity.midas.stencils import sum_of_radii
 
 __all__ = [
     "add_contact_terms",
     "add_round_arms",
     "contact_energy",
     "contact_sides",
-    "measure_candidates",
+    "expand",
 ]
-
-
-@compiled
-def measure_candidates(engine: Table, x: np.ndarray) -> float:
-    """Measure all candidates at vertex positions ``x``; returns the smallest squared distance."""
-    vertex = engine.candidate_vertex
-    smallest = math.inf
-    for i in range(engine.candidates):
-        engine.candidate_square[i] = separation(
-            engine.candidate_kind[i],
-            vertex[i, 0],
-            vertex[i, 1],
-            vertex[i, 2],
-            vertex[i, 3],
-            x,
-            engine.plane,
-            sum_of_radii(engine, engine.candidate_kind[i], vertex[i, 0], vertex[i, 3]),
-            engine.candidate_coefficient[i],
-            engine.candidate_arm[i],
-        )
-        smallest = min(smallest, engine.candidate_square[i])
-    return smallest
 
 
 @compiled
@@ -63,16 +39,19 @@ def contact_energy(engine: Table, x: np.ndarray) -> float:
     activation = engine.activation
     limit = activation * activation
     total = 0.0
-    for i in range(engine.candidates):
-        if engine.candidate_square[i] >= limit:
+    for run in range(engine.runs):
+        if engine.run_trial[run] >= activation:
             continue
-        value = engine.candidate_weight[i] * barrier(engine.candidate_square[i], activation)
-        if engine.candidate_kind[i] == EDGE_EDGE:
-            v = engine.candidate_vertex[i]
-            value *= mollifier(
-                v[0], v[1], v[2], v[3], x, engine.candidate_threshold[i], engine.mollifier_slope
-            )
-        total += value
+        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
+            if engine.candidate_square[i] >= limit:
+                continue
+            value = engine.candidate_weight[i] * barrier(engine.candidate_square[i], activation)
+            if engine.candidate_kind[i] == EDGE_EDGE:
+                v = engine.candidate_vertex[i]
+                value *= mollifier(
+                    v[0], v[1], v[2], v[3], x, engine.candidate_threshold[i], engine.mollifier_slope
+                )
+            total += value
     return total * engine.barrier_stiffness * engine.step * engine.step
 
 
@@ -167,76 +146,77 @@ def _add_mollified(
 
 
 @compiled
-def add_contact_terms(engine: Table, x: np.ndarray) -> int:
-    """Add gradients and Hessian blocks of candidates measured at ``x``; returns how many touch.
-
-    Those with an anchor have the tangent of their barrier there (`asperity.midas.anticipation`).
-    """
+def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
+    """Add the gradient and Hessian blocks of a candidate; as `add_contact_terms`."""
     square = engine.candidate_square
     gradient = engine.link_gradient
     y = engine.side_weight
     activation = engine.activation
-    limit = activation * activation
-    scale = engine.barrier_stiffness * engine.step * engine.step
     links = gradient.shape[0]
-    active = 0
-    for i in range(engine.candidates):
-        anchor = engine.candidate_anchor[i]
-        if square[i] >= limit and anchor == 0.0:
+    anchor = engine.candidate_anchor[i]
+    if square[i] >= activation * activation and anchor == 0.0:
+        return
+    s = engine.barrier_stiffness * engine.step * engine.step * engine.candidate_weight[i]
+    if engine.candidate_kind[i] == EDGE_EDGE:
+        s *= _add_mollified(engine, i, x, s * barrier(square[i], activation), gradient)
+    distance = math.sqrt(square[i])
+    at = distance if anchor == 0.0 else anchor * activation
+    slope, curvature = barrier_slopes(at * at, activation)
+    slope = s * (slope + curvature * (distance - at))
+    curvature *= s
+    n0 = engine.candidate_arm[i, 0] / distance
+    n1 = engine.candidate_arm[i, 1] / distance
+    n2 = engine.candidate_arm[i, 2] / distance
+    contact_sides(
+        engine,
+        engine.candidate_kind[i],
+        engine.candidate_vertex[i],
+        engine.candidate_coefficient[i],
+        y,
+    )
+    whole = engine.only_slopes == 0
+    h00 = curvature * n0 * n0
+    h01 = curvature * n0 * n1
+    h02 = curvature * n0 * n2
+    h11 = curvature * n1 * n1
+    h12 = curvature * n1 * n2
+    h22 = curvature * n2 * n2
+    a = engine.vertex_link[engine.candidate_vertex[i, 0]]
+    b = (
+        links
+        if engine.candidate_kind[i] >= VERTEX_PLANE
+        else engine.vertex_link[engine.candidate_vertex[i, 3]]
+    )
+    for side in range(2):
+        link = a if side == 0 else b
+        if link >= links:
             continue
-        active += 1
-        s = scale * engine.candidate_weight[i]
-        if engine.candidate_kind[i] == EDGE_EDGE:
-            s *= _add_mollified(engine, i, x, s * barrier(square[i], activation), gradient)
-        distance = math.sqrt(square[i])
-        at = distance if anchor == 0.0 else anchor * activation
-        slope, curvature = barrier_slopes(at * at, activation)
-        slope = s * (slope + curvature * (distance - at))
-        curvature *= s
-        n0 = engine.candidate_arm[i, 0] / distance
-        n1 = engine.candidate_arm[i, 1] / distance
-        n2 = engine.candidate_arm[i, 2] / distance
-        contact_sides(
-            engine,
-            engine.candidate_kind[i],
-            engine.candidate_vertex[i],
-            engine.candidate_coefficient[i],
-            y,
-        )
-        whole = engine.only_slopes == 0
-        h00 = curvature * n0 * n0
-        h01 = curvature * n0 * n1
-        h02 = curvature * n0 * n2
-        h11 = curvature * n1 * n1
-        h12 = curvature * n1 * n2
-        h22 = curvature * n2 * n2
-        a = engine.vertex_link[engine.candidate_vertex[i, 0]]
-        b = (
-            links
-            if engine.candidate_kind[i] >= VERTEX_PLANE
-            else engine.vertex_link[engine.candidate_vertex[i, 3]]
-        )
-        for side in range(2):
-            link = a if side == 0 else b
-            if link >= links:
-                continue
-            for j in range(4):
-                gradient[link, j, 0] += slope * y[side, j] * n0
-                gradient[link, j, 1] += slope * y[side, j] * n1
-                gradient[link, j, 2] += slope * y[side, j] * n2
-            if whole:
-                add_outer(engine.link_sums[link], y[side], y[side], h00, h01, h02, h11, h12, h22)
-        # The tangent of a barrier far from its anchor would pull.
-        if whole and slope < 0.0 and engine.candidate_kind[i] > VERTEX_PLANE:
-            normal = engine.side_weight[1]
-            normal[0] = n0
-            normal[1] = n1
-            normal[2] = n2
-            add_bending(engine, i, -slope, normal, engine.link_sums[a])
-        if whole and a < links and b < links:
-            target = engine.slot_sums[
-                engine.block_slot[engine.pair_block[engine.candidate_pair[i]]]
-            ]
-            one = 0 if a < b else 1
-            add_outer(target, y[one], y[1 - one], h00, h01, h02, h11, h12, h22)
-    return active
+        for j in range(4):
+            gradient[link, j, 0] += slope * y[side, j] * n0
+            gradient[link, j, 1] += slope * y[side, j] * n1
+            gradient[link, j, 2] += slope * y[side, j] * n2
+        if whole:
+            add_outer(engine.link_sums[link], y[side], y[side], h00, h01, h02, h11, h12, h22)
+    # The tangent of a barrier far from its anchor would pull.
+    if whole and slope < 0.0 and engine.candidate_kind[i] > VERTEX_PLANE:
+        normal = engine.side_weight[1]
+        normal[0] = n0
+        normal[1] = n1
+        normal[2] = n2
+        add_bending(engine, i, -slope, normal, engine.link_sums[a])
+    if whole and a < links and b < links:
+        target = engine.slot_sums[engine.block_slot[engine.pair_block[engine.candidate_pair[i]]]]
+        one = 0 if a < b else 1
+        add_outer(target, y[one], y[1 - one], h00, h01, h02, h11, h12, h22)
+
+
+@compiled
+def add_contact_terms(engine: Table, x: np.ndarray) -> None:
+    """Add gradients and Hessian blocks of candidates measured at ``x``.
+
+    Those with an anchor have the tangent of their barrier there (`asperity.midas.anticipation`).
+    """
+    for run in range(engine.runs):
+        if engine.run_least[run] < engine.activation or engine.run_anchored[run] == 1:
+            for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
+                _add_contact(engine, i, x)

@@ -16,8 +16,10 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.anticipation import anticipate, forget_anchors
+from asperity.midas.candidate_runs import accept_runs, measure_now, measure_trial
 from asperity.midas.candidates import box_vertices, find_candidates
-from asperity.midas.contact_terms import contact_energy, measure_candidates
+from asperity.midas.contact_terms import contact_energy
+from asperity.midas.coupled_links import couple_links
 from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, MIDAS, STARTED
 from asperity.midas.envelope import arrange, factorize, solve
 from asperity.midas.equality_terms import equality_energy, equality_rounding
@@ -47,13 +49,13 @@ _HALVINGS = 60
 _FIRST, _LONGEST = 8.0, 64.0
 _REACH = 5e-4
 # Candidates that a list may have before paths are cut to shorten it.
-_MANY = 1 << 15
+_MANY = 1 << 17
 # Relative round-off of a coordinate, in which growth of the energy says nothing.
 _ROUNDING = 1e-15
 # Steps up to so many tolerances may be the last if round-off hides what they gain.
 _NEAR = 100.0
 # Iterations in a row that go less than this share of their way before directions are damped.
-_SHORT = 0.01
+_SHORT = 0.05
 _PATIENCE = 3
 # Share that damped directions shall have free.
 _ROOM = 0.9
@@ -104,13 +106,6 @@ def _energy_rounding(engine: Table, energy: float) -> float:
 
 
 @compiled
-def _remember_squares(engine: Table) -> None:
-    """Keep the measured distances as those of the present state."""
-    for i in range(engine.candidates):
-        engine.now_square[i] = engine.candidate_square[i]
-
-
-@compiled
 def _turn_duals(engine: Table, share: float) -> None:
     """Let what friction's Hessian is made of follow the direction, of contacts and of joints."""
     turn_friction(engine, share)
@@ -131,7 +126,7 @@ def _accept(engine: Table) -> None:
             engine.vertex_now[vertex, k] = engine.vertex_trial[vertex, k]
     for joint in range(engine.joint_now.size):
         engine.joint_now[joint] = engine.joint_trial[joint]
-    _remember_squares(engine)
+    accept_runs(engine)
 
 
 @entry_point(types.int64(MIDAS.type, types.int64))
@@ -165,10 +160,10 @@ def rebuild(engine: Table, reason: int) -> int:
         box_vertices(engine, engine.vertex_now, engine.vertex_move, engine.longest_move)
         code = find_candidates(engine, engine.vertex_now, reason == CUT)
     if code == 0:
-        code = arrange(engine)
+        code = couple_links(engine)
     if code == 0:
-        _remember_squares(engine)
-    else:
+        code = arrange(engine)
+    if code != 0:
         engine.listed = 0
     engine.rebuilds += 1
     return code
@@ -225,7 +220,7 @@ def _descend(engine: Table, before: float, rounding: float, slope: float, share:
     for _ in range(_HALVINGS if engine.anchored == 0 else _FEW_HALVINGS):
         engine.line_searches += 1
         engine.taken_share = share
-        measure_candidates(engine, engine.vertex_trial)
+        measure_trial(engine)
         energy = incremental_potential(
             engine, engine.q_trial, engine.vertex_trial, engine.joint_trial
         )
@@ -294,8 +289,7 @@ def _begin(engine: Table) -> float:
     engine.inertia_damping = 0.0
     engine.nearly_rigid = 0
     forget_anchors(engine)
-    measure_candidates(engine, engine.vertex_now)
-    _remember_squares(engine)
+    measure_now(engine)
     return incremental_potential(engine, engine.q_now, engine.vertex_now, engine.joint_now)
 
 
@@ -305,10 +299,10 @@ def _take_prediction(engine: Table, energy: float) -> float:
     engine.has_prediction = 0
     if not limits_leave(engine) or not is_free(engine):
         return energy
-    measure_candidates(engine, engine.vertex_trial)
+    measure_trial(engine)
     lower = incremental_potential(engine, engine.q_trial, engine.vertex_trial, engine.joint_trial)
     if not lower < energy:
-        measure_candidates(engine, engine.vertex_now)
+        measure_now(engine)
         return energy
     turn_friction(engine, 1.0)
     _accept(engine)
@@ -361,7 +355,7 @@ def _take_last_step(engine: Table) -> None:
     It costs no more iterations and squares what is left of the error: forces of a stiff barrier
     need it.
     """
-    measure_candidates(engine, engine.vertex_trial)
+    measure_trial(engine)
     _turn_duals(engine, 1.0)
     _accept(engine)
 
@@ -448,14 +442,15 @@ def minimize(engine: Table, _unused: int) -> int:
                     return OK
             elif engine.anchored > 0:
                 forget_anchors(engine)
-                measure_candidates(engine, engine.vertex_now)
+                measure_now(engine)
                 continue
             elif damped:
                 engine.inertia_damping = 0.0
-                measure_candidates(engine, engine.vertex_now)
+                measure_now(engine)
                 continue
             else:
                 # No shorter step is better: this is as near as round-off lets us.
+                measure_now(engine)
                 return OK if size <= _NEAR * tolerance else NOT_CONVERGED
         elif not cut and engine.inertia_damping >= _MOST_DAMPING:
             return NOT_CONVERGED

@@ -18,6 +18,7 @@ from asperity.midas.engine_layout import (
     FACTOR_FULL,
     FREE,
     HINGE,
+    LINKS_FULL,
     MIDAS,
     SLIDE,
 )
@@ -192,6 +193,7 @@ class Engine(HoldsAddresses):
                 setattr(self.table, name, values)
         self._set_candidates(1024)
         self._set_slots(4 * len(self.links.links) + 64)
+        self._set_entries(16 * len(self.links.links))
         self._set_factor(64 * len(self.table.z))
         self._set_numbers()
         self.exclude(excluded)
@@ -224,13 +226,19 @@ class Engine(HoldsAddresses):
 
     def _set_candidates(self, size: int) -> None:
         table = self.table
-        for name in ("candidate_kind", "candidate_pair", "friction_pair"):
+        for name in (
+            "candidate_kind", "candidate_pair", "friction_pair", "run_state", "run_known",
+            "run_anchored",
+        ):  # fmt: skip
             setattr(table, name, np.zeros(size, np.int64))
         for name in (
             "candidate_weight", "candidate_threshold", "candidate_square", "candidate_anchor",
-            "now_square", "friction_force",
+            "now_square", "friction_force", "run_least", "run_trial",
         ):  # fmt: skip
             setattr(table, name, np.zeros(size))
+        table.runs = 0
+        table.run_begin = np.zeros(size + 1, np.int64)
+        table.run_link = np.zeros((size, 2), np.int64)
         table.candidate_vertex = np.zeros((size, 4), np.int64)
         table.candidate_coefficient = np.zeros((size, 4))
         table.candidate_arm = np.zeros((size, 3))
@@ -242,6 +250,10 @@ class Engine(HoldsAddresses):
     def _set_slots(self, size: int) -> None:
         self.table.slot_link = np.zeros((size, 2), np.int64)
         self.table.slot_sums = np.zeros((size, 6, 16))
+        self.table.slot_next = np.zeros(size, np.int64)
+
+    def _set_entries(self, size: int) -> None:
+        self.table.entry_link = np.zeros(size, np.int64)
 
     def _set_factor(self, size: int) -> None:
         self.table.factor = np.zeros(size)
@@ -252,6 +264,9 @@ class Engine(HoldsAddresses):
         if code == CANDIDATES_FULL:
             self._set_candidates(2 * len(table.candidate_kind))
             self._set_slots(2 * len(table.slot_link))
+        elif code == LINKS_FULL:
+            self._set_slots(2 * len(table.slot_link))
+            self._set_entries(2 * len(table.entry_link))
         elif code == FACTOR_FULL:
             self._set_factor(max(2 * len(table.factor), int(table.row_start[-1])))
         else:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
+from asperity.midas.candidate_runs import measure_candidates
 from asperity.midas.candidates import are_kept
-from asperity.midas.contact_terms import add_round_arms, contact_sides, measure_candidates
+from asperity.midas.contact_terms import add_round_arms, contact_sides
 from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import STARTED
@@ -51,8 +52,8 @@ def survey(engine: Table) -> int:
     if not are_kept(engine, engine.vertex_now, engine.vertex_move):
         code = call_pp_status(engine.rebuild, engine, STARTED)
         engine.listed = 0
-    if code == 0:
-        measure_candidates(engine, engine.vertex_now)
+    else:
+        measure_candidates(engine)
     return code
 
 

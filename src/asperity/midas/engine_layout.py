@@ -28,6 +28,7 @@ __all__ = [
     "FREE",
     "HINGE",
     "LIMIT",
+    "LINKS_FULL",
     "MIDAS",
     "PREDICTED",
     "SLIDE",
@@ -55,6 +56,7 @@ PREDICTED = 2
 # Codes of methods, besides those of `asperity.integrators.world`: what must grow.
 CANDIDATES_FULL = 32
 FACTOR_FULL = 33
+LINKS_FULL = 34
 
 STATISTICS = (
     "rebuilds",
@@ -93,6 +95,7 @@ MIDAS = Layout(
     candidates="i8",  # stencils that may touch in this step
     friction_pairs="i8",
     slots="i8",  # pairs of moving links with a Hessian block
+    couples="i8",  # the same, with those that get one from the links they carry
     iterations_left="i8",
     anchored="i8",  # candidates that have an anchor
     listed="i8",  # 1 if the candidates hold as long as vertices stay in their boxes
@@ -114,6 +117,7 @@ MIDAS = Layout(
     link_variable="i8[:]",  # first variable, shape (n + 1,)
     transfer="f8[:,:,:]",  # T, shape (n, 4, 4)
     slide_direction="f8[:,:]",  # what s multiplies in T's first row, shape (n, 3)
+    link_joint="i8[:]",  # coordinate of a hinge or slide, or −1
     embedding="f8[:,:,:]",  # E, shape (n, 4, 4)
     # [1, x̄] of what the joint holds and then [0, x̄] of Z, shape (n, 4, 4)
     own_row="f8[:,:,:]",
@@ -160,7 +164,6 @@ MIDAS = Layout(
     wrench="f8[:,:]",  # applied force at the centre of mass and torque, shape (n, 6)
     force="f8[:,:,:]",  # what it is on Q, shape (n, 4, 3)
     link_gradient="f8[:,:,:]",  # shape (n, 4, 3)
-    carried_gradient="f8[:,:,:]",  # with that of all links that a link carries
     gradient="f8[:]",
     direction="f8[:]",
     # Coordinates, j of them, relative to the reference pose: those of hinges and slides, and then
@@ -190,10 +193,6 @@ MIDAS = Layout(
     joint_now="f8[:]",
     joint_trial="f8[:]",
     joint_gradient="f8[:,:]",  # ∂θ/∂z over the chain of the joint's link
-    joint_sine="f8[:,:]",  # likewise ∂s/∂z and ∂c/∂z of hinges
-    joint_cosine="f8[:,:]",
-    joint_parts="f8[:,:,:]",  # ∂u/∂z, ∂n/∂z and ∂b/∂z, shape (j, 9, .)
-    joint_values="f8[:,:]",  # s and c
     joint_slope="f8[:]",  # ψ′ and ψ″, motors included
     joint_stiffening="f8[:]",
     # Joints that a coordinate is a weighted sum of: member_start[i] to member_start[i + 1].
@@ -322,6 +321,16 @@ MIDAS = Layout(
     candidate_arm="f8[:,:]",
     candidate_anchor="f8[:]",  # ratio D/d̂ where its barrier is linearized; 0: where it is
     now_square="f8[:]",  # of the iterate
+    # Runs of candidates (`candidate_runs`), run_begin[r] to run_begin[r + 1].
+    runs="i8",
+    run_begin="i8[:]",
+    run_link="i8[:,:]",
+    run_least="f8[:]",  # bound of the least distance at the iterate, exact if it is within reach
+    run_trial="f8[:]",  # at the trial state
+    run_state="i8[:]",
+    run_known="i8[:]",
+    run_anchored="i8[:]",  # 1 if some of it may have an anchor
+    link_move="f8[:]",  # bound of how far points move to the trial state [m], shape (n + 1,)
     # Friction's stencils, frozen over a solve.
     friction_pair="i8[:]",
     friction_link="i8[:,:]",
@@ -332,10 +341,24 @@ MIDAS = Layout(
     # Hessian: blocks of links and of pairs of links, then the reduced one in envelope form.
     link_block="f8[:,:,:]",  # shape (n, 12, 12)
     link_sums="f8[:,:,:]",  # those of contacts and friction, as `add_outer` sums them
+    # Pairs with a block, the smaller link first: those in use, and then what links hand on to their
+    # parents (`coupled_links`).
     slot_link="i8[:,:]",
     slot_sums="f8[:,:,:]",
-    slot_block="f8[:,:]",
-    product="f8[:,:]",
+    slot_next="i8[:]",  # another pair of the same larger link, or −1
+    slot_first="i8[:]",  # first pair of which a link is the larger, or −1
+    # Links whose variables a link's have an entry with, itself first, children before parents:
+    # entry_start[l] to entry_start[l + 1].
+    entry_start="i8[:]",
+    entry_link="i8[:]",
+    # Space of `tree_assembly`: where links are carried by their parents, how slides move them, a
+    # link's rows in the coordinates of every other, and blocks of 12 × 12.
+    carry="f8[:,:,:]",
+    slide_motion="f8[:,:]",
+    link_rows="f8[:,:,:]",
+    block_work="f8[:,:,:]",
+    angle_slope="f8[:,:]",
+    angle_work="f8[:,:]",
     tree_order="i8[:]",
     tree_place="i8[:]",
     tree_near="u1[:,:]",

@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.convex.row_kernels import add_row, dot_rows
 from asperity.midas.engine_layout import FACTOR_FULL
 
 __all__ = ["arrange", "factorize", "solve"]
@@ -142,21 +143,20 @@ def _begin_rows(engine: Table) -> None:
 def factorize(engine: Table) -> int:
     """Replace the lower triangle by its Cholesky factor; returns 1 if a pivot is not positive."""
     values = engine.factor
+    base = values.ctypes.data
     for i in range(engine.row_first.size):
         fi = engine.row_first[i]
         bi = engine.row_start[i] - fi
+        row = base + 8 * bi
         for j in range(fi, i):
             fj = engine.row_first[j]
             bj = engine.row_start[j] - fj
             low = max(fi, fj)
             total = 0.0
-            for k in range(low, j):
-                total += values[bi + k] * values[bj + k]
+            if low < j:
+                total = dot_rows(row + 8 * low, base + 8 * (bj + low), j - low)
             values[bi + j] = (values[bi + j] - total) / values[bj + j]
-        total = 0.0
-        for k in range(fi, i):
-            total += values[bi + k] * values[bi + k]
-        pivot = values[bi + i] - total
+        pivot = values[bi + i] - dot_rows(row + 8 * fi, row + 8 * fi, i - fi)
         if not pivot > 0.0:
             return 1
         values[bi + i] = math.sqrt(pivot)
@@ -169,16 +169,16 @@ def solve(engine: Table, right: np.ndarray) -> None:
     first = engine.row_first
     values = engine.factor
     count = first.size
+    unknown = right.ctypes.data
     for i in range(count):
-        bi = engine.row_start[i] - first[i]
-        total = right[i]
-        for k in range(first[i], i):
-            total -= values[bi + k] * right[k]
-        right[i] = total / values[bi + i]
+        fi = first[i]
+        row = values.ctypes.data + 8 * engine.row_start[i]
+        last = values[engine.row_start[i] + i - fi]
+        right[i] = (right[i] - dot_rows(row, unknown + 8 * fi, i - fi)) / last
     for back in range(count):
         i = count - 1 - back
-        bi = engine.row_start[i] - first[i]
-        value = right[i] / values[bi + i]
+        fi = first[i]
+        row = values.ctypes.data + 8 * engine.row_start[i]
+        value = right[i] / values[engine.row_start[i] + i - fi]
         right[i] = value
-        for k in range(first[i], i):
-            right[k] -= values[bi + k] * value
+        add_row(unknown + 8 * fi, row, -value, i - fi)

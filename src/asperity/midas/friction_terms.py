@@ -108,6 +108,8 @@ def collect_friction(engine: Table, x: np.ndarray, q: np.ndarray) -> None:
     world = engine.link_parent.size
     count = 0
     for i in range(engine.candidates):
+        if engine.candidate_square[i] >= engine.activation * engine.activation:
+            continue
         mu = engine.pair_friction[engine.candidate_pair[i]]
         if mu == 0.0:
             continue

@@ -17,9 +17,9 @@ from asperity.midas.linearized_terms import linearized_coordinates
 from asperity.midas.tendon_terms import tendon_coordinates
 
 __all__ = [
+    "add_angle_blocks",
     "add_angle_gradient",
     "joint_coordinates",
-    "joint_curvature",
     "joint_gradients",
 ]
 
@@ -63,62 +63,52 @@ def joint_coordinates(
 
 
 @compiled
-def _by_variables(engine: Table, joint: int, parts: np.ndarray) -> None:
-    """Fill ∂u/∂z, ∂n/∂z and ∂b/∂z over the variables that move the joint's link, shape (9, ·)."""
-    child = engine.joint_link[joint]
-    p = engine.link_parent[child]
-    chain = engine.chain_start
-    ancestors = 0
-    if p < engine.link_kind.size:
-        ancestors = chain[p + 1] - chain[p]
-    for column in range(chain[child + 1] - chain[child]):
-        at = chain[child] + column
-        for k in range(3):
-            u = 0.0
-            n = 0.0
-            b = 0.0
-            for i in range(3):
-                u += engine.joint_frame[joint, 0, i] * engine.jacobian[at, 1 + i, k]
-                if column < ancestors:
-                    if engine.link_kind[p] == FREE:  # its coordinates are its variables
-                        turned = 1.0 if column == 3 * (1 + i) + k else 0.0
-                    else:
-                        turned = engine.jacobian[chain[p] + column, 1 + i, k]
-                    n += engine.joint_frame[joint, 1, i] * turned
-                    b += engine.joint_frame[joint, 2, i] * turned
-            parts[k, column] = u
-            parts[3 + k, column] = n
-            parts[6 + k, column] = b
+def _angle_slopes(engine: Table, joint: int, q: np.ndarray, g: np.ndarray) -> tuple[float, float]:
+    """Fill ∂θ/∂u, ∂θ/∂n and ∂θ/∂b of a hinge, shape (3, 3), and its directions; returns s and c."""
+    d = engine.directions
+    _directions(engine, joint, q, d)
+    sine, cosine = _sine_cosine(d)
+    square = sine * sine + cosine * cosine
+    for k in range(3):
+        g[0, k] = (cosine * d[2, k] - sine * d[1, k]) / square
+        g[1, k] = -sine * d[0, k] / square
+        g[2, k] = cosine * d[0, k] / square
+    return sine, cosine
 
 
 @compiled
 def joint_gradients(engine: Table, q: np.ndarray) -> None:
-    """Fill ∂θ/∂z of every joint over the variables that move its link, and what it is made of."""
-    d = engine.directions
+    """Fill ∂θ/∂z of every joint over the variables that move its link."""
+    g = engine.angle_slope
+    chain = engine.chain_start
     for joint in range(engine.joint_link.size):
         child = engine.joint_link[joint]
-        size = engine.chain_start[child + 1] - engine.chain_start[child]
+        p = engine.link_parent[child]
+        size = chain[child + 1] - chain[child]
+        out = engine.joint_gradient[joint]
         if engine.link_kind[child] == SLIDE:
             for column in range(size - 1):
-                engine.joint_gradient[joint, column] = 0.0
-            engine.joint_gradient[joint, size - 1] = 1.0
+                out[column] = 0.0
+            out[size - 1] = 1.0
             continue
-        _directions(engine, joint, q, d)
-        sine, cosine = _sine_cosine(d)
-        engine.joint_values[joint, 0] = sine
-        engine.joint_values[joint, 1] = cosine
-        _by_variables(engine, joint, engine.joint_parts[joint])
-        part = engine.joint_parts[joint]
-        square = sine * sine + cosine * cosine
+        _angle_slopes(engine, joint, q, g)
+        frame = engine.joint_frame[joint]
+        ancestors = chain[p + 1] - chain[p] if p < engine.link_kind.size else 0
         for column in range(size):
-            by_s = 0.0
-            by_c = 0.0
-            for k in range(3):
-                by_s += d[2, k] * part[k, column] + d[0, k] * part[6 + k, column]
-                by_c += d[1, k] * part[k, column] + d[0, k] * part[3 + k, column]
-            engine.joint_sine[joint, column] = by_s
-            engine.joint_cosine[joint, column] = by_c
-            engine.joint_gradient[joint, column] = (cosine * by_s - sine * by_c) / square
+            total = 0.0
+            for i in range(3):
+                for k in range(3):
+                    total += (
+                        g[0, k] * frame[0, i] * engine.jacobian[chain[child] + column, 1 + i, k]
+                    )
+                    if column >= ancestors:
+                        continue
+                    if engine.link_kind[p] == FREE:  # its coordinates are its variables
+                        turned = 1.0 if column == 3 * (1 + i) + k else 0.0
+                    else:
+                        turned = engine.jacobian[chain[p] + column, 1 + i, k]
+                    total += (g[1, k] * frame[1, i] + g[2, k] * frame[2, i]) * turned
+            out[column] = total
 
 
 @compiled
@@ -127,42 +117,86 @@ def add_angle_gradient(
 ) -> None:
     """Add ψ′ ∂θ/∂Q of a hinge to gradients of its two links; nothing for a slide."""
     child = engine.joint_link[joint]
-    if engine.link_kind[child] == SLIDE:
+    if slope == 0.0 or engine.link_kind[child] == SLIDE:
         return
     p = engine.link_parent[child]
-    d = engine.directions
-    _directions(engine, joint, q, d)
-    sine, cosine = _sine_cosine(d)
-    square = sine * sine + cosine * cosine
-    for k in range(3):
-        by_u = slope * (cosine * d[2, k] - sine * d[1, k]) / square
-        by_n = -slope * sine * d[0, k] / square
-        by_b = slope * cosine * d[0, k] / square
-        for i in range(3):
-            out[child, 1 + i, k] += by_u * engine.joint_frame[joint, 0, i]
+    g = engine.angle_slope
+    _angle_slopes(engine, joint, q, g)
+    frame = engine.joint_frame[joint]
+    for i in range(3):
+        for k in range(3):
+            out[child, 1 + i, k] += slope * g[0, k] * frame[0, i]
             if p < out.shape[0]:
-                out[p, 1 + i, k] += (
-                    by_n * engine.joint_frame[joint, 1, i] + by_b * engine.joint_frame[joint, 2, i]
-                )
+                out[p, 1 + i, k] += slope * (g[1, k] * frame[1, i] + g[2, k] * frame[2, i])
 
 
 @compiled
-def joint_curvature(engine: Table, joint: int, a: int, b: int) -> float:
-    """∂²θ/∂z_a∂z_b for two columns of a hinge's chain, after `joint_gradients`."""
-    part = engine.joint_parts[joint]
-    s_z = engine.joint_sine[joint]
-    c_z = engine.joint_cosine[joint]
-    sine = engine.joint_values[joint, 0]
-    cosine = engine.joint_values[joint, 1]
+def _angle_hessian(engine: Table, joint: int, q: np.ndarray, curved: int, out: np.ndarray) -> None:
+    """Fill the Hessian of ψ(θ) in u, n and b, shape (9, 9)."""
+    g = engine.angle_slope
+    d = engine.directions
+    slope = engine.joint_slope[joint] if curved == 1 else 0.0
+    sine, cosine = _angle_slopes(engine, joint, q, g)
     square = sine * sine + cosine * cosine
-    by_ss = -2.0 * sine * cosine / (square * square)
-    by_sc = (sine * sine - cosine * cosine) / (square * square)
-    total = by_ss * (s_z[a] * s_z[b] - c_z[a] * c_z[b]) + by_sc * (
-        s_z[a] * c_z[b] + c_z[a] * s_z[b]
-    )
-    bilinear_s = 0.0
-    bilinear_c = 0.0
+    by_ss = slope * -2.0 * sine * cosine / (square * square)
+    by_sc = slope * (sine * sine - cosine * cosine) / (square * square)
+    for a in range(9):
+        row = g[a // 3]
+        k = a % 3
+        s_a = d[2, k] if a < 3 else (0.0 if a < 6 else d[0, k])
+        c_a = d[1, k] if a < 3 else (d[0, k] if a < 6 else 0.0)
+        for b in range(9):
+            m = b % 3
+            value = engine.joint_stiffening[joint] * row[k] * g[b // 3, m]
+            if slope != 0.0:
+                s_b = d[2, m] if b < 3 else (0.0 if b < 6 else d[0, m])
+                c_b = d[1, m] if b < 3 else (d[0, m] if b < 6 else 0.0)
+                value += by_ss * (s_a * s_b - c_a * c_b) + by_sc * (s_a * c_b + c_a * s_b)
+            out[a, b] = value
+    # s is bilinear in u and b, and c in u and n.
     for k in range(3):
-        bilinear_s += part[k, a] * part[6 + k, b] + part[6 + k, a] * part[k, b]
-        bilinear_c += part[k, a] * part[3 + k, b] + part[3 + k, a] * part[k, b]
-    return total + (cosine * bilinear_s - sine * bilinear_c) / square
+        out[k, 3 + k] -= slope * sine / square
+        out[3 + k, k] -= slope * sine / square
+        out[k, 6 + k] += slope * cosine / square
+        out[6 + k, k] += slope * cosine / square
+
+
+@compiled
+def add_angle_blocks(
+    engine: Table, joint: int, q: np.ndarray, curved: int, cross: np.ndarray
+) -> None:
+    """Add the Hessian of a hinge's ψ(θ) to blocks of its two links; nothing for a slide.
+
+    That between the parent's coordinates, in rows, and the link's is added to ``cross``, shape
+    (12, 12). Only with ``curved`` there is the part of ψ′, which may be indefinite.
+    """
+    child = engine.joint_link[joint]
+    if engine.link_kind[child] == SLIDE or (
+        engine.joint_stiffening[joint] == 0.0 and (curved == 0 or engine.joint_slope[joint] == 0.0)
+    ):
+        return
+    p = engine.link_parent[child]
+    frame = engine.joint_frame[joint]
+    h = engine.angle_work
+    _angle_hessian(engine, joint, q, curved, h)
+    for i in range(3):
+        for j in range(3):
+            for k in range(3):
+                for m in range(3):
+                    engine.link_block[child, 3 + 3 * i + k, 3 + 3 * j + m] += (
+                        frame[0, i] * frame[0, j] * h[k, m]
+                    )
+    if p == engine.link_kind.size:
+        return
+    for i in range(3):
+        for j in range(3):
+            for k in range(3):
+                for m in range(3):
+                    own = 0.0
+                    between = 0.0
+                    for a in range(1, 3):
+                        between += frame[a, i] * frame[0, j] * h[3 * a + k, m]
+                        for b in range(1, 3):
+                            own += frame[a, i] * frame[b, j] * h[3 * a + k, 3 * b + m]
+                    engine.link_block[p, 3 + 3 * i + k, 3 + 3 * j + m] += own
+                    cross[3 + 3 * i + k, 3 + 3 * j + m] += between

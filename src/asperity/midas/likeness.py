@@ -16,6 +16,12 @@ _LITTLE = 0.1
 
 
 @compiled
+def _is_beyond(engine: Table, run: int) -> bool:
+    """Whether nothing in a run touches, neither at the iterate nor at the trial state."""
+    return min(engine.run_least[run], engine.run_trial[run]) >= engine.activation
+
+
+@compiled
 def change_of_forces(engine: Table) -> float:
     """Sum of the changes of normal forces from the iterate to the trial state over their sum.
 
@@ -23,14 +29,17 @@ def change_of_forces(engine: Table) -> float:
     """
     change = 0.0
     total = 0.0
-    for i in range(engine.candidates):
-        trial = engine.candidate_square[i]
-        after = normal_force(engine, i, engine.vertex_trial)
-        engine.candidate_square[i] = engine.now_square[i]
-        before = normal_force(engine, i, engine.vertex_now)
-        engine.candidate_square[i] = trial
-        change += abs(after - before)
-        total += after
+    for run in range(engine.runs):
+        if _is_beyond(engine, run):
+            continue
+        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
+            trial = engine.candidate_square[i]
+            after = normal_force(engine, i, engine.vertex_trial)
+            engine.candidate_square[i] = engine.now_square[i]
+            before = normal_force(engine, i, engine.vertex_now)
+            engine.candidate_square[i] = trial
+            change += abs(after - before)
+            total += after
     return change / total if total > 0.0 else math.inf
 
 
@@ -43,13 +52,16 @@ def is_alike(engine: Table) -> bool:
     if engine.turn_link.size > 0:
         return False
     activation = engine.activation
-    for i in range(engine.candidates):
-        before = math.sqrt(engine.now_square[i])
-        after = math.sqrt(engine.candidate_square[i])
-        if min(before, after) < activation and abs(after - before) > _LITTLE * (
-            activation - min(before, after)
-        ):
-            return False
+    for run in range(engine.runs):
+        if _is_beyond(engine, run):
+            continue
+        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
+            before = math.sqrt(engine.now_square[i])
+            after = math.sqrt(engine.candidate_square[i])
+            if min(before, after) < activation and abs(after - before) > _LITTLE * (
+                activation - min(before, after)
+            ):
+                return False
     if slip_change(engine) > _LITTLE:
         return False
     for joint in range(engine.joint_now.size):

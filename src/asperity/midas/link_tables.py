@@ -57,6 +57,7 @@ def link_fields(
         above = chains[link.parent] if link.parent >= 0 else []
         chains.append([*above, *range(int(first[k]), int(first[k + 1]))])
     lengths = [len(chain) for chain in chains]
+    scalar = np.array([link.kind in (HINGE, SLIDE) for link in links], dtype=bool)
 
     volumes = [_volume(model, link, shapes, k) for k, link in enumerate(links)]
 
@@ -77,6 +78,7 @@ def link_fields(
         "own_row": stacked(
             [np.eye(4) if link.kind == SLIDE else own_rows(link) for link in links], 4, 4
         ),
+        "link_joint": np.where(scalar, np.cumsum(scalar) - 1, -1),
         "mass": stacked([link.inertia for link in links], 4, 4),
         "slender_axis": stacked([_slender_axis(link) for link in links], 3),
         "rigidity": rigidity * stacked(volumes),
@@ -88,7 +90,6 @@ def link_fields(
         "chain_start": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         "chain_variable": np.concatenate([np.zeros(0, np.int64), *chains]).astype(np.int64),
         "jacobian": np.zeros((sum(lengths), 4, 3)),
-        "product": np.zeros((12, max([12, *lengths]))),
     }
 
 
@@ -186,10 +187,14 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "wrench": np.zeros((count, 6)),
         "force": np.zeros((count, 4, 3)),
         "link_gradient": np.zeros((count, 4, 3)),
-        "carried_gradient": np.zeros((count, 4, 3)),
         "link_block": np.zeros((count, 12, 12)),
         "link_sums": np.zeros((count, 6, 16)),
-        "slot_block": np.zeros((12, 12)),
+        "slot_first": np.zeros(count, np.int64),
+        "link_move": np.zeros(count + 1),
+        "entry_start": np.zeros(count + 1, np.int64),
+        "carry": np.zeros((count, 4, 4)),
+        "slide_motion": np.zeros((count, 3)),
+        "link_rows": np.zeros((count, 12, 12)),
         "qpos": np.full(model.nq, np.nan),
         "qvel": np.full(model.nv, np.nan),
         "qvel_before": np.zeros(model.nv),
@@ -201,10 +206,6 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "row_start": np.zeros(size + 1, np.int64),
         "variable_row": np.zeros(size, np.int64),
         "joint_gradient": np.zeros((joints, longest)),
-        "joint_sine": np.zeros((joints, longest)),
-        "joint_cosine": np.zeros((joints, longest)),
-        "joint_parts": np.zeros((joints, 9, longest)),
-        "joint_values": np.zeros((joints, 2)),
         "joint_slope": np.zeros(coordinates),
         "joint_stiffening": np.zeros(coordinates),
     }
@@ -218,6 +219,9 @@ def work_fields() -> dict[str, Any]:
         "slip": np.zeros(3),
         "corner": np.zeros((4, 3)),
         "directions": np.zeros((3, 3)),
+        "block_work": np.zeros((3, 12, 12)),
+        "angle_slope": np.zeros((3, 3)),
+        "angle_work": np.zeros((9, 9)),
     }
 
 

@@ -11,7 +11,7 @@ from asperity.compiled.calls import call_pp_status, call_ppdpp
 from asperity.integrators.methods.substeps import step_in_parts
 from asperity.integrators.world_layout import NOT_CONVERGED, OK, compiled_method
 from asperity.midas.activations import advance_activations
-from asperity.midas.candidates import SLACK
+from asperity.midas.candidate_runs import SLACK
 from asperity.midas.engine_layout import CUT, MIDAS
 from asperity.midas.equality_terms import (
     keep_multipliers,
@@ -99,11 +99,10 @@ def _finish(engine: Table, h: float) -> None:
     engine.has_history = 1
     motor_forces(engine, engine.joint_now)
     keep_multipliers(engine)
-    smallest = math.inf
-    for i in range(engine.candidates):
-        smallest = min(smallest, engine.now_square[i])
     # Beyond the boxes' slack there may be others that were never looked at.
-    smallest = min(math.sqrt(smallest), (1.0 + SLACK) * engine.activation)
+    smallest = (1.0 + SLACK) * engine.activation
+    for run in range(engine.runs):
+        smallest = min(smallest, engine.run_least[run])
     engine.clearance = min(engine.clearance, smallest)
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import OK
+from asperity.midas.candidate_runs import measure_candidates
 from asperity.midas.candidates import are_kept
-from asperity.midas.contact_terms import measure_candidates
 from asperity.midas.engine_layout import PREDICTED, STARTED
 from asperity.midas.equality_terms import begin_equalities
 from asperity.midas.free_motion import (
@@ -223,7 +223,7 @@ def prepare_step(engine: Table, h: float, second: bool) -> int:
     engine.widening = _DOUBT if engine.has_prediction == 1 else 0.0
     code = OK
     if are_kept(engine, engine.vertex_now, engine.vertex_move):
-        measure_candidates(engine, engine.vertex_now)
+        measure_candidates(engine)
     else:
         code = call_pp_status(
             engine.rebuild, engine, PREDICTED if engine.has_prediction == 1 else STARTED

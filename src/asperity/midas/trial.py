@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled
+from asperity.midas.candidate_runs import move_of_run, wake
 from asperity.midas.candidates import time_in_boxes
-from asperity.midas.collision_time import collision_free_time
+from asperity.midas.collision_time import KEPT, collision_free_time
 from asperity.midas.engine_layout import HINGE
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.link_kinematics import move_vertices, place_links
@@ -32,6 +33,8 @@ __all__ = [
 # A hinge may turn by so much in one iteration [rad], so that it cannot get past a limit's far side.
 _LARGEST_TURN = 1.0
 _ATTEMPTS = 60
+# Share of a distance that may be gone.
+_ROOM = 1.0 - KEPT
 # A hinge that has turned by so much since the step's beginning [rad] is carried off by its torque.
 _TURNED_AWAY = 3.0
 
@@ -50,11 +53,25 @@ def place_trial(engine: Table) -> None:
     place_links(engine, engine.z_trial, engine.q_trial)
     move_vertices(engine, engine.q_trial, engine.vertex_trial)
     joint_coordinates(engine, engine.q_trial, engine.z_trial, engine.joint_now, engine.joint_trial)
+    _bound_moves(engine)
     for vertex in range(engine.moving_vertices):
         for k in range(3):
             engine.vertex_move[vertex, k] = (
                 engine.vertex_trial[vertex, k] - engine.vertex_now[vertex, k]
             )
+
+
+@compiled
+def _bound_moves(engine: Table) -> None:
+    """Bound how far points of every link are from now to the trial state [m]."""
+    for link in range(engine.radius.size):
+        straight = 0.0
+        turned = 0.0
+        for k in range(3):
+            straight += (engine.q_trial[link, 0, k] - engine.q_now[link, 0, k]) ** 2
+            for i in range(1, 4):
+                turned += (engine.q_trial[link, i, k] - engine.q_now[link, i, k]) ** 2
+        engine.link_move[link] = math.sqrt(straight) + engine.radius[link] * math.sqrt(turned)
 
 
 @compiled
@@ -137,10 +154,10 @@ def _time_to_limits(engine: Table) -> float:
 
 
 @compiled
-def _time_to_collision(engine: Table, time: float) -> float:
-    """Share of the trial step, at most ``time``, that keeps a tenth of every distance."""
+def _time_to_touch(engine: Table, run: int, time: float) -> float:
+    """Share of the trial step, at most ``time``, that keeps a tenth of a run's distances."""
     c = engine.side_weight[0]
-    for i in range(engine.candidates):
+    for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
         v = engine.candidate_vertex[i]
         time = collision_free_time(
             engine.candidate_kind[i],
@@ -158,6 +175,20 @@ def _time_to_collision(engine: Table, time: float) -> float:
             engine.slip,
             engine.corner,
         )
+    return time
+
+
+@compiled
+def _time_to_collision(engine: Table, time: float) -> float:
+    """Share of the trial step, at most ``time``, that keeps a tenth of every distance."""
+    for run in range(engine.runs):
+        move = move_of_run(engine, run)
+        if move * time <= _ROOM * engine.run_least[run]:
+            continue
+        if engine.run_known[run] == 0:
+            wake(engine, run)
+        if move * time > _ROOM * engine.run_least[run]:
+            time = _time_to_touch(engine, run, time)
     return time
 
 
