@@ -118,6 +118,7 @@ class World(HoldsAddresses):
         self.table = Table(
             WORLD,
             plant=plant.table,
+            team=0 if team is None else team.table.address,
             current=self.current.table,
             following=self.following.table,
             half=self.half.table,

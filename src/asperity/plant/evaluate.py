@@ -342,7 +342,9 @@ def evaluate(plant: Table, state: Table) -> int:
     _find_contacts_and_motion(plant, state)
     state.evaluations += 1
     status = call_pp_status(plant.read_contacts, plant, state)
-    if status == EVALUATED:
+    if status == EVALUATED and state.detect_shared != 0:
+        status = state.rows_status
+    elif status == EVALUATED:
         status = call_pp_status(plant.read_constraints, plant, state)
     if status == EVALUATED:
         state.valid = VALID

@@ -8,7 +8,7 @@ that where the second of its two bodies begins, which both of them reach. In the
 listed in the order in which MuJoCo would have found them, by pair of bodies. The MjData itself has
 none: publication puts those there that a step has delivered.
 
-What does not depend on contacts (masses, velocities, forces) is another part of the job.
+What does not depend on contacts (masses, velocities, forces, constraints) is another part of it.
 """
 
 from __future__ import annotations
@@ -179,7 +179,9 @@ def find_part(shared: Table, part: int, _member: int, _unused: int) -> int:
     plant = PLANT.at(shared.plant)
     state = STATE.at(shared.state)
     if part == shared.slabs:
-        return call_pp_status(plant.evaluate_motion, plant, state)
+        call_pp_status(plant.evaluate_motion, plant, state)
+        state.rows_status = call_pp_status(plant.read_constraints, plant, state)
+        return 0
     model = shared.models[part].ctypes.data
     for word in range(shared.models.shape[1]):
         store_address(model + _WORD * word, load_address(shared.model + _WORD * word))
