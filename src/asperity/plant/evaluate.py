@@ -341,7 +341,10 @@ def evaluate(plant: Table, state: Table) -> int:
     _find_positions(plant, state)
     _find_contacts_and_motion(plant, state)
     state.evaluations += 1
-    status = call_pp_status(plant.read_contacts, plant, state)
+    if state.detect_shared != 0 and state.contacts_status >= 0:
+        status = state.contacts_status
+    else:
+        status = call_pp_status(plant.read_contacts, plant, state)
     if status == EVALUATED and state.detect_shared != 0:
         status = state.rows_status
     elif status == EVALUATED:

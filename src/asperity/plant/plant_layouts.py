@@ -251,6 +251,7 @@ STATE = Layout(
     detect_shared="i8",
     shared_detection="i8",
     rows_status="i8",  # what `read_constraints` has returned there
+    contacts_status="i8",  # and `read_contacts`, or −1 if it is still to be called
     found="i8",  # number of contacts found there, and where their addresses are
     found_address="i8",
     # the state

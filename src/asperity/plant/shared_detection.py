@@ -27,18 +27,30 @@ from asperity.compiled.calls import (
     load_int,
     store_address,
 )
-from asperity.compiled.team import TEAM, Team
+from asperity.compiled.team import TEAM, Team, over_ranges
+from asperity.contact.combination import PARAMETERS, STIFFNESS, combine
 from asperity.plant import native
-from asperity.plant.plant_layouts import PLANT, STATE
+from asperity.plant.collision import (
+    counts_as_contact,
+    empty_contacts,
+    fill_mujoco_contact,
+    make_links,
+    read_contacts,
+)
+from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
 __all__ = ["SHARED_DETECTION_KERNELS", "SharedDetection", "can_share_detection"]
 
 _WORD = 8
 _BINS = 256
+# What a geom that a slab has more or less than others costs, in bodies that two slabs share.
+_UNEVEN = 0.25
 # Slabs per thread: parts differ in the time that they take.
 _SLABS = 2
 # Geoms from which it is worth it: below, detection takes less than some tens of microseconds.
 _FEWEST_GEOMS = 64
+# Contacts that are worth a thread's while, where they take about twenty nanoseconds each.
+_FEWEST_CONTACTS = 100
 _FAR = 1e300
 
 _MODEL_WORDS = (*("body_contype", "body_conaffinity", "geom_rbound", "geom_margin", "geom_gap"),)
@@ -69,12 +81,24 @@ SHARED_DETECTION = Layout(
     upper="f8[:]",
     cut="f8[:]",  # ends of slabs
     bins="i8[:]",
+    across="i8[:]",
     # per slab: contacts that count there, their pairs of bodies and addresses
     count="i8[:]",
     pair="i8[:,:]",
     contact="i8[:,:]",
     following="i8[:]",  # the next one to be listed
     found="i8[:]",  # addresses of all contacts in MuJoCo's order
+    # Where threads read the contacts, too, these are those that count, and further, per slab: how
+    # many there are in all, geoms of a contact, and number, material and share of its pair
+    reads="i8",
+    plain_reader="i8",  # the entry point that reads contacts in the same way
+    read_part="i8",
+    total="i8[:]",
+    geoms="i8[:,:]",
+    number="i8[:,:]",
+    material="f8[:,:,:]",
+    share="f8[:,:]",
+    place="i8[:]",  # slab and number there of those found
 )
 
 
@@ -128,14 +152,15 @@ def _bound_bodies(plant: Table, state: Table, shared: Table, axis: int) -> None:
 
 
 @compiled
-def _cut(plant: Table, state: Table, shared: Table) -> None:
-    """Cut space into slabs with about as many geoms each."""
-    axis, begin, end = _widest_axis(plant, state)
-    _bound_bodies(plant, state, shared, axis)
+def _fill_bins(
+    plant: Table, state: Table, shared: Table, axis: int, begin: float, scale: float
+) -> int:
+    """Count geoms between places along the axis, and bodies that reach across each of them."""
     bins = shared.bins
+    across = shared.across
     for k in range(_BINS):
         bins[k] = 0
-    scale = _BINS / (end - begin) if end > begin else 0.0
+        across[k] = 0
     total = 0
     for g in range(plant.geom_body.size):
         if plant.body_tree[plant.geom_body[g]] >= 0:
@@ -144,22 +169,84 @@ def _cut(plant: Table, state: Table, shared: Table) -> None:
             if place >= 0.0 and place <= _BINS:
                 bins[min(int(place), _BINS - 1)] += 1
                 total += 1
-    slab = 0
-    found = 0
-    for k in range(_BINS):
-        found += bins[k]
-        while slab < shared.slabs - 1 and found * shared.slabs >= (slab + 1) * total:
-            shared.cut[slab] = begin + (end - begin) * (k + 1) / _BINS
-            slab += 1
+    for body in range(plant.nbody):
+        low = scale * (shared.lower[body] - begin)
+        high = scale * (shared.upper[body] - begin)
+        if plant.body_tree[body] >= 0 and low <= high and high - low < _BINS:
+            first = max(int(np.ceil(low)), 1)
+            last = min(int(high), _BINS - 1)
+            if first <= last:
+                across[first] += 1
+                across[last + 1 if last < _BINS - 1 else 0] -= 1
+    for k in range(2, _BINS):
+        across[k] += across[k - 1]
+    return total
+
+
+@compiled
+def _cut(plant: Table, state: Table, shared: Table) -> None:
+    """Cut space into slabs with about as many geoms each, where few bodies reach across.
+
+    What does has contacts that are found in both slabs, to be left out in one.
+    """
+    axis, begin, end = _widest_axis(plant, state)
+    _bound_bodies(plant, state, shared, axis)
+    scale = _BINS / (end - begin) if end > begin else 0.0
+    total = _fill_bins(plant, state, shared, axis, begin, scale)
+    after = 0
+    for slab in range(shared.slabs - 1):
+        wanted = (slab + 1) * total / shared.slabs
+        best = np.inf
+        before = after
+        found = 0
+        for k in range(1, _BINS):
+            found += shared.bins[k - 1]
+            cost = shared.across[k] + _UNEVEN * abs(found - wanted)
+            if k > before and cost < best:
+                best = cost
+                after = k
+        shared.cut[slab] = begin + (end - begin) * after / _BINS
     shared.cut[shared.slabs - 1] = np.inf
 
 
 @compiled
+def _note_material(plant: Table, shared: Table, slab: int, count: int, address: int) -> None:
+    """Note a contact's geoms and the material of its pair, which may be that of the one before."""
+    a = load_int(address + plant.contact_geom)
+    b = load_int(address + plant.contact_geom + 4)
+    geoms = (a << 32) + b
+    friction = load_double(address + plant.contact_friction)
+    shared.geoms[slab, count] = geoms
+    number = 0
+    if count > 0:
+        number = shared.number[slab, count - 1]
+        before = shared.contact[slab, count - 1]
+        if (
+            shared.geoms[slab, count - 1] != geoms
+            or load_double(before + plant.contact_friction) != friction
+        ):
+            number += 1
+    if count == 0 or number != shared.number[slab, count - 1]:
+        shared.share[slab, number] = combine(
+            plant.material,
+            plant.material_pairs,
+            plant.material_pair_keys,
+            plant.material_default,
+            a,
+            b,
+            friction,
+            shared.material[slab, number],
+        )
+    shared.number[slab, count] = number
+
+
+@compiled
 def _list_contacts(plant: Table, shared: Table, slab: int, begin: float, end: float) -> None:
-    """List the contacts of a slab that count there, with their pairs of bodies."""
+    """List the contacts of a slab that belong there, with their pairs of bodies."""
     data = shared.datas[slab].ctypes.data
     base = load_address(data + plant.contact_offset)
     count = 0
+    total = 0
     for index in range(load_int(data + plant.ncon_offset)):
         address = base + index * plant.contact_size
         a = plant.geom_body[load_int(address + plant.contact_geom)]
@@ -167,10 +254,16 @@ def _list_contacts(plant: Table, shared: Table, slab: int, begin: float, end: fl
         # Where the second one begins; the first slab has what is everywhere.
         place = max(shared.lower[a], shared.lower[b])
         if place >= begin and place < end:
+            total += 1
+            if shared.reads == 1 and not counts_as_contact(plant, address):
+                continue
             shared.pair[slab, count] = (min(a, b) << 32) + max(a, b)
             shared.contact[slab, count] = address
+            if shared.reads == 1:
+                _note_material(plant, shared, slab, count, address)
             count += 1
     shared.count[slab] = count
+    shared.total[slab] = total
 
 
 @entry_point(types.int64(SHARED_DETECTION.type, types.int64, types.int64, types.int64))
@@ -204,8 +297,29 @@ def find_part(shared: Table, part: int, _member: int, _unused: int) -> int:
 
 
 @compiled
-def _merge(shared: Table) -> int:
-    """List the contacts of all slabs in MuJoCo's order, by pair of bodies; returns their number."""
+def _list_pair(plant: Table, state: Table, shared: Table, slab: int, at: int, found: int) -> int:
+    """List a contact if it counts, whose bodies get links; how many there are, or −1 without room.
+
+    Contacts of two bodies follow each other, and only the first makes links.
+    """
+    if shared.reads == 1:
+        geoms = shared.geoms[slab, at]
+        moving = make_links(plant, state, geoms >> 32, geoms & 0xFFFFFFFF)
+        if moving < 0:
+            return -1
+        if moving == 0 or shared.material[slab, shared.number[slab, at], STIFFNESS] <= 0.0:
+            return found
+        shared.place[found] = (slab << 32) + at
+    shared.found[found] = shared.contact[slab, at]
+    return found + 1
+
+
+@compiled
+def _merge(plant: Table, state: Table, shared: Table) -> int:
+    """List the contacts of all slabs in MuJoCo's order, by pair of bodies.
+
+    Returns their number, or −1 if there is no room for their links.
+    """
     found = 0
     for slab in range(shared.slabs):
         shared.following[slab] = 0
@@ -222,10 +336,52 @@ def _merge(shared: Table) -> int:
         # All contacts of two bodies are of one slab.
         at = shared.following[best]
         while at < shared.count[best] and shared.pair[best, at] == pair:
-            shared.found[found] = shared.contact[best, at]
-            found += 1
+            found = _list_pair(plant, state, shared, best, at, found)
+            if found < 0:
+                return -1
             at += 1
         shared.following[best] = at
+
+
+@entry_point(types.int64(SHARED_DETECTION.type, types.int64, types.int64, types.int64))
+def read_part(shared: Table, first: int, last: int, _unused: int) -> int:
+    """Fill some contacts of the set."""
+    plant = PLANT.at(shared.plant)
+    state = STATE.at(shared.state)
+    for c in range(first, last):
+        slab = shared.place[c] >> 32
+        at = shared.place[c] & 0xFFFFFFFF
+        number = shared.number[slab, at]
+        geoms = shared.geoms[slab, at]
+        fill_mujoco_contact(
+            plant,
+            state,
+            c,
+            c,
+            shared.found[c],
+            (geoms >> 32, geoms & 0xFFFFFFFF),
+            shared.share[slab, number],
+            shared.material[slab, number],
+        )
+    return 0
+
+
+@compiled
+def _read(plant: Table, state: Table, shared: Table) -> int:
+    """Fill the contact set with what the slabs have found, as `read_contacts` does."""
+    empty_contacts(state)
+    total = 0
+    for slab in range(shared.slabs):
+        total += shared.total[slab]
+    if total > state.contacts.link.shape[0]:
+        return CONTACTS_FULL
+    found = _merge(plant, state, shared)
+    if found < 0:
+        return CONTACTS_FULL
+    team = shared.team.address
+    over_ranges(team, shared.read_part, shared.address, found, _FEWEST_CONTACTS, False)
+    state.contacts.count = found
+    return EVALUATED
 
 
 @entry_point(types.int64(PLANT.type, STATE.type, types.int64, types.int64))
@@ -235,16 +391,22 @@ def detect_shared(plant: Table, state: Table, model: int, _unused: int) -> int:
     shared.plant = plant.address
     shared.state = state.address
     shared.model = model
+    # Whether what glides counts depends on what has been read.
+    shared.reads = 1 if state.gliding == 0 and plant.read_contacts == shared.plain_reader else 0
     _cut(plant, state, shared)
     call_pp(plant.collision, shared.empty_model, state.data)
     team = shared.team
     call_pppn_status(team.share, team, shared.find_part, shared, shared.slabs + 1)
-    state.found = _merge(shared)
+    if shared.reads == 1:
+        state.contacts_status = _read(plant, state, shared)
+        return 0
+    state.contacts_status = -1
+    state.found = _merge(plant, state, shared)
     state.found_address = shared.found.ctypes.data
     return 0
 
 
-SHARED_DETECTION_KERNELS = (find_part, detect_shared)
+SHARED_DETECTION_KERNELS = (find_part, detect_shared, read_part)
 """What shared detection needs compiled."""
 
 
@@ -314,11 +476,20 @@ class SharedDetection(HoldsAddresses):
             upper=np.zeros(model.nbody),
             cut=np.zeros(slabs),
             bins=np.zeros(_BINS, np.int64),
+            across=np.zeros(_BINS, np.int64),
             count=np.zeros(slabs, np.int64),
             following=np.zeros(slabs, np.int64),
             pair=np.empty((slabs, most), np.int64),
             contact=np.empty((slabs, most), np.int64),
             found=np.empty(slabs * most, np.int64),
+            plain_reader=read_contacts.address,
+            read_part=read_part.address,
+            total=np.zeros(slabs, np.int64),
+            geoms=np.empty((slabs, most), np.int64),
+            number=np.empty((slabs, most), np.int64),
+            material=np.empty((slabs, most, PARAMETERS)),
+            share=np.empty((slabs, most)),
+            place=np.empty(slabs * most, np.int64),
         )
 
     def install(self, state: Table) -> None:
