@@ -34,7 +34,15 @@ from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, SHARE_SIGNATURE, compiled_method
 from asperity.plant.plant_layouts import STATE
 
-__all__ = ["ICF_LAWS", "IcfMethod", "icf_method", "icf_solution", "smooth_terms"]
+__all__ = [
+    "ICF_KERNELS",
+    "ICF_LAWS",
+    "IcfMethod",
+    "icf_method",
+    "icf_solution",
+    "install_icf",
+    "smooth_terms",
+]
 
 ICF_LAWS = {"delivered": DELIVERED_LAW, "lagged": LAGGED_LAW, "similar": SIMILAR_LAW}
 
@@ -127,6 +135,16 @@ def icf_method(world: Table, source: Table, target: Table, step: float) -> int:
     return OK
 
 
+ICF_KERNELS = (icf_solution, icf_method, _fill_smooth, move_trees)
+"""What `icf_method` needs compiled."""
+
+
+def install_icf(world: Table) -> None:
+    """Put the entry points of `ICF_KERNELS` into a world."""
+    world.fill_smooth = _fill_smooth.address
+    world.move_trees = move_trees.address
+
+
 class IcfMethod(ConvexMethod):
     """Steps of irrotational contact fields.
 
@@ -183,17 +201,13 @@ class IcfMethod(ConvexMethod):
     def kernels(self) -> tuple[Kernel, ...]:
         return (
             *super().kernels,
-            icf_solution,
             *self.law.kernels,
-            icf_method,
-            _fill_smooth,
-            move_trees,
+            *ICF_KERNELS,
         )
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
-        world.table.fill_smooth = _fill_smooth.address
-        world.table.move_trees = move_trees.address
+        install_icf(world.table)
         problem = world.problem
         install_law(problem, self.law)
         if self.law.coupled:
