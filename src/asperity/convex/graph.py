@@ -42,6 +42,15 @@ def _trees_of_contact(link: np.ndarray, link_tree: np.ndarray, contact: int) -> 
 
 
 @compiled
+def _is_next(link: np.ndarray, contact: int) -> bool:
+    """Whether a contact is of the same links as the one before, as most are."""
+    if contact == 0:
+        return False
+    same_a = link[contact, 0] == link[contact - 1, 0]
+    return same_a and link[contact, 1] == link[contact - 1, 1]
+
+
+@compiled
 def _couple(
     a: int, b: int, parent: np.ndarray, pair_stamp: np.ndarray, stamp: int, pair_entry: np.ndarray
 ) -> tuple[bool, bool, bool]:
@@ -133,8 +142,9 @@ def _symbolic(problem: Table, contacts: Table, rows: Table, islands: int) -> int
     ntree = problem.ntree
     _clear_entries(problem)
     for contact in range(contacts.count):
-        a, b = _trees_of_contact(contacts.link, contacts.link_tree, contact)
-        _mark(problem, a, b)
+        if not _is_next(contacts.link, contact):
+            a, b = _trees_of_contact(contacts.link, contacts.link_tree, contact)
+            _mark(problem, a, b)
     for row in range(rows.count):
         _mark(problem, rows.tree[row, 0], rows.tree[row, 1])
     for tree in range(ntree):
@@ -260,6 +270,8 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     components = ntree
     known = True
     for contact in range(ncontact):
+        if _is_next(link, contact):
+            continue
         a, b = _trees_of_contact(link, contacts.link_tree, contact)
         _, has_block, joined = _couple(a, b, parent, problem.pair_stamp, stamp, problem.pair_entry)
         known = known and has_block
@@ -293,18 +305,25 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     start = problem.island_contact_start
     for k in range(islands + 2):
         start[k] = 0
+    k = 0
     for contact in range(ncontact):
-        a, b = _trees_of_contact(link, contacts.link_tree, contact)
-        start[island[a if a >= 0 else b] + 2] += 1
+        if not _is_next(link, contact):
+            a, b = _trees_of_contact(link, contacts.link_tree, contact)
+            k = island[a if a >= 0 else b] + 2
+        start[k] += 1
     for k in range(2, islands + 2):
         start[k] += start[k - 1]
+    base_a = base_b = -1
     for contact in range(ncontact):
-        a, b = _trees_of_contact(link, contacts.link_tree, contact)
-        k = island[a if a >= 0 else b] + 1
+        if not _is_next(link, contact):
+            a, b = _trees_of_contact(link, contacts.link_tree, contact)
+            k = island[a if a >= 0 else b] + 1
+            base_a = _base(a, link[contact, 0], nv, problem.tree_start, problem.tree_spatial)
+            base_b = _base(b, link[contact, 1], nv, problem.tree_start, problem.tree_spatial)
         i = start[k]
         order[i] = contact
-        problem.base_a[i] = _base(a, link[contact, 0], nv, problem.tree_start, problem.tree_spatial)
-        problem.base_b[i] = _base(b, link[contact, 1], nv, problem.tree_start, problem.tree_spatial)
+        problem.base_a[i] = base_a
+        problem.base_b[i] = base_b
         start[k] += 1
     order = problem.row
     start = problem.island_row_start
