@@ -43,8 +43,11 @@ def _copy_in(plant: Table, state: Table) -> None:
 @compiled
 def _find_positions(plant: Table, state: Table) -> None:
     """Let MuJoCo find where everything is."""
-    call_pp(plant.kinematics, plant.model, state.data)
-    call_pp(plant.com_pos, plant.model, state.data)
+    if state.find_positions != 0:
+        call_pp_status(state.find_positions, plant, state)
+    else:
+        call_pp(plant.kinematics, plant.model, state.data)
+        call_pp(plant.com_pos, plant.model, state.data)
     if plant.has_tendons:
         call_pp(plant.tendon, plant.model, state.data)
 

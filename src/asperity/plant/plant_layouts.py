@@ -247,6 +247,9 @@ STATE = Layout(
     # Where contacts of what glides are found too, the address of `GLIDING`, and the time step [s]
     gliding="i8",
     step="f8",
+    # Where threads find positions, the compiled entry point, and the address of its table
+    find_positions="i8",
+    shared_positions="i8",
     # Where threads find contacts, the compiled entry point, and the address of its table
     detect_shared="i8",
     shared_detection="i8",

@@ -611,7 +611,7 @@ class Simulator:
         """Write the options of method and stepping into the world."""
         self.method.prepare(self.world)
         self._stepping.prepare(self.world)
-        self.world.share_detection()
+        self.world.share_evaluation()
         self._call = None
 
     def _take_steps(self, end: float, budget: int) -> int:
