@@ -64,9 +64,9 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if _is_worker(config):
         from asperity.compiled import compilation
-        from asperity.simulator import simulator
+        from asperity.simulator import machinery
 
-        compile_kernels = simulator.compile_kernels
+        compile_kernels = machinery.compile_kernels
 
         def compile_in_turn(kernels: Sequence[Any], *purpose: str) -> None:
             if not all(kernel.load() for kernel in kernels):
@@ -74,4 +74,4 @@ def pytest_configure(config: pytest.Config) -> None:
                     fcntl.flock(file, fcntl.LOCK_EX)
                     compile_kernels(kernels, *purpose)
 
-        simulator.compile_kernels = compile_in_turn
+        machinery.compile_kernels = compile_in_turn

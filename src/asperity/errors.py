@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import enum
+import sys
+import warnings
 
-__all__ = ["AsperityError", "AsperityWarning", "ModelError", "SimulationError", "Status"]
+__all__ = [
+    "AsperityError",
+    "AsperityWarning",
+    "ModelError",
+    "SimulationError",
+    "Status",
+    "warn_user",
+]
 
 
 class AsperityError(Exception):
@@ -21,6 +30,14 @@ class SimulationError(AsperityError, RuntimeError):
 
 class AsperityWarning(UserWarning):
     """Something in a model is ignored or unusual, and the user should know."""
+
+
+def warn_user(message: str) -> None:
+    """Issue an `AsperityWarning` of the line outside of this package that has led to it."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "asperity":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, AsperityWarning, stacklevel=level)
 
 
 class Status(enum.IntEnum):

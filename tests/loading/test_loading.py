@@ -20,7 +20,7 @@ from loading_texts import (
 
 from asperity.errors import AsperityWarning, ModelError
 from asperity.loading import LoadReport, load_model, load_spec
-from asperity.simulator import Simulator
+from asperity.simulator import Simulator, simulate
 
 # --- sources ---------------------------------------------------------------------------------
 
@@ -117,6 +117,14 @@ def test_warns_when_nothing_moves_or_collides() -> None:
     with pytest.warns(AsperityWarning, match="Nothing can collide"):
         _, report = load_model(ghost)
     assert not has(report, "Nothing can move")
+
+
+def test_warnings_name_the_users_line() -> None:
+    ghost = BALL.replace("size='0.1'", "size='0.1' contype='0' conaffinity='0'")
+    for call in (load_model, Simulator, lambda source: simulate(source, (0.0, 0.01))):
+        with pytest.warns(AsperityWarning, match="Nothing can collide") as caught:
+            call(ghost)
+        assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_does_not_warn_when_something_can_collide() -> None:

@@ -8,7 +8,6 @@ nothing, and what stands at a border of compiled code is contained by nobody.
 from __future__ import annotations
 
 import importlib
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +19,7 @@ from numba.core.runtime import rtsys
 
 from asperity.compiled.contained import ContainedCode, unknown_numba
 from asperity.compiled.sources import source_stamp
-from asperity.errors import AsperityWarning
+from asperity.errors import warn_user
 
 __all__ = ["is_compiled", "is_kept", "keep"]
 
@@ -152,7 +151,7 @@ def keep(target: Any, function: Callable[..., Any], *, border: bool = False) -> 
             raise
         if not _warned_of_no_cache:
             _warned_of_no_cache = True
-            warnings.warn(_NO_CACHE, AsperityWarning, stacklevel=2)
+            warn_user(_NO_CACHE)
         # Nothing is looked up on disk, where the compiler would be loaded.
         _load_compiler()
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import mujoco
 
-from asperity.errors import AsperityWarning, ModelError
+from asperity.errors import ModelError, warn_user
 from asperity.loading.compiler_errors import explained
 from asperity.loading.element_names import check_names
 from asperity.loading.load_report import LoadReport, report_on
@@ -84,14 +83,14 @@ def load_model(
             "a compiled MjModel",
         )
         check_names(source, "MjModel")
-        return source, report_on(source, "MjModel", [], stacklevel=2)
+        return source, report_on(source, "MjModel", [])
     opened = _open(
         source, package_paths, floating_base, discard_visual, fuse_static, exclude_overlaps
     )
     notes = list(opened.notes)
     model = _compile(opened.spec, opened.name, notes) if opened.model is None else opened.model
     check_names(model, opened.name)
-    return model, report_on(model, opened.name, notes, stacklevel=2)
+    return model, report_on(model, opened.name, notes)
 
 
 def load_spec(
@@ -179,7 +178,7 @@ def _open(
         )
         spec, model, notes = compile_urdf(prepared, name, exclude_overlaps=exclude_overlaps)
         for loss in prepared.losses:
-            warnings.warn(f"{name}: {loss}", AsperityWarning, stacklevel=3)
+            warn_user(f"{name}: {loss}")
         return _Opened(spec, name, notes, model)
     if root != "mujoco":
         raise unknown_root(root, name, text)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
-from asperity.errors import AsperityWarning
+from asperity.errors import warn_user
 
 __all__ = ["LoadReport", "report_on"]
 
@@ -29,9 +28,7 @@ class LoadReport:
     notes: tuple[str, ...]
 
 
-def report_on(
-    model: mujoco.MjModel, source: str, notes: list[str], *, stacklevel: int
-) -> LoadReport:
+def report_on(model: mujoco.MjModel, source: str, notes: list[str]) -> LoadReport:
     """Report on a compiled model, with a warning if nothing can move or collide in it.
 
     Parameters
@@ -41,8 +38,6 @@ def report_on(
         What the report calls it.
     notes : list of str
         What was noted before.
-    stacklevel : int
-        That of the caller, as `warnings.warn` counts.
     """
     notes = list(notes)
     alarms = []
@@ -58,7 +53,7 @@ def report_on(
             "conaffinity match (URDF: <collision> elements)."
         )
     for alarm in alarms:
-        warnings.warn(f"{source}: {alarm}", AsperityWarning, stacklevel=stacklevel + 1)
+        warn_user(f"{source}: {alarm}")
     return LoadReport(source, (*notes, *alarms))
 
 

@@ -24,6 +24,7 @@ from asperity.simulator.publish import PUBLICATION_KERNELS
 from asperity.simulator.report import Report
 
 if TYPE_CHECKING:
+    from asperity.simulator.machinery import Machinery
     from asperity.simulator.simulator import Simulator
 
 __all__ = ["call_at_once", "publish_at_once"]
@@ -58,7 +59,7 @@ def call_at_once(simulator: Simulator, time: float) -> Report | None:
     return simulator._go_on(time, None, code, -work, wall_time)
 
 
-def publish_at_once(simulator: Simulator) -> bool:
+def publish_at_once(simulator: Machinery) -> bool:
     """Publish the current state; False if Python is to do it."""
     call = _call_of(simulator)
     if not call:
@@ -71,14 +72,14 @@ def publish_at_once(simulator: Simulator) -> bool:
     return bool(code != BY_PYTHON)
 
 
-def _call_of(simulator: Simulator) -> Table | Literal[False]:
+def _call_of(simulator: Machinery) -> Table | Literal[False]:
     """The table of a simulator's calls, or False if there is always something for Python to do."""
     if simulator._call is None:
         simulator._call = _new_call(simulator)
     return simulator._call
 
 
-def _new_call(simulator: Simulator) -> Table | Literal[False]:
+def _new_call(simulator: Machinery) -> Table | Literal[False]:
     model, stepping = simulator.model, simulator._stepping
     if (
         not simulator._base.evaluates_plant

@@ -20,6 +20,7 @@ from asperity.convex.problem import read_statistics, write_statistics
 from asperity.loading import LoadReport
 
 if TYPE_CHECKING:
+    from asperity.simulator.machinery import Machinery
     from asperity.simulator.simulator import Simulator
 
 __all__ = ["reduced", "restore_world", "take_snapshot"]
@@ -82,7 +83,7 @@ class Snapshot:
         data.userdata[:] = self.userdata
 
 
-def take_snapshot(simulator: Simulator) -> Snapshot:
+def take_snapshot(simulator: Machinery) -> Snapshot:
     """Copy what a simulator knows, which must not run meanwhile."""
     world, inputs, sampling = simulator.world, simulator._inputs, simulator._sampling
     base = simulator.method.base
@@ -95,7 +96,7 @@ def take_snapshot(simulator: Simulator) -> Snapshot:
     return Snapshot(
         known=inputs.known(),
         present=inputs.present(),
-        userdata=simulator.data.userdata.copy(),
+        userdata=simulator._reference().userdata.copy(),
         world=numbers | {"contacts": world.contact_capacity, "rows": world.row_capacity},
         delivered=_read(world.delivered),
         coupling=simulator.coupling.memory(),
@@ -106,7 +107,7 @@ def take_snapshot(simulator: Simulator) -> Snapshot:
     )
 
 
-def restore_world(simulator: Simulator, snapshot: Snapshot) -> None:
+def restore_world(simulator: Machinery, snapshot: Snapshot) -> None:
     """Put back state, results, counters and clocks, but not what a method keeps."""
     world, numbers = simulator.world, snapshot.world
     if simulator.method.base.evaluates_plant:

@@ -9,12 +9,12 @@ from asperity.plant.support import check_supported
 from asperity.simulator.copies import restore_world, take_snapshot
 
 if TYPE_CHECKING:
-    from asperity.simulator.simulator import Simulator
+    from asperity.simulator.machinery import Machinery
 
 __all__ = ["take_over_model"]
 
 
-def take_over_model(simulator: Simulator) -> bool:
+def take_over_model(simulator: Machinery) -> bool:
     """Take over what the user has changed in the model, or refuse it with nothing changed.
 
     All that was copied is copied again, in about a millisecond. Where the change needs memory of

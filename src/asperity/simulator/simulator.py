@@ -5,49 +5,36 @@ from __future__ import annotations
 import logging
 import math
 import os
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, SupportsIndex
+from typing import Any, SupportsIndex
 
 import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
 from asperity.arguments import as_number
-from asperity.compiled import Table
-from asperity.compiled.compilation import compile_kernels
-from asperity.compiled.team import Team
-from asperity.contact.delivered import NOTHING, TAKEN
-from asperity.errors import ModelError, SimulationError, Status
+from asperity.contact.delivered import NOTHING
+from asperity.errors import ModelError, Status
 from asperity.integrators import Cenic, Integrator
-from asperity.integrators import world_layout as codes
-from asperity.integrators.methods.own_results import OwnResults
-from asperity.integrators.world import THREAD_KERNELS, World
-from asperity.loading import LoadReport, load_model
+from asperity.loading import load_model
 from asperity.plant.contact_parameters import ContactParameters
-from asperity.plant.data_reference import DataReference
-from asperity.plant.model_watch import WATCH_KERNELS, ModelWatch
 from asperity.plant.patch_polygons import PolygonFinder, Polygons
-from asperity.plant.plant import Plant, contact_kernels
 from asperity.plant.support import check_supported
 from asperity.simulator import notebook
 from asperity.simulator.advance import advance
-from asperity.simulator.call_at_once import call_at_once, publish_at_once
+from asperity.simulator.call_at_once import call_at_once
 from asperity.simulator.checkpoint import load_simulator, save_simulator
 from asperity.simulator.checks import check_arguments, check_threads, find_keyframe
-from asperity.simulator.compiled_call import CALL_KERNELS
-from asperity.simulator.constraint_forces import FORCE_KERNELS
 from asperity.simulator.copies import reduced
-from asperity.simulator.counters import COUNTER_KERNELS, Counters, as_statistics
+from asperity.simulator.counters import as_statistics
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.initial_state import write_initial_state
-from asperity.simulator.inputs import INPUT_KERNELS, Inputs
+from asperity.simulator.machinery import Control, Machinery
 from asperity.simulator.model_changes import take_over_model
 from asperity.simulator.other_options import take_over_options
 from asperity.simulator.patches import Patches, read_patches
 from asperity.simulator.progress import Progress, check_progress, shown
-from asperity.simulator.publish import PUBLICATION_KERNELS, Delivered, publish
 from asperity.simulator.report import Report, Statistics
 from asperity.simulator.sampling import SamplingClock
 from asperity.systems import Coupling, ExternalSystem
@@ -56,10 +43,8 @@ __all__ = ["Control", "Simulator"]
 
 _LOGGER = logging.getLogger("asperity")
 
-Control = Callable[[mujoco.MjModel, mujoco.MjData], None]
 
-
-class Simulator:
+class Simulator(Machinery):
     """A simulation of an MJCF or URDF model.
 
     Parameters
@@ -146,15 +131,6 @@ class Simulator:
         How many a step may use.
     """
 
-    _call: Table | Literal[False] | None = None
-    """Of calls in compiled code; None where it is to be made, False where there are none."""
-
-    _takes_calls = True
-    """Whether calls may advance in compiled code alone, past subclasses that look at steps."""
-
-    _resumes = False
-    """Whether it goes on from the state of another one, of which it is a copy."""
-
     def __init__(
         self,
         model: str | os.PathLike[str] | mujoco.MjSpec | mujoco.MjModel,
@@ -204,68 +180,23 @@ class Simulator:
         self.coupling = Coupling(self.model, systems, evaluated=method.base.evaluates_systems)
         convex = method.base.evaluates_plant
         self.threads = check_threads(threads, type(integrator).__name__, shared=convex)
-        contact = ContactParameters() if contact is None else contact
-        compile_kernels(
-            (
-                *(contact_kernels(self.model, contact) if convex else ()),
-                *method.kernels,
-                *integrator.stepping.kernels,
-                *self.coupling.kernels,
-                *WATCH_KERNELS,
-                *INPUT_KERNELS,
-                *((*CALL_KERNELS, *COUNTER_KERNELS) if convex else FORCE_KERNELS),
-                *(PUBLICATION_KERNELS if convex and systems else ()),
-                *(THREAD_KERNELS if self.threads > 1 else ()),
-            ),
-            type(integrator).__name__,
+        self.control = control
+        self._control_period = control_period
+        self._lazy = publish == "lazy"
+        self._make_plant(
+            ContactParameters() if contact is None else contact, joint_stiction_tolerance
         )
-        self.plant = Plant(
-            self.model,
-            contact,
-            joint_stiction_tolerance,
-            self.coupling.efforts,
-            evaluated=convex,
-        )
-        self._note(contact.notes)
-        self._note(self.plant.surfaces.notes)
-        if self.plant.surfaces.any_compliant and "surface" not in integrator.contact_parameters:
-            name = type(integrator).__name__
-            self._note([f"{name} keeps geoms apart; their pressure fields play no part."])
         data = mujoco.MjData(self.model) if data is None else data
         arrays = {"qpos": qpos, "qvel": qvel, "ctrl": ctrl}
         write_initial_state(self.model, data, keyframe, arrays)
-        self._team = Team(self.threads) if self.threads > 1 else None
-        self._lazy = publish == "lazy"
-        self._stale = False  # whether data lacks what follows from the state
-        # The only one that keeps it alive, see `_release_data`.
-        self._reference = DataReference(data, keep=True)
-        self.control = control
-        self._control_period = control_period
-        self._make_world()
-        self._watch = ModelWatch(self.model, meshes=self._base.copies_model)
-        self._running = threading.Lock()
-        self._wall_time = 0.0
-        self._pace = 100  # attempted steps per return to Python
-        self._start_control(float(self.data.time))
-        self._last_tick = 0.0  # wall time of the last call of a progress callback [s]
-        self._inputs = Inputs(self.model, data)
-        self._sync()
-        if not self._resumes:
-            self._note(self._base.look_at_start(self.world))
-        self._publish()
-        self._clear_counters()
+        self._start_with(data)
 
     # -- the user's surface ------------------------------------------------------------------
 
     @property
     def data(self) -> mujoco.MjData:
         """Where the state is, with all that follows from it."""
-        if self._stale and self._running.acquire(blocking=False):
-            try:
-                self._catch_up()
-            finally:
-                self._running.release()
-        return self._reference()
+        return self._up_to_date()
 
     @property
     def systems(self) -> tuple[ExternalSystem, ...]:
@@ -498,19 +429,6 @@ class Simulator:
         finally:
             self._running.release()
 
-    def _clear_counters(self) -> None:
-        world = self.world
-        self._base.clear_statistics(world)
-        self._base.clear_residual(world)
-        world.table.steps = world.table.rejections = world.table.substeps = 0
-        world.table.impact_rejections = world.table.damped_impacts = 0
-        # The graph at hand is known by its state's number of evaluations, which starts anew.
-        world.table.graph_state = 0
-        for state in world.evaluated_states:
-            state.table.evaluations = 0
-        self._wall_time = 0.0
-        self.world.forget_solutions()
-
     def take_over(self) -> None:
         """Take over what is in model and data, as every advance does, without a step.
 
@@ -574,54 +492,6 @@ class Simulator:
 
     # -- inside ------------------------------------------------------------------------------
 
-    def _claim(self) -> None:
-        """Refuse to run twice at once."""
-        if not self._running.acquire(blocking=False):
-            raise SimulationError(
-                "this simulator is running, in another thread or in a call of which this one is a "
-                "part; give every thread a simulator of its own, by copy.deepcopy for example."
-            )
-
-    def _note(self, notes: Sequence[str]) -> None:
-        """Add to what the load report says about the model."""
-        report = self.load_report
-        self.load_report = LoadReport(report.source, (*report.notes, *notes))
-
-    def _make_world(self) -> None:
-        """Make method and world, with memory for what the plant has."""
-        self.method = self.integrator.make_method()
-        # Memory and results are those of the innermost method.
-        self._base = self.method.base
-        self._stepping = self.integrator.stepping
-        convex = self._base.evaluates_plant
-        self.world = World(
-            self.plant, self.data, mujoco.MjData(self.model), convex=convex, team=self._team
-        )
-        self.world.table.records = -1
-        self._prepare()
-        self.coupling.attach(self.world)
-        self._counters = Counters(self.world, self._base)
-        self._results: OwnResults = Delivered(self.world, self.coupling)
-
-    def _release_data(self) -> None:
-        """Let the data live no longer than others refer to it; nor is the simulator of use then."""
-        self._reference.release()
-
-    def _prepare(self) -> None:
-        """Write the options of method and stepping into the world."""
-        self.method.prepare(self.world)
-        self._stepping.prepare(self.world)
-        self.world.share_evaluation()
-        self._call = None
-
-    def _take_steps(self, end: float, budget: int) -> int:
-        """Advance the world to a time in at most so many attempts; returns a stepping's reason."""
-        self._base.begin(self.world)
-        budget = min(budget, self._base.most_steps)
-        code = self._stepping.advance(self.world, self.method, end, budget)
-        self._base.end(self.world)
-        return code
-
     def _repr_html_(self) -> str:
         """In notebooks."""
         return notebook.simulator(self)
@@ -633,83 +503,3 @@ class Simulator:
             self._take_steps(self.time, 1)
         finally:
             self._running.release()
-
-    def _sync(self) -> None:
-        """Take over what the user changed in model and data; refuse what cannot be simulated."""
-        other_world = self._watch.changed() and take_over_model(self)
-        inputs = self._inputs
-        if not inputs.changed():
-            if other_world:
-                inputs.hand_over(self.world)
-            return
-        inputs.hand_over(self.world)
-        if inputs.new_state:
-            # Steps that led elsewhere say nothing about those to come: the same state, given again,
-            # leads to the same bits.
-            self.world.delivered.origin = NOTHING
-            self._stepping.prepare(self.world)
-            self.world.forget_solutions()
-        if inputs.new_time:
-            self._base.restart(self.world)
-            self._start_control(float(self.data.time))
-
-    def _follow_time_step(self) -> None:
-        """Let control without a period of its own follow a change of the model's time step."""
-        if self.control is None or self._control_period is not None:
-            return
-        step = float(self.model.opt.timestep)
-        if self._sampling.period != step:
-            self._sampling = SamplingClock(step)
-            self._sampling.start(self.time)
-
-    def _start_control(self, time: float) -> None:
-        """Let the control's sampling times begin at ``time`` [s]."""
-        self._sampling.start(time)
-        self.coupling.start_clock(time)
-
-    def _call_control(self) -> None:
-        assert self.control is not None
-        self.control(self.model, self.data)
-        self._sync()
-        self.coupling.invalidate()
-        self._sampling.sampled(self.data.time)
-
-    def _catch_up(self) -> None:
-        """Publish what was left to those who read it; what a user has written since then stays."""
-        inputs = self._inputs
-        written = inputs.present()
-        inputs.write(inputs.known())
-        self._publish()
-        inputs.write(written)
-
-    def _be_lazy(self, lazy: bool) -> None:
-        """Publish lazily, or eagerly, from the next call on."""
-        if lazy != self._lazy:
-            self._lazy = lazy
-            if self._call:
-                self._call.lazy = int(lazy)
-
-    def _find_forces(self) -> None:
-        """Find forces at a state to which no step has led."""
-        if self._stale and self._results.delivered.origin != TAKEN:
-            _ = self.data
-
-    def _flush(self) -> None:
-        """Empty the record of accepted steps (recording simulations replace this)."""
-        self.world.table.records = 0
-
-    def _publish(self, *, quietly: bool = False, lazily: bool = False) -> None:
-        if lazily and self._lazy:
-            self._inputs.write_state(self.world.current.table)
-            self._inputs.remember()
-            self._stale = True
-            return
-        self._stale = False
-        if publish_at_once(self):
-            return
-        self._inputs.write_state(self.world.current.table)
-        self._results = self._base.own_results(self.world) or self._results
-        code = publish(self.plant.table, self._results, self.data)
-        self._inputs.remember()
-        if code == codes.SYSTEM_FAILED and not quietly:
-            self.coupling.raise_failure()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from asperity.arguments import is_count
 from asperity.compiled.team import available_threads
-from asperity.errors import AsperityWarning, ModelError, Status
+from asperity.errors import ModelError, Status, warn_user
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.contact_parameters import ContactParameters, contact_key
 from asperity.plant.support import check_supported
@@ -235,11 +234,9 @@ def warn_of_failures(status: np.ndarray) -> None:
     failed = np.flatnonzero(status != Status.SUCCESS)
     if len(failed):
         named = ", ".join(str(w) for w in failed[:5]) + (", …" if len(failed) > 5 else "")
-        warnings.warn(
+        warn_user(
             f"{len(failed)} of {len(status)} rollouts have ended early ({named}) and repeat their "
-            f"last state. {failed[0]}: {Status(int(status[failed[0]])).message}",
-            AsperityWarning,
-            stacklevel=3,
+            f"last state. {failed[0]}: {Status(int(status[failed[0]])).message}"
         )
 
 

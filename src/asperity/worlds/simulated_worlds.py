@@ -18,7 +18,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import HoldsAddresses
-from asperity.errors import AsperityWarning, ModelError, Status
+from asperity.errors import AsperityWarning, ModelError, Status, warn_user
 from asperity.integrators import Integrator
 from asperity.plant import native
 from asperity.plant.contact_parameters import ContactParameters
@@ -173,7 +173,7 @@ class SimulatedWorlds(HoldsAddresses):
         self._crew.run([work] * self._crew.threads, stopped.set, len(worlds))
         if complaints:
             w = min(complaints)
-            warnings.warn(f"world {w}: {complaints[w]}", AsperityWarning, stacklevel=4)
+            warn_user(f"world {w}: {complaints[w]}")
 
     def data(self, rows: WorldRows, w: int) -> mujoco.MjData:
         """See `asperity.worlds.compiled_worlds.CompiledWorlds.data`."""
