@@ -76,7 +76,7 @@ def can_share_positions(model: mujoco.MjModel) -> bool:
     """Whether positions of a model can be found part by part, and there is enough to find."""
     sleeps = bool(model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP)
     children = np.count_nonzero(model.body_parentid[1:] == 0)
-    return model.nbody >= _FEWEST_BODIES and children > 1 and not sleeps
+    return bool(model.nbody >= _FEWEST_BODIES and children > 1 and not sleeps)
 
 
 def _divide(model: mujoco.MjModel, parts: int) -> list[tuple[int, int]]:

@@ -57,6 +57,7 @@ __all__ = [
     "velocities_at",
 ]
 
+
 @entry_point(SHARE_SIGNATURE)
 def _fill_velocities(world: Table, first: int, last: int, _unused: int) -> int:
     """Fill the velocities of some contacts at the beginning of the step."""

@@ -110,7 +110,9 @@ def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int
     problem = world.problem
     world.shared_source = state.address
     world.shared_step = step
-    code = over_ranges(world.team, world.fill_smooth, world.address, problem.ntree, FEWEST_TREES, True)
+    code = over_ranges(
+        world.team, world.fill_smooth, world.address, problem.ntree, FEWEST_TREES, True
+    )
     if code != OK:
         return code
     code = solve_potentials(world, state, step)
