@@ -34,7 +34,8 @@ def _pile(count: int) -> mujoco.MjModel:
         body.add_freejoint()
         ball = number % 3 == 0
         shape = mujoco.mjtGeom.mjGEOM_SPHERE if ball else mujoco.mjtGeom.mjGEOM_BOX
-        body.add_geom(type=shape, size=[0.08, 0.07, 0.06], density=500.0)
+        size = [0.08, 0.07, 0.06]
+        body.add_geom(name=f"g{number}", type=shape, size=size, density=500.0)
     return spec.compile()
 
 
@@ -144,6 +145,92 @@ def test_contacts_are_shared_out_and_in_the_order_of_mujoco() -> None:
         count = state.contacts.count
         near = state.contacts.signed_distance[:count] < 0.0
         assert [tuple(pair) for pair in state.contacts.geom[:count][near]] == touching
+
+
+def _arms(count: int) -> mujoco.MjModel:
+    """Arms on fixed bases, free chains with welded tips, bodies that are moved, geoms and sites."""
+    spec = mujoco.MjSpec()
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0])
+    spec.worldbody.add_site(pos=[0.1, 0.2, 0.3])
+    for number in range(count):
+        base = spec.worldbody.add_body(pos=[0.6 * (number % 8), 0.6 * (number // 8), 0.3])
+        if number % 3 == 1:
+            base.add_freejoint()
+        elif number % 3 == 2:
+            base.mocap = True
+        base.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.04] * 3)
+        parent = base.add_body(pos=[0.0, 0.0, 0.06]) if number % 3 == 0 else base
+        for link in range(3 if number % 3 < 2 else 0):
+            parent = parent.add_body(pos=[0.1, 0.0, 0.02], quat=[0.9, 0.1 * link, 0.3, 0.1])
+            if link < 2:
+                kind = mujoco.mjtJoint.mjJNT_BALL if link else mujoco.mjtJoint.mjJNT_HINGE
+                parent.add_joint(type=kind, axis=[0.0, 1.0, 0.0], pos=[-0.03, 0.0, 0.0])
+            parent.add_geom(
+                type=mujoco.mjtGeom.mjGEOM_CAPSULE, fromto=[0, 0, 0, 0.06, 0, 0], size=[0.02, 0, 0]
+            )
+            parent.add_site(pos=[0.03, 0.0, 0.01])
+    return spec.compile()
+
+
+def test_positions_are_shared_out_and_those_of_mujoco() -> None:
+    model = _arms(60)
+    simulators = [
+        asp.Simulator(model, integrator=asp.Icf(time_step=2e-3), threads=threads)
+        for threads in NUMBERS
+    ]
+    for simulator in simulators:
+        simulator.data.mocap_pos[:, 2] += 0.1
+        simulator.data.mocap_quat[:, 1] = 0.2
+        simulator.advance_to(0.1)
+    states = [simulator.world.current.table for simulator in simulators]
+    assert [state.find_positions != 0 for state in states] == [False, True, True]
+    expected = mujoco.MjData(model)
+    for name in ("qpos", "mocap_pos", "mocap_quat"):
+        getattr(expected, name)[:] = getattr(simulators[0].data, name)
+    mujoco.mj_kinematics(model, expected)
+    mujoco.mj_comPos(model, expected)
+    assert np.ptp(expected.xpos[:, 2]) > 0.1
+    names = "qpos qvel mocap_pos xpos xquat xmat xipos ximat xanchor xaxis geom_xpos geom_xmat"
+    for name in f"{names} site_xpos site_xmat subtree_com cinert cdof".split():
+        found = [np.asarray(getattr(one.data, name)).tobytes() for one in simulators]
+        assert found[1:] == found[:-1], name
+        if name != "qvel":
+            assert found[0] == np.asarray(getattr(expected, name)).tobytes(), name
+
+
+def test_slabs_are_cut_where_nothing_reaches_across() -> None:
+    simulator = asp.Simulator(_pile(96), threads=2)
+    shared = simulator.world._shared_detection[int(simulator.world.current.table.data)].table
+    slabs = [
+        np.count_nonzero((shared.lower < end) & (shared.upper >= begin))
+        for begin, end in zip([-np.inf, *shared.cut], shared.cut, strict=False)
+    ]
+    across = (shared.lower[3:] < shared.cut[0]) & (shared.upper[3:] >= shared.cut[0])
+    assert min(slabs) > 24
+    assert np.count_nonzero(across) < 10
+
+
+def test_materials_of_pairs_and_contacts_that_do_not_count() -> None:
+    model = _pile(320)
+    random = np.random.default_rng(2)
+    model.geom_friction[:, 0] = random.uniform(0.1, 1.0, model.ngeom)
+    model.geom_contype[20:40] = 0
+    model.geom_gap[60:90] = 0.01
+    model.geom_margin[60:90] = 0.01
+    contact = asp.ContactParameters(
+        stiffness=2e4,
+        geoms={"g1*": asp.Material(stiffness=5e3, friction=0.9, dynamic_friction=0.7)},
+        pairs={("g8*", "g*"): asp.Material(dissipation=1.0, friction=0.2)},
+    )
+    ends = []
+    for threads in NUMBERS:
+        simulator = asp.Simulator(
+            model, integrator=asp.Icf(time_step=4e-3), contact=contact, threads=threads
+        )
+        simulator.advance_to(0.3)
+        assert simulator.world.current.table.contacts.count > 400
+        ends.append((_state(simulator), _counts(simulator)))
+    assert ends[1:] == ends[:-1]
 
 
 @pytest.mark.parametrize("what", ["pair", "sleep"])

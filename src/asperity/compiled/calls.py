@@ -30,6 +30,7 @@ __all__ = [
     "call_ppp_status",
     "call_pppd",
     "call_pppd_double",
+    "call_pppdpn",
     "call_pppn_status",
     "call_stepping",
     "load_address",
@@ -95,6 +96,7 @@ call_pp = _call("call_pp", [_P, _P], None)
 call_pppd = _call("call_pppd", [_P, _P, _P, _D], None)
 call_ppip = _call("call_ppip", [_P, _P, _N, _P], None)
 call_ppdpp = _call("call_ppdpp", [_P, _P, _D, _P, _P], None)
+call_pppdpn = _call("call_pppdpn", [_P, _P, _P, _D, _P, _N], None)
 call_p_status = _call("call_p_status", [_P], (types.int64, _I64))
 call_pp_status = _call("call_pp_status", [_P, _P], (types.int64, _I64))
 call_ppp_status = _call("call_ppp_status", [_P, _P, _P], (types.int64, _I64))

@@ -34,13 +34,15 @@ from asperity.compiled.calls import (
 from asperity.compiled.decorators import compiled, compiled_loop, entry_point
 from asperity.compiled.tables import Layout, Table
 
-__all__ = ["TEAM", "TEAM_KERNELS", "Team", "available_threads", "share"]
+__all__ = ["TEAM", "TEAM_KERNELS", "Team", "available_threads", "over_ranges", "share"]
 
 _LINE = 8  # numbers of a cache line
 # Looks at the counter before a thread gives way to others, and such turns before it sleeps: a
 # millisecond or two, in which a step does what one thread does alone.
 _LOOKS = 200
 _TURNS = 3000
+# Ranges per thread.
+_RANGES = 4
 
 TEAM = Layout(
     "team",
@@ -62,6 +64,12 @@ TEAM = Layout(
     own="i8",  # a part more that the first member does, before others, or −1
     threads="i8",
     share="i8",
+    # a job whose parts are ranges, see `over_ranges`
+    do_range="i8",
+    range_task="i8",
+    range_context="i8",
+    range_size="i8",
+    range_length="i8",
 )
 _UNCLAIMED, _DONE, _SLEEPING, _ENDING = range(4)
 
@@ -154,7 +162,54 @@ def share(team: Table, task: int, context: int, parts: int) -> int:
     return code
 
 
-TEAM_KERNELS = (_serve, share)
+@entry_point(types.int64(TEAM.type, types.int64, types.int64, types.int64))
+def _do_range(team: Table, part: int, _member: int, _unused: int) -> int:
+    first = part * team.range_length
+    if first >= team.range_size:
+        return call_pppn_status(team.range_task, team.range_context, -1, -1, 0)
+    last = min(first + team.range_length, team.range_size)
+    return call_pppn_status(team.range_task, team.range_context, first, last, 0)
+
+
+@compiled
+def over_ranges(
+    team_address: int, task: int, context: int, size: int, fewest: int, alongside: bool
+) -> int:
+    """Let a team do something for all numbers below a size, range by range; the largest code.
+
+    Parameters
+    ----------
+    team_address : int
+        0 where there is no team.
+    task : int
+        Address of an entry point, ``code = task(context, first, last, 0)``. What it does for one
+        number may not depend on what it does for another: ranges differ with the team.
+    context : int
+    size : int
+    fewest : int
+        Numbers that are worth a thread's while.
+    alongside : bool
+        Whether the task has something else to do, of which ranges are independent: it then is
+        called for −1, too, first, by this thread.
+    """
+    if team_address == 0 or size < 2 * fewest:
+        code = 0
+        if alongside:
+            code = call_pppn_status(task, context, -1, -1, 0)
+        return max(code, call_pppn_status(task, context, 0, size, 0))
+    team = TEAM.at(team_address)
+    length = max(fewest, 1 + size // (_RANGES * team.threads))
+    parts = (size + length - 1) // length
+    team.range_task = task
+    team.range_context = context
+    team.range_size = size
+    team.range_length = length
+    if alongside:
+        team.own = parts
+    return call_pppn_status(team.share, team, team.do_range, team, parts)
+
+
+TEAM_KERNELS = (_serve, share, _do_range)
 """What teams need compiled."""
 
 
@@ -196,6 +251,7 @@ class Team(HoldsAddresses):
             own=-1,
             threads=threads,
             share=share.address,
+            do_range=_do_range.address,
         )
         self._begin_anew()
         _TEAMS.add(self)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import compiled, consistent
 
 __all__ = [
     "DISSIPATION",
@@ -63,7 +63,7 @@ def find_pair(keys: np.ndarray, key: int) -> int:
     return -1
 
 
-@compiled
+@consistent
 def _harmonic(a: float, b: float, default: float) -> float:
     if a < 0.0 and b < 0.0:
         return default
@@ -74,7 +74,7 @@ def _harmonic(a: float, b: float, default: float) -> float:
     return 2.0 * a * b / (a + b) if a + b > 0.0 else 0.0
 
 
-@compiled
+@consistent
 def combine(
     own: np.ndarray,
     pairs: np.ndarray,

@@ -12,6 +12,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import load_address
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chains import fill_chains
@@ -42,6 +43,15 @@ def _trees_of_contact(link: np.ndarray, link_tree: np.ndarray, contact: int) -> 
 
 
 @compiled
+def _is_next(link: np.ndarray, contact: int) -> bool:
+    """Whether a contact is of the same links as the one before, as most are."""
+    if contact == 0:
+        return False
+    same_a = link[contact, 0] == link[contact - 1, 0]
+    return same_a and link[contact, 1] == link[contact - 1, 1]
+
+
+@compiled
 def _couple(
     a: int, b: int, parent: np.ndarray, pair_stamp: np.ndarray, stamp: int, pair_entry: np.ndarray
 ) -> tuple[bool, bool, bool]:
@@ -64,21 +74,56 @@ def _couple(
 
 
 @compiled
+def _mark(problem: Table, a: int, b: int) -> None:
+    """Note that two trees couple."""
+    if a >= 0 and b >= 0 and a != b and not problem.adjacency[a, b]:
+        problem.adjacency[a, b] = 1
+        problem.adjacency[b, a] = 1
+        problem.degree[a] += problem.tree_size[b]
+        problem.degree[b] += problem.tree_size[a]
+
+
+@compiled
+def _later_neighbours(problem: Table, tree: int, step: int, last: int) -> int:
+    """List the neighbours of a tree that are eliminated after a step; how many there are.
+
+    They are those in ``order`` from there to ``last``, where the tree's component ends.
+    """
+    ntree = problem.ntree
+    count = 0
+    if 8 * (last - step) <= ntree:
+        for i in range(step + 1, last):
+            if problem.adjacency[tree, problem.order[i]]:
+                problem.neighbours[count] = problem.order[i]
+                count += 1
+        return count
+    row = problem.adjacency.ctypes.data + tree * ntree
+    other = 0
+    while other < ntree:
+        # Rows are nearly empty: eight bytes at once.
+        if other + 8 <= ntree and load_address(row + other) == 0:
+            other += 8
+            continue
+        last = min(other + 8, ntree)
+        while other < last:
+            if problem.adjacency[tree, other] and problem.position[other] > step:
+                problem.neighbours[count] = other
+                count += 1
+            other += 1
+    return count
+
+
+@compiled
 def _eliminate(problem: Table, first: int, last: int) -> None:
     """Order the trees of one component by minimum degree, in its part of ``order``.
 
     Fills `adjacency` with the couplings of the factor. Of equal degrees the first tree is taken.
     """
     order = problem.order
-    adjacency = problem.adjacency
     size = problem.tree_size
-    degree = problem.neighbours[problem.ntree : 2 * problem.ntree]
+    degree = problem.degree
     for i in range(first, last):
-        a = order[i]
-        degree[a] = 0
-        for j in range(first, last):
-            if adjacency[a, order[j]]:
-                degree[a] += size[order[j]]
+        problem.position[order[i]] = last
     for step in range(first, last):
         at = step
         for i in range(step + 1, last):
@@ -90,21 +135,38 @@ def _eliminate(problem: Table, first: int, last: int) -> None:
         order[at] = order[step]
         order[step] = best
         problem.position[best] = step
-        count = 0
-        for i in range(step + 1, last):
-            if adjacency[best, order[i]]:
-                problem.neighbours[count] = order[i]
-                count += 1
+        count = _later_neighbours(problem, best, step, last)
         for i in range(count):
             a = problem.neighbours[i]
             degree[a] -= size[best]
             for j in range(i + 1, count):
                 b = problem.neighbours[j]
-                if not adjacency[a, b]:
-                    adjacency[a, b] = 1
-                    adjacency[b, a] = 1
-                    degree[a] += size[b]
-                    degree[b] += size[a]
+                _mark(problem, a, b)
+
+
+@compiled
+def _list_column(problem: Table, tree: int, last: int, entries: int, blocks: int) -> int:
+    """List the couplings of a tree with later ones by position; size of all blocks then."""
+    count = _later_neighbours(problem, tree, problem.position[tree], last)
+    problem.column_start[tree] = entries
+    problem.column_size[tree] = count
+    for i in range(count):
+        other = problem.neighbours[i]
+        place = entries + i
+        while (
+            place > entries
+            and problem.position[problem.entry_tree[place - 1]] > problem.position[other]
+        ):
+            problem.entry_tree[place] = problem.entry_tree[place - 1]
+            place -= 1
+        problem.entry_tree[place] = other
+    for entry in range(entries, entries + count):
+        other = problem.entry_tree[entry]
+        problem.entry_block[entry] = blocks
+        problem.pair_entry[tree, other] = entry
+        problem.pair_entry[other, tree] = entry
+        blocks += problem.tree_size[tree] * problem.tree_size[other]
+    return blocks
 
 
 @compiled
@@ -121,20 +183,16 @@ def _clear_entries(problem: Table) -> None:
 
 
 @compiled
-def _mark(problem: Table, a: int, b: int) -> None:
-    if a >= 0 and b >= 0 and a != b:
-        problem.adjacency[a, b] = 1
-        problem.adjacency[b, a] = 1
-
-
-@compiled
 def _symbolic(problem: Table, contacts: Table, rows: Table, islands: int) -> int:
     """Recompute order and structure, component by component; returns the size of all blocks."""
     ntree = problem.ntree
     _clear_entries(problem)
+    for tree in range(ntree):
+        problem.degree[tree] = 0
     for contact in range(contacts.count):
-        a, b = _trees_of_contact(contacts.link, contacts.link_tree, contact)
-        _mark(problem, a, b)
+        if not _is_next(contacts.link, contact):
+            a, b = _trees_of_contact(contacts.link, contacts.link_tree, contact)
+            _mark(problem, a, b)
     for row in range(rows.count):
         _mark(problem, rows.tree[row, 0], rows.tree[row, 1])
     for tree in range(ntree):
@@ -150,17 +208,8 @@ def _symbolic(problem: Table, contacts: Table, rows: Table, islands: int) -> int
         _eliminate(problem, first, last)
         for step in range(first, last):
             tree = problem.order[step]
-            problem.column_start[tree] = entries
-            for later in range(step + 1, last):
-                other = problem.order[later]
-                if problem.adjacency[tree, other]:
-                    problem.entry_tree[entries] = other
-                    problem.entry_block[entries] = blocks
-                    problem.pair_entry[tree, other] = entries
-                    problem.pair_entry[other, tree] = entries
-                    blocks += problem.tree_size[tree] * problem.tree_size[other]
-                    entries += 1
-            problem.column_size[tree] = entries - problem.column_start[tree]
+            blocks = _list_column(problem, tree, last, entries, blocks)
+            entries += problem.column_size[tree]
     problem.entries = entries
     return blocks
 
@@ -260,6 +309,8 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     components = ntree
     known = True
     for contact in range(ncontact):
+        if _is_next(link, contact):
+            continue
         a, b = _trees_of_contact(link, contacts.link_tree, contact)
         _, has_block, joined = _couple(a, b, parent, problem.pair_stamp, stamp, problem.pair_entry)
         known = known and has_block
@@ -293,18 +344,25 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     start = problem.island_contact_start
     for k in range(islands + 2):
         start[k] = 0
+    k = 0
     for contact in range(ncontact):
-        a, b = _trees_of_contact(link, contacts.link_tree, contact)
-        start[island[a if a >= 0 else b] + 2] += 1
+        if not _is_next(link, contact):
+            a, b = _trees_of_contact(link, contacts.link_tree, contact)
+            k = island[a if a >= 0 else b] + 2
+        start[k] += 1
     for k in range(2, islands + 2):
         start[k] += start[k - 1]
+    base_a = base_b = -1
     for contact in range(ncontact):
-        a, b = _trees_of_contact(link, contacts.link_tree, contact)
-        k = island[a if a >= 0 else b] + 1
+        if not _is_next(link, contact):
+            a, b = _trees_of_contact(link, contacts.link_tree, contact)
+            k = island[a if a >= 0 else b] + 1
+            base_a = _base(a, link[contact, 0], nv, problem.tree_start, problem.tree_spatial)
+            base_b = _base(b, link[contact, 1], nv, problem.tree_start, problem.tree_spatial)
         i = start[k]
         order[i] = contact
-        problem.base_a[i] = _base(a, link[contact, 0], nv, problem.tree_start, problem.tree_spatial)
-        problem.base_b[i] = _base(b, link[contact, 1], nv, problem.tree_start, problem.tree_spatial)
+        problem.base_a[i] = base_a
+        problem.base_b[i] = base_b
         start[k] += 1
     order = problem.row
     start = problem.island_row_start

@@ -177,6 +177,7 @@ PROBLEM = Layout(
     stamp="i8",
     adjacency="u1[:,:]",
     neighbours="i8[:]",
+    degree="i8[:]",  # sizes of all trees with which a tree couples
     component="i8[:]",  # union-find parents, then island of a tree
     island_start="i8[:]",
     island_tree="i8[:]",
@@ -352,7 +353,8 @@ def new_problem(
         pair_stamp=np.zeros((ntree, ntree), np.int64),
         tree_marked=np.zeros(ntree, np.int64),
         adjacency=np.zeros((ntree, ntree), np.uint8),
-        neighbours=np.zeros(2 * ntree + 1, np.int64),
+        neighbours=np.zeros(ntree, np.int64),
+        degree=np.zeros(ntree, np.int64),
         component=np.zeros(2 * ntree + 1, np.int64),
         island_start=np.zeros(ntree + 1, np.int64),
         island_tree=np.zeros(ntree, np.int64),

@@ -112,7 +112,7 @@ def smooth_balance(world: Table, work: Table, state: Table, step: float) -> None
     """Fill the problem's ``gradient`` with A v − r of an evaluated state, in a step of `Icf`'s."""
     plant = world.plant
     problem = world.problem
-    smooth_terms(plant, problem, state, step)
+    smooth_terms(plant, problem, state, step, 0, problem.ntree)
     if problem.center_gyroscopic == 1:
         _center_gyroscopic_forces(world, work, state, step)
     velocity_to_solver(plant, state.cdof, work.velocity, problem.velocity)

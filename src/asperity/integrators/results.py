@@ -17,17 +17,27 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.team import over_ranges
 from asperity.contact.delivered import NOTHING, TAKEN
-from asperity.integrators.world_layout import OK, WORLD
+from asperity.integrators.world_layout import OK, SHARE_SIGNATURE, WORLD
 from asperity.plant.plant_layouts import STATE
 
-__all__ = ["copy_results", "deliver", "keep_results", "write_results"]
+__all__ = [
+    "FEWEST_CONTACTS",
+    "RESULT_KERNELS",
+    "copy_results",
+    "install_results",
+    "keep_results",
+    "write_results",
+]
+
+FEWEST_CONTACTS = 200
+"""Contacts that are worth a thread's while, where they take about ten nanoseconds each."""
 
 
 @compiled
-def write_results(problem: Table, contacts: Table, rows: Table) -> None:
-    """Write a problem's impulses and contact velocities into the sets that it was made from."""
-    for i in range(contacts.count):
+def _write_contacts(problem: Table, contacts: Table, first: int, last: int) -> None:
+    for i in range(first, last):
         c = problem.contact[i]
         contacts.impulse[c, 0] = problem.g1[i]
         contacts.impulse[c, 1] = problem.g2[i]
@@ -35,8 +45,30 @@ def write_results(problem: Table, contacts: Table, rows: Table) -> None:
         contacts.velocity[c, 0] = problem.v1[i]
         contacts.velocity[c, 1] = problem.v2[i]
         contacts.velocity[c, 2] = problem.vn[i]
+
+
+@compiled
+def _write_rows(problem: Table, rows: Table) -> None:
     for i in range(rows.count):
         rows.impulse[problem.row[i]] = problem.row_impulse[i]
+
+
+@compiled
+def write_results(problem: Table, contacts: Table, rows: Table) -> None:
+    """Write a problem's impulses and contact velocities into the sets that it was made from."""
+    _write_contacts(problem, contacts, 0, contacts.count)
+    _write_rows(problem, rows)
+
+
+@entry_point(SHARE_SIGNATURE)
+def _write_part(world: Table, first: int, last: int, _unused: int) -> int:
+    """`write_results` of some contacts, or, for −1, of all rows."""
+    state = STATE.at(world.shared_source)
+    if first < 0:
+        _write_rows(world.problem, state.rows)
+    else:
+        _write_contacts(world.problem, state.contacts, first, last)
+    return OK
 
 
 @compiled
@@ -54,8 +86,9 @@ def keep_results(
     step : float
         The interval over which the impulses act [s].
     """
-    problem = world.problem
-    write_results(problem, state.contacts, state.rows)
+    world.shared_source = state.address
+    count = state.contacts.count
+    over_ranges(world.team, world.write_results, world.address, count, FEWEST_CONTACTS, True)
     for i in range(after.size):
         world.result.acceleration[i] = (after[i] - before[i]) / step
     world.result.interval = step
@@ -63,13 +96,10 @@ def keep_results(
 
 
 @compiled
-def copy_results(delivered: Table, state: Table) -> None:
-    """Copy what publication reads of a state's contact and constraint sets."""
+def _copy_contacts(delivered: Table, state: Table, first: int, last: int) -> None:
     source = state.contacts
     target = delivered.contacts
-    count = source.count
-    target.count = count
-    for i in range(count):
+    for i in range(first, last):
         target.signed_distance[i] = source.signed_distance[i]
         target.static_friction[i] = source.static_friction[i]
         target.stiffness[i] = source.stiffness[i]
@@ -83,6 +113,10 @@ def copy_results(delivered: Table, state: Table) -> None:
             target.point[i, a] = source.point[i, a]
             target.impulse[i, a] = source.impulse[i, a]
             target.velocity[i, a] = source.velocity[i, a]
+
+
+@compiled
+def _copy_rows(delivered: Table, state: Table) -> None:
     rows = state.rows
     kept = delivered.rows
     kept.count = rows.count
@@ -91,6 +125,29 @@ def copy_results(delivered: Table, state: Table) -> None:
         kept.source[i] = rows.source[i]
         kept.identity[i] = rows.identity[i]
         kept.impulse[i] = rows.impulse[i]
+
+
+@compiled
+def copy_results(delivered: Table, state: Table) -> None:
+    """Copy what publication reads of a state's contact and constraint sets."""
+    delivered.contacts.count = state.contacts.count
+    _copy_contacts(delivered, state, 0, state.contacts.count)
+    _copy_rows(delivered, state)
+
+
+@entry_point(SHARE_SIGNATURE)
+def _copy_part(world: Table, first: int, last: int, _unused: int) -> int:
+    """`copy_results` of some contacts, or, for −1, all else that is delivered."""
+    delivered = world.delivered
+    state = STATE.at(world.shared_source)
+    if first >= 0:
+        _copy_contacts(delivered, state, first, last)
+        return OK
+    delivered.contacts.count = state.contacts.count
+    _copy_rows(delivered, state)
+    for i in range(delivered.acceleration.size):
+        delivered.acceleration[i] = world.result.acceleration[i]
+    return OK
 
 
 @entry_point(types.int64(WORLD.type))
@@ -102,9 +159,20 @@ def deliver(world: Table) -> int:
         return OK
     state = STATE.at(world.result.solved)
     world.result.solved = 0
-    copy_results(delivered, state)
+    world.shared_source = state.address
+    count = state.contacts.count
+    over_ranges(world.team, world.copy_results, world.address, count, FEWEST_CONTACTS, True)
     delivered.step = world.result.interval
-    for i in range(delivered.acceleration.size):
-        delivered.acceleration[i] = world.result.acceleration[i]
     delivered.origin = TAKEN
     return OK
+
+
+RESULT_KERNELS = (deliver, _write_part, _copy_part)
+"""What `keep_results` and `deliver` need compiled."""
+
+
+def install_results(world: Table) -> None:
+    """Put the entry points of `RESULT_KERNELS` into a world."""
+    world.deliver = deliver.address
+    world.write_results = _write_part.address
+    world.copy_results = _copy_part.address

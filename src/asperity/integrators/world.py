@@ -26,11 +26,22 @@ from asperity.plant.shared_detection import (
     SharedDetection,
     can_share_detection,
 )
+from asperity.plant.shared_positions import (
+    SHARED_POSITIONS_KERNELS,
+    SharedPositions,
+    can_share_positions,
+)
 from asperity.plant.state import State
 
 __all__ = ["THREAD_KERNELS", "Memory", "World"]
 
-THREAD_KERNELS = (*TEAM_KERNELS, solve_part, solve_shared, *SHARED_DETECTION_KERNELS)
+THREAD_KERNELS = (
+    *TEAM_KERNELS,
+    solve_part,
+    solve_shared,
+    *SHARED_POSITIONS_KERNELS,
+    *SHARED_DETECTION_KERNELS,
+)
 """What worlds with a team need compiled."""
 
 _CONTACTS = 256
@@ -118,6 +129,7 @@ class World(HoldsAddresses):
         self.table = Table(
             WORLD,
             plant=plant.table,
+            team=0 if team is None else team.table.address,
             current=self.current.table,
             following=self.following.table,
             half=self.half.table,
@@ -141,6 +153,7 @@ class World(HoldsAddresses):
         self._problem: Table | None = None
         self._shared_islands: SharedIslands | None = None
         self._shared_detection: dict[int, SharedDetection] = {}
+        self._shared_positions: dict[int, SharedPositions] = {}
         if convex:
             self._problem = new_problem(
                 tree_start=plant.table.tree_start,
@@ -165,19 +178,24 @@ class World(HoldsAddresses):
             self._shared_islands = SharedIslands(self.problem, self.team, solve)
             self.table.solve_problem = solve_shared.address
 
-    def share_detection(self) -> None:
-        """Let the team find contacts, if there is a team and the model, as it is now, allows it."""
+    def share_evaluation(self) -> None:
+        """Let a team find positions and contacts, where the model, as it is now, allows it."""
         if self.team is None:
             return
-        shared = can_share_detection(self.plant.model)
+        model = self.plant.model
+        positions = can_share_positions(model)
+        contacts = can_share_detection(model)
         for state in self.evaluated_states:
+            state.table.find_positions = 0
             state.table.detect_shared = 0
-            if shared:
-                address = int(state.table.data)
+            address = int(state.table.data)
+            if positions:
+                if address not in self._shared_positions:
+                    self._shared_positions[address] = SharedPositions(model, state.data, self.team)
+                self._shared_positions[address].install(state.table)
+            if contacts:
                 if address not in self._shared_detection:
-                    self._shared_detection[address] = SharedDetection(
-                        self.plant.model, state.data, self.team
-                    )
+                    self._shared_detection[address] = SharedDetection(model, state.data, self.team)
                 self._shared_detection[address].install(state.table)
 
     @property

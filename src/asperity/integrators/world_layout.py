@@ -33,6 +33,7 @@ __all__ = [
     "PREVIOUS_VELOCITY",
     "RESULT",
     "ROWS_FULL",
+    "SHARE_SIGNATURE",
     "STEPPING_SIGNATURE",
     "SYSTEM_FAILED",
     "TREES",
@@ -77,6 +78,11 @@ WORLD = Layout(
     "world",
     plant=PLANT,
     problem=PROBLEM,
+    team="i8",  # address of the table of threads that share a step's work, or 0
+    # of the work that they share: addresses of states, and the time step [s]
+    shared_source="i8",
+    shared_target="i8",
+    shared_step="f8",
     evaluate="i8",  # compiled entry points
     build_graph="i8",
     solve_problem="i8",
@@ -133,6 +139,13 @@ WORLD = Layout(
     # what accepted steps have delivered, and the compiled entry point that keeps it, or 0
     delivered=DELIVERED,
     deliver="i8",
+    # compiled entry points that do a part of the trees or contacts (`SHARE_SIGNATURE`)
+    fill_smooth="i8",
+    fill_velocities="i8",
+    move_trees="i8",
+    write_results="i8",
+    copy_results="i8",
+    count_damped_contacts="i8",
     # external systems: their tables, entry points, and weights of their state in the error norm
     systems="i8[:]",
     prepare_systems="i8",
@@ -147,6 +160,13 @@ WORLD = Layout(
 
 METHOD_SIGNATURE = types.int64(WORLD.type, STATE.type, STATE.type, types.float64)
 """``code = method(world, source, target, h)``, h [s]."""
+
+SHARE_SIGNATURE = types.int64(WORLD.type, types.int64, types.int64, types.int64)
+"""``code = share(world, first, last, 0)`` of what is done range by range.
+
+See `asperity.compiled.team.over_ranges`. What it needs besides is in the world's ``shared_source``,
+``shared_target`` and ``shared_step``.
+"""
 
 STEPPING_SIGNATURE = types.int64(WORLD.type, types.int64, types.float64, types.float64, types.int64)
 """``reason = stepping(world, method, step, end, budget)`` of steppings that compiled code calls.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, entry_point, inlined
+from asperity.compiled import Table, compiled, consistent, entry_point, inlined
 from asperity.compiled.calls import load_address, load_double, load_int
 from asperity.contact.combination import (
     DISSIPATION,
@@ -33,6 +33,7 @@ __all__ = [
     "contacts_found",
     "counts_as_contact",
     "empty_contacts",
+    "fill_mujoco_contact",
     "follow_pair",
     "make_links",
     "read_contacts",
@@ -96,7 +97,7 @@ def make_links(plant: Table, state: Table, geom_a: int, geom_b: int) -> int:
     return 1 if link_a >= 0 or link_b >= 0 else 0
 
 
-@inlined
+@consistent
 def side_inverse_mass(
     plant: Table, state: Table, contacts: Table, link: int, arm: np.ndarray, c: int
 ) -> float:
@@ -128,8 +129,8 @@ def side_inverse_mass(
     return total / 3.0
 
 
-@inlined
-def _add_side(plant: Table, state: Table, c: int, body: int, arm: np.ndarray) -> None:
+@consistent
+def _fill_side(plant: Table, state: Table, c: int, body: int, arm: np.ndarray) -> None:
     """Fill one side's arm, and add its part of the inverse mass, if the body can move."""
     contacts = state.contacts
     link = state.work.body_link[body]
@@ -174,8 +175,40 @@ def add_contact(
     surface_velocity : tuple of float
         Of moving surfaces, along the tangents [m/s].
     """
+    fill_contact(
+        plant,
+        state,
+        state.contacts.count,
+        geoms,
+        source,
+        point,
+        frame,
+        signed_distance,
+        material,
+        surface_velocity,
+    )
+    state.contacts.count += 1
+
+
+@consistent
+def fill_contact(
+    plant: Table,
+    state: Table,
+    c: int,
+    geoms: tuple[int, int],
+    source: int,
+    point: tuple[float, float, float],
+    frame: tuple[float, float, float, float, float, float, float, float, float],
+    signed_distance: float,
+    material: tuple[float, float, float, float, float, float],
+    surface_velocity: tuple[float, float],
+) -> None:
+    """Make contact ``c`` of the set what `add_contact` adds.
+
+    With several threads contacts are filled in another entry point: with the same bits, whatever
+    is around.
+    """
     contacts = state.contacts
-    c = contacts.count
     for a in range(9):
         contacts.frame[c, a] = frame[a]
     for a in range(3):
@@ -199,9 +232,8 @@ def add_contact(
     contacts.link[c, 0] = state.work.body_link[body_a]
     contacts.link[c, 1] = state.work.body_link[body_b]
     contacts.inverse_mass[c] = 0.0
-    _add_side(plant, state, c, body_a, contacts.arm_a)
-    _add_side(plant, state, c, body_b, contacts.arm_b)
-    contacts.count = c + 1
+    _fill_side(plant, state, c, body_a, contacts.arm_a)
+    _fill_side(plant, state, c, body_b, contacts.arm_b)
 
 
 @compiled
@@ -226,6 +258,28 @@ def add_mujoco_contact(
     material = state.work.pair_material
     if material[STIFFNESS] <= 0.0:
         return
+    added = state.contacts.count
+    fill_mujoco_contact(plant, state, added, index, address, geoms, share, material)
+    if (
+        state.gliding == 0
+        or not state.contacts.signed_distance[added] > 0.0
+        or counts_at_distance(plant, state, added, address)
+    ):
+        state.contacts.count = added + 1
+
+
+@consistent
+def fill_mujoco_contact(
+    plant: Table,
+    state: Table,
+    c: int,
+    index: int,
+    address: int,
+    geoms: tuple[int, int],
+    share: float,
+    material: np.ndarray,
+) -> None:
+    """Make contact ``c`` of the set one of MuJoCo's, as `fill_contact` does."""
     distance = load_double(address + plant.contact_dist)
     # MuJoCo's rows are (n, t1, t2).
     normal = _triple(address + plant.contact_frame)
@@ -237,9 +291,10 @@ def add_mujoco_contact(
     ahead = (share - 0.5) * distance
     sliding = load_int(address + plant.contact_dim) >= 3
     surface = address + plant.contact_surfacevel
-    add_contact(
+    fill_contact(
         plant,
         state,
+        c,
         geoms,
         index,
         (x + ahead * normal[0], y + ahead * normal[1], z + ahead * normal[2]),
@@ -255,13 +310,6 @@ def add_mujoco_contact(
         ),
         (load_double(surface), load_double(surface + 8)),
     )
-    added = state.contacts.count - 1
-    if (
-        state.gliding != 0
-        and distance > 0.0
-        and not counts_at_distance(plant, state, added, address)
-    ):
-        state.contacts.count = added
 
 
 @compiled

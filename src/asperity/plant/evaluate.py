@@ -43,8 +43,11 @@ def _copy_in(plant: Table, state: Table) -> None:
 @compiled
 def _find_positions(plant: Table, state: Table) -> None:
     """Let MuJoCo find where everything is."""
-    call_pp(plant.kinematics, plant.model, state.data)
-    call_pp(plant.com_pos, plant.model, state.data)
+    if state.find_positions != 0:
+        call_pp_status(state.find_positions, plant, state)
+    else:
+        call_pp(plant.kinematics, plant.model, state.data)
+        call_pp(plant.com_pos, plant.model, state.data)
     if plant.has_tendons:
         call_pp(plant.tendon, plant.model, state.data)
 
@@ -341,8 +344,13 @@ def evaluate(plant: Table, state: Table) -> int:
     _find_positions(plant, state)
     _find_contacts_and_motion(plant, state)
     state.evaluations += 1
-    status = call_pp_status(plant.read_contacts, plant, state)
-    if status == EVALUATED:
+    if state.detect_shared != 0 and state.contacts_status >= 0:
+        status = state.contacts_status
+    else:
+        status = call_pp_status(plant.read_contacts, plant, state)
+    if status == EVALUATED and state.detect_shared != 0:
+        status = state.rows_status
+    elif status == EVALUATED:
         status = call_pp_status(plant.read_constraints, plant, state)
     if status == EVALUATED:
         state.valid = VALID

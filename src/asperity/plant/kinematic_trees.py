@@ -59,6 +59,8 @@ def set_trees(table: Table, model: mujoco.MjModel) -> None:
     table.body_dofs = integers(model.body_dofnum)
     table.dof_kind = _dof_kinds(model)
     table.dof_parent = integers(model.dof_parentid)
+    table.dof_body = bodies
+    table.bodies = np.arange(model.nbody, dtype=np.int32)
     table.dof_tree = integers(numbers[model.dof_treeid])
     table.mass_rownnz = integers(model.M_rownnz)
     table.mass_rowadr = integers(model.M_rowadr)

@@ -44,6 +44,7 @@ _FUNCTIONS = {
     "add_contact": "mj_addContact",
     "multiply_transposed": "mj_mulJacTVec",
     "integrate_positions": "mj_integratePos",
+    "integrate_some_positions": "mj_integratePosInd",
     "differentiate_positions": "mj_differentiatePos",
 }
 

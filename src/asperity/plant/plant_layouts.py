@@ -59,6 +59,7 @@ PLANT = Layout(
     add_contact="i8",
     multiply_transposed="i8",
     integrate_positions="i8",
+    integrate_some_positions="i8",  # those of a list of bodies
     differentiate_positions="i8",
     # compiled entry points
     read_contacts="i8",
@@ -129,6 +130,8 @@ PLANT = Layout(
     dof_kind="i8[:]",  # `FREE_TRANSLATION`, `ROTATION` or `SINGLE`
     dof_parent="i8[:]",
     dof_tree="i8[:]",
+    dof_body="i8[:]",
+    bodies="i4[:]",  # their numbers, 0, 1, ..., as MuJoCo takes lists of them
     geom_body="i8[:]",
     # motion of geoms between samples
     geom_box="f8[:,:]",  # centre and half sides in the geom's frame
@@ -244,9 +247,14 @@ STATE = Layout(
     # Where contacts of what glides are found too, the address of `GLIDING`, and the time step [s]
     gliding="i8",
     step="f8",
+    # Where threads find positions, the compiled entry point, and the address of its table
+    find_positions="i8",
+    shared_positions="i8",
     # Where threads find contacts, the compiled entry point, and the address of its table
     detect_shared="i8",
     shared_detection="i8",
+    rows_status="i8",  # what `read_constraints` has returned there
+    contacts_status="i8",  # and `read_contacts`, or −1 if it is still to be called
     found="i8",  # number of contacts found there, and where their addresses are
     found_address="i8",
     # the state

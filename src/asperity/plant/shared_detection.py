@@ -8,7 +8,7 @@ that where the second of its two bodies begins, which both of them reach. In the
 listed in the order in which MuJoCo would have found them, by pair of bodies. The MjData itself has
 none: publication puts those there that a step has delivered.
 
-What does not depend on contacts (masses, velocities, forces) is another part of the job.
+What does not depend on contacts (masses, velocities, forces, constraints) is another part of it.
 """
 
 from __future__ import annotations
@@ -17,160 +17,29 @@ import mujoco
 import numpy as np
 from numba import types
 
-from asperity.compiled import HoldsAddresses, Layout, Table, compiled, entry_point
+from asperity.compiled import HoldsAddresses, Table, entry_point
 from asperity.compiled.calls import (
     call_pp,
     call_pp_status,
     call_pppn_status,
     load_address,
-    load_double,
     load_int,
     store_address,
 )
-from asperity.compiled.team import TEAM, Team
+from asperity.compiled.team import Team
+from asperity.contact.combination import PARAMETERS
 from asperity.plant import native
+from asperity.plant.collision import read_contacts
 from asperity.plant.plant_layouts import PLANT, STATE
+from asperity.plant.shared_detection_layout import BINS, MODEL_WORDS, SHARED_DETECTION
+from asperity.plant.shared_reading import list_contacts, merge_contacts, read_merged, read_part
+from asperity.plant.slabs import cut_slabs
 
 __all__ = ["SHARED_DETECTION_KERNELS", "SharedDetection", "can_share_detection"]
 
 _WORD = 8
-_BINS = 256
-# Slabs per thread: parts differ in the time that they take.
-_SLABS = 2
 # Geoms from which it is worth it: below, detection takes less than some tens of microseconds.
 _FEWEST_GEOMS = 64
-_FAR = 1e300
-
-_MODEL_WORDS = (*("body_contype", "body_conaffinity", "geom_rbound", "geom_margin", "geom_gap"),)
-
-SHARED_DETECTION = Layout(
-    "detection of several threads",
-    team=TEAM,
-    find_part="i8",  # compiled entry point
-    slabs="i8",
-    plant="i8",  # addresses, of the job at hand
-    state="i8",
-    model="i8",
-    empty_model="i8",  # without contacts
-    # where numbers and addresses of arrays are in MuJoCo's structs [bytes]
-    **{"at_" + name: "i8" for name in _MODEL_WORDS},
-    at_margin="i8",  # that overrides all others, if flags have this bit
-    at_flags="i8",
-    override="i8",
-    first_number="i8",  # of those in ``MjData`` that may change
-    last_number="i8",
-    # per slab: structs, and what bodies collide with
-    models="i8[:,:]",
-    datas="i8[:,:]",
-    contype="i4[:,:]",
-    conaffinity="i4[:,:]",
-    # per body: where it begins and ends along the axis [m]
-    lower="f8[:]",
-    upper="f8[:]",
-    cut="f8[:]",  # ends of slabs
-    bins="i8[:]",
-    # per slab: contacts that count there, their pairs of bodies and addresses
-    count="i8[:]",
-    pair="i8[:,:]",
-    contact="i8[:,:]",
-    following="i8[:]",  # the next one to be listed
-    found="i8[:]",  # addresses of all contacts in MuJoCo's order
-)
-
-
-@compiled
-def _widest_axis(plant: Table, state: Table) -> tuple[int, float, float]:
-    """The axis along which geoms of bodies that move are spread farthest, and their range."""
-    best = 0
-    begin = 0.0
-    end = 0.0
-    for axis in range(3):
-        low = _FAR
-        high = -_FAR
-        for g in range(plant.geom_body.size):
-            if plant.body_tree[plant.geom_body[g]] >= 0:
-                x = state.mj_geom_xpos[g, axis]
-                low = min(low, x)
-                high = max(high, x)
-        if high - low > end - begin:
-            best = axis
-            begin = low
-            end = high
-    return best, begin, end
-
-
-@compiled
-def _bound_bodies(plant: Table, state: Table, shared: Table, axis: int) -> None:
-    """Fill where bodies begin and end, with their margins; planes and the world are everywhere."""
-    model = shared.model
-    radius = load_address(model + shared.at_geom_rbound)
-    margin = load_address(model + shared.at_geom_margin)
-    gap = load_address(model + shared.at_geom_gap)
-    overridden = load_int(model + shared.at_flags) & shared.override != 0
-    of_all = load_double(model + shared.at_margin)
-    for body in range(shared.lower.size):
-        shared.lower[body] = _FAR
-        shared.upper[body] = -_FAR
-    shared.lower[0] = -_FAR
-    shared.upper[0] = _FAR
-    for g in range(plant.geom_body.size):
-        body = plant.geom_body[g]
-        r = load_double(radius + _WORD * g)
-        if r <= 0.0:
-            shared.lower[body] = -_FAR
-            shared.upper[body] = _FAR
-        own = of_all if overridden else load_double(margin + _WORD * g)
-        # No less than round-off, in which MuJoCo's tests may differ from these.
-        r = r * (1.0 + 1e-9) + own + load_double(gap + _WORD * g) + 1e-9
-        x = state.mj_geom_xpos[g, axis]
-        shared.lower[body] = min(shared.lower[body], x - r)
-        shared.upper[body] = max(shared.upper[body], x + r)
-
-
-@compiled
-def _cut(plant: Table, state: Table, shared: Table) -> None:
-    """Cut space into slabs with about as many geoms each."""
-    axis, begin, end = _widest_axis(plant, state)
-    _bound_bodies(plant, state, shared, axis)
-    bins = shared.bins
-    for k in range(_BINS):
-        bins[k] = 0
-    scale = _BINS / (end - begin) if end > begin else 0.0
-    total = 0
-    for g in range(plant.geom_body.size):
-        if plant.body_tree[plant.geom_body[g]] >= 0:
-            place = scale * (state.mj_geom_xpos[g, axis] - begin)
-            # Positions that are not numbers are in none.
-            if place >= 0.0 and place <= _BINS:
-                bins[min(int(place), _BINS - 1)] += 1
-                total += 1
-    slab = 0
-    found = 0
-    for k in range(_BINS):
-        found += bins[k]
-        while slab < shared.slabs - 1 and found * shared.slabs >= (slab + 1) * total:
-            shared.cut[slab] = begin + (end - begin) * (k + 1) / _BINS
-            slab += 1
-    shared.cut[shared.slabs - 1] = np.inf
-
-
-@compiled
-def _list_contacts(plant: Table, shared: Table, slab: int, begin: float, end: float) -> None:
-    """List the contacts of a slab that count there, with their pairs of bodies."""
-    data = shared.datas[slab].ctypes.data
-    base = load_address(data + plant.contact_offset)
-    count = 0
-    for index in range(load_int(data + plant.ncon_offset)):
-        address = base + index * plant.contact_size
-        a = plant.geom_body[load_int(address + plant.contact_geom)]
-        b = plant.geom_body[load_int(address + plant.contact_geom + 4)]
-        # Where the second one begins; the first slab has what is everywhere.
-        place = max(shared.lower[a], shared.lower[b])
-        if place >= begin and place < end:
-            shared.pair[slab, count] = (min(a, b) << 32) + max(a, b)
-            shared.contact[slab, count] = address
-            count += 1
-    shared.count[slab] = count
 
 
 @entry_point(types.int64(SHARED_DETECTION.type, types.int64, types.int64, types.int64))
@@ -179,7 +48,9 @@ def find_part(shared: Table, part: int, _member: int, _unused: int) -> int:
     plant = PLANT.at(shared.plant)
     state = STATE.at(shared.state)
     if part == shared.slabs:
-        return call_pp_status(plant.evaluate_motion, plant, state)
+        call_pp_status(plant.evaluate_motion, plant, state)
+        state.rows_status = call_pp_status(plant.read_constraints, plant, state)
+        return 0
     model = shared.models[part].ctypes.data
     for word in range(shared.models.shape[1]):
         store_address(model + _WORD * word, load_address(shared.model + _WORD * word))
@@ -197,33 +68,8 @@ def find_part(shared: Table, part: int, _member: int, _unused: int) -> int:
     for word in range(shared.first_number, shared.last_number):
         store_address(data + _WORD * word, load_address(state.data + _WORD * word))
     call_pp(plant.collision, model, data)
-    _list_contacts(plant, shared, part, begin, end)
+    list_contacts(plant, shared, part, begin, end)
     return 0
-
-
-@compiled
-def _merge(shared: Table) -> int:
-    """List the contacts of all slabs in MuJoCo's order, by pair of bodies; returns their number."""
-    found = 0
-    for slab in range(shared.slabs):
-        shared.following[slab] = 0
-    while True:
-        best = -1
-        pair = 0
-        for slab in range(shared.slabs):
-            at = shared.following[slab]
-            if at < shared.count[slab] and (best < 0 or shared.pair[slab, at] < pair):
-                best = slab
-                pair = shared.pair[slab, at]
-        if best < 0:
-            return found
-        # All contacts of two bodies are of one slab.
-        at = shared.following[best]
-        while at < shared.count[best] and shared.pair[best, at] == pair:
-            shared.found[found] = shared.contact[best, at]
-            found += 1
-            at += 1
-        shared.following[best] = at
 
 
 @entry_point(types.int64(PLANT.type, STATE.type, types.int64, types.int64))
@@ -233,16 +79,22 @@ def detect_shared(plant: Table, state: Table, model: int, _unused: int) -> int:
     shared.plant = plant.address
     shared.state = state.address
     shared.model = model
-    _cut(plant, state, shared)
+    # Whether what glides counts depends on what has been read.
+    shared.reads = 1 if state.gliding == 0 and plant.read_contacts == shared.plain_reader else 0
+    cut_slabs(plant, state, shared)
     call_pp(plant.collision, shared.empty_model, state.data)
     team = shared.team
     call_pppn_status(team.share, team, shared.find_part, shared, shared.slabs + 1)
-    state.found = _merge(shared)
+    if shared.reads == 1:
+        state.contacts_status = read_merged(plant, state, shared)
+        return 0
+    state.contacts_status = -1
+    state.found = merge_contacts(plant, state, shared)
     state.found_address = shared.found.ctypes.data
     return 0
 
 
-SHARED_DETECTION_KERNELS = (find_part, detect_shared)
+SHARED_DETECTION_KERNELS = (find_part, detect_shared, read_part)
 """What shared detection needs compiled."""
 
 
@@ -274,7 +126,7 @@ class SharedDetection(HoldsAddresses):
     """
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, team: Team) -> None:
-        slabs = _SLABS * team.threads
+        slabs = team.threads
         size = native.struct_size("mjModel") // _WORD
         struct = native.memory(model._address, size)
         self._empty = struct.copy()
@@ -298,7 +150,7 @@ class SharedDetection(HoldsAddresses):
             find_part=find_part.address,
             slabs=slabs,
             empty_model=self._empty.ctypes.data,
-            **{"at_" + name: native.offset("mjModel", name) for name in _MODEL_WORDS},
+            **{"at_" + name: native.offset("mjModel", name) for name in MODEL_WORDS},
             at_margin=option + native.offset("mjOption", "o_margin"),
             at_flags=option + native.offset("mjOption", "enableflags"),
             override=int(mujoco.mjtEnableBit.mjENBL_OVERRIDE),
@@ -311,12 +163,21 @@ class SharedDetection(HoldsAddresses):
             lower=np.zeros(model.nbody),
             upper=np.zeros(model.nbody),
             cut=np.zeros(slabs),
-            bins=np.zeros(_BINS, np.int64),
+            bins=np.zeros(BINS, np.int64),
+            across=np.zeros(BINS, np.int64),
             count=np.zeros(slabs, np.int64),
             following=np.zeros(slabs, np.int64),
             pair=np.empty((slabs, most), np.int64),
             contact=np.empty((slabs, most), np.int64),
             found=np.empty(slabs * most, np.int64),
+            plain_reader=read_contacts.address,
+            read_part=read_part.address,
+            total=np.zeros(slabs, np.int64),
+            geoms=np.empty((slabs, most), np.int64),
+            number=np.empty((slabs, most), np.int64),
+            material=np.empty((slabs, most, PARAMETERS)),
+            share=np.empty((slabs, most)),
+            place=np.empty(slabs * most, np.int64),
         )
 
     def install(self, state: Table) -> None:

@@ -18,6 +18,7 @@ __all__ = [
     "force_from_solver",
     "force_to_solver",
     "velocity_from_solver",
+    "velocity_of_trees",
     "velocity_to_solver",
 ]
 
@@ -47,7 +48,15 @@ def velocity_from_solver(
     plant: Table, cdof: np.ndarray, velocity: np.ndarray, out: np.ndarray
 ) -> None:
     """Generalized velocities of solver velocities."""
-    for tree in range(plant.ntree):
+    velocity_of_trees(plant, cdof, velocity, 0, plant.ntree, out)
+
+
+@compiled
+def velocity_of_trees(
+    plant: Table, cdof: np.ndarray, velocity: np.ndarray, first: int, last: int, out: np.ndarray
+) -> None:
+    """`velocity_from_solver` for the trees ``first .. last``."""
+    for tree in range(first, last):
         s = plant.tree_start[tree]
         if not plant.tree_spatial[tree]:
             for i in range(s, s + plant.tree_size[tree]):

@@ -150,7 +150,7 @@ class Machinery:
         """Write the options of method and stepping into the world."""
         self.method.prepare(self.world)
         self._stepping.prepare(self.world)
-        self.world.share_detection()
+        self.world.share_evaluation()
         self._call = None
 
     def _clear_counters(self) -> None:

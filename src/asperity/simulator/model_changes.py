@@ -44,7 +44,7 @@ def take_over_model(simulator: Machinery) -> bool:
         snapshot = take_snapshot(simulator)
         simulator._make_world()
         restore_world(simulator, snapshot)
-    simulator.world.share_detection()
+    simulator.world.share_evaluation()
     # Its publication knows options of the model.
     simulator._call = None
     simulator.world.forget_evaluations()

@@ -13,7 +13,7 @@ import mujoco
 from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
-from asperity.compiled.calls import call_method, call_p_status
+from asperity.compiled.calls import call_method, call_p_status, call_pp
 from asperity.contact.delivered import NOTHING, SOLVED, TAKEN
 from asperity.integrators.methods.motion import ensure_evaluated
 from asperity.integrators.methods.own_results import OwnResults
@@ -82,6 +82,9 @@ def forces_of(world: Table, step: float) -> int:
     code = ensure_evaluated(world, state)
     if code != OK:
         return code
+    if state.find_positions != 0:
+        # Threads do not find the centre of mass of the world as a whole.
+        call_pp(world.plant.com_pos, world.plant.model, state.data)
     if delivered.origin in (TAKEN, SOLVED):
         # What systems exert is shown for the state.
         if world.systems.size > 0:

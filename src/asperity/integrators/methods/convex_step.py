@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Kernel, Table, compiled
+from asperity.compiled import Kernel, Table, compiled, entry_point
 from asperity.compiled.calls import call_method, call_ppp_status, call_pppn_status
+from asperity.compiled.team import over_ranges
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.contact_velocities import (
     add_surface_velocities,
@@ -26,7 +27,7 @@ from asperity.convex.potentials.rows import prepare_rows
 from asperity.convex.problem import CONVERGED
 from asperity.convex.problem import NOT_CONVERGED as NEWTON_NOT_CONVERGED
 from asperity.integrators.methods.method import Method
-from asperity.integrators.results import deliver
+from asperity.integrators.results import FEWEST_CONTACTS, RESULT_KERNELS, install_results
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import (
     COUPLING_FULL,
@@ -36,11 +37,13 @@ from asperity.integrators.world_layout import (
     NOT_CONVERGED,
     OK,
     PREVIOUS_VELOCITY,
+    SHARE_SIGNATURE,
 )
 from asperity.plant.collision import read_contacts
 from asperity.plant.evaluate import evaluate, evaluate_motion, read_constraints
 from asperity.plant.gliding import GlidingDetection
 from asperity.plant.plant import Plant
+from asperity.plant.plant_layouts import STATE
 from asperity.plant.trees import velocity_from_solver, velocity_to_solver
 
 __all__ = [
@@ -54,13 +57,34 @@ __all__ = [
     "velocities_at",
 ]
 
+
+@entry_point(SHARE_SIGNATURE)
+def _fill_velocities(world: Table, first: int, last: int, _unused: int) -> int:
+    """Fill the velocities of some contacts at the beginning of the step."""
+    problem = world.problem
+    state = STATE.at(world.shared_source)
+    contact_velocities(
+        problem,
+        state.contacts,
+        first,
+        last,
+        state.velocity,
+        problem.v1,
+        problem.v2,
+        problem.vn,
+    )
+    add_surface_velocities(problem, state.contacts, first, last)
+    return OK
+
+
 EVALUATION_KERNELS = (
     read_constraints,
     evaluate,
     evaluate_motion,
     read_contacts,
     build_graph,
-    deliver,
+    _fill_velocities,
+    *RESULT_KERNELS,
 )
 """What it takes to evaluate states, to find out what couples, and to keep results."""
 
@@ -69,7 +93,8 @@ def install_evaluation(world: World) -> None:
     """Put the entry points of `EVALUATION_KERNELS` into a world."""
     world.table.evaluate = evaluate.address
     world.table.build_graph = build_graph.address
-    world.table.deliver = deliver.address
+    world.table.fill_velocities = _fill_velocities.address
+    install_results(world.table)
 
 
 class ConvexMethod(Method):
@@ -139,9 +164,15 @@ def velocities_at(problem: Table, state: Table, velocity: np.ndarray) -> tuple[i
 
 
 @compiled
-def prepare_potentials(problem: Table, state: Table, step: float) -> None:
+def prepare_potentials(world: Table, state: Table, step: float) -> None:
     """Fill the numbers of all potentials at the beginning of the step."""
-    ncontact, nrow = velocities_at(problem, state, state.velocity)
+    problem = world.problem
+    ncontact = state.contacts.count
+    nrow = state.rows.count
+    link_velocities(problem, state.contacts, state.velocity)
+    world.shared_source = state.address
+    over_ranges(world.team, world.fill_velocities, world.address, ncontact, FEWEST_CONTACTS, False)
+    row_velocities(problem, state.rows, 0, nrow, state.velocity, problem.row_u)
     prepare_contacts(problem, state.contacts, step, ncontact)
     prepare_rows(problem, state.rows, step, nrow, False)
 
@@ -213,7 +244,7 @@ def solve_potentials(world: Table, state: Table, step: float) -> int:
         code = call_method(world.prepare_systems, world, state, 0, step)
         if code != OK:
             return code
-    prepare_potentials(problem, state, step)
+    prepare_potentials(world, state, step)
     problem.guess_is_known = 1 if world.guess_kind != END_VELOCITY else 0
     code = minimise(world, state)
     while code == OK and world.systems.size > 0:
@@ -223,6 +254,6 @@ def solve_potentials(world: Table, state: Table, step: float) -> int:
             return code
         velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
         world.guess_kind = END_VELOCITY
-        prepare_potentials(problem, state, step)
+        prepare_potentials(world, state, step)
         code = minimise(world, state)
     return code

@@ -11,8 +11,9 @@ enter as potentials (`asperity.convex.potentials`), and so do external systems
 
 from __future__ import annotations
 
-from asperity.compiled import Kernel, Table, compiled
+from asperity.compiled import Kernel, Table, compiled, entry_point
 from asperity.compiled.calls import call_method
+from asperity.compiled.team import over_ranges
 from asperity.convex.chain_cholesky import multiply_chains
 from asperity.convex.potentials.lagged import DELIVERED_LAW, LAGGED_LAW
 from asperity.convex.potentials.law_table import ContactLaw, install_law
@@ -22,16 +23,26 @@ from asperity.convex.row_kernels import copy_row
 from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
 from asperity.integrators.methods.gyroscopic import center_gyroscopic_forces
 from asperity.integrators.methods.motion import (
+    FEWEST_TREES,
     advance_activations,
     ensure_evaluated,
-    integrate_positions,
+    move_by_solution,
+    move_trees,
 )
 from asperity.integrators.results import keep_results
 from asperity.integrators.world import World
-from asperity.integrators.world_layout import OK, compiled_method
-from asperity.plant.trees import velocity_from_solver
+from asperity.integrators.world_layout import OK, SHARE_SIGNATURE, compiled_method
+from asperity.plant.plant_layouts import STATE
 
-__all__ = ["ICF_LAWS", "IcfMethod", "icf_method", "icf_solution", "smooth_terms"]
+__all__ = [
+    "ICF_KERNELS",
+    "ICF_LAWS",
+    "IcfMethod",
+    "icf_method",
+    "icf_solution",
+    "install_icf",
+    "smooth_terms",
+]
 
 ICF_LAWS = {"delivered": DELIVERED_LAW, "lagged": LAGGED_LAW, "similar": SIMILAR_LAW}
 
@@ -44,14 +55,16 @@ _FIELD_PASSES = 40
 
 
 @compiled
-def smooth_terms(plant: Table, problem: Table, state: Table, step: float) -> None:
-    """Fill A, diag(M) and r from the snapshot."""
+def smooth_terms(
+    plant: Table, problem: Table, state: Table, step: float, first: int, last: int
+) -> None:
+    """Fill A, diag(M) and r of the trees ``first .. last`` from the snapshot."""
     problem.plain_mass = 1
-    copy_row(problem.matrix.ctypes.data, state.mass.ctypes.data, problem.matrix.size)
-    for tree in range(problem.ntree):
+    for tree in range(first, last):
         start = problem.tree_start[tree]
         n = problem.tree_size[tree]
         block = problem.block_start[tree]
+        copy_row(problem.matrix.ctypes.data + 8 * block, state.mass.ctypes.data + 8 * block, n * n)
         if problem.tree_spatial[tree]:
             # Inertia about the centre of mass, and mass: the rest is zero.
             x = state.velocity[start]
@@ -77,6 +90,16 @@ def smooth_terms(plant: Table, problem: Table, state: Table, step: float) -> Non
                 )
 
 
+@entry_point(SHARE_SIGNATURE)
+def _fill_smooth(world: Table, first: int, last: int, _unused: int) -> int:
+    """`smooth_terms` of some trees, or, for −1, the graph."""
+    state = STATE.at(world.shared_source)
+    if first < 0:
+        return graph_of(world, state)
+    smooth_terms(world.plant, world.problem, state, world.shared_step, first, last)
+    return OK
+
+
 @compiled_method
 def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int:
     """Solve the convex problem of an ICF step; the result is in the problem's ``velocity``."""
@@ -84,10 +107,12 @@ def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int
     code = ensure_evaluated(world, state)
     if code != OK:
         return code
-    plant = world.plant
     problem = world.problem
-    smooth_terms(plant, problem, state, step)
-    code = graph_of(world, state)
+    world.shared_source = state.address
+    world.shared_step = step
+    code = over_ranges(
+        world.team, world.fill_smooth, world.address, problem.ntree, FEWEST_TREES, True
+    )
     if code != OK:
         return code
     code = solve_potentials(world, state, step)
@@ -99,20 +124,27 @@ def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int
 @compiled_method
 def icf_method(world: Table, source: Table, target: Table, step: float) -> int:
     """One ICF step."""
-    plant = world.plant
     code = call_method(world.solve_step, world, source, 0, step)
     if code != OK:
         return code
-    problem = world.problem
-    velocity_from_solver(plant, source.cdof, problem.velocity, target.qvel)
-    integrate_positions(plant, source, target, target.qvel, step)
-    advance_activations(plant, source, target, step)
+    move_by_solution(world, source, target, step)
+    advance_activations(world.plant, source, target, step)
     keep_results(world, source, source.qvel, target.qvel, step)
     world.result.error_order = 0
     world.result.sample = source.address
     if world.systems.size > 0:
         return call_method(world.advance_systems, world, source, target, step)
     return OK
+
+
+ICF_KERNELS = (icf_solution, icf_method, _fill_smooth, move_trees)
+"""What `icf_method` needs compiled."""
+
+
+def install_icf(world: Table) -> None:
+    """Put the entry points of `ICF_KERNELS` into a world."""
+    world.fill_smooth = _fill_smooth.address
+    world.move_trees = move_trees.address
 
 
 class IcfMethod(ConvexMethod):
@@ -169,10 +201,15 @@ class IcfMethod(ConvexMethod):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (*super().kernels, icf_solution, *self.law.kernels, icf_method)
+        return (
+            *super().kernels,
+            *self.law.kernels,
+            *ICF_KERNELS,
+        )
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
+        install_icf(world.table)
         problem = world.problem
         install_law(problem, self.law)
         if self.law.coupled:

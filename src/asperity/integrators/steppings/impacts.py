@@ -29,12 +29,21 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import atomic_add
+from asperity.compiled.team import over_ranges
 from asperity.contact.restitution import approach_speed, impact_energy, rebound_speed
-from asperity.integrators.world_layout import METHOD_SIGNATURE, OK
+from asperity.integrators.results import FEWEST_CONTACTS
+from asperity.integrators.world_layout import METHOD_SIGNATURE, OK, SHARE_SIGNATURE, WORLD
 from asperity.plant.plant_layouts import STATE
 from asperity.plant.trees import velocity_to_solver
 
-__all__ = ["REFUSED", "beginning_impacts", "count_damped_impacts", "known_impacts"]
+__all__ = [
+    "REFUSED",
+    "beginning_impacts",
+    "count_damped_contacts",
+    "count_damped_impacts",
+    "known_impacts",
+]
 
 REFUSED = 1
 """The step is too long: `impact_step` of the world is the one to try."""
@@ -56,6 +65,8 @@ _AIM = 0.3
 _DAMPED = 0.1
 _NOTABLE = 0.01
 _STEPS_APART = 10.0
+
+_DAMPED_IMPACTS = WORLD.fields["damped_impacts"].slot
 
 
 @compiled
@@ -306,8 +317,23 @@ def count_damped_impacts(world: Table, source: Table, _target: Table, step: floa
     if contacts.count == 0:
         return OK
     _free_acceleration(world, source)
-    c = 0
-    while c < contacts.count:
+    world.shared_source = source.address
+    world.shared_step = step
+    # A patch is one.
+    team = world.team if contacts.patch_count == 0 else 0
+    return over_ranges(
+        team, world.count_damped_contacts, world.address, contacts.count, FEWEST_CONTACTS, False
+    )
+
+
+@entry_point(SHARE_SIGNATURE)
+def count_damped_contacts(world: Table, first: int, last: int, _unused: int) -> int:
+    """`count_damped_impacts` of some contacts."""
+    source = STATE.at(world.shared_source)
+    contacts = source.contacts
+    step = world.shared_step
+    c = first
+    while c < last:
         c, chosen, depth, stiffness, _ = _contact_or_patch(contacts, c)
         if depth <= 0.0:
             continue
@@ -328,5 +354,5 @@ def count_damped_impacts(world: Table, source: Table, _target: Table, step: floa
             and 0.5 * np.pi * kept * np.sqrt(square) * step > _DAMPED
             and 2.0 * speed > -parting * _STEPS_APART * step
         ):
-            world.damped_impacts += 1
+            atomic_add(world.address + 8 * _DAMPED_IMPACTS, 1)
     return OK

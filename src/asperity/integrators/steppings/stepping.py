@@ -39,10 +39,10 @@ def _impacts() -> tuple[EntryPoint, EntryPoint]:
 
 
 @functools.cache
-def _count_impacts() -> EntryPoint:
-    from asperity.integrators.steppings.impacts import count_damped_impacts
+def _count_impacts() -> tuple[EntryPoint, EntryPoint]:
+    from asperity.integrators.steppings.impacts import count_damped_contacts, count_damped_impacts
 
-    return count_damped_impacts
+    return count_damped_impacts, count_damped_contacts
 
 
 @functools.cache
@@ -107,7 +107,7 @@ class Fixed(Stepping):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (*super().kernels, *((_count_impacts(),) if self.count_impacts else ()))
+        return (*super().kernels, *(_count_impacts() if self.count_impacts else ()))
 
     @property
     def entry(self) -> EntryPoint:
@@ -115,7 +115,11 @@ class Fixed(Stepping):
 
     def prepare(self, world: World) -> None:
         world.table.last_step = self.time_step
-        world.table.count_damped_impacts = _count_impacts().address if self.count_impacts else 0
+        world.table.count_damped_impacts = 0
+        if self.count_impacts:
+            whole, part = _count_impacts()
+            world.table.count_damped_impacts = whole.address
+            world.table.count_damped_contacts = part.address
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from asperity.compiled import Kernel, Table
 from asperity.convex.potentials.law_table import install_law
 from asperity.integrators.methods.convex_step import EVALUATION_KERNELS, install_evaluation
-from asperity.integrators.methods.icf import icf_method, icf_solution
+from asperity.integrators.methods.icf import ICF_KERNELS, icf_method, icf_solution, install_icf
 from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.tamsi.block_lu import factorize_jacobian, solve_jacobian
 from asperity.integrators.methods.tamsi.jacobian_assembly import assemble_jacobian
@@ -64,9 +64,8 @@ class TamsiMethod(Method):
             factorize_jacobian,
             solve_jacobian,
             *EVALUATION_KERNELS,
-            icf_solution,
             *self.law.kernels,
-            icf_method,
+            *ICF_KERNELS,
         )
 
     def grow_coupling(self, size: int) -> None:
@@ -77,6 +76,7 @@ class TamsiMethod(Method):
     def prepare(self, world: World) -> None:
         super().prepare(world)
         install_evaluation(world)
+        install_icf(world.table)
         problem = world.problem
         if self.table is None:
             self._problem = problem
