@@ -22,7 +22,7 @@ MODEL = """
 """
 
 
-@pytest.mark.parametrize("bodies", [5, 40])
+@pytest.mark.parametrize("bodies", [5, 24])
 def test_what_is_left_out_has_not_gone_through(bodies: int) -> None:
     spec = mujoco.MjSpec.from_string(MODEL)
     kinds = (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_BOX)
@@ -39,13 +39,13 @@ def test_what_is_left_out_has_not_gone_through(bodies: int) -> None:
     sweep = new_sweep(plant)
     rng = np.random.default_rng(0)
     left_out = apart = gone = 0
-    for turn in range(900 if bodies == 5 else 30):
+    for turn in range(600 if bodies == 5 else 40):
         poses = []
         reach, turning = 10.0 ** rng.uniform(-1.5, 1), 10.0 ** rng.uniform(-2, 1)
         # Spread over one axis, then over another one.
         spread = np.ones(sim.model.nq)
         spread[turn % 3 :: 7] = 2.0
-        data.qpos[:] = spread * rng.standard_normal(sim.model.nq)
+        data.qpos[:] = 0.6 * spread * rng.standard_normal(sim.model.nq)
         for _ in range(2):
             mujoco.mj_kinematics(sim.model, data)
             poses += [data.geom_xpos.copy(), data.geom_xmat.copy()]

@@ -259,7 +259,7 @@ def passed(plant: Table, contacts: Table, sweep: Table, state: Table) -> bool:
             if sweep.low[b] > sweep.high[a]:
                 break
             # Of two geoms that approach by more than both inner radii, one has moved more than its
-            # own.
+            # own, relative to anything.
             if (
                 (moves or sweep.moves[b] == 1)
                 and plant.geom_collides[a, b]

@@ -118,7 +118,7 @@ def cannot_pass(plant: Table, a: int, b: int, sweep: Table, state: Table) -> boo
 
 @compiled
 def _mean_motion(plant: Table, sweep: Table, state: Table) -> tuple[float, float, float]:
-    """Mean displacement of geoms, which is not relative: what falls side by side stays apart."""
+    """Mean displacement of geoms: what falls side by side does not move relative to it."""
     x = y = z = 0.0
     colliding = plant.colliding_geom
     for k in range(colliding.size):
@@ -156,8 +156,9 @@ def _choose_axis(plant: Table, sweep: Table) -> None:
 def order_geoms(plant: Table, sweep: Table, state: Table) -> None:
     """Fill and sort the geoms' intervals, of which two overlap unless `cannot_pass` holds.
 
-    With y_0 the distance of two frames before, d_a and d_b their displacements and s_a and s_b
-    their extents, what is not too far apart has
+    Which geoms move beyond themselves is marked anew, relative to the mean of all. With y_0 the
+    distance of two frames before, d_a and d_b their displacements and s_a and s_b their extents,
+    what is not too far apart has
 
         (1 − turn) |y_0| ≤ |d_a| + |d_b| + s_a + s_b.
     """
@@ -175,11 +176,15 @@ def order_geoms(plant: Table, sweep: Table, state: Table) -> None:
     for k in range(colliding.size):
         g = colliding[k]
         reach = np.inf
+        sweep.moves[g] = 1
         if sweep.turn[g] <= _LARGEST_TURN:
             u = xpos[g, 0] - position[g, 0] - x
             v = xpos[g, 1] - position[g, 1] - y
             w = xpos[g, 2] - position[g, 2] - z
-            reach = growth * (np.sqrt(u * u + v * v + w * w) + plant.geom_extent[g])
+            moved = np.sqrt(u * u + v * v + w * w)
+            reach = growth * (moved + plant.geom_extent[g])
+            travel = moved + sweep.turn[g] * plant.geom_reach[g]
+            sweep.moves[g] = 1 if travel > plant.geom_inner_radius[g] else 0
         sweep.low[g] = position[g, sweep.axis] - reach
         sweep.high[g] = position[g, sweep.axis] + reach
     order = sweep.order
