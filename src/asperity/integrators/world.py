@@ -32,6 +32,7 @@ from asperity.plant.shared_positions import (
     can_share_positions,
 )
 from asperity.plant.state import State
+from asperity.plant.sweep_pairs import new_sweep
 
 __all__ = ["THREAD_KERNELS", "Memory", "World"]
 
@@ -140,9 +141,7 @@ class World(HoldsAddresses):
             result=self.result,
             delivered=self.delivered,
             scratch=np.zeros(model.nv),
-            geom_position=np.zeros((model.ngeom, 3)),
-            geom_rotation=np.zeros((model.ngeom, 9)),
-            geom_motion=np.zeros((model.ngeom, 3)),
+            sweep=new_sweep(plant.table),
             systems=np.zeros(0, np.int64),
             system_weight=np.zeros(0),
             record_time=np.zeros(_RECORDS),

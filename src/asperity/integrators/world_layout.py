@@ -18,6 +18,7 @@ from asperity.contact.delivered import DELIVERED
 from asperity.convex.problem import PROBLEM
 from asperity.plant import plant_layouts
 from asperity.plant.plant_layouts import PLANT, STATE
+from asperity.plant.sweep_pairs import SWEEP
 
 __all__ = [
     "CONTACTS_FULL",
@@ -100,9 +101,7 @@ WORLD = Layout(
     guess_kind="i8",
     result=RESULT,
     scratch="f8[:]",
-    geom_position="f8[:,:]",
-    geom_rotation="f8[:,:]",
-    geom_motion="f8[:,:]",  # see `asperity.plant.sweep.passed`
+    sweep=SWEEP,  # poses at a sample before, and memory (`asperity.plant.sweep`)
     factors_valid="i8",
     # address and evaluation of the state whose graph is at hand, or 0
     graph_state="i8",

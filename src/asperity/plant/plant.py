@@ -275,6 +275,13 @@ class Plant(HoldsAddresses):
         self.table.part_count = counts
         self.table.part_first = np.cumsum(counts) - counts
         self.table.part_box = np.concatenate([np.zeros((0, 6)), *every])
+        boxes = self.table.geom_box
+        self.table.geom_extent = (
+            np.linalg.norm(boxes[:, :3], axis=1) + np.linalg.norm(boxes[:, 3:], axis=1)
+        ) + np.sqrt(3.0) * radius
+        self.table.geom_offset = np.array(
+            [np.max(np.linalg.norm(parts[:, :3], axis=1)) for parts in every]
+        )
 
     def set_contact_parameters(self, contact: ContactParameters) -> None:
         """Replace the contact parameters of every geom and pair."""

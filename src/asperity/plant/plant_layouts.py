@@ -137,6 +137,8 @@ PLANT = Layout(
     geom_box="f8[:,:]",  # centre and half sides in the geom's frame
     geom_reach="f8[:]",  # farthest point from the geom's frame that turns with it
     geom_inner_radius="f8[:]",
+    geom_extent="f8[:]",  # farthest that the box, grown by the inner radius, comes from the frame
+    geom_offset="f8[:]",  # and the centres of the boxes below
     # boxes of parts of geoms, one of each that fills its hull: centre and half sides
     part_first="i8[:]",
     part_count="i8[:]",

@@ -19,15 +19,9 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.plant.sweep_pairs import cannot_pass, find_motion, order_geoms
 
-__all__ = [
-    "closing_distance",
-    "colliding_geoms",
-    "find_motion",
-    "inner_radii",
-    "passed",
-    "save_poses",
-]
+__all__ = ["closing_distance", "colliding_geoms", "inner_radii", "passed"]
 
 
 _HULL_INNER_RADIUS = 0.5
@@ -94,82 +88,6 @@ def colliding_geoms(model: mujoco.MjModel) -> np.ndarray:
     plane = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
     collide[plane, :] = collide[:, plane] = False
     return np.ascontiguousarray(collide, dtype=np.uint8)
-
-
-@compiled
-def save_poses(state: Table, position: np.ndarray, rotation: np.ndarray) -> None:
-    """Copy the geoms' poses at an evaluated state."""
-    for g in range(state.mj_geom_xpos.shape[0]):
-        for a in range(3):
-            position[g, a] = state.mj_geom_xpos[g, a]
-        for a in range(9):
-            rotation[g, a] = state.mj_geom_xmat[g, a]
-
-
-@compiled
-def _turn(g: int, rotation: np.ndarray, xmat: np.ndarray) -> float:
-    """‖R − R_0‖ of a geom: how far points at unit distance have moved by its rotation."""
-    turn = 0.0
-    for a in range(9):
-        change = xmat[g, a] - rotation[g, a]
-        turn += change * change
-    return np.sqrt(0.5 * turn)
-
-
-@compiled
-def _travel(
-    plant: Table,
-    g: int,
-    position: np.ndarray,
-    rotation: np.ndarray,
-    xpos: np.ndarray,
-    xmat: np.ndarray,
-) -> float:
-    """Bound on the distance that any point of a geom has moved."""
-    square = 0.0
-    for a in range(3):
-        step = xpos[g, a] - position[g, a]
-        square += step * step
-    # ‖R − R_0‖_F = √2 · 2 sin(θ/2), and a point at distance r moves by 2 r sin(θ/2).
-    return np.sqrt(square) + _turn(g, rotation, xmat) * plant.geom_reach[g]
-
-
-@compiled
-def _size(plant: Table, g: int) -> float:
-    """Bound on the distance of a geom's box, grown by its inner radius, from the geom's frame."""
-    box = plant.geom_box
-    square = 0.0
-    offset = 0.0
-    for a in range(3):
-        offset += box[g, a] * box[g, a]
-        square += box[g, 3 + a] * box[g, 3 + a]
-    return np.sqrt(offset) + np.sqrt(square) + 1.8 * plant.geom_inner_radius[g]
-
-
-@compiled
-def _stays_far(
-    a: int,
-    b: int,
-    motion: np.ndarray,
-    position: np.ndarray,
-    xpos: np.ndarray,
-) -> bool:
-    """Whether two geoms are too far apart for `_goes_through`, which need not be asked then.
-
-    In the frame of one, the other's moves by no more than their difference y does, and its rotation
-    takes y.
-    """
-    square = 0.0
-    moved = 0.0
-    for k in range(3):
-        before = position[a, k] - position[b, k]
-        change = xpos[a, k] - xpos[b, k] - before
-        square += before * before
-        moved += change * change
-    kept = max(1.0 - max(motion[a, 0], motion[b, 0]), 0.0)
-    sizes = motion[a, 1] + motion[b, 1]
-    # (d + s)² ≤ 2 (d² + s²), and no roots for most pairs
-    return kept * kept * square > 2.0 * (moved + sizes * sizes)
 
 
 @compiled
@@ -305,72 +223,48 @@ def _goes_through(
 
 
 @compiled
-def find_motion(
-    plant: Table, position: np.ndarray, rotation: np.ndarray, motion: np.ndarray, state: Table
-) -> bool:
-    """Whether geoms that collide move beyond themselves, which is marked, with turns and sizes.
-
-    Those are filled only if any does.
-    """
+def _one_passed(plant: Table, contacts: Table, sweep: Table, state: Table, a: int, b: int) -> bool:
+    """Whether one of two geoms may have passed through the other on the way to a state."""
+    position = sweep.position
+    rotation = sweep.rotation
     xpos = state.mj_geom_xpos
     xmat = state.mj_geom_xmat
-    found = False
-    for k in range(plant.colliding_geom.size):
-        g = plant.colliding_geom[k]
-        motion[g, 2] = 0.0
-        if _travel(plant, g, position, rotation, xpos, xmat) > plant.geom_inner_radius[g]:
-            motion[g, 2] = 1.0
-            found = True
-    if found:
-        for k in range(plant.colliding_geom.size):
-            g = plant.colliding_geom[k]
-            motion[g, 0] = _turn(g, rotation, xmat)
-            motion[g, 1] = _size(plant, g)
-    return found
+    if not (
+        _goes_through(plant, a, b, False, position, rotation, xpos, xmat)
+        or _goes_through(plant, b, a, False, position, rotation, xpos, xmat)
+    ):
+        return False
+    return (
+        not _in_contact(contacts, a, b)
+        or _goes_through(plant, a, b, True, position, rotation, xpos, xmat)
+        or _goes_through(plant, b, a, True, position, rotation, xpos, xmat)
+    )
 
 
 @compiled
-def passed(
-    plant: Table,
-    contacts: Table,
-    position: np.ndarray,
-    rotation: np.ndarray,
-    motion: np.ndarray,
-    state: Table,
-) -> bool:
+def passed(plant: Table, contacts: Table, sweep: Table, state: Table) -> bool:
     """Whether a geom may have passed through another on the way to a state.
 
-    ``contacts``, ``position`` and ``rotation`` belong to the sample before; ``motion``, shape
-    (ngeom, 3), is memory for what is needed of each geom.
+    ``contacts`` and the poses of ``sweep`` belong to the sample before.
     """
-    xpos = state.mj_geom_xpos
-    xmat = state.mj_geom_xmat
-    if not find_motion(plant, position, rotation, motion, state):
+    if not find_motion(plant, sweep, state):
         return False
-    colliding = plant.colliding_geom
-    for i in range(colliding.size):
-        a = colliding[i]
-        # Of two geoms that approach by more than both inner radii, one has moved more than its own.
-        if motion[a, 2] == 0.0:
-            continue
-        for j in range(colliding.size):
-            b = colliding[j]
-            # Both of a pair are looked at together.
+    order_geoms(plant, sweep, state)
+    order = sweep.order
+    for i in range(order.size):
+        a = order[i]
+        moves = sweep.moves[a] == 1
+        for j in range(i + 1, order.size):
+            b = order[j]
+            if sweep.low[b] > sweep.high[a]:
+                break
+            # Of two geoms that approach by more than both inner radii, one has moved more than its
+            # own, relative to anything.
             if (
-                not plant.geom_collides[a, b]
-                or (j < i and motion[b, 2] != 0.0)
-                or _stays_far(a, b, motion, position, xpos)
-            ):
-                continue
-            if not (
-                _goes_through(plant, a, b, False, position, rotation, xpos, xmat)
-                or _goes_through(plant, b, a, False, position, rotation, xpos, xmat)
-            ):
-                continue
-            if (
-                not _in_contact(contacts, a, b)
-                or _goes_through(plant, a, b, True, position, rotation, xpos, xmat)
-                or _goes_through(plant, b, a, True, position, rotation, xpos, xmat)
+                (moves or sweep.moves[b] == 1)
+                and plant.geom_collides[a, b]
+                and not cannot_pass(plant, a, b, sweep, state)
+                and _one_passed(plant, contacts, sweep, state, a, b)
             ):
                 return True
     return False

@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from asperity.compiled import Table, compiled
 from asperity.plant.plant_layouts import STATE
-from asperity.plant.sweep import closing_distance, passed, save_poses
+from asperity.plant.sweep import closing_distance, passed
+from asperity.plant.sweep_pairs import save_poses
 
 __all__ = ["passed_before_sample", "step_without_missed_contacts"]
 
@@ -38,15 +39,8 @@ def passed_before_sample(world: Table) -> bool:
     if sample.address == 0:
         return False
     current = world.current
-    save_poses(current, world.geom_position, world.geom_rotation)
-    return passed(
-        world.plant,
-        current.contacts,
-        world.geom_position,
-        world.geom_rotation,
-        world.geom_motion,
-        sample,
-    )
+    save_poses(current, world.sweep)
+    return passed(world.plant, current.contacts, world.sweep, sample)
 
 
 @compiled
@@ -72,16 +66,9 @@ def step_without_missed_contacts(world: Table, step: float, accuracy: float) -> 
     if sample.address == 0:
         return step
     current = world.current
-    save_poses(sample, world.geom_position, world.geom_rotation)
+    save_poses(sample, world.sweep)
     known = sample.contacts
-    if passed(
-        world.plant,
-        known,
-        world.geom_position,
-        world.geom_rotation,
-        world.geom_motion,
-        current,
-    ):
+    if passed(world.plant, known, world.sweep, current):
         return 0.5 * step
     if sample.time >= current.time:
         # The method has seen the contacts of its step's end.
@@ -109,7 +96,7 @@ def step_without_missed_contacts(world: Table, step: float, accuracy: float) -> 
         if depth <= accuracy or _was_known(known, contacts, first):
             continue
         closing = closing_distance(
-            contacts, chosen, world.geom_position, world.geom_rotation, current
+            contacts, chosen, world.sweep.position, world.sweep.rotation, current
         )
         time = interval
         if closing > depth:
