@@ -29,7 +29,7 @@ def toy_solution(world: Table, state: Table, _target: Table, step: float) -> int
         return code
     problem = world.problem
     velocity, factor = problem.velocity, problem.factor
-    for i in range(velocity.size):
+    for i in range(problem.nv):
         velocity[i] = state.force[i]
     for tree in range(problem.ntree):
         start, n, block = (
@@ -42,7 +42,7 @@ def toy_solution(world: Table, state: Table, _target: Table, step: float) -> int
         cholesky(factor, block, n, problem.factor_inverse_diagonal, start)
         cholesky_solve(factor, block, n, problem.factor_inverse_diagonal, velocity, start)
     drag = MEMORY.at(world.memory).drag
-    for i in range(velocity.size):
+    for i in range(problem.nv):
         velocity[i] = state.velocity[i] + step * (velocity[i] - drag * state.velocity[i])
     return OK
 

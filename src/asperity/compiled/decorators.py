@@ -112,6 +112,17 @@ class _Loop(CPUDispatcher):
         connect_environments(cres.library)
 
 
+def _plain(argument: Any) -> Any:
+    """Type that a kernel gets for an argument's.
+
+    To Numba every constant has a type of its own, and a function would be compiled again for each:
+    what callers pass is a number. ``array.ctypes.data`` is without a sign, and a variable that
+    begins with it and then moves on by integers, which have one, would be a float.
+    """
+    plain = types.unliteral(argument)
+    return types.int64 if plain == types.uint64 else plain
+
+
 class _Kernel(_Loop):
     """What compiled code calls, without the wrapper that Python would need.
 
@@ -126,14 +137,10 @@ class _Kernel(_Loop):
         self._from_python: Any = None
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Find the form that a call needs.
-
-        To Numba every constant has a type of its own, and a function would be compiled again for
-        each: what callers pass is a number.
-        """
-        plain = tuple(types.unliteral(argument) for argument in args)
+        """Find the form that a call needs."""
+        plain = tuple(_plain(argument) for argument in args)
         return super().get_call_template(
-            plain, {name: types.unliteral(argument) for name, argument in kws.items()}
+            plain, {name: _plain(argument) for name, argument in kws.items()}
         )
 
     def add_overload(self, cres: Any) -> None:

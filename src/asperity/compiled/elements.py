@@ -3,6 +3,9 @@
 Where compiled code names an element, Numba puts a description of the array into memory, computes
 with it, and leaves it to the optimiser to see through all that. Kernels do little else than read
 and write elements: what they are translated to is smaller by a third without.
+
+An index counts from an array's beginning. Constants below zero count from its end, as in Python,
+but nobody looks whether a variable is below zero: that took a tenth of all time.
 """
 
 from __future__ import annotations
@@ -47,11 +50,18 @@ class ElementLower(Lower):
         shape = [builder.extract_value(value, [at, axis]) for axis in range(kind.ndim)]
         numbers = cgutils.unpack_tuple(builder, indices, len(parts)) if several else [indices]
         numbers = [
-            fix_integer_index(context, builder, part, number, size)
+            self._from_beginning(part, number, size)
             for part, number, size in zip(parts, numbers, shape, strict=True)
         ]
         data = builder.extract_value(value, model.get_field_position("data"))
         return cgutils.get_item_pointer2(context, builder, data, shape, (), "C", numbers)
+
+    def _from_beginning(self, kind: Any, number: Any, size: Any) -> Any:
+        """Index along one axis of this length, as a 64-bit integer."""
+        if isinstance(kind, types.IntegerLiteral) and kind.literal_value < 0:
+            return fix_integer_index(self.context, self.builder, kind, number, size)
+        whole = types.intp if kind.signed else types.uintp
+        return self.context.cast(self.builder, number, kind, whole)
 
     def decref(self, typ: Any, val: Any) -> None:
         """See Numba's method; what a table points to is not counted."""

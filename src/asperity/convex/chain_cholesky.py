@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, consistent
 from asperity.compiled.calls import load_double, store_double
 from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row, subtract_rows
 
@@ -91,6 +91,15 @@ def multiply_chains(
             out[start + i] += value
 
 
+@consistent
+def _inverse_root(root: float, value: float) -> float:
+    """1/root of a value's root, at the same time: neither waits for the other.
+
+    The optimiser would make one quotient of it, which waits for the root.
+    """
+    return root * (1.0 / value)
+
+
 @compiled
 def _factorize_triangle(corner: int, stride: int, n: int, inverse: int) -> bool:
     """Factorize an n × n triangle in place, with the inverse diagonal at an address."""
@@ -109,10 +118,9 @@ def _factorize_triangle(corner: int, stride: int, n: int, inverse: int) -> bool:
             value -= one * one
         if not value > 0.0:
             return False
-        # Root and quotient at the same time: one does not wait for the other.
         root = np.sqrt(value)
         store_double(row_i + 8 * i, root)
-        store_double(inverse + 8 * i, root * (1.0 / value))
+        store_double(inverse + 8 * i, _inverse_root(root, value))
         row_i += stride
     return True
 

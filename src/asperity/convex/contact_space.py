@@ -50,7 +50,7 @@ __all__ = [
 # that change. Dry friction, which is only found to have changed, makes each of them dearer.
 _MOST_OF_CONTACTS = 36
 # Of several trees, whose H takes longer.
-_MOST_OF_SEVERAL = 48
+_MOST_OF_SEVERAL = 60
 _LARGEST_PART = 1.3
 _LARGEST_PART_WITH_FRICTION = 0.7
 # Below, H is factorized as soon as K.

@@ -53,7 +53,7 @@ EXACT = 0
 ARMIJO = 1
 
 # Of `asperity.convex.contact_space`: beyond, H itself is factorized sooner.
-MOST_COORDINATES = 60
+MOST_COORDINATES = 72
 MOST_TREES = 4
 REDUCED_WIDTH = MOST_COORDINATES + 8  # room for a right-hand side, in whole vectors
 
