@@ -74,6 +74,8 @@ _ROUND_OFF = 1e-14
 _PATIENCE = 6
 # Disagreement of a law's numbers with the solution that is left where they have changed too often.
 _NEARLY_SETTLED = 0.1
+# Disagreement up to which the end of a Newton step is worth taking the law's numbers from.
+_WORTH_ANTICIPATING = 0.3
 
 # np.isfinite subtracts a value from itself, which reassociation turns into zero for any sum.
 _LARGEST = 1.7976931348623157e308
@@ -206,6 +208,7 @@ def _look_ahead(problem: Table, contacts: Table) -> bool:
         or problem.refuse_unsettled == 0
         or problem.changes >= problem.most_changes
         or problem.disagreement <= problem.settle_tolerance
+        or problem.disagreement > _WORTH_ANTICIPATING
     ):
         return False
     first = problem.first_contact
@@ -230,10 +233,9 @@ def _direction(
 ) -> tuple[float, float, float]:
     """Prepare Newton's direction; the cost, g·p and ‖D⁻¹ p‖.
 
-    After the first, the law's numbers are taken where the direction leads, and it is found once
-    more with the same factors: a second step of the fixed point at a fraction of an iteration's
-    cost. The cost that is searched is that of the new numbers, of which the direction is one of
-    descent.
+    Near the end the law's numbers are taken where the direction leads, and it is found once more
+    with the same factors: a second step of the fixed point at a fraction of an iteration's cost.
+    The cost that is searched is that of the new numbers, of which the direction is one of descent.
     """
     slope, length = newton_direction(problem)
     prepare_direction(problem, contacts, rows)
