@@ -277,6 +277,7 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
             and not reduced
             and _extrapolate_guess(problem, contacts, rows, cost)
         ):
+            begin_estimates(problem, first, last)
             settle(problem, contacts)
             problem.changes = 0
             begin_estimates(problem, first, last)

@@ -15,6 +15,7 @@ from asperity.compiled import Table, compiled
 from asperity.convex.contact_velocities import add_surface_velocities, link_velocities
 from asperity.convex.contact_velocities import contact_velocities as fill_velocities
 from asperity.convex.potentials.contact_driver import (
+    begin_estimates,
     evaluate_contacts,
     prepare_contacts,
     settle_contacts,
@@ -65,6 +66,7 @@ def respond(
         tolerance = problem.settle_tolerance
         problem.settle_tolerance = np.nan
         problem.changes = 0
+        begin_estimates(problem, 0, count)
         settle_contacts(problem, contacts, 0, count)
         problem.settle_tolerance = tolerance
     evaluate_contacts(problem, 0, count)

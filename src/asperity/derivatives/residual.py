@@ -25,7 +25,7 @@ from asperity.convex.island import (
     island_gradient,
     multiply,
 )
-from asperity.convex.potentials.contact_driver import settle_contacts
+from asperity.convex.potentials.contact_driver import begin_estimates, settle_contacts
 from asperity.convex.problem import CONVERGED, PROBLEM
 from asperity.integrators.methods.gyroscopic import gyroscopic_forces
 from asperity.integrators.methods.icf import smooth_terms
@@ -88,6 +88,7 @@ def residual(world: Table, work: Table, state: Table, step: float, out: np.ndarr
         begin_island(problem, state.rows)
         if problem.settle_contacts != 0:
             problem.changes = 0
+            begin_estimates(problem, problem.first_contact, problem.last_contact)
             settle_contacts(problem, state.contacts, problem.first_contact, problem.last_contact)
         island_gradient(problem, state.contacts, state.rows)
     problem.settle_tolerance = tolerance

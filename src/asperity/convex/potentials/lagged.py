@@ -48,7 +48,10 @@ What the step's beginning predicts of the normal impulse is in a short impact a 
 step delivers, and in the first step of a contact nothing. `DELIVERED_LAW` therefore takes n_0 and μ
 from the solution: as the iterates of Newton's method follow the cost, the cost follows them, with
 n(v_n) for n_0 and ‖v_t‖ for ‖v_t0‖ (`asperity.convex.convex_newton`). Every iteration minimises a
-convex cost, and the last one is that of the law with both at the end of the step.
+convex cost, and the last one is that of the law with both at the end of the step. Until then n(v_n)
+is far off, since a velocity that is nearly right may press a stiff contact by a multiple of what
+it should, or not at all. So the bounds follow n(q) instead, what momentum asks for, which ends as
+the same and is nearly right after one iteration. Whether they agree is asked of n(v_n).
 """
 
 from __future__ import annotations
@@ -84,18 +87,35 @@ _OVERSHOOTS = 0.4
 
 
 @inlined
-def _delivered_limit(problem: Table, contacts: Table, i: int) -> float:
-    """μ n, both at the present velocity."""
+def _coefficient(problem: Table, contacts: Table, i: int) -> float:
+    """μ at the present slip."""
     c = problem.contact[i]
-    speed = max(problem.cutoff[i] - problem.vn[i], 0.0)
-    normal, _, _ = normal_impulse(speed, problem.normal_slope[i], problem.normal_bend[i])
     slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
-    return normal * friction_coefficient(
+    return friction_coefficient(
         contacts.static_friction[c],
         contacts.dynamic_friction[c],
         slip,
         contacts.stiction_tolerance[c],
     )
+
+
+@inlined
+def _delivered_normal(problem: Table, i: int) -> float:
+    """The law's n at the present velocity."""
+    speed = max(problem.cutoff[i] - problem.vn[i], 0.0)
+    normal, _, _ = normal_impulse(speed, problem.normal_slope[i], problem.normal_bend[i])
+    return normal
+
+
+@inlined
+def _balanced_normal(problem: Table, i: int) -> float:
+    """The n that the momentum balance has asked for along the last direction, or this one's."""
+    if problem.anticipates == 1:
+        return max(problem.gn[i] - problem.hnn[i] * problem.dvn[i], 0.0)
+    normal, _, _ = normal_impulse(
+        problem.dual_n[i], problem.normal_slope[i], problem.normal_bend[i]
+    )
+    return normal
 
 
 @inlined
@@ -144,7 +164,7 @@ def prepare_lagged(
 @compiled
 def _settle_contact(problem: Table, contacts: Table, i: int, meets_halfway: bool) -> None:
     """Bound a contact's friction anew."""
-    limit = _delivered_limit(problem, contacts, i)
+    limit = _coefficient(problem, contacts, i) * _balanced_normal(problem, i)
     difference = limit - problem.friction_limit[i]
     before = problem.friction_change[i]
     problem.friction_change[i] = difference
@@ -178,7 +198,8 @@ def _goes_to_and_fro(problem: Table, contacts: Table, first: int, last: int) -> 
     along = 0.0
     square = 0.0
     for i in range(first, last):
-        difference = _delivered_limit(problem, contacts, i) - problem.friction_limit[i]
+        limit = _coefficient(problem, contacts, i) * _balanced_normal(problem, i)
+        difference = limit - problem.friction_limit[i]
         along += difference * problem.friction_change[i]
         square += problem.friction_change[i] * problem.friction_change[i]
     return along < -_OVERSHOOTS * square
@@ -193,23 +214,25 @@ def _anticipate_contact(problem: Table, contacts: Table, i: int) -> None:
     c = problem.contact[i]
     if contacts.static_friction[c] != contacts.dynamic_friction[c]:
         return
-    limit = _delivered_limit(problem, contacts, i)
+    limit = _coefficient(problem, contacts, i) * _balanced_normal(problem, i)
     problem.friction_change[i] = limit - problem.friction_limit[i]
     _limit_friction(problem, contacts, i, limit)
 
 
 @entry_point(SETTLE_SIGNATURE)
 def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
-    """Bound friction by the normal impulses of the present velocities; 0 if that changes little.
+    """Bound friction by normal impulses; 0 if it is by those of the present velocities already.
 
-    The change is measured as velocity at the contacts, in the root mean square, so that what is
-    light and what is heavy count alike.
+    How far it is from that is measured as velocity at the contacts, in the root mean square, so
+    that what is light and what is heavy count alike. Needs the estimates of the present velocities.
     """
+    anticipates = problem.anticipates == 1
     total = 0.0
     change = 0.0
     for i in range(first, last):
         w = contacts.inverse_mass[problem.contact[i]]
-        limit = _delivered_limit(problem, contacts, i)
+        normal = _balanced_normal(problem, i) if anticipates else _delivered_normal(problem, i)
+        limit = _coefficient(problem, contacts, i) * normal
         slip_square = problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i]
         mobilised = w * w * slip_square / (slip_square + problem.soft_slip_square[i])
         largest = max(limit, problem.friction_limit[i])

@@ -28,10 +28,9 @@ _FRICTION = ("delivered", "lagged")
 # Of the convex solver, however rough the accuracy (CENIC VI-B).
 _TIGHTEST_TOLERANCE = 1e-8
 
-# Of bounds of friction, over the accuracy; a hundredth up to where half of that is more.
+# Of bounds of friction, over the accuracy, and however rough that is.
 _FRICTION_TOLERANCE = 10.0
-_LOOSE_FRICTION_TOLERANCE = 1e-2
-_LOOSEST_FRICTION_TOLERANCE = 0.5
+_LOOSEST_FRICTION_TOLERANCE = 1e-2
 
 
 @register(
@@ -84,8 +83,7 @@ class Cenic(Integrator):
         which they then differ from those of the solution by more than a tenth is refused.
     friction_tolerance : float
         Relative change of friction by which its bounds may differ from those of the solution
-        (``friction="delivered"``). By default ten times the accuracy, but at most 1e-2 or half
-        of the accuracy, whichever is more: 5e-2 at 1e-1.
+        (``friction="delivered"``). By default ten times the accuracy, but at most 1e-2.
     hessian_reuse : bool
         Keep a factorization for further iterations while it converges fast enough (equation 35).
         Off by default: the block factorization costs no more than the extra iterations.
@@ -155,8 +153,7 @@ class Cenic(Integrator):
 
         tolerance = self.friction_tolerance
         if tolerance is None:
-            loose = max(_LOOSE_FRICTION_TOLERANCE, _LOOSEST_FRICTION_TOLERANCE * self.accuracy)
-            tolerance = min(_FRICTION_TOLERANCE * self.accuracy, loose)
+            tolerance = min(_FRICTION_TOLERANCE * self.accuracy, _LOOSEST_FRICTION_TOLERANCE)
         method = IcfMethod(
             law=ICF_LAWS[self.friction],
             tolerance=max(self.tolerance_ratio * self.accuracy, _TIGHTEST_TOLERANCE),
