@@ -64,8 +64,6 @@ ENGINE_KERNELS = (minimize, assemble, rebuild, find_direction)
 Floats = NDArray[np.float64]
 
 _FLAG = mujoco.mjtDisableBit
-# Stiction tolerance where nobody says one, that of the paper [m/s].
-_STICTION = 1e-3
 
 
 class EngineOptions(NamedTuple):
@@ -75,7 +73,7 @@ class EngineOptions(NamedTuple):
     barrier_stiffness: float
     rigidity: float
     stiction_tolerance: float | None
-    """Of all pairs, or None: what the model says of them, and 1 mm/s where it says nothing."""
+    """Of all pairs, or None: those of contact parameters."""
     joint_stiction_tolerance: float
     tolerance: float
     max_iterations: int
@@ -210,10 +208,7 @@ class Engine(HoldsAddresses):
         table.clearance = np.inf
         table.activation = options.activation_distance
         table.barrier_stiffness = options.barrier_stiffness
-        said = np.isfinite(table.pair_stiction)
-        if options.stiction_tolerance is None:
-            table.pair_stiction[~said] = _STICTION
-        else:
+        if options.stiction_tolerance is not None:
             table.pair_stiction[:] = options.stiction_tolerance
         table.joint_stiction = options.joint_stiction_tolerance
         table.tolerance = options.tolerance
