@@ -266,15 +266,21 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
         "block_slot": np.full(len(blocks), -1, np.int64),
         "vertex_reach": np.zeros(len(owner)),
         "vertex_slack": np.zeros(len(owner)),
-        **_tube_tables(links, blocks),
+        **_tube_tables(links, blocks, owner[:moving]),
     }
 
 
-def _tube_tables(links: list[Link], pairs: np.ndarray) -> dict[str, np.ndarray]:
+def _tube_tables(links: list[Link], pairs: np.ndarray, owner: np.ndarray) -> dict[str, np.ndarray]:
     """Which trees have links that may touch each other, of all pairs that may."""
     trees = sorted({link.tree for link in links})
     own = np.array([trees.index(link.tree) for link in links], dtype=np.int64)
     found = np.zeros(len(trees), np.int64)
     ends = own[pairs.reshape(-1, 2)]
     found[ends[ends[:, 0] == ends[:, 1], 0]] = 1
-    return {"tube_tree": found, "tree_time": np.zeros((len(trees), 3))}
+    vertices = np.bincount(own[owner], minlength=len(trees))
+    return {
+        "tube_tree": found,
+        "tree_time": np.zeros((len(trees), 3)),
+        "tree_path": np.zeros((len(trees), 3, 3)),
+        "tree_weight": 1.0 / np.maximum(vertices, 1),
+    }
