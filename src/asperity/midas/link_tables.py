@@ -58,7 +58,7 @@ def link_fields(
         chains.append([*above, *range(int(first[k]), int(first[k + 1]))])
     lengths = [len(chain) for chain in chains]
 
-    volumes = [_volume(model, link, shapes, k) for k, link in enumerate(links)]
+    volumes = _volumes(model, links, shapes)
 
     def stacked(values: list[Any], *shape: int) -> np.ndarray:
         return np.ascontiguousarray(np.array(values, dtype=np.float64).reshape(count, *shape))
@@ -110,6 +110,35 @@ def _addresses(of_joint: np.ndarray, links: list[Link]) -> np.ndarray:
         ],
         dtype=np.int64,
     )
+
+
+def _volumes(model: mujoco.MjModel, links: list[Link], shapes: Shapes) -> list[float]:
+    """Volumes that links resist deformation with [m³].
+
+    A link that is smaller than its arm, the distance l of its centre from the joints it is between,
+    is strained by forces there as if it were the larger: of what it is strained, its joints move by
+    l. With (l/r)² times the volume they move no more than its surface, at r, does of itself. A bead
+    of a centimetre between joints ten centimetres away stands for a rod.
+    """
+    arms = np.zeros(len(links))
+    for i, link in enumerate(links):
+        arms[i] = max(arms[i], float(np.linalg.norm(link.anchor - link.centre)))
+        if link.parent >= 0:
+            at = link.offset + link.turn @ link.anchor
+            arm = float(np.linalg.norm(at - links[link.parent].centre))
+            arms[link.parent] = max(arms[link.parent], arm)
+    # Of a solid ball of this radius of gyration, whose surface the vertices reach.
+    radii = np.array([np.sqrt(5.0 / 3.0) * link.size for link in links])
+    for k, surface in zip(shapes.link, shapes.drawn, strict=True):
+        if k < len(links):
+            reach = np.linalg.norm(surface.vertices, axis=1).max(initial=0.0)
+            radii[k] = max(radii[k], reach)
+    volumes = []
+    for i, link in enumerate(links):
+        volume = _volume(model, link, shapes, i)
+        longer = max(float(arms[i] / radii[i]), 1.0) ** 2
+        volumes.append(max(volume, min(longer * volume, float(arms[i]) ** 3)))
+    return volumes
 
 
 def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int) -> float:
