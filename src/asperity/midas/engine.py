@@ -127,7 +127,8 @@ class Engine(HoldsAddresses):
         self.checked = False
         self.test: object = None
         self.links = read_links(model)
-        self.equalities = read_equalities(model, self.links)
+        self.linearized = LinearizedCoordinates(model, self.links, self.own_options)
+        self.equalities = read_equalities(model, self.links, self.linearized)
         self.contradicted = contradicted_limits(model)
         self._gravity_shares = gravity_shares(model, self.links.links)
         self._mocap_bodies = [int(i) for i in np.flatnonzero(model.body_mocapid >= 0)]
@@ -149,7 +150,6 @@ class Engine(HoldsAddresses):
         )
         links = self.links.links
         constraints = self.equalities.tables()
-        self.linearized = LinearizedCoordinates(model, self.links, self.own_options)
         self.state_gains = state_gains(model)
         coordinates = motor_coordinates(model, links, self.linearized)
         self.gears = motor_gears(model, self.linearized, coordinates)
