@@ -209,11 +209,11 @@ def test_a_tendon_through_space_is_held_at_its_length():
     for step in (0.0025, 0.00125):
         sim = asp.Simulator(xml, integrator=asp.Midas(time_step=step))
         sim.data.qvel[2] = 5.0
-        for time, angle in zip(exact.t, exact.y[0], strict=True):
+        for time in exact.t:
             assert sim.advance_to(time).success
             x, _, z = sim.data.qpos[:3]
             assert np.hypot(x, 1 - z) == pytest.approx(0.3, abs=1e-6)
-        errors.append(abs((np.arctan2(x, 1 - z) - angle + np.pi) % (2 * np.pi) - np.pi))
+        errors.append(abs((np.arctan2(x, 1 - z) - exact.y[0, -1] + np.pi) % (2 * np.pi) - np.pi))
     assert errors[1] < 0.02
     assert 3 < errors[0] / errors[1] < 5
 
