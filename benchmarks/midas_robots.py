@@ -14,12 +14,12 @@ again.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import math
 import multiprocessing
 import resource
 import signal
+import sys
 import time
 import warnings
 from collections import Counter
@@ -46,7 +46,7 @@ PACKAGES = {
 }
 """Importable name beside which a package's models lie, and their folder from there.
 
-Those of ``mujoco-mjx`` lie in MuJoCo's own folder.
+Those of ``mujoco-mjx`` lie in a folder of MuJoCo's name, its own or another one on the path.
 """
 
 STEP = 0.01
@@ -79,15 +79,13 @@ CLASSES = (
 def find_models() -> Iterator[tuple[str, Path]]:
     """Names and paths of all model files, those that are only parts of models included."""
     for package, (module, folder) in PACKAGES.items():
-        spec = importlib.util.find_spec(module)
-        if spec is None or spec.origin is None:
-            continue
-        root = (Path(spec.origin).parent / folder).resolve()
-        for path in sorted(root.rglob("*")):
-            if path.suffix in (".urdf", ".xml"):
-                text = path.read_text(errors="replace")
-                if "<mujoco" in text or "<robot" in text:
-                    yield f"{package}/{path.relative_to(root)}", path
+        for place in dict.fromkeys(sys.path):
+            root = (Path(place) / module / folder).resolve()
+            for path in sorted(root.rglob("*")):
+                if path.suffix in (".urdf", ".xml"):
+                    text = path.read_text(errors="replace")
+                    if "<mujoco" in text or "<robot" in text:
+                        yield f"{package}/{path.relative_to(root)}", path
 
 
 def random_motors(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator) -> None:

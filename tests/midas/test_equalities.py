@@ -312,21 +312,6 @@ def test_a_loop_with_redundant_constraints_is_no_harder():
         assert gaps(sim).max() < 1e-10
 
 
-def test_unsupported_kinds_are_named_even_when_switched_on_later():
-    xml = f"""<mujoco>{FREE_OF_CONTACT}<worldbody>
-    <site name="s"/><body><joint name="x"/><geom size=".1"/><body pos="0 0 1"><joint name="y"/>
-    <geom size=".1"/><site name="u"/></body></body></worldbody>
-    <tendon><spatial name="t"><site site="s"/><site site="u"/></spatial></tendon>
-    <equality><tendon name="e" tendon1="t" active="{{active}}"/></equality></mujoco>"""
-    with pytest.raises(asp.ModelError, match="'e' holds a tendon that runs through space"):
-        midas(xml.format(active="true"))
-    sim = midas(xml.format(active="false"))
-    assert sim.step().success
-    sim.data.eq_active[0] = 1
-    with pytest.raises(asp.ModelError, match="'e' holds a tendon that runs through space"):
-        sim.step()
-
-
 def test_a_step_that_fails_leaves_constraints_as_they_were():
     sim = midas(SLIDER_CRANK, max_iterations=1, time_step=0.01)
     sim.data.qvel[:] = (100.0, -400 / 3, 0.0)

@@ -54,9 +54,9 @@ def test_threshold_of_stiction(ratio, slides):
     advance(sim, 2.0)
     before = sim.data.qpos[0]
     advance(sim, 3.0)
-    # What sticks creeps below the stiction tolerance of 1 mm/s; what slides speeds up.
+    # What sticks creeps below the stiction tolerance; what slides speeds up.
     assert (sim.data.qpos[0] - before > 0.05) == slides
-    assert (sim.data.qvel[0] < 1e-3) != slides
+    assert (sim.data.qvel[0] < 1e-4) != slides
 
 
 def test_contact_forces_carry_the_weight_and_the_friction():
@@ -191,13 +191,13 @@ def test_same_run_gives_the_same_bits():
     np.testing.assert_array_equal(*ends)
 
 
-@pytest.mark.parametrize("how", ["model", "pair", "given", "option"])
+@pytest.mark.parametrize("how", ["nowhere", "model", "pair", "given", "option"])
 def test_what_sticks_creeps_by_the_stiction_tolerance_that_was_said(how):
     """Where friction bears the share s of its limit, 2x − x² = s of the tolerance's share x."""
     slope = np.arctan(0.5 * 0.8)
     text = {
-        "model": '<custom><text name="asperity" data="stiction_tolerance=1e-4"/></custom>',
-        "pair": '<custom><text name="asperity:geom:box" data="stiction_tolerance=1e-4"/></custom>',
+        "model": '<custom><text name="asperity" data="stiction_tolerance=3e-4"/></custom>',
+        "pair": '<custom><text name="asperity:geom:box" data="stiction_tolerance=3e-4"/></custom>',
     }
     xml = f"""<mujoco><option gravity="{9.81 * np.sin(slope)} 0 {-9.81 * np.cos(slope)}"/>
       {text.get(how, "")}<worldbody><geom type="plane" size="1 1 1" friction=".5"/>
@@ -205,8 +205,9 @@ def test_what_sticks_creeps_by_the_stiction_tolerance_that_was_said(how):
       </body></worldbody></mujoco>"""
     sim = asp.Simulator(
         xml,
-        integrator=asp.Midas(stiction_tolerance=1e-4 if how == "option" else None),
-        contact=asp.ContactParameters(stiction_tolerance=1e-4) if how == "given" else None,
+        integrator=asp.Midas(stiction_tolerance=3e-4 if how == "option" else None),
+        contact=asp.ContactParameters(stiction_tolerance=3e-4) if how == "given" else None,
     )
     assert sim.advance_to(1.0).success
-    assert sim.data.qvel[0] == pytest.approx(1e-4 * (1 - np.sqrt(1 - 0.8)), rel=1e-2)
+    said = 1e-4 if how == "nowhere" else 3e-4
+    assert sim.data.qvel[0] == pytest.approx(said * (1 - np.sqrt(1 - 0.8)), rel=1e-2)

@@ -191,3 +191,74 @@ def test_a_string_without_limits_does_not_hold():
     sim = asp.Simulator(xml, integrator=asp.Midas(time_step=0.005))
     assert sim.advance_to(0.5).success
     assert np.linalg.norm(sim.data.qpos[:3] - [0, 0, 1]) > 1.0
+
+
+def test_a_tendon_through_space_is_held_at_its_length():
+    """A ball that turns over its nail, where a string would go slack; of second order."""
+    xml = STRING.format(x=0.3).replace('limited="true" range="0 .3"', "")
+    xml = xml.replace("</mujoco>", '<equality><tendon tendon1="string"/></equality></mujoco>')
+    exact = solve_ivp(
+        lambda _, y: [y[1], -9.81 / 0.3 * np.sin(y[0])],
+        (0, 1),
+        [np.pi / 2, 5.0 / 0.3],
+        rtol=1e-9,
+        atol=1e-9,
+        t_eval=[0.25, 0.5, 0.75, 1.0],
+    )
+    errors = []
+    for step in (0.0025, 0.00125):
+        sim = asp.Simulator(xml, integrator=asp.Midas(time_step=step))
+        sim.data.qvel[2] = 5.0
+        for time in exact.t:
+            assert sim.advance_to(time).success
+            x, _, z = sim.data.qpos[:3]
+            assert np.hypot(x, 1 - z) == pytest.approx(0.3, abs=1e-6)
+        errors.append(abs((np.arctan2(x, 1 - z) - exact.y[0, -1] + np.pi) % (2 * np.pi) - np.pi))
+    assert errors[1] < 0.02
+    assert 3 < errors[0] / errors[1] < 5
+
+
+HOIST = """<mujoco><worldbody><site name="top" pos="0 0 2"/><site name="too" pos="1 0 2"/>
+<body pos="0 0 1"><joint type="slide" axis="0 0 1"/><geom size=".05" mass="{m}" {free}/>
+ <site name="load"/></body>
+<body pos="1 0 1"><joint type="slide" axis="0 0 1"/><geom size=".05" mass="1" {free}/>
+ <site name="hand"/></body></worldbody>
+<tendon><spatial name="one"><site site="top"/><site site="load"/></spatial>
+ <spatial name="other"><site site="too"/><site site="hand"/></spatial></tendon>
+<equality><tendon name="e" tendon1="one" tendon2="other" polycoef="0 -.5 0 0 0"/></equality>
+</mujoco>"""
+
+
+def hoist(mass: float) -> asp.Simulator:
+    free = 'contype="0" conaffinity="0"'
+    return asp.Simulator(HOIST.format(m=mass, free=free), integrator=asp.Midas(time_step=0.005))
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+def test_two_tendons_through_space_are_a_hoist():
+    """The load goes half as far as the hand: a = g (2 − m)/(m + 4) upwards."""
+    sim = hoist(3.0)
+    assert sim.advance_to(0.3).success
+    acceleration = 9.81 * (2.0 - 3.0) / (3.0 + 4.0)
+    assert sim.data.qvel[0] == pytest.approx(0.3 * acceleration, rel=1e-6)
+    assert sim.data.qpos[1] == pytest.approx(-2 * sim.data.qpos[0], abs=1e-9)
+    sim.data.eq_active[0] = 0
+    # Steps that look back take some until the change is behind them.
+    assert sim.advance_to(0.35).success
+    before = sim.data.qvel.copy()
+    assert sim.advance_to(0.45).success
+    np.testing.assert_allclose(sim.data.qvel - before, -0.981, rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+def test_a_gap_of_tendons_closes_without_a_jerk():
+    sim = hoist(3.0)
+    sim.model.opt.gravity[:] = 0.0
+    sim.data.qpos[0] = 0.01
+    gaps = []
+    for i in range(30):
+        assert sim.advance_to(0.005 * (i + 1)).success
+        gaps.append(sim.data.qpos[0] + 0.5 * sim.data.qpos[1])
+    assert gaps[1] > 0.003
+    assert np.all(np.diff(gaps) < 1e-9)
+    assert 0.0 <= gaps[-1] < 1e-4

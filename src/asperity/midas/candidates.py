@@ -20,7 +20,14 @@ from asperity.midas.engine_layout import CANDIDATES_FULL
 from asperity.midas.round_planes import add_round_stencils
 from asperity.midas.stencils import add_edges, add_faces, add_stencil, apart
 from asperity.midas.tree_search import STACK, search_edges, search_faces
-from asperity.midas.tubes import FIRMNESS, LEAST_WIDTH, is_in_tube, measure_tubes, time_in_tubes
+from asperity.midas.tubes import (
+    FIRMNESS,
+    LEAST_WIDTH,
+    is_in_tube,
+    measure_tubes,
+    time_in_tubes,
+    tube_width,
+)
 
 __all__ = ["are_kept", "box_vertices", "find_candidates", "time_in_boxes"]
 
@@ -43,16 +50,18 @@ def box_vertices(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) ->
         length = math.sqrt(p[vertex, 0] ** 2 + p[vertex, 1] ** 2 + p[vertex, 2] ** 2)
         share = longest / length if length > longest else 1.0
         slack = least + widening * share * length
-        if is_in_tube(engine, engine.vertex_link[vertex]):
+        engine.vertex_slack[vertex] = slack
+        link = engine.vertex_link[vertex]
+        if is_in_tube(engine, link):
             share = engine.common_share
             slack = max(least, LEAST_WIDTH) + FIRMNESS * widening * share * length
+            engine.vertex_slack[vertex] = tube_width(engine, link, share, p[vertex])
         for k in range(3):
             move = share * p[vertex, k]
             engine.vertex_low[vertex, k] = x[vertex, k] + min(move, 0.0) - slack
             engine.vertex_high[vertex, k] = x[vertex, k] + max(move, 0.0) + slack
             engine.vertex_start[vertex, k] = x[vertex, k]
             engine.vertex_path[vertex, k] = move
-        engine.vertex_slack[vertex] = slack
         engine.vertex_reach[vertex] = share * length + 1.7320508075688772 * slack
         longest_path = max(longest_path, share * length + slack)
     # Nor do tubes last. Larger boxes would go on holding candidates that are none any more.

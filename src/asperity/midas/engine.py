@@ -65,8 +65,6 @@ ENGINE_KERNELS = (minimize, assemble, rebuild, find_direction)
 Floats = NDArray[np.float64]
 
 _FLAG = mujoco.mjtDisableBit
-# Stiction tolerance where nobody says one, that of the paper [m/s].
-_STICTION = 1e-3
 
 
 class EngineOptions(NamedTuple):
@@ -76,7 +74,7 @@ class EngineOptions(NamedTuple):
     barrier_stiffness: float
     rigidity: float
     stiction_tolerance: float | None
-    """Of all pairs, or None: what the model says of them, and 1 mm/s where it says nothing."""
+    """Of all pairs, or None: those of contact parameters."""
     joint_stiction_tolerance: float
     tolerance: float
     max_iterations: int
@@ -130,7 +128,8 @@ class Engine(HoldsAddresses):
         self.checked = False
         self.test: object = None
         self.links = read_links(model)
-        self.equalities = read_equalities(model, self.links)
+        self.linearized = LinearizedCoordinates(model, self.links, self.own_options)
+        self.equalities = read_equalities(model, self.links, self.linearized)
         self.contradicted = contradicted_limits(model)
         self._gravity_shares = gravity_shares(model, self.links.links)
         self._mocap_bodies = [int(i) for i in np.flatnonzero(model.body_mocapid >= 0)]
@@ -152,7 +151,6 @@ class Engine(HoldsAddresses):
         )
         links = self.links.links
         constraints = self.equalities.tables()
-        self.linearized = LinearizedCoordinates(model, self.links, self.own_options)
         self.state_gains = state_gains(model)
         coordinates = motor_coordinates(model, links, self.linearized)
         self.gears = motor_gears(model, self.linearized, coordinates)
@@ -212,10 +210,7 @@ class Engine(HoldsAddresses):
         table.clearance = np.inf
         table.activation = options.activation_distance
         table.barrier_stiffness = options.barrier_stiffness
-        said = np.isfinite(table.pair_stiction)
-        if options.stiction_tolerance is None:
-            table.pair_stiction[~said] = _STICTION
-        else:
+        if options.stiction_tolerance is not None:
             table.pair_stiction[:] = options.stiction_tolerance
         table.joint_stiction = options.joint_stiction_tolerance
         table.tolerance = options.tolerance

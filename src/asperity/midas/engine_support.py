@@ -7,7 +7,6 @@ import numpy as np
 
 from asperity.errors import ModelError
 from asperity.midas.activations import DYNAMICS
-from asperity.midas.tendons import fixed_tendons
 from asperity.plant.names import element
 
 __all__ = ["check_equalities", "check_supported"]
@@ -71,15 +70,6 @@ def check_equalities(model: mujoco.MjModel, active: np.ndarray) -> None:
                 f"is an equality of type '{kind.name.removeprefix('mjEQ_').lower()}', and the "
                 "Midas integrator supports connect, weld, joint and tendon only; remove it, or "
                 "use another integrator.",
-            )
-        tendons = [int(i) for i in (model.eq_obj1id[i], model.eq_obj2id[i]) if i >= 0]
-        if kind == mujoco.mjtEq.mjEQ_TENDON and set(tendons) - set(fixed_tendons(model)):
-            _refuse(
-                model,
-                _OBJ.mjOBJ_EQUALITY,
-                int(i),
-                "holds a tendon that runs through space, and the Midas integrator supports fixed "
-                "tendons only; remove it, or use another integrator.",
             )
 
 

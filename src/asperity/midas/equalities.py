@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.midas.joint_numbers import scalar_links
+from asperity.midas.linearized import LinearizedCoordinates
 from asperity.midas.links import Links, rotation_matrix
 from asperity.midas.tendons import coordinate_of_tendon, fixed_tendons
 
@@ -42,6 +43,8 @@ class Equalities:
     coupling_joint: list[tuple[int, int]] = field(default_factory=list)
     coupling_polynomial: list[Floats] = field(default_factory=list)
     coupling_inertia: list[float] = field(default_factory=list)
+    coupling_recovery: list[float] = field(default_factory=list)
+    """Time constants with which gaps close [s]; 0 of those that close within a step."""
 
     def tables(self) -> dict[str, NDArray[np.generic]]:
         """Fields of the engine's table, but for `tie_block`."""
@@ -63,7 +66,7 @@ class Equalities:
                 couplings, 5
             ),
             "coupling_inertia": np.array(self.coupling_inertia, dtype=np.float64),
-            "coupling_recovery": np.full(couplings, _RECOVERY),
+            "coupling_recovery": np.array(self.coupling_recovery, dtype=np.float64),
             "coupling_active": np.ones(couplings, np.int64),
             "coupling_penalty": np.zeros(couplings),
             "coupling_rest": np.zeros(couplings),
@@ -72,13 +75,15 @@ class Equalities:
         }
 
 
-def read_equalities(model: mujoco.MjModel, links: Links) -> Equalities:
+def read_equalities(
+    model: mujoco.MjModel, links: Links, linearized: LinearizedCoordinates
+) -> Equalities:
     """Read all equalities of the kinds that are supported, active or not, and all mocap bodies."""
     found = Equalities(len(links.links))
     for index in range(model.neq):
         kind = mujoco.mjtEq(model.eq_type[index])
         if kind in (mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtEq.mjEQ_TENDON):
-            _add_coupling(found, model, links, index)
+            _add_coupling(found, model, links, linearized, index)
         elif kind in (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD):
             _add_ties(found, model, links, index)
     for body in range(model.nbody):
@@ -87,13 +92,17 @@ def read_equalities(model: mujoco.MjModel, links: Links) -> Equalities:
     return found
 
 
-def _add_coupling(found: Equalities, model: mujoco.MjModel, links: Links, index: int) -> None:
+def _add_coupling(
+    found: Equalities,
+    model: mujoco.MjModel,
+    links: Links,
+    linearized: LinearizedCoordinates,
+    index: int,
+) -> None:
     one, other = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
     polynomial = np.array(model.eq_data[index, :5])
     if int(model.eq_type[index]) == int(mujoco.mjtEq.mjEQ_TENDON):
         known = fixed_tendons(model)
-        if one not in known or (other >= 0 and other not in known):
-            return  # refused while it is active
         number = {tendon: coordinate_of_tendon(model, links.links, tendon) for tendon in known}
         shares = model.tendon_invweight0
     else:
@@ -102,9 +111,17 @@ def _add_coupling(found: Equalities, model: mujoco.MjModel, links: Links, index:
     mobility = float(shares[one])
     if other >= 0:
         mobility += polynomial[1] ** 2 * float(shares[other])
+    gap = linearized.of_equality(index)
+    if gap is None:
+        found.coupling_joint.append((number[one], number[other] if other >= 0 else -1))
+        found.coupling_polynomial.append(polynomial)
+        found.coupling_recovery.append(_RECOVERY)
+    else:
+        # It knows what it leaves for later steps.
+        found.coupling_joint.append((gap, -1))
+        found.coupling_polynomial.append(np.zeros(5))
+        found.coupling_recovery.append(0.0)
     found.coupling_source.append(index)
-    found.coupling_joint.append((number[one], number[other] if other >= 0 else -1))
-    found.coupling_polynomial.append(polynomial)
     found.coupling_inertia.append(1.0 / max(mobility, 1e-12))
 
 

@@ -30,13 +30,16 @@ from asperity.midas.tendons import fixed_tendons
 from asperity.plant.joints import is_disabled
 from asperity.plant.own_options import OwnOptions
 
-__all__ = ["ACTUATOR", "DOF", "LIMIT", "TENDON", "LinearizedCoordinates"]
+__all__ = ["ACTUATOR", "DOF", "HELD", "LIMIT", "TENDON", "LinearizedCoordinates"]
 
 Floats = NDArray[np.float64]
 
-# What a coordinate is the length of; of a tendon that has a limit, what this acts on.
-TENDON, ACTUATOR, DOF, LIMIT = range(4)
+# What a coordinate is the length of; of a tendon that has a limit, what this acts on; of an
+# equality of tendons, its gap, less what is left of it for later steps.
+TENDON, ACTUATOR, DOF, LIMIT, HELD = range(5)
 _TENDONS = (TENDON, LIMIT)
+# A gap closes with this time constant [s], as in `asperity.midas.equalities`.
+_RECOVERY = 0.02
 
 _FLAG = mujoco.mjtDisableBit
 _TRN = mujoco.mjtTrn
@@ -47,7 +50,7 @@ _JOINTS = (int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT))
 class _Source:
     kind: int
     index: int
-    """Tendon, actuator or degree of freedom."""
+    """Tendon, actuator, degree of freedom or equality."""
 
 
 class LinearizedCoordinates:
@@ -76,6 +79,11 @@ class LinearizedCoordinates:
     def of_actuator(self, actuator: int) -> int:
         """Number of an actuator's own coordinate among all."""
         return self.first + self.sources.index(_Source(ACTUATOR, actuator))
+
+    def of_equality(self, equality: int) -> int | None:
+        """Number of the coordinate that is an equality's gap, if it has one."""
+        source = _Source(HELD, equality)
+        return self.first + self.sources.index(source) if source in self.sources else None
 
     def tables(self) -> dict[str, NDArray[np.generic]]:
         """Fields of the engine's table."""
@@ -129,7 +137,11 @@ class LinearizedCoordinates:
             return
         value = np.array([self._value(source, data) for source in self.sources])
         moment = np.stack([self._moment(source, data) for source in self.sources])
+        left = np.array(
+            [self._left(table, source, y) for source, y in zip(self.sources, value, strict=True)]
+        )
         self._look_ahead(table, value, moment)
+        value -= left
         slopes = self._slopes(table, moment)
         for i in range(len(self.sources)):
             own = slice(int(table.linear_start[i]), int(table.linear_start[i + 1]))
@@ -145,12 +157,12 @@ class LinearizedCoordinates:
         table.joint[own] = value
 
     def _look_ahead(self, table: Table, value: Floats, moment: Floats) -> None:
-        """Let what limits act on be linear about where the state leads in a step.
+        """Let what limits and equalities act on be linear about where the state leads in a step.
 
         A load that swings on a taut string would leave its circle along the tangent, and be pulled
         back with a jerk.
         """
-        own = [i for i, source in enumerate(self.sources) if source.kind == LIMIT]
+        own = [i for i, source in enumerate(self.sources) if source.kind in (LIMIT, HELD)]
         if not own or not table.has_history:
             return
         qpos, qvel = np.array(table.qpos), np.array(table.qvel)
@@ -161,9 +173,17 @@ class LinearizedCoordinates:
             length = self._value(self.sources[i], data)
             value[i] = length - float(table.last_step) * float(moment[i] @ qvel)
 
+    def _left(self, table: Table, source: _Source, gap: float) -> float:
+        """What a step leaves of an equality's gap."""
+        if source.kind != HELD:
+            return 0.0
+        return gap * _RECOVERY / (_RECOVERY + float(table.last_step)) if table.has_history else gap
+
     def _value(self, source: _Source, data: mujoco.MjData) -> float:
         if source.kind in _TENDONS:
             return float(data.ten_length[source.index])
+        if source.kind == HELD:
+            return self._gap(source.index, data)[0]
         if source.kind == ACTUATOR:
             return float(data.actuator_length[self._model.actuator_outadr[source.index]])
         return 0.0
@@ -174,15 +194,34 @@ class LinearizedCoordinates:
         if source.kind == DOF:
             row[source.index] = 1.0
         elif source.kind in _TENDONS:
-            start = int(model.ten_J_rowadr[source.index])
-            own = slice(start, start + int(model.ten_J_rownnz[source.index]))
-            row[model.ten_J_colind[own]] = data.ten_J.ravel()[own]
+            self._add_tendon(row, source.index, 1.0, data)
+        elif source.kind == HELD:
+            _, slope = self._gap(source.index, data)
+            one, other = _tendons_of_equality(model, source.index)
+            self._add_tendon(row, one, 1.0, data)
+            if other >= 0:
+                self._add_tendon(row, other, -slope, data)
         else:
             output = int(model.actuator_outadr[source.index])
             start = int(data.moment_rowadr[output])
             own = slice(start, start + int(data.moment_rownnz[output]))
             row[data.moment_colind[own]] = data.actuator_moment.ravel()[own]
         return row
+
+    def _add_tendon(self, row: Floats, tendon: int, weight: float, data: mujoco.MjData) -> None:
+        model = self._model
+        start = int(model.ten_J_rowadr[tendon])
+        own = slice(start, start + int(model.ten_J_rownnz[tendon]))
+        row[model.ten_J_colind[own]] += weight * data.ten_J.ravel()[own]
+
+    def _gap(self, equality: int, data: mujoco.MjData) -> tuple[float, float]:
+        """Gap y₁ − p(y₂) of lengths from the reference pose's [m], and the slope p′."""
+        model = self._model
+        one, other = _tendons_of_equality(model, equality)
+        p = np.polynomial.Polynomial(model.eq_data[equality, :5])
+        away = float(data.ten_length[other] - model.tendon_length0[other]) if other >= 0 else 0.0
+        gap = float(data.ten_length[one] - model.tendon_length0[one]) - float(p(away))
+        return gap, float(p.deriv()(away))
 
     def _slopes(self, table: Table, moment: Floats) -> Floats:
         """g of coordinates with the moments J, shape (r, number of variables).
@@ -237,6 +276,7 @@ def _sources(model: mujoco.MjModel, links: list[Link]) -> list[_Source]:
             for tendon in range(model.ntendon)
             if tendon not in fixed and model.tendon_limited[tendon]
         ]
+    found += [_Source(HELD, i) for i in range(model.neq) if _is_through_space(model, i, fixed)]
     kinds = {link.joint: link.kind for link in links}
     for i in range(model.nu):
         target, kind = int(model.actuator_trnid[i, 0]), int(model.actuator_trntype[i])
@@ -253,6 +293,18 @@ def _sources(model: mujoco.MjModel, links: list[Link]) -> list[_Source]:
     return found
 
 
+def _is_through_space(model: mujoco.MjModel, equality: int, fixed: list[int]) -> bool:
+    """Whether an equality is one of tendons of which one at least runs through space."""
+    if int(model.eq_type[equality]) != int(mujoco.mjtEq.mjEQ_TENDON):
+        return False
+    return any(i >= 0 and i not in fixed for i in _tendons_of_equality(model, equality))
+
+
+def _tendons_of_equality(model: mujoco.MjModel, equality: int) -> tuple[int, int]:
+    """Tendons of an equality; the second may be −1."""
+    return int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+
+
 def _pulls(model: mujoco.MjModel, tendon: int) -> bool:
     """Whether a tendon does anything of its own but be measured."""
     return bool(
@@ -267,6 +319,9 @@ def _bodies_of(model: mujoco.MjModel, source: _Source) -> list[int]:
     """Bodies that a tendon's or an actuator's length depends on."""
     if source.kind in _TENDONS:
         return _bodies_of_tendon(model, source.index)
+    if source.kind == HELD:
+        tendons = [i for i in _tendons_of_equality(model, source.index) if i >= 0]
+        return [body for tendon in tendons for body in _bodies_of_tendon(model, tendon)]
     kind, (one, other) = (
         int(model.actuator_trntype[source.index]),
         model.actuator_trnid[source.index],
@@ -290,6 +345,8 @@ def _bodies_of_tendon(model: mujoco.MjModel, tendon: int) -> list[int]:
             bodies.append(int(model.site_bodyid[index]))
         elif kind in (int(wrap.mjWRAP_SPHERE), int(wrap.mjWRAP_CYLINDER)):
             bodies.append(int(model.geom_bodyid[index]))
+        elif kind == int(wrap.mjWRAP_JOINT):
+            bodies.append(int(model.jnt_bodyid[index]))
     return bodies
 
 

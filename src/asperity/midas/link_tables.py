@@ -59,7 +59,7 @@ def link_fields(
     lengths = [len(chain) for chain in chains]
     scalar = np.array([link.kind in (HINGE, SLIDE) for link in links], dtype=bool)
 
-    volumes = [_volume(model, link, shapes, k) for k, link in enumerate(links)]
+    volumes = _volumes(model, links, shapes)
 
     def stacked(values: list[Any], *shape: int) -> np.ndarray:
         return np.ascontiguousarray(np.array(values, dtype=np.float64).reshape(count, *shape))
@@ -111,6 +111,35 @@ def _addresses(of_joint: np.ndarray, links: list[Link]) -> np.ndarray:
         ],
         dtype=np.int64,
     )
+
+
+def _volumes(model: mujoco.MjModel, links: list[Link], shapes: Shapes) -> list[float]:
+    """Volumes that links resist deformation with [m³].
+
+    A link that is smaller than its arm, the distance l of its centre from the joints it is between,
+    is strained by forces there as if it were the larger: of what it is strained, its joints move by
+    l. With (l/r)² times the volume they move no more than its surface, at r, does of itself. A bead
+    of a centimetre between joints ten centimetres away stands for a rod.
+    """
+    arms = np.zeros(len(links))
+    for i, link in enumerate(links):
+        arms[i] = max(arms[i], float(np.linalg.norm(link.anchor - link.centre)))
+        if link.parent >= 0:
+            at = link.offset + link.turn @ link.anchor
+            arm = float(np.linalg.norm(at - links[link.parent].centre))
+            arms[link.parent] = max(arms[link.parent], arm)
+    # Of a solid ball of this radius of gyration, whose surface the vertices reach.
+    radii = np.array([np.sqrt(5.0 / 3.0) * link.size for link in links])
+    for k, surface in zip(shapes.link, shapes.drawn, strict=True):
+        if k < len(links):
+            reach = np.linalg.norm(surface.vertices, axis=1).max(initial=0.0)
+            radii[k] = max(radii[k], reach)
+    volumes = []
+    for i, link in enumerate(links):
+        volume = _volume(model, link, shapes, i)
+        longer = max(float(arms[i] / radii[i]), 1.0) ** 2
+        volumes.append(max(volume, min(longer * volume, float(arms[i]) ** 3)))
+    return volumes
 
 
 def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int) -> float:
@@ -270,15 +299,21 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
         "block_slot": np.full(len(blocks), -1, np.int64),
         "vertex_reach": np.zeros(len(owner)),
         "vertex_slack": np.zeros(len(owner)),
-        **_tube_tables(links, blocks),
+        **_tube_tables(links, blocks, owner[:moving]),
     }
 
 
-def _tube_tables(links: list[Link], pairs: np.ndarray) -> dict[str, np.ndarray]:
+def _tube_tables(links: list[Link], pairs: np.ndarray, owner: np.ndarray) -> dict[str, np.ndarray]:
     """Which trees have links that may touch each other, of all pairs that may."""
     trees = sorted({link.tree for link in links})
     own = np.array([trees.index(link.tree) for link in links], dtype=np.int64)
     found = np.zeros(len(trees), np.int64)
     ends = own[pairs.reshape(-1, 2)]
     found[ends[ends[:, 0] == ends[:, 1], 0]] = 1
-    return {"tube_tree": found, "tree_time": np.zeros((len(trees), 3))}
+    vertices = np.bincount(own[owner], minlength=len(trees))
+    return {
+        "tube_tree": found,
+        "tree_time": np.zeros((len(trees), 3)),
+        "tree_path": np.zeros((len(trees), 3, 3)),
+        "tree_weight": 1.0 / np.maximum(vertices, 1),
+    }

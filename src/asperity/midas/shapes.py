@@ -12,7 +12,6 @@ from asperity.contact.combination import (
     PARAMETERS,
     STATIC_FRICTION,
     STICTION_TOLERANCE,
-    UNSET,
     combine,
 )
 from asperity.errors import ModelError
@@ -54,7 +53,7 @@ class Shapes:
     """Shapes that may touch; the second is −1 − i for half-space i, shape (n, 2)."""
     pair_friction: Floats
     pair_stiction: Floats
-    """Stiction tolerances [m/s], NaN where nobody says one."""
+    """Stiction tolerances [m/s]."""
     volume: Floats
     """Volume of the shapes of every link [m³]."""
     anchor: Ints
@@ -189,10 +188,6 @@ def _pairs(
     }
     pairs: list[tuple[int, int]] = []
     friction: list[tuple[float, float]] = []
-    default = np.array(materials.default)
-    if not materials.stiction_is_given:
-        default[STICTION_TOLERANCE] = UNSET
-    materials = materials._replace(default=default)
     moves = np.append([not link.is_mocap for link in links.links], False)
     if is_disabled(model, _FLAG.mjDSBL_CONTACT | _FLAG.mjDSBL_CONSTRAINT):
         geoms = geoms[:0]
@@ -239,7 +234,7 @@ def _may_touch(model: mujoco.MjModel, a: int, b: int, excluded: set[int]) -> boo
 def _friction(
     model: mujoco.MjModel, a: int, b: int, pair: int, materials: ResolvedMaterials
 ) -> tuple[float, float]:
-    """Coefficient of friction of two geoms, and their stiction tolerance [m/s] or NaN."""
+    """Coefficient of friction of two geoms, and their stiction tolerance [m/s]."""
     if pair >= 0:
         sliding = float(model.pair_friction[pair, 0])
     elif model.geom_priority[a] != model.geom_priority[b]:
@@ -261,8 +256,7 @@ def _friction(
         0.0 if frictionless else sliding,
         out,
     )
-    stiction = float(out[STICTION_TOLERANCE])
-    return float(out[STATIC_FRICTION]), stiction if stiction > 0.0 else float("nan")
+    return float(out[STATIC_FRICTION]), float(out[STICTION_TOLERANCE])
 
 
 def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:

@@ -37,7 +37,9 @@ def _place(engine: Table, tree: int, at: int) -> None:
     end = engine.path_end[link]
     longest = engine.longest_move
     tube = is_in_tube(engine, link)
+    common = engine.tree_path[engine.link_tree[link] if tube else 0, 0]
     square = 0.0
+    square_own = 0.0
     for k in range(3):
         centre = begin[0, k]
         half = 0.0
@@ -60,6 +62,7 @@ def _place(engine: Table, tree: int, at: int) -> None:
             high *= engine.common_share
             engine.tree_still[at, 2, k] = low
             engine.tree_still[at, 3, k] = high
+            square_own += max(common[k] - low, high - common[k]) ** 2
         else:
             low = max(low, -longest)
             high = min(high, longest)
@@ -72,14 +75,16 @@ def _place(engine: Table, tree: int, at: int) -> None:
         engine.tree_placed[at, 0, k] = centre - half + low - more
         engine.tree_placed[at, 1, k] = centre + half + high + more
     slack = engine.least_slack + engine.widening * math.sqrt(square)
+    own = slack
     if tube:
-        slack = max(engine.least_slack, LEAST_WIDTH)
+        slack = own = max(engine.least_slack, LEAST_WIDTH)
         slack += FIRMNESS * engine.widening * math.sqrt(square)
+        own += FIRMNESS * engine.widening * math.sqrt(square_own)
     for k in range(3):
         engine.tree_placed[at, 0, k] -= slack
         engine.tree_placed[at, 1, k] += slack
-        engine.tree_still[at, 0, k] -= slack
-        engine.tree_still[at, 1, k] += slack
+        engine.tree_still[at, 0, k] -= own
+        engine.tree_still[at, 1, k] += own
 
 
 @compiled

@@ -2,12 +2,14 @@
 
 The fingers of a hand that swings stay where they are on the hand, but the boxes of their paths hold
 all of their neighbours. So vertices of a tree whose links may touch each other stay in tubes too:
-there is a time t for all of the tree, 0 ≤ t ≤ 1, at which each of them is within its slack of
+there are a time t, 0 ≤ t ≤ 1, and a displacement c for all of the tree, such that each of them is
+within its slack of
 
-    x + t m,
+    x + c + t (m − m̄),
 
-where it was when candidates were listed and its path m. Two of them then have moved against each
-other by no more than the difference of their paths and their slacks.
+with x where it was when candidates were listed, m its path and m̄ the mean of all. Two of them then
+have moved against each other by no more than the difference of their paths and their slacks,
+however far a robot falls meanwhile.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ __all__ = [
     "measure_tubes",
     "relative_reach",
     "time_in_tubes",
+    "tube_width",
 ]
 
 
@@ -54,24 +57,54 @@ def measure_tubes(engine: Table, p: np.ndarray, longest: float) -> None:
     It is the same for all, so that affine surfaces have affine paths.
     """
     largest = 0.0
+    mean = engine.tree_path
+    mean[:] = 0.0
     for vertex in range(engine.moving_vertices):
-        if engine.tube_tree[engine.link_tree[engine.vertex_link[vertex]]] == 1:
-            square = p[vertex, 0] ** 2 + p[vertex, 1] ** 2 + p[vertex, 2] ** 2
+        tree = engine.link_tree[engine.vertex_link[vertex]]
+        if engine.tube_tree[tree] == 1:
+            square = 0.0
+            for k in range(3):
+                square += p[vertex, k] ** 2
+                mean[tree, 0, k] += engine.tree_weight[tree] * p[vertex, k]
             largest = max(largest, square)
     # Short paths have small boxes, and lists of them last.
     engine.tubes = 1 if largest > engine.activation**2 else 0
     engine.common_share = 1.0
     if engine.tubes == 1:
         engine.common_share = min(1.0, _LONGER * longest / math.sqrt(largest))
+    for tree in range(mean.shape[0]):
+        for k in range(3):
+            mean[tree, 0, k] *= engine.common_share
+
+
+@compiled
+def tube_width(engine: Table, link: int, share: float, path: np.ndarray) -> float:
+    """Half the width of the tube about a share of a vertex's path [m]."""
+    mean = engine.tree_path[engine.link_tree[link], 0]
+    square = 0.0
+    for k in range(3):
+        square += (share * path[k] - mean[k]) ** 2
+    width = max(engine.least_slack, LEAST_WIDTH)
+    return width + FIRMNESS * engine.widening * math.sqrt(square)
 
 
 @compiled
 def _times(engine: Table, x: np.ndarray, p: np.ndarray) -> None:
-    """Fill how far along its paths each tree is at ``x`` and ``x + p``, by least squares."""
+    """Fill where on its paths each tree is at ``x`` and ``x + p``, by least squares."""
     time = engine.tree_time
+    mean = engine.tree_path
     for tree in range(time.shape[0]):
         for k in range(3):
             time[tree, k] = 0.0
+            mean[tree, 1, k] = 0.0
+            mean[tree, 2, k] = 0.0
+    for vertex in range(engine.moving_vertices):
+        tree = engine.link_tree[engine.vertex_link[vertex]]
+        if engine.tube_tree[tree] == 1:
+            weight = engine.tree_weight[tree]
+            for k in range(3):
+                mean[tree, 1, k] += weight * (x[vertex, k] - engine.vertex_start[vertex, k])
+                mean[tree, 2, k] += weight * p[vertex, k]
     for vertex in range(engine.moving_vertices):
         tree = engine.link_tree[engine.vertex_link[vertex]]
         if engine.tube_tree[tree] == 0:
@@ -80,10 +113,10 @@ def _times(engine: Table, x: np.ndarray, p: np.ndarray) -> None:
         here = 0.0
         more = 0.0
         for k in range(3):
-            m = engine.vertex_path[vertex, k]
+            m = engine.vertex_path[vertex, k] - mean[tree, 0, k]
             square += m * m
-            here += m * (x[vertex, k] - engine.vertex_start[vertex, k])
-            more += m * p[vertex, k]
+            here += m * (x[vertex, k] - engine.vertex_start[vertex, k] - mean[tree, 1, k])
+            more += m * (p[vertex, k] - mean[tree, 2, k])
         time[tree, 0] += here
         time[tree, 1] += more
         time[tree, 2] += square
@@ -105,6 +138,7 @@ def time_in_tubes(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) -
     if engine.tubes == 0:
         return longest
     _times(engine, x, p)
+    mean = engine.tree_path
     time = longest
     for vertex in range(engine.moving_vertices):
         tree = engine.link_tree[engine.vertex_link[vertex]]
@@ -114,9 +148,9 @@ def time_in_tubes(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) -
         begin = engine.tree_time[tree, 0]
         more = engine.tree_time[tree, 1] - begin
         for k in range(3):
-            m = engine.vertex_path[vertex, k]
-            here = x[vertex, k] - engine.vertex_start[vertex, k] - begin * m
-            move = p[vertex, k] - more * m
+            m = engine.vertex_path[vertex, k] - mean[tree, 0, k]
+            here = x[vertex, k] - engine.vertex_start[vertex, k] - mean[tree, 1, k] - begin * m
+            move = p[vertex, k] - mean[tree, 2, k] - more * m
             if here + time * move > slack:
                 time = max((slack - here) / move, 0.0) if here < slack else 0.0
             elif here + time * move < -slack:

@@ -25,8 +25,6 @@ class ResolvedMaterials(NamedTuple):
     geoms: np.ndarray
     pairs: np.ndarray
     pair_keys: np.ndarray
-    stiction_is_given: bool
-    """Whether the default's stiction tolerance is the model's or the user's."""
 
 
 _DEFAULT = Material(stiffness=1e5, dissipation=10.0, stiction_tolerance=1e-4)
@@ -114,5 +112,4 @@ def resolve_materials(model: mujoco.MjModel, given: ContactParameters) -> Resolv
                     _apply(row[None], [0], material)
     keys = np.array(sorted(table), dtype=np.int64)
     pairs = np.array([table[k] for k in keys]).reshape(len(keys), PARAMETERS)
-    stiction = any(source.stiction_tolerance is not None for source in (inside, given))
-    return ResolvedMaterials(default, rows, pairs, keys, stiction)
+    return ResolvedMaterials(default, rows, pairs, keys)
