@@ -242,14 +242,12 @@ def test_what_a_method_lacks_is_said() -> None:
     for simulate in (AsperitySimulate(asp.Tamsi()), MujocoSimulate()):
         with pytest.raises(NotApplicable, match="one coefficient of friction"):
             simulate(two, 0.01)
-    rope = World(
-        "<site name='above' pos='0 0 1'/><body><joint type='slide' axis='0 0 1'/>"
-        "<geom size='.05' mass='1'/><site name='weight'/></body>",
-        sections="<tendon><spatial name='rope'><site site='above'/><site site='weight'/></spatial>"
-        "</tendon><equality><tendon name='held' tendon1='rope'/></equality>",
+    spring = World(
+        "<body><joint name='slide' type='slide' axis='0 0 1' stiffness='10 0 100'/>"
+        "<geom size='.05' mass='1'/></body>"
     )
-    with pytest.raises(NotApplicable, match="Equality constraint 'held'"):
-        AsperitySimulate(asp.Midas(time_step=0.01))(rope, 0.01)
+    with pytest.raises(NotApplicable, match="Joint 'slide' has a spring"):
+        AsperitySimulate(asp.Midas(time_step=0.01))(spring, 0.01)
 
 
 def test_a_simulation_that_stops_early_gives_no_number() -> None:
