@@ -249,6 +249,7 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 
 def write(rows: Sequence[Row], results: Path) -> None:
     """Keep the rows as ``accuracy.csv`` and show them in ``accuracy.md``."""
+    results.mkdir(parents=True, exist_ok=True)
     with (results / "accuracy.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, [f.name for f in fields(Row)], lineterminator="\n")
         writer.writeheader()
