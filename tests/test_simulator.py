@@ -501,3 +501,30 @@ def test_a_step_refused_at_the_smallest_size_ends_the_simulation() -> None:
     assert sim.data.qpos[2] == pytest.approx(0.1, abs=2e-3)
     with pytest.raises(asp.ModelError, match="min_step"):
         asp.Cenic(min_step=0.1, max_step=0.1)
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can")
+@pytest.mark.parametrize(
+    "integrator",
+    [
+        asp.Cenic(),
+        asp.Icf(time_step=0.01),
+        asp.Sap(time_step=0.01),
+        asp.Tamsi(time_step=0.01),
+        asp.Midas(time_step=0.01),
+        asp.RungeKutta3(),
+    ],
+    ids=lambda integrator: type(integrator).__name__,
+)
+def test_a_scene_in_which_nothing_moves_goes_on(integrator: asp.Integrator) -> None:
+    sim = asp.Simulator(
+        "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body name='a' pos='0 0 1'>"
+        "<geom size='.1'/></body><body name='b' mocap='true'><geom size='.1'/></body>"
+        "</worldbody></mujoco>",
+        integrator=integrator,
+    )
+    sim.data.mocap_pos[0] = (0.3, 0.0, 2.0)
+    assert sim.advance_to(0.1).success
+    assert sim.time == pytest.approx(0.1)
+    assert sim.data.body("b").xpos == pytest.approx([0.3, 0.0, 2.0])
+    assert sim.data.body("a").xpos == pytest.approx([0.0, 0.0, 1.0])

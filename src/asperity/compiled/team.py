@@ -182,8 +182,9 @@ def over_ranges(
     team_address : int
         0 where there is no team.
     task : int
-        Address of an entry point, ``code = task(context, first, last, 0)``. What it does for one
-        number may not depend on what it does for another: ranges differ with the team.
+        Address of an entry point, ``code = task(context, first, last, 0)``, for ranges that are not
+        empty. What it does for one number may not depend on what it does for another: ranges
+        differ with the team.
     context : int
     size : int
     fewest : int
@@ -196,7 +197,9 @@ def over_ranges(
         code = 0
         if alongside:
             code = call_pppn_status(task, context, -1, -1, 0)
-        return max(code, call_pppn_status(task, context, 0, size, 0))
+        if size > 0:
+            code = max(code, call_pppn_status(task, context, 0, size, 0))
+        return code
     team = TEAM.at(team_address)
     length = max(fewest, 1 + size // (_RANGES * team.threads))
     parts = (size + length - 1) // length
