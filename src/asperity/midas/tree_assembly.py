@@ -196,6 +196,15 @@ def _enter_rows(engine: Table, link: int, other: int, width: int) -> None:
     _enter(engine, link, other, values)
 
 
+@inlined
+def _carried(engine: Table, link: int, sums: np.ndarray, q: int, a: int, j: int) -> float:
+    """One number of a block's columns, carried from a link to its parent."""
+    value = 0.0
+    for b in range(4):
+        value += sums[q, 4 * a + b] * engine.carry[link, b, j]
+    return value
+
+
 @compiled
 def _hand_pair_on(engine: Table, link: int, other: int, sums: np.ndarray) -> None:
     """Add to a parent's block with another link what a link's is part of."""
@@ -205,9 +214,7 @@ def _hand_pair_on(engine: Table, link: int, other: int, sums: np.ndarray) -> Non
         for q in range(6):
             for a in range(4):
                 for j in range(4):
-                    value = 0.0
-                    for b in range(4):
-                        value += sums[q, 4 * a + b] * engine.carry[link, b, j]
+                    value = _carried(engine, link, sums, q, a, j)
                     engine.link_sums[p, q, 4 * a + j] += value
                     engine.link_sums[p, q, 4 * j + a] += value
         return
@@ -215,9 +222,7 @@ def _hand_pair_on(engine: Table, link: int, other: int, sums: np.ndarray) -> Non
     for q in range(6):
         for a in range(4):
             for j in range(4):
-                value = 0.0
-                for b in range(4):
-                    value += sums[q, 4 * a + b] * engine.carry[link, b, j]
+                value = _carried(engine, link, sums, q, a, j)
                 target[q, 4 * a + j if other < p else 4 * j + a] += value
 
 

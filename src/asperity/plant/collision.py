@@ -2,7 +2,7 @@
 
 Whoever finds contacts empties the set (`empty_contacts`), makes the links of each two geoms that
 touch (`make_links`), looks up what their materials make of each other, and adds the contacts one by
-one (`add_contact`). `read_contacts` does this with what MuJoCo's collision detection has found.
+one (`fill_contact`). `read_contacts` does this with what MuJoCo's collision detection has found.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
 __all__ = [
     "NO_PAIR",
-    "add_contact",
     "add_mujoco_contact",
     "combine_materials",
     "contact_address",
     "contacts_found",
     "counts_as_contact",
     "empty_contacts",
+    "fill_contact",
     "fill_mujoco_contact",
     "follow_pair",
     "make_links",
@@ -142,10 +142,11 @@ def _fill_side(plant: Table, state: Table, c: int, body: int, arm: np.ndarray) -
     contacts.inverse_mass[c] += side_inverse_mass(plant, state, contacts, link, arm, c)
 
 
-@inlined
-def add_contact(
+@consistent
+def fill_contact(
     plant: Table,
     state: Table,
+    c: int,
     geoms: tuple[int, int],
     source: int,
     point: tuple[float, float, float],
@@ -154,11 +155,16 @@ def add_contact(
     material: tuple[float, float, float, float, float, float],
     surface_velocity: tuple[float, float],
 ) -> None:
-    """Add a contact to the state's contact set, which has room for it.
+    """Fill contact ``c`` of the state's contact set, which has room for it.
+
+    With several threads contacts are filled in another entry point: with the same bits, whatever
+    is around.
 
     Parameters
     ----------
     plant, state : Table
+    c : int
+        Number of the contact; the set's ``count`` stays as it is.
     geoms : tuple of int
         Geoms 1 and 2, whose links have been made.
     source : int
@@ -174,39 +180,6 @@ def add_contact(
         tolerance [m/s], and relaxation time [s] (negative if there is none).
     surface_velocity : tuple of float
         Of moving surfaces, along the tangents [m/s].
-    """
-    fill_contact(
-        plant,
-        state,
-        state.contacts.count,
-        geoms,
-        source,
-        point,
-        frame,
-        signed_distance,
-        material,
-        surface_velocity,
-    )
-    state.contacts.count += 1
-
-
-@consistent
-def fill_contact(
-    plant: Table,
-    state: Table,
-    c: int,
-    geoms: tuple[int, int],
-    source: int,
-    point: tuple[float, float, float],
-    frame: tuple[float, float, float, float, float, float, float, float, float],
-    signed_distance: float,
-    material: tuple[float, float, float, float, float, float],
-    surface_velocity: tuple[float, float],
-) -> None:
-    """Make contact ``c`` of the set what `add_contact` adds.
-
-    With several threads contacts are filled in another entry point: with the same bits, whatever
-    is around.
     """
     contacts = state.contacts
     for a in range(9):

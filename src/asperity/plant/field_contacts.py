@@ -25,12 +25,12 @@ from asperity.contact.hydroelastic.points import POINTS_FULL
 from asperity.contact.hydroelastic.polygons import tangents
 from asperity.plant.collision import (
     NO_PAIR,
-    add_contact,
     add_mujoco_contact,
     contact_address,
     contacts_found,
     counts_as_contact,
     empty_contacts,
+    fill_contact,
     follow_pair,
 )
 from asperity.plant.field_motion import carry, growth_of, surface_motion
@@ -105,9 +105,11 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
         ux -= vx
         uy -= vy
         uz -= vz
-        add_contact(
+        added = contacts.count
+        fill_contact(
             plant,
             state,
+            added,
             (a, b),
             index,
             (px, py, pz),
@@ -126,9 +128,10 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
                 frame[3] * ux + frame[4] * uy + frame[5] * uz,
             ),
         )
-        contacts.patch[contacts.count - 1] = patch
-        contacts.area[contacts.count - 1] = point[i, 8]
-        contacts.growth[contacts.count - 1] = growth
+        contacts.patch[added] = patch
+        contacts.area[added] = point[i, 8]
+        contacts.growth[added] = growth
+        contacts.count = added + 1
     if contacts.count > begun:
         carry(plant, state, begun, a, b)
     return EVALUATED
