@@ -61,6 +61,8 @@ def _find_contacts_and_motion(plant: Table, state: Table) -> None:
     if state.detect_shared != 0:
         call_pppn_status(state.detect_shared, plant, state, model, 0)
         return
+    if state.gliding == 0 and plant.list_pairs != 0:
+        model = call_pp_status(plant.list_pairs, plant, state)
     call_pp(plant.collision, model, state.data)
     call_pp_status(plant.evaluate_motion, plant, state)
 

@@ -19,6 +19,8 @@ from asperity.plant.evaluate import evaluate_motion, read_constraints
 from asperity.plant.field_contacts import read_field_contacts
 from asperity.plant.joints import integers, is_disabled, set_joints
 from asperity.plant.kinematic_trees import has_other_trees, set_trees
+from asperity.plant.near_pair_kernels import list_pairs
+from asperity.plant.near_pairs import can_list_pairs, possible_pairs
 from asperity.plant.plant_layouts import PLANT
 from asperity.plant.resolved_materials import resolve_materials
 from asperity.plant.servos import set_activations, set_servos
@@ -90,7 +92,8 @@ _SHAPES = (
 
 def contact_kernels(model: mujoco.MjModel, contact: ContactParameters) -> tuple[Kernel, ...]:
     """What a plant with these parameters needs compiled besides what every plant needs."""
-    return (read_field_contacts,) if resolve_surfaces(model, contact).any_compliant else ()
+    fields = (read_field_contacts,) if resolve_surfaces(model, contact).any_compliant else ()
+    return (*fields, list_pairs) if can_list_pairs(model) else fields
 
 
 class Plant(HoldsAddresses):
@@ -127,6 +130,7 @@ class Plant(HoldsAddresses):
         native.verify_layout(model, data)
         self.table = Table(PLANT, joint_stiction_tolerance=joint_stiction_tolerance)
         self._evaluated = evaluated
+        self._is_variant = False
         self._field_shapes: tuple[bytes, ...] | None = None
         self._set_functions(evaluated)
         self.set_contact_parameters(contact)
@@ -180,6 +184,7 @@ class Plant(HoldsAddresses):
         other.__dict__.update(self.__dict__)
         other.table = self.table.twin()
         other.table.model = address
+        other._is_variant = True
         other.set_detection()
         if model is not None:
             other.model = model
@@ -232,6 +237,13 @@ class Plant(HoldsAddresses):
         self._detection = detection_struct(address, self.model)
         own = self._detection
         self.table.detection_model = address if own is None else own.ctypes.data
+        if self._is_variant:
+            # What is listed are the numbers of the model that all worlds share.
+            self.table.list_pairs = 0
+            return
+        self.table.possible_pairs = possible_pairs(self.model, midphase=own is None)
+        listed = self._evaluated and self.table.possible_pairs.stamp != 0
+        self.table.list_pairs = list_pairs.address if listed else 0
 
     def _set_fields(self) -> None:
         """Make the pressure fields of the geoms as they are now."""

@@ -6,6 +6,7 @@ from asperity.compiled import Layout
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.hydroelastic.field_layout import FIELD_WORK, FIELDS
+from asperity.plant.near_pairs_layout import NEAR_PAIRS, POSSIBLE_PAIRS
 
 __all__ = [
     "CONTACTS_FULL",
@@ -65,6 +66,8 @@ PLANT = Layout(
     read_contacts="i8",
     read_constraints="i8",
     evaluate_motion="i8",
+    list_pairs="i8",  # 0 where MuJoCo searches the pairs itself
+    possible_pairs=POSSIBLE_PAIRS,
     # what the model needs
     has_tendons="i8",
     has_actuators="i8",
@@ -245,6 +248,7 @@ STATE = Layout(
     contacts=CONTACT_SET,
     rows=CONSTRAINT_SET,
     work=WORK,
+    near_pairs=NEAR_PAIRS,
     effort_row="i8[:]",  # where the efforts of external systems are in the constraint set
     # Where contacts of what glides are found too, the address of `GLIDING`, and the time step [s]
     gliding="i8",

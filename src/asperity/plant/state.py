@@ -11,6 +11,7 @@ from asperity.contact.constraint_set import new_constraint_set
 from asperity.contact.contact_set import new_contact_set
 from asperity.contact.hydroelastic.field_layout import grow_points, new_field_work
 from asperity.plant.data_reference import DataReference
+from asperity.plant.near_pairs import new_near_pairs
 from asperity.plant.plant_layouts import STATE, WORK
 
 __all__ = ["State"]
@@ -110,6 +111,7 @@ class State(HoldsAddresses):
             pair_material=np.zeros(PARAMETERS),
         )
         self.table.work = self._work
+        self.table.near_pairs = new_near_pairs(model)
         self.grow_contacts(contacts)
         self.grow_rows(rows)
         assert not self.table.missing(), self.table.missing()

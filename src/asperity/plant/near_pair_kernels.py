@@ -1,0 +1,426 @@
+"""Kernels of the broad phase (`asperity.plant.near_pairs`)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point, inlined
+from asperity.compiled.calls import load_address, store_address, store_int
+from asperity.plant.plant_layouts import PLANT, STATE
+
+__all__ = ["list_pairs"]
+
+_WORD = 8
+_FAR = 1e300
+_BITS = 0xFFFF
+# Spread along another axis, over that along the one in use, from which it is worth a new order.
+_MUCH_WIDER = 2.0
+# What MuJoCo's types of geoms are.
+_PLANE = 0
+_SPHERE = 2
+_CAPSULE = 3
+# How far apart boxes are surely not in contact: the tolerance of its convex collisions [m].
+_BOX_SLACK = 1e-6
+_LEAST_MIX = 1e-15
+
+
+@compiled
+def _bound_trees(plant: Table, state: Table) -> None:
+    """Fill the boxes of bodies and trees, with their margins."""
+    possible = plant.possible_pairs
+    near = state.near_pairs
+    xpos = state.mj_geom_xpos
+    box = near.body_box
+    for tree in range(near.order.size):
+        tx = ty = tz = _FAR
+        ux = uy = uz = -_FAR
+        for k in range(possible.tree_first[tree], possible.tree_first[tree + 1]):
+            ax = ay = az = _FAR
+            bx = by = bz = -_FAR
+            for e in range(possible.geom_first[k], possible.geom_first[k + 1]):
+                g = possible.geom[e]
+                r = possible.geom_reach[g]
+                x = xpos[g, 0]
+                y = xpos[g, 1]
+                z = xpos[g, 2]
+                ax = min(ax, x - r)
+                ay = min(ay, y - r)
+                az = min(az, z - r)
+                bx = max(bx, x + r)
+                by = max(by, y + r)
+                bz = max(bz, z + r)
+            box[k, 0] = ax
+            box[k, 1] = ay
+            box[k, 2] = az
+            box[k, 3] = bx
+            box[k, 4] = by
+            box[k, 5] = bz
+            tx = min(tx, ax)
+            ty = min(ty, ay)
+            tz = min(tz, az)
+            ux = max(ux, bx)
+            uy = max(uy, by)
+            uz = max(uz, bz)
+        near.tree_box[tree, 0] = tx
+        near.tree_box[tree, 1] = ty
+        near.tree_box[tree, 2] = tz
+        near.tree_box[tree, 3] = ux
+        near.tree_box[tree, 4] = uy
+        near.tree_box[tree, 5] = uz
+
+
+@inlined
+def _apart(a: np.ndarray, i: int, b: np.ndarray, j: int) -> bool:
+    """Whether two boxes have no point in common; what is not a number is not apart."""
+    return (
+        a[i, 0] > b[j, 3]
+        or b[j, 0] > a[i, 3]
+        or a[i, 1] > b[j, 4]
+        or b[j, 1] > a[i, 4]
+        or a[i, 2] > b[j, 5]
+        or b[j, 2] > a[i, 5]
+    )
+
+
+@compiled
+def _margin(possible: Table, a: int, b: int) -> float:
+    if possible.overridden == 1:
+        return possible.option_margin
+    return possible.geom_margin[a] + possible.geom_margin[b]
+
+
+@compiled
+def _faces_divide(plant: Table, state: Table, a: int, b: int, reach: float) -> bool:
+    """Whether the box of geom ``b`` is beyond a face of that of ``a``, by more than a distance."""
+    box = plant.geom_box
+    xmat = state.mj_geom_xmat
+    x = state.mj_geom_xpos[b, 0] - state.mj_geom_xpos[a, 0]
+    y = state.mj_geom_xpos[b, 1] - state.mj_geom_xpos[a, 1]
+    z = state.mj_geom_xpos[b, 2] - state.mj_geom_xpos[a, 2]
+    for k in range(3):
+        u = xmat[a, k]
+        v = xmat[a, 3 + k]
+        w = xmat[a, 6 + k]
+        distance = u * x + v * y + w * z - box[a, k]
+        half = box[a, 3 + k] + reach
+        for j in range(3):
+            along = u * xmat[b, j] + v * xmat[b, 3 + j] + w * xmat[b, 6 + j]
+            distance += along * box[b, j]
+            half += abs(along) * box[b, 3 + j]
+        if abs(distance) > half:
+            return True
+    return False
+
+
+@compiled
+def _boxes_apart(plant: Table, state: Table, a: int, b: int) -> bool:
+    """Whether the boxes of two geoms are apart, if contacts of such geoms take longer to find."""
+    possible = plant.possible_pairs
+    first = possible.geom_type[a]
+    second = possible.geom_type[b]
+    if min(first, second) < _SPHERE or max(first, second) <= _CAPSULE:
+        return False
+    reach = _margin(possible, a, b) + possible.geom_gap[a] + possible.geom_gap[b] + _BOX_SLACK
+    return _faces_divide(plant, state, a, b, reach) or _faces_divide(plant, state, b, a, reach)
+
+
+@compiled
+def _list(plant: Table, state: Table, a: int, b: int) -> None:
+    """List two geoms that are near."""
+    possible = plant.possible_pairs
+    near = state.near_pairs
+    at = near.count
+    if at < 0 or at == near.key.size:
+        near.count = -1
+        return
+    body_a = plant.geom_body[a]
+    body_b = plant.geom_body[b]
+    if body_a > body_b:
+        a, b = b, a
+        body_a, body_b = body_b, body_a
+    first = a
+    second = b
+    # MuJoCo sorts what its mid-phase has found by geoms, of which that of lower type comes first.
+    if (
+        possible.by_type == 1
+        and (possible.body_geoms[body_a] > 1 or possible.body_geoms[body_b] > 1)
+        and possible.geom_type[a] > possible.geom_type[b]
+    ):
+        first = b
+        second = a
+    near.key[at] = (((body_a << 16) + body_b) << 32) + (first << 16) + second
+    near.count = at + 1
+
+
+@compiled
+def _compare_geoms(plant: Table, state: Table, i: int, j: int) -> None:
+    """List those geoms of two bodies that are near."""
+    possible = plant.possible_pairs
+    xpos = state.mj_geom_xpos
+    for e in range(possible.geom_first[i], possible.geom_first[i + 1]):
+        a = possible.geom[e]
+        for f in range(possible.geom_first[j], possible.geom_first[j + 1]):
+            b = possible.geom[f]
+            x = xpos[a, 0] - xpos[b, 0]
+            y = xpos[a, 1] - xpos[b, 1]
+            z = xpos[a, 2] - xpos[b, 2]
+            reach = possible.geom_reach[a] + possible.geom_reach[b]
+            if x * x + y * y + z * z > reach * reach:
+                continue
+            if plant.geom_collides[a, b] and not _boxes_apart(plant, state, a, b):
+                _list(plant, state, a, b)
+
+
+@inlined
+def _apart_from_fixed(plant: Table, state: Table, g: int, box: np.ndarray, i: int) -> bool:
+    """Whether a box is apart from a geom that does not move."""
+    possible = plant.possible_pairs
+    xpos = state.mj_geom_xpos
+    x = xpos[g, 0]
+    y = xpos[g, 1]
+    z = xpos[g, 2]
+    reach = possible.geom_reach[g]
+    if possible.geom_type[g] == _PLANE:
+        u = state.mj_geom_xmat[g, 2]
+        v = state.mj_geom_xmat[g, 5]
+        w = state.mj_geom_xmat[g, 8]
+        # The corner that is farthest behind it.
+        height = u * ((box[i, 0] if u > 0.0 else box[i, 3]) - x)
+        height += v * ((box[i, 1] if v > 0.0 else box[i, 4]) - y)
+        height += w * ((box[i, 2] if w > 0.0 else box[i, 5]) - z)
+        return height > reach
+    return (
+        box[i, 0] > x + reach
+        or box[i, 3] < x - reach
+        or box[i, 1] > y + reach
+        or box[i, 4] < y - reach
+        or box[i, 2] > z + reach
+        or box[i, 5] < z - reach
+    )
+
+
+@compiled
+def _balls_apart(plant: Table, state: Table, g: int, other: int) -> bool:
+    """Whether the ball around a geom is apart from one that does not move, or its ball."""
+    possible = plant.possible_pairs
+    xpos = state.mj_geom_xpos
+    x = xpos[other, 0] - xpos[g, 0]
+    y = xpos[other, 1] - xpos[g, 1]
+    z = xpos[other, 2] - xpos[g, 2]
+    reach = possible.geom_reach[g] + possible.geom_reach[other]
+    if possible.geom_type[g] == _PLANE:
+        xmat = state.mj_geom_xmat
+        return xmat[g, 2] * x + xmat[g, 5] * y + xmat[g, 8] * z > reach
+    return x * x + y * y + z * z > reach * reach
+
+
+@compiled
+def _compare_fixed(plant: Table, state: Table, k: int, tree: int) -> None:
+    """List the geoms of a tree that are near one that does not move."""
+    possible = plant.possible_pairs
+    near = state.near_pairs
+    g = possible.fixed[k]
+    if _apart_from_fixed(plant, state, g, near.tree_box, tree):
+        return
+    for i in range(possible.tree_first[tree], possible.tree_first[tree + 1]):
+        if _apart_from_fixed(plant, state, g, near.body_box, i):
+            continue
+        for e in range(possible.geom_first[i], possible.geom_first[i + 1]):
+            other = possible.geom[e]
+            if (
+                possible.fixed_collides[k, other]
+                and not _balls_apart(plant, state, g, other)
+                and not _boxes_apart(plant, state, g, other)
+            ):
+                _list(plant, state, g, other)
+
+
+@compiled
+def _compare_trees(plant: Table, state: Table, s: int, t: int) -> None:
+    """List the geoms of two trees that are near."""
+    possible = plant.possible_pairs
+    near = state.near_pairs
+    box = near.body_box
+    for i in range(possible.tree_first[s], possible.tree_first[s + 1]):
+        if _apart(box, i, near.tree_box, t):
+            continue
+        for j in range(possible.tree_first[t], possible.tree_first[t + 1]):
+            if not _apart(box, i, box, j):
+                _compare_geoms(plant, state, i, j)
+
+
+@compiled
+def _order_trees(near: Table) -> None:
+    """Sort trees by the lower ends of their boxes along the axis in which they are spread."""
+    box = near.tree_box
+    order = near.order
+    widest = near.axis
+    spread = 0.0
+    for shift in range(3):
+        # Beginning with the axis in use, which another one must clearly exceed.
+        axis = (near.axis + shift) % 3
+        low = _FAR
+        high = -_FAR
+        for tree in range(near.order.size):
+            low = min(low, box[tree, axis])
+            high = max(high, box[tree, axis])
+        if high - low > (1.0 if shift == 0 else _MUCH_WIDER) * spread:
+            widest = axis
+            spread = high - low
+    near.axis = widest
+    # Nearly in order from the last time, which decides nothing but cost.
+    for i in range(1, near.order.size):
+        tree = order[i]
+        low = box[tree, widest]
+        k = i
+        while k > 0 and box[order[k - 1], widest] > low:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = tree
+
+
+@compiled
+def _compare_all(plant: Table, state: Table) -> None:
+    """List all geoms that are near."""
+    possible = plant.possible_pairs
+    near = state.near_pairs
+    near.count = 0
+    for tree in range(near.order.size):
+        for k in range(possible.fixed.size):
+            _compare_fixed(plant, state, k, tree)
+        for p in range(possible.inner_first[tree], possible.inner_first[tree + 1]):
+            i = possible.inner[p, 0]
+            j = possible.inner[p, 1]
+            if not _apart(near.body_box, i, near.body_box, j):
+                _compare_geoms(plant, state, i, j)
+    if near.order.size == 1:
+        return
+    _order_trees(near)
+    box = near.tree_box
+    axis = near.axis
+    for i in range(near.order.size):
+        s = near.order[i]
+        end = box[s, 3 + axis]
+        for k in range(i + 1, near.order.size):
+            t = near.order[k]
+            if box[t, axis] > end:
+                break
+            if not _apart(box, s, box, t):
+                _compare_trees(plant, state, s, t)
+
+
+@compiled
+def _order_pairs(plant: Table, near: Table) -> None:
+    """Order the pairs by their bodies and geoms: by first bodies, then those of each by the rest."""
+    first = near.body_first
+    for body in range(plant.nbody + 1):
+        first[body] = 0
+    for k in range(near.count):
+        first[(near.key[k] >> 48) + 1] += 1
+    for body in range(plant.nbody):
+        first[body + 1] += first[body]
+    for k in range(near.count):
+        body = near.key[k] >> 48
+        near.ordered[first[body]] = near.key[k]
+        first[body] += 1
+    ordered = near.ordered
+    for k in range(1, near.count):
+        key = ordered[k]
+        at = k
+        while at > 0 and ordered[at - 1] > key:
+            ordered[at] = ordered[at - 1]
+            at -= 1
+        ordered[at] = key
+
+
+@compiled
+def _mixed(possible: Table, a: int, b: int) -> float:
+    """Geom ``a``'s part of what is mixed."""
+    first = possible.geom_solmix[a]
+    second = possible.geom_solmix[b]
+    if first >= _LEAST_MIX and second >= _LEAST_MIX:
+        return first / (first + second)
+    if first < _LEAST_MIX and second < _LEAST_MIX:
+        return 0.5
+    return 0.0 if first < _LEAST_MIX else 1.0
+
+
+@compiled
+def _write_pair(possible: Table, near: Table, at: int, a: int, b: int) -> None:
+    """Write two geoms with the parameters of their contacts, as MuJoCo combines them."""
+    near.pair_geom1[at] = a
+    near.pair_geom2[at] = b
+    near.pair_margin[at] = possible.geom_margin[a] + possible.geom_margin[b]
+    near.pair_gap[at] = possible.geom_gap[a] + possible.geom_gap[b]
+    ahead = possible.geom_priority[a] - possible.geom_priority[b]
+    mix = _mixed(possible, a, b)
+    if ahead != 0:
+        mix = 1.0 if ahead > 0 else 0.0
+    rest = 1.0 - mix
+    ref = possible.geom_solref
+    imp = possible.geom_solimp
+    for k in range(ref.shape[1]):
+        if ahead != 0 or (ref[a, 0] > 0.0 and ref[b, 0] > 0.0):
+            near.pair_solref[at, k] = mix * ref[a, k] + rest * ref[b, k]
+        else:
+            near.pair_solref[at, k] = min(ref[a, k], ref[b, k])
+    for k in range(imp.shape[1]):
+        near.pair_solimp[at, k] = mix * imp[a, k] + rest * imp[b, k]
+    # That with the higher priority has its own, or the larger ones count.
+    c = b if ahead < 0 else a
+    d = a if ahead > 0 else b
+    mu = possible.geom_friction
+    near.pair_dim[at] = max(possible.geom_condim[c], possible.geom_condim[d])
+    near.pair_friction[at, 0] = max(mu[c, 0], mu[d, 0])
+    near.pair_friction[at, 1] = near.pair_friction[at, 0]
+    near.pair_friction[at, 2] = max(mu[c, 1], mu[d, 1])
+    near.pair_friction[at, 3] = max(mu[c, 2], mu[d, 2])
+    near.pair_friction[at, 4] = near.pair_friction[at, 3]
+
+
+@compiled
+def _copy_model(source: int, near: Table) -> None:
+    """Copy MuJoCo's struct, without what searches pairs and with the arrays of those listed."""
+    struct = near.struct.ctypes.data
+    for word in range(near.struct.size):
+        store_address(struct + _WORD * word, load_address(source + _WORD * word))
+    # The world and a body that collides with nothing.
+    store_int(struct + near.at_nbody, 2)
+    store_int(struct + near.at_ngeom, 0)
+    store_address(struct + near.at_body_contype, near.none.ctypes.data)
+    store_address(struct + near.at_body_conaffinity, near.none.ctypes.data)
+    store_address(struct + near.at_pair_geom1, near.pair_geom1.ctypes.data)
+    store_address(struct + near.at_pair_geom2, near.pair_geom2.ctypes.data)
+    store_address(struct + near.at_pair_dim, near.pair_dim.ctypes.data)
+    store_address(struct + near.at_pair_signature, near.pair_signature.ctypes.data)
+    store_address(struct + near.at_pair_margin, near.pair_margin.ctypes.data)
+    store_address(struct + near.at_pair_gap, near.pair_gap.ctypes.data)
+    store_address(struct + near.at_pair_solref, near.pair_solref.ctypes.data)
+    store_address(struct + near.at_pair_solreffriction, near.pair_solreffriction.ctypes.data)
+    store_address(struct + near.at_pair_solimp, near.pair_solimp.ctypes.data)
+    store_address(struct + near.at_pair_friction, near.pair_friction.ctypes.data)
+
+
+@entry_point(types.int64(PLANT.type, STATE.type))
+def list_pairs(plant: Table, state: Table) -> int:
+    """Address of a model in which only what is near collides, for a state with its positions.
+
+    If more is near than there is room for, that of the model in which MuJoCo searches.
+    """
+    possible = plant.possible_pairs
+    near = state.near_pairs
+    _bound_trees(plant, state)
+    _compare_all(plant, state)
+    if near.count < 0:
+        return plant.detection_model
+    _order_pairs(plant, near)
+    for k in range(near.count):
+        key = near.ordered[k]
+        _write_pair(possible, near, k, (key >> 16) & _BITS, key & _BITS)
+    struct = near.struct.ctypes.data
+    if near.stamp != possible.stamp:
+        _copy_model(plant.detection_model, near)
+        near.stamp = possible.stamp
+    store_int(struct + near.at_npair, near.count)
+    return near.struct.ctypes.data
