@@ -25,62 +25,55 @@ _BOX_SLACK = 1e-6
 _LEAST_MIX = 1e-15
 
 
+@inlined
+def _bound_geom(plant: Table, state: Table, g: int, axis: int) -> tuple[float, float]:
+    """Where a geom begins and ends along an axis, with its margin: of its box and of its ball."""
+    possible = plant.possible_pairs
+    box = plant.geom_box
+    x = state.mj_geom_xpos[g, axis]
+    u = state.mj_geom_xmat[g, 3 * axis]
+    v = state.mj_geom_xmat[g, 3 * axis + 1]
+    w = state.mj_geom_xmat[g, 3 * axis + 2]
+    middle = x + (u * box[g, 0] + v * box[g, 1] + w * box[g, 2])
+    half = abs(u) * box[g, 3] + abs(v) * box[g, 4] + abs(w) * box[g, 5]
+    half += possible.geom_margins[g]
+    reach = possible.geom_reach[g]
+    return max(x - reach, middle - half), min(x + reach, middle + half)
+
+
 @compiled
 def _bound_trees(plant: Table, state: Table) -> None:
-    """Fill the boxes of bodies and trees, with their margins."""
+    """Fill the boxes of bodies and trees."""
     possible = plant.possible_pairs
     near = state.near_pairs
-    xpos = state.mj_geom_xpos
-    box = near.body_box
     for tree in range(near.order.size):
-        tx = ty = tz = _FAR
-        ux = uy = uz = -_FAR
+        for axis in range(3):
+            near.tree_box[tree, axis] = _FAR
+            near.tree_box[tree, 3 + axis] = -_FAR
         for k in range(possible.tree_first[tree], possible.tree_first[tree + 1]):
-            ax = ay = az = _FAR
-            bx = by = bz = -_FAR
-            for e in range(possible.geom_first[k], possible.geom_first[k + 1]):
-                g = possible.geom[e]
-                r = possible.geom_reach[g]
-                x = xpos[g, 0]
-                y = xpos[g, 1]
-                z = xpos[g, 2]
-                ax = min(ax, x - r)
-                ay = min(ay, y - r)
-                az = min(az, z - r)
-                bx = max(bx, x + r)
-                by = max(by, y + r)
-                bz = max(bz, z + r)
-            box[k, 0] = ax
-            box[k, 1] = ay
-            box[k, 2] = az
-            box[k, 3] = bx
-            box[k, 4] = by
-            box[k, 5] = bz
-            tx = min(tx, ax)
-            ty = min(ty, ay)
-            tz = min(tz, az)
-            ux = max(ux, bx)
-            uy = max(uy, by)
-            uz = max(uz, bz)
-        near.tree_box[tree, 0] = tx
-        near.tree_box[tree, 1] = ty
-        near.tree_box[tree, 2] = tz
-        near.tree_box[tree, 3] = ux
-        near.tree_box[tree, 4] = uy
-        near.tree_box[tree, 5] = uz
+            for axis in range(3):
+                low = _FAR
+                high = -_FAR
+                for e in range(possible.geom_first[k], possible.geom_first[k + 1]):
+                    begin, end = _bound_geom(plant, state, possible.geom[e], axis)
+                    low = min(low, begin)
+                    high = max(high, end)
+                near.body_box[k, axis] = low
+                near.body_box[k, 3 + axis] = high
+                near.tree_box[tree, axis] = min(near.tree_box[tree, axis], low)
+                near.tree_box[tree, 3 + axis] = max(near.tree_box[tree, 3 + axis], high)
 
 
 @inlined
 def _apart(a: np.ndarray, i: int, b: np.ndarray, j: int) -> bool:
-    """Whether two boxes have no point in common; what is not a number is not apart."""
-    return (
-        a[i, 0] > b[j, 3]
-        or b[j, 0] > a[i, 3]
-        or a[i, 1] > b[j, 4]
-        or b[j, 1] > a[i, 4]
-        or a[i, 2] > b[j, 5]
-        or b[j, 2] > a[i, 5]
-    )
+    """Whether two boxes have no point in common; what is not a number is not apart.
+
+    Without a branch for every end: which of them are apart nobody could foretell.
+    """
+    x = max(a[i, 0] - b[j, 3], b[j, 0] - a[i, 3])
+    y = max(a[i, 1] - b[j, 4], b[j, 1] - a[i, 4])
+    z = max(a[i, 2] - b[j, 5], b[j, 2] - a[i, 5])
+    return max(max(x, y), z) > 0.0
 
 
 @compiled
@@ -154,6 +147,25 @@ def _list(plant: Table, state: Table, a: int, b: int) -> None:
 
 
 @compiled
+def _match(possible: Table, a: int, b: int) -> bool:
+    """Whether two geoms collide by their types and affinities."""
+    ahead = possible.geom_contype[a] & possible.geom_conaffinity[b]
+    return (ahead | (possible.geom_contype[b] & possible.geom_conaffinity[a])) != 0
+
+
+@compiled
+def _is_excluded(possible: Table, i: int, j: int) -> bool:
+    """Whether two bodies of different trees are not to collide."""
+    a = possible.body[i]
+    b = possible.body[j]
+    signature = (min(a, b) << 16) + max(a, b)
+    for k in range(possible.excluded.size):
+        if possible.excluded[k] == signature:
+            return True
+    return False
+
+
+@compiled
 def _compare_geoms(plant: Table, state: Table, i: int, j: int) -> None:
     """List those geoms of two bodies that are near."""
     possible = plant.possible_pairs
@@ -168,7 +180,7 @@ def _compare_geoms(plant: Table, state: Table, i: int, j: int) -> None:
             reach = possible.geom_reach[a] + possible.geom_reach[b]
             if x * x + y * y + z * z > reach * reach:
                 continue
-            if plant.geom_collides[a, b] and not _boxes_apart(plant, state, a, b):
+            if _match(possible, a, b) and not _boxes_apart(plant, state, a, b):
                 _list(plant, state, a, b)
 
 
@@ -246,7 +258,7 @@ def _compare_trees(plant: Table, state: Table, s: int, t: int) -> None:
         if _apart(box, i, near.tree_box, t):
             continue
         for j in range(possible.tree_first[t], possible.tree_first[t + 1]):
-            if not _apart(box, i, box, j):
+            if not _apart(box, i, box, j) and not _is_excluded(possible, i, j):
                 _compare_geoms(plant, state, i, j)
 
 
@@ -289,11 +301,11 @@ def _compare_all(plant: Table, state: Table) -> None:
     for tree in range(near.order.size):
         for k in range(possible.fixed.size):
             _compare_fixed(plant, state, k, tree)
-        for p in range(possible.inner_first[tree], possible.inner_first[tree + 1]):
-            i = possible.inner[p, 0]
-            j = possible.inner[p, 1]
-            if not _apart(near.body_box, i, near.body_box, j):
-                _compare_geoms(plant, state, i, j)
+        for i in range(possible.tree_first[tree], possible.tree_first[tree + 1]):
+            for p in range(possible.inner_first[i], possible.inner_first[i + 1]):
+                j = possible.inner[p]
+                if not _apart(near.body_box, i, near.body_box, j):
+                    _compare_geoms(plant, state, i, j)
     if near.order.size == 1:
         return
     _order_trees(near)
@@ -351,6 +363,11 @@ def _write_pair(possible: Table, near: Table, at: int, a: int, b: int) -> None:
     """Write two geoms with the parameters of their contacts, as MuJoCo combines them."""
     near.pair_geom1[at] = a
     near.pair_geom2[at] = b
+    # Most geoms of most models have the same parameters, which are there from the last time.
+    kinds = (possible.geom_kind[a] << 32) + possible.geom_kind[b]
+    if near.kinds[at] == kinds:
+        return
+    near.kinds[at] = kinds
     near.pair_margin[at] = possible.geom_margin[a] + possible.geom_margin[b]
     near.pair_gap[at] = possible.geom_gap[a] + possible.geom_gap[b]
     ahead = possible.geom_priority[a] - possible.geom_priority[b]
@@ -415,12 +432,14 @@ def list_pairs(plant: Table, state: Table) -> int:
     if near.count < 0:
         return plant.detection_model
     _order_pairs(plant, near)
-    for k in range(near.count):
-        key = near.ordered[k]
-        _write_pair(possible, near, k, (key >> 16) & _BITS, key & _BITS)
     struct = near.struct.ctypes.data
     if near.stamp != possible.stamp:
         _copy_model(plant.detection_model, near)
         near.stamp = possible.stamp
+        for k in range(near.kinds.size):
+            near.kinds[k] = -1
+    for k in range(near.count):
+        key = near.ordered[k]
+        _write_pair(possible, near, k, (key >> 16) & _BITS, key & _BITS)
     store_int(struct + near.at_npair, near.count)
     return near.struct.ctypes.data

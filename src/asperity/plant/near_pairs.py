@@ -38,8 +38,15 @@ _PAIRS_PER_GEOM = 8
 _FEWEST_PAIRS = 64
 # A key has 16 bits for every body and geom.
 _MOST_GEOMS = 2**15
+_BITS = 0xFFFF
 # What rounding may do to MuJoCo's tests and to these, in parts and [m].
 _SLACK = 1e-9
+
+_PARAMETERS = (
+    *("geom_priority", "geom_condim", "geom_solmix", "geom_solref", "geom_solimp"),
+    *("geom_friction", "geom_margin", "geom_gap"),
+)
+"""What the parameters of a contact are combined from."""
 
 _stamps = itertools.count(1)
 
@@ -53,7 +60,7 @@ def _collides(model: mujoco.MjModel) -> np.ndarray:
         child = (weld[:, None] == parent[None, :]) & (weld[:, None] > 0) & (weld[None, :] > 0)
         collide &= ~(child | child.T)
     excluded = model.exclude_signature.astype(np.int64)
-    low, high = excluded >> 16, excluded & 0xFFFF
+    low, high = excluded >> 16, excluded & _BITS
     collide[low, high] = collide[high, low] = False
     return collide
 
@@ -94,22 +101,22 @@ def possible_pairs(model: mujoco.MjModel, *, midphase: bool) -> Table:
     tree = model.body_treeid[bodies]
     # Bodies of a tree follow each other, and so do geoms of a body.
     tree_first = np.searchsorted(tree, np.arange(model.ntree + 1))
-    inner = []
-    inner_first = np.zeros(model.ntree + 1, np.int64)
-    for t in range(model.ntree):
-        own = np.arange(tree_first[t], tree_first[t + 1])
-        a, b = np.triu_indices(len(own), 1)
-        pairs = np.stack([own[a], own[b]], axis=1)
-        pairs = pairs[collides[bodies[pairs[:, 0]], bodies[pairs[:, 1]]]]
-        inner.append(pairs)
-        inner_first[t + 1] = inner_first[t] + len(pairs)
+    inner: list[np.ndarray] = []
+    for first, last in zip(tree_first[:-1], tree_first[1:], strict=True):
+        near = np.triu(collides[bodies[first:last]][:, bodies[first:last]], 1)
+        inner += [first + np.flatnonzero(row) for row in near]
+    excluded = model.exclude_signature.astype(np.int64)
+    excluded = excluded[model.body_treeid[excluded >> 16] != model.body_treeid[excluded & _BITS]]
     matching = (kind[fixed, None] & affinity[None, :]) | (affinity[fixed, None] & kind[None, :])
     fixed_collides = (matching != 0) & collides[geom_body[fixed]][:, geom_body]
     overridden = bool(model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE)
     margin = np.full(model.ngeom, 0.5 * model.opt.o_margin) if overridden else model.geom_margin
+    margins = margin + model.geom_gap
     ball = np.where(model.geom_rbound > 0.0, model.geom_rbound, np.inf)
     ball[model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE] = 0.0
-    comparisons = int(inner_first[-1]) + len(fixed) * (model.ntree + len(bodies))
+    comparisons = sum(map(len, inner)) + len(fixed) * (model.ntree + len(bodies))
+    parameters = [getattr(model, name).reshape(model.ngeom, -1) for name in _PARAMETERS]
+    _, geom_kind = np.unique(np.concatenate(parameters, axis=1), axis=0, return_inverse=True)
     few = comparisons <= _MOST_COMPARISONS * len(bodies)
     listed = few and can_list_pairs(model) and bool(np.all(np.diff(tree, prepend=0) >= 0))
     no_midphase = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_MIDPHASE
@@ -123,16 +130,19 @@ def possible_pairs(model: mujoco.MjModel, *, midphase: bool) -> Table:
         body=bodies,
         geom_first=np.append(np.searchsorted(geom_body[geoms], bodies), len(geoms)).astype(np.int64),
         geom=geoms.astype(np.int64),
-        inner_first=inner_first,
-        inner=np.concatenate([np.zeros((0, 2), np.int64), *inner]),
+        inner_first=np.cumsum([0, *map(len, inner)]),
+        inner=np.concatenate([np.zeros(0, np.int64), *inner]),
+        excluded=excluded,
         fixed=fixed.astype(np.int64),
         fixed_collides=np.ascontiguousarray(fixed_collides, np.uint8),
-        geom_reach=(ball + margin + model.geom_gap) * (1.0 + _SLACK) + _SLACK,
+        geom_reach=(ball + margins) * (1.0 + _SLACK) + _SLACK,
+        geom_margins=margins + _SLACK,
+        geom_kind=geom_kind.reshape(-1).astype(np.int64),
         body_geoms=model.body_geomnum.astype(np.int64),
         **{
             name: getattr(model, name)
             for name in POSSIBLE_PAIRS.fields
-            if name.startswith("geom_") and name not in ("geom_first", "geom_reach")
+            if name.startswith("geom_") and hasattr(model, name)
         },
     )
 
@@ -156,6 +166,7 @@ def new_near_pairs(model: mujoco.MjModel) -> Table:
         key=np.empty(most, np.int64),
         ordered=np.empty(most, np.int64),
         body_first=np.zeros(model.nbody + 1, np.int64),
+        kinds=np.full(most, -1),
         none=np.zeros(2, np.int32),
         # Touched only where they are used.
         **{

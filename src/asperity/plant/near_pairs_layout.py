@@ -26,16 +26,21 @@ POSSIBLE_PAIRS = Layout(
     body="i8[:]",
     geom_first="i8[:]",
     geom="i8[:]",
-    # pairs of such bodies of one tree, tree by tree, by their places in the list
+    # later bodies of the same tree with which each of them may collide, by their places in the list
     inner_first="i8[:]",
-    inner="i8[:,:]",
+    inner="i8[:]",
+    excluded="i8[:]",  # signatures of bodies of two trees that do not collide
     # geoms that do not move, and which geoms they collide with
     fixed="i8[:]",
     fixed_collides="u1[:,:]",
     geom_reach="f8[:]",  # radius of a ball around the geom, with margin and gap [m]
+    geom_margins="f8[:]",  # margin and gap
+    geom_kind="i8[:]",  # the same number for geoms whose contacts have the same parameters
     body_geoms="i8[:]",  # how many geoms a body has
     # MuJoCo's arrays (views of the MjModel)
     geom_type="i4[:]",
+    geom_contype="i4[:]",
+    geom_conaffinity="i4[:]",
     geom_priority="i4[:]",
     geom_condim="i4[:]",
     geom_margin="f8[:]",
@@ -59,6 +64,7 @@ NEAR_PAIRS = Layout(
     key="i8[:]",  # bodies and geoms of pairs, as they are found
     ordered="i8[:]",  # and in the order in which MuJoCo finds them
     body_first="i8[:]",
+    kinds="i8[:]",  # of the geoms that the parameters below are of
     # as in ``MjModel``
     none="i4[:]",  # what bodies collide with
     pair_geom1="i4[:]",
