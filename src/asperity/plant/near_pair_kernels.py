@@ -112,7 +112,7 @@ def _boxes_apart(plant: Table, state: Table, a: int, b: int) -> bool:
     possible = plant.possible_pairs
     first = possible.geom_type[a]
     second = possible.geom_type[b]
-    if min(first, second) < _SPHERE or max(first, second) <= _CAPSULE:
+    if min(first, second) < _SPHERE or max(first, second) <= _SPHERE:
         return False
     reach = _margin(possible, a, b) + possible.geom_gap[a] + possible.geom_gap[b] + _BOX_SLACK
     return _faces_divide(plant, state, a, b, reach) or _faces_divide(plant, state, b, a, reach)
