@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from asperity.errors import AsperityError
 
 __all__ = [
+    "array_names",
     "copy_numbers",
     "function_address",
     "memory",
@@ -103,6 +104,11 @@ def _array_offsets() -> tuple[tuple[str, ...], np.ndarray]:
         if isinstance(field.type, ast_nodes.PointerType) and field.name != "buffer"
     )
     return names, np.array([offset("mjModel", name) // 8 for name in names])
+
+
+def array_names() -> tuple[str, ...]:
+    """Names of the arrays of ``MjModel``, in the order of its struct."""
+    return _array_offsets()[0]
 
 
 def model_arrays(model: mujoco.MjModel) -> list[tuple[str, int, int]]:

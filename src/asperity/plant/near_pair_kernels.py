@@ -1,28 +1,21 @@
-"""Kernels of the broad phase (`asperity.plant.near_pairs`)."""
+"""Comparisons of the broad phase: of trees, bodies, geoms (`asperity.plant.near_pairs`)."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from asperity.compiled import Table, compiled, entry_point, inlined
-from asperity.compiled.calls import load_address, store_address, store_int
-from asperity.plant.plant_layouts import PLANT, STATE
+from asperity.compiled import Table, compiled, inlined
 
-__all__ = ["list_pairs"]
+__all__ = ["bound_trees", "compare_all"]
 
-_WORD = 8
 _FAR = 1e300
-_BITS = 0xFFFF
 # Spread along another axis, over that along the one in use, from which it is worth a new order.
 _MUCH_WIDER = 2.0
 # What MuJoCo's types of geoms are.
 _PLANE = 0
 _SPHERE = 2
-_CAPSULE = 3
 # How far apart boxes are surely not in contact: the tolerance of its convex collisions [m].
 _BOX_SLACK = 1e-6
-_LEAST_MIX = 1e-15
 
 
 @inlined
@@ -42,7 +35,7 @@ def _bound_geom(plant: Table, state: Table, g: int, axis: int) -> tuple[float, f
 
 
 @compiled
-def _bound_trees(plant: Table, state: Table) -> None:
+def bound_trees(plant: Table, state: Table) -> None:
     """Fill the boxes of bodies and trees."""
     possible = plant.possible_pairs
     near = state.near_pairs
@@ -159,10 +152,10 @@ def _is_excluded(possible: Table, i: int, j: int) -> bool:
     a = possible.body[i]
     b = possible.body[j]
     signature = (min(a, b) << 16) + max(a, b)
+    found = False
     for k in range(possible.excluded.size):
-        if possible.excluded[k] == signature:
-            return True
-    return False
+        found = found or possible.excluded[k] == signature
+    return found
 
 
 @compiled
@@ -293,7 +286,7 @@ def _order_trees(near: Table) -> None:
 
 
 @compiled
-def _compare_all(plant: Table, state: Table) -> None:
+def compare_all(plant: Table, state: Table) -> None:
     """List all geoms that are near."""
     possible = plant.possible_pairs
     near = state.near_pairs
@@ -320,126 +313,3 @@ def _compare_all(plant: Table, state: Table) -> None:
                 break
             if not _apart(box, s, box, t):
                 _compare_trees(plant, state, s, t)
-
-
-@compiled
-def _order_pairs(plant: Table, near: Table) -> None:
-    """Order the pairs by their bodies and geoms: by first bodies, then those of each by the rest."""
-    first = near.body_first
-    for body in range(plant.nbody + 1):
-        first[body] = 0
-    for k in range(near.count):
-        first[(near.key[k] >> 48) + 1] += 1
-    for body in range(plant.nbody):
-        first[body + 1] += first[body]
-    for k in range(near.count):
-        body = near.key[k] >> 48
-        near.ordered[first[body]] = near.key[k]
-        first[body] += 1
-    ordered = near.ordered
-    for k in range(1, near.count):
-        key = ordered[k]
-        at = k
-        while at > 0 and ordered[at - 1] > key:
-            ordered[at] = ordered[at - 1]
-            at -= 1
-        ordered[at] = key
-
-
-@compiled
-def _mixed(possible: Table, a: int, b: int) -> float:
-    """Geom ``a``'s part of what is mixed."""
-    first = possible.geom_solmix[a]
-    second = possible.geom_solmix[b]
-    if first >= _LEAST_MIX and second >= _LEAST_MIX:
-        return first / (first + second)
-    if first < _LEAST_MIX and second < _LEAST_MIX:
-        return 0.5
-    return 0.0 if first < _LEAST_MIX else 1.0
-
-
-@compiled
-def _write_pair(possible: Table, near: Table, at: int, a: int, b: int) -> None:
-    """Write two geoms with the parameters of their contacts, as MuJoCo combines them."""
-    near.pair_geom1[at] = a
-    near.pair_geom2[at] = b
-    # Most geoms of most models have the same parameters, which are there from the last time.
-    kinds = (possible.geom_kind[a] << 32) + possible.geom_kind[b]
-    if near.kinds[at] == kinds:
-        return
-    near.kinds[at] = kinds
-    near.pair_margin[at] = possible.geom_margin[a] + possible.geom_margin[b]
-    near.pair_gap[at] = possible.geom_gap[a] + possible.geom_gap[b]
-    ahead = possible.geom_priority[a] - possible.geom_priority[b]
-    mix = _mixed(possible, a, b)
-    if ahead != 0:
-        mix = 1.0 if ahead > 0 else 0.0
-    rest = 1.0 - mix
-    ref = possible.geom_solref
-    imp = possible.geom_solimp
-    for k in range(ref.shape[1]):
-        if ahead != 0 or (ref[a, 0] > 0.0 and ref[b, 0] > 0.0):
-            near.pair_solref[at, k] = mix * ref[a, k] + rest * ref[b, k]
-        else:
-            near.pair_solref[at, k] = min(ref[a, k], ref[b, k])
-    for k in range(imp.shape[1]):
-        near.pair_solimp[at, k] = mix * imp[a, k] + rest * imp[b, k]
-    # That with the higher priority has its own, or the larger ones count.
-    c = b if ahead < 0 else a
-    d = a if ahead > 0 else b
-    mu = possible.geom_friction
-    near.pair_dim[at] = max(possible.geom_condim[c], possible.geom_condim[d])
-    near.pair_friction[at, 0] = max(mu[c, 0], mu[d, 0])
-    near.pair_friction[at, 1] = near.pair_friction[at, 0]
-    near.pair_friction[at, 2] = max(mu[c, 1], mu[d, 1])
-    near.pair_friction[at, 3] = max(mu[c, 2], mu[d, 2])
-    near.pair_friction[at, 4] = near.pair_friction[at, 3]
-
-
-@compiled
-def _copy_model(source: int, near: Table) -> None:
-    """Copy MuJoCo's struct, without what searches pairs and with the arrays of those listed."""
-    struct = near.struct.ctypes.data
-    for word in range(near.struct.size):
-        store_address(struct + _WORD * word, load_address(source + _WORD * word))
-    # The world and a body that collides with nothing.
-    store_int(struct + near.at_nbody, 2)
-    store_int(struct + near.at_ngeom, 0)
-    store_address(struct + near.at_body_contype, near.none.ctypes.data)
-    store_address(struct + near.at_body_conaffinity, near.none.ctypes.data)
-    store_address(struct + near.at_pair_geom1, near.pair_geom1.ctypes.data)
-    store_address(struct + near.at_pair_geom2, near.pair_geom2.ctypes.data)
-    store_address(struct + near.at_pair_dim, near.pair_dim.ctypes.data)
-    store_address(struct + near.at_pair_signature, near.pair_signature.ctypes.data)
-    store_address(struct + near.at_pair_margin, near.pair_margin.ctypes.data)
-    store_address(struct + near.at_pair_gap, near.pair_gap.ctypes.data)
-    store_address(struct + near.at_pair_solref, near.pair_solref.ctypes.data)
-    store_address(struct + near.at_pair_solreffriction, near.pair_solreffriction.ctypes.data)
-    store_address(struct + near.at_pair_solimp, near.pair_solimp.ctypes.data)
-    store_address(struct + near.at_pair_friction, near.pair_friction.ctypes.data)
-
-
-@entry_point(types.int64(PLANT.type, STATE.type))
-def list_pairs(plant: Table, state: Table) -> int:
-    """Address of a model in which only what is near collides, for a state with its positions.
-
-    If more is near than there is room for, that of the model in which MuJoCo searches.
-    """
-    possible = plant.possible_pairs
-    near = state.near_pairs
-    _bound_trees(plant, state)
-    _compare_all(plant, state)
-    if near.count < 0:
-        return plant.detection_model
-    _order_pairs(plant, near)
-    struct = near.struct.ctypes.data
-    if near.stamp != possible.stamp:
-        _copy_model(plant.detection_model, near)
-        near.stamp = possible.stamp
-        for k in range(near.kinds.size):
-            near.kinds[k] = -1
-    for k in range(near.count):
-        key = near.ordered[k]
-        _write_pair(possible, near, k, (key >> 16) & _BITS, key & _BITS)
-    store_int(struct + near.at_npair, near.count)
-    return near.struct.ctypes.data

@@ -69,14 +69,18 @@ def can_list_pairs(model: mujoco.MjModel) -> bool:
     """Whether the pairs of a model can be listed.
 
     Those that are predefined have parameters of their own, flexes and plugins have other
-    functions, and what sleeps is left out by MuJoCo.
+    functions, and what sleeps is left out by MuJoCo. A MuJoCo whose pairs have more parameters than
+    are known here searches by itself.
     """
+    arrays = {name for name in native.array_names() if name.startswith("pair_")}
     sleeps = bool(model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP)
     return (
         model.npair == model.nflex == model.nplugin == 0
         and 1 < model.nbody < _MOST_GEOMS
         and model.ngeom < _MOST_GEOMS
         and not sleeps
+        and not np.any(model.geom_adhesion)
+        and arrays == set(PAIR_ARRAYS)
     )
 
 
@@ -93,7 +97,7 @@ def possible_pairs(model: mujoco.MjModel, *, midphase: bool) -> Table:
     kind, affinity = model.geom_contype, model.geom_conaffinity
     active = (kind != 0) | (affinity != 0)
     geom_body = model.geom_bodyid.astype(np.int64)
-    moving = model.body_weldid[geom_body] != 0
+    moving = model.body_treeid[geom_body] >= 0
     collides = _collides(model)
     fixed = np.flatnonzero(active & ~moving)
     geoms = np.flatnonzero(active & moving)
@@ -102,13 +106,15 @@ def possible_pairs(model: mujoco.MjModel, *, midphase: bool) -> Table:
     # Bodies of a tree follow each other, and so do geoms of a body.
     tree_first = np.searchsorted(tree, np.arange(model.ntree + 1))
     inner: list[np.ndarray] = []
-    for first, last in zip(tree_first[:-1], tree_first[1:], strict=True):
+    for first, last in itertools.pairwise(tree_first):
         near = np.triu(collides[bodies[first:last]][:, bodies[first:last]], 1)
         inner += [first + np.flatnonzero(row) for row in near]
     excluded = model.exclude_signature.astype(np.int64)
     excluded = excluded[model.body_treeid[excluded >> 16] != model.body_treeid[excluded & _BITS]]
     matching = (kind[fixed, None] & affinity[None, :]) | (affinity[fixed, None] & kind[None, :])
     fixed_collides = (matching != 0) & collides[geom_body[fixed]][:, geom_body]
+    # As MuJoCo has it, what a mocap body touches is a contact even if that does not move either.
+    both_fixed = bool(np.any(fixed_collides[:, fixed]))
     overridden = bool(model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE)
     margin = np.full(model.ngeom, 0.5 * model.opt.o_margin) if overridden else model.geom_margin
     margins = margin + model.geom_gap
@@ -118,7 +124,8 @@ def possible_pairs(model: mujoco.MjModel, *, midphase: bool) -> Table:
     parameters = [getattr(model, name).reshape(model.ngeom, -1) for name in _PARAMETERS]
     _, geom_kind = np.unique(np.concatenate(parameters, axis=1), axis=0, return_inverse=True)
     few = comparisons <= _MOST_COMPARISONS * len(bodies)
-    listed = few and can_list_pairs(model) and bool(np.all(np.diff(tree, prepend=0) >= 0))
+    in_order = bool(np.all(np.diff(tree) >= 0))
+    listed = few and in_order and not both_fixed and can_list_pairs(model)
     no_midphase = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_MIDPHASE
     return Table(
         POSSIBLE_PAIRS,
@@ -128,7 +135,9 @@ def possible_pairs(model: mujoco.MjModel, *, midphase: bool) -> Table:
         by_type=int(midphase and not no_midphase),
         tree_first=tree_first.astype(np.int64),
         body=bodies,
-        geom_first=np.append(np.searchsorted(geom_body[geoms], bodies), len(geoms)).astype(np.int64),
+        geom_first=np.append(np.searchsorted(geom_body[geoms], bodies), len(geoms)).astype(
+            np.int64
+        ),
         geom=geoms.astype(np.int64),
         inner_first=np.cumsum([0, *map(len, inner)]),
         inner=np.concatenate([np.zeros(0, np.int64), *inner]),
@@ -157,9 +166,7 @@ def new_near_pairs(model: mujoco.MjModel) -> Table:
     table = Table(
         NEAR_PAIRS,
         struct=np.zeros(native.struct_size("mjModel") // _WORD, np.int64),
-        **{
-            "at_" + name: native.offset("mjModel", name) for name in (*MODEL_NUMBERS, *PAIR_ARRAYS)
-        },
+        **{"at_" + name: native.offset("mjModel", name) for name in (*MODEL_NUMBERS, *PAIR_ARRAYS)},
         body_box=np.zeros((model.nbody, 6)),
         tree_box=np.zeros((model.ntree, 6)),
         order=np.arange(model.ntree),
@@ -169,11 +176,9 @@ def new_near_pairs(model: mujoco.MjModel) -> Table:
         kinds=np.full(most, -1),
         none=np.zeros(2, np.int32),
         # Touched only where they are used.
-        **{
-            name: np.empty(shape, getattr(model, name).dtype)
-            for name, shape in shapes.items()
-        },
+        **{name: np.empty(shape, getattr(model, name).dtype) for name, shape in shapes.items()},
     )
     table.pair_signature = np.zeros(most, np.int32)
     table.pair_solreffriction = np.zeros((most, mujoco.mjNREF))
+    table.pair_adhesion = np.zeros(most)
     return table

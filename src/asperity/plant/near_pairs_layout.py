@@ -11,7 +11,7 @@ MODEL_NUMBERS = ("npair", "nbody", "ngeom", "body_contype", "body_conaffinity")
 
 PAIR_ARRAYS = (
     *("pair_geom1", "pair_geom2", "pair_dim", "pair_signature", "pair_margin", "pair_gap"),
-    *("pair_solref", "pair_solreffriction", "pair_solimp", "pair_friction"),
+    *("pair_solref", "pair_solreffriction", "pair_solimp", "pair_friction", "pair_adhesion"),
 )
 """Arrays of ``MjModel`` that list pairs."""
 
@@ -77,4 +77,5 @@ NEAR_PAIRS = Layout(
     pair_solreffriction="f8[:,:]",
     pair_solimp="f8[:,:]",
     pair_friction="f8[:,:]",
+    pair_adhesion="f8[:]",
 )

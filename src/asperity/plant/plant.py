@@ -19,7 +19,7 @@ from asperity.plant.evaluate import evaluate_motion, read_constraints
 from asperity.plant.field_contacts import read_field_contacts
 from asperity.plant.joints import integers, is_disabled, set_joints
 from asperity.plant.kinematic_trees import has_other_trees, set_trees
-from asperity.plant.near_pair_kernels import list_pairs
+from asperity.plant.near_pair_lists import list_pairs
 from asperity.plant.near_pairs import can_list_pairs, possible_pairs
 from asperity.plant.plant_layouts import PLANT
 from asperity.plant.resolved_materials import resolve_materials

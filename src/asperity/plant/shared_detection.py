@@ -1,14 +1,16 @@
 """Contacts found by several threads.
 
-Space is cut into slabs along the axis in which bodies are spread farthest. Each slab is a job's
-part: MuJoCo finds the contacts of the bodies that reach into it, in a model in which the others
-collide with nothing, and in a copy of the struct ``MjData``, which has an arena for its contacts
-but otherwise the arrays of the original. Bodies may reach into several slabs; a contact counts in
-that where the second of its two bodies begins, which both of them reach. In the end contacts are
-listed in the order in which MuJoCo would have found them, by pair of bodies. The MjData itself has
-none: publication puts those there that a step has delivered.
+Where the pairs of geoms that are near are listed (`asperity.plant.near_pairs`), each of a job's
+parts gets a share of the list. Else space is cut into slabs along the axis in which bodies are
+spread farthest, and a part is a slab: MuJoCo finds the contacts of the bodies that reach into it,
+in a model in which the others collide with nothing. Bodies may reach into several slabs; a contact
+counts in that where the second of its two bodies begins, which both of them reach. Every part has
+a copy of the struct ``MjData``, which has an arena for its contacts but otherwise the arrays of the
+original. In the end contacts are listed in the order in which MuJoCo would have found them, by pair
+of bodies. The MjData itself has none: publication puts those there that a step has delivered.
 
-What does not depend on contacts (masses, velocities, forces, constraints) is another part of it.
+What does not depend on contacts (masses, velocities, forces, constraints) is another part of it,
+and to make the list or the slabs one more, for which the others wait.
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ import mujoco
 import numpy as np
 from numba import types
 
-from asperity.compiled import HoldsAddresses, Table, entry_point
+from asperity.compiled import HoldsAddresses, Table, compiled, entry_point
+from asperity.compiled.atomics import atomic_load, atomic_store
 from asperity.compiled.calls import (
+    call_p_status,
     call_pp,
     call_pp_status,
     call_pppn_status,
@@ -30,6 +34,7 @@ from asperity.compiled.team import Team
 from asperity.contact.combination import PARAMETERS
 from asperity.plant import native
 from asperity.plant.collision import read_contacts
+from asperity.plant.near_pair_lists import point_to_pairs
 from asperity.plant.plant_layouts import PLANT, STATE
 from asperity.plant.shared_detection_layout import BINS, MODEL_WORDS, SHARED_DETECTION
 from asperity.plant.shared_reading import list_contacts, merge_contacts, read_merged, read_part
@@ -40,34 +45,95 @@ __all__ = ["SHARED_DETECTION_KERNELS", "SharedDetection", "can_share_detection"]
 _WORD = 8
 # Geoms from which it is worth it: below, detection takes less than some tens of microseconds.
 _FEWEST_GEOMS = 64
+# Looks at whether parts are there before a thread gives way to others.
+_LOOKS = 200
 
 
-@entry_point(types.int64(SHARED_DETECTION.type, types.int64, types.int64, types.int64))
-def find_part(shared: Table, part: int, _member: int, _unused: int) -> int:
-    """Find the contacts of a slab, or, after the last one, all that is not contact."""
-    plant = PLANT.at(shared.plant)
-    state = STATE.at(shared.state)
-    if part == shared.slabs:
-        call_pp_status(plant.evaluate_motion, plant, state)
-        state.rows_status = call_pp_status(plant.read_constraints, plant, state)
-        return 0
+@compiled
+def _cut_list(near: Table, shared: Table) -> None:
+    """Give every part as many pairs, and all of the same two bodies to one part."""
+    first = shared.pair_first
+    for part in range(shared.slabs + 1):
+        at = part * near.count // shared.slabs
+        while 0 < at < near.count and near.ordered[at] >> 32 == near.ordered[at - 1] >> 32:
+            at += 1
+        first[part] = at
+
+
+@compiled
+def _prepare(plant: Table, state: Table, shared: Table) -> None:
+    """Divide what may touch among the parts, and let the others know."""
+    shared.listed = 0
+    if plant.list_pairs != 0 and state.gliding == 0:
+        near = state.near_pairs
+        if call_pp_status(plant.list_pairs, plant, state) == near.struct.ctypes.data:
+            shared.listed = 1
+            _cut_list(near, shared)
+    if shared.listed == 0:
+        cut_slabs(plant, state, shared)
+    atomic_store(shared.prepared.ctypes.data, 1)
+
+
+@compiled
+def _wait(shared: Table) -> None:
+    """Wait until the parts are there, which a thread that runs is making."""
+    looks = 0
+    while atomic_load(shared.prepared.ctypes.data) == 0:
+        looks += 1
+        if looks > _LOOKS:
+            call_p_status(shared.team.give_way, 0)
+            looks = 0
+
+
+@compiled
+def _copy_slab(shared: Table, part: int, begin: float, end: float) -> None:
+    """Copy a model in which only what reaches into a slab collides."""
     model = shared.models[part].ctypes.data
     for word in range(shared.models.shape[1]):
         store_address(model + _WORD * word, load_address(shared.model + _WORD * word))
     contype = load_address(shared.model + shared.at_body_contype)
     conaffinity = load_address(shared.model + shared.at_body_conaffinity)
-    begin = shared.cut[part - 1] if part > 0 else -np.inf
-    end = shared.cut[part]
     for body in range(shared.lower.size):
         inside = shared.upper[body] >= begin and shared.lower[body] < end
         shared.contype[part, body] = load_int(contype + 4 * body) if inside else 0
         shared.conaffinity[part, body] = load_int(conaffinity + 4 * body) if inside else 0
     store_address(model + shared.at_body_contype, shared.contype[part].ctypes.data)
     store_address(model + shared.at_body_conaffinity, shared.conaffinity[part].ctypes.data)
+
+
+@compiled
+def _copy_listed(near: Table, shared: Table, part: int) -> None:
+    """Copy the model of the listed pairs, with those of a part."""
+    model = shared.models[part].ctypes.data
+    for word in range(shared.models.shape[1]):
+        store_address(model + _WORD * word, near.struct[word])
+    first = shared.pair_first[part]
+    point_to_pairs(near, model, first, shared.pair_first[part + 1] - first)
+
+
+@entry_point(types.int64(SHARED_DETECTION.type, types.int64, types.int64, types.int64))
+def find_part(shared: Table, part: int, _member: int, _unused: int) -> int:
+    """Find the contacts of a part; after the last one comes all that is not contact."""
+    plant = PLANT.at(shared.plant)
+    state = STATE.at(shared.state)
+    if part > shared.slabs:
+        _prepare(plant, state, shared)
+        return 0
+    if part == shared.slabs:
+        call_pp_status(plant.evaluate_motion, plant, state)
+        state.rows_status = call_pp_status(plant.read_constraints, plant, state)
+        return 0
+    _wait(shared)
+    begin = shared.cut[part - 1] if part > 0 else -np.inf
+    end = shared.cut[part]
+    if shared.listed == 1:
+        _copy_listed(state.near_pairs, shared, part)
+    else:
+        _copy_slab(shared, part, begin, end)
     data = shared.datas[part].ctypes.data
     for word in range(shared.first_number, shared.last_number):
         store_address(data + _WORD * word, load_address(state.data + _WORD * word))
-    call_pp(plant.collision, model, data)
+    call_pp(plant.collision, shared.models[part].ctypes.data, data)
     list_contacts(plant, shared, part, begin, end)
     return 0
 
@@ -81,9 +147,11 @@ def detect_shared(plant: Table, state: Table, model: int, _unused: int) -> int:
     shared.model = model
     # Whether what glides counts depends on what has been read.
     shared.reads = 1 if state.gliding == 0 and plant.read_contacts == shared.plain_reader else 0
-    cut_slabs(plant, state, shared)
     call_pp(plant.collision, shared.empty_model, state.data)
+    atomic_store(shared.prepared.ctypes.data, 0)
     team = shared.team
+    # Before all else, which is then not waited for in vain.
+    team.own = shared.slabs + 1
     call_pppn_status(team.share, team, shared.find_part, shared, shared.slabs + 1)
     if shared.reads == 1:
         state.contacts_status = read_merged(plant, state, shared)
@@ -163,6 +231,8 @@ class SharedDetection(HoldsAddresses):
             lower=np.zeros(model.nbody),
             upper=np.zeros(model.nbody),
             cut=np.zeros(slabs),
+            pair_first=np.zeros(slabs + 1, np.int64),
+            prepared=np.zeros(8, np.int64),
             bins=np.zeros(BINS, np.int64),
             across=np.zeros(BINS, np.int64),
             count=np.zeros(slabs, np.int64),

@@ -38,6 +38,10 @@ SHARED_DETECTION = Layout(
     lower="f8[:]",
     upper="f8[:]",
     cut="f8[:]",  # ends of slabs
+    # or, instead of slabs: whether there are listed pairs, and where those of a part begin
+    listed="i8",
+    pair_first="i8[:]",
+    prepared="i8[:]",  # 1 as soon as there are slabs or lists
     bins="i8[:]",
     across="i8[:]",
     # per slab: contacts that count there, their pairs of bodies and addresses

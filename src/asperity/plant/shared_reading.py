@@ -1,6 +1,6 @@
 """Contacts that several threads have found, read by several threads.
 
-Each slab lists those of its contacts that count, and notes their materials. The lists are merged in
+Each part lists those of its contacts that count, and notes their materials. The lists are merged in
 the order in which MuJoCo would have found them, and bodies get links; then contacts are filled in,
 by the lines that `asperity.plant.collision.read_contacts` runs, each rounded as it is written.
 """
@@ -72,7 +72,7 @@ def list_contacts(plant: Table, shared: Table, slab: int, begin: float, end: flo
         b = plant.geom_body[load_int(address + plant.contact_geom + 4)]
         # Where the second one begins; the first slab has what is everywhere.
         place = max(shared.lower[a], shared.lower[b])
-        if place >= begin and place < end:
+        if shared.listed == 1 or (place >= begin and place < end):
             total += 1
             if shared.reads == 1 and not counts_as_contact(plant, address):
                 continue
