@@ -200,6 +200,8 @@ def test_positions_are_shared_out_and_those_of_mujoco() -> None:
 
 def test_slabs_are_cut_where_nothing_reaches_across() -> None:
     simulator = asp.Simulator(_pile(96), threads=2)
+    simulator.plant.table.list_pairs = 0
+    simulator.advance_to(0.01)
     shared = simulator.world._shared_detection[int(simulator.world.current.table.data)].table
     slabs = [
         np.count_nonzero((shared.lower < end) & (shared.upper >= begin))
@@ -208,6 +210,22 @@ def test_slabs_are_cut_where_nothing_reaches_across() -> None:
     across = (shared.lower[3:] < shared.cut[0]) & (shared.upper[3:] >= shared.cut[0])
     assert min(slabs) > 24
     assert np.count_nonzero(across) < 10
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_slabs_find_what_lists_do(name: str) -> None:
+    model = MODELS[name]()
+    ends = []
+    for threads in NUMBERS:
+        for listed in (True, False):
+            simulator = asp.Simulator(model, integrator=INTEGRATORS["Icf"], threads=threads)
+            plant = simulator.plant.table
+            assert plant.list_pairs != 0
+            plant.list_pairs = plant.list_pairs if listed else 0
+            simulator.advance_to(0.4)
+            assert simulator.data.ncon > 10
+            ends.append((_state(simulator), _counts(simulator)))
+    assert ends[1:] == ends[:-1]
 
 
 def test_materials_of_pairs_and_contacts_that_do_not_count() -> None:
