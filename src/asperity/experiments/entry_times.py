@@ -23,6 +23,7 @@ from asperity.compiled.calls import (
     call_pppn_status,
 )
 from asperity.simulator import Simulator
+from asperity.simulator.call_at_once import call_of
 
 __all__ = ["EntryTimes"]
 
@@ -35,6 +36,7 @@ _PLANT = {
     "tendon": "MuJoCo, position",
     "make_mass": "MuJoCo, position",
     "transmission": "MuJoCo, position",
+    "list_pairs": "near pairs",
     "collision": "MuJoCo, collision",
     "make_constraint": "MuJoCo, constraints",
     "forward_velocity": "MuJoCo, velocity",
@@ -178,6 +180,9 @@ class EntryTimes:
         self._wrap(world.table, "solve_step", "method", "real")
         for field, name in _SYSTEMS.items():
             self._wrap(world.table, field, name, "real")
+        call = call_of(simulator)
+        if call:
+            self._wrap(call, "publish", "publication", "whole")
         self.clear()
 
     def remove(self) -> None:

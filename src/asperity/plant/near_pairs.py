@@ -121,8 +121,8 @@ def possible_pairs(model: mujoco.MjModel, *, midphase: bool) -> Table:
     ball = np.where(model.geom_rbound > 0.0, model.geom_rbound, np.inf)
     ball[model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE] = 0.0
     comparisons = sum(map(len, inner)) + len(fixed) * (model.ntree + len(bodies))
-    parameters = [getattr(model, name).reshape(model.ngeom, -1) for name in _PARAMETERS]
-    _, geom_kind = np.unique(np.concatenate(parameters, axis=1), axis=0, return_inverse=True)
+    parameters = np.column_stack([getattr(model, name) for name in _PARAMETERS])
+    _, geom_kind = np.unique(parameters, axis=0, return_inverse=True)
     few = comparisons <= _MOST_COMPARISONS * len(bodies)
     in_order = bool(np.all(np.diff(tree) >= 0))
     listed = few and in_order and not both_fixed and can_list_pairs(model)
@@ -135,9 +135,7 @@ def possible_pairs(model: mujoco.MjModel, *, midphase: bool) -> Table:
         by_type=int(midphase and not no_midphase),
         tree_first=tree_first.astype(np.int64),
         body=bodies,
-        geom_first=np.append(np.searchsorted(geom_body[geoms], bodies), len(geoms)).astype(
-            np.int64
-        ),
+        geom_first=np.searchsorted(geom_body[geoms], [*bodies, model.nbody]).astype(np.int64),
         geom=geoms.astype(np.int64),
         inner_first=np.cumsum([0, *map(len, inner)]),
         inner=np.concatenate([np.zeros(0, np.int64), *inner]),

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from asperity.simulator.machinery import Machinery
     from asperity.simulator.simulator import Simulator
 
-__all__ = ["call_at_once", "publish_at_once"]
+__all__ = ["call_at_once", "call_of", "publish_at_once"]
 
 _LOGGER = logging.getLogger("asperity")
 
 
 def call_at_once(simulator: Simulator, time: float) -> Report | None:
     """Advance to a time [s] and publish; None if Python is to do it, and nothing has been done."""
-    call = _call_of(simulator)
+    call = call_of(simulator)
     if not call or not simulator._reference().time < time < math.inf:
         return None
     started = clock.perf_counter()
@@ -61,7 +61,7 @@ def call_at_once(simulator: Simulator, time: float) -> Report | None:
 
 def publish_at_once(simulator: Machinery) -> bool:
     """Publish the current state; False if Python is to do it."""
-    call = _call_of(simulator)
+    call = call_of(simulator)
     if not call:
         return False
     code = publish_state.call(call.address)
@@ -72,7 +72,7 @@ def publish_at_once(simulator: Machinery) -> bool:
     return bool(code != BY_PYTHON)
 
 
-def _call_of(simulator: Machinery) -> Table | Literal[False]:
+def call_of(simulator: Machinery) -> Table | Literal[False]:
     """The table of a simulator's calls, or False if there is always something for Python to do."""
     if simulator._call is None:
         simulator._call = _new_call(simulator)
