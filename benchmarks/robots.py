@@ -183,7 +183,7 @@ def rest(model: mujoco.MjModel, integrator: asp.Integrator) -> list[tuple[float,
 
 
 def profile(pair: Pair, steps: int, blocks: int) -> dict[str, float]:
-    """Time of a step by part [s], the least of equal blocks; it includes that of the time stamps."""
+    """Least time of a step by part in equal blocks [s]; it includes that of the time stamps."""
     if pair.times is None:
         pair.times = EntryTimes(pair.sim)
     least: dict[str, float] = {}
