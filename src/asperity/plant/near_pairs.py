@@ -157,11 +157,14 @@ def possible_pairs(model: mujoco.MjModel, *, midphase: bool) -> Table:
 def new_near_pairs(model: mujoco.MjModel) -> Table:
     """Make the memory in which the pairs of one state are listed."""
     most = _PAIRS_PER_GEOM * model.ngeom + _FEWEST_PAIRS
-    shapes = {
-        name: (most, *getattr(model, name).shape[1:]) if name in PAIR_ARRAYS else ()
-        for name in PAIR_ARRAYS
+    # Touched only where they are used.
+    arrays = {
+        name: np.empty((most, *like.shape[1:]), like.dtype)
+        for name, like in ((name, getattr(model, name)) for name in PAIR_ARRAYS)
     }
-    table = Table(
+    for name in ("pair_signature", "pair_solreffriction", "pair_adhesion"):
+        arrays[name][:] = 0
+    return Table(
         NEAR_PAIRS,
         struct=np.zeros(native.struct_size("mjModel") // _WORD, np.int64),
         **{"at_" + name: native.offset("mjModel", name) for name in (*MODEL_NUMBERS, *PAIR_ARRAYS)},
@@ -173,10 +176,5 @@ def new_near_pairs(model: mujoco.MjModel) -> Table:
         body_first=np.zeros(model.nbody + 1, np.int64),
         kinds=np.full(most, -1),
         none=np.zeros(2, np.int32),
-        # Touched only where they are used.
-        **{name: np.empty(shape, getattr(model, name).dtype) for name, shape in shapes.items()},
+        **arrays,
     )
-    table.pair_signature = np.zeros(most, np.int32)
-    table.pair_solreffriction = np.zeros((most, mujoco.mjNREF))
-    table.pair_adhesion = np.zeros(most)
-    return table

@@ -55,7 +55,7 @@ NEAR_PAIRS = Layout(
     "pairs that may touch in a state",
     stamp="i8",  # of the `POSSIBLE_PAIRS` that the struct below was made for
     struct="i8[:]",  # an ``mjModel`` whose pairs are those listed here
-    **{"at_" + name: "i8" for name in (*MODEL_NUMBERS, *PAIR_ARRAYS)},  # [words]
+    **{"at_" + name: "i8" for name in (*MODEL_NUMBERS, *PAIR_ARRAYS)},  # there [bytes]
     body_box="f8[:,:]",  # lower and upper ends of bodies in their list [m]
     tree_box="f8[:,:]",
     order="i8[:]",  # trees by their lower ends along an axis
