@@ -195,7 +195,7 @@ def test_what_mujoco_does_otherwise_is_left_to_it() -> None:
 
 
 def test_long_chains_are_left_to_mujoco() -> None:
-    chain = '<body pos="0 0 .05"><joint axis="1 0 0"/><geom size=".02"/>' * 200 + "</body>" * 200
+    chain = '<body pos="0 0 .05"><joint axis="1 0 0"/><geom size=".02"/>' * 300 + "</body>" * 300
     text = f"<mujoco><worldbody>{chain}</worldbody></mujoco>"
     sim = asp.Simulator(mujoco.MjModel.from_xml_string(text), integrator=asp.Icf(time_step=0.01))
     assert sim.plant.table.list_pairs == 0
