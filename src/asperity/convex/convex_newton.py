@@ -42,6 +42,7 @@ from asperity.convex.contact_space import (
     large_trees,
     solve_in_contact_space,
 )
+from asperity.convex.divided_phases import FEWEST_TREES, install_divided
 from asperity.convex.hessian_assembly import assemble, begin_tree
 from asperity.convex.island import (
     begin_island,
@@ -50,6 +51,7 @@ from asperity.convex.island import (
     follow_direction,
     follow_prepared,
     give_up,
+    island_estimates,
     island_gradient,
     island_impulses,
     momentum_scale,
@@ -63,7 +65,6 @@ from asperity.convex.line_search import line_search
 from asperity.convex.potentials.contact_driver import (
     begin_estimates,
     settle_contacts,
-    update_estimates,
 )
 from asperity.convex.problem import CONVERGED, MOMENTUM, NON_FINITE, NOT_CONVERGED, PROBLEM
 
@@ -332,7 +333,7 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
             return CONVERGED
         if not reduced:
             problem.iterations += 1
-            update_estimates(problem, first, last, alpha)
+            island_estimates(problem, alpha)
         elif alpha != 1.0:
             # Those that there are belong to the end of the direction.
             begin_estimates(problem, first, last)
@@ -433,5 +434,7 @@ def install_solver(problem: Table) -> None:
     # Of robots only: it is large, and piles need not compile it.
     large = large_trees(problem)
     problem.large_tree = int(large[0]) if len(large) == 1 else -1
+    if problem.ntree >= FEWEST_TREES:
+        install_divided(problem)
     if len(large) > 0:
         problem.solve_in_contact_space = solve_in_contact_space.address

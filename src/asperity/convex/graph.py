@@ -16,6 +16,7 @@ from asperity.compiled.calls import load_address
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chains import fill_chains
+from asperity.convex.division import list_pairs, list_sources, order_by_parts, weigh
 from asperity.convex.paths import make_paths
 from asperity.convex.problem import PROBLEM
 
@@ -122,17 +123,24 @@ def _eliminate(problem: Table, first: int, last: int) -> None:
     order = problem.order
     size = problem.tree_size
     degree = problem.degree
+    ntree = problem.ntree
+    key = problem.elimination_key
+    slot = problem.elimination_slot
     for i in range(first, last):
         problem.position[order[i]] = last
+        # Of a tree that is still there: its degree, and among equals the tree itself.
+        key[i] = degree[order[i]] * ntree + order[i]
+        slot[order[i]] = i
     for step in range(first, last):
-        at = step
+        least = key[step]
         for i in range(step + 1, last):
-            tree = order[i]
-            least = degree[order[at]]
-            if degree[tree] < least or (degree[tree] == least and tree < order[at]):
-                at = i
-        best = order[at]
+            least = min(least, key[i])
+        best = least % ntree
+        # What was first takes the place of what goes.
+        at = slot[best]
         order[at] = order[step]
+        key[at] = key[step]
+        slot[order[at]] = at
         order[step] = best
         problem.position[best] = step
         count = _later_neighbours(problem, best, step, last)
@@ -142,6 +150,9 @@ def _eliminate(problem: Table, first: int, last: int) -> None:
             for j in range(i + 1, count):
                 b = problem.neighbours[j]
                 _mark(problem, a, b)
+        for i in range(count):
+            a = problem.neighbours[i]
+            key[slot[a]] = degree[a] * ntree + a
 
 
 @compiled
@@ -202,14 +213,25 @@ def _symbolic(problem: Table, contacts: Table, rows: Table, islands: int) -> int
         problem.order[tree] = problem.island_tree[tree]
     entries = 0
     blocks = 0
+    parts = 0
+    sources = 0
     for k in range(islands):
         first = problem.island_start[k]
         last = problem.island_start[k + 1]
         _eliminate(problem, first, last)
+        divided = last - first >= problem.fewest_divided
+        if divided:
+            for step in range(first, last):
+                tree = problem.order[step]
+                weigh(problem, tree, _later_neighbours(problem, tree, step, last))
+            parts = order_by_parts(problem, first, last, parts)
+        problem.island_part_start[k + 1] = parts
         for step in range(first, last):
             tree = problem.order[step]
             blocks = _list_column(problem, tree, last, entries, blocks)
             entries += problem.column_size[tree]
+        if divided:
+            sources = list_sources(problem, first, last, sources)
     problem.entries = entries
     return blocks
 
@@ -378,4 +400,5 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
         first = rows.start[row, 0]
         problem.row_entry[start[k]] = first if rows.start[row, 2] == first + 1 else -1
         start[k] += 1
+    list_pairs(problem, contacts)
     return status

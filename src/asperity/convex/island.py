@@ -12,15 +12,33 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, higher_order, inlined
 from asperity.compiled.calls import call_pp_status, call_ppp_status
-from asperity.convex.chain_cholesky import multiply_chains
 from asperity.convex.contact_velocities import (
+    add_contact_impulses,
     add_impulses,
+    add_row_impulses,
     add_surface_velocities,
+    clear_links,
     contact_velocities,
     row_velocities,
 )
-from asperity.convex.paths import spread_velocities
-from asperity.convex.potentials.contact_driver import evaluate_contacts, settle_contacts
+from asperity.convex.divided_island import (
+    ESTIMATE,
+    EVALUATE,
+    GRADIENT,
+    PREPARE,
+    STEP,
+    chunk_sums,
+    is_divided,
+    share_phase,
+    tree_blocks,
+)
+from asperity.convex.matrix import multiply
+from asperity.convex.paths import gather_forces, spread_velocities
+from asperity.convex.potentials.contact_driver import (
+    evaluate_contacts,
+    settle_contacts,
+    update_estimates,
+)
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 
@@ -34,11 +52,11 @@ __all__ = [
     "follow_prepared",
     "give_up",
     "guess_velocities",
+    "island_estimates",
     "island_gradient",
     "island_impulses",
     "island_velocities",
     "momentum_scale",
-    "multiply",
     "newton_direction",
     "prepare_direction",
     "scaled_norm",
@@ -131,42 +149,10 @@ def choose_island(problem: Table, k: int) -> None:
     problem.last_contact = problem.island_contact_start[k + 1]
     problem.first_row = problem.island_row_start[k]
     problem.last_row = problem.island_row_start[k + 1]
-
-
-@inlined
-def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarray) -> None:
-    """``out = A x`` for the trees listed at ``first .. last``."""
-    matrix = problem.matrix
-    plain = problem.plain_mass == 1
-    for index in range(first, last):
-        tree = problem.island_tree[index]
-        start = problem.tree_start[tree]
-        block = problem.block_start[tree]
-        if problem.tree_spatial[tree]:
-            a = x[start]
-            b = x[start + 1]
-            c = x[start + 2]
-            d = x[start + 3]
-            e = x[start + 4]
-            f = x[start + 5]
-            if plain:
-                mass = matrix[block + 21]
-                for i in range(3):
-                    k = block + 6 * i
-                    out[start + i] = matrix[k] * a + matrix[k + 1] * b + matrix[k + 2] * c
-                out[start + 3] = mass * d
-                out[start + 4] = mass * e
-                out[start + 5] = mass * f
-                continue
-            for i in range(6):
-                k = block + 6 * i
-                out[start + i] = (
-                    (matrix[k] * a + matrix[k + 1] * b)
-                    + (matrix[k + 2] * c + matrix[k + 3] * d)
-                    + (matrix[k + 4] * e + matrix[k + 5] * f)
-                )
-            continue
-        multiply_chains(problem, matrix, tree, x, out)
+    problem.first_part = problem.island_part_start[k]
+    problem.last_part = problem.island_part_start[k + 1]
+    problem.first_chunk = problem.island_chunk_start[k]
+    problem.last_chunk = problem.island_chunk_start[k + 1]
 
 
 @inlined
@@ -268,6 +254,15 @@ def island_velocities(
 @compiled
 def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
     """Fill A p and the changes of contact and row velocities along ``direction``."""
+    if is_divided(problem):
+        direction = problem.direction
+        island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+        spread_velocities(problem, contacts, island, island + 1, direction)
+        problem.phase_contacts = contacts.address
+        share_phase(problem, PREPARE, _chunks_and_blocks(problem))
+        first = problem.first_row
+        row_velocities(problem, rows, first, problem.last_row, direction, problem.row_du)
+        return
     island_velocities(
         problem,
         contacts,
@@ -285,9 +280,19 @@ def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
     )
 
 
+@compiled
+def _chunks_and_blocks(problem: Table) -> int:
+    return problem.last_chunk - problem.first_chunk + tree_blocks(problem)
+
+
 @inlined
 def take_step(problem: Table, alpha: float) -> None:
     """Go a share α of the prepared direction."""
+    if is_divided(problem):
+        problem.phase_share = alpha
+        share_phase(problem, STEP, _chunks_and_blocks(problem))
+        _move_rows(problem, alpha)
+        return
     for index in range(problem.first_tree, problem.last_tree):
         start = problem.tree_start[problem.island_tree[index]]
         for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
@@ -297,6 +302,11 @@ def take_step(problem: Table, alpha: float) -> None:
         problem.v1[i] += alpha * problem.dv1[i]
         problem.v2[i] += alpha * problem.dv2[i]
         problem.vn[i] += alpha * problem.dvn[i]
+    _move_rows(problem, alpha)
+
+
+@compiled
+def _move_rows(problem: Table, alpha: float) -> None:
     for i in range(problem.first_row, problem.last_row):
         problem.row_u[i] += alpha * problem.row_du[i]
 
@@ -348,14 +358,32 @@ def settle(problem: Table, contacts: Table) -> bool:
 @inlined
 def island_impulses(problem: Table) -> float:
     """Fill the island's impulses and curvatures; return the cost of its potentials."""
-    cost = evaluate_contacts(problem, problem.first_contact, problem.last_contact)
+    if is_divided(problem):
+        share_phase(problem, EVALUATE, problem.last_chunk - problem.first_chunk)
+        cost, _ = chunk_sums(problem)
+    else:
+        cost = evaluate_contacts(problem, problem.first_contact, problem.last_contact)
     return cost + evaluate_rows(problem, problem.first_row, problem.last_row)
+
+
+@compiled
+def island_estimates(problem: Table, alpha: float) -> None:
+    """Let the law's estimates follow the prepared direction, of which α has been taken."""
+    if is_divided(problem) and problem.update_estimates != 0:
+        problem.phase_share = alpha
+        share_phase(problem, ESTIMATE, problem.last_chunk - problem.first_chunk)
+        return
+    update_estimates(problem, problem.first_contact, problem.last_contact, alpha)
 
 
 @compiled
 def island_gradient(problem: Table, contacts: Table, rows: Table) -> float:
     """Fill the island's impulses, curvatures and gradient; return the cost of its potentials."""
+    problem.phase_contacts = contacts.address
     cost = island_impulses(problem)
+    if is_divided(problem):
+        _divided_gradient(problem, contacts, rows)
+        return cost
     for index in range(problem.first_tree, problem.last_tree):
         start = problem.tree_start[problem.island_tree[index]]
         for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
@@ -370,3 +398,24 @@ def island_gradient(problem: Table, contacts: Table, rows: Table) -> float:
         -1.0,
     )
     return cost
+
+
+@compiled
+def _divided_gradient(problem: Table, contacts: Table, rows: Table) -> None:
+    """Fill the gradient of a divided island from the impulses.
+
+    Impulses between free bodies are added by them, all others at the end.
+    """
+    out = problem.gradient
+    share_phase(problem, GRADIENT, tree_blocks(problem))
+    if problem.last_chunk > problem.first_chunk:
+        island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+        clear_links(problem, island, island + 1, out)
+        first = problem.chunk_pair[problem.first_chunk, 0]
+        for pair in range(first, problem.chunk_pair[problem.last_chunk - 1, 1]):
+            if problem.pair_tree[pair, 0] == -2:
+                begin = problem.pair_contact[pair, 0]
+                end = problem.pair_contact[pair, 1]
+                add_contact_impulses(problem, contacts, begin, end, out, -1.0)
+        gather_forces(problem, contacts, island, island + 1, out)
+    add_row_impulses(problem, rows, problem.first_row, problem.last_row, out, -1.0)

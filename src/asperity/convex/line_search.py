@@ -18,6 +18,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.convex.divided_island import ALONG, COST, chunk_sums, is_divided, share_phase
 from asperity.convex.potentials.contact_driver import along_contacts, contact_cost_along
 from asperity.convex.potentials.rows import along_rows, row_cost_along
 from asperity.convex.problem import (
@@ -39,9 +40,14 @@ _ARMIJO_REDUCTIONS = 60
 @compiled
 def _along(problem: Table, alpha: float) -> tuple[float, float]:
     """First and second derivative of contacts and rows of the island."""
-    slope_a, curvature_a = along_contacts(
-        problem, problem.first_contact, problem.last_contact, alpha
-    )
+    if is_divided(problem):
+        problem.phase_share = alpha
+        share_phase(problem, ALONG, problem.last_chunk - problem.first_chunk)
+        slope_a, curvature_a = chunk_sums(problem)
+    else:
+        slope_a, curvature_a = along_contacts(
+            problem, problem.first_contact, problem.last_contact, alpha
+        )
     slope_b, curvature_b = along_rows(problem, problem.first_row, problem.last_row, alpha)
     return slope_a + slope_b, curvature_a + curvature_b
 
@@ -66,8 +72,14 @@ def _cubic_minimum(cost_0: float, cost_1: float, slope_0: float, slope_1: float)
 @compiled
 def _cost_along(problem: Table, alpha: float) -> float:
     """Cost of contacts and rows of the island at α, with the change of the quadratic part."""
+    if is_divided(problem):
+        problem.phase_share = alpha
+        share_phase(problem, COST, problem.last_chunk - problem.first_chunk)
+        cost, _ = chunk_sums(problem)
+    else:
+        cost = contact_cost_along(problem, problem.first_contact, problem.last_contact, alpha)
     return (
-        contact_cost_along(problem, problem.first_contact, problem.last_contact, alpha)
+        cost
         + row_cost_along(problem, problem.first_row, problem.last_row, alpha)
         + alpha * problem.smooth_slope
         + 0.5 * alpha * alpha * problem.smooth_curvature

@@ -19,6 +19,7 @@ import numpy as np
 from asperity.compiled import Layout, Table
 from asperity.contact.constraint_laws import DRIFT_SPEED
 from asperity.convex.chains import chain_fields
+from asperity.convex.divided_layout import DIVIDED_FIELDS, contact_lists, division_lists
 
 __all__ = [
     "ARMIJO",
@@ -178,6 +179,8 @@ PROBLEM = Layout(
     adjacency="u1[:,:]",
     neighbours="i8[:]",
     degree="i8[:]",  # sizes of all trees with which a tree couples
+    elimination_key="i8[:]",  # by place: see `asperity.convex.graph`
+    elimination_slot="i8[:]",  # a tree's place
     component="i8[:]",  # union-find parents, then island of a tree
     island_start="i8[:]",
     island_tree="i8[:]",
@@ -234,6 +237,7 @@ PROBLEM = Layout(
     last_contact="i8",
     first_row="i8",
     last_row="i8",
+    **DIVIDED_FIELDS,
     changes="i8",  # of the law's numbers in this island's solve
     # 1: the law's numbers are to be those of a Newton step's end, which is yet to be searched for
     anticipates="i8",
@@ -321,6 +325,7 @@ def new_problem(
         dof_tree=np.repeat(np.arange(ntree, dtype=np.int64), tree_size),
         block_start=block_start,
         **chain_fields(tree_start, tree_size, dof_parent),
+        **division_lists(ntree),
         matrix=np.zeros(block_start[-1]),
         mass_diagonal=np.ones(nv),
         mass_inverse_diagonal=np.ones(nv),
@@ -355,6 +360,8 @@ def new_problem(
         adjacency=np.zeros((ntree, ntree), np.uint8),
         neighbours=np.zeros(ntree, np.int64),
         degree=np.zeros(ntree, np.int64),
+        elimination_key=np.zeros(ntree, np.int64),
+        elimination_slot=np.zeros(ntree, np.int64),
         component=np.zeros(2 * ntree + 1, np.int64),
         island_start=np.zeros(ntree + 1, np.int64),
         island_tree=np.zeros(ntree, np.int64),
@@ -394,6 +401,7 @@ def new_problem(
         drift_speed=DRIFT_SPEED,
         relaxation_time=-1.0,
     )
+    table.members[0] = table.address
     grow_contacts(table, contacts)
     grow_rows(table, rows)
     return table
@@ -405,6 +413,8 @@ def grow_contacts(problem: Table, contacts: int) -> None:
         setattr(problem, name, np.zeros(contacts, np.int64))
     for name in _CONTACT_FIELDS:
         setattr(problem, name, np.zeros(contacts))
+    for name, array in contact_lists(contacts).items():
+        setattr(problem, name, array)
 
 
 def grow_rows(problem: Table, rows: int) -> None:

@@ -1,0 +1,100 @@
+"""What solvers do in a divided island: phases, whose items are shared out among threads.
+
+A phase is the same for all of its items, which are chunks of contacts, blocks of trees, or parts of
+the elimination tree (`asperity.convex.divided_phases`). Sums are those of all chunks, one by one.
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import call_pppn_status
+from asperity.compiled.team import TEAM
+from asperity.convex.divided_layout import TREE_BLOCK
+
+__all__ = [
+    "ADD_PAIRS",
+    "ALONG",
+    "BACKWARD",
+    "COST",
+    "ESTIMATE",
+    "EVALUATE",
+    "FACTORIZE",
+    "FORWARD",
+    "GRADIENT",
+    "PREPARE",
+    "STEP",
+    "SUM_PAIRS",
+    "chunk_sums",
+    "in_order",
+    "is_divided",
+    "share_phase",
+    "tree_blocks",
+]
+
+(
+    EVALUATE,
+    GRADIENT,
+    SUM_PAIRS,
+    ADD_PAIRS,
+    FACTORIZE,
+    FORWARD,
+    BACKWARD,
+    PREPARE,
+    ALONG,
+    COST,
+    STEP,
+    ESTIMATE,
+) = range(12)
+
+# Parts of a phase per thread, which may be late.
+_PARTS = 4
+
+
+@compiled
+def is_divided(problem: Table) -> bool:
+    """Whether the island at hand is divided."""
+    return problem.last_part > problem.first_part
+
+
+@compiled
+def tree_blocks(problem: Table) -> int:
+    """Blocks of the island's trees."""
+    return (problem.last_tree - problem.first_tree + TREE_BLOCK - 1) // TREE_BLOCK
+
+
+@compiled
+def share_phase(problem: Table, phase: int, items: int) -> int:
+    """Do a phase for all of its items, in any order; returns the largest code."""
+    problem.phase = phase
+    problem.phase_items = items
+    if problem.team == 0:
+        problem.phase_parts = 1
+        return call_pppn_status(problem.do_phase, problem, 0, 0, 0)
+    team = TEAM.at(problem.team)
+    parts = min(items, _PARTS * team.threads)
+    problem.phase_parts = parts
+    return call_pppn_status(team.share, team, problem.do_phase, problem, parts)
+
+
+@compiled
+def in_order(problem: Table, phase: int, items: int) -> int:
+    """The same where items are begun one by one, from the first to the last."""
+    problem.phase = phase
+    problem.phase_items = items
+    problem.phase_parts = items
+    if problem.team == 0:
+        problem.phase_parts = 1
+        return call_pppn_status(problem.do_phase, problem, 0, 0, 0)
+    team = TEAM.at(problem.team)
+    return call_pppn_status(team.share, team, problem.do_phase, problem, items)
+
+
+@compiled
+def chunk_sums(problem: Table) -> tuple[float, float]:
+    """Both sums of all chunks of the island."""
+    one = 0.0
+    two = 0.0
+    for chunk in range(problem.first_chunk, problem.last_chunk):
+        one += problem.chunk_sum[chunk, 0]
+        two += problem.chunk_sum[chunk, 1]
+    return one, two

@@ -1,0 +1,184 @@
+"""Phases of a divided island's solve, item by item: the entry point that a team's threads call.
+
+Whatever an item writes is its own, and what it computes depends on nothing else: the bits of a
+solve are those of one thread. A contact law gets the problem of the thread that calls it, which
+differs from the island's in a few numbers alone (`asperity.convex.shared_islands`).
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import call_ppp_double, call_pppd_double
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.contact_velocities import contact_velocities, impulse_in_world
+from asperity.convex.divided_assembly import add_pairs_of_tree, assemble_divided, sum_pairs
+from asperity.convex.divided_cholesky import (
+    backward_part,
+    factorize_divided,
+    factorize_item,
+    forward_part,
+    solve_divided,
+)
+from asperity.convex.divided_island import (
+    ADD_PAIRS,
+    ALONG,
+    BACKWARD,
+    COST,
+    ESTIMATE,
+    EVALUATE,
+    FACTORIZE,
+    FORWARD,
+    GRADIENT,
+    PREPARE,
+    STEP,
+    SUM_PAIRS,
+)
+from asperity.convex.divided_layout import TREE_BLOCK
+from asperity.convex.matrix import multiply
+from asperity.convex.problem import PROBLEM
+
+__all__ = ["DIVIDED_KERNELS", "FEWEST_TREES", "do_phase", "install_divided"]
+
+# Trees from which on an island is divided: its phases then take microseconds at least.
+FEWEST_TREES = 100
+
+
+@compiled
+def _gradient_of_tree(problem: Table, contacts: Table, tree: int) -> None:
+    """Fill a tree's part of A v − r, and add the impulses of pairs of free bodies."""
+    start = problem.tree_start[tree]
+    out = problem.gradient
+    for i in range(start, start + problem.tree_size[tree]):
+        out[i] = problem.product[i] - problem.rhs[i]
+    begin = problem.tree_pair_start[tree]
+    end = problem.tree_pair_start[tree + 1]
+    if begin == end:
+        return
+    a = b = c = d = e = f = 0.0
+    for k in range(begin, end):
+        pair = problem.tree_pair[k]
+        on_b = problem.pair_tree[pair, 1] == tree
+        arm = contacts.arm_b if on_b else contacts.arm_a
+        sign = -1.0 if on_b else 1.0
+        for i in range(problem.pair_contact[pair, 0], problem.pair_contact[pair, 1]):
+            x, y, z = impulse_in_world(problem, contacts, i, sign)
+            at = problem.contact[i]
+            a += arm[at, 1] * z - arm[at, 2] * y
+            b += arm[at, 2] * x - arm[at, 0] * z
+            c += arm[at, 0] * y - arm[at, 1] * x
+            d += x
+            e += y
+            f += z
+    out[start] += a
+    out[start + 1] += b
+    out[start + 2] += c
+    out[start + 3] += d
+    out[start + 4] += e
+    out[start + 5] += f
+
+
+@compiled
+def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: int) -> None:
+    first = problem.chunk_contact[chunk, 0]
+    last = problem.chunk_contact[chunk, 1]
+    alpha = problem.phase_share
+    if phase == EVALUATE:
+        cost = call_ppp_double(own.evaluate_contacts, own, first, last)
+        problem.chunk_sum[chunk, 0] = cost
+    elif phase == SUM_PAIRS:
+        pairs = problem.chunk_pair
+        sum_pairs(problem, contacts, pairs[chunk, 0], pairs[chunk, 1])
+    elif phase == PREPARE:
+        contact_velocities(
+            problem,
+            contacts,
+            first,
+            last,
+            problem.direction,
+            problem.dv1,
+            problem.dv2,
+            problem.dvn,
+        )
+    elif phase == ALONG:
+        problem.chunk_sum[chunk, 0] = call_pppd_double(own.along_contacts, own, first, last, alpha)
+        problem.chunk_sum[chunk, 1] = own.contact_curvature
+    elif phase == COST:
+        cost = call_pppd_double(own.contact_cost_along, own, first, last, alpha)
+        problem.chunk_sum[chunk, 0] = cost
+    elif phase == ESTIMATE:
+        call_pppd_double(own.update_estimates, own, first, last, alpha)
+    elif phase == STEP:
+        for i in range(first, last):
+            problem.v1[i] += alpha * problem.dv1[i]
+            problem.v2[i] += alpha * problem.dv2[i]
+            problem.vn[i] += alpha * problem.dvn[i]
+
+
+@compiled
+def _do_block(problem: Table, contacts: Table, phase: int, block: int) -> None:
+    first = problem.first_tree + TREE_BLOCK * block
+    last = min(first + TREE_BLOCK, problem.last_tree)
+    if phase == PREPARE:
+        multiply(problem, first, last, problem.direction, problem.direction_product)
+        return
+    alpha = problem.phase_share
+    for index in range(first, last):
+        tree = problem.island_tree[index]
+        if phase == GRADIENT:
+            _gradient_of_tree(problem, contacts, tree)
+        elif phase == ADD_PAIRS:
+            add_pairs_of_tree(problem, tree)
+        elif phase == STEP:
+            start = problem.tree_start[tree]
+            for i in range(start, start + problem.tree_size[tree]):
+                problem.velocity[i] += alpha * problem.direction[i]
+                problem.product[i] += alpha * problem.direction_product[i]
+
+
+@entry_point(types.int64(PROBLEM.type, types.int64, types.int64, types.int64))
+def do_phase(problem: Table, part: int, member: int, _unused: int) -> int:
+    """Do some items of the phase at hand; returns 1 if the factorization of one has failed."""
+    phase = problem.phase
+    items = problem.phase_items
+    first = part * items // problem.phase_parts
+    last = (part + 1) * items // problem.phase_parts
+    code = 0
+    if phase == FACTORIZE:
+        for item in range(first, last):
+            # Teams begin parts from the last to the first.
+            turned = item if problem.team == 0 else items - 1 - item
+            code = max(code, factorize_item(problem, turned))
+        return code
+    if phase in (FORWARD, BACKWARD):
+        for item in range(problem.first_part + first, problem.first_part + last):
+            if phase == FORWARD:
+                forward_part(problem, item)
+            else:
+                backward_part(problem, item)
+        return 0
+    own = PROBLEM.at(problem.members[member])
+    contacts = CONTACT_SET.at(problem.phase_contacts)
+    chunks = 0
+    if phase not in (GRADIENT, ADD_PAIRS):
+        chunks = problem.last_chunk - problem.first_chunk
+    for item in range(first, last):
+        if item < chunks:
+            _do_chunk(problem, own, contacts, phase, problem.first_chunk + item)
+        else:
+            _do_block(problem, contacts, phase, item - chunks)
+    return 0
+
+
+DIVIDED_KERNELS = (do_phase, assemble_divided, factorize_divided, solve_divided)
+"""What divided islands need compiled."""
+
+
+def install_divided(problem: Table) -> None:
+    """Compile `DIVIDED_KERNELS`, and let islands of many trees be divided."""
+    problem.do_phase = do_phase.address
+    problem.assemble_divided = assemble_divided.address
+    problem.factorize_divided = factorize_divided.address
+    problem.solve_divided = solve_divided.address
+    problem.fewest_divided = FEWEST_TREES
