@@ -83,12 +83,12 @@ def add_pairs_of_tree(problem: Table, tree: int) -> None:
         if tree == a:
             add_lower(problem.factor, block, p, q, g)
             if problem.position[a] < problem.position[b]:
-                at = problem.entry_block[problem.pair_entry[a, b]]
+                at = problem.pair_block[pair]
                 subtract_spatial(problem.coupling, at, 6, 1, between, q, q_b, g)
         else:
             add_lower(problem.factor, block, p_b, q_b, g)
             if problem.position[b] < problem.position[a]:
-                at = problem.entry_block[problem.pair_entry[a, b]]
+                at = problem.pair_block[pair]
                 subtract_spatial(problem.coupling, at, 1, 6, between, q, q_b, g)
 
 

@@ -36,6 +36,7 @@ DIVIDED_FIELDS = {
     # pairs: contacts of the same two links that follow each other
     "pair_contact": "i8[:,:]",  # [first, last)
     "pair_tree": "i8[:,:]",  # of two free bodies, or of one and the world (−1); −2: of any others
+    "pair_block": "i8[:]",  # of two free bodies: their block in `coupling`
     "pair_sum": "f8[:,:]",  # 1 if there are curvatures, then P, Q, G and from A's arm to B's
     "tree_pair_start": "i8[:]",  # pairs of a free body
     "tree_pair": "i8[:]",
@@ -93,6 +94,7 @@ def contact_lists(contacts: int) -> dict[str, Any]:
     return {
         "pair_contact": np.zeros((contacts, 2), np.int64),
         "pair_tree": np.zeros((contacts, 2), np.int64),
+        "pair_block": np.zeros(contacts, np.int64),
         "pair_sum": np.zeros((contacts, 25)),
         "tree_pair": np.zeros(2 * contacts, np.int64),
         "chunk_contact": np.zeros((contacts, 2), np.int64),

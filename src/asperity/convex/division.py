@@ -20,13 +20,14 @@ _PARTS = 12
 
 
 @compiled
-def weigh(problem: Table, tree: int, count: int) -> None:
-    """Note a tree's parent, and about what its elimination takes, from its later neighbours."""
+def weigh(problem: Table, tree: int) -> None:
+    """Note a tree's parent, and about what its elimination takes."""
     own = problem.tree_size[tree]
     width = own
     parent = -1
-    for i in range(count):
-        other = problem.neighbours[i]
+    begin = problem.column_start[tree]
+    for entry in range(begin, begin + problem.column_size[tree]):
+        other = problem.entry_tree[entry]
         width += problem.tree_size[other]
         if parent < 0 or problem.position[other] < problem.position[parent]:
             parent = other
@@ -166,6 +167,8 @@ def _list_pairs_of(problem: Table, contacts: Table, k: int, pairs: int, chunks: 
             tree_b = -2
         problem.pair_tree[pairs, 0] = tree_a
         problem.pair_tree[pairs, 1] = tree_b
+        if tree_a >= 0 and tree_b >= 0:
+            problem.pair_block[pairs] = problem.entry_block[problem.pair_entry[tree_a, tree_b]]
         if tree_a >= 0:
             problem.tree_pair_start[tree_a + 2] += 1
         if tree_b >= 0:
