@@ -59,12 +59,12 @@ from asperity.convex.island import (
     prepare_direction,
     scaled_norm,
     settle,
+    settle_island,
     solve_islands,
 )
 from asperity.convex.line_search import line_search
 from asperity.convex.potentials.contact_driver import (
     begin_estimates,
-    settle_contacts,
 )
 from asperity.convex.problem import CONVERGED, MOMENTUM, NON_FINITE, NOT_CONVERGED, PROBLEM
 
@@ -191,7 +191,7 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
         return code
     tolerance = problem.settle_tolerance
     problem.settle_tolerance = max(tolerance, _NEARLY_SETTLED)
-    unsettled = settle_contacts(problem, contacts, problem.first_contact, problem.last_contact)
+    unsettled = settle_island(problem, contacts)
     problem.settle_tolerance = tolerance
     if not unsettled:
         return code
@@ -219,7 +219,7 @@ def _look_ahead(problem: Table, contacts: Table) -> bool:
         problem.v2[i] += problem.dv2[i]
         problem.vn[i] += problem.dvn[i]
     problem.anticipates = 1
-    other = settle_contacts(problem, contacts, first, last)
+    other = settle_island(problem, contacts)
     problem.anticipates = 0
     for i in range(first, last):
         problem.v1[i] -= problem.dv1[i]
@@ -238,12 +238,14 @@ def _direction(
     with the same factors: a second step of the fixed point at a fraction of an iteration's cost.
     The cost that is searched is that of the new numbers, of which the direction is one of descent.
     """
-    slope, length = newton_direction(problem)
+    newton_direction(problem)
     prepare_direction(problem, contacts, rows)
+    slope, length = direction_size(problem)
     if iteration > 0 and slope < 0.0 and _look_ahead(problem, contacts):
         cost = island_gradient(problem, contacts, rows)
-        slope, length = newton_direction(problem)
+        newton_direction(problem)
         prepare_direction(problem, contacts, rows)
+        slope, length = direction_size(problem)
     return cost, slope, length
 
 

@@ -94,9 +94,14 @@ def add_pairs_of_tree(problem: Table, tree: int) -> None:
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def assemble_divided(problem: Table, contacts: Table, rows: Table) -> int:
-    """Fill the blocks of the island's Hessian from the present curvatures."""
+    """Fill the blocks of the island's Hessian from the present curvatures.
+
+    If the factorization is to fill them, only pairs are summed up.
+    """
     problem.phase_contacts = contacts.address
     share_phase(problem, SUM_PAIRS, problem.last_chunk - problem.first_chunk)
+    if problem.fused == 1:
+        return 0
     share_phase(problem, ADD_PAIRS, tree_blocks(problem))
     if problem.last_chunk > problem.first_chunk:
         first = problem.chunk_pair[problem.first_chunk, 0]

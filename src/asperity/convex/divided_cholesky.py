@@ -21,6 +21,7 @@ from asperity.convex.block_cholesky import (
     forward_tree,
     push,
 )
+from asperity.convex.divided_assembly import add_pairs_of_tree
 from asperity.convex.divided_island import (
     BACKWARD,
     FACTORIZE,
@@ -51,6 +52,8 @@ def _wait_for(problem: Table, tree: int) -> None:
 @compiled
 def _compute_column(problem: Table, tree: int) -> bool:
     """Subtract what earlier columns have to do with a tree's, and factorize it."""
+    if problem.fused == 1:
+        add_pairs_of_tree(problem, tree)
     factor = problem.factor
     coupling = problem.coupling
     m = problem.tree_size[tree]

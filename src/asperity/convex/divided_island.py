@@ -16,15 +16,17 @@ __all__ = [
     "ALONG",
     "BACKWARD",
     "COST",
-    "ESTIMATE",
+    "DISAGREEMENT",
     "EVALUATE",
     "FACTORIZE",
     "FORWARD",
     "GRADIENT",
     "PREPARE",
+    "SETTLE",
     "STEP",
     "SUM_PAIRS",
-    "chunk_sums",
+    "block_sum",
+    "chunk_sum",
     "in_order",
     "is_divided",
     "share_phase",
@@ -43,8 +45,9 @@ __all__ = [
     ALONG,
     COST,
     STEP,
-    ESTIMATE,
-) = range(12)
+    DISAGREEMENT,
+    SETTLE,
+) = range(13)
 
 # Parts of a phase per thread, which may be late.
 _PARTS = 4
@@ -90,11 +93,25 @@ def in_order(problem: Table, phase: int, items: int) -> int:
 
 
 @compiled
-def chunk_sums(problem: Table) -> tuple[float, float]:
-    """Both sums of all chunks of the island."""
-    one = 0.0
-    two = 0.0
+def chunk_sum(problem: Table, which: int) -> float:
+    """The sum over all chunks of the island.
+
+    They have the cost of impulses (0), slope and curvature (1, 2) and the cost (3) where a line
+    search has looked last, and what a law's numbers and their disagreement amount to (4, 5).
+    """
+    total = 0.0
     for chunk in range(problem.first_chunk, problem.last_chunk):
-        one += problem.chunk_sum[chunk, 0]
-        two += problem.chunk_sum[chunk, 1]
-    return one, two
+        total += problem.chunk_sum[chunk, which]
+    return total
+
+
+@compiled
+def block_sum(problem: Table, which: int) -> float:
+    """The sum over all blocks of the island's trees, of the direction p.
+
+    They have g·p (0), ‖D⁻¹ p‖² (1), p·(A v − r) (2) and p·A p (3).
+    """
+    total = 0.0
+    for block in range(tree_blocks(problem)):
+        total += problem.block_sum[block, which]
+    return total

@@ -43,7 +43,9 @@ DIVIDED_FIELDS = {
     "island_chunk_start": "i8[:]",
     "chunk_contact": "i8[:,:]",  # [first, last)
     "chunk_pair": "i8[:,:]",
-    "chunk_sum": "f8[:,:]",
+    "chunk_sum": "f8[:,:]",  # see `asperity.convex.divided_island`
+    "block_sum": "f8[:,:]",  # the same of blocks of the island's trees
+    "island_mixed": "i8[:]",  # pairs of other links than free bodies'
     # the island at hand: [first, last) of its parts and chunks; no parts if it is not divided
     "first_part": "i8",
     "last_part": "i8",
@@ -52,6 +54,7 @@ DIVIDED_FIELDS = {
     # what threads do at present (`asperity.convex.divided_phases`)
     "team": "i8",  # address of their table, or 0
     "members": "i8[:]",  # addresses of problems with numbers of their own, one for each
+    "fused": "i8",  # 1: blocks are filled when they are factorized, where nothing else fills them
     "phase": "i8",
     "phase_items": "i8",
     "phase_parts": "i8",
@@ -84,6 +87,8 @@ def division_lists(trees: int) -> dict[str, Any]:
         "source_entry": np.zeros(couplings, np.int64),
         "tree_pair_start": np.zeros(trees + 2, np.int64),
         "island_chunk_start": np.zeros(trees + 2, np.int64),
+        "block_sum": np.zeros((trees // TREE_BLOCK + 1, 4)),
+        "island_mixed": np.zeros(trees + 1, np.int64),
         "column_done": np.zeros(trees, np.int64),
         "members": np.zeros(1, np.int64),
     }
@@ -99,5 +104,5 @@ def contact_lists(contacts: int) -> dict[str, Any]:
         "tree_pair": np.zeros(2 * contacts, np.int64),
         "chunk_contact": np.zeros((contacts, 2), np.int64),
         "chunk_pair": np.zeros((contacts, 2), np.int64),
-        "chunk_sum": np.zeros((contacts, 2)),
+        "chunk_sum": np.zeros((contacts, 6)),
     }

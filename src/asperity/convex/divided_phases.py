@@ -10,7 +10,6 @@ from __future__ import annotations
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import call_ppp_double, call_pppd_double
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.contact_velocities import contact_velocities, impulse_in_world
 from asperity.convex.divided_assembly import add_pairs_of_tree, assemble_divided, sum_pairs
@@ -26,18 +25,27 @@ from asperity.convex.divided_island import (
     ALONG,
     BACKWARD,
     COST,
-    ESTIMATE,
+    DISAGREEMENT,
     EVALUATE,
     FACTORIZE,
     FORWARD,
     GRADIENT,
     PREPARE,
+    SETTLE,
     STEP,
     SUM_PAIRS,
 )
 from asperity.convex.divided_layout import TREE_BLOCK
 from asperity.convex.matrix import multiply
-from asperity.convex.problem import PROBLEM
+from asperity.convex.potentials.contact_driver import (
+    along_contacts,
+    change_numbers,
+    contact_cost_along,
+    evaluate_contacts,
+    measure_disagreement,
+    update_estimates,
+)
+from asperity.convex.problem import EXACT, PROBLEM
 
 __all__ = ["DIVIDED_KERNELS", "FEWEST_TREES", "do_phase", "install_divided"]
 
@@ -80,13 +88,39 @@ def _gradient_of_tree(problem: Table, contacts: Table, tree: int) -> None:
 
 
 @compiled
+def _look_along(problem: Table, own: Table, chunk: int, alpha: float) -> None:
+    first = problem.chunk_contact[chunk, 0]
+    last = problem.chunk_contact[chunk, 1]
+    slope, curvature = along_contacts(own, first, last, alpha)
+    problem.chunk_sum[chunk, 1] = slope
+    problem.chunk_sum[chunk, 2] = curvature
+
+
+@compiled
+def _sum_direction(problem: Table, first: int, last: int, block: int) -> None:
+    """Fill `asperity.convex.divided_island.block_sum` for a block."""
+    p = problem.direction
+    slope = norm = smooth_slope = smooth_curvature = 0.0
+    for index in range(first, last):
+        start = problem.tree_start[problem.island_tree[index]]
+        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+            slope += problem.gradient[i] * p[i]
+            norm += problem.mass_diagonal[i] * p[i] * p[i]
+            smooth_slope += p[i] * (problem.product[i] - problem.rhs[i])
+            smooth_curvature += p[i] * problem.direction_product[i]
+    problem.block_sum[block, 0] = slope
+    problem.block_sum[block, 1] = norm
+    problem.block_sum[block, 2] = smooth_slope
+    problem.block_sum[block, 3] = smooth_curvature
+
+
+@compiled
 def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: int) -> None:
     first = problem.chunk_contact[chunk, 0]
     last = problem.chunk_contact[chunk, 1]
     alpha = problem.phase_share
     if phase == EVALUATE:
-        cost = call_ppp_double(own.evaluate_contacts, own, first, last)
-        problem.chunk_sum[chunk, 0] = cost
+        problem.chunk_sum[chunk, 0] = evaluate_contacts(own, first, last)
     elif phase == SUM_PAIRS:
         pairs = problem.chunk_pair
         sum_pairs(problem, contacts, pairs[chunk, 0], pairs[chunk, 1])
@@ -101,19 +135,28 @@ def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: in
             problem.dv2,
             problem.dvn,
         )
+        if problem.line_search_method == EXACT:
+            # Where line searches look first.
+            _look_along(problem, own, chunk, 1.0)
     elif phase == ALONG:
-        problem.chunk_sum[chunk, 0] = call_pppd_double(own.along_contacts, own, first, last, alpha)
-        problem.chunk_sum[chunk, 1] = own.contact_curvature
+        _look_along(problem, own, chunk, alpha)
     elif phase == COST:
-        cost = call_pppd_double(own.contact_cost_along, own, first, last, alpha)
-        problem.chunk_sum[chunk, 0] = cost
-    elif phase == ESTIMATE:
-        call_pppd_double(own.update_estimates, own, first, last, alpha)
+        problem.chunk_sum[chunk, 3] = contact_cost_along(own, first, last, alpha)
     elif phase == STEP:
         for i in range(first, last):
             problem.v1[i] += alpha * problem.dv1[i]
             problem.v2[i] += alpha * problem.dv2[i]
             problem.vn[i] += alpha * problem.dvn[i]
+        update_estimates(own, first, last, alpha)
+    elif phase == DISAGREEMENT:
+        own.anticipates = problem.anticipates
+        measure_disagreement(own, contacts, first, last)
+        problem.chunk_sum[chunk, 4] = own.bounds_square
+        problem.chunk_sum[chunk, 5] = own.changes_square
+    elif phase == SETTLE:
+        own.anticipates = problem.anticipates
+        own.changes = problem.changes
+        change_numbers(own, contacts, first, last)
 
 
 @compiled
@@ -122,6 +165,7 @@ def _do_block(problem: Table, contacts: Table, phase: int, block: int) -> None:
     last = min(first + TREE_BLOCK, problem.last_tree)
     if phase == PREPARE:
         multiply(problem, first, last, problem.direction, problem.direction_product)
+        _sum_direction(problem, first, last, block)
         return
     alpha = problem.phase_share
     for index in range(first, last):

@@ -146,6 +146,7 @@ def _list_pairs_of(problem: Table, contacts: Table, k: int, pairs: int, chunks: 
     link = contacts.link
     i = problem.island_contact_start[k]
     end = problem.island_contact_start[k + 1]
+    problem.island_mixed[k] = 0
     begun = i
     begun_pair = pairs
     while i < end:
@@ -165,6 +166,7 @@ def _list_pairs_of(problem: Table, contacts: Table, k: int, pairs: int, chunks: 
         if tree_a == -2 or tree_b == -2 or tree_a == tree_b:
             tree_a = -2
             tree_b = -2
+            problem.island_mixed[k] += 1
         problem.pair_tree[pairs, 0] = tree_a
         problem.pair_tree[pairs, 1] = tree_b
         if tree_a >= 0 and tree_b >= 0:

@@ -22,12 +22,14 @@ from asperity.convex.contact_velocities import (
     row_velocities,
 )
 from asperity.convex.divided_island import (
-    ESTIMATE,
+    DISAGREEMENT,
     EVALUATE,
     GRADIENT,
     PREPARE,
+    SETTLE,
     STEP,
-    chunk_sums,
+    block_sum,
+    chunk_sum,
     is_divided,
     share_phase,
     tree_blocks,
@@ -36,6 +38,7 @@ from asperity.convex.matrix import multiply
 from asperity.convex.paths import gather_forces, spread_velocities
 from asperity.convex.potentials.contact_driver import (
     evaluate_contacts,
+    numbers_agree,
     settle_contacts,
     update_estimates,
 )
@@ -61,6 +64,7 @@ __all__ = [
     "prepare_direction",
     "scaled_norm",
     "settle",
+    "settle_island",
     "solve_islands",
     "take_step",
 ]
@@ -181,11 +185,10 @@ def momentum_scale(problem: Table, first: int, last: int) -> float:
 
 
 @compiled
-def newton_direction(problem: Table) -> tuple[float, float]:
-    """Solve for the Newton direction; return g·p and ‖D⁻¹ p‖."""
+def newton_direction(problem: Table) -> None:
+    """Solve for the Newton direction."""
     begin_direction(problem)
     call_pp_status(problem.solve_factors, problem, 0)
-    return direction_size(problem)
 
 
 @inlined
@@ -200,7 +203,9 @@ def begin_direction(problem: Table) -> None:
 
 @inlined
 def direction_size(problem: Table) -> tuple[float, float]:
-    """g·p and ‖D⁻¹ p‖ of the direction p."""
+    """g·p and ‖D⁻¹ p‖ of the direction p, which is prepared if the island is divided."""
+    if is_divided(problem):
+        return block_sum(problem, 0), np.sqrt(block_sum(problem, 1))
     first = problem.first_tree
     last = problem.last_tree
     listed = problem.island_tree
@@ -218,8 +223,13 @@ def direction_size(problem: Table) -> tuple[float, float]:
 @compiled
 def factorize_island(problem: Table, contacts: Table, rows: Table) -> bool:
     """Assemble and factorize the matrix of the present curvatures; False if that fails."""
+    island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+    if is_divided(problem) and problem.island_mixed[island] == 0:
+        problem.fused = 1 if problem.first_row == problem.last_row else 0
     call_ppp_status(problem.assemble, problem, contacts, rows)
-    if call_pp_status(problem.factorize, problem, 0) == 0:
+    whole = call_pp_status(problem.factorize, problem, 0) != 0
+    problem.fused = 0
+    if not whole:
         return False
     problem.factorizations += 1
     return True
@@ -326,11 +336,15 @@ def follow_prepared(problem: Table, cost: float, slope: float) -> float:
     direction = problem.direction
     smooth_slope = 0.0
     smooth_curvature = 0.0
-    for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[problem.island_tree[index]]
-        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
-            smooth_slope += direction[i] * (problem.product[i] - problem.rhs[i])
-            smooth_curvature += direction[i] * problem.direction_product[i]
+    if is_divided(problem):
+        smooth_slope = block_sum(problem, 2)
+        smooth_curvature = block_sum(problem, 3)
+    else:
+        for index in range(problem.first_tree, problem.last_tree):
+            start = problem.tree_start[problem.island_tree[index]]
+            for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+                smooth_slope += direction[i] * (problem.product[i] - problem.rhs[i])
+                smooth_curvature += direction[i] * problem.direction_product[i]
     problem.smooth_slope = smooth_slope
     problem.smooth_curvature = smooth_curvature
     problem.search_cost = cost
@@ -349,9 +363,24 @@ def settle(problem: Table, contacts: Table) -> bool:
     """
     if problem.settle_contacts == 0 or problem.changes > problem.most_changes:
         return True
-    if settle_contacts(problem, contacts, problem.first_contact, problem.last_contact):
+    if settle_island(problem, contacts):
         problem.changes += 1
         return False
+    return True
+
+
+@compiled
+def settle_island(problem: Table, contacts: Table) -> bool:
+    """`settle_contacts` of the island: True if that changes the problem."""
+    if not is_divided(problem):
+        first = problem.first_contact
+        return settle_contacts(problem, contacts, first, problem.last_contact)
+    chunks = problem.last_chunk - problem.first_chunk
+    problem.phase_contacts = contacts.address
+    share_phase(problem, DISAGREEMENT, chunks)
+    if numbers_agree(problem, chunk_sum(problem, 4), chunk_sum(problem, 5)):
+        return False
+    share_phase(problem, SETTLE, chunks)
     return True
 
 
@@ -360,7 +389,7 @@ def island_impulses(problem: Table) -> float:
     """Fill the island's impulses and curvatures; return the cost of its potentials."""
     if is_divided(problem):
         share_phase(problem, EVALUATE, problem.last_chunk - problem.first_chunk)
-        cost, _ = chunk_sums(problem)
+        cost = chunk_sum(problem, 0)
     else:
         cost = evaluate_contacts(problem, problem.first_contact, problem.last_contact)
     return cost + evaluate_rows(problem, problem.first_row, problem.last_row)
@@ -369,9 +398,8 @@ def island_impulses(problem: Table) -> float:
 @compiled
 def island_estimates(problem: Table, alpha: float) -> None:
     """Let the law's estimates follow the prepared direction, of which α has been taken."""
-    if is_divided(problem) and problem.update_estimates != 0:
-        problem.phase_share = alpha
-        share_phase(problem, ESTIMATE, problem.last_chunk - problem.first_chunk)
+    if is_divided(problem):
+        # They have, with the step.
         return
     update_estimates(problem, problem.first_contact, problem.last_contact, alpha)
 

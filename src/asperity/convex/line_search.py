@@ -18,7 +18,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.convex.divided_island import ALONG, COST, chunk_sums, is_divided, share_phase
+from asperity.convex.divided_island import ALONG, COST, chunk_sum, is_divided, share_phase
 from asperity.convex.potentials.contact_driver import along_contacts, contact_cost_along
 from asperity.convex.potentials.rows import along_rows, row_cost_along
 from asperity.convex.problem import (
@@ -43,13 +43,22 @@ def _along(problem: Table, alpha: float) -> tuple[float, float]:
     if is_divided(problem):
         problem.phase_share = alpha
         share_phase(problem, ALONG, problem.last_chunk - problem.first_chunk)
-        slope_a, curvature_a = chunk_sums(problem)
+        slope_a, curvature_a = chunk_sum(problem, 1), chunk_sum(problem, 2)
     else:
         slope_a, curvature_a = along_contacts(
             problem, problem.first_contact, problem.last_contact, alpha
         )
     slope_b, curvature_b = along_rows(problem, problem.first_row, problem.last_row, alpha)
     return slope_a + slope_b, curvature_a + curvature_b
+
+
+@compiled
+def _along_whole(problem: Table) -> tuple[float, float]:
+    """`_along` at α = 1, as the preparation of a divided island's direction has left it."""
+    if not is_divided(problem):
+        return _along(problem, 1.0)
+    slope, curvature = along_rows(problem, problem.first_row, problem.last_row, 1.0)
+    return slope + chunk_sum(problem, 1), curvature + chunk_sum(problem, 2)
 
 
 @compiled
@@ -75,7 +84,7 @@ def _cost_along(problem: Table, alpha: float) -> float:
     if is_divided(problem):
         problem.phase_share = alpha
         share_phase(problem, COST, problem.last_chunk - problem.first_chunk)
-        cost, _ = chunk_sums(problem)
+        cost = chunk_sum(problem, 3)
     else:
         cost = contact_cost_along(problem, problem.first_contact, problem.last_contact, alpha)
     return (
@@ -158,7 +167,7 @@ def line_search(problem: Table, _unused: int) -> int:
         return 0
     if problem.line_search_method == ARMIJO:
         return _backtrack(problem, slope_0)
-    slope_1, curvature_1 = _along(problem, 1.0)
+    slope_1, curvature_1 = _along_whole(problem)
     slope_1 += smooth_slope + smooth_curvature
     curvature_1 += smooth_curvature
     target = problem.line_search_tolerance * -slope_0

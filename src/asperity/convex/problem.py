@@ -240,6 +240,8 @@ PROBLEM = Layout(
     changes="i8",  # of the law's numbers in this island's solve
     # 1: the law's numbers are to be those of a Newton step's end, which is yet to be searched for
     anticipates="i8",
+    bounds_square="f8",  # bounds of friction, and how far they are from those of the velocities
+    changes_square="f8",
     disagreement="f8",  # of the law's numbers with the velocities, when last looked at
     # line search
     smooth_slope="f8",  # of the quadratic part at α = 0
@@ -260,6 +262,7 @@ PROBLEM = Layout(
     contact_cost_along="i8",
     begin_estimates="i8",  # or 0
     update_estimates="i8",
+    measure_contacts="i8",  # or 0: how far numbers are from agreement with the solution
     settle_contacts="i8",  # or 0: numbers that are to agree with the solution
     most_changes="i8",  # of them in a solve, after which they stay as they are
     settle_tolerance="f8",  # relative change of friction by which they may differ from it
