@@ -51,6 +51,7 @@ from asperity.convex.island import (
     follow_direction,
     follow_prepared,
     give_up,
+    gradient_norm,
     island_estimates,
     island_gradient,
     island_impulses,
@@ -86,7 +87,7 @@ _LARGEST = 1.7976931348623157e308
 def _residual(problem: Table, contacts: Table, rows: Table) -> tuple[float, float]:
     """Fill gradient and curvatures; the cost of the potentials, and ‖D ∇ℓ‖."""
     cost = island_gradient(problem, contacts, rows)
-    return cost, scaled_norm(problem, problem.first_tree, problem.last_tree, problem.gradient)
+    return cost, gradient_norm(problem)
 
 
 @compiled
@@ -105,6 +106,7 @@ def _wanted_residual(problem: Table, iteration: int, before: float) -> float:
 def _extrapolate_guess(problem: Table, contacts: Table, rows: Table, cost: float) -> bool:
     """Improve the guess along ``extrapolation``, as far as the cost falls; True if it does."""
     slope = 0.0
+    problem.begun = 0
     for index in range(problem.first_tree, problem.last_tree):
         start = problem.tree_start[problem.island_tree[index]]
         for i in range(start, start + problem.tree_size[problem.island_tree[index]]):

@@ -107,9 +107,10 @@ def chunk_sum(problem: Table, which: int) -> float:
 
 @compiled
 def block_sum(problem: Table, which: int) -> float:
-    """The sum over all blocks of the island's trees, of the direction p.
+    """The sum over all blocks of the island's trees, of the gradient g and the direction p.
 
-    They have g·p (0), ‖D⁻¹ p‖² (1), p·(A v − r) (2) and p·A p (3).
+    They have g·p (0), ‖D⁻¹ p‖² (1), p·(A v − r) (2) and p·A p (3), and where ``begun`` is 1, since
+    nothing but pairs of free bodies adds to the gradient, ‖D g‖² (4).
     """
     total = 0.0
     for block in range(tree_blocks(problem)):

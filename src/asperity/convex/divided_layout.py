@@ -54,6 +54,7 @@ DIVIDED_FIELDS = {
     # what threads do at present (`asperity.convex.divided_phases`)
     "team": "i8",  # address of their table, or 0
     "members": "i8[:]",  # addresses of problems with numbers of their own, one for each
+    "begun": "i8",  # 1: ``direction`` is −g, and blocks have sums of it
     "fused": "i8",  # 1: blocks are filled when they are factorized, where nothing else fills them
     "phase": "i8",
     "phase_items": "i8",
@@ -87,7 +88,7 @@ def division_lists(trees: int) -> dict[str, Any]:
         "source_entry": np.zeros(couplings, np.int64),
         "tree_pair_start": np.zeros(trees + 2, np.int64),
         "island_chunk_start": np.zeros(trees + 2, np.int64),
-        "block_sum": np.zeros((trees // TREE_BLOCK + 1, 4)),
+        "block_sum": np.zeros((trees // TREE_BLOCK + 1, 5)),
         "island_mixed": np.zeros(trees + 1, np.int64),
         "column_done": np.zeros(trees, np.int64),
         "members": np.zeros(1, np.int64),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from numba import types
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.contact_velocities import contact_velocities, impulse_in_world
 from asperity.convex.divided_assembly import add_pairs_of_tree, assemble_divided, sum_pairs
@@ -54,18 +54,27 @@ FEWEST_TREES = 100
 
 
 @compiled
-def _gradient_of_tree(problem: Table, contacts: Table, tree: int) -> None:
-    """Fill a tree's part of A v − r, and add the impulses of pairs of free bodies."""
+def _gradient_of_tree(problem: Table, contacts: Table, tree: int) -> float:
+    """Fill a tree's part g of A v − r with the impulses of pairs of free bodies; ‖D g‖².
+
+    The direction becomes −g.
+    """
     start = problem.tree_start[tree]
-    out = problem.gradient
+    if problem.tree_spatial[tree] == 1:
+        return _gradient_of_body(problem, contacts, tree, start)
+    norm = 0.0
     for i in range(start, start + problem.tree_size[tree]):
-        out[i] = problem.product[i] - problem.rhs[i]
-    begin = problem.tree_pair_start[tree]
-    end = problem.tree_pair_start[tree + 1]
-    if begin == end:
-        return
+        value = problem.product[i] - problem.rhs[i]
+        problem.gradient[i] = value
+        problem.direction[i] = -value
+        norm += value * value * problem.mass_inverse_diagonal[i]
+    return norm
+
+
+@inlined
+def _gradient_of_body(problem: Table, contacts: Table, tree: int, start: int) -> float:
     a = b = c = d = e = f = 0.0
-    for k in range(begin, end):
+    for k in range(problem.tree_pair_start[tree], problem.tree_pair_start[tree + 1]):
         pair = problem.tree_pair[k]
         on_b = problem.pair_tree[pair, 1] == tree
         arm = contacts.arm_b if on_b else contacts.arm_a
@@ -79,12 +88,20 @@ def _gradient_of_tree(problem: Table, contacts: Table, tree: int) -> None:
             d += x
             e += y
             f += z
-    out[start] += a
-    out[start + 1] += b
-    out[start + 2] += c
-    out[start + 3] += d
-    out[start + 4] += e
-    out[start + 5] += f
+    norm = _set_gradient(problem, start, a)
+    norm += _set_gradient(problem, start + 1, b)
+    norm += _set_gradient(problem, start + 2, c)
+    norm += _set_gradient(problem, start + 3, d)
+    norm += _set_gradient(problem, start + 4, e)
+    return norm + _set_gradient(problem, start + 5, f)
+
+
+@inlined
+def _set_gradient(problem: Table, i: int, impulse: float) -> float:
+    value = problem.product[i] - problem.rhs[i] + impulse
+    problem.gradient[i] = value
+    problem.direction[i] = -value
+    return value * value * problem.mass_inverse_diagonal[i]
 
 
 @compiled
@@ -96,18 +113,39 @@ def _look_along(problem: Table, own: Table, chunk: int, alpha: float) -> None:
     problem.chunk_sum[chunk, 2] = curvature
 
 
+@inlined
+def _terms_of_direction(problem: Table, i: int) -> tuple[float, float, float, float]:
+    p = problem.direction[i]
+    return (
+        problem.gradient[i] * p,
+        problem.mass_diagonal[i] * p * p,
+        p * (problem.product[i] - problem.rhs[i]),
+        p * problem.direction_product[i],
+    )
+
+
 @compiled
 def _sum_direction(problem: Table, first: int, last: int, block: int) -> None:
     """Fill `asperity.convex.divided_island.block_sum` for a block."""
-    p = problem.direction
     slope = norm = smooth_slope = smooth_curvature = 0.0
     for index in range(first, last):
         start = problem.tree_start[problem.island_tree[index]]
-        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
-            slope += problem.gradient[i] * p[i]
-            norm += problem.mass_diagonal[i] * p[i] * p[i]
-            smooth_slope += p[i] * (problem.product[i] - problem.rhs[i])
-            smooth_curvature += p[i] * problem.direction_product[i]
+        size = problem.tree_size[problem.island_tree[index]]
+        if size == 6:
+            # A loop whose turns are known is none.
+            for k in range(6):
+                a, b, c, d = _terms_of_direction(problem, start + k)
+                slope += a
+                norm += b
+                smooth_slope += c
+                smooth_curvature += d
+            continue
+        for i in range(start, start + size):
+            a, b, c, d = _terms_of_direction(problem, i)
+            slope += a
+            norm += b
+            smooth_slope += c
+            smooth_curvature += d
     problem.block_sum[block, 0] = slope
     problem.block_sum[block, 1] = norm
     problem.block_sum[block, 2] = smooth_slope
@@ -159,6 +197,20 @@ def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: in
         change_numbers(own, contacts, first, last)
 
 
+@inlined
+def _move_tree(problem: Table, tree: int, alpha: float) -> None:
+    start = problem.tree_start[tree]
+    if problem.tree_size[tree] == 6:
+        for k in range(6):
+            i = start + k
+            problem.velocity[i] += alpha * problem.direction[i]
+            problem.product[i] += alpha * problem.direction_product[i]
+        return
+    for i in range(start, start + problem.tree_size[tree]):
+        problem.velocity[i] += alpha * problem.direction[i]
+        problem.product[i] += alpha * problem.direction_product[i]
+
+
 @compiled
 def _do_block(problem: Table, contacts: Table, phase: int, block: int) -> None:
     first = problem.first_tree + TREE_BLOCK * block
@@ -168,17 +220,17 @@ def _do_block(problem: Table, contacts: Table, phase: int, block: int) -> None:
         _sum_direction(problem, first, last, block)
         return
     alpha = problem.phase_share
+    norm = 0.0
     for index in range(first, last):
         tree = problem.island_tree[index]
         if phase == GRADIENT:
-            _gradient_of_tree(problem, contacts, tree)
+            norm += _gradient_of_tree(problem, contacts, tree)
         elif phase == ADD_PAIRS:
             add_pairs_of_tree(problem, tree)
         elif phase == STEP:
-            start = problem.tree_start[tree]
-            for i in range(start, start + problem.tree_size[tree]):
-                problem.velocity[i] += alpha * problem.direction[i]
-                problem.product[i] += alpha * problem.direction_product[i]
+            _move_tree(problem, tree, alpha)
+    if phase == GRADIENT:
+        problem.block_sum[block, 4] = norm
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64, types.int64, types.int64))

@@ -10,7 +10,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.bits import lowest_bit
 from asperity.convex.division import list_sources, order_by_parts, weigh
 
-__all__ = ["clear_couplings", "couple", "eliminate_islands"]
+__all__ = ["clear_couplings", "couple", "eliminate_islands", "have_block"]
 
 
 @compiled
@@ -18,11 +18,6 @@ def clear_couplings(problem: Table) -> None:
     """Forget the couplings of the last symbolic factorization, which are all that there are."""
     words = problem.adjacency.shape[1]
     for tree in range(problem.ntree):
-        first = problem.column_start[tree]
-        for entry in range(first, first + problem.column_size[tree]):
-            other = problem.entry_tree[entry]
-            problem.pair_entry[tree, other] = -1
-            problem.pair_entry[other, tree] = -1
         for word in range(words):
             problem.adjacency[tree, word] = 0
         # With itself, so that it is not among what a neighbour brings.
@@ -39,6 +34,14 @@ def couple(problem: Table, a: int, b: int) -> None:
     problem.adjacency[b, a >> 6] |= 1 << (a & 63)
     problem.degree[a] += problem.tree_size[b]
     problem.degree[b] += problem.tree_size[a]
+
+
+@compiled
+def have_block(problem: Table, a: int, b: int) -> bool:
+    """Whether two trees couple in the last symbolic factorization."""
+    forth = problem.adjacency[a, b >> 6] >> (b & 63)
+    back = problem.adjacency[b, a >> 6] >> (a & 63)
+    return (forth | back) & 1 == 1
 
 
 @compiled

@@ -16,7 +16,7 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chains import fill_chains
 from asperity.convex.division import list_pairs
-from asperity.convex.elimination import clear_couplings, couple, eliminate_islands
+from asperity.convex.elimination import clear_couplings, couple, eliminate_islands, have_block
 from asperity.convex.paths import make_paths
 from asperity.convex.problem import PROBLEM
 
@@ -66,7 +66,7 @@ def _join(problem: Table, a: int, b: int) -> tuple[bool, bool]:
             parent[root_b] = root_a
         else:
             parent[root_a] = root_b
-    return problem.pair_entry[a, b] >= 0, joined
+    return have_block(problem, a, b), joined
 
 
 @compiled

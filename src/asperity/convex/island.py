@@ -54,6 +54,7 @@ __all__ = [
     "follow_direction",
     "follow_prepared",
     "give_up",
+    "gradient_norm",
     "guess_velocities",
     "island_estimates",
     "island_gradient",
@@ -153,6 +154,7 @@ def choose_island(problem: Table, k: int) -> None:
     problem.last_contact = problem.island_contact_start[k + 1]
     problem.first_row = problem.island_row_start[k]
     problem.last_row = problem.island_row_start[k + 1]
+    problem.begun = 0
     problem.first_part = problem.island_part_start[k]
     problem.last_part = problem.island_part_start[k + 1]
     problem.first_chunk = problem.island_chunk_start[k]
@@ -187,7 +189,9 @@ def momentum_scale(problem: Table, first: int, last: int) -> float:
 @compiled
 def newton_direction(problem: Table) -> None:
     """Solve for the Newton direction."""
-    begin_direction(problem)
+    if problem.begun == 0:
+        begin_direction(problem)
+    problem.begun = 0
     call_pp_status(problem.solve_factors, problem, 0)
 
 
@@ -221,11 +225,24 @@ def direction_size(problem: Table) -> tuple[float, float]:
 
 
 @compiled
+def only_pairs(problem: Table) -> bool:
+    """Whether a divided island has nothing but contacts of free bodies."""
+    island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+    return problem.island_mixed[island] == 0 and problem.first_row == problem.last_row
+
+
+@inlined
+def gradient_norm(problem: Table) -> float:
+    """‖D g‖ of the island's gradient."""
+    if problem.begun == 1:
+        return np.sqrt(block_sum(problem, 4))
+    return scaled_norm(problem, problem.first_tree, problem.last_tree, problem.gradient)
+
+
+@compiled
 def factorize_island(problem: Table, contacts: Table, rows: Table) -> bool:
     """Assemble and factorize the matrix of the present curvatures; False if that fails."""
-    island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
-    if is_divided(problem) and problem.island_mixed[island] == 0:
-        problem.fused = 1 if problem.first_row == problem.last_row else 0
+    problem.fused = 1 if is_divided(problem) and only_pairs(problem) else 0
     call_ppp_status(problem.assemble, problem, contacts, rows)
     whole = call_pp_status(problem.factorize, problem, 0) != 0
     problem.fused = 0
@@ -407,6 +424,7 @@ def island_estimates(problem: Table, alpha: float) -> None:
 @compiled
 def island_gradient(problem: Table, contacts: Table, rows: Table) -> float:
     """Fill the island's impulses, curvatures and gradient; return the cost of its potentials."""
+    problem.begun = 0
     problem.phase_contacts = contacts.address
     cost = island_impulses(problem)
     if is_divided(problem):
@@ -436,6 +454,9 @@ def _divided_gradient(problem: Table, contacts: Table, rows: Table) -> None:
     """
     out = problem.gradient
     share_phase(problem, GRADIENT, tree_blocks(problem))
+    if only_pairs(problem):
+        problem.begun = 1
+        return
     if problem.last_chunk > problem.first_chunk:
         island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
         clear_links(problem, island, island + 1, out)

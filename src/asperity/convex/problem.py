@@ -173,8 +173,9 @@ PROBLEM = Layout(
     column_size="i8[:]",
     entry_tree="i8[:]",
     entry_block="i8[:]",  # offset of the entry's block in `coupling`
-    pair_entry="i4[:,:]",  # entry of two trees, −1 where they do not couple
-    adjacency="i8[:,:]",  # bits of a tree's neighbours, itself among them, while it is eliminated
+    pair_entry="i4[:,:]",  # entry of two trees that couple, anything for others
+    # bits of the trees with which a tree couples and that are eliminated later
+    adjacency="i8[:,:]",
     waiting="i8[:]",  # bits of trees that are yet to be eliminated
     neighbours="i8[:]",  # marks and lists of trees, for whoever needs them next
     degree="i8[:]",  # sizes of all trees with which a tree couples
@@ -356,7 +357,7 @@ def new_problem(
         column_size=np.zeros(ntree, np.int64),
         entry_tree=np.zeros(max(1, ntree * (ntree - 1) // 2), np.int64),
         entry_block=np.zeros(max(1, ntree * (ntree - 1) // 2), np.int64),
-        pair_entry=np.full((ntree, ntree), -1, np.int32),
+        pair_entry=np.zeros((ntree, ntree), np.int32),
         tree_marked=np.zeros(ntree, np.int64),
         adjacency=np.zeros((ntree, (ntree + 63) // 64), np.int64),
         waiting=np.zeros((ntree + 63) // 64, np.int64),
