@@ -52,7 +52,7 @@ DIVIDED_FIELDS = {
     "first_chunk": "i8",
     "last_chunk": "i8",
     # what threads do at present (`asperity.convex.divided_phases`)
-    "team": "i8",  # address of their table, or 0
+    "team": "i8",  # address of their table, 0 where there is one thread
     "members": "i8[:]",  # addresses of problems with numbers of their own, one for each
     "begun": "i8",  # 1: ``direction`` is −g, and blocks have sums of it
     "fused": "i8",  # 1: blocks are filled when they are factorized, where nothing else fills them

@@ -182,12 +182,15 @@ def solve_shared(problem: Table, contacts: Table, rows: Table, have_factors: int
         shared.first[parts] = apart
         shared.last[parts] = apart + 1
     worst = call_pppn_status(team.share, team, shared.solve_part, shared, parts)
+    # Not at any other time: what members have is that of this solve.
+    problem.team = team.address
     for k in range(problem.islands):
         if _is_apart(problem, k, -1):
             problem.first_island = k
             problem.last_island = k + 1
             code = call_pppn_status(shared.solve, problem, contacts, rows, 1)
             worst = max(worst, code)
+    problem.team = 0
     problem.last_island = 0
     _end_members(problem, shared)
     problem.solves += 1
@@ -231,4 +234,3 @@ class SharedIslands(HoldsAddresses):
         )
         problem.shared = self.table.address
         problem.members = self.table.members
-        problem.team = team.table.address
