@@ -10,6 +10,7 @@ import pytest
 from convex_problems import MIXED, Case, Scene, call, random_case
 
 from asperity.convex.block_cholesky import factorize
+from asperity.convex.couplings import block_of
 from asperity.convex.graph import COUPLING_TOO_SMALL, OK, PATTERN_CHANGED, build_graph
 from asperity.convex.problem import grow_factor
 
@@ -148,7 +149,7 @@ def test_symbolic_factorization(name: str) -> None:
         assert np.all(p.position[others] > p.position[tree])
         assert np.all(np.diff(p.position[others]) > 0)
         for entry, other in zip(entries, others, strict=True):
-            assert p.pair_entry[tree, other] == p.pair_entry[other, tree] == entry
+            assert block_of(p, tree, other) == block_of(p, other, tree) == p.entry_block[entry]
             listed[tree, other] = listed[other, tree] = True
             start = p.entry_block[entry]
             taken[start : start + p.tree_size[tree] * p.tree_size[other]] += 1

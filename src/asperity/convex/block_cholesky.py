@@ -154,11 +154,14 @@ def factorize(problem: Table, _unused: int) -> int:
             m = tree_size[other]
             a = entry_block[entry]
             downdate(problem, tree, a, m, a, m, factor, problem.block_start[other])
+            # Couplings of both are in the order of elimination.
+            target = problem.column_start[other]
             for later in range(entry + 1, end):
                 third = problem.entry_tree[later]
-                target = entry_block[problem.pair_entry[other, third]]
+                while problem.entry_tree[target] != third:
+                    target += 1
                 p = tree_size[third]
-                downdate(problem, tree, a, m, entry_block[later], p, coupling, target)
+                downdate(problem, tree, a, m, entry_block[later], p, coupling, entry_block[target])
     return 1
 
 

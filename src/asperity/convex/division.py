@@ -11,6 +11,7 @@ its fill costs (twice the operations in a heap of 650 bodies).
 from __future__ import annotations
 
 from asperity.compiled import Table, compiled
+from asperity.convex.couplings import block_of
 from asperity.convex.divided_layout import MOST_CHUNK
 
 __all__ = ["list_pairs", "list_sources", "order_by_parts", "weigh"]
@@ -170,7 +171,7 @@ def _list_pairs_of(problem: Table, contacts: Table, k: int, pairs: int, chunks: 
         problem.pair_tree[pairs, 0] = tree_a
         problem.pair_tree[pairs, 1] = tree_b
         if tree_a >= 0 and tree_b >= 0:
-            problem.pair_block[pairs] = problem.entry_block[problem.pair_entry[tree_a, tree_b]]
+            problem.pair_block[pairs] = block_of(problem, tree_a, tree_b)
         if tree_a >= 0:
             problem.tree_pair_start[tree_a + 2] += 1
         if tree_b >= 0:

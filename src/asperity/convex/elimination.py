@@ -133,8 +133,6 @@ def _number_column(problem: Table, tree: int, blocks: int) -> int:
     for entry in range(begin, end):
         other = problem.entry_tree[entry]
         problem.entry_block[entry] = blocks
-        problem.pair_entry[tree, other] = entry
-        problem.pair_entry[other, tree] = entry
         blocks += problem.tree_size[tree] * problem.tree_size[other]
     return blocks
 

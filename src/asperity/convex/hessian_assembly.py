@@ -14,6 +14,7 @@ from asperity.compiled.calls import call_ppp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chain_cholesky import copy_chains
+from asperity.convex.couplings import block_of
 from asperity.convex.problem import PROBLEM
 from asperity.convex.robot_hessian import add_paths, add_within, gather_hessian
 from asperity.convex.row_kernels import copy_row
@@ -38,7 +39,6 @@ __all__ = [
     "clear_couplings",
     "end_paths",
     "subtract_spatial",
-    "sum_pair",
 ]
 
 
@@ -152,7 +152,7 @@ def _add_cross(
     na = problem.tree_size[tree_a]
     nb = problem.tree_size[tree_b]
     a_first = problem.position[tree_a] < problem.position[tree_b]
-    at = problem.entry_block[problem.pair_entry[tree_a, tree_b]]
+    at = block_of(problem, tree_a, tree_b)
     spatial_a = problem.tree_spatial[tree_a]
     spatial_b = problem.tree_spatial[tree_b]
     if spatial_a and spatial_b:
@@ -213,54 +213,6 @@ def _add_pair(
 
 
 @inlined
-def sum_pair(
-    problem: Table, contacts: Table, first: int, last: int
-) -> tuple[
-    int,
-    bool,
-    tuple[float, float, float, float, float, float],
-    tuple[float, float, float, float, float, float, float, float, float],
-    tuple[float, float, float, float, float, float],
-]:
-    """Add up Hessians of contacts that follow each other and are of the same two links.
-
-    Returns where they end, at most at ``last``, whether there are curvatures, and P, Q, G about the
-    end of A's arm, or B's where A is the world.
-    """
-    coupled = problem.coupled == 1
-    curvature = (
-        problem.h11,
-        problem.h12,
-        problem.h22,
-        problem.h1n,
-        problem.h2n,
-        problem.hnn,
-    )
-    link = contacts.link
-    c = problem.contact[first]
-    a = link[c, 0]
-    b = link[c, 1]
-    arm = contacts.arm_a if a >= 0 else contacts.arm_b
-    g = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    p = g
-    q = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    active = False
-    i = first
-    while i < last:
-        c = problem.contact[i]
-        if link[c, 0] != a or link[c, 1] != b:
-            break
-        if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
-            active = True
-            one = spatial_hessian(c, i, contacts.frame, arm, curvature, coupled)
-            g = add_symmetric(g, one[0])
-            q = add_full(q, one[1])
-            p = add_symmetric(p, one[2])
-        i += 1
-    return i, active, p, q, g
-
-
-@inlined
 def between_arms(contacts: Table, c: int) -> tuple[float, float, float]:
     """From the end of A's arm to that of B's, as the arms of a contact are."""
     arm_a = contacts.arm_a
@@ -271,14 +223,43 @@ def between_arms(contacts: Table, c: int) -> tuple[float, float, float]:
 @inlined
 def add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None:
     """Add the Hessians of some contacts; those of articulated trees' links wait for `end_paths`."""
+    coupled = problem.coupled == 1
+    curvature = (
+        problem.h11,
+        problem.h12,
+        problem.h22,
+        problem.h1n,
+        problem.h2n,
+        problem.hnn,
+    )
     link = contacts.link
+    arm_a = contacts.arm_a
+    arm_b = contacts.arm_b
     i = first
     while i < last:
         c = problem.contact[i]
+        a = link[c, 0]
+        b = link[c, 1]
         d = between_arms(contacts, c)
-        i, active, p, q, g = sum_pair(problem, contacts, i, last)
+        g = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        p = g
+        q = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        active = False
+        while i < last:
+            c = problem.contact[i]
+            if link[c, 0] != a or link[c, 1] != b:
+                break
+            if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
+                active = True
+                one = spatial_hessian(
+                    c, i, contacts.frame, arm_a if a >= 0 else arm_b, curvature, coupled
+                )
+                g = add_symmetric(g, one[0])
+                q = add_full(q, one[1])
+                p = add_symmetric(p, one[2])
+            i += 1
         if active:
-            _add_pair(problem, contacts, link[c, 0], link[c, 1], d, p, q, g)
+            _add_pair(problem, contacts, a, b, d, p, q, g)
 
 
 @compiled
@@ -325,7 +306,7 @@ def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
         s = rows.tree[r, 1]
         if s < 0:
             continue
-        at = problem.entry_block[problem.pair_entry[t, s]]
+        at = block_of(problem, t, s)
         t_first = problem.position[t] < problem.position[s]
         for e in range(start[r, 0], start[r, 1]):
             for f in range(start[r, 1], start[r, 2]):

@@ -173,7 +173,6 @@ PROBLEM = Layout(
     column_size="i8[:]",
     entry_tree="i8[:]",
     entry_block="i8[:]",  # offset of the entry's block in `coupling`
-    pair_entry="i4[:,:]",  # entry of two trees that couple, anything for others
     # bits of the trees with which a tree couples and that are eliminated later
     adjacency="i8[:,:]",
     waiting="i8[:]",  # bits of trees that are yet to be eliminated
@@ -357,7 +356,6 @@ def new_problem(
         column_size=np.zeros(ntree, np.int64),
         entry_tree=np.zeros(max(1, ntree * (ntree - 1) // 2), np.int64),
         entry_block=np.zeros(max(1, ntree * (ntree - 1) // 2), np.int64),
-        pair_entry=np.zeros((ntree, ntree), np.int32),
         tree_marked=np.zeros(ntree, np.int64),
         adjacency=np.zeros((ntree, (ntree + 63) // 64), np.int64),
         waiting=np.zeros((ntree + 63) // 64, np.int64),
