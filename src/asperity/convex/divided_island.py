@@ -6,10 +6,13 @@ the elimination tree (`asperity.convex.divided_phases`). Sums are those of all c
 
 from __future__ import annotations
 
-from asperity.compiled import Table, compiled
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pppn_status
 from asperity.compiled.team import TEAM
 from asperity.convex.divided_layout import TREE_BLOCK
+from asperity.convex.problem import PROBLEM
 
 __all__ = [
     "ADD_PAIRS",
@@ -29,6 +32,7 @@ __all__ = [
     "chunk_sum",
     "in_order",
     "is_divided",
+    "share_items",
     "share_phase",
     "tree_blocks",
 ]
@@ -68,15 +72,8 @@ def tree_blocks(problem: Table) -> int:
 @compiled
 def share_phase(problem: Table, phase: int, items: int) -> int:
     """Do a phase for all of its items, in any order; returns the largest code."""
-    problem.phase = phase
-    problem.phase_items = items
-    if problem.team == 0:
-        problem.phase_parts = 1
-        return call_pppn_status(problem.do_phase, problem, 0, 0, 0)
-    team = TEAM.at(problem.team)
-    parts = min(items, _PARTS * team.threads)
-    problem.phase_parts = parts
-    return call_pppn_status(team.share, team, problem.do_phase, problem, parts)
+    # By address: nothing of it is to make the solves of small islands longer.
+    return call_pppn_status(problem.share_phase, problem, phase, items, 0)
 
 
 @compiled
@@ -90,6 +87,20 @@ def in_order(problem: Table, phase: int, items: int) -> int:
         return call_pppn_status(problem.do_phase, problem, 0, 0, 0)
     team = TEAM.at(problem.team)
     return call_pppn_status(team.share, team, problem.do_phase, problem, items)
+
+
+@entry_point(types.int64(PROBLEM.type, types.int64, types.int64, types.int64))
+def share_items(problem: Table, phase: int, items: int, _unused: int) -> int:
+    """Do `share_phase`."""
+    problem.phase = phase
+    problem.phase_items = items
+    if problem.team == 0:
+        problem.phase_parts = 1
+        return call_pppn_status(problem.do_phase, problem, 0, 0, 0)
+    team = TEAM.at(problem.team)
+    parts = min(items, _PARTS * team.threads)
+    problem.phase_parts = parts
+    return call_pppn_status(team.share, team, problem.do_phase, problem, parts)
 
 
 @compiled

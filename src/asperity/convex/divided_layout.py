@@ -64,6 +64,7 @@ DIVIDED_FIELDS = {
     "column_done": "i8[:]",  # the number of the last factorization that a tree is done with
     "factorization": "i8",
     # compiled entry points
+    "share_phase": "i8",
     "do_phase": "i8",
     "assemble_divided": "i8",
     "factorize_divided": "i8",

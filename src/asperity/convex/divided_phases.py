@@ -34,6 +34,7 @@ from asperity.convex.divided_island import (
     SETTLE,
     STEP,
     SUM_PAIRS,
+    share_items,
 )
 from asperity.convex.divided_layout import TREE_BLOCK
 from asperity.convex.matrix import multiply
@@ -267,12 +268,13 @@ def do_phase(problem: Table, part: int, member: int, _unused: int) -> int:
     return 0
 
 
-DIVIDED_KERNELS = (do_phase, assemble_divided, factorize_divided, solve_divided)
+DIVIDED_KERNELS = (share_items, do_phase, assemble_divided, factorize_divided, solve_divided)
 """What divided islands need compiled."""
 
 
 def install_divided(problem: Table) -> None:
     """Compile `DIVIDED_KERNELS`, and let islands of many trees be divided."""
+    problem.share_phase = share_items.address
     problem.do_phase = do_phase.address
     problem.assemble_divided = assemble_divided.address
     problem.factorize_divided = factorize_divided.address
