@@ -30,7 +30,7 @@ STEP = 1e-2
 def heap(trees: int, kinds: str, seed: int = 0) -> Scene:
     """Trees that touch their neighbours in a plane: free bodies, or every fourth one an arm.
 
-    With ``rows``, some are joined by rows, too.
+    Of the kind ``rows`` some are joined by rows, too.
     """
     rng = np.random.default_rng(seed)
     place = rng.uniform(0.0, 1.0, (trees, 2))
@@ -155,11 +155,12 @@ def test_solution_and_iterations_are_those_of_whole_islands(kinds: str) -> None:
         guess = 0.3 * np.random.default_rng(1).standard_normal(case.problem.nv)
         assert case.solve(guess) == CONVERGED
         p = case.problem
-        ends.append((p.iterations, p.factorizations, p.line_search_evaluations))
-        ends.append(case.solution.copy())
-    assert ends[0] == ends[2]
-    assert ends[0][0] > 3
-    np.testing.assert_allclose(ends[1], ends[3], atol=1e-8 * np.abs(ends[1]).max())
+        counts = (p.iterations, p.factorizations, p.line_search_evaluations)
+        ends.append((counts, case.solution.copy()))
+    (counts, solution), (expected_counts, expected) = ends
+    assert counts == expected_counts
+    assert counts[0] > 3
+    np.testing.assert_allclose(solution, expected, atol=1e-8 * np.abs(expected).max())
 
 
 def test_line_search_looks_at_the_same_cost() -> None:
