@@ -68,6 +68,34 @@ def _chains(count: int, boxes: int = 0) -> mujoco.MjModel:
     return spec.compile()
 
 
+def _heap(bodies: int) -> mujoco.MjModel:
+    """Layers of boxes and balls, each across those below, which all touch, and a chain on them."""
+    spec = mujoco.MjSpec()
+    spec.option.timestep = 4e-3
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0])
+    random = np.random.default_rng(3)
+    for number in range(bodies):
+        level, place = divmod(number, 36)
+        row, column = divmod(place, 6)
+        dx, dy = random.uniform(-0.005, 0.005, 2)
+        x, y = 0.13 * column + 0.06 * (level % 2) + dx, 0.13 * row + 0.06 * (level % 2) + dy
+        body = spec.worldbody.add_body(pos=[x, y, 0.06 + 0.11 * level])
+        body.add_freejoint()
+        ball = number % 4 == 0
+        shape = mujoco.mjtGeom.mjGEOM_SPHERE if ball else mujoco.mjtGeom.mjGEOM_BOX
+        body.add_geom(type=shape, size=[0.055] * 3, density=500.0)
+    parent = spec.worldbody.add_body(pos=[0.1, 0.35, 0.08 + 0.11 * (bodies // 36)])
+    parent.add_freejoint()
+    for _ in range(4):
+        parent.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_CAPSULE, fromto=[0, 0, 0, 0.1, 0, 0], size=[0.02, 0, 0]
+        )
+        parent = parent.add_body(pos=[0.12, 0.0, 0.0])
+        parent.add_joint(axis=[0.0, 1.0, 0.0], damping=[0.1, 0, 0], armature=0.01)
+    parent.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.02, 0.0, 0.0])
+    return spec.compile()
+
+
 def _state(simulator: asp.Simulator) -> list[bytes]:
     data, contacts = simulator.data, simulator.contacts
     numbers = [data.qpos, data.qvel, data.qacc, contacts.geom, contacts.force, contacts.point]
@@ -98,6 +126,7 @@ MODELS = {
     "pile": lambda: _pile(96),
     "chains": lambda: _chains(9),
     "a chain and boxes": lambda: _chains(1, boxes=60),
+    "heap": lambda: _heap(144),
 }
 INTEGRATORS = {
     "Icf": asp.Icf(time_step=4e-3),
@@ -118,6 +147,19 @@ def test_results_have_the_same_bits_for_any_number_of_threads(make, integrator) 
     for states, counts in found[1:]:
         assert states == found[0][0]
         assert counts == found[0][1]
+
+
+def test_large_islands_are_divided() -> None:
+    simulator = asp.Simulator(_heap(144), integrator=asp.Icf(time_step=4e-3), threads=2)
+    simulator.advance_to(0.2)
+    problem = simulator.world.problem
+    sizes = np.diff(problem.island_start[: problem.islands + 1])
+    parts = np.diff(problem.island_part_start[: problem.islands + 1])
+    np.testing.assert_array_equal(parts > 0, sizes >= 100)
+    # The chain on top is in the same island.
+    mixed = problem.island_mixed[: problem.islands]
+    assert parts.max() > 3
+    assert mixed[np.argmax(parts)] > 0
 
 
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)

@@ -8,6 +8,7 @@ import pytest
 from convex_problems import call
 
 import asperity as asp
+from asperity.convex.couplings import block_of
 from asperity.convex.graph import build_graph
 
 
@@ -64,4 +65,5 @@ def test_trees_are_eliminated_by_minimum_degree(together: int, apart: int) -> No
             found = problem.entry_tree[start : start + problem.column_size[tree]].tolist()
             assert found == [other for other in order[place + 1 :] if factor[tree, other]]
             for entry, other in enumerate(found, start):
-                assert problem.pair_entry[tree, other] == problem.pair_entry[other, tree] == entry
+                block = problem.entry_block[entry]
+                assert block_of(problem, tree, other) == block_of(problem, other, tree) == block

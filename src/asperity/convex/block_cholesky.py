@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point, inlined
+from asperity.compiled.calls import call_pp_status
 from asperity.convex.chain_cholesky import (
     backward_chains,
     downdate_blocks,
@@ -34,7 +35,17 @@ from asperity.convex.free_body_blocks import (
 )
 from asperity.convex.problem import PROBLEM
 
-__all__ = ["cholesky", "cholesky_solve", "factorize", "solve_factors"]
+__all__ = [
+    "backward_column",
+    "cholesky",
+    "cholesky_solve",
+    "downdate",
+    "factorize",
+    "factorize_tree",
+    "forward_tree",
+    "push",
+    "solve_factors",
+]
 
 
 @compiled
@@ -92,7 +103,7 @@ def _substitute(problem: Table, tree: int, at: int, m: int) -> None:
 
 
 @compiled
-def _factorize_tree(problem: Table, tree: int) -> bool:
+def factorize_tree(problem: Table, tree: int) -> bool:
     """Factorize a tree's block, and replace its couplings U by L⁻¹ U."""
     if problem.tree_size[tree] != 6 or has_branches(problem, tree):
         return factorize_chains(problem, tree)
@@ -112,80 +123,108 @@ def _factorize_tree(problem: Table, tree: int) -> bool:
     return True
 
 
+@inlined
+def downdate(
+    problem: Table, tree: int, a: int, m: int, b: int, p: int, target: np.ndarray, at: int
+) -> None:
+    """target(m × p) −= U_aᵀ U_b for two couplings of a tree."""
+    if problem.tree_size[tree] == 6 and m == 6 and p == 6:
+        downdate_6(problem.coupling, a, b, target, at)
+    else:
+        downdate_blocks(problem, tree, a, m, b, p, target, at)
+
+
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def factorize(problem: Table, _unused: int) -> int:
     """Factorize the island's blocks; returns 1, or 0 if they are not positive definite."""
+    if problem.last_part > problem.first_part:
+        return call_pp_status(problem.factorize_divided, problem, 0)
     tree_size = problem.tree_size
     entry_block = problem.entry_block
     factor = problem.factor
     coupling = problem.coupling
     for index in range(problem.first_tree, problem.last_tree):
         tree = problem.island_tree[index]
-        if not _factorize_tree(problem, tree):
+        if not factorize_tree(problem, tree):
             return 0
-        n = tree_size[tree]
         entries = problem.column_start[tree]
         end = entries + problem.column_size[tree]
         for entry in range(entries, end):
             other = problem.entry_tree[entry]
             m = tree_size[other]
             a = entry_block[entry]
-            if n == 6 and m == 6:
-                downdate_6(coupling, a, a, factor, problem.block_start[other])
-            else:
-                downdate_blocks(problem, tree, a, m, a, m, factor, problem.block_start[other])
+            downdate(problem, tree, a, m, a, m, factor, problem.block_start[other])
+            # Couplings of both are in the order of elimination.
+            target = problem.column_start[other]
             for later in range(entry + 1, end):
                 third = problem.entry_tree[later]
-                target = entry_block[problem.pair_entry[other, third]]
+                while problem.entry_tree[target] != third:
+                    target += 1
                 p = tree_size[third]
-                b = entry_block[later]
-                if n == 6 and m == 6 and p == 6:
-                    downdate_6(coupling, a, b, coupling, target)
-                else:
-                    downdate_blocks(problem, tree, a, m, b, p, coupling, target)
+                downdate(problem, tree, a, m, entry_block[later], p, coupling, entry_block[target])
     return 1
+
+
+@inlined
+def forward_tree(problem: Table, tree: int, x: np.ndarray) -> None:
+    """x = L⁻¹ x for the part of a tree."""
+    if problem.tree_size[tree] == 6 and not has_branches(problem, tree):
+        block = problem.block_start[tree]
+        inverse = problem.factor_inverse_diagonal
+        forward_6(problem.factor, block, inverse, problem.tree_start[tree], x)
+    else:
+        forward_chains(problem, tree, x)
+
+
+@inlined
+def push(problem: Table, tree: int, entry: int, other: int, x: np.ndarray) -> None:
+    """x(other) −= Uᵀ x(tree) for a coupling of a tree with another."""
+    n = problem.tree_size[tree]
+    m = problem.tree_size[other]
+    at = problem.entry_block[entry]
+    dof = problem.tree_start[tree]
+    if n == 6 and m == 6:
+        push_6(problem.coupling, at, x, dof, problem.tree_start[other])
+    else:
+        push_rows(problem, x, dof, n, at, problem.tree_start[other], m)
+
+
+@inlined
+def backward_column(problem: Table, tree: int, x: np.ndarray) -> None:
+    """x = L⁻ᵀ (x − U x(others)) for the part of a tree and its couplings with later ones."""
+    n = problem.tree_size[tree]
+    dof = problem.tree_start[tree]
+    first = problem.column_start[tree]
+    for entry in range(first, first + problem.column_size[tree]):
+        other = problem.entry_tree[entry]
+        at = problem.entry_block[entry]
+        m = problem.tree_size[other]
+        if n == 6 and m == 6:
+            pull_6(problem.coupling, at, x, dof, problem.tree_start[other])
+        else:
+            pull_rows(problem, x, dof, n, at, problem.tree_start[other], m)
+    if n == 6 and not has_branches(problem, tree):
+        inverse = problem.factor_inverse_diagonal
+        backward_6(problem.factor, problem.block_start[tree], inverse, dof, x)
+    else:
+        backward_chains(problem, tree, x)
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def solve_factors(problem: Table, _unused: int) -> int:
     """Solve H x = b in place for the island's part of ``direction``."""
+    if problem.last_part > problem.first_part:
+        return call_pp_status(problem.solve_divided, problem, 0)
     first = problem.first_tree
     last = problem.last_tree
     x = problem.direction
-    tree_start = problem.tree_start
-    tree_size = problem.tree_size
-    column_start = problem.column_start
-    factor = problem.factor
-    inverse = problem.factor_inverse_diagonal
-    coupling = problem.coupling
     for index in range(first, last):
         tree = problem.island_tree[index]
-        n = tree_size[tree]
-        dof = tree_start[tree]
-        if n == 6 and not has_branches(problem, tree):
-            forward_6(factor, problem.block_start[tree], inverse, dof, x)
-        else:
-            forward_chains(problem, tree, x)
-        for entry in range(column_start[tree], column_start[tree] + problem.column_size[tree]):
-            other = problem.entry_tree[entry]
-            at = problem.entry_block[entry]
-            if n == 6 and tree_size[other] == 6:
-                push_6(coupling, at, x, dof, tree_start[other])
-            else:
-                push_rows(problem, x, dof, n, at, tree_start[other], tree_size[other])
+        forward_tree(problem, tree, x)
+        for entry in range(
+            problem.column_start[tree], problem.column_start[tree] + problem.column_size[tree]
+        ):
+            push(problem, tree, entry, problem.entry_tree[entry], x)
     for index in range(last - 1, first - 1, -1):
-        tree = problem.island_tree[index]
-        n = tree_size[tree]
-        dof = tree_start[tree]
-        for entry in range(column_start[tree], column_start[tree] + problem.column_size[tree]):
-            other = problem.entry_tree[entry]
-            at = problem.entry_block[entry]
-            if n == 6 and tree_size[other] == 6:
-                pull_6(coupling, at, x, dof, tree_start[other])
-            else:
-                pull_rows(problem, x, dof, n, at, tree_start[other], tree_size[other])
-        if n == 6 and not has_branches(problem, tree):
-            backward_6(factor, problem.block_start[tree], inverse, dof, x)
-        else:
-            backward_chains(problem, tree, x)
+        backward_column(problem, problem.island_tree[index], x)
     return 0

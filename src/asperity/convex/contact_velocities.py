@@ -11,7 +11,16 @@ import numpy as np
 from asperity.compiled import Table, compiled, inlined
 from asperity.convex.paths import gather_forces, spread_velocities
 
-__all__ = ["add_impulses", "contact_velocities", "link_velocities", "row_velocities"]
+__all__ = [
+    "add_contact_impulses",
+    "add_impulses",
+    "add_row_impulses",
+    "clear_links",
+    "contact_velocities",
+    "impulse_in_world",
+    "link_velocities",
+    "row_velocities",
+]
 
 
 @compiled
@@ -124,10 +133,22 @@ def add_impulses(
 ) -> None:
     """``out += sign · Jᵀ γ`` for the impulses of a range of contacts and rows."""
     if contact_range[1] > contact_range[0]:
-        _add_contact_impulses(problem, contacts, contact_range, out, sign)
+        first = _island_of_contact(problem, contacts, contact_range[0])
+        last = _island_of_contact(problem, contacts, contact_range[1] - 1) + 1
+        clear_links(problem, first, last, out)
+        add_contact_impulses(problem, contacts, contact_range[0], contact_range[1], out, sign)
+        gather_forces(problem, contacts, first, last, out)
+    add_row_impulses(problem, rows, row_range[0], row_range[1], out, sign)
+
+
+@inlined
+def add_row_impulses(
+    problem: Table, rows: Table, first: int, last: int, out: np.ndarray, sign: float
+) -> None:
+    """The same for rows alone."""
     jacobian = rows.jacobian
     dof = rows.dof
-    for i in range(row_range[0], row_range[1]):
+    for i in range(first, last):
         value = sign * problem.row_impulse[i]
         if value == 0.0:
             continue
@@ -149,26 +170,40 @@ def _island_of_contact(problem: Table, contacts: Table, i: int) -> int:
 
 
 @inlined
-def _add_contact_impulses(
-    problem: Table, contacts: Table, contact_range: tuple[int, int], out: np.ndarray, sign: float
-) -> None:
-    frame = contacts.frame
-    first = _island_of_contact(problem, contacts, contact_range[0])
-    last = _island_of_contact(problem, contacts, contact_range[1] - 1) + 1
+def clear_links(problem: Table, first: int, last: int, out: np.ndarray) -> None:
+    """Set the forces on links of articulated trees of islands ``first .. last`` to 0."""
     for index in range(problem.island_link_start[first], problem.island_link_start[last]):
         base = problem.nv + 6 * problem.link_order[index]
         for k in range(base, base + 6):
             out[k] = 0.0
-    for i in range(contact_range[0], contact_range[1]):
+
+
+@inlined
+def impulse_in_world(
+    problem: Table, contacts: Table, i: int, sign: float
+) -> tuple[float, float, float]:
+    """The impulse of a contact in world axes, or what is opposite."""
+    frame = contacts.frame
+    c = problem.contact[i]
+    s = sign * problem.g1[i]
+    t = sign * problem.g2[i]
+    n = sign * problem.gn[i]
+    return (
+        frame[c, 0] * s + frame[c, 3] * t + frame[c, 6] * n,
+        frame[c, 1] * s + frame[c, 4] * t + frame[c, 7] * n,
+        frame[c, 2] * s + frame[c, 5] * t + frame[c, 8] * n,
+    )
+
+
+@inlined
+def add_contact_impulses(
+    problem: Table, contacts: Table, first: int, last: int, out: np.ndarray, sign: float
+) -> None:
+    """Add impulses of contacts to free bodies and to the links of articulated trees."""
+    for i in range(first, last):
         c = problem.contact[i]
-        s = sign * problem.g1[i]
-        t = sign * problem.g2[i]
-        n = sign * problem.gn[i]
-        x = frame[c, 0] * s + frame[c, 3] * t + frame[c, 6] * n
-        y = frame[c, 1] * s + frame[c, 4] * t + frame[c, 7] * n
-        z = frame[c, 2] * s + frame[c, 5] * t + frame[c, 8] * n
+        x, y, z = impulse_in_world(problem, contacts, i, sign)
         if problem.base_b[i] >= 0:
             _add_side(contacts.arm_b, c, x, y, z, out, problem.base_b[i])
         if problem.base_a[i] >= 0:
             _add_side(contacts.arm_a, c, -x, -y, -z, out, problem.base_a[i])
-    gather_forces(problem, contacts, first, last, out)

@@ -42,6 +42,7 @@ from asperity.convex.contact_space import (
     large_trees,
     solve_in_contact_space,
 )
+from asperity.convex.divided_phases import FEWEST_TREES, install_divided
 from asperity.convex.hessian_assembly import assemble, begin_tree
 from asperity.convex.island import (
     begin_island,
@@ -50,6 +51,8 @@ from asperity.convex.island import (
     follow_direction,
     follow_prepared,
     give_up,
+    gradient_norm,
+    island_estimates,
     island_gradient,
     island_impulses,
     momentum_scale,
@@ -57,13 +60,12 @@ from asperity.convex.island import (
     prepare_direction,
     scaled_norm,
     settle,
+    settle_island,
     solve_islands,
 )
 from asperity.convex.line_search import line_search
 from asperity.convex.potentials.contact_driver import (
     begin_estimates,
-    settle_contacts,
-    update_estimates,
 )
 from asperity.convex.problem import CONVERGED, MOMENTUM, NON_FINITE, NOT_CONVERGED, PROBLEM
 
@@ -85,7 +87,7 @@ _LARGEST = 1.7976931348623157e308
 def _residual(problem: Table, contacts: Table, rows: Table) -> tuple[float, float]:
     """Fill gradient and curvatures; the cost of the potentials, and ‖D ∇ℓ‖."""
     cost = island_gradient(problem, contacts, rows)
-    return cost, scaled_norm(problem, problem.first_tree, problem.last_tree, problem.gradient)
+    return cost, gradient_norm(problem)
 
 
 @compiled
@@ -104,6 +106,7 @@ def _wanted_residual(problem: Table, iteration: int, before: float) -> float:
 def _extrapolate_guess(problem: Table, contacts: Table, rows: Table, cost: float) -> bool:
     """Improve the guess along ``extrapolation``, as far as the cost falls; True if it does."""
     slope = 0.0
+    problem.begun = 0
     for index in range(problem.first_tree, problem.last_tree):
         start = problem.tree_start[problem.island_tree[index]]
         for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
@@ -190,7 +193,7 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
         return code
     tolerance = problem.settle_tolerance
     problem.settle_tolerance = max(tolerance, _NEARLY_SETTLED)
-    unsettled = settle_contacts(problem, contacts, problem.first_contact, problem.last_contact)
+    unsettled = settle_island(problem, contacts)
     problem.settle_tolerance = tolerance
     if not unsettled:
         return code
@@ -218,7 +221,7 @@ def _look_ahead(problem: Table, contacts: Table) -> bool:
         problem.v2[i] += problem.dv2[i]
         problem.vn[i] += problem.dvn[i]
     problem.anticipates = 1
-    other = settle_contacts(problem, contacts, first, last)
+    other = settle_island(problem, contacts)
     problem.anticipates = 0
     for i in range(first, last):
         problem.v1[i] -= problem.dv1[i]
@@ -237,12 +240,14 @@ def _direction(
     with the same factors: a second step of the fixed point at a fraction of an iteration's cost.
     The cost that is searched is that of the new numbers, of which the direction is one of descent.
     """
-    slope, length = newton_direction(problem)
+    newton_direction(problem)
     prepare_direction(problem, contacts, rows)
+    slope, length = direction_size(problem)
     if iteration > 0 and slope < 0.0 and _look_ahead(problem, contacts):
         cost = island_gradient(problem, contacts, rows)
-        slope, length = newton_direction(problem)
+        newton_direction(problem)
         prepare_direction(problem, contacts, rows)
+        slope, length = direction_size(problem)
     return cost, slope, length
 
 
@@ -332,7 +337,7 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
             return CONVERGED
         if not reduced:
             problem.iterations += 1
-            update_estimates(problem, first, last, alpha)
+            island_estimates(problem, alpha)
         elif alpha != 1.0:
             # Those that there are belong to the end of the direction.
             begin_estimates(problem, first, last)
@@ -433,5 +438,7 @@ def install_solver(problem: Table) -> None:
     # Of robots only: it is large, and piles need not compile it.
     large = large_trees(problem)
     problem.large_tree = int(large[0]) if len(large) == 1 else -1
+    if problem.ntree >= FEWEST_TREES:
+        install_divided(problem)
     if len(large) > 0:
         problem.solve_in_contact_space = solve_in_contact_space.address

@@ -1,9 +1,9 @@
-"""The graph of trees: islands, elimination order and symbolic factorization.
+"""The graph of trees: islands, and the contacts and rows of each.
 
 Two trees couple when a contact or a constraint joins them. Islands are its components: they are
-solved one by one, so each converges and ends on its own. The order is minimum degree, weighted by
-the trees' sizes. The symbolic factorization is kept as long as every coupling has a block in it and
-the components are the same ones.
+solved one by one, so each converges and ends on its own. The symbolic factorization
+(`asperity.convex.elimination`) is kept as long as every coupling has a block in it and the
+components are the same ones.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import load_address
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chains import fill_chains
+from asperity.convex.division import list_pairs
+from asperity.convex.elimination import clear_couplings, couple, eliminate_islands, have_block
 from asperity.convex.paths import make_paths
 from asperity.convex.problem import PROBLEM
 
@@ -52,16 +53,11 @@ def _is_next(link: np.ndarray, contact: int) -> bool:
 
 
 @compiled
-def _couple(
-    a: int, b: int, parent: np.ndarray, pair_stamp: np.ndarray, stamp: int, pair_entry: np.ndarray
-) -> tuple[bool, bool, bool]:
-    """Join two trees; returns (is a new pair, has a block, joined two components)."""
+def _join(problem: Table, a: int, b: int) -> tuple[bool, bool]:
+    """Join the components of two trees; returns (has a block, joined two components)."""
     if a < 0 or b < 0 or a == b:
-        return False, True, False
-    if pair_stamp[a, b] == stamp:
-        return False, True, False
-    pair_stamp[a, b] = stamp
-    pair_stamp[b, a] = stamp
+        return True, False
+    parent = problem.component
     root_a = _root(parent, a)
     root_b = _root(parent, b)
     joined = root_a != root_b
@@ -70,148 +66,26 @@ def _couple(
             parent[root_b] = root_a
         else:
             parent[root_a] = root_b
-    return True, pair_entry[a, b] >= 0, joined
-
-
-@compiled
-def _mark(problem: Table, a: int, b: int) -> None:
-    """Note that two trees couple."""
-    if a >= 0 and b >= 0 and a != b and not problem.adjacency[a, b]:
-        problem.adjacency[a, b] = 1
-        problem.adjacency[b, a] = 1
-        problem.degree[a] += problem.tree_size[b]
-        problem.degree[b] += problem.tree_size[a]
-
-
-@compiled
-def _later_neighbours(problem: Table, tree: int, step: int, last: int) -> int:
-    """List the neighbours of a tree that are eliminated after a step; how many there are.
-
-    They are those in ``order`` from there to ``last``, where the tree's component ends.
-    """
-    ntree = problem.ntree
-    count = 0
-    if 8 * (last - step) <= ntree:
-        for i in range(step + 1, last):
-            if problem.adjacency[tree, problem.order[i]]:
-                problem.neighbours[count] = problem.order[i]
-                count += 1
-        return count
-    row = problem.adjacency.ctypes.data + tree * ntree
-    other = 0
-    while other < ntree:
-        # Rows are nearly empty: eight bytes at once.
-        if other + 8 <= ntree and load_address(row + other) == 0:
-            other += 8
-            continue
-        last = min(other + 8, ntree)
-        while other < last:
-            if problem.adjacency[tree, other] and problem.position[other] > step:
-                problem.neighbours[count] = other
-                count += 1
-            other += 1
-    return count
-
-
-@compiled
-def _eliminate(problem: Table, first: int, last: int) -> None:
-    """Order the trees of one component by minimum degree, in its part of ``order``.
-
-    Fills `adjacency` with the couplings of the factor. Of equal degrees the first tree is taken.
-    """
-    order = problem.order
-    size = problem.tree_size
-    degree = problem.degree
-    for i in range(first, last):
-        problem.position[order[i]] = last
-    for step in range(first, last):
-        at = step
-        for i in range(step + 1, last):
-            tree = order[i]
-            least = degree[order[at]]
-            if degree[tree] < least or (degree[tree] == least and tree < order[at]):
-                at = i
-        best = order[at]
-        order[at] = order[step]
-        order[step] = best
-        problem.position[best] = step
-        count = _later_neighbours(problem, best, step, last)
-        for i in range(count):
-            a = problem.neighbours[i]
-            degree[a] -= size[best]
-            for j in range(i + 1, count):
-                b = problem.neighbours[j]
-                _mark(problem, a, b)
-
-
-@compiled
-def _list_column(problem: Table, tree: int, last: int, entries: int, blocks: int) -> int:
-    """List the couplings of a tree with later ones by position; size of all blocks then."""
-    count = _later_neighbours(problem, tree, problem.position[tree], last)
-    problem.column_start[tree] = entries
-    problem.column_size[tree] = count
-    for i in range(count):
-        other = problem.neighbours[i]
-        place = entries + i
-        while (
-            place > entries
-            and problem.position[problem.entry_tree[place - 1]] > problem.position[other]
-        ):
-            problem.entry_tree[place] = problem.entry_tree[place - 1]
-            place -= 1
-        problem.entry_tree[place] = other
-    for entry in range(entries, entries + count):
-        other = problem.entry_tree[entry]
-        problem.entry_block[entry] = blocks
-        problem.pair_entry[tree, other] = entry
-        problem.pair_entry[other, tree] = entry
-        blocks += problem.tree_size[tree] * problem.tree_size[other]
-    return blocks
-
-
-@compiled
-def _clear_entries(problem: Table) -> None:
-    """Forget the couplings of the last symbolic factorization, which are all that there are."""
-    for tree in range(problem.ntree):
-        first = problem.column_start[tree]
-        for entry in range(first, first + problem.column_size[tree]):
-            other = problem.entry_tree[entry]
-            problem.pair_entry[tree, other] = -1
-            problem.pair_entry[other, tree] = -1
-            problem.adjacency[tree, other] = 0
-            problem.adjacency[other, tree] = 0
+    return have_block(problem, a, b), joined
 
 
 @compiled
 def _symbolic(problem: Table, contacts: Table, rows: Table, islands: int) -> int:
     """Recompute order and structure, component by component; returns the size of all blocks."""
     ntree = problem.ntree
-    _clear_entries(problem)
-    for tree in range(ntree):
-        problem.degree[tree] = 0
+    clear_couplings(problem)
     for contact in range(contacts.count):
         if not _is_next(contacts.link, contact):
             a, b = _trees_of_contact(contacts.link, contacts.link_tree, contact)
-            _mark(problem, a, b)
+            couple(problem, a, b)
     for row in range(rows.count):
-        _mark(problem, rows.tree[row, 0], rows.tree[row, 1])
+        couple(problem, rows.tree[row, 0], rows.tree[row, 1])
     for tree in range(ntree):
         problem.order[tree] = tree
     _list_islands(problem, islands)
     for tree in range(ntree):
         problem.order[tree] = problem.island_tree[tree]
-    entries = 0
-    blocks = 0
-    for k in range(islands):
-        first = problem.island_start[k]
-        last = problem.island_start[k + 1]
-        _eliminate(problem, first, last)
-        for step in range(first, last):
-            tree = problem.order[step]
-            blocks = _list_column(problem, tree, last, entries, blocks)
-            entries += problem.column_size[tree]
-    problem.entries = entries
-    return blocks
+    return eliminate_islands(problem, islands)
 
 
 @compiled
@@ -302,8 +176,6 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     ncontact = contacts.count
     nrow = rows.count
 
-    problem.stamp += 1
-    stamp = problem.stamp
     for tree in range(ntree):
         parent[tree] = tree
     components = ntree
@@ -312,14 +184,14 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
         if _is_next(link, contact):
             continue
         a, b = _trees_of_contact(link, contacts.link_tree, contact)
-        _, has_block, joined = _couple(a, b, parent, problem.pair_stamp, stamp, problem.pair_entry)
+        has_block, joined = _join(problem, a, b)
         known = known and has_block
         if joined:
             components -= 1
     for row in range(nrow):
         a = row_tree[row, 0]
         b = row_tree[row, 1]
-        _, has_block, joined = _couple(a, b, parent, problem.pair_stamp, stamp, problem.pair_entry)
+        has_block, joined = _join(problem, a, b)
         known = known and has_block
         if joined:
             components -= 1
@@ -378,4 +250,5 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
         first = rows.start[row, 0]
         problem.row_entry[start[k]] = first if rows.start[row, 2] == first + 1 else -1
         start[k] += 1
+    list_pairs(problem, contacts)
     return status

@@ -10,9 +10,11 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point, inlined
+from asperity.compiled.calls import call_ppp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chain_cholesky import copy_chains
+from asperity.convex.couplings import block_of
 from asperity.convex.problem import PROBLEM
 from asperity.convex.robot_hessian import add_paths, add_within, gather_hessian
 from asperity.convex.row_kernels import copy_row
@@ -25,7 +27,19 @@ from asperity.convex.spatial_hessian import (
     write_patch,
 )
 
-__all__ = ["add_rows", "assemble", "begin_blocks", "begin_tree", "clear_couplings"]
+__all__ = [
+    "add_contacts",
+    "add_lower",
+    "add_rows",
+    "assemble",
+    "begin_blocks",
+    "begin_tree",
+    "between_arms",
+    "clear_column",
+    "clear_couplings",
+    "end_paths",
+    "subtract_spatial",
+]
 
 
 @compiled
@@ -42,7 +56,7 @@ def _project(
 
 
 @inlined
-def _add_lower(
+def add_lower(
     factor: np.ndarray,
     at: int,
     p: tuple[float, float, float, float, float, float],
@@ -70,7 +84,7 @@ def _add_lower(
 
 
 @inlined
-def _subtract_block(
+def subtract_spatial(
     coupling: np.ndarray,
     at: int,
     rows: int,
@@ -104,7 +118,7 @@ def _add_own(
     """Add a Hessian (P, Q; Qᵀ, G) to what one link's tree has of its own contacts."""
     tree = contacts.link_tree[link]
     if problem.tree_spatial[tree]:
-        _add_lower(problem.factor, problem.block_start[tree], p, q, g)
+        add_lower(problem.factor, problem.block_start[tree], p, q, g)
         return
     gather_hessian(problem, link, p, q, g)
 
@@ -130,22 +144,22 @@ def _add_cross(
     tree_b = contacts.link_tree[b]
     if tree_a == tree_b and problem.tree_spatial[tree_a]:
         block = problem.block_start[tree_a]
-        _subtract_block(factor, block, 6, 1, corner, right, low, g)
-        _subtract_block(factor, block, 1, 6, corner, right, low, g)
+        subtract_spatial(factor, block, 6, 1, corner, right, low, g)
+        subtract_spatial(factor, block, 1, 6, corner, right, low, g)
         return
     first_a = problem.tree_start[tree_a]
     first_b = problem.tree_start[tree_b]
     na = problem.tree_size[tree_a]
     nb = problem.tree_size[tree_b]
     a_first = problem.position[tree_a] < problem.position[tree_b]
-    at = problem.entry_block[problem.pair_entry[tree_a, tree_b]]
+    at = block_of(problem, tree_a, tree_b)
     spatial_a = problem.tree_spatial[tree_a]
     spatial_b = problem.tree_spatial[tree_b]
     if spatial_a and spatial_b:
         if a_first:
-            _subtract_block(coupling, at, 6, 1, corner, right, low, g)
+            subtract_spatial(coupling, at, 6, 1, corner, right, low, g)
         else:
-            _subtract_block(coupling, at, 1, 6, corner, right, low, g)
+            subtract_spatial(coupling, at, 1, 6, corner, right, low, g)
         return
     patch = problem.patch[0]
     write_patch(patch, corner, right, low, g)
@@ -199,7 +213,16 @@ def _add_pair(
 
 
 @inlined
-def _add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None:
+def between_arms(contacts: Table, c: int) -> tuple[float, float, float]:
+    """From the end of A's arm to that of B's, as the arms of a contact are."""
+    arm_a = contacts.arm_a
+    arm_b = contacts.arm_b
+    return arm_b[c, 0] - arm_a[c, 0], arm_b[c, 1] - arm_a[c, 1], arm_b[c, 2] - arm_a[c, 2]
+
+
+@inlined
+def add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None:
+    """Add the Hessians of some contacts; those of articulated trees' links wait for `end_paths`."""
     coupled = problem.coupled == 1
     curvature = (
         problem.h11,
@@ -217,7 +240,7 @@ def _add_contacts(problem: Table, contacts: Table, first: int, last: int) -> Non
         c = problem.contact[i]
         a = link[c, 0]
         b = link[c, 1]
-        d = (arm_b[c, 0] - arm_a[c, 0], arm_b[c, 1] - arm_a[c, 1], arm_b[c, 2] - arm_a[c, 2])
+        d = between_arms(contacts, c)
         g = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         p = g
         q = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -237,6 +260,11 @@ def _add_contacts(problem: Table, contacts: Table, first: int, last: int) -> Non
             i += 1
         if active:
             _add_pair(problem, contacts, a, b, d, p, q, g)
+
+
+@compiled
+def end_paths(problem: Table, contacts: Table) -> None:
+    """Add what `add_contacts` has left on the joints of the island's articulated trees."""
     island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
     add_paths(
         problem,
@@ -278,7 +306,7 @@ def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
         s = rows.tree[r, 1]
         if s < 0:
             continue
-        at = problem.entry_block[problem.pair_entry[t, s]]
+        at = block_of(problem, t, s)
         t_first = problem.position[t] < problem.position[s]
         for e in range(start[r, 0], start[r, 1]):
             for f in range(start[r, 1], start[r, 2]):
@@ -292,17 +320,21 @@ def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
 
 
 @inlined
+def clear_column(problem: Table, tree: int, coupling: np.ndarray) -> None:
+    """Set a tree's couplings with later ones to 0."""
+    n = problem.tree_size[tree]
+    first = problem.column_start[tree]
+    for entry in range(first, first + problem.column_size[tree]):
+        at = problem.entry_block[entry]
+        for k in range(at, at + n * problem.tree_size[problem.entry_tree[entry]]):
+            coupling[k] = 0.0
+
+
+@inlined
 def clear_couplings(problem: Table, coupling: np.ndarray) -> None:
     """Set the couplings of the island to 0, in an array of the problem's structure."""
     for index in range(problem.first_tree, problem.last_tree):
-        tree = problem.island_tree[index]
-        n = problem.tree_size[tree]
-        for entry in range(
-            problem.column_start[tree], problem.column_start[tree] + problem.column_size[tree]
-        ):
-            at = problem.entry_block[entry]
-            for k in range(at, at + n * problem.tree_size[problem.entry_tree[entry]]):
-                coupling[k] = 0.0
+        clear_column(problem, problem.island_tree[index], coupling)
 
 
 @compiled
@@ -329,9 +361,12 @@ def begin_tree(problem: Table, tree: int) -> None:
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def assemble(problem: Table, contacts: Table, rows: Table) -> int:
     """Fill the blocks of the island's Hessian from the present curvatures."""
+    if problem.last_part > problem.first_part:
+        return call_ppp_status(problem.assemble_divided, problem, contacts, rows)
     for index in range(problem.first_tree, problem.last_tree):
         begin_tree(problem, problem.island_tree[index])
     clear_couplings(problem, problem.coupling)
-    _add_contacts(problem, contacts, problem.first_contact, problem.last_contact)
+    add_contacts(problem, contacts, problem.first_contact, problem.last_contact)
+    end_paths(problem, contacts)
     add_rows(problem, rows, problem.first_row, problem.last_row)
     return 0

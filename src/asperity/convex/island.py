@@ -12,15 +12,36 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, higher_order, inlined
 from asperity.compiled.calls import call_pp_status, call_ppp_status
-from asperity.convex.chain_cholesky import multiply_chains
 from asperity.convex.contact_velocities import (
+    add_contact_impulses,
     add_impulses,
+    add_row_impulses,
     add_surface_velocities,
+    clear_links,
     contact_velocities,
     row_velocities,
 )
-from asperity.convex.paths import spread_velocities
-from asperity.convex.potentials.contact_driver import evaluate_contacts, settle_contacts
+from asperity.convex.divided_island import (
+    DISAGREEMENT,
+    EVALUATE,
+    GRADIENT,
+    PREPARE,
+    SETTLE,
+    STEP,
+    block_sum,
+    chunk_sum,
+    is_divided,
+    share_phase,
+    tree_blocks,
+)
+from asperity.convex.matrix import multiply
+from asperity.convex.paths import gather_forces, spread_velocities
+from asperity.convex.potentials.contact_driver import (
+    evaluate_contacts,
+    numbers_agree,
+    settle_contacts,
+    update_estimates,
+)
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 
@@ -33,16 +54,18 @@ __all__ = [
     "follow_direction",
     "follow_prepared",
     "give_up",
+    "gradient_norm",
     "guess_velocities",
+    "island_estimates",
     "island_gradient",
     "island_impulses",
     "island_velocities",
     "momentum_scale",
-    "multiply",
     "newton_direction",
     "prepare_direction",
     "scaled_norm",
     "settle",
+    "settle_island",
     "solve_islands",
     "take_step",
 ]
@@ -131,42 +154,11 @@ def choose_island(problem: Table, k: int) -> None:
     problem.last_contact = problem.island_contact_start[k + 1]
     problem.first_row = problem.island_row_start[k]
     problem.last_row = problem.island_row_start[k + 1]
-
-
-@inlined
-def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarray) -> None:
-    """``out = A x`` for the trees listed at ``first .. last``."""
-    matrix = problem.matrix
-    plain = problem.plain_mass == 1
-    for index in range(first, last):
-        tree = problem.island_tree[index]
-        start = problem.tree_start[tree]
-        block = problem.block_start[tree]
-        if problem.tree_spatial[tree]:
-            a = x[start]
-            b = x[start + 1]
-            c = x[start + 2]
-            d = x[start + 3]
-            e = x[start + 4]
-            f = x[start + 5]
-            if plain:
-                mass = matrix[block + 21]
-                for i in range(3):
-                    k = block + 6 * i
-                    out[start + i] = matrix[k] * a + matrix[k + 1] * b + matrix[k + 2] * c
-                out[start + 3] = mass * d
-                out[start + 4] = mass * e
-                out[start + 5] = mass * f
-                continue
-            for i in range(6):
-                k = block + 6 * i
-                out[start + i] = (
-                    (matrix[k] * a + matrix[k + 1] * b)
-                    + (matrix[k + 2] * c + matrix[k + 3] * d)
-                    + (matrix[k + 4] * e + matrix[k + 5] * f)
-                )
-            continue
-        multiply_chains(problem, matrix, tree, x, out)
+    problem.begun = 0
+    problem.first_part = problem.island_part_start[k]
+    problem.last_part = problem.island_part_start[k + 1]
+    problem.first_chunk = problem.island_chunk_start[k]
+    problem.last_chunk = problem.island_chunk_start[k + 1]
 
 
 @inlined
@@ -195,11 +187,12 @@ def momentum_scale(problem: Table, first: int, last: int) -> float:
 
 
 @compiled
-def newton_direction(problem: Table) -> tuple[float, float]:
-    """Solve for the Newton direction; return g·p and ‖D⁻¹ p‖."""
-    begin_direction(problem)
+def newton_direction(problem: Table) -> None:
+    """Solve for the Newton direction."""
+    if problem.begun == 0:
+        begin_direction(problem)
+    problem.begun = 0
     call_pp_status(problem.solve_factors, problem, 0)
-    return direction_size(problem)
 
 
 @inlined
@@ -214,7 +207,9 @@ def begin_direction(problem: Table) -> None:
 
 @inlined
 def direction_size(problem: Table) -> tuple[float, float]:
-    """g·p and ‖D⁻¹ p‖ of the direction p."""
+    """g·p and ‖D⁻¹ p‖ of the direction p, which is prepared if the island is divided."""
+    if is_divided(problem):
+        return block_sum(problem, 0), np.sqrt(block_sum(problem, 1))
     first = problem.first_tree
     last = problem.last_tree
     listed = problem.island_tree
@@ -230,10 +225,28 @@ def direction_size(problem: Table) -> tuple[float, float]:
 
 
 @compiled
+def only_pairs(problem: Table) -> bool:
+    """Whether a divided island has nothing but contacts of free bodies."""
+    island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+    return problem.island_mixed[island] == 0 and problem.first_row == problem.last_row
+
+
+@inlined
+def gradient_norm(problem: Table) -> float:
+    """‖D g‖ of the island's gradient."""
+    if problem.begun == 1:
+        return np.sqrt(block_sum(problem, 4))
+    return scaled_norm(problem, problem.first_tree, problem.last_tree, problem.gradient)
+
+
+@compiled
 def factorize_island(problem: Table, contacts: Table, rows: Table) -> bool:
     """Assemble and factorize the matrix of the present curvatures; False if that fails."""
+    problem.fused = 1 if is_divided(problem) and only_pairs(problem) else 0
     call_ppp_status(problem.assemble, problem, contacts, rows)
-    if call_pp_status(problem.factorize, problem, 0) == 0:
+    whole = call_pp_status(problem.factorize, problem, 0) != 0
+    problem.fused = 0
+    if not whole:
         return False
     problem.factorizations += 1
     return True
@@ -268,6 +281,15 @@ def island_velocities(
 @compiled
 def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
     """Fill A p and the changes of contact and row velocities along ``direction``."""
+    if is_divided(problem):
+        direction = problem.direction
+        island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+        spread_velocities(problem, contacts, island, island + 1, direction)
+        problem.phase_contacts = contacts.address
+        share_phase(problem, PREPARE, _chunks_and_blocks(problem))
+        first = problem.first_row
+        row_velocities(problem, rows, first, problem.last_row, direction, problem.row_du)
+        return
     island_velocities(
         problem,
         contacts,
@@ -285,9 +307,19 @@ def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
     )
 
 
+@compiled
+def _chunks_and_blocks(problem: Table) -> int:
+    return problem.last_chunk - problem.first_chunk + tree_blocks(problem)
+
+
 @inlined
 def take_step(problem: Table, alpha: float) -> None:
     """Go a share α of the prepared direction."""
+    if is_divided(problem):
+        problem.phase_share = alpha
+        share_phase(problem, STEP, _chunks_and_blocks(problem))
+        _move_rows(problem, alpha)
+        return
     for index in range(problem.first_tree, problem.last_tree):
         start = problem.tree_start[problem.island_tree[index]]
         for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
@@ -297,6 +329,11 @@ def take_step(problem: Table, alpha: float) -> None:
         problem.v1[i] += alpha * problem.dv1[i]
         problem.v2[i] += alpha * problem.dv2[i]
         problem.vn[i] += alpha * problem.dvn[i]
+    _move_rows(problem, alpha)
+
+
+@compiled
+def _move_rows(problem: Table, alpha: float) -> None:
     for i in range(problem.first_row, problem.last_row):
         problem.row_u[i] += alpha * problem.row_du[i]
 
@@ -316,11 +353,15 @@ def follow_prepared(problem: Table, cost: float, slope: float) -> float:
     direction = problem.direction
     smooth_slope = 0.0
     smooth_curvature = 0.0
-    for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[problem.island_tree[index]]
-        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
-            smooth_slope += direction[i] * (problem.product[i] - problem.rhs[i])
-            smooth_curvature += direction[i] * problem.direction_product[i]
+    if is_divided(problem):
+        smooth_slope = block_sum(problem, 2)
+        smooth_curvature = block_sum(problem, 3)
+    else:
+        for index in range(problem.first_tree, problem.last_tree):
+            start = problem.tree_start[problem.island_tree[index]]
+            for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+                smooth_slope += direction[i] * (problem.product[i] - problem.rhs[i])
+                smooth_curvature += direction[i] * problem.direction_product[i]
     problem.smooth_slope = smooth_slope
     problem.smooth_curvature = smooth_curvature
     problem.search_cost = cost
@@ -339,23 +380,56 @@ def settle(problem: Table, contacts: Table) -> bool:
     """
     if problem.settle_contacts == 0 or problem.changes > problem.most_changes:
         return True
-    if settle_contacts(problem, contacts, problem.first_contact, problem.last_contact):
+    if settle_island(problem, contacts):
         problem.changes += 1
         return False
+    return True
+
+
+@compiled
+def settle_island(problem: Table, contacts: Table) -> bool:
+    """`settle_contacts` of the island: True if that changes the problem."""
+    if not is_divided(problem):
+        first = problem.first_contact
+        return settle_contacts(problem, contacts, first, problem.last_contact)
+    chunks = problem.last_chunk - problem.first_chunk
+    problem.phase_contacts = contacts.address
+    share_phase(problem, DISAGREEMENT, chunks)
+    if numbers_agree(problem, chunk_sum(problem, 4), chunk_sum(problem, 5)):
+        return False
+    share_phase(problem, SETTLE, chunks)
     return True
 
 
 @inlined
 def island_impulses(problem: Table) -> float:
     """Fill the island's impulses and curvatures; return the cost of its potentials."""
-    cost = evaluate_contacts(problem, problem.first_contact, problem.last_contact)
+    if is_divided(problem):
+        share_phase(problem, EVALUATE, problem.last_chunk - problem.first_chunk)
+        cost = chunk_sum(problem, 0)
+    else:
+        cost = evaluate_contacts(problem, problem.first_contact, problem.last_contact)
     return cost + evaluate_rows(problem, problem.first_row, problem.last_row)
+
+
+@compiled
+def island_estimates(problem: Table, alpha: float) -> None:
+    """Let the law's estimates follow the prepared direction, of which α has been taken."""
+    if is_divided(problem):
+        # They have, with the step.
+        return
+    update_estimates(problem, problem.first_contact, problem.last_contact, alpha)
 
 
 @compiled
 def island_gradient(problem: Table, contacts: Table, rows: Table) -> float:
     """Fill the island's impulses, curvatures and gradient; return the cost of its potentials."""
+    problem.begun = 0
+    problem.phase_contacts = contacts.address
     cost = island_impulses(problem)
+    if is_divided(problem):
+        _divided_gradient(problem, contacts, rows)
+        return cost
     for index in range(problem.first_tree, problem.last_tree):
         start = problem.tree_start[problem.island_tree[index]]
         for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
@@ -370,3 +444,27 @@ def island_gradient(problem: Table, contacts: Table, rows: Table) -> float:
         -1.0,
     )
     return cost
+
+
+@compiled
+def _divided_gradient(problem: Table, contacts: Table, rows: Table) -> None:
+    """Fill the gradient of a divided island from the impulses.
+
+    Impulses between free bodies are added by them, all others at the end.
+    """
+    out = problem.gradient
+    share_phase(problem, GRADIENT, tree_blocks(problem))
+    if only_pairs(problem):
+        problem.begun = 1
+        return
+    if problem.last_chunk > problem.first_chunk:
+        island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+        clear_links(problem, island, island + 1, out)
+        first = problem.chunk_pair[problem.first_chunk, 0]
+        for pair in range(first, problem.chunk_pair[problem.last_chunk - 1, 1]):
+            if problem.pair_tree[pair, 0] == -2:
+                begin = problem.pair_contact[pair, 0]
+                end = problem.pair_contact[pair, 1]
+                add_contact_impulses(problem, contacts, begin, end, out, -1.0)
+        gather_forces(problem, contacts, island, island + 1, out)
+    add_row_impulses(problem, rows, problem.first_row, problem.last_row, out, -1.0)

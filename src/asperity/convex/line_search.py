@@ -18,6 +18,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.convex.divided_island import ALONG, COST, chunk_sum, is_divided, share_phase
 from asperity.convex.potentials.contact_driver import along_contacts, contact_cost_along
 from asperity.convex.potentials.rows import along_rows, row_cost_along
 from asperity.convex.problem import (
@@ -39,11 +40,25 @@ _ARMIJO_REDUCTIONS = 60
 @compiled
 def _along(problem: Table, alpha: float) -> tuple[float, float]:
     """First and second derivative of contacts and rows of the island."""
-    slope_a, curvature_a = along_contacts(
-        problem, problem.first_contact, problem.last_contact, alpha
-    )
+    if is_divided(problem):
+        problem.phase_share = alpha
+        share_phase(problem, ALONG, problem.last_chunk - problem.first_chunk)
+        slope_a, curvature_a = chunk_sum(problem, 1), chunk_sum(problem, 2)
+    else:
+        slope_a, curvature_a = along_contacts(
+            problem, problem.first_contact, problem.last_contact, alpha
+        )
     slope_b, curvature_b = along_rows(problem, problem.first_row, problem.last_row, alpha)
     return slope_a + slope_b, curvature_a + curvature_b
+
+
+@compiled
+def _along_whole(problem: Table) -> tuple[float, float]:
+    """`_along` at α = 1, as the preparation of a divided island's direction has left it."""
+    if not is_divided(problem):
+        return _along(problem, 1.0)
+    slope, curvature = along_rows(problem, problem.first_row, problem.last_row, 1.0)
+    return slope + chunk_sum(problem, 1), curvature + chunk_sum(problem, 2)
 
 
 @compiled
@@ -66,8 +81,14 @@ def _cubic_minimum(cost_0: float, cost_1: float, slope_0: float, slope_1: float)
 @compiled
 def _cost_along(problem: Table, alpha: float) -> float:
     """Cost of contacts and rows of the island at α, with the change of the quadratic part."""
+    if is_divided(problem):
+        problem.phase_share = alpha
+        share_phase(problem, COST, problem.last_chunk - problem.first_chunk)
+        cost = chunk_sum(problem, 3)
+    else:
+        cost = contact_cost_along(problem, problem.first_contact, problem.last_contact, alpha)
     return (
-        contact_cost_along(problem, problem.first_contact, problem.last_contact, alpha)
+        cost
         + row_cost_along(problem, problem.first_row, problem.last_row, alpha)
         + alpha * problem.smooth_slope
         + 0.5 * alpha * alpha * problem.smooth_curvature
@@ -146,7 +167,7 @@ def line_search(problem: Table, _unused: int) -> int:
         return 0
     if problem.line_search_method == ARMIJO:
         return _backtrack(problem, slope_0)
-    slope_1, curvature_1 = _along(problem, 1.0)
+    slope_1, curvature_1 = _along_whole(problem)
     slope_1 += smooth_slope + smooth_curvature
     curvature_1 += smooth_curvature
     target = problem.line_search_tolerance * -slope_0

@@ -19,6 +19,7 @@ import numpy as np
 from asperity.compiled import Layout, Table
 from asperity.contact.constraint_laws import DRIFT_SPEED
 from asperity.convex.chains import chain_fields
+from asperity.convex.divided_layout import DIVIDED_FIELDS, contact_lists, division_lists
 
 __all__ = [
     "ARMIJO",
@@ -172,12 +173,13 @@ PROBLEM = Layout(
     column_size="i8[:]",
     entry_tree="i8[:]",
     entry_block="i8[:]",  # offset of the entry's block in `coupling`
-    pair_entry="i4[:,:]",  # entry of two trees, −1 where they do not couple
-    pair_stamp="i8[:,:]",
-    stamp="i8",
-    adjacency="u1[:,:]",
-    neighbours="i8[:]",
+    # bits of the trees with which a tree couples and that are eliminated later
+    adjacency="i8[:,:]",
+    waiting="i8[:]",  # bits of trees that are yet to be eliminated
+    neighbours="i8[:]",  # marks and lists of trees, for whoever needs them next
     degree="i8[:]",  # sizes of all trees with which a tree couples
+    elimination_key="i8[:]",  # by place: see `asperity.convex.graph`
+    elimination_slot="i8[:]",  # a tree's place
     component="i8[:]",  # union-find parents, then island of a tree
     island_start="i8[:]",
     island_tree="i8[:]",
@@ -234,9 +236,12 @@ PROBLEM = Layout(
     last_contact="i8",
     first_row="i8",
     last_row="i8",
+    **DIVIDED_FIELDS,
     changes="i8",  # of the law's numbers in this island's solve
     # 1: the law's numbers are to be those of a Newton step's end, which is yet to be searched for
     anticipates="i8",
+    bounds_square="f8",  # bounds of friction, and how far they are from those of the velocities
+    changes_square="f8",
     disagreement="f8",  # of the law's numbers with the velocities, when last looked at
     # line search
     smooth_slope="f8",  # of the quadratic part at α = 0
@@ -257,6 +262,7 @@ PROBLEM = Layout(
     contact_cost_along="i8",
     begin_estimates="i8",  # or 0
     update_estimates="i8",
+    measure_contacts="i8",  # or 0: how far numbers are from agreement with the solution
     settle_contacts="i8",  # or 0: numbers that are to agree with the solution
     most_changes="i8",  # of them in a solve, after which they stay as they are
     settle_tolerance="f8",  # relative change of friction by which they may differ from it
@@ -321,6 +327,7 @@ def new_problem(
         dof_tree=np.repeat(np.arange(ntree, dtype=np.int64), tree_size),
         block_start=block_start,
         **chain_fields(tree_start, tree_size, dof_parent),
+        **division_lists(ntree),
         matrix=np.zeros(block_start[-1]),
         mass_diagonal=np.ones(nv),
         mass_inverse_diagonal=np.ones(nv),
@@ -349,12 +356,13 @@ def new_problem(
         column_size=np.zeros(ntree, np.int64),
         entry_tree=np.zeros(max(1, ntree * (ntree - 1) // 2), np.int64),
         entry_block=np.zeros(max(1, ntree * (ntree - 1) // 2), np.int64),
-        pair_entry=np.full((ntree, ntree), -1, np.int32),
-        pair_stamp=np.zeros((ntree, ntree), np.int64),
         tree_marked=np.zeros(ntree, np.int64),
-        adjacency=np.zeros((ntree, ntree), np.uint8),
+        adjacency=np.zeros((ntree, (ntree + 63) // 64), np.int64),
+        waiting=np.zeros((ntree + 63) // 64, np.int64),
         neighbours=np.zeros(ntree, np.int64),
         degree=np.zeros(ntree, np.int64),
+        elimination_key=np.zeros(ntree, np.int64),
+        elimination_slot=np.zeros(ntree, np.int64),
         component=np.zeros(2 * ntree + 1, np.int64),
         island_start=np.zeros(ntree + 1, np.int64),
         island_tree=np.zeros(ntree, np.int64),
@@ -394,6 +402,7 @@ def new_problem(
         drift_speed=DRIFT_SPEED,
         relaxation_time=-1.0,
     )
+    table.members[0] = table.address
     grow_contacts(table, contacts)
     grow_rows(table, rows)
     return table
@@ -405,6 +414,8 @@ def grow_contacts(problem: Table, contacts: int) -> None:
         setattr(problem, name, np.zeros(contacts, np.int64))
     for name in _CONTACT_FIELDS:
         setattr(problem, name, np.zeros(contacts))
+    for name, array in contact_lists(contacts).items():
+        setattr(problem, name, array)
 
 
 def grow_rows(problem: Table, rows: int) -> None:

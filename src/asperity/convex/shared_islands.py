@@ -1,9 +1,11 @@
 """Islands solved by several threads.
 
 Every island is solved by the same machine code and from the same numbers, whoever does it, so that
-the solution has the same bits for any number of threads. Each thread has a problem of its own: the
-arrays are those of the one that is solved, but for what is written while an island is at hand, and
-so are the numbers when a solve begins. Counters are added up at the end.
+the solution has the same bits for any number of threads. Divided islands are solved one by one, by
+all threads together (`asperity.convex.divided_island`), the others each by one thread. Each thread
+has a problem of its own: the arrays are those of the one that is solved, but for what is written
+while an island is at hand, and so are the numbers when a solve begins. Counters are added up at the
+end.
 """
 
 from __future__ import annotations
@@ -70,18 +72,28 @@ def _size(problem: Table, k: int) -> int:
 
 
 @compiled
-def _divide(problem: Table, shared: Table, total: int, apart: int) -> int:
-    """Divide the islands, but for ``apart``, into parts; returns how many there are.
+def _is_apart(problem: Table, k: int, apart: int) -> bool:
+    """Whether an island is not one of those that threads do each by itself."""
+    return k == apart or problem.island_part_start[k + 1] > problem.island_part_start[k]
+
+
+@compiled
+def _divide(problem: Table, shared: Table, apart: int) -> int:
+    """Make parts of the islands, but for divided ones and ``apart``; returns how many there are.
 
     Large ones are last: parts are begun from there.
     """
+    total = 0
+    for k in range(problem.islands):
+        if not _is_apart(problem, k, apart):
+            total += _size(problem, k)
     largest = max(total // (_PARTS * shared.team.threads), _SMALLEST_PART)
     count = 0
     begin = 0
     sum_ = 0
     for k in range(problem.islands + 1):
         size = 0
-        alone = k == problem.islands or k == apart
+        alone = k == problem.islands or _is_apart(problem, k, apart)
         if not alone:
             size = _size(problem, k)
             alone = size > largest
@@ -97,7 +109,7 @@ def _divide(problem: Table, shared: Table, total: int, apart: int) -> int:
             begin = k + 1
             sum_ = 0
     for k in range(problem.islands):
-        if k != apart and _size(problem, k) > largest:
+        if not _is_apart(problem, k, apart) and _size(problem, k) > largest:
             shared.first[count] = k
             shared.last[count] = k + 1
             count += 1
@@ -157,18 +169,28 @@ def solve_shared(problem: Table, contacts: Table, rows: Table, have_factors: int
     # What one solve of a large tree leaves for the next one is in the first member's problem.
     apart = -1
     if problem.large_tree >= 0:
-        apart = problem.component[problem.ntree + problem.large_tree]
+        k = problem.component[problem.ntree + problem.large_tree]
+        apart = -1 if _is_apart(problem, k, -1) else k
     shared.contacts = contacts.address
     shared.rows = rows.address
     problem.part_longest = 0
     _begin_members(problem, shared)
-    parts = _divide(problem, shared, total, apart)
+    parts = _divide(problem, shared, apart)
     team = shared.team
     if apart >= 0:
         team.own = parts
         shared.first[parts] = apart
         shared.last[parts] = apart + 1
     worst = call_pppn_status(team.share, team, shared.solve_part, shared, parts)
+    # Not at any other time: what members have is that of this solve.
+    problem.team = team.address
+    for k in range(problem.islands):
+        if _is_apart(problem, k, -1):
+            problem.first_island = k
+            problem.last_island = k + 1
+            code = call_pppn_status(shared.solve, problem, contacts, rows, 1)
+            worst = max(worst, code)
+    problem.team = 0
     problem.last_island = 0
     _end_members(problem, shared)
     problem.solves += 1
@@ -211,3 +233,4 @@ class SharedIslands(HoldsAddresses):
             last=np.zeros(room, np.int64),
         )
         problem.shared = self.table.address
+        problem.members = self.table.members

@@ -23,8 +23,8 @@ from asperity.convex.island import (
     choose_island,
     guess_velocities,
     island_gradient,
-    multiply,
 )
+from asperity.convex.matrix import multiply
 from asperity.convex.potentials.contact_driver import begin_estimates, settle_contacts
 from asperity.convex.problem import CONVERGED, PROBLEM
 from asperity.integrators.methods.gyroscopic import gyroscopic_forces

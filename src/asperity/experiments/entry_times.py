@@ -64,6 +64,7 @@ _PROBLEM = {
     "solve_in_contact_space": "contact space",
     "line_search": "line search",
     "begin_estimates": "contact law",
+    "measure_contacts": "contact law",
     "settle_contacts": "contact law",
 }
 _PROBLEM_COSTS = ("evaluate_contacts",)

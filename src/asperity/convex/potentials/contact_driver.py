@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, higher_order
@@ -43,10 +44,13 @@ __all__ = [
     "along_contacts",
     "along_each",
     "begin_estimates",
+    "change_numbers",
     "contact_cost_along",
     "cost_along_each",
     "evaluate_contacts",
     "evaluate_each",
+    "measure_disagreement",
+    "numbers_agree",
     "prepare_contacts",
     "settle_contacts",
     "update_estimates",
@@ -153,4 +157,29 @@ def update_estimates(problem: Table, first: int, last: int, alpha: float) -> Non
 @compiled
 def settle_contacts(problem: Table, contacts: Table, first: int, last: int) -> bool:
     """Let the law's numbers follow the present velocities; True if that changes the problem."""
-    return call_pppn_status(problem.settle_contacts, problem, contacts, first, last) != 0
+    measure_disagreement(problem, contacts, first, last)
+    if numbers_agree(problem, problem.bounds_square, problem.changes_square):
+        return False
+    change_numbers(problem, contacts, first, last)
+    return True
+
+
+@compiled
+def measure_disagreement(problem: Table, contacts: Table, first: int, last: int) -> None:
+    """Fill ``bounds_square`` and ``changes_square``, what `numbers_agree` is asked about."""
+    call_pppn_status(problem.measure_contacts, problem, contacts, first, last)
+
+
+@compiled
+def change_numbers(problem: Table, contacts: Table, first: int, last: int) -> None:
+    """Let the law's numbers follow the present velocities."""
+    call_pppn_status(problem.settle_contacts, problem, contacts, first, last)
+
+
+@compiled
+def numbers_agree(problem: Table, bounds_square: float, changes_square: float) -> bool:
+    """Whether the law's numbers are those of the present velocities; notes the disagreement."""
+    total = bounds_square
+    change = changes_square
+    problem.disagreement = np.sqrt(change / total) if total > 0.0 else 0.0
+    return change <= problem.settle_tolerance * problem.settle_tolerance * total

@@ -220,11 +220,11 @@ def _anticipate_contact(problem: Table, contacts: Table, i: int) -> None:
 
 
 @entry_point(SETTLE_SIGNATURE)
-def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
-    """Bound friction by normal impulses; 0 if it is by those of the present velocities already.
+def _measure(problem: Table, contacts: Table, first: int, last: int) -> int:
+    """Measure how far bounds of friction are from those of the present velocities.
 
-    How far it is from that is measured as velocity at the contacts, in the root mean square, so
-    that what is light and what is heavy count alike. Needs the estimates of the present velocities.
+    That is as velocity at the contacts, in the root mean square, so that what is light and what is
+    heavy count alike.
     """
     anticipates = problem.anticipates == 1
     total = 0.0
@@ -239,9 +239,14 @@ def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
         difference = limit - problem.friction_limit[i]
         total += mobilised * largest * largest
         change += mobilised * difference * difference
-    problem.disagreement = np.sqrt(change / total) if total > 0.0 else 0.0
-    if change <= problem.settle_tolerance * problem.settle_tolerance * total:
-        return 0
+    problem.bounds_square = total
+    problem.changes_square = change
+    return 0
+
+
+@entry_point(SETTLE_SIGNATURE)
+def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
+    """Bound friction by normal impulses. Needs the estimates of the present velocities."""
     i = first
     while i < last:
         end = _patch_end(problem, contacts, i, last)
@@ -259,7 +264,7 @@ def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
             for point in range(i, end):
                 _settle_contact(problem, contacts, point, meets_halfway)
         i = end
-    return 1
+    return 0
 
 
 @inlined
@@ -383,5 +388,5 @@ LAGGED_LAW = ContactLaw(
     update_estimates=_update_estimates,
 )
 
-DELIVERED_LAW = LAGGED_LAW._replace(settle=_settle)
+DELIVERED_LAW = LAGGED_LAW._replace(measure=_measure, settle=_settle)
 """The same, with friction bounded by the normal impulse of the solution, not of its prediction."""

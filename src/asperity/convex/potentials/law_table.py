@@ -24,6 +24,7 @@ class ContactLaw(NamedTuple):
     begin_estimates: EntryPoint | None = None
     """Of a law whose curvatures are those of estimates, not of the present velocities alone."""
     update_estimates: EntryPoint | None = None
+    measure: EntryPoint | None = None
     settle: EntryPoint | None = None
     """Of a law with numbers that depend on the solution, and are to agree with it at the end."""
 
@@ -42,6 +43,7 @@ def install_law(problem: Table, law: ContactLaw) -> None:
     problem.coupled = int(law.coupled)
     problem.begin_estimates = law.begin_estimates.address if law.begin_estimates else 0
     problem.update_estimates = law.update_estimates.address if law.update_estimates else 0
+    problem.measure_contacts = law.measure.address if law.measure else 0
     problem.settle_contacts = law.settle.address if law.settle else 0
 
 

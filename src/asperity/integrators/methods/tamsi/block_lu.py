@@ -20,6 +20,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.convex.couplings import block_of
 from asperity.convex.problem import PROBLEM
 from asperity.convex.row_kernels import dot_rows, subtract_rows
 from asperity.integrators.methods.square_lu import factorize_square, solve_square
@@ -125,7 +126,7 @@ def factorize_jacobian(problem: Table, _unused: int) -> int:
                 else:
                     above = problem.position[o] < problem.position[p]
                     target = upper if above else lower
-                    target += 8 * entry_block[problem.pair_entry[o, p]]
+                    target += 8 * block_of(problem, o, p)
                 _subtract_product(
                     lower + 8 * entry_block[left],
                     8 * n,

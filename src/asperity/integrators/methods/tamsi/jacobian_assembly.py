@@ -13,6 +13,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import load_double, store_double
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.couplings import block_of
 from asperity.convex.hessian_assembly import begin_blocks, clear_couplings
 from asperity.convex.problem import PROBLEM
 from asperity.convex.row_kernels import copy_row, dot_rows, subtract_rows
@@ -111,8 +112,7 @@ def _add_block(problem: Table, tamsi: Table, contacts: Table, p: int, q: int, wh
         target = problem.factor
         at = problem.block_start[rows]
     else:
-        entry = problem.pair_entry[rows, columns]
-        at = problem.entry_block[entry]
+        at = block_of(problem, rows, columns)
         if problem.position[rows] < problem.position[columns]:
             target = problem.coupling
         else:
@@ -225,11 +225,7 @@ def _add_rows(problem: Table, tamsi: Table, rows: Table, first: int, last: int) 
                 if t < 0:
                     continue
                 width = problem.tree_size[t]
-                at = (
-                    problem.block_start[s]
-                    if p == q
-                    else problem.entry_block[problem.pair_entry[s, t]]
-                )
+                at = problem.block_start[s] if p == q else block_of(problem, s, t)
                 for e in range(start[r, p], start[r, p + 1]):
                     value = g * jacobian[e]
                     line = at + (dof[e] - problem.tree_start[s]) * width - problem.tree_start[t]

@@ -23,6 +23,7 @@ from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, FRICTION
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.island import (
     begin_island,
+    direction_size,
     factorize_island,
     give_up,
     island_gradient,
@@ -131,10 +132,11 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
             return CONVERGED
         if iteration == most or not factorize_island(problem, contacts, rows):
             return give_up(problem, norm / scale)
-        _, length = newton_direction(problem)
+        newton_direction(problem)
+        prepare_direction(problem, contacts, rows)
+        _, length = direction_size(problem)
         if not length <= _LARGEST:
             return NON_FINITE
-        prepare_direction(problem, contacts, rows)
         change, alpha = _contact_update(problem)
         if aware:
             alpha = min(alpha, _row_share(problem))

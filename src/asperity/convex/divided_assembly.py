@@ -1,0 +1,139 @@
+"""Assembly of a divided island's Hessian.
+
+Pairs of free bodies are summed up first, each once; then every free body adds those that it is part
+of to its own block and to its couplings with later ones, which nobody else writes to. Contacts of
+articulated trees and rows are added at the end, by one thread.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.contact.constraint_set import CONSTRAINT_SET
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.divided_island import ADD_PAIRS, SUM_PAIRS, share_phase, tree_blocks
+from asperity.convex.hessian_assembly import (
+    add_contacts,
+    add_lower,
+    add_rows,
+    begin_tree,
+    between_arms,
+    clear_column,
+    end_paths,
+    subtract_spatial,
+)
+from asperity.convex.problem import PROBLEM
+from asperity.convex.spatial_hessian import (
+    add_full,
+    add_symmetric,
+    other_side,
+    spatial_hessian,
+)
+
+__all__ = ["add_pairs_of_tree", "assemble_divided", "sum_pairs"]
+
+
+@compiled
+def sum_pairs(problem: Table, contacts: Table, first: int, last: int) -> None:
+    """Add up the Hessians of pairs of free bodies, or of one and the world."""
+    coupled = problem.coupled == 1
+    curvature = (
+        problem.h11,
+        problem.h12,
+        problem.h22,
+        problem.h1n,
+        problem.h2n,
+        problem.hnn,
+    )
+    for pair in range(first, last):
+        if problem.pair_tree[pair, 0] == -2:
+            continue
+        begin = problem.pair_contact[pair, 0]
+        d = between_arms(contacts, problem.contact[begin])
+        arm = contacts.arm_a if problem.pair_tree[pair, 0] >= 0 else contacts.arm_b
+        g = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        p = g
+        q = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        active = 0.0
+        for i in range(begin, problem.pair_contact[pair, 1]):
+            if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
+                active = 1.0
+                c = problem.contact[i]
+                one = spatial_hessian(c, i, contacts.frame, arm, curvature, coupled)
+                g = add_symmetric(g, one[0])
+                q = add_full(q, one[1])
+                p = add_symmetric(p, one[2])
+        problem.pair_sum[pair, 0] = active
+        for k in range(6):
+            problem.pair_sum[pair, 1 + k] = p[k]
+            problem.pair_sum[pair, 16 + k] = g[k]
+        for k in range(9):
+            problem.pair_sum[pair, 7 + k] = q[k]
+        for k in range(3):
+            problem.pair_sum[pair, 22 + k] = d[k]
+
+
+@compiled
+def add_pairs_of_tree(problem: Table, tree: int) -> None:
+    """Fill the block of a tree, and its couplings with later ones, with A and its pairs."""
+    begin_tree(problem, tree)
+    clear_column(problem, tree, problem.coupling)
+    block = problem.block_start[tree]
+    s = problem.pair_sum
+    for k in range(problem.tree_pair_start[tree], problem.tree_pair_start[tree + 1]):
+        pair = problem.tree_pair[k]
+        if s[pair, 0] == 0.0:
+            continue
+        p = (s[pair, 1], s[pair, 2], s[pair, 3], s[pair, 4], s[pair, 5], s[pair, 6])
+        q = (
+            s[pair, 7],
+            s[pair, 8],
+            s[pair, 9],
+            s[pair, 10],
+            s[pair, 11],
+            s[pair, 12],
+            s[pair, 13],
+            s[pair, 14],
+            s[pair, 15],
+        )
+        g = (s[pair, 16], s[pair, 17], s[pair, 18], s[pair, 19], s[pair, 20], s[pair, 21])
+        a = problem.pair_tree[pair, 0]
+        b = problem.pair_tree[pair, 1]
+        if a < 0 or b < 0:
+            add_lower(problem.factor, block, p, q, g)
+            continue
+        d = (s[pair, 22], s[pair, 23], s[pair, 24])
+        q_b, between, p_b = other_side(d, g, q, p)
+        if tree == a:
+            add_lower(problem.factor, block, p, q, g)
+            if problem.position[a] < problem.position[b]:
+                at = problem.pair_block[pair]
+                subtract_spatial(problem.coupling, at, 6, 1, between, q, q_b, g)
+        else:
+            add_lower(problem.factor, block, p_b, q_b, g)
+            if problem.position[b] < problem.position[a]:
+                at = problem.pair_block[pair]
+                subtract_spatial(problem.coupling, at, 1, 6, between, q, q_b, g)
+
+
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
+def assemble_divided(problem: Table, contacts: Table, rows: Table) -> int:
+    """Fill the blocks of the island's Hessian from the present curvatures.
+
+    If the factorization is to fill them, only pairs are summed up.
+    """
+    problem.phase_contacts = contacts.address
+    share_phase(problem, SUM_PAIRS, problem.last_chunk - problem.first_chunk)
+    if problem.fused == 1:
+        return 0
+    share_phase(problem, ADD_PAIRS, tree_blocks(problem))
+    if problem.last_chunk > problem.first_chunk:
+        first = problem.chunk_pair[problem.first_chunk, 0]
+        for pair in range(first, problem.chunk_pair[problem.last_chunk - 1, 1]):
+            if problem.pair_tree[pair, 0] == -2:
+                begin = problem.pair_contact[pair, 0]
+                add_contacts(problem, contacts, begin, problem.pair_contact[pair, 1])
+        end_paths(problem, contacts)
+    add_rows(problem, rows, problem.first_row, problem.last_row)
+    return 0

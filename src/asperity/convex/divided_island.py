@@ -1,0 +1,129 @@
+"""What solvers do in a divided island: phases, whose items are shared out among threads.
+
+A phase is the same for all of its items, which are chunks of contacts, blocks of trees, or parts of
+the elimination tree (`asperity.convex.divided_phases`). Sums are those of all chunks, one by one.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import call_pppn_status
+from asperity.compiled.team import TEAM
+from asperity.convex.divided_layout import TREE_BLOCK
+from asperity.convex.problem import PROBLEM
+
+__all__ = [
+    "ADD_PAIRS",
+    "ALONG",
+    "BACKWARD",
+    "COST",
+    "DISAGREEMENT",
+    "EVALUATE",
+    "FACTORIZE",
+    "FORWARD",
+    "GRADIENT",
+    "PREPARE",
+    "SETTLE",
+    "STEP",
+    "SUM_PAIRS",
+    "block_sum",
+    "chunk_sum",
+    "in_order",
+    "is_divided",
+    "share_items",
+    "share_phase",
+    "tree_blocks",
+]
+
+(
+    EVALUATE,
+    GRADIENT,
+    SUM_PAIRS,
+    ADD_PAIRS,
+    FACTORIZE,
+    FORWARD,
+    BACKWARD,
+    PREPARE,
+    ALONG,
+    COST,
+    STEP,
+    DISAGREEMENT,
+    SETTLE,
+) = range(13)
+
+# Parts of a phase per thread, which may be late.
+_PARTS = 4
+
+
+@compiled
+def is_divided(problem: Table) -> bool:
+    """Whether the island at hand is divided."""
+    return problem.last_part > problem.first_part
+
+
+@compiled
+def tree_blocks(problem: Table) -> int:
+    """Blocks of the island's trees."""
+    return (problem.last_tree - problem.first_tree + TREE_BLOCK - 1) // TREE_BLOCK
+
+
+@compiled
+def share_phase(problem: Table, phase: int, items: int) -> int:
+    """Do a phase for all of its items, in any order; returns the largest code."""
+    # By address: nothing of it is to make the solves of small islands longer.
+    return call_pppn_status(problem.share_phase, problem, phase, items, 0)
+
+
+@compiled
+def in_order(problem: Table, phase: int, items: int) -> int:
+    """The same where items are begun one by one, from the first to the last."""
+    problem.phase = phase
+    problem.phase_items = items
+    problem.phase_parts = items
+    if problem.team == 0:
+        problem.phase_parts = 1
+        return call_pppn_status(problem.do_phase, problem, 0, 0, 0)
+    team = TEAM.at(problem.team)
+    return call_pppn_status(team.share, team, problem.do_phase, problem, items)
+
+
+@entry_point(types.int64(PROBLEM.type, types.int64, types.int64, types.int64))
+def share_items(problem: Table, phase: int, items: int, _unused: int) -> int:
+    """Do `share_phase`."""
+    problem.phase = phase
+    problem.phase_items = items
+    if problem.team == 0:
+        problem.phase_parts = 1
+        return call_pppn_status(problem.do_phase, problem, 0, 0, 0)
+    team = TEAM.at(problem.team)
+    parts = min(items, _PARTS * team.threads)
+    problem.phase_parts = parts
+    return call_pppn_status(team.share, team, problem.do_phase, problem, parts)
+
+
+@compiled
+def chunk_sum(problem: Table, which: int) -> float:
+    """The sum over all chunks of the island.
+
+    They have the cost of impulses (0), slope and curvature (1, 2) and the cost (3) where a line
+    search has looked last, and what a law's numbers and their disagreement amount to (4, 5).
+    """
+    total = 0.0
+    for chunk in range(problem.first_chunk, problem.last_chunk):
+        total += problem.chunk_sum[chunk, which]
+    return total
+
+
+@compiled
+def block_sum(problem: Table, which: int) -> float:
+    """The sum over all blocks of the island's trees, of the gradient g and the direction p.
+
+    They have g·p (0), ‖D⁻¹ p‖² (1), p·(A v − r) (2) and p·A p (3), and where ``begun`` is 1, since
+    nothing but pairs of free bodies adds to the gradient, ‖D g‖² (4).
+    """
+    total = 0.0
+    for block in range(tree_blocks(problem)):
+        total += problem.block_sum[block, which]
+    return total
