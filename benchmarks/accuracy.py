@@ -110,12 +110,19 @@ def _number(scene: Scene, outcome: Outcome) -> np.ndarray:
     return np.asarray((scene.course or scene.measure)(outcome))
 
 
-def reference(scene: Scene) -> list[np.ndarray]:
-    """What a scene's runs are compared with, of all its variants; NaN for a chaotic scene."""
+def converged(scene: Scene) -> float:
+    """The true number of a scene, or that of a precise run; NaN for a chaotic scene."""
     if scene.exact is not None:
-        return [np.asarray(scene.exact)]
+        return scene.exact
     if scene.chaotic:
-        return [np.asarray(np.nan)]
+        return float("nan")
+    return scene.measure(simulate(scene, asp.Cenic(accuracy=REFERENCE_ACCURACY))[0])
+
+
+def reference(scene: Scene) -> list[np.ndarray]:
+    """What a scene's runs are compared with, of all its variants."""
+    if scene.exact is not None or scene.chaotic:
+        return [np.asarray(converged(scene))]
     precise = asp.Cenic(accuracy=REFERENCE_ACCURACY)
     return [_number(one, simulate(one, precise)[0]) for one in scene.variants or (scene,)]
 

@@ -294,7 +294,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     _note_modes(world, source, 0.5 * step, _FIRST)
     if _is_hopeless(world, half, full, step):
         return HOPELESS
-    guess_second_half(world, source, half, full)
+    guess_second_half(world, source, half, full, EXTRAPOLATION.at(world.memory).stiff)
     code = _second_half(world, half, target, 0.5 * step)
     if code != OK:
         return code

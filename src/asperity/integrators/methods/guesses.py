@@ -67,8 +67,9 @@ def find_stiff_trees(state: Table, step: float, stiff: np.ndarray) -> bool:
     step : float
         [s]
     stiff : array, shape (ntree,)
-        (ω δt)² of all contacts of a tree together that push in the last solution: above 1 if the
-        step is long.
+        (ω δt)² of all contacts of a tree together that push in the last solution: above 10 if the
+        step is long. Negative of what may break loose from static friction: whether it does is not
+        to depend on what a guess goes beyond.
     """
     found = False
     for tree in range(stiff.size):
@@ -77,6 +78,8 @@ def find_stiff_trees(state: Table, step: float, stiff: np.ndarray) -> bool:
     for c in range(contacts.count):
         if contacts.impulse[c, 2] > 0.0:
             square = step * step * contacts.stiffness[c] * contacts.inverse_mass[c]
+            if contacts.static_friction[c] != contacts.dynamic_friction[c]:
+                square = -np.inf
             for side in range(2):
                 link = contacts.link[c, side]
                 if link >= 0:
@@ -93,7 +96,7 @@ def guess_first_half(
     """Let a first half step begin with the mean of a step's beginning and end, or with more of it.
 
     What stiff contacts hold may have come to its end by then: it goes towards it as far as the cost
-    falls. ``stiff`` is work space, one number for every tree.
+    falls. ``stiff`` is filled as by `find_stiff_trees`.
     """
     guess_middle(world, source, full)
     if not find_stiff_trees(source, 0.5 * step, stiff):
@@ -106,13 +109,18 @@ def guess_first_half(
 
 
 @compiled
-def guess_second_half(world: Table, source: Table, half: Table, full: Table) -> None:
+def guess_second_half(
+    world: Table, source: Table, half: Table, full: Table, stiff: np.ndarray
+) -> None:
     """Let a second half step begin with the whole step's end v, corrected.
 
     With v_1 in the middle, v + v_1 − (v_0 + v)/2 is what implicit forces lead to up to the second
     order: of v' = −λ v, with z = λ δt, v_1 = v_0/(1 + z/2), v = v_0/(1 + z), and two halves end
-    with v_0/(1 + z/2)² = v_0 (1 − z + 3 z²/4 − …).
+    with v_0/(1 + z/2)² = v_0 (1 − z + 3 z²/4 − …). ``stiff`` is that of the first half.
     """
+    dof_tree = world.plant.dof_tree
     for i in range(world.guess.size):
-        world.guess[i] = full.qvel[i] + half.qvel[i] - 0.5 * (source.qvel[i] + full.qvel[i])
+        world.guess[i] = full.qvel[i]
+        if stiff[dof_tree[i]] >= 0.0:
+            world.guess[i] += half.qvel[i] - 0.5 * (source.qvel[i] + full.qvel[i])
     world.guess_kind = END_VELOCITY
