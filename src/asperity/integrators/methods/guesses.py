@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 # (ω δt)² from which a step is long against the time of a tree's contacts.
-LONG = 10.0
+_LONG = 10.0
 
 
 @compiled
@@ -85,7 +85,7 @@ def find_stiff_trees(state: Table, step: float, stiff: np.ndarray) -> bool:
                 if link >= 0:
                     tree = contacts.link_tree[link]
                     stiff[tree] += square
-                    found = found or stiff[tree] > LONG
+                    found = found or stiff[tree] > _LONG
     return found
 
 
@@ -104,7 +104,7 @@ def guess_first_half(
     dof_tree = world.plant.dof_tree
     for i in range(world.guess.size):
         rest = full.qvel[i] - world.guess[i]
-        world.guess_direction[i] = rest if stiff[dof_tree[i]] > LONG else 0.0
+        world.guess_direction[i] = rest if stiff[dof_tree[i]] > _LONG else 0.0
     world.guess_kind = TOWARDS
 
 
