@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import mujoco
 import numpy as np
+from scipy.interpolate import CubicHermiteSpline
 
 from benchmarks.candidate_norms import Drive, Outcome
 from benchmarks.engines.mujoco_engine import build_mjcf
 from benchmarks.scene import GRAVITY, cenic_clutter
+from benchmarks.trotting_robot import GAITS, SAMPLES, robot, trot
 
 __all__ = ["SCENES", "Scene"]
 
@@ -29,6 +32,11 @@ class Scene:
         Its true value, if it is known; otherwise that of a run at a tight accuracy is taken.
     chaotic
         The number only tells whether the result is sane.
+    course
+        The number at given times. Where it goes to and fro, and may end right by chance, the error
+        that counts is the root mean square of these.
+    variants
+        Scenes that are as good as this one, itself among them, of which every run takes another.
     """
 
     name: str
@@ -44,6 +52,8 @@ class Scene:
     chaotic: bool = False
     unit: float = 1e3  # of a table, per SI unit
     unit_name: str = "mm"
+    course: Callable[[Outcome], np.ndarray] | None = None
+    variants: tuple[Scene, ...] = ()
 
 
 def _custom(**values: float) -> str:
@@ -68,6 +78,20 @@ def _between(
         return float(q[-1] - q[np.searchsorted(outcome.time, since - 1e-9)])
 
     return measure
+
+
+def _slip(first: str, second: str, times: np.ndarray) -> Callable[[Outcome], np.ndarray]:
+    """The same along z at certain times, between steps by Hermite's interpolation."""
+
+    def course(outcome: Outcome) -> np.ndarray:
+        model = outcome.model
+        one, two = model.joint(first), model.joint(second)
+        slip = outcome.qpos[:, one.qposadr[0] + 2] - outcome.qpos[:, two.qposadr[0]]
+        speed = outcome.qvel[:, one.dofadr[0] + 2] - outcome.qvel[:, two.dofadr[0]]
+        curve = CubicHermiteSpline(outcome.time, slip, speed)
+        return curve(np.minimum(times, outcome.time[-1])) - slip[0]
+
+    return course
 
 
 # -- the mug in the shaken gripper ------------------------------------------------------------
@@ -235,47 +259,6 @@ def _slide(model: mujoco.MjModel) -> np.ndarray:
     return qvel
 
 
-def _leg(name: str, x: float, y: float) -> str:
-    return f"""<body pos="{x} {y} 0"><joint name="{name}_hip" axis="0 1 0" damping="0.2"/>
- <geom type="capsule" size="0.02" fromto="0 0 0 -0.1 0 -0.14" mass="0.5" contype="0"
-  conaffinity="0"/>
- <body pos="-0.1 0 -0.14"><joint name="{name}_knee" axis="0 1 0" damping="0.2"/>
-  <geom type="capsule" size="0.015" fromto="0 0 0 0.1 0 -0.14" mass="0.2" contype="0"
-   conaffinity="0"/>
-  <geom type="sphere" size="0.02" pos="0.1 0 -0.14" mass="0.05"/></body></body>"""
-
-
-LEGS = {"fl": (0.2, 0.14), "fr": (0.2, -0.14), "hl": (-0.2, 0.14), "hr": (-0.2, -0.14)}
-WALK = f"""
-<mujoco>{_custom(stiffness=1e5, dissipation=10)}<default><geom friction="0.8"/></default>
-<worldbody><geom type="plane" size="5 5 1"/>
- <body pos="0 0 0.3"><joint type="slide" axis="1 0 0"/>
-  <joint type="slide" axis="0 0 1"/><joint type="hinge" axis="0 1 0"/>
-  <geom type="box" size="0.22 0.1 0.05" mass="6"/>
-  {"".join(_leg(n, x, y) for n, (x, y) in LEGS.items())}</body></worldbody>
-<actuator>{
-    "".join(
-        f'<position joint="{n}_{j}" kp="150" kv="3" forcerange="-40 40"/>'
-        for n in LEGS
-        for j in ("hip", "knee")
-    )
-}</actuator></mujoco>
-"""
-
-
-def _trot(time: float) -> np.ndarray:
-    """A trot at 1.5 Hz, sampled at 50 Hz as a robot's computer would."""
-    sample = np.floor(time * 50 + 1e-6) / 50
-    out = []
-    for n in LEGS:
-        phase = 2 * np.pi * 1.5 * sample + (0 if n in ("fl", "hr") else np.pi)
-        ramp = min(sample / 0.5, 1.0)
-        lift = ramp * 0.35 * max(np.sin(phase), 0.0)
-        swing = ramp * 0.25 * np.cos(phase)
-        out += [swing + lift, -2 * lift]
-    return np.array(out)
-
-
 def _distance(outcome: Outcome) -> float:
     return float(outcome.qpos[-1, 0] - outcome.qpos[0, 0])
 
@@ -310,22 +293,37 @@ def _clutter(kind: str) -> Scene:
     )
 
 
+_WALKS = tuple(
+    Scene(
+        "walk",
+        "distance walked",
+        robot(gait),
+        3.0,
+        _distance,
+        partial(trot, gait=gait),
+        SAMPLES,
+    )
+    for gait in GAITS
+)
+_WALKS = (replace(_WALKS[0], variants=_WALKS), *_WALKS[1:])
+
 SCENES = {
     scene.name: scene
     for scene in (
         Scene(
             "mug",
-            "slip of the shaken mug",
+            "slip of the shaken mug, over time",
             MUG,
             5.0,
             _between("mug", "lift"),
             _hold(_shake),
             HOLD_TIMES,
             qvel=_downwards,
+            course=_slip("mug", "lift", HOLD_PERIOD * np.arange(1, 101)),
         ),
         Scene(
             "mug on a spring",
-            "slip of the mug",
+            "slip of the mug, over time",
             SPRUNG_MUG,
             # Half as long as the other: after 3 s the mug sways out of its symmetric grip, from
             # what round-off has left, at another time with every accuracy.
@@ -333,6 +331,7 @@ SCENES = {
             _between("mug", "lift"),
             lambda time: np.array([0.0, -GRIP]),
             qvel=_downwards,
+            course=_slip("mug", "lift", HOLD_PERIOD * np.arange(1, 51)),
         ),
         Scene(
             "mug, sampled drive",
@@ -375,9 +374,7 @@ SCENES = {
             "bounce", "energy lost", BOUNCE, 10.0, _apex_energy, exact=0.0, unit=100, unit_name="%"
         ),
         Scene("roll", "travel of the ball", ROLL, 2.0, _distance, qvel=_slide),
-        Scene(
-            "walk", "distance walked", WALK, 3.0, _distance, _trot, tuple(np.arange(1, 150) / 50)
-        ),
+        _WALKS[0],
         _clutter("hard"),
         _clutter("soft"),
     )

@@ -1,7 +1,9 @@
 """What a step of Gymnasium's robots costs with `asperity.step`.
 
 CPU time of a step of one environment, in vectors of several lengths, in one process (sync) and in
-one process each (async, the CPU time of these processes). It should not depend on the number.
+one process each (async, the CPU time of these processes). It should not depend on the number: all
+lengths have the same environments, with the same seeds and actions, so many vectors after each
+other. Where these end must not depend on it either, to the last bit.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ KINDS: dict[str, Any] = {
     "sync": gymnasium.vector.SyncVectorEnv,
     "async": gymnasium.vector.AsyncVectorEnv,
 }
+# Steps before the clock starts, in which kernels are loaded.
+_WARM = 5
 _TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
@@ -55,24 +59,38 @@ def _seconds(envs: Any) -> float:
     return time.process_time()
 
 
-def milliseconds(name: str, engine: str, kind: str, count: int, steps: int, seed: int) -> float:
-    """CPU time of a step of one of so many environments [ms], with random actions."""
-    envs = KINDS[kind]([maker(name, engine)] * count)
+def _part(name: str, engine: str, kind: str, seeds: range, steps: int) -> tuple[float, np.ndarray]:
+    """CPU time [s] of so many steps of environments with these seeds, and where they end."""
+    envs = KINDS[kind]([maker(name, engine)] * len(seeds))
     try:
-        random = np.random.default_rng(seed)
+        randoms = [np.random.default_rng(seed) for seed in seeds]
         largest = envs.single_action_space.high.max()
-        envs.reset(seed=100 * seed)
-
-        def go(number: int) -> None:
-            for _ in range(number):
-                envs.step(largest * random.uniform(-1, 1, envs.action_space.shape))
-
-        go(5)
-        before = _seconds(envs)
-        go(steps)
-        return 1e3 * (_seconds(envs) - before) / (steps * count)
+        size = envs.single_action_space.shape
+        seen, _ = envs.reset(seed=list(seeds))
+        before = 0.0
+        for step in range(_WARM + steps):
+            if step == _WARM:
+                before = _seconds(envs)
+            seen = envs.step(largest * np.array([r.uniform(-1, 1, size) for r in randoms]))[0]
+        return _seconds(envs) - before, np.array(seen)
     finally:
         envs.close()
+
+
+def milliseconds(
+    name: str, engine: str, kind: str, count: int, steps: int, total: int = COUNTS[-1]
+) -> tuple[float, np.ndarray]:
+    """CPU time of a step of one environment [ms], with random actions, and all observations.
+
+    In vectors of ``count`` there are ``total`` environments, whose seeds and actions are the same
+    for every count.
+    """
+    parts = [
+        _part(name, engine, kind, range(first, first + count), steps)
+        for first in range(0, total, count)
+    ]
+    seconds = sum(part[0] for part in parts)
+    return 1e3 * seconds / (steps * total), np.concatenate([part[1] for part in parts])
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -82,26 +100,26 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--engines", default="asperity,mujoco")
     parser.add_argument("--counts", default=",".join(map(str, COUNTS)))
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args(argv)
     counts = [int(count) for count in args.counts.split(",")]
     print(f"MuJoCo {mujoco.__version__}, CPU time of a step of one environment [ms]\n")
     print("| environment | | engine | " + " | ".join(map(str, counts)) + " |")
     print("|---" * (3 + len(counts)) + "|")
     for name in args.names.split(","):
+        ends: dict[str, list[np.ndarray]] = {engine: [] for engine in args.engines.split(",")}
         for kind in KINDS:
-            for engine in args.engines.split(","):
-                found = []
+            for engine, seen in ends.items():
+                cells = []
                 for count in counts:
-                    # Short vectors see as many different states as long ones: ticks are coarse.
-                    length = args.steps * (max(counts) // count if kind == "async" else 1)
-                    rounds = [
-                        milliseconds(name, engine, kind, count, min(length, 10 * args.steps), seed)
-                        for seed in range(args.rounds)
-                    ]
-                    found.append(float(np.median(rounds)))
-                cells = " | ".join(f"{value:.2f}" for value in found)
-                print(f"| {name} | {kind} | {engine} | {cells} |", flush=True)
+                    time_taken, end = milliseconds(
+                        name, engine, kind, count, args.steps, max(counts)
+                    )
+                    cells.append(f"{time_taken:.2f}")
+                    seen.append(end)
+                print(f"| {name} | {kind} | {engine} | {' | '.join(cells)} |", flush=True)
+        for engine, seen in ends.items():
+            same = all(np.array_equal(seen[0], end) for end in seen)
+            print(f"| {name} | | {engine} | {'same' if same else 'DIFFERENT'} bits everywhere |")
     sys.stdout.flush()
 
 

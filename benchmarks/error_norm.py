@@ -19,8 +19,7 @@ import mujoco
 import numpy as np
 
 import asperity as asp
-from benchmarks.accuracy import LEFT_OUT
-from benchmarks.accuracy import reference as converged
+from benchmarks.accuracy import LEFT_OUT, converged
 from benchmarks.accuracy_scenes import SCENES, Scene
 from benchmarks.candidate_norms import NORMS, Outcome, run
 from benchmarks.report import RESULTS, machine

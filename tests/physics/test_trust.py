@@ -46,6 +46,7 @@ def test_friction_of_an_impact_is_mu_times_its_normal_impulse(
         ("pendulum-energy", 1e-3, 0.02),
         ("tumbling-energy", 1e-3, 0.005),
         ("gyroscope-energy", 1e-3, 0.02),
+        ("belt", 1e-2, 0.015),
         ("belt", 1e-3, 0.015),
         ("trot", 1e-3, 0.010),
         ("trot", 1e-4, 0.002),

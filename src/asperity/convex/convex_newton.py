@@ -78,6 +78,11 @@ _PATIENCE = 6
 _NEARLY_SETTLED = 0.1
 # Disagreement up to which the end of a Newton step is worth taking the law's numbers from.
 _WORTH_ANTICIPATING = 0.3
+# Share of the slope at which a search for a better guess ends.
+_ROUGH = 0.3
+# Share of Newton's step up to which a search that ends there says that its end is far from where
+# the direction leads, which is what the law's numbers are taken from.
+_SHORT = 0.3
 
 # np.isfinite subtracts a value from itself, which reassociation turns into zero for any sum.
 _LARGEST = 1.7976931348623157e308
@@ -112,7 +117,13 @@ def _extrapolate_guess(problem: Table, contacts: Table, rows: Table, cost: float
         for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
             problem.direction[i] = problem.extrapolation[i]
             slope += problem.gradient[i] * problem.extrapolation[i]
-    return slope < 0.0 and follow_direction(problem, contacts, rows, cost, slope) > 0.0
+    if not slope < 0.0:
+        return False
+    tolerance = problem.line_search_tolerance
+    problem.line_search_tolerance = _ROUGH
+    step = follow_direction(problem, contacts, rows, cost, slope)
+    problem.line_search_tolerance = tolerance
+    return step > 0.0
 
 
 @compiled
@@ -265,8 +276,10 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
     wanted = before = length = rate = 0.0
     best = np.inf
     stalled = 0
+    alpha = 1.0
     for iteration in range(problem.max_iterations + 1):
-        settled = (iteration > 0 or problem.guess_is_close == 1) and settle(problem, contacts)
+        follows = problem.guess_is_close == 1 if iteration == 0 else alpha > _SHORT
+        settled = follows and settle(problem, contacts)
         cost, norm = _residual(problem, contacts, rows)
         wanted = _wanted_residual(problem, iteration, wanted)
         if not abs(norm + cost) <= _LARGEST:

@@ -92,6 +92,8 @@ _CONTACT_FIELDS = [
     "dual1",  # the lagged law's estimates: of the direction of friction,
     "dual2",
     "dual_n",  # and of the final speed below the cutoff
+    # the normal impulse that is expected of the solution, for the first of these; or −1
+    "expected_impulse",
     "stoppable",  # slip speed that friction could stop within the step
     # of continuous forces, for analytic Jacobians: their derivatives by the signed distance
     "by_distance1",
@@ -280,6 +282,9 @@ PROBLEM = Layout(
     line_search_tolerance="f8",  # part of |ℓ'(0)| at which an exact line search ends
     largest_search_step="f8",  # α_max
     guess_is_close="i8",  # 1 if the guess is worth taking the law's numbers from
+    # interval in which the impulses of the contact set have acted, if they are those of another
+    # solution from the same configuration [s]; 0: they are not
+    expected_interval="f8",
     # 1: contact and row velocities of the guess are filled already
     guess_is_known="i8",
     # 1: only islands of trees that are marked are solved; the others have their solution, with all

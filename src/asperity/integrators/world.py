@@ -136,6 +136,7 @@ class World(HoldsAddresses):
             half=self.half.table,
             full=self.full.table,
             guess=np.zeros(model.nv),
+            guess_direction=np.zeros(model.nv),
             tried_half=np.zeros(model.nv),
             tried_end=np.zeros(model.nv),
             result=self.result,

@@ -37,6 +37,7 @@ __all__ = [
     "SHARE_SIGNATURE",
     "STEPPING_SIGNATURE",
     "SYSTEM_FAILED",
+    "TOWARDS",
     "TREES",
     "WORLD",
     "compiled_method",
@@ -58,6 +59,7 @@ SYSTEM_FAILED = 8  # an external system raised; who called it knows what
 # What `guess_kind` says of `guess`, besides 0 for nothing.
 END_VELOCITY = 1
 PREVIOUS_VELOCITY = 2
+TOWARDS = 3  # the end velocity, or further along `guess_direction`
 
 RESULT = Layout(
     "step result",
@@ -98,6 +100,7 @@ WORLD = Layout(
     half=STATE,
     full=STATE,
     guess="f8[:]",
+    guess_direction="f8[:]",
     guess_kind="i8",
     result=RESULT,
     scratch="f8[:]",

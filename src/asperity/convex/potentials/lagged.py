@@ -80,6 +80,10 @@ from asperity.convex.potentials.normal import (
 
 __all__ = ["DELIVERED_LAW", "LAGGED_LAW", "prepare_lagged"]
 
+# (ω δt)² up to which a step resolves a contact.
+_RESOLVED = 1.0
+# Growth of a bound from which a slip that friction could now stop is expected to end anew.
+_MUCH = 2.0
 # Changes of the bounds in one solve after which they are damped.
 _FREE_CHANGES = 8
 # Of a patch's last change: the share of it that is taken back from which it goes to and fro.
@@ -130,6 +134,20 @@ def _limit_friction(problem: Table, contacts: Table, i: int, limit: float) -> No
     problem.soft_slip_square[i] = tolerance * tolerance
 
 
+@inlined
+def _expected_impulse(problem: Table, contacts: Table, c: int, step: float) -> float:
+    """The normal impulse that a solution for another step lets expect of this one, or −1.
+
+    A guess of the velocity says more of a contact that this step resolves, and nothing of a stiffer
+    one, which a velocity that is nearly right presses by a multiple of what it should.
+    """
+    interval = problem.expected_interval
+    square = step * step * contacts.stiffness[c] * contacts.inverse_mass[c]
+    if interval > 0.0 and square > _RESOLVED:
+        return contacts.impulse[c, 2] * step / interval
+    return -1.0
+
+
 @compiled
 def prepare_lagged(
     problem: Table, contacts: Table, step: float, ncontact: int, elastic_shift: float
@@ -156,6 +174,7 @@ def prepare_lagged(
             contacts.stiction_tolerance[c],
         )
         _limit_friction(problem, contacts, i, lagged * coefficient)
+        problem.expected_impulse[i] = _expected_impulse(problem, contacts, c, step)
         problem.cutoff[i], problem.normal_slope[i], problem.normal_bend[i] = normal_numbers(
             force, k, d, step
         )
@@ -173,7 +192,12 @@ def _settle_contact(problem: Table, contacts: Table, i: int, meets_halfway: bool
     elif problem.changes > 1 and problem.changes % 2 == 1 and abs(difference) < 0.9 * abs(before):
         # Aitken's extrapolation of what shrinks by a factor from one change to the next.
         limit = max(limit + difference * difference / (before - difference), 0.0)
+    grows = limit > _MUCH * problem.friction_limit[i]
     _limit_friction(problem, contacts, i, limit)
+    square = problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i]
+    if grows and square < problem.stoppable[i] * problem.stoppable[i]:
+        problem.dual1[i] = 0.0
+        problem.dual2[i] = 0.0
 
 
 @compiled
@@ -355,6 +379,10 @@ def _begin_estimates(problem: Table, first: int, last: int) -> int:
         problem.dual1[i] = inverse * x
         problem.dual2[i] = inverse * y
         problem.dual_n[i] = max(problem.cutoff[i] - problem.vn[i], 0.0)
+        if problem.expected_impulse[i] >= 0.0:
+            problem.dual_n[i] = speed_of_impulse(
+                problem.expected_impulse[i], problem.normal_slope[i], problem.normal_bend[i]
+            )
     return 0
 
 
@@ -372,6 +400,7 @@ def _update_estimates(problem: Table, first: int, last: int, alpha: float) -> fl
         problem.dual1[i] = shorter * x
         problem.dual2[i] = shorter * y
         impulse = max(problem.gn[i] - problem.hnn[i] * problem.dvn[i], 0.0)
+        problem.expected_impulse[i] = -1.0
         problem.dual_n[i] = speed_of_impulse(
             impulse, problem.normal_slope[i], problem.normal_bend[i]
         )

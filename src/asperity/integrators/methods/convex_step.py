@@ -38,6 +38,7 @@ from asperity.integrators.world_layout import (
     OK,
     PREVIOUS_VELOCITY,
     SHARE_SIGNATURE,
+    TOWARDS,
 )
 from asperity.plant.collision import read_contacts
 from asperity.plant.evaluate import evaluate, evaluate_motion, read_constraints
@@ -204,17 +205,21 @@ def minimise(world: Table, state: Table) -> int:
     """Solve the prepared problem from the guess, or else from the state's own velocity.
 
     With `PREVIOUS_VELOCITY` the guess is the velocity one step ago, and the state's own velocity is
-    extrapolated as far as that lowers the cost.
+    extrapolated as far as that lowers the cost. So is the guess with `TOWARDS`, along a direction
+    of its own.
     """
     plant = world.plant
     problem = world.problem
     contacts = state.contacts
     rows = state.rows
     problem.guess_is_close = 0
-    if world.guess_kind == END_VELOCITY:
-        world.guess_kind = 0
+    if world.guess_kind in (END_VELOCITY, TOWARDS):
         problem.guess_is_close = 1
         velocity_to_solver(plant, state.cdof, world.guess, problem.velocity)
+        if world.guess_kind == TOWARDS:
+            problem.extrapolated = 1
+            velocity_to_solver(plant, state.cdof, world.guess_direction, problem.extrapolation)
+        world.guess_kind = 0
     else:
         for i in range(state.velocity.size):
             problem.velocity[i] = state.velocity[i]
@@ -245,7 +250,7 @@ def solve_potentials(world: Table, state: Table, step: float) -> int:
         if code != OK:
             return code
     prepare_potentials(world, state, step)
-    problem.guess_is_known = 1 if world.guess_kind != END_VELOCITY else 0
+    problem.guess_is_known = 1 if world.guess_kind in (0, PREVIOUS_VELOCITY) else 0
     code = minimise(world, state)
     while code == OK and world.systems.size > 0:
         # Ends, because every round limits an effort that was not.

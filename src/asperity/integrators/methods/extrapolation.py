@@ -37,16 +37,17 @@ from asperity.compiled import Layout, Table, compiled
 from asperity.compiled.calls import call_method, call_pppd
 from asperity.contact.constraint_set import EQUALITY
 from asperity.integrators.methods.convex_step import velocities_at
-from asperity.integrators.methods.gyroscopic import gyroscopic_forces
-from asperity.integrators.methods.method import Method
-from asperity.integrators.methods.modes import tree_modes, tree_modes_before, tree_turning
-from asperity.integrators.methods.motion import position_difference
-from asperity.integrators.methods.step_doubling import (
-    StepDoubling,
+from asperity.integrators.methods.guesses import (
+    guess_end,
     guess_first_half,
     guess_second_half,
     guess_whole,
 )
+from asperity.integrators.methods.gyroscopic import gyroscopic_forces
+from asperity.integrators.methods.method import Method
+from asperity.integrators.methods.modes import tree_modes, tree_modes_before, tree_turning
+from asperity.integrators.methods.motion import position_difference
+from asperity.integrators.methods.step_doubling import StepDoubling
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import HOPELESS, OK, compiled_method
 from asperity.plant.trees import velocity_from_solver
@@ -67,6 +68,7 @@ EXTRAPOLATION = Layout(
     turned_closing="f8[:]",
     island="i8[:]",  # of every tree, at the beginning of the step
     rough="i8[:]",  # per island: 1 if modes differ in one of its trees
+    stiff="f8[:]",  # of the contacts of every tree, for a half step
     corrected="i8",  # whether gyroscopic forces of the half way were, in the last step
 )
 
@@ -237,6 +239,16 @@ def _note_beginning(world: Table, source: Table, step: float) -> None:
 
 
 @compiled
+def _first_half(world: Table, source: Table, half: Table, full: Table, step: float) -> int:
+    """Do the first half step, from what the whole step has found of velocities and impulses."""
+    guess_first_half(world, source, full, step, EXTRAPOLATION.at(world.memory).stiff)
+    world.problem.expected_interval = step
+    code = call_method(world.base_method, world, source, half, 0.5 * step)
+    world.problem.expected_interval = 0.0
+    return code
+
+
+@compiled
 def _second_half(world: Table, half: Table, target: Table, interval: float) -> int:
     """Do the second half step, and find out which islands are smooth."""
     code = call_method(world.base_method, world, half, target, interval)
@@ -267,24 +279,22 @@ def _is_hopeless(world: Table, half: Table, full: Table, step: float) -> bool:
 @compiled_method
 def extrapolation_method(world: Table, source: Table, target: Table, step: float) -> int:
     """Two half steps of ``base_method``, extrapolated from one full step where that is safe."""
-    method = world.base_method
     half = world.half
     full = world.full
     guess_whole(world, source, step)
     EXTRAPOLATION.at(world.memory).corrected = 0
-    code = call_method(method, world, source, full, step)
+    code = call_method(world.base_method, world, source, full, step)
     if code != OK:
         return code
     _note_modes(world, source, step, _WHOLE)
     _note_beginning(world, source, step)
-    guess_first_half(world, source, full)
-    code = call_method(method, world, source, half, 0.5 * step)
+    code = _first_half(world, source, half, full, step)
     if code != OK:
         return code
     _note_modes(world, source, 0.5 * step, _FIRST)
     if _is_hopeless(world, half, full, step):
         return HOPELESS
-    guess_second_half(world, full.qvel)
+    guess_second_half(world, source, half, full, EXTRAPOLATION.at(world.memory).stiff)
     code = _second_half(world, half, target, 0.5 * step)
     if code != OK:
         return code
@@ -292,7 +302,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
         world, source, half, step
     ):
         EXTRAPOLATION.at(world.memory).corrected = 1
-        guess_second_half(world, target.qvel)
+        guess_end(world, target.qvel)
         code = _second_half(world, half, target, 0.5 * step)
         if code != OK:
             return code
@@ -336,6 +346,7 @@ class Extrapolation(StepDoubling):
                 turned_closing=np.zeros(trees),
                 island=np.zeros(trees, np.int64),
                 rough=np.zeros(trees, np.int64),
+                stiff=np.zeros(trees),
             )
         world.table.memory = self._table.address
         # A violation that a half step leaves is its error: to take it back in the next would count
