@@ -12,41 +12,39 @@ import math
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
-from asperity.midas.box_trees import LEAF
+from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.candidate_runs import SLACK, divide_into_runs
 from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine_layout import CANDIDATES_FULL
+from asperity.midas.parts import PART, count_parts, do_parts
 from asperity.midas.round_planes import add_round_stencils
+from asperity.midas.shared_lists import pairs_of_part, search_pairs
 from asperity.midas.stencils import add_edges, add_faces, add_stencil, apart
-from asperity.midas.tree_search import STACK, search_edges, search_faces
-from asperity.midas.tubes import (
-    FIRMNESS,
-    LEAST_WIDTH,
-    is_in_tube,
-    measure_tubes,
-    time_in_tubes,
-    tube_width,
-)
+from asperity.midas.tree_search import search_edges, search_faces
+from asperity.midas.tubes import FIRMNESS, LEAST_WIDTH, is_in_tube, measure_tubes, tube_width
+from asperity.midas.vertex_parts import VERTICES, vertex_parts
 
-__all__ = ["are_kept", "box_vertices", "find_candidates", "time_in_boxes"]
+__all__ = ["SEARCH_KERNELS", "are_kept", "box_vertices", "find_candidates"]
 
 
 # Length of paths, slack included, up to which a list serves later steps, in activation distances.
 _KEPT = 1.0
+# Shapes whose boxes make a part.
+_SHAPES = 4
 # Pairs of edges of two shapes that are looked at one by one; more of them by trees.
 _FEW = 4096
 
 
-@compiled
-def box_vertices(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) -> None:
-    """Box the paths from ``x`` along ``p``, of each no more than a length ``longest`` [m]."""
-    least = SLACK * engine.activation
-    engine.least_slack = least
+@entry_point(PART)
+def box_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Box the paths of some vertices; returns 1 if one is long."""
+    x = engine.vertex_now
+    p = engine.vertex_move
+    longest = engine.longest_move
+    least = engine.least_slack
     widening = engine.widening
     longest_path = 0.0
-    measure_tubes(engine, p, longest)
-    for vertex in range(engine.moving_vertices):
+    for vertex in range(part * VERTICES, min((part + 1) * VERTICES, engine.moving_vertices)):
         length = math.sqrt(p[vertex, 0] ** 2 + p[vertex, 1] ** 2 + p[vertex, 2] ** 2)
         share = longest / length if length > longest else 1.0
         slack = least + widening * share * length
@@ -64,40 +62,42 @@ def box_vertices(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) ->
             engine.vertex_path[vertex, k] = move
         engine.vertex_reach[vertex] = share * length + 1.7320508075688772 * slack
         longest_path = max(longest_path, share * length + slack)
-    # Nor do tubes last. Larger boxes would go on holding candidates that are none any more.
-    kept = longest_path <= _KEPT * engine.activation and engine.tubes == 0
-    engine.listed = 1 if kept else 0
+    return 0 if longest_path <= _KEPT * engine.activation else 1
 
 
 @compiled
-def are_kept(engine: Table, x: np.ndarray, p: np.ndarray) -> bool:
-    """Whether paths from ``x`` along ``p`` leave half of their boxes' slack, so that these hold."""
-    if engine.listed == 0:
-        return False
+def box_vertices(engine: Table) -> None:
+    """Box the trial paths of the iterate's vertices, each no longer than the longest move."""
+    engine.least_slack = SLACK * engine.activation
+    measure_tubes(engine, engine.longest_move)
+    long = do_parts(engine, engine.box_part, vertex_parts(engine))
+    # Nor do tubes last. Larger boxes would go on holding candidates that are none any more.
+    engine.listed = 1 if long == 0 and engine.tubes == 0 else 0
+
+
+@entry_point(PART)
+def kept_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Look whether paths of some vertices leave half of their boxes' slack; 1 if one does not."""
+    x = engine.vertex_now
+    p = engine.vertex_move
     slack = 0.5 * SLACK * engine.activation
-    for vertex in range(engine.moving_vertices):
+    for vertex in range(part * VERTICES, min((part + 1) * VERTICES, engine.moving_vertices)):
         for k in range(3):
             low = engine.vertex_low[vertex, k] + slack
             high = engine.vertex_high[vertex, k] - slack
             end = x[vertex, k] + p[vertex, k]
             # Written so that NaN is not kept.
             if not (low <= x[vertex, k] <= high and low <= end <= high):
-                return False
-    return True
+                return 1
+    return 0
 
 
 @compiled
-def time_in_boxes(engine: Table, x: np.ndarray, p: np.ndarray) -> float:
-    """Largest time τ ≤ 1 for which x + τ p stays in the boxes, and in tubes if there are any."""
-    time = 1.0
-    for vertex in range(engine.moving_vertices):
-        for k in range(3):
-            end = x[vertex, k] + time * p[vertex, k]
-            if end > engine.vertex_high[vertex, k]:
-                time = max((engine.vertex_high[vertex, k] - x[vertex, k]) / p[vertex, k], 0.0)
-            elif end < engine.vertex_low[vertex, k]:
-                time = max((engine.vertex_low[vertex, k] - x[vertex, k]) / p[vertex, k], 0.0)
-    return time_in_tubes(engine, x, p, time)
+def are_kept(engine: Table) -> bool:
+    """Whether the trial paths leave half of the boxes' slack, so that these hold."""
+    if engine.listed == 0:
+        return False
+    return do_parts(engine, engine.kept_part, vertex_parts(engine)) == 0
 
 
 @compiled
@@ -127,22 +127,95 @@ def _move_together(engine: Table, one: int, other: int) -> int:
     return 1 if engine.link_tree[a] == engine.link_tree[b] else 0
 
 
+@entry_point(PART)
+def hull_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Fill the boxes of some shapes."""
+    starts = engine.shape_vertex
+    hull = engine.shape_hull
+    for shape in range(part * _SHAPES, min((part + 1) * _SHAPES, hull.shape[0])):
+        for k in range(3):
+            hull[shape, 0, k] = math.inf
+            hull[shape, 1, k] = -math.inf
+            for v in range(starts[shape], starts[shape + 1]):
+                hull[shape, 0, k] = min(hull[shape, 0, k], engine.vertex_low[v, k])
+                hull[shape, 1, k] = max(hull[shape, 1, k], engine.vertex_high[v, k])
+            hull[shape, 0, k] -= engine.shape_radius[shape]
+            hull[shape, 1, k] += engine.shape_radius[shape]
+    return 0
+
+
 @compiled
-def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
+def _search_pair(engine: Table, x: np.ndarray, pair: int, count: int) -> int:
+    """Add the stencils of a pair of shapes; returns the new count, or −1 if the list is full."""
+    starts = engine.shape_vertex
+    starts_of_edges = engine.shape_edge
+    margin = engine.activation
+    hull = engine.shape_hull
+    a = engine.pair_shape[pair, 0]
+    b = engine.pair_shape[pair, 1]
+    if b < 0 and engine.shape_anchor[a, 0, 0] >= 0:
+        return add_round_stencils(engine, x, count, pair, a, -1 - b, margin)
+    if b < 0:
+        for v in range(starts[a], starts[a + 1]):
+            count = add_stencil(engine, x, count, pair, VERTEX_PLANE, v, v, v, -1 - b, margin)
+            if count < 0:
+                break
+        return count
+    if apart(hull[a], hull[b], margin):
+        return count
+    edges = starts_of_edges[a + 1] - starts_of_edges[a]
+    engine.relative = _move_together(engine, a, b)
+    if engine.relative == 1 or (edges * (starts_of_edges[b + 1] - starts_of_edges[b]) > _FEW):
+        space = (engine.search_stack, engine.search_box, engine.search_item)
+        count = search_faces(engine, x, count, pair, a, b, margin, space)
+        if count >= 0:
+            count = search_faces(engine, x, count, pair, b, a, margin, space)
+        if count >= 0:
+            count = search_edges(engine, x, count, pair, a, b, margin, space)
+        engine.relative = 0
+        return count
+    region = engine.search_region
+    for k in range(3):
+        region[0, k] = max(hull[a, 0, k], hull[b, 0, k]) - margin
+        region[1, k] = min(hull[a, 1, k], hull[b, 1, k]) + margin
+    box = engine.corner[:2]
+    work = (engine.near_item[0], engine.near_box[0], box)
+    work_too = (engine.near_item[1], engine.near_box[1], box)
+    count = add_faces(engine, x, count, pair, a, b, region, margin, work)
+    if count >= 0:
+        count = add_faces(engine, x, count, pair, b, a, region, margin, work)
+    if count >= 0:
+        count = add_edges(engine, x, count, pair, a, b, region, margin, work, work_too)
+    return count
+
+
+@entry_point(PART)
+def search_part(engine: Table, part: int, member: int, _unused: int) -> int:
+    """List the stencils of some pairs, after those that are listed; returns a code."""
+    length = pairs_of_part(engine)
+    count = engine.candidates
+    for pair in range(part * length, min((part + 1) * length, engine.pair_shape.shape[0])):
+        engine.pair_found[pair, 0] = member
+        engine.pair_found[pair, 1] = count
+        count = _search_pair(engine, engine.vertex_now, pair, count)
+        if count < 0:
+            return CANDIDATES_FULL
+        engine.pair_found[pair, 2] = count
+    engine.candidates = count
+    return 0
+
+
+@compiled
+def find_candidates(engine: Table, keep_slots: bool) -> int:
     """List all stencils that may touch in the vertices' boxes; returns 0 or `CANDIDATES_FULL`.
 
     Parameters
     ----------
-    engine : int
-    x : array, shape (p, 3)
-        Positions [m], inside the boxes.
+    engine : Table
+        With the iterate's vertices inside of their boxes.
     keep_slots : bool
         Whether Hessian blocks in use stay in use (those of friction outlive a list).
     """
-    starts = engine.shape_vertex
-    starts_of_edges = engine.shape_edge
-    margin = engine.activation
-    shapes = starts.size - 1
     if not keep_slots:
         engine.slots = 0
         for i in range(engine.block_slot.size):
@@ -153,66 +226,19 @@ def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
     for block in engine.turn_block:
         if not _use_slot(engine, block):
             return CANDIDATES_FULL
-    hull = np.empty((shapes, 2, 3))
-    for shape in range(shapes):
-        for k in range(3):
-            hull[shape, 0, k] = math.inf
-            hull[shape, 1, k] = -math.inf
-            for v in range(starts[shape], starts[shape + 1]):
-                hull[shape, 0, k] = min(hull[shape, 0, k], engine.vertex_low[v, k])
-                hull[shape, 1, k] = max(hull[shape, 1, k], engine.vertex_high[v, k])
-            hull[shape, 0, k] -= engine.shape_radius[shape]
-            hull[shape, 1, k] += engine.shape_radius[shape]
-    most = max(engine.edge.shape[0], engine.face.shape[0])
-    work = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
-    work_too = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
-    region = np.empty((2, 3))
-    space = (np.empty((STACK, 2), np.int64), np.empty((LEAF + 1, 4, 3)), np.empty(LEAF, np.int64))
     engine.list_number += 1
     engine.relative = 0
-    count = 0
+    do_parts(engine, engine.hull_part, count_parts(engine.shape_hull.shape[0], _SHAPES))
+    code = search_pairs(engine)
+    if code != 0:
+        return code
+    found = engine.pair_found
     for pair in range(engine.pair_shape.shape[0]):
-        a = engine.pair_shape[pair, 0]
-        b = engine.pair_shape[pair, 1]
-        before = count
-        if b < 0 and engine.shape_anchor[a, 0, 0] >= 0:
-            count = add_round_stencils(engine, x, count, pair, a, -1 - b, margin)
-            if count < 0:
-                return CANDIDATES_FULL
-            continue
-        if b < 0:
-            for v in range(starts[a], starts[a + 1]):
-                count = add_stencil(engine, x, count, pair, VERTEX_PLANE, v, v, v, -1 - b, margin)
-                if count < 0:
-                    return CANDIDATES_FULL
-            continue
-        if apart(hull[a], hull[b], margin):
-            continue
-        edges = starts_of_edges[a + 1] - starts_of_edges[a]
-        engine.relative = _move_together(engine, a, b)
-        if engine.relative == 1 or (edges * (starts_of_edges[b + 1] - starts_of_edges[b]) > _FEW):
-            count = search_faces(engine, x, count, pair, a, b, margin, space)
-            if count >= 0:
-                count = search_faces(engine, x, count, pair, b, a, margin, space)
-            if count >= 0:
-                count = search_edges(engine, x, count, pair, a, b, margin, space)
-            engine.relative = 0
-            if count < 0 or (count > before and not _use_slot(engine, engine.pair_block[pair])):
-                return CANDIDATES_FULL
-            continue
-        for k in range(3):
-            region[0, k] = max(hull[a, 0, k], hull[b, 0, k]) - margin
-            region[1, k] = min(hull[a, 1, k], hull[b, 1, k]) + margin
-        count = add_faces(engine, x, count, pair, a, b, region, margin, work)
-        if count >= 0:
-            count = add_faces(engine, x, count, pair, b, a, region, margin, work)
-        if count >= 0:
-            count = add_edges(engine, x, count, pair, a, b, region, margin, work, work_too)
-        if count < 0:
+        if found[pair, 2] > found[pair, 1] and not _use_slot(engine, engine.pair_block[pair]):
             return CANDIDATES_FULL
-        if count > before and not _use_slot(engine, engine.pair_block[pair]):
-            return CANDIDATES_FULL
-    engine.candidates = count
     engine.anchored = 0
     divide_into_runs(engine)
     return 0
+
+
+SEARCH_KERNELS = (box_part, kept_part, hull_part, search_part)

@@ -6,6 +6,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.contact_schedule import do_schedule
 from asperity.midas.contact_terms import add_contact_terms
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.equality_terms import add_coupling_slopes, add_tie_terms, coupling_cross
@@ -14,11 +15,12 @@ from asperity.midas.joint_coordinates import joint_gradients
 from asperity.midas.joint_terms import joint_slopes, motor_slopes
 from asperity.midas.link_kinematics import link_jacobians
 from asperity.midas.link_terms import add_link_terms
+from asperity.midas.parts import PART, do_parts
 from asperity.midas.tendon_terms import share_slopes
-from asperity.midas.tree_assembly import carry_gradient, carry_hessian, place_carries
+from asperity.midas.tree_assembly import carry_gradient, place_carries
 from asperity.midas.turn_terms import add_turn_terms, turn_columns
 
-__all__ = ["assemble"]
+__all__ = ["ASSEMBLY_KERNELS", "assemble"]
 
 
 @compiled
@@ -166,6 +168,14 @@ def _add_between_joints(engine: Table, q: np.ndarray) -> None:
             _add_coupling(engine, coupling, engine.joint_now)
 
 
+@entry_point(PART)
+def contacts_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Add what contacts and friction of a part of the schedule give."""
+    add_contact_terms(engine, part, engine.vertex_now)
+    add_friction_terms(engine, part, engine.q_now)
+    return 0
+
+
 @entry_point(types.int64(MIDAS.type, types.int64))
 def assemble(engine: Table, curved: int) -> int:
     """Fill gradient and Hessian at the iterate, for candidates measured there.
@@ -176,19 +186,22 @@ def assemble(engine: Table, curved: int) -> int:
     """
     q = engine.q_now
     whole = engine.only_slopes == 0
+    engine.curved = curved
     place_carries(engine, engine.z_now, q)
-    add_link_terms(engine, q, curved)
+    add_link_terms(engine)
     if whole:
         _clear(engine)
-    add_contact_terms(engine, engine.vertex_now)
-    add_friction_terms(engine, q)
+    do_schedule(engine)
     add_tie_terms(engine, q)
     add_turn_terms(engine, q)
     _sum_joint_slopes(engine, engine.joint_now, curved)
     carry_gradient(engine, q, engine.gradient)
     if whole:
-        carry_hessian(engine, q, curved)
+        do_parts(engine, engine.carry_part, engine.islands)
         _add_between_joints(engine, q)
     for i in range(engine.linear_value.size):
         _add_linearized(engine, i)
     return 0
+
+
+ASSEMBLY_KERNELS = (assemble, contacts_part)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
@@ -27,6 +26,7 @@ from asperity.midas.friction_terms import friction_energy, turn_friction
 from asperity.midas.joint_terms import joint_energy, turn_joint_friction
 from asperity.midas.likeness import change_of_forces, is_alike
 from asperity.midas.link_terms import link_energy, link_rounding
+from asperity.midas.parts import do_parts
 from asperity.midas.second_order import is_smooth
 from asperity.midas.trial import (
     is_free,
@@ -38,6 +38,7 @@ from asperity.midas.trial import (
     turns_away,
 )
 from asperity.midas.turn_terms import turn_energy
+from asperity.midas.vertex_parts import vertex_parts
 
 __all__ = ["find_direction", "minimize", "rebuild"]
 
@@ -80,15 +81,21 @@ _CERTAIN = 0.02
 
 
 @compiled
-def incremental_potential(engine: Table, q: np.ndarray, x: np.ndarray, angle: np.ndarray) -> float:
-    """Incremental potential [J s²] at a state whose candidates have been measured."""
-    contact = contact_energy(engine, x)
+def incremental_potential(engine: Table, at_trial: int) -> float:
+    """Incremental potential [J s²] of the iterate, or of the trial state; candidates are measured.
+
+    ``at_trial`` is 1 for the trial state.
+    """
+    engine.at_trial = at_trial
+    q = engine.q_trial if at_trial == 1 else engine.q_now
+    angle = engine.joint_trial if at_trial == 1 else engine.joint_now
+    contact = contact_energy(engine)
     if contact == math.inf:
         return math.inf
     return (
-        link_energy(engine, q)
+        link_energy(engine)
         + contact
-        + friction_energy(engine, q)
+        + friction_energy(engine)
         + joint_energy(engine, angle)
         + equality_energy(engine, q, angle)
         + turn_energy(engine, q)
@@ -121,9 +128,7 @@ def _accept(engine: Table) -> None:
         for i in range(4):
             for k in range(3):
                 engine.q_now[link, i, k] = engine.q_trial[link, i, k]
-    for vertex in range(engine.moving_vertices):
-        for k in range(3):
-            engine.vertex_now[vertex, k] = engine.vertex_trial[vertex, k]
+    do_parts(engine, engine.accept_vertices, vertex_parts(engine))
     for joint in range(engine.joint_now.size):
         engine.joint_now[joint] = engine.joint_trial[joint]
     accept_runs(engine)
@@ -146,8 +151,8 @@ def rebuild(engine: Table, reason: int) -> int:
                 else:
                     engine.path_begin[link, i, k] = engine.q_now[link, i, k]
                     engine.path_end[link, i, k] = engine.q_trial[link, i, k]
-    box_vertices(engine, engine.vertex_now, engine.vertex_move, engine.longest_move)
-    code = find_candidates(engine, engine.vertex_now, reason == CUT)
+    box_vertices(engine)
+    code = find_candidates(engine, reason == CUT)
     # Shorter paths before longer lists, as long as it is the paths that make them long.
     while (
         code == CANDIDATES_FULL
@@ -157,8 +162,8 @@ def rebuild(engine: Table, reason: int) -> int:
         most = _LONGEST * max(engine.activation, _REACH)
         engine.longest_move = min(0.25 * engine.longest_move, most)
         engine.widening *= 0.5
-        box_vertices(engine, engine.vertex_now, engine.vertex_move, engine.longest_move)
-        code = find_candidates(engine, engine.vertex_now, reason == CUT)
+        box_vertices(engine)
+        code = find_candidates(engine, reason == CUT)
     if code == 0:
         code = couple_links(engine)
     if code == 0:
@@ -189,7 +194,7 @@ def _solve(engine: Table) -> None:
     """Fill the direction from the gradient and the factor at hand."""
     for i in range(engine.gradient.size):
         engine.right[engine.variable_row[i]] = -engine.gradient[i]
-    solve(engine, engine.right)
+    solve(engine)
     for i in range(engine.gradient.size):
         engine.direction[i] = engine.right[engine.variable_row[i]]
 
@@ -221,9 +226,7 @@ def _descend(engine: Table, before: float, rounding: float, slope: float, share:
         engine.line_searches += 1
         engine.taken_share = share
         measure_trial(engine)
-        energy = incremental_potential(
-            engine, engine.q_trial, engine.vertex_trial, engine.joint_trial
-        )
+        energy = incremental_potential(engine, 1)
         if energy <= before + rounding:
             return energy
         # Too small a change to be seen in the energy: the direction is downhill.
@@ -290,7 +293,7 @@ def _begin(engine: Table) -> float:
     engine.nearly_rigid = 0
     forget_anchors(engine)
     measure_now(engine)
-    return incremental_potential(engine, engine.q_now, engine.vertex_now, engine.joint_now)
+    return incremental_potential(engine, 0)
 
 
 @compiled
@@ -300,7 +303,7 @@ def _take_prediction(engine: Table, energy: float) -> float:
     if not limits_leave(engine) or not is_free(engine):
         return energy
     measure_trial(engine)
-    lower = incremental_potential(engine, engine.q_trial, engine.vertex_trial, engine.joint_trial)
+    lower = incremental_potential(engine, 1)
     if not lower < energy:
         measure_now(engine)
         return energy

@@ -49,7 +49,7 @@ def survey(engine: Table) -> int:
     engine.longest_move = 0.0
     code = 0
     # To look at contacts must not change the steps to come.
-    if not are_kept(engine, engine.vertex_now, engine.vertex_move):
+    if not are_kept(engine):
         code = call_pp_status(engine.rebuild, engine, STARTED)
         engine.listed = 0
     else:

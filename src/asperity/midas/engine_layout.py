@@ -24,6 +24,7 @@ __all__ = [
     "CANDIDATES_FULL",
     "CUT",
     "DAMPER",
+    "ENTRY_POINTS",
     "FACTOR_FULL",
     "FREE",
     "HINGE",
@@ -69,6 +70,45 @@ STATISTICS = (
 )
 """Counters of the engine."""
 
+ENTRY_POINTS = (
+    "assemble",
+    "rebuild",
+    "find_direction",
+    "minimize",
+    "do_part",
+    "place_trial_vertices",
+    "place_target_vertices",
+    "place_now_vertices",
+    "accept_vertices",
+    "box_part",
+    "longest_path_part",
+    "kept_part",
+    "boxes_part",
+    "tubes_part",
+    "hull_part",
+    "do_search",
+    "merge_lists",
+    "search_part",
+    "measure_all_part",
+    "measure_trial_part",
+    "measure_now_part",
+    "touch_part",
+    "anticipate_part",
+    "contact_energy_part",
+    "friction_energy_part",
+    "turn_friction_part",
+    "slip_change_part",
+    "link_energy_part",
+    "link_terms_part",
+    "predict_part",
+    "contacts_part",
+    "do_meeting",
+    "carry_part",
+    "factorize_part",
+    "solve_part",
+)
+"""Fields with addresses of compiled entry points, of the same names."""
+
 MIDAS = Layout(
     "midas",
     # options
@@ -82,6 +122,8 @@ MIDAS = Layout(
     linear="i8",  # 1 if Q is a linear function of the variables
     # the step at hand
     step="f8",  # step of the scheme that forces act over, h or 2h/3 [s]
+    whole_step="f8",  # h, of either scheme [s]
+    is_second="i8",  # 1 in a step of BDF2
     last_step="f8",  # [s], of BDF2's history
     has_history="i8",  # 1 if the state before the present one is known
     wait="i8",  # steps until BDF2 is tried again
@@ -106,10 +148,21 @@ MIDAS = Layout(
     taken_share="f8",  # of the direction, by the line search
     is_draft="i8",  # 1 while a solution is asked for its normal forces only; 2 if it was cut short
     **dict.fromkeys(STATISTICS, "i8"),
-    assemble="i8",  # compiled entry points
-    rebuild="i8",
-    find_direction="i8",
-    minimize="i8",
+    **dict.fromkeys(ENTRY_POINTS, "i8"),
+    # Several threads (`parts`): address of the team's table, or 0; what its members do; words of
+    # this table that members share, and those that work on lists of candidates of their own share.
+    team="i8",
+    part_task="i8",
+    shared_words="i8",
+    search_words="i8",
+    first_meeting="i8",  # first part of a round of the schedule
+    at_trial="i8",  # 1 while energies are those of the trial state, not of the iterate
+    turn_share="f8",  # of the direction, by which friction's duals are moved
+    curved="i8",  # 1 while the Hessian has the terms that may make it indefinite
+    known_time="f8",  # of the trial path, until which it is free as far as is known
+    member_table="i8[:]",
+    search_table="i8[:]",
+    part_value="f8[:]",  # what is found part by part, to be put together in their order
     # Links, n of them; in arrays of shape (n + 1, ...) the last row is the world.
     link_parent="i8[:]",  # the world is n
     link_kind="i8[:]",
@@ -290,6 +343,7 @@ MIDAS = Layout(
     vertex_low="f8[:,:]",
     vertex_high="f8[:,:]",
     vertex_reach="f8[:]",
+    shape_hull="f8[:,:,:]",  # boxes of shapes
     # Tubes about synchronous paths, which vertices of some trees stay in (`tubes`).
     tubes="i8",  # 1 if they do
     common_share="f8",  # of paths of trees with tubes that these hold
@@ -301,6 +355,7 @@ MIDAS = Layout(
     vertex_start="f8[:,:]",
     vertex_path="f8[:,:]",
     vertex_slack="f8[:]",
+    link_moments="f8[:,:,:]",  # Σ[1, x̄]ᵀ[1, x̄] over a link's vertices, shape (n, 4, 4)
     path_begin="f8[:,:,:]",  # the links' coordinates between which those paths are
     path_end="f8[:,:,:]",
     # Trees over the vertices, edges and faces of shape s (`box_trees`), numbers 3s to 3s + 2.
@@ -312,16 +367,6 @@ MIDAS = Layout(
     tree_placed="f8[:,:,:]",  # where the links are and go
     tree_still="f8[:,:,:]",  # where they are, and least and largest moves, shape (nodes, 4, 3)
     tree_stamp="i8[:]",
-    # Candidates: stencils that may come closer than the activation distance.
-    candidate_kind="i8[:]",
-    candidate_vertex="i8[:,:]",
-    candidate_pair="i8[:]",
-    candidate_weight="f8[:]",  # contact area [m²]
-    candidate_threshold="f8[:]",  # of the mollifier
-    candidate_square="f8[:]",  # as last measured
-    candidate_coefficient="f8[:,:]",
-    candidate_arm="f8[:,:]",
-    candidate_anchor="f8[:]",  # ratio D/d̂ where its barrier is linearized; 0: where it is
     now_square="f8[:]",  # of the iterate
     # Runs of candidates (`candidate_runs`), run_begin[r] to run_begin[r + 1].
     runs="i8",
@@ -332,6 +377,11 @@ MIDAS = Layout(
     run_state="i8[:]",
     run_known="i8[:]",
     run_anchored="i8[:]",  # 1 if some of it may have an anchor
+    # Contacts and friction by the parts of the schedule (`contact_schedule`).
+    run_schedule="i8[:]",
+    run_order="i8[:]",
+    friction_schedule="i8[:]",
+    friction_order="i8[:]",
     link_move="f8[:]",  # bound of how far points move to the trial state [m], shape (n + 1,)
     # Friction's stencils, frozen over a solve.
     friction_pair="i8[:]",
@@ -354,25 +404,51 @@ MIDAS = Layout(
     entry_start="i8[:]",
     entry_link="i8[:]",
     # Space of `tree_assembly`: where links are carried by their parents, how slides move them, a
-    # link's rows in the coordinates of every other, and blocks of 12 × 12.
+    # link's rows in the coordinates of every other.
     carry="f8[:,:,:]",
     slide_motion="f8[:,:]",
     link_rows="f8[:,:,:]",
-    block_work="f8[:,:,:]",
-    angle_slope="f8[:,:]",
-    angle_work="f8[:,:]",
     tree_order="i8[:]",
     tree_place="i8[:]",
     tree_near="u1[:,:]",
+    # Islands, by their rows and links: island_row[i] to island_row[i + 1].
+    islands="i8",
+    island_row="i8[:]",
+    island_link="i8[:]",
+    island_order="i8[:]",
+    tree_island="i8[:]",
     row_first="i8[:]",
     row_start="i8[:]",
     variable_row="i8[:]",
     factor="f8[:]",
     right="f8[:]",
-    # Space to work in.
+    # Of pairs of shapes, who has listed their candidates, and where they are in that list.
+    pair_found="i8[:,:]",
+    # Candidates: stencils that may come closer than the activation distance.
+    candidate_kind="i8[:]",
+    candidate_vertex="i8[:,:]",
+    candidate_pair="i8[:]",
+    candidate_weight="f8[:]",  # contact area [m²]
+    candidate_threshold="f8[:]",  # of the mollifier
+    candidate_square="f8[:]",  # as last measured
+    candidate_coefficient="f8[:,:]",
+    candidate_arm="f8[:,:]",
+    candidate_anchor="f8[:]",  # ratio D/d̂ where its barrier is linearized; 0: where it is
+    # Space to work in, of which every member has its own.
+    search_stack="i8[:,:]",  # of trees
+    search_box="f8[:,:,:]",
+    search_item="i8[:]",
+    search_region="f8[:,:]",
+    near_item="i8[:,:]",
+    near_box="f8[:,:,:,:]",
+    block_work="f8[:,:,:]",
+    angle_slope="f8[:,:]",
+    angle_work="f8[:,:]",
     side_weight="f8[:,:]",
     mollifier_slope="f8[:,:]",
     slip="f8[:]",
     corner="f8[:,:]",
     directions="f8[:,:]",
+    inertia_work="f8[:,:]",
+    moments_work="f8[:,:]",
 )

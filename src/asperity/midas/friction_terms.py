@@ -10,16 +10,20 @@ import math
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.contact_schedule import schedule_friction
 from asperity.midas.contact_terms import add_round_arms, contact_sides
 from asperity.midas.distances import EDGE_EDGE, RIM_PLANE, VERTEX_FACE, VERTEX_PLANE, mollifier
 from asperity.midas.outer_products import add_outer
+from asperity.midas.parts import PART, STENCILS, count_parts, do_parts, sum_of_parts
 from asperity.midas.potentials import barrier_slopes, friction, friction_slope
 from asperity.midas.round_planes import place_on_round, spread_friction
 
 __all__ = [
+    "FRICTION_KERNELS",
     "add_friction_terms",
     "collect_friction",
+    "forget_friction",
     "friction_energy",
     "friction_scale",
     "normal_force",
@@ -144,6 +148,14 @@ def collect_friction(engine: Table, x: np.ndarray, q: np.ndarray) -> None:
         if engine.candidate_kind[i] == RIM_PLANE:
             count = spread_friction(engine, i, count, pointed)
     engine.friction_pairs = count
+    schedule_friction(engine)
+
+
+@compiled
+def forget_friction(engine: Table) -> None:
+    """Let there be no friction."""
+    engine.friction_pairs = 0
+    schedule_friction(engine)
 
 
 @compiled
@@ -171,24 +183,39 @@ def _slip(engine: Table, i: int, q: np.ndarray, u: np.ndarray) -> None:
 
 
 @compiled
-def friction_energy(engine: Table, q: np.ndarray) -> float:
-    """Energy of friction [J s²]."""
+def _end(engine: Table, part: int) -> int:
+    return min((part + 1) * STENCILS, engine.friction_pairs)
+
+
+@entry_point(PART)
+def friction_energy_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Sum the energy of some stencils, without its factor h²."""
+    q = engine.q_trial if engine.at_trial == 1 else engine.q_now
     u = engine.slip
     h = engine.step
     total = 0.0
-    for i in range(engine.friction_pairs):
+    for i in range(part * STENCILS, _end(engine, part)):
         _slip(engine, i, q, u)
         width = engine.pair_stiction[engine.friction_pair[i]] * h
         total += engine.friction_force[i] * friction(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
-    return h * h * total
+    engine.part_value[part] = total
+    return 0
 
 
 @compiled
-def slip_change(engine: Table) -> float:
-    """Largest change of a slip from the iterate to the trial state, relative to what it is."""
+def friction_energy(engine: Table) -> float:
+    """Energy of friction [J s²]."""
+    parts = count_parts(engine.friction_pairs, STENCILS)
+    do_parts(engine, engine.friction_energy_part, parts)
+    return engine.step * engine.step * sum_of_parts(engine, parts)
+
+
+@entry_point(PART)
+def slip_change_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Find the largest relative change of a slip of some stencils."""
     u = engine.slip
     largest = 0.0
-    for i in range(engine.friction_pairs):
+    for i in range(part * STENCILS, _end(engine, part)):
         _slip(engine, i, engine.q_trial, u)
         e0 = u[0]
         e1 = u[1]
@@ -196,18 +223,27 @@ def slip_change(engine: Table) -> float:
         width = engine.pair_stiction[engine.friction_pair[i]] * engine.step
         size = max(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
         largest = max(largest, math.sqrt((e0 - u[0]) ** 2 + (e1 - u[1]) ** 2) / size)
-    return largest
+    engine.part_value[part] = largest
+    return 0
 
 
 @compiled
-def turn_friction(engine: Table, share: float) -> None:
-    """Move the duals by a share of what the direction of which the trial state is that share gives.
+def slip_change(engine: Table) -> float:
+    """Largest change of a slip from the iterate to the trial state, relative to what it is."""
+    parts = count_parts(engine.friction_pairs, STENCILS)
+    do_parts(engine, engine.slip_change_part, parts)
+    largest = 0.0
+    for part in range(parts):
+        largest = max(largest, engine.part_value[part])
+    return largest
 
-    With w for f₁ u/y, the equation w y/f₁ = u has the linear solution
-    w + dw = f₁/y (u + du) + (f₁′ y − f₁)/y³ y/f₁ (u · du) w.
-    """
-    for i in range(engine.friction_pairs):
-        u = engine.slip
+
+@entry_point(PART)
+def turn_friction_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Move the duals of some stencils; as `turn_friction`."""
+    u = engine.slip
+    share = engine.turn_share
+    for i in range(part * STENCILS, _end(engine, part)):
         _slip(engine, i, engine.q_trial, u)
         e0 = u[0]
         e1 = u[1]
@@ -223,11 +259,23 @@ def turn_friction(engine: Table, share: float) -> None:
         size = max(math.sqrt(w0 * w0 + w1 * w1), 1.0)
         w[0] = w0 / size
         w[1] = w1 / size
+    return 0
 
 
 @compiled
-def add_friction_terms(engine: Table, q: np.ndarray) -> None:
-    """Add gradients and Hessian blocks of friction.
+def turn_friction(engine: Table, share: float) -> None:
+    """Move the duals by a share of what the direction of which the trial state is that share gives.
+
+    With w for f₁ u/y, the equation w y/f₁ = u has the linear solution
+    w + dw = f₁/y (u + du) + (f₁′ y − f₁)/y³ y/f₁ (u · du) w.
+    """
+    engine.turn_share = share
+    do_parts(engine, engine.turn_friction_part, count_parts(engine.friction_pairs, STENCILS))
+
+
+@compiled
+def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
+    """Add gradients and Hessian blocks of friction, of a part of the schedule.
 
     Friction that slides has no curvature along its slip, so that a direction may lead far beyond
     where it would stop. The Hessian has a dual w in place of u/|u|, which goes there as the
@@ -237,7 +285,8 @@ def add_friction_terms(engine: Table, q: np.ndarray) -> None:
     h = engine.step
     whole = engine.only_slopes == 0
     links = engine.link_gradient.shape[0]
-    for i in range(engine.friction_pairs):
+    for at in range(engine.friction_schedule[part], engine.friction_schedule[part + 1]):
+        i = engine.friction_order[at]
         _slip(engine, i, q, u)
         width = engine.pair_stiction[engine.friction_pair[i]] * h
         per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
@@ -283,3 +332,6 @@ def add_friction_terms(engine: Table, q: np.ndarray) -> None:
                 h12,
                 h22,
             )
+
+
+FRICTION_KERNELS = (friction_energy_part, slip_change_part, turn_friction_part)

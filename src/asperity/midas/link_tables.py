@@ -19,7 +19,6 @@ __all__ = [
     "link_fields",
     "shape_fields",
     "state_fields",
-    "work_fields",
 ]
 
 # Density [kg/m³] that gives a link without shapes its volume, and the largest believed of one with.
@@ -229,6 +228,10 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "qvel_before": np.zeros(model.nv),
         "shift": np.zeros(model.nv),
         "tree_order": np.zeros(trees, np.int64),
+        "tree_island": np.zeros(trees, np.int64),
+        "island_row": np.zeros(trees + 1, np.int64),
+        "island_link": np.zeros(trees + 1, np.int64),
+        "island_order": np.zeros(count, np.int64),
         "tree_place": np.zeros(trees, np.int64),
         "tree_near": np.zeros((trees, trees), np.uint8),
         "row_first": np.zeros(size, np.int64),
@@ -237,20 +240,6 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "joint_gradient": np.zeros((joints, longest)),
         "joint_slope": np.zeros(coordinates),
         "joint_stiffening": np.zeros(coordinates),
-    }
-
-
-def work_fields() -> dict[str, Any]:
-    """Small arrays that kernels work in."""
-    return {
-        "side_weight": np.zeros((2, 4)),
-        "mollifier_slope": np.zeros((2, 3)),
-        "slip": np.zeros(3),
-        "corner": np.zeros((4, 3)),
-        "directions": np.zeros((3, 3)),
-        "block_work": np.zeros((3, 12, 12)),
-        "angle_slope": np.zeros((3, 3)),
-        "angle_work": np.zeros((9, 9)),
     }
 
 
@@ -298,9 +287,21 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
         "block_link": np.ascontiguousarray(blocks.reshape(-1, 2)),
         "block_slot": np.full(len(blocks), -1, np.int64),
         "vertex_reach": np.zeros(len(owner)),
+        "shape_hull": np.zeros((len(fields["shape_vertex"]) - 1, 2, 3)),
+        "pair_found": np.zeros((len(shapes.pair_shape), 3), np.int64),
         "vertex_slack": np.zeros(len(owner)),
+        "link_moments": _moments(rest[:moving], owner[:moving], len(links)),
         **_tube_tables(links, blocks, owner[:moving]),
     }
+
+
+def _moments(rest: np.ndarray, owner: np.ndarray, count: int) -> np.ndarray:
+    """Sums of [1, x̄]ᵀ[1, x̄] over the vertices of every link."""
+    moments = np.zeros((count, 4, 4))
+    for link in range(count):
+        own = rest[owner == link]
+        moments[link] = own.T @ own
+    return moments
 
 
 def _tube_tables(links: list[Link], pairs: np.ndarray, owner: np.ndarray) -> dict[str, np.ndarray]:

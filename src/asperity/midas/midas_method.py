@@ -51,6 +51,7 @@ class MidasMethod(Method):
     # A step that does not converge is done in parts.
     kernel = divided_midas_method
     evaluates_plant = False
+    shares_steps = True
     takes_systems = False
     copies_model = True
 
@@ -89,6 +90,7 @@ class MidasMethod(Method):
             options,
             excluded=self._excluded,
             keep=False,
+            team=world.team,
         )
         world.table.memory = self._engine.table.address
         # What MuJoCo and contacts say is looked up before every step, and every state verified.

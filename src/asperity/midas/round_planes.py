@@ -52,8 +52,6 @@ def add_round_stencils(
         anchor = engine.shape_anchor[shape, which]
         if anchor[0] < 0:
             break
-        if count >= engine.candidate_vertex.shape[0]:
-            return -1
         vertex = engine.candidate_vertex[count]
         kind = RIM_PLANE
         for k in range(4):
@@ -78,6 +76,8 @@ def add_round_stencils(
             reach = max(reach, engine.vertex_reach[vertex[k]])
         if height > margin + _REACH * reach:
             continue
+        if count >= engine.candidate_kind.size:
+            return -1
         normal = engine.plane[plane]
         for k in range(3):
             engine.candidate_arm[count, k] = height * normal[k]

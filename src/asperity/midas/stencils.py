@@ -96,8 +96,6 @@ def add_stencil(
     """Add a stencil if its distance allows; returns the new count, or −1 if the list is full."""
     reach = engine.vertex_reach
     vertices = engine.candidate_vertex
-    if count >= vertices.shape[0]:
-        return -1
     square = separation(
         kind,
         i0,
@@ -120,6 +118,8 @@ def add_stencil(
         margin += max(reach[i0], reach[i1]) + max(reach[i2], reach[i3])
     if square > margin * margin:
         return count
+    if count >= engine.candidate_kind.size:
+        return -1
     engine.candidate_square[count] = square
     engine.candidate_anchor[count] = 0.0
     engine.candidate_kind[count] = kind

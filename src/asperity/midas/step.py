@@ -18,13 +18,15 @@ from asperity.midas.equality_terms import (
     raise_multipliers,
 )
 from asperity.midas.free_motion import angular_momentum, angular_velocity, spin
-from asperity.midas.friction_terms import collect_friction, friction_scale
+from asperity.midas.friction_terms import collect_friction, forget_friction, friction_scale
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.joint_terms import motor_forces
-from asperity.midas.link_kinematics import move_vertices, place_links
+from asperity.midas.link_kinematics import place_links
+from asperity.midas.parts import do_parts
 from asperity.midas.poses import write_qpos, write_qvel
 from asperity.midas.second_order import count_step, is_smooth, may_look_back, put_off
 from asperity.midas.step_start import prepare_step
+from asperity.midas.vertex_parts import vertex_parts
 
 __all__ = ["divided_midas_method", "midas_method", "solve_step"]
 
@@ -142,7 +144,7 @@ def _return_to_solution(engine: Table) -> int:
     for i in range(z.size):
         z[i] = engine.z_solution[i]
     place_links(engine, z, engine.q_now)
-    move_vertices(engine, engine.q_now, engine.vertex_now)
+    do_parts(engine, engine.place_now_vertices, vertex_parts(engine))
     joint_coordinates(engine, engine.q_now, z, engine.joint, engine.joint_now)
     for vertex in range(engine.moving_vertices):
         for k in range(3):
@@ -180,7 +182,7 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
         if failed and before > 0.0:
             code = prepare_step(engine, h, second)
             if code == OK:
-                engine.friction_pairs = 0
+                forget_friction(engine)
                 engine.is_draft = 0
                 before = 0.0
                 code = _solve(engine, limit)

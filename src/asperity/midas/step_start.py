@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import OK
 from asperity.midas.candidate_runs import measure_candidates
@@ -30,11 +30,12 @@ from asperity.midas.free_motion import (
     turn,
 )
 from asperity.midas.friction_terms import collect_friction
-from asperity.midas.link_kinematics import move_vertices
+from asperity.midas.parts import LINKS, PART, count_parts, do_parts
 from asperity.midas.prediction import predict
 from asperity.midas.turn_terms import begin_turns
+from asperity.midas.vertex_parts import vertex_parts
 
-__all__ = ["prepare_step"]
+__all__ = ["START_KERNELS", "prepare_step"]
 
 # Length by which a prediction may be wrong, as a share of its own.
 _DOUBT = 0.1
@@ -123,16 +124,16 @@ def _predict_turn(
     return True
 
 
-@compiled
-def _predict(engine: Table, h: float, second: bool) -> float:
-    """Fill where displacements count from and where inertia leads; returns the step of forces."""
-    new = 4.0 / 3.0 if second else 1.0
+@entry_point(PART)
+def predict_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Fill where displacements of some links count from and where inertia leads."""
+    step = engine.step
+    second = engine.is_second == 1
+    h = engine.whole_step
     old = 1.0 / 3.0 if second else 0.0
-    step = 2.0 / 3.0 * h if second else h
-    engine.step = step
-    work = np.empty((5, 3))
-    moments = np.empty((3, 3))
-    for link in range(engine.q.shape[0] - 1):
+    work = engine.inertia_work
+    moments = engine.moments_work
+    for link in range(part * LINKS, min((part + 1) * LINKS, engine.q.shape[0] - 1)):
         mass = engine.mass[link]
         q = engine.q[link]
         v = engine.v[link]
@@ -157,6 +158,19 @@ def _predict(engine: Table, h: float, second: bool) -> float:
                 ahead[i, k] -= past + step * past_rate
         for k in range(3):
             engine.q_target[link, 0, k] += step * step * engine.gravity[link, k]
+    return 0
+
+
+@compiled
+def _predict(engine: Table, h: float, second: bool) -> float:
+    """Fill where displacements count from and where inertia leads; returns the step of forces."""
+    new = 4.0 / 3.0 if second else 1.0
+    old = 1.0 / 3.0 if second else 0.0
+    step = 2.0 / 3.0 * h if second else h
+    engine.step = step
+    engine.whole_step = h
+    engine.is_second = 1 if second else 0
+    do_parts(engine, engine.predict_part, count_parts(engine.q.shape[0] - 1, LINKS))
     rate = engine.joint_rate
     for i in range(engine.joint.size):
         engine.joint_start[i] = new * engine.joint[i] - old * engine.joint_before[i]
@@ -195,16 +209,11 @@ def _begin(engine: Table) -> None:
     for i in range(engine.joint.size):
         engine.joint_now[i] = engine.joint[i]
         engine.joint_dual[i] = 0.0
-    move_vertices(engine, engine.q, engine.vertex_now)
+    do_parts(engine, engine.place_now_vertices, vertex_parts(engine))
     engine.has_prediction = 1 if predict(engine) else 0
     if engine.has_prediction == 1:
         return
-    move_vertices(engine, engine.q_target, engine.vertex_trial)
-    for vertex in range(engine.moving_vertices):
-        for k in range(3):
-            engine.vertex_move[vertex, k] = (
-                engine.vertex_trial[vertex, k] - engine.vertex_now[vertex, k]
-            )
+    do_parts(engine, engine.place_target_vertices, vertex_parts(engine))
 
 
 @compiled
@@ -222,7 +231,7 @@ def prepare_step(engine: Table, h: float, second: bool) -> int:
     engine.longest_move = math.inf
     engine.widening = _DOUBT if engine.has_prediction == 1 else 0.0
     code = OK
-    if are_kept(engine, engine.vertex_now, engine.vertex_move):
+    if are_kept(engine):
         measure_candidates(engine)
     else:
         code = call_pp_status(
@@ -231,3 +240,6 @@ def prepare_step(engine: Table, h: float, second: bool) -> int:
     if code == OK:
         collect_friction(engine, engine.vertex_now, engine.q_target)
     return code
+
+
+START_KERNELS = (predict_part,)

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.compiled.atomics import atomic_load, atomic_store
 from asperity.midas.box_trees import KINDS, LEAF
 from asperity.midas.distances import VERTEX_FACE
 from asperity.midas.stencils import add_pair_of_edges, add_stencil, apart, primitive_box
@@ -91,9 +92,11 @@ def _place(engine: Table, tree: int, at: int) -> None:
 def _node(engine: Table, tree: int, node: int) -> int:
     """Where a node's box is found, which is filled."""
     at = engine.tree_node[tree] + node
-    if engine.tree_stamp[at] != engine.list_number:
+    # Two threads may fill it at once, with the same numbers.
+    stamp = engine.tree_stamp.ctypes.data + 8 * at
+    if atomic_load(stamp) != engine.list_number:
         _place(engine, tree, at)
-        engine.tree_stamp[at] = engine.list_number
+        atomic_store(stamp, engine.list_number)
     return at
 
 

@@ -18,12 +18,15 @@ import math
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.distances import EDGE_EDGE
+from asperity.midas.parts import PART, do_parts, least
+from asperity.midas.vertex_parts import ROUNDING, VERTICES, vertex_parts
 
 __all__ = [
     "FIRMNESS",
     "LEAST_WIDTH",
+    "TUBE_KERNELS",
     "is_in_tube",
     "measure_tubes",
     "relative_reach",
@@ -51,27 +54,54 @@ def is_in_tube(engine: Table, link: int) -> bool:
 
 
 @compiled
-def measure_tubes(engine: Table, p: np.ndarray, longest: float) -> None:
-    """Choose whether there are tubes about paths ``p``, and what share of the paths they hold.
+def _mean(engine: Table, link: int, ahead: np.ndarray, back: np.ndarray, out: np.ndarray) -> None:
+    """Add a link's share of the mean of its tree's displacements, between coordinates of it."""
+    weight = engine.tree_weight[engine.link_tree[link]]
+    for j in range(4):
+        for k in range(3):
+            out[k] += weight * engine.link_moments[link, 0, j] * (ahead[j, k] - back[j, k])
+
+
+@entry_point(PART)
+def longest_path_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Find the longest path of vertices of trees that may have tubes, squared."""
+    p = engine.vertex_move
+    largest = 0.0
+    for vertex in range(part * VERTICES, min((part + 1) * VERTICES, engine.moving_vertices)):
+        if engine.tube_tree[engine.link_tree[engine.vertex_link[vertex]]] == 1:
+            square = p[vertex, 0] ** 2 + p[vertex, 1] ** 2 + p[vertex, 2] ** 2
+            largest = max(largest, square)
+    engine.part_value[part] = largest
+    return 0
+
+
+@compiled
+def measure_tubes(engine: Table, longest: float) -> None:
+    """Choose whether there are tubes about the trial paths, and what share of them they hold.
 
     It is the same for all, so that affine surfaces have affine paths.
     """
     largest = 0.0
-    mean = engine.tree_path
-    mean[:] = 0.0
-    for vertex in range(engine.moving_vertices):
-        tree = engine.link_tree[engine.vertex_link[vertex]]
-        if engine.tube_tree[tree] == 1:
-            square = 0.0
-            for k in range(3):
-                square += p[vertex, k] ** 2
-                mean[tree, 0, k] += engine.tree_weight[tree] * p[vertex, k]
-            largest = max(largest, square)
+    some = 0
+    for tree in range(engine.tube_tree.size):
+        some = max(some, engine.tube_tree[tree])
+    if some == 1:
+        parts = vertex_parts(engine)
+        do_parts(engine, engine.longest_path_part, parts)
+        for part in range(parts):
+            largest = max(largest, engine.part_value[part])
     # Short paths have small boxes, and lists of them last.
     engine.tubes = 1 if largest > engine.activation**2 else 0
     engine.common_share = 1.0
-    if engine.tubes == 1:
-        engine.common_share = min(1.0, _LONGER * longest / math.sqrt(largest))
+    if engine.tubes == 0:
+        return
+    engine.common_share = min(1.0, _LONGER * longest / math.sqrt(largest))
+    mean = engine.tree_path
+    mean[:] = 0.0
+    for link in range(engine.link_tree.size):
+        tree = engine.link_tree[link]
+        if engine.tube_tree[tree] == 1:
+            _mean(engine, link, engine.path_end[link], engine.path_begin[link], mean[tree, 0])
     for tree in range(mean.shape[0]):
         for k in range(3):
             mean[tree, 0, k] *= engine.common_share
@@ -89,8 +119,11 @@ def tube_width(engine: Table, link: int, share: float, path: np.ndarray) -> floa
 
 
 @compiled
-def _times(engine: Table, x: np.ndarray, p: np.ndarray) -> None:
-    """Fill where on its paths each tree is at ``x`` and ``x + p``, by least squares."""
+def _times(engine: Table) -> None:
+    """Fill where on its paths each tree is at the iterate and the trial state, by least squares.
+
+    Vertices are affine functions of their links' coordinates: sums over them are of the links.
+    """
     time = engine.tree_time
     mean = engine.tree_path
     for tree in range(time.shape[0]):
@@ -98,28 +131,32 @@ def _times(engine: Table, x: np.ndarray, p: np.ndarray) -> None:
             time[tree, k] = 0.0
             mean[tree, 1, k] = 0.0
             mean[tree, 2, k] = 0.0
-    for vertex in range(engine.moving_vertices):
-        tree = engine.link_tree[engine.vertex_link[vertex]]
+    for link in range(engine.link_tree.size):
+        tree = engine.link_tree[link]
         if engine.tube_tree[tree] == 1:
-            weight = engine.tree_weight[tree]
-            for k in range(3):
-                mean[tree, 1, k] += weight * (x[vertex, k] - engine.vertex_start[vertex, k])
-                mean[tree, 2, k] += weight * p[vertex, k]
-    for vertex in range(engine.moving_vertices):
-        tree = engine.link_tree[engine.vertex_link[vertex]]
+            _mean(engine, link, engine.q_now[link], engine.path_begin[link], mean[tree, 1])
+            _mean(engine, link, engine.q_trial[link], engine.q_now[link], mean[tree, 2])
+    for link in range(engine.link_tree.size):
+        tree = engine.link_tree[link]
         if engine.tube_tree[tree] == 0:
             continue
-        square = 0.0
-        here = 0.0
-        more = 0.0
+        begin = engine.path_begin[link]
+        now = engine.q_now[link]
         for k in range(3):
-            m = engine.vertex_path[vertex, k] - mean[tree, 0, k]
-            square += m * m
-            here += m * (x[vertex, k] - engine.vertex_start[vertex, k] - mean[tree, 1, k])
-            more += m * (p[vertex, k] - mean[tree, 2, k])
-        time[tree, 0] += here
-        time[tree, 1] += more
-        time[tree, 2] += square
+            for i in range(4):
+                m = 0.0
+                for j in range(4):
+                    path = engine.common_share * (engine.path_end[link, j, k] - begin[j, k])
+                    m += engine.link_moments[link, i, j] * (
+                        path - (mean[tree, 0, k] if j == 0 else 0.0)
+                    )
+                zero = 1.0 if i == 0 else 0.0
+                path = engine.common_share * (engine.path_end[link, i, k] - begin[i, k])
+                time[tree, 0] += m * (now[i, k] - begin[i, k] - zero * mean[tree, 1, k])
+                time[tree, 1] += m * (
+                    engine.q_trial[link, i, k] - now[i, k] - zero * mean[tree, 2, k]
+                )
+                time[tree, 2] += m * (path - zero * mean[tree, 0, k])
     for tree in range(time.shape[0]):
         square = time[tree, 2]
         if square > 0.0:
@@ -132,15 +169,15 @@ def _times(engine: Table, x: np.ndarray, p: np.ndarray) -> None:
             time[tree, 1] = 0.0
 
 
-@compiled
-def time_in_tubes(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) -> float:
-    """Largest time τ ≤ ``longest`` for which x + τ p stays in the tubes."""
-    if engine.tubes == 0:
-        return longest
-    _times(engine, x, p)
+@entry_point(PART)
+def tubes_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Find the largest time for which vertices stay in their tubes; as `boxes_part`."""
+    x = engine.vertex_now
+    p = engine.vertex_move
     mean = engine.tree_path
-    time = longest
-    for vertex in range(engine.moving_vertices):
+    least_time = 1.0
+    reach = 1.0 + ROUNDING
+    for vertex in range(part * VERTICES, min((part + 1) * VERTICES, engine.moving_vertices)):
         tree = engine.link_tree[engine.vertex_link[vertex]]
         if engine.tube_tree[tree] == 0:
             continue
@@ -151,11 +188,23 @@ def time_in_tubes(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) -
             m = engine.vertex_path[vertex, k] - mean[tree, 0, k]
             here = x[vertex, k] - engine.vertex_start[vertex, k] - mean[tree, 1, k] - begin * m
             move = p[vertex, k] - mean[tree, 2, k] - more * m
-            if here + time * move > slack:
-                time = max((slack - here) / move, 0.0) if here < slack else 0.0
-            elif here + time * move < -slack:
-                time = max((-slack - here) / move, 0.0) if here > -slack else 0.0
-    return time
+            room = slack - here if move > 0.0 else slack + here
+            if room < reach * abs(move):
+                least_time = min(least_time, max(room / abs(move), 0.0))
+                reach = least_time * (1.0 + ROUNDING)
+    engine.part_value[part] = least_time
+    return 0
+
+
+@compiled
+def time_in_tubes(engine: Table, longest: float) -> float:
+    """Largest time τ ≤ ``longest`` for which the trial paths stay in the tubes."""
+    if engine.tubes == 0:
+        return longest
+    _times(engine)
+    parts = vertex_parts(engine)
+    do_parts(engine, engine.tubes_part, parts)
+    return least(engine, parts, longest)
 
 
 @compiled
@@ -176,3 +225,6 @@ def relative_reach(engine: Table, kind: int, i0: int, i1: int, i2: int, i3: int)
                 square += (path[a, k] - path[b, k]) ** 2
             largest = max(largest, square)
     return math.sqrt(largest) + 1.7320508075688772 * (slack + slack_too)
+
+
+TUBE_KERNELS = (longest_path_part, tubes_part)

@@ -178,8 +178,8 @@ class Simulator(Machinery):
                 "Cenic with scheme='step-doubling', or a control callback."
             )
         self.coupling = Coupling(self.model, systems, evaluated=method.base.evaluates_systems)
-        convex = method.base.evaluates_plant
-        self.threads = check_threads(threads, type(integrator).__name__, shared=convex)
+        shared = method.base.evaluates_plant or method.base.shares_steps
+        self.threads = check_threads(threads, type(integrator).__name__, shared=shared)
         self.control = control
         self._control_period = control_period
         self._lazy = publish == "lazy"

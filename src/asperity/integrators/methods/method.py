@@ -48,6 +48,9 @@ class Method(HoldsAddresses, abc.ABC):
     evaluates_plant = True
     """Whether states are evaluated, contacts found and forces computed in the world's problem."""
 
+    shares_steps = False
+    """Whether steps have work for several threads, of a method that does not evaluate the plant."""
+
     takes_systems: bool = True
     """Whether steps are coupled with external systems (`asperity.integrators.external`)."""
 

@@ -1,0 +1,108 @@
+"""What the members of a team work with: tables like the engine's, with space of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from asperity.compiled import Table
+from asperity.compiled.team import Team
+from asperity.midas.box_trees import LEAF
+from asperity.midas.contact_schedule import SCHEDULE_SIZE
+from asperity.midas.engine_layout import ENTRY_POINTS, MIDAS
+from asperity.midas.tree_search import STACK
+
+__all__ = ["NOT_REMEMBERED", "EngineTeam", "list_fields", "schedule_fields", "work_fields"]
+
+# The first of the fields that members do not share, and of those that are theirs in a search.
+_OWN, _OWN_OF_SEARCH = "search_stack", "candidate_kind"
+
+
+def work_fields(primitives: int) -> dict[str, Any]:
+    """Arrays that kernels work in.
+
+    Parameters
+    ----------
+    primitives : int
+        Edges or faces at most.
+    """
+    return {
+        "search_stack": np.zeros((STACK, 2), np.int64),
+        "search_box": np.zeros((LEAF + 1, 4, 3)),
+        "search_item": np.zeros(LEAF, np.int64),
+        "search_region": np.zeros((2, 3)),
+        "near_item": np.zeros((2, primitives), np.int64),
+        "near_box": np.zeros((2, primitives + 1, 2, 3)),
+        "side_weight": np.zeros((2, 4)),
+        "mollifier_slope": np.zeros((2, 3)),
+        "slip": np.zeros(3),
+        "corner": np.zeros((4, 3)),
+        "directions": np.zeros((3, 3)),
+        "block_work": np.zeros((3, 12, 12)),
+        "angle_slope": np.zeros((3, 3)),
+        "angle_work": np.zeros((9, 9)),
+        "inertia_work": np.zeros((5, 3)),
+        "moments_work": np.zeros((3, 3)),
+    }
+
+
+def list_fields(size: int) -> dict[str, Any]:
+    """A list of candidates, with room for one more to look at."""
+    return {
+        "candidate_kind": np.zeros(size, np.int64),
+        "candidate_vertex": np.zeros((size + 1, 4), np.int64),
+        "candidate_pair": np.zeros(size, np.int64),
+        "candidate_weight": np.zeros(size),
+        "candidate_threshold": np.zeros(size),
+        "candidate_square": np.zeros(size),
+        "candidate_coefficient": np.zeros((size + 1, 4)),
+        "candidate_arm": np.zeros((size + 1, 3)),
+        "candidate_anchor": np.zeros(size),
+    }
+
+
+def schedule_fields(size: int) -> dict[str, Any]:
+    """Which parts runs and friction's stencils belong to, with so many candidates."""
+    return {
+        "run_schedule": np.zeros(SCHEDULE_SIZE + 1, np.int64),
+        "run_order": np.zeros(size, np.int64),
+        "friction_schedule": np.zeros(SCHEDULE_SIZE + 1, np.int64),
+        "friction_order": np.zeros(size, np.int64),
+    }
+
+
+NOT_REMEMBERED = frozenset(
+    {*ENTRY_POINTS, *work_fields(0), "team", "part_task", "shared_words", "search_words"}
+    | {"member_table", "search_table"}
+)
+"""Fields with addresses, and what copies of an engine have of their own."""
+
+
+class EngineTeam:
+    """Tables for the members of a team.
+
+    Parameters
+    ----------
+    table : Table
+        The engine's.
+    team : Team
+    """
+
+    def __init__(self, table: Table, team: Team) -> None:
+        self._team = team
+        primitives = table.near_item.shape[1]
+        self._members = [Table(MIDAS, **work_fields(primitives)) for _ in range(team.threads)]
+        self._searchers = [Table(MIDAS, **work_fields(primitives)) for _ in range(team.threads)]
+        table.member_table = np.array([one.address for one in self._members], np.int64)
+        table.search_table = np.array([one.address for one in self._searchers], np.int64)
+        table.shared_words = MIDAS.fields[_OWN].slot
+        table.search_words = MIDAS.fields[_OWN_OF_SEARCH].slot
+        table.team = team.table.address
+        self.set_lists(len(table.candidate_kind))
+
+    def set_lists(self, size: int) -> None:
+        """Give every member room for as many candidates as the engine has."""
+        for searcher in self._searchers:
+            for name, values in list_fields(size).items():
+                setattr(searcher, name, values)
