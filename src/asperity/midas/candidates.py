@@ -18,7 +18,7 @@ from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine_layout import CANDIDATES_FULL
 from asperity.midas.parts import PART, count_parts, do_parts
 from asperity.midas.round_planes import add_round_stencils
-from asperity.midas.shared_lists import pairs_of_part, search_pairs
+from asperity.midas.shared_lists import THIRDS, search_pairs, thirds_of_part
 from asperity.midas.stencils import add_edges, add_faces, add_stencil, apart
 from asperity.midas.tree_search import search_edges, search_faces
 from asperity.midas.tubes import FIRMNESS, LEAST_WIDTH, is_in_tube, measure_tubes, tube_width
@@ -145,35 +145,28 @@ def hull_part(engine: Table, part: int, _member: int, _unused: int) -> int:
 
 
 @compiled
-def _search_pair(engine: Table, x: np.ndarray, pair: int, count: int) -> int:
-    """Add the stencils of a pair of shapes; returns the new count, or −1 if the list is full."""
-    starts = engine.shape_vertex
-    starts_of_edges = engine.shape_edge
+def _search_trees(
+    engine: Table, x: np.ndarray, pair: int, a: int, b: int, third: int, count: int
+) -> int:
+    """Add a third of the stencils of two shapes, by their trees of boxes."""
+    margin = engine.activation
+    space = (engine.search_stack, engine.search_box, engine.search_item)
+    engine.relative = _move_together(engine, a, b)
+    if third == 0:
+        count = search_faces(engine, x, count, pair, a, b, margin, space)
+    elif third == 1:
+        count = search_faces(engine, x, count, pair, b, a, margin, space)
+    else:
+        count = search_edges(engine, x, count, pair, a, b, margin, space)
+    engine.relative = 0
+    return count
+
+
+@compiled
+def _search_all(engine: Table, x: np.ndarray, pair: int, a: int, b: int, count: int) -> int:
+    """Add the stencils of two small shapes."""
     margin = engine.activation
     hull = engine.shape_hull
-    a = engine.pair_shape[pair, 0]
-    b = engine.pair_shape[pair, 1]
-    if b < 0 and engine.shape_anchor[a, 0, 0] >= 0:
-        return add_round_stencils(engine, x, count, pair, a, -1 - b, margin)
-    if b < 0:
-        for v in range(starts[a], starts[a + 1]):
-            count = add_stencil(engine, x, count, pair, VERTEX_PLANE, v, v, v, -1 - b, margin)
-            if count < 0:
-                break
-        return count
-    if apart(hull[a], hull[b], margin):
-        return count
-    edges = starts_of_edges[a + 1] - starts_of_edges[a]
-    engine.relative = _move_together(engine, a, b)
-    if engine.relative == 1 or (edges * (starts_of_edges[b + 1] - starts_of_edges[b]) > _FEW):
-        space = (engine.search_stack, engine.search_box, engine.search_item)
-        count = search_faces(engine, x, count, pair, a, b, margin, space)
-        if count >= 0:
-            count = search_faces(engine, x, count, pair, b, a, margin, space)
-        if count >= 0:
-            count = search_edges(engine, x, count, pair, a, b, margin, space)
-        engine.relative = 0
-        return count
     region = engine.search_region
     for k in range(3):
         region[0, k] = max(hull[a, 0, k], hull[b, 0, k]) - margin
@@ -189,18 +182,54 @@ def _search_pair(engine: Table, x: np.ndarray, pair: int, count: int) -> int:
     return count
 
 
+@compiled
+def _search_plane(engine: Table, x: np.ndarray, pair: int, a: int, plane: int, count: int) -> int:
+    """Add the stencils of a shape and a half-space."""
+    margin = engine.activation
+    if engine.shape_anchor[a, 0, 0] >= 0:
+        return add_round_stencils(engine, x, count, pair, a, plane, margin)
+    for v in range(engine.shape_vertex[a], engine.shape_vertex[a + 1]):
+        count = add_stencil(engine, x, count, pair, VERTEX_PLANE, v, v, v, plane, margin)
+        if count < 0:
+            break
+    return count
+
+
+@compiled
+def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: int) -> int:
+    """Add a third of the stencils of a pair of shapes, or with the first one all if these are few.
+
+    Returns the new count, or −1 if the list is full.
+    """
+    a = engine.pair_shape[pair, 0]
+    b = engine.pair_shape[pair, 1]
+    if b < 0:
+        return _search_plane(engine, x, pair, a, -1 - b, count) if third == 0 else count
+    if apart(engine.shape_hull[a], engine.shape_hull[b], engine.activation):
+        return count
+    edges = engine.shape_edge[a + 1] - engine.shape_edge[a]
+    if (
+        edges * (engine.shape_edge[b + 1] - engine.shape_edge[b]) > _FEW
+        or _move_together(engine, a, b) == 1
+    ):
+        return _search_trees(engine, x, pair, a, b, third, count)
+    return _search_all(engine, x, pair, a, b, count) if third == 0 else count
+
+
 @entry_point(PART)
 def search_part(engine: Table, part: int, member: int, _unused: int) -> int:
-    """List the stencils of some pairs, after those that are listed; returns a code."""
-    length = pairs_of_part(engine)
+    """List the stencils of some thirds of pairs, after those that are listed; returns a code."""
+    length = thirds_of_part(engine)
     count = engine.candidates
-    for pair in range(part * length, min((part + 1) * length, engine.pair_shape.shape[0])):
-        engine.pair_found[pair, 0] = member
-        engine.pair_found[pair, 1] = count
-        count = _search_pair(engine, engine.vertex_now, pair, count)
+    for number in range(
+        part * length, min((part + 1) * length, THIRDS * engine.pair_shape.shape[0])
+    ):
+        engine.pair_found[number, 0] = member
+        engine.pair_found[number, 1] = count
+        count = _search_third(engine, engine.vertex_now, number // THIRDS, number % THIRDS, count)
         if count < 0:
             return CANDIDATES_FULL
-        engine.pair_found[pair, 2] = count
+        engine.pair_found[number, 2] = count
     engine.candidates = count
     return 0
 
@@ -233,8 +262,10 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
     if code != 0:
         return code
     found = engine.pair_found
-    for pair in range(engine.pair_shape.shape[0]):
-        if found[pair, 2] > found[pair, 1] and not _use_slot(engine, engine.pair_block[pair]):
+    for number in range(THIRDS * engine.pair_shape.shape[0]):
+        if found[number, 2] > found[number, 1] and not _use_slot(
+            engine, engine.pair_block[number // THIRDS]
+        ):
             return CANDIDATES_FULL
     engine.anchored = 0
     divide_into_runs(engine)

@@ -18,6 +18,7 @@ __all__ = [
     "SCHEDULE_KERNELS",
     "SCHEDULE_SIZE",
     "do_schedule",
+    "meeting_fields",
     "schedule_friction",
     "schedule_runs",
 ]
@@ -31,40 +32,40 @@ SCHEDULE_SIZE = _GROUPS + _ROUNDS * _MEETINGS
 
 
 @compiled
-def _part(engine: Table, one: int, other: int) -> int:
-    """The part of two links, of which one may be the world."""
-    links = engine.link_parent.size
-    a = one * _GROUPS // links
-    b = other * _GROUPS // links
-    if one == links or a == b:
-        return b
-    if other == links:
-        return a
-    a, b = min(a, b), max(a, b)
-    if b == _GROUPS - 1:
-        return _GROUPS + _MEETINGS * a
-    # In round r those meet whose numbers are r + k and r − k, modulo the number of rounds.
-    turn = (a + b) * (_GROUPS // 2) % _ROUNDS
-    k = (a - turn) % _ROUNDS
-    return _GROUPS + _MEETINGS * turn + min(k, _ROUNDS - k)
+def part_of_links(engine: Table, one: int, other: int) -> int:
+    """The part of two links, of which the second may be the world."""
+    a = engine.link_group[one]
+    return engine.meeting[a, engine.link_group[other] if other < engine.link_group.size else a]
+
+
+def meeting_fields(links: int) -> dict[str, np.ndarray]:
+    """Groups of links, and parts of pairs of groups."""
+    meeting = np.zeros((_GROUPS, _GROUPS), np.int64)
+    for a in range(_GROUPS):
+        meeting[a, a] = a
+        for b in range(a + 1, _GROUPS):
+            # In round r group r meets the last one, and r + k meets r − k modulo the rounds.
+            last = b == _GROUPS - 1
+            turn = a if last else (a + b) * (_GROUPS // 2) % _ROUNDS
+            k = 0 if last else min((a - turn) % _ROUNDS, (turn - a) % _ROUNDS)
+            meeting[a, b] = meeting[b, a] = _GROUPS + _MEETINGS * turn + k
+    return {"link_group": np.arange(links) * _GROUPS // links, "meeting": meeting}
 
 
 @compiled
-def _order(
-    engine: Table, link: np.ndarray, size: int, begin: np.ndarray, order: np.ndarray
-) -> None:
-    """List numbers below a size by the parts of their links; part p has begin[p] to begin[p + 1]."""
+def _order(own: np.ndarray, size: int, begin: np.ndarray, order: np.ndarray) -> None:
+    """List numbers below a size by their parts; part p has begin[p] to begin[p + 1]."""
     for part in range(SCHEDULE_SIZE + 1):
         begin[part] = 0
     for i in range(size):
-        begin[_part(engine, link[i, 0], link[i, 1])] += 1
+        begin[own[i]] += 1
     total = 0
     for part in range(SCHEDULE_SIZE + 1):
         count = begin[part]
         begin[part] = total
         total += count
     for i in range(size):
-        part = _part(engine, link[i, 0], link[i, 1])
+        part = own[i]
         order[begin[part]] = i
         begin[part] += 1
     for back in range(SCHEDULE_SIZE):
@@ -75,18 +76,17 @@ def _order(
 @compiled
 def schedule_runs(engine: Table) -> None:
     """Put the runs of a new list into their parts."""
-    _order(engine, engine.run_link, engine.runs, engine.run_schedule, engine.run_order)
+    link = engine.run_link
+    for run in range(engine.runs):
+        engine.run_part[run] = part_of_links(engine, link[run, 0], link[run, 1])
+    _order(engine.run_part, engine.runs, engine.run_schedule, engine.run_order)
 
 
 @compiled
 def schedule_friction(engine: Table) -> None:
-    """Put the stencils of friction into their parts."""
+    """Put the stencils of friction into the parts that they have got from their runs."""
     _order(
-        engine,
-        engine.friction_link,
-        engine.friction_pairs,
-        engine.friction_schedule,
-        engine.friction_order,
+        engine.friction_part, engine.friction_pairs, engine.friction_schedule, engine.friction_order
     )
 
 

@@ -33,7 +33,7 @@ from asperity.midas.engine_team import (
     NOT_REMEMBERED,
     EngineTeam,
     list_fields,
-    schedule_fields,
+    run_fields,
     work_fields,
 )
 from asperity.midas.envelope import ENVELOPE_KERNELS
@@ -271,19 +271,11 @@ class Engine(HoldsAddresses):
 
     def _set_candidates(self, size: int) -> None:
         table = self.table
-        for name, values in (list_fields(size) | schedule_fields(size)).items():
+        # Two rims of a cylinder on a plane, at most.
+        rims = 2 * int(np.count_nonzero(table.pair_shape[:, 1] < 0))
+        for name, values in (list_fields(size) | run_fields(size, rims)).items():
             setattr(table, name, values)
-        for name in ("friction_pair", "run_state", "run_known", "run_anchored"):
-            setattr(table, name, np.zeros(size, np.int64))
-        for name in ("now_square", "friction_force", "run_least", "run_trial"):
-            setattr(table, name, np.zeros(size))
         table.runs = 0
-        table.run_begin = np.zeros(size + 1, np.int64)
-        table.run_link = np.zeros((size, 2), np.int64)
-        table.friction_link = np.zeros((size, 2), np.int64)
-        table.friction_weight = np.zeros((size, 2, 4))
-        table.friction_frame = np.zeros((size, 2, 3))
-        table.friction_dual = np.zeros((size, 2))
         # More than there are parts of anything.
         table.part_value = np.zeros(size + len(table.vertex_link) + len(table.link_kind))
         if self._team is not None:

@@ -95,6 +95,8 @@ ENTRY_POINTS = (
     "touch_part",
     "anticipate_part",
     "contact_energy_part",
+    "count_friction_part",
+    "collect_friction_part",
     "friction_energy_part",
     "turn_friction_part",
     "slip_change_part",
@@ -157,6 +159,7 @@ MIDAS = Layout(
     search_words="i8",
     first_meeting="i8",  # first part of a round of the schedule
     at_trial="i8",  # 1 while energies are those of the trial state, not of the iterate
+    friction_now="i8",  # 1 while friction is collected with links at the iterate
     turn_share="f8",  # of the direction, by which friction's duals are moved
     curved="i8",  # 1 while the Hessian has the terms that may make it indefinite
     known_time="f8",  # of the trial path, until which it is free as far as is known
@@ -378,10 +381,15 @@ MIDAS = Layout(
     run_known="i8[:]",
     run_anchored="i8[:]",  # 1 if some of it may have an anchor
     # Contacts and friction by the parts of the schedule (`contact_schedule`).
+    link_group="i8[:]",
+    meeting="i8[:,:]",  # part of two groups
+    run_part="i8[:]",
     run_schedule="i8[:]",
     run_order="i8[:]",
     friction_schedule="i8[:]",
     friction_order="i8[:]",
+    friction_part="i8[:]",
+    friction_bound="f8[:]",  # μλ of candidates [N]
     link_move="f8[:]",  # bound of how far points move to the trial state [m], shape (n + 1,)
     # Friction's stencils, frozen over a solve.
     friction_pair="i8[:]",
@@ -422,7 +430,7 @@ MIDAS = Layout(
     variable_row="i8[:]",
     factor="f8[:]",
     right="f8[:]",
-    # Of pairs of shapes, who has listed their candidates, and where they are in that list.
+    # Of thirds of pairs of shapes, who has listed their candidates, and where these are in the list.
     pair_found="i8[:,:]",
     # Candidates: stencils that may come closer than the activation distance.
     candidate_kind="i8[:]",

@@ -11,9 +11,10 @@ from asperity.compiled.team import Team
 from asperity.midas.box_trees import LEAF
 from asperity.midas.contact_schedule import SCHEDULE_SIZE
 from asperity.midas.engine_layout import ENTRY_POINTS, MIDAS
+from asperity.midas.round_planes import FEW
 from asperity.midas.tree_search import STACK
 
-__all__ = ["NOT_REMEMBERED", "EngineTeam", "list_fields", "schedule_fields", "work_fields"]
+__all__ = ["NOT_REMEMBERED", "EngineTeam", "list_fields", "run_fields", "work_fields"]
 
 # The first of the fields that members do not share, and of those that are theirs in a search.
 _OWN, _OWN_OF_SEARCH = "search_stack", "candidate_kind"
@@ -62,13 +63,31 @@ def list_fields(size: int) -> dict[str, Any]:
     }
 
 
-def schedule_fields(size: int) -> dict[str, Any]:
-    """Which parts runs and friction's stencils belong to, with so many candidates."""
+def run_fields(size: int, rims: int) -> dict[str, Any]:
+    """Runs, and friction's stencils, of a list of so many candidates, of which so many are rims."""
+    stencils = size + FEW * rims
     return {
+        **{
+            name: np.zeros(size, np.int64)
+            for name in ("run_state", "run_known", "run_anchored", "run_part", "run_order")
+        },
+        **{
+            name: np.zeros(size)
+            for name in ("now_square", "run_least", "run_trial", "friction_bound")
+        },
+        **{
+            name: np.zeros(stencils, np.int64)
+            for name in ("friction_pair", "friction_part", "friction_order")
+        },
+        "run_begin": np.zeros(size + 1, np.int64),
+        "run_link": np.zeros((size, 2), np.int64),
         "run_schedule": np.zeros(SCHEDULE_SIZE + 1, np.int64),
-        "run_order": np.zeros(size, np.int64),
         "friction_schedule": np.zeros(SCHEDULE_SIZE + 1, np.int64),
-        "friction_order": np.zeros(size, np.int64),
+        "friction_force": np.zeros(stencils),
+        "friction_link": np.zeros((stencils, 2), np.int64),
+        "friction_weight": np.zeros((stencils, 2, 4)),
+        "friction_frame": np.zeros((stencils, 2, 3)),
+        "friction_dual": np.zeros((stencils, 2)),
     }
 
 

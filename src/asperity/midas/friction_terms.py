@@ -15,9 +15,9 @@ from asperity.midas.contact_schedule import schedule_friction
 from asperity.midas.contact_terms import add_round_arms, contact_sides
 from asperity.midas.distances import EDGE_EDGE, RIM_PLANE, VERTEX_FACE, VERTEX_PLANE, mollifier
 from asperity.midas.outer_products import add_outer
-from asperity.midas.parts import PART, STENCILS, count_parts, do_parts, sum_of_parts
+from asperity.midas.parts import PART, RUNS, STENCILS, count_parts, do_parts, sum_of_parts
 from asperity.midas.potentials import barrier_slopes, friction, friction_slope
-from asperity.midas.round_planes import place_on_round, spread_friction
+from asperity.midas.round_planes import further_stencils, place_on_round, spread_friction
 
 __all__ = [
     "FRICTION_KERNELS",
@@ -102,52 +102,97 @@ def _is_rigid(q: np.ndarray) -> bool:
     return True
 
 
+@entry_point(PART)
+def count_friction_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Find what friction can bear at some candidates, and count the stencils that it will have."""
+    x = engine.vertex_now
+    weight = engine.side_weight
+    count = 0
+    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
+        first = engine.run_begin[run]
+        mu = engine.pair_friction[engine.candidate_pair[first]]
+        if mu == 0.0 or engine.run_least[run] >= engine.activation:
+            for i in range(first, engine.run_begin[run + 1]):
+                engine.friction_bound[i] = 0.0
+            continue
+        for i in range(first, engine.run_begin[run + 1]):
+            value = mu * normal_force(engine, i, x)
+            engine.friction_bound[i] = value
+            if value > 0.0:
+                count += 1
+                if engine.candidate_kind[i] == RIM_PLANE:
+                    count += further_stencils(place_on_round(engine, i, _lead(engine), weight))
+    engine.part_value[part] = count
+    return 0
+
+
 @compiled
-def collect_friction(engine: Table, x: np.ndarray, q: np.ndarray) -> None:
-    """Freeze friction at candidates measured at ``x``.
+def _lead(engine: Table) -> np.ndarray:
+    """The links' coordinates at which friction acts."""
+    return engine.q_now if engine.friction_now == 1 else engine.q_target
+
+
+@entry_point(PART)
+def collect_friction_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Fill the stencils of some runs, from where the part's value says."""
+    world = engine.link_parent.size
+    q = _lead(engine)
+    count = int(engine.part_value[part])
+    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
+        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
+            value = engine.friction_bound[i]
+            # Written so that NaN is left out, as it was counted.
+            if not value > 0.0:
+                continue
+            engine.friction_force[count] = value
+            engine.friction_pair[count] = engine.candidate_pair[i]
+            engine.friction_part[count] = engine.run_part[run]
+            engine.friction_link[count, 0] = engine.vertex_link[engine.candidate_vertex[i, 0]]
+            engine.friction_link[count, 1] = (
+                world
+                if engine.candidate_kind[i] >= VERTEX_PLANE
+                else engine.vertex_link[engine.candidate_vertex[i, 3]]
+            )
+            weight = engine.friction_weight[count]
+            contact_sides(
+                engine,
+                engine.candidate_kind[i],
+                engine.candidate_vertex[i],
+                engine.candidate_coefficient[i],
+                weight,
+            )
+            add_round_arms(engine, i, q, weight)
+            if engine.candidate_kind[i] == VERTEX_FACE:
+                _bring_along(engine, i, q, weight)
+            pointed = 1.0
+            if engine.candidate_kind[i] > VERTEX_PLANE:
+                pointed = place_on_round(engine, i, q, weight)
+            tangents(engine.candidate_arm[i], engine.friction_frame[count])
+            engine.friction_dual[count, 0] = 0.0
+            engine.friction_dual[count, 1] = 0.0
+            count += 1
+            if engine.candidate_kind[i] == RIM_PLANE:
+                count = spread_friction(engine, i, count, pointed)
+    return 0
+
+
+@compiled
+def collect_friction(engine: Table, now: int) -> None:
+    """Freeze friction at the iterate's candidates, which are measured.
 
     Friction acts by velocities at a step's end, on the points of surfaces that touch then: with
-    links at ``q``, those of the iterate, or where inertia leads.
+    links where they are if ``now`` is 1, and else where inertia leads.
     """
-    world = engine.link_parent.size
-    count = 0
-    for i in range(engine.candidates):
-        if engine.candidate_square[i] >= engine.activation * engine.activation:
-            continue
-        mu = engine.pair_friction[engine.candidate_pair[i]]
-        if mu == 0.0:
-            continue
-        value = mu * normal_force(engine, i, x)
-        if value <= 0.0:
-            continue
-        engine.friction_force[count] = value
-        engine.friction_pair[count] = engine.candidate_pair[i]
-        engine.friction_link[count, 0] = engine.vertex_link[engine.candidate_vertex[i, 0]]
-        engine.friction_link[count, 1] = (
-            world
-            if engine.candidate_kind[i] >= VERTEX_PLANE
-            else engine.vertex_link[engine.candidate_vertex[i, 3]]
-        )
-        contact_sides(
-            engine,
-            engine.candidate_kind[i],
-            engine.candidate_vertex[i],
-            engine.candidate_coefficient[i],
-            engine.friction_weight[count],
-        )
-        add_round_arms(engine, i, q, engine.friction_weight[count])
-        if engine.candidate_kind[i] == VERTEX_FACE:
-            _bring_along(engine, i, q, engine.friction_weight[count])
-        pointed = 1.0
-        if engine.candidate_kind[i] > VERTEX_PLANE:
-            pointed = place_on_round(engine, i, q, engine.friction_weight[count])
-        tangents(engine.candidate_arm[i], engine.friction_frame[count])
-        engine.friction_dual[count, 0] = 0.0
-        engine.friction_dual[count, 1] = 0.0
-        count += 1
-        if engine.candidate_kind[i] == RIM_PLANE:
-            count = spread_friction(engine, i, count, pointed)
-    engine.friction_pairs = count
+    engine.friction_now = now
+    parts = count_parts(engine.runs, RUNS)
+    do_parts(engine, engine.count_friction_part, parts)
+    total = 0.0
+    for part in range(parts):
+        count = engine.part_value[part]
+        engine.part_value[part] = total
+        total += count
+    engine.friction_pairs = int(total)
+    do_parts(engine, engine.collect_friction_part, parts)
     schedule_friction(engine)
 
 
@@ -334,4 +379,10 @@ def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
             )
 
 
-FRICTION_KERNELS = (friction_energy_part, slip_change_part, turn_friction_part)
+FRICTION_KERNELS = (
+    count_friction_part,
+    collect_friction_part,
+    friction_energy_part,
+    slip_change_part,
+    turn_friction_part,
+)

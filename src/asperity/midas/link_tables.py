@@ -8,9 +8,11 @@ import mujoco
 import numpy as np
 
 from asperity.midas.box_trees import tree_tables
+from asperity.midas.contact_schedule import meeting_fields
 from asperity.midas.engine_layout import HINGE, SLIDE
 from asperity.midas.links import Link, change_of_variables, own_rows, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
+from asperity.midas.shared_lists import THIRDS
 from asperity.midas.tendons import fixed_tendons
 
 __all__ = [
@@ -232,6 +234,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "island_row": np.zeros(trees + 1, np.int64),
         "island_link": np.zeros(trees + 1, np.int64),
         "island_order": np.zeros(count, np.int64),
+        **meeting_fields(count),
         "tree_place": np.zeros(trees, np.int64),
         "tree_near": np.zeros((trees, trees), np.uint8),
         "row_first": np.zeros(size, np.int64),
@@ -288,7 +291,7 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
         "block_slot": np.full(len(blocks), -1, np.int64),
         "vertex_reach": np.zeros(len(owner)),
         "shape_hull": np.zeros((len(fields["shape_vertex"]) - 1, 2, 3)),
-        "pair_found": np.zeros((len(shapes.pair_shape), 3), np.int64),
+        "pair_found": np.zeros((THIRDS * len(shapes.pair_shape), 3), np.int64),
         "vertex_slack": np.zeros(len(owner)),
         "link_moments": _moments(rest[:moving], owner[:moving], len(links)),
         **_tube_tables(links, blocks, owner[:moving]),

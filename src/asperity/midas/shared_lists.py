@@ -10,21 +10,24 @@ from asperity.compiled.team import TEAM
 from asperity.midas.engine_layout import CANDIDATES_FULL, MIDAS
 from asperity.midas.parts import PART, copy_words, count_parts, do_parts
 
-__all__ = ["LIST_KERNELS", "pairs_of_part", "search_pairs"]
+__all__ = ["LIST_KERNELS", "THIRDS", "search_pairs", "thirds_of_part"]
 
-# Parts that all pairs of shapes make at most: most pairs are apart, and a few take all the time.
-_PARTS = 256
+THIRDS = 3
+"""What a pair of shapes is searched for: vertices and faces, faces and vertices, edges."""
+
+# Parts that all of them make at most: most pairs are apart, and a few take all the time.
+_PARTS = 1024
 
 
 @compiled
-def pairs_of_part(engine: Table) -> int:
-    """How many pairs of shapes a part has."""
-    return 1 + engine.pair_shape.shape[0] // _PARTS
+def thirds_of_part(engine: Table) -> int:
+    """How many thirds of pairs of shapes a part has."""
+    return 1 + THIRDS * engine.pair_shape.shape[0] // _PARTS
 
 
 @entry_point(PART)
 def do_search(engine: Table, part: int, member: int, _unused: int) -> int:
-    """Let a member of the team search some pairs, for its own list."""
+    """Let a member of the team search some thirds of pairs, for its own list."""
     own = MIDAS.at(engine.search_table[member])
     return call_pppn_status(engine.search_part, own, part, member, 0)
 
@@ -49,16 +52,16 @@ def merge_lists(engine: Table, _unused: int) -> int:
     """Put the members' lists together; returns a code."""
     found = engine.pair_found
     count = 0
-    for pair in range(engine.pair_shape.shape[0]):
-        own = MIDAS.at(engine.search_table[found[pair, 0]])
+    for number in range(THIRDS * engine.pair_shape.shape[0]):
+        own = MIDAS.at(engine.search_table[found[number, 0]])
         begin = count
-        for i in range(found[pair, 1], found[pair, 2]):
+        for i in range(found[number, 1], found[number, 2]):
             if count >= engine.candidate_kind.size:
                 return CANDIDATES_FULL
             _copy(own, i, engine, count)
             count += 1
-        found[pair, 1] = begin
-        found[pair, 2] = count
+        found[number, 1] = begin
+        found[number, 2] = count
     engine.candidates = count
     return 0
 
@@ -66,7 +69,7 @@ def merge_lists(engine: Table, _unused: int) -> int:
 @compiled
 def search_pairs(engine: Table) -> int:
     """List the stencils of all pairs of shapes; returns a code."""
-    parts = count_parts(engine.pair_shape.shape[0], pairs_of_part(engine))
+    parts = count_parts(THIRDS * engine.pair_shape.shape[0], thirds_of_part(engine))
     engine.candidates = 0
     if engine.team == 0 or parts < 2:
         return do_parts(engine, engine.search_part, parts)

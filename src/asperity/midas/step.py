@@ -190,7 +190,7 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
                 frictionless = True
         if code != OK or lag + 1 == engine.max_lags:
             break
-        collect_friction(engine, engine.vertex_now, engine.q_now)
+        collect_friction(engine, 1)
         after = friction_scale(engine)
         if not is_short and abs(after - before) <= _LAG_TOLERANCE * max(after, before):
             break

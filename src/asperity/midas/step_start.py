@@ -238,7 +238,7 @@ def prepare_step(engine: Table, h: float, second: bool) -> int:
             engine.rebuild, engine, PREDICTED if engine.has_prediction == 1 else STARTED
         )
     if code == OK:
-        collect_friction(engine, engine.vertex_now, engine.q_target)
+        collect_friction(engine, 0)
     return code
 
 
