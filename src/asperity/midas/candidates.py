@@ -221,9 +221,8 @@ def search_part(engine: Table, part: int, member: int, _unused: int) -> int:
     """List the stencils of some thirds of pairs, after those that are listed; returns a code."""
     length = thirds_of_part(engine)
     count = engine.candidates
-    for number in range(
-        part * length, min((part + 1) * length, THIRDS * engine.pair_shape.shape[0])
-    ):
+    end = min((part + 1) * length, THIRDS * engine.pair_shape.shape[0])
+    for number in range(part * length, end):
         engine.pair_found[number, 0] = member
         engine.pair_found[number, 1] = count
         count = _search_third(engine, engine.vertex_now, number // THIRDS, number % THIRDS, count)

@@ -73,18 +73,46 @@ def _add_turn(engine: Table, term: int, q: np.ndarray) -> None:
 
 
 @compiled
+def _take(engine: Table, link: int, column: int) -> int:
+    """Row of a variable that moves a link; −1 beyond the last."""
+    at = engine.chain_start[link] + column
+    if at >= engine.chain_start[link + 1]:
+        return -1
+    return engine.variable_row[engine.chain_variable[at]]
+
+
+@compiled
 def _add_cross(engine: Table, one: int, other: int, cross: float) -> None:
-    """Add the Hessian between the coordinates of two joints, which may be the same."""
+    """Add the Hessian between the coordinates of two joints, which may be the same.
+
+    Along a chain of variables rows descend: those of both joints are taken in the order of rows.
+    """
     a = engine.joint_link[one]
     b = engine.joint_link[other]
-    for c in range(_columns(engine, a)):
-        i = engine.variable_row[engine.chain_variable[engine.chain_start[a] + c]]
-        for d in range(_columns(engine, b)):
-            value = cross * engine.joint_gradient[one, c] * engine.joint_gradient[other, d]
-            if value != 0.0:
-                j = engine.variable_row[engine.chain_variable[engine.chain_start[b] + d]]
-                # As in `_add_slot`.
-                _add(engine, i, j, 2.0 * value if i == j else value)
+    row = engine.cross_row
+    slope = engine.cross_slope
+    count = 0
+    c = 0
+    d = 0
+    i = _take(engine, a, 0)
+    j = _take(engine, b, 0)
+    while max(i, j) >= 0:
+        row[count] = max(i, j)
+        slope[0, count] = 0.0
+        slope[1, count] = 0.0
+        if i == row[count]:
+            slope[0, count] = cross * engine.joint_gradient[one, c]
+            c += 1
+            i = _take(engine, a, c)
+        if j == row[count]:
+            slope[1, count] = engine.joint_gradient[other, d]
+            d += 1
+            j = _take(engine, b, d)
+        count += 1
+    for m in range(count):
+        at = engine.row_start[row[m]] - engine.row_first[row[m]]
+        for n in range(m, count):
+            engine.factor[at + row[n]] += slope[0, m] * slope[1, n] + slope[1, m] * slope[0, n]
 
 
 @compiled
@@ -157,7 +185,7 @@ def _add_between_joints(engine: Table, q: np.ndarray) -> None:
     end = engine.joint_now.size - engine.linear_value.size
     if end - first + engine.turn_link.size + engine.coupling_active.size == 0:
         return
-    link_jacobians(engine, engine.z_now, q)
+    link_jacobians(engine, engine.z_now, q, engine.link_crossed)
     joint_gradients(engine, q)
     for tendon in range(first, end):
         _add_tendon(engine, tendon)

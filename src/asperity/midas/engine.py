@@ -39,6 +39,7 @@ from asperity.midas.engine_team import (
 from asperity.midas.envelope import ENVELOPE_KERNELS
 from asperity.midas.equalities import mocap_points, read_equalities
 from asperity.midas.fluid import Fluid
+from asperity.midas.friction_stencils import STENCIL_KERNELS
 from asperity.midas.friction_terms import FRICTION_KERNELS
 from asperity.midas.joint_tables import joint_tables, motor_feed, motor_tables
 from asperity.midas.linearized import LinearizedCoordinates
@@ -96,6 +97,7 @@ ENGINE_KERNELS = (
     *TRIAL_KERNELS,
     *ANTICIPATION_KERNELS,
     *CONTACT_KERNELS,
+    *STENCIL_KERNELS,
     *FRICTION_KERNELS,
     *LINK_KERNELS,
     *START_KERNELS,
@@ -227,6 +229,7 @@ class Engine(HoldsAddresses):
                 links,
                 np.asarray(constraints["coupling_joint"], np.int64),
                 self.linearized.coupled_links(),
+                turns["turn_link"],
             ),
             self.linearized.tables(),
             motor_tables(model, coordinates, self.gears),

@@ -16,7 +16,7 @@ from asperity.midas.contact_terms import add_round_arms, contact_sides
 from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import STARTED
-from asperity.midas.friction_terms import normal_force, tangents
+from asperity.midas.friction_stencils import normal_force, tangents
 from asperity.midas.link_kinematics import move_vertices
 from asperity.midas.potentials import friction_slope
 

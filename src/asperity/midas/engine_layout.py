@@ -18,13 +18,13 @@ a slide joint has the single variable s. ``variables`` lists all of them.
 from __future__ import annotations
 
 from asperity.compiled import Layout
+from asperity.midas.entry_points import ENTRY_POINTS
 
 __all__ = [
     "BALL",
     "CANDIDATES_FULL",
     "CUT",
     "DAMPER",
-    "ENTRY_POINTS",
     "FACTOR_FULL",
     "FREE",
     "HINGE",
@@ -69,47 +69,6 @@ STATISTICS = (
     "frictionless",  # steps that took none
 )
 """Counters of the engine."""
-
-ENTRY_POINTS = (
-    "assemble",
-    "rebuild",
-    "find_direction",
-    "minimize",
-    "do_part",
-    "place_trial_vertices",
-    "place_target_vertices",
-    "place_now_vertices",
-    "accept_vertices",
-    "box_part",
-    "longest_path_part",
-    "kept_part",
-    "boxes_part",
-    "tubes_part",
-    "hull_part",
-    "do_search",
-    "merge_lists",
-    "search_part",
-    "measure_all_part",
-    "measure_trial_part",
-    "measure_now_part",
-    "touch_part",
-    "anticipate_part",
-    "contact_energy_part",
-    "count_friction_part",
-    "collect_friction_part",
-    "friction_energy_part",
-    "turn_friction_part",
-    "slip_change_part",
-    "link_energy_part",
-    "link_terms_part",
-    "predict_part",
-    "contacts_part",
-    "do_meeting",
-    "carry_part",
-    "factorize_part",
-    "solve_part",
-)
-"""Fields with addresses of compiled entry points, of the same names."""
 
 MIDAS = Layout(
     "midas",
@@ -193,6 +152,11 @@ MIDAS = Layout(
     # Variables that move a link, its ancestors' first: chain_start[l] to chain_start[l + 1].
     chain_start="i8[:]",
     chain_variable="i8[:]",
+    # Joints that others' coordinates depend on, and links whose Jacobians that takes: 1 for those.
+    joint_crossed="i8[:]",
+    link_crossed="i8[:]",
+    cross_row="i8[:]",
+    cross_slope="f8[:,:]",
     jacobian="f8[:,:,:]",  # ∂Q/∂z, one (4, 3) for every entry of chain_variable
     # State at the end of the last step, and before it.
     z="f8[:]",
@@ -430,7 +394,7 @@ MIDAS = Layout(
     variable_row="i8[:]",
     factor="f8[:]",
     right="f8[:]",
-    # Of thirds of pairs of shapes, who has listed their candidates, and where these are in the list.
+    # Of thirds of pairs of shapes: who has listed their candidates, and where these are listed.
     pair_found="i8[:,:]",
     # Candidates: stencils that may come closer than the activation distance.
     candidate_kind="i8[:]",
@@ -459,4 +423,5 @@ MIDAS = Layout(
     directions="f8[:,:]",
     inertia_work="f8[:,:]",
     moments_work="f8[:,:]",
+    path_work="f8[:]",
 )

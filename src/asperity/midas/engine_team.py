@@ -10,7 +10,8 @@ from asperity.compiled import Table
 from asperity.compiled.team import Team
 from asperity.midas.box_trees import LEAF
 from asperity.midas.contact_schedule import SCHEDULE_SIZE
-from asperity.midas.engine_layout import ENTRY_POINTS, MIDAS
+from asperity.midas.engine_layout import MIDAS
+from asperity.midas.entry_points import ENTRY_POINTS
 from asperity.midas.round_planes import FEW
 from asperity.midas.tree_search import STACK
 
@@ -45,6 +46,7 @@ def work_fields(primitives: int) -> dict[str, Any]:
         "angle_work": np.zeros((9, 9)),
         "inertia_work": np.zeros((5, 3)),
         "moments_work": np.zeros((3, 3)),
+        "path_work": np.zeros(4),
     }
 
 

@@ -229,7 +229,7 @@ class LinearizedCoordinates:
         By the velocities of rigid links: angular ones are ω·u = ½ Σ (aᵢ × ȧᵢ)·u, of the rows aᵢ of
         Aᵀ.
         """
-        link_jacobians(table, table.z, table.q)
+        link_jacobians(table, table.z, table.q, np.ones(len(table.link_kind), np.int64))
         by_link = np.zeros((len(moment), *table.link_gradient.shape))
         own = np.zeros((len(moment), len(table.z)))
         for i, link in enumerate(self._links.links):

@@ -40,13 +40,22 @@ def place_links(engine: Table, z: np.ndarray, q: np.ndarray) -> None:
 
 
 @compiled
-def link_jacobians(engine: Table, z: np.ndarray, q: np.ndarray) -> None:
-    """Fill ∂Q/∂z of every link over the variables that move it."""
+def link_jacobians(engine: Table, z: np.ndarray, q: np.ndarray, wanted: np.ndarray) -> None:
+    """Fill ∂Q/∂z of the links that are wanted, with their ancestors, over variables that move them.
+
+    Parameters
+    ----------
+    engine : Table
+    z : array
+    q : array, shape (n + 1, 4, 3)
+    wanted : array of int, shape (n,)
+        1 for those.
+    """
     kind = engine.link_kind
     chain = engine.chain_start
     jacobian = engine.jacobian
     for link in range(engine.link_parent.size):
-        if kind[link] == FREE:
+        if kind[link] == FREE or wanted[link] == 0:
             continue  # the identity, which nobody reads
         p = engine.link_parent[link]
         s = z[engine.link_variable[link]] if kind[link] == SLIDE else 0.0

@@ -241,6 +241,9 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "row_start": np.zeros(size + 1, np.int64),
         "variable_row": np.zeros(size, np.int64),
         "joint_gradient": np.zeros((joints, longest)),
+        # Of two joints, which may be of different trees.
+        "cross_row": np.zeros(2 * longest, np.int64),
+        "cross_slope": np.zeros((2, 2 * longest)),
         "joint_slope": np.zeros(coordinates),
         "joint_stiffening": np.zeros(coordinates),
     }

@@ -18,7 +18,8 @@ from asperity.midas.equality_terms import (
     raise_multipliers,
 )
 from asperity.midas.free_motion import angular_momentum, angular_velocity, spin
-from asperity.midas.friction_terms import collect_friction, forget_friction, friction_scale
+from asperity.midas.friction_stencils import collect_friction, forget_friction
+from asperity.midas.friction_terms import friction_scale
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.joint_terms import motor_forces
 from asperity.midas.link_kinematics import place_links

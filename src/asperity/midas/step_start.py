@@ -29,7 +29,7 @@ from asperity.midas.free_motion import (
     spin,
     turn,
 )
-from asperity.midas.friction_terms import collect_friction
+from asperity.midas.friction_stencils import collect_friction
 from asperity.midas.parts import LINKS, PART, count_parts, do_parts
 from asperity.midas.prediction import predict
 from asperity.midas.turn_terms import begin_turns

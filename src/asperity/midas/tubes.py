@@ -136,6 +136,7 @@ def _times(engine: Table) -> None:
         if engine.tube_tree[tree] == 1:
             _mean(engine, link, engine.q_now[link], engine.path_begin[link], mean[tree, 1])
             _mean(engine, link, engine.q_trial[link], engine.q_now[link], mean[tree, 2])
+    path = engine.path_work
     for link in range(engine.link_tree.size):
         tree = engine.link_tree[link]
         if engine.tube_tree[tree] == 0:
@@ -144,19 +145,20 @@ def _times(engine: Table) -> None:
         now = engine.q_now[link]
         for k in range(3):
             for i in range(4):
+                path[i] = engine.common_share * (engine.path_end[link, i, k] - begin[i, k])
+            path[0] -= mean[tree, 0, k]
+            for i in range(4):
                 m = 0.0
                 for j in range(4):
-                    path = engine.common_share * (engine.path_end[link, j, k] - begin[j, k])
-                    m += engine.link_moments[link, i, j] * (
-                        path - (mean[tree, 0, k] if j == 0 else 0.0)
-                    )
-                zero = 1.0 if i == 0 else 0.0
-                path = engine.common_share * (engine.path_end[link, i, k] - begin[i, k])
-                time[tree, 0] += m * (now[i, k] - begin[i, k] - zero * mean[tree, 1, k])
-                time[tree, 1] += m * (
-                    engine.q_trial[link, i, k] - now[i, k] - zero * mean[tree, 2, k]
-                )
-                time[tree, 2] += m * (path - zero * mean[tree, 0, k])
+                    m += engine.link_moments[link, i, j] * path[j]
+                here = now[i, k] - begin[i, k]
+                more = engine.q_trial[link, i, k] - now[i, k]
+                if i == 0:
+                    here -= mean[tree, 1, k]
+                    more -= mean[tree, 2, k]
+                time[tree, 0] += m * here
+                time[tree, 1] += m * more
+                time[tree, 2] += m * path[i]
     for tree in range(time.shape[0]):
         square = time[tree, 2]
         if square > 0.0:
