@@ -16,7 +16,7 @@ THIRDS = 3
 """What a pair of shapes is searched for: vertices and faces, faces and vertices, edges."""
 
 # Parts that all of them make at most: most pairs are apart, and a few take all the time.
-_PARTS = 1024
+_PARTS = 512
 
 
 @compiled

@@ -19,7 +19,7 @@ __all__ = [
     "vertex_parts",
 ]
 
-VERTICES = 512
+VERTICES = 1024
 """Vertices of a part."""
 
 ROUNDING = 1e-12

@@ -83,8 +83,9 @@ class Simulator(Machinery):
     threads : int or None
         How many threads a step may use, as many as this process may run at once with None. Results
         have the same bits for any number. It pays for hundreds of bodies or dozens of robots that
-        are not all connected by contacts; see `docs/python.md`, "Threads". One by default, since
-        several simulations at once, as of `Batch`, use the cores better.
+        are not all connected by contacts, and with `Midas` from a millisecond a step on; see
+        `docs/python.md`, "Threads". One by default, since several simulations at once, as of
+        `Batch`, use the cores better.
 
     Raises
     ------
