@@ -17,7 +17,7 @@ from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.anticipation import anticipate, forget_anchors
 from asperity.midas.candidate_runs import accept_runs, measure_now, measure_trial
-from asperity.midas.candidates import box_vertices, find_candidates
+from asperity.midas.candidates import find_candidates
 from asperity.midas.contact_terms import contact_energy
 from asperity.midas.coupled_links import couple_links
 from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, MIDAS, STARTED
@@ -26,6 +26,7 @@ from asperity.midas.equality_terms import equality_energy, equality_rounding
 from asperity.midas.friction_terms import friction_energy, turn_friction
 from asperity.midas.joint_terms import joint_energy, turn_joint_friction
 from asperity.midas.likeness import change_of_forces, is_alike
+from asperity.midas.link_kinematics import measure_moves, move_listed
 from asperity.midas.link_terms import link_energy, link_rounding
 from asperity.midas.second_order import is_smooth
 from asperity.midas.trial import (
@@ -38,6 +39,7 @@ from asperity.midas.trial import (
     turns_away,
 )
 from asperity.midas.turn_terms import turn_energy
+from asperity.midas.vertex_boxes import measure_paths
 
 __all__ = ["find_direction", "minimize", "rebuild"]
 
@@ -121,7 +123,8 @@ def _accept(engine: Table) -> None:
         for i in range(4):
             for k in range(3):
                 engine.q_now[link, i, k] = engine.q_trial[link, i, k]
-    for vertex in range(engine.moving_vertices):
+    for i in range(engine.listed_vertices):
+        vertex = engine.listed_vertex[i]
         for k in range(3):
             engine.vertex_now[vertex, k] = engine.vertex_trial[vertex, k]
     for joint in range(engine.joint_now.size):
@@ -131,7 +134,7 @@ def _accept(engine: Table) -> None:
 
 @entry_point(types.int64(MIDAS.type, types.int64))
 def rebuild(engine: Table, reason: int) -> int:
-    """List candidates along ``vertex_move`` anew and lay out the Hessian; returns a code.
+    """List candidates along the links' paths anew and lay out the Hessian; returns a code.
 
     At a step's beginning (`STARTED`) paths lead to where inertia does, or to a prediction
     (`PREDICTED`), which is the trial state. Later (`CUT`) they lead to the trial state as well, and
@@ -146,8 +149,8 @@ def rebuild(engine: Table, reason: int) -> int:
                 else:
                     engine.path_begin[link, i, k] = engine.q_now[link, i, k]
                     engine.path_end[link, i, k] = engine.q_trial[link, i, k]
-    box_vertices(engine, engine.vertex_now, engine.vertex_move, engine.longest_move)
-    code = find_candidates(engine, engine.vertex_now, reason == CUT)
+    measure_paths(engine, engine.longest_move)
+    code = find_candidates(engine, reason == CUT)
     # Shorter paths before longer lists, as long as it is the paths that make them long.
     while (
         code == CANDIDATES_FULL
@@ -157,8 +160,11 @@ def rebuild(engine: Table, reason: int) -> int:
         most = _LONGEST * max(engine.activation, _REACH)
         engine.longest_move = min(0.25 * engine.longest_move, most)
         engine.widening *= 0.5
-        box_vertices(engine, engine.vertex_now, engine.vertex_move, engine.longest_move)
-        code = find_candidates(engine, engine.vertex_now, reason == CUT)
+        measure_paths(engine, engine.longest_move)
+        code = find_candidates(engine, reason == CUT)
+    move_listed(engine, engine.path_begin, engine.vertex_now)
+    move_listed(engine, engine.q_trial, engine.vertex_trial)
+    measure_moves(engine)
     if code == 0:
         code = couple_links(engine)
     if code == 0:

@@ -7,7 +7,14 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import FREE, SLIDE
 
-__all__ = ["link_jacobians", "move_vertices", "place_links", "reduce_gradient"]
+__all__ = [
+    "link_jacobians",
+    "measure_moves",
+    "move_listed",
+    "move_vertices",
+    "place_links",
+    "reduce_gradient",
+]
 
 
 @compiled
@@ -106,17 +113,37 @@ def reduce_gradient(engine: Table, gradient: np.ndarray) -> None:
 
 
 @compiled
+def _place_vertex(engine: Table, vertex: int, q: np.ndarray, x: np.ndarray) -> None:
+    link = engine.vertex_link[vertex]
+    for k in range(3):
+        x[vertex, k] = (
+            q[link, 0, k]
+            + engine.vertex_rest[vertex, 1] * q[link, 1, k]
+            + engine.vertex_rest[vertex, 2] * q[link, 2, k]
+            + engine.vertex_rest[vertex, 3] * q[link, 3, k]
+        )
+
+
+@compiled
 def move_vertices(engine: Table, q: np.ndarray, x: np.ndarray) -> None:
     """Fill the positions of the moving links' vertices, which come first in ``x``."""
-    world = q.shape[0] - 1
-    for vertex in range(engine.vertex_link.size):
-        link = engine.vertex_link[vertex]
-        if link == world:
-            break
+    for vertex in range(engine.moving_vertices):
+        _place_vertex(engine, vertex, q, x)
+
+
+@compiled
+def move_listed(engine: Table, q: np.ndarray, x: np.ndarray) -> None:
+    """Fill the positions of those that candidates have."""
+    for i in range(engine.listed_vertices):
+        _place_vertex(engine, engine.listed_vertex[i], q, x)
+
+
+@compiled
+def measure_moves(engine: Table) -> None:
+    """Fill how far these are from now to the trial state."""
+    for i in range(engine.listed_vertices):
+        vertex = engine.listed_vertex[i]
         for k in range(3):
-            x[vertex, k] = (
-                q[link, 0, k]
-                + engine.vertex_rest[vertex, 1] * q[link, 1, k]
-                + engine.vertex_rest[vertex, 2] * q[link, 2, k]
-                + engine.vertex_rest[vertex, 3] * q[link, 3, k]
+            engine.vertex_move[vertex, k] = (
+                engine.vertex_trial[vertex, k] - engine.vertex_now[vertex, k]
             )

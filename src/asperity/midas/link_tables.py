@@ -220,6 +220,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "link_sums": np.zeros((count, 6, 16)),
         "slot_first": np.zeros(count, np.int64),
         "link_move": np.zeros(count + 1),
+        "path_length": np.zeros(count),
+        "link_share": np.zeros(count + 1),
         "entry_start": np.zeros(count + 1, np.int64),
         "carry": np.zeros((count, 4, 4)),
         "slide_motion": np.zeros((count, 3)),
@@ -276,6 +278,10 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
     radius = np.array([link.size for link in links], dtype=np.float64)
     reach = np.linalg.norm(rest[:moving, 1:], axis=1) + fields["vertex_radius"][:moving]
     np.maximum.at(radius, owner[:moving], reach)
+    moments = np.zeros((world, 4, 4))
+    for link, first in zip(*np.unique(owner[:moving], return_index=True), strict=True):
+        own = rest[first : np.searchsorted(owner, link, side="right")]
+        moments[link] = own.T @ own
     still = ("vertex_now", "vertex_trial", "vertex_low", "vertex_high", "vertex_start")
     for name in (*still, "vertex_move", "vertex_path"):
         fields[name] = np.zeros((len(owner), 3))
@@ -299,6 +305,11 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
         "block_slot": np.full(len(blocks), -1, np.int64),
         "vertex_reach": np.zeros(len(owner)),
         "vertex_slack": np.zeros(len(owner)),
+        "vertex_stamp": np.zeros(len(owner), np.int64),
+        "vertex_mark": np.zeros(len(owner), np.int64),
+        "listed_vertex": np.zeros(moving, np.int64),
+        "listed_vertices": 0,
+        "link_moment": moments,
         **_tube_tables(links, blocks, owner[:moving]),
     }
 

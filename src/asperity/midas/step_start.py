@@ -19,7 +19,6 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import OK
 from asperity.midas.candidate_runs import measure_candidates
-from asperity.midas.candidates import are_kept
 from asperity.midas.engine_layout import PREDICTED, STARTED
 from asperity.midas.equality_terms import begin_equalities
 from asperity.midas.free_motion import (
@@ -30,9 +29,10 @@ from asperity.midas.free_motion import (
     turn,
 )
 from asperity.midas.friction_terms import collect_friction
-from asperity.midas.link_kinematics import move_vertices
+from asperity.midas.link_kinematics import move_listed
 from asperity.midas.prediction import predict
 from asperity.midas.turn_terms import begin_turns
+from asperity.midas.vertex_boxes import are_kept
 
 __all__ = ["prepare_step"]
 
@@ -185,7 +185,7 @@ def _set_motors(engine: Table, step: float) -> None:
 
 @compiled
 def _begin(engine: Table) -> None:
-    """Set the iterate to the present state, and its expected moves to a prediction or inertia's."""
+    """Set the iterate to the present state, and the trial state to a prediction if there is one."""
     for i in range(engine.z.size):
         engine.z_now[i] = engine.z[i]
     for link in range(engine.q.shape[0] - 1):
@@ -195,16 +195,8 @@ def _begin(engine: Table) -> None:
     for i in range(engine.joint.size):
         engine.joint_now[i] = engine.joint[i]
         engine.joint_dual[i] = 0.0
-    move_vertices(engine, engine.q, engine.vertex_now)
+    move_listed(engine, engine.q, engine.vertex_now)
     engine.has_prediction = 1 if predict(engine) else 0
-    if engine.has_prediction == 1:
-        return
-    move_vertices(engine, engine.q_target, engine.vertex_trial)
-    for vertex in range(engine.moving_vertices):
-        for k in range(3):
-            engine.vertex_move[vertex, k] = (
-                engine.vertex_trial[vertex, k] - engine.vertex_now[vertex, k]
-            )
 
 
 @compiled
@@ -222,7 +214,8 @@ def prepare_step(engine: Table, h: float, second: bool) -> int:
     engine.longest_move = math.inf
     engine.widening = _DOUBT if engine.has_prediction == 1 else 0.0
     code = OK
-    if are_kept(engine, engine.vertex_now, engine.vertex_move):
+    ahead = engine.q_trial if engine.has_prediction == 1 else engine.q_target
+    if are_kept(engine, engine.q, ahead):
         measure_candidates(engine)
     else:
         code = call_pp_status(

@@ -10,13 +10,13 @@ import math
 
 from asperity.compiled import Table, compiled
 from asperity.midas.candidate_runs import move_of_run, wake
-from asperity.midas.candidates import time_in_boxes
 from asperity.midas.collision_time import KEPT, collision_free_time
 from asperity.midas.engine_layout import HINGE
 from asperity.midas.joint_coordinates import joint_coordinates
-from asperity.midas.link_kinematics import move_vertices, place_links
+from asperity.midas.link_kinematics import measure_moves, move_listed, place_links
 from asperity.midas.stencils import sum_of_radii
 from asperity.midas.turn_terms import share_to_turn_limits
+from asperity.midas.vertex_boxes import time_in_boxes
 
 __all__ = [
     "is_free",
@@ -51,14 +51,10 @@ def try_share(engine: Table, share: float) -> None:
 def place_trial(engine: Table) -> None:
     """Place links and vertices of the trial state by its variables."""
     place_links(engine, engine.z_trial, engine.q_trial)
-    move_vertices(engine, engine.q_trial, engine.vertex_trial)
+    move_listed(engine, engine.q_trial, engine.vertex_trial)
     joint_coordinates(engine, engine.q_trial, engine.z_trial, engine.joint_now, engine.joint_trial)
     _bound_moves(engine)
-    for vertex in range(engine.moving_vertices):
-        for k in range(3):
-            engine.vertex_move[vertex, k] = (
-                engine.vertex_trial[vertex, k] - engine.vertex_now[vertex, k]
-            )
+    measure_moves(engine)
 
 
 @compiled
@@ -211,7 +207,7 @@ def safe_share(engine: Table) -> tuple[float, bool, float]:
         turn = _largest_turn(engine)
         if turn * time > _LARGEST_TURN:
             time = _LARGEST_TURN / turn
-        boxed = time_in_boxes(engine, engine.vertex_now, engine.vertex_move)
+        boxed = time_in_boxes(engine)
         cut = cut or boxed < time
         longest = min(boxed, _LARGEST_TURN / turn) if turn > _LARGEST_TURN else boxed
         time = _time_to_collision(engine, min(time, boxed))
@@ -232,7 +228,4 @@ def safe_share(engine: Table) -> tuple[float, bool, float]:
 @compiled
 def is_free(engine: Table) -> bool:
     """Whether the straight paths to the trial state stay in the boxes and free of collisions."""
-    return (
-        time_in_boxes(engine, engine.vertex_now, engine.vertex_move) == 1.0
-        and _time_to_collision(engine, 1.0) == 1.0
-    )
+    return time_in_boxes(engine) == 1.0 and _time_to_collision(engine, 1.0) == 1.0
