@@ -19,6 +19,8 @@ KINDS = 3
 LEAF = 8
 """Primitives of a leaf, at most."""
 
+# Nodes, or pairs of them, that may wait: two for each level of both trees.
+_STACK = 256
 # Cells of a Morton curve along each axis, as a power of 2.
 _BITS = 20
 
@@ -56,6 +58,9 @@ def tree_tables(fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         "tree_placed": np.zeros((node_count, 2, 3)),
         "tree_still": np.zeros((node_count, 4, 3)),
         "tree_stamp": np.zeros(node_count, np.int64),
+        "node_stack": np.zeros((_STACK, 2), np.int64),
+        "leaf_item": np.zeros(LEAF, np.int64),
+        "leaf_box": np.zeros((LEAF + 1, 4, 3)),
     }
 
 

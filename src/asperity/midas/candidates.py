@@ -8,25 +8,18 @@ thus get small boxes and short lists, and a fast body a long, thin one along its
 
 from __future__ import annotations
 
-import numpy as np
-
 from asperity.compiled import Table, compiled
-from asperity.midas.box_trees import LEAF
 from asperity.midas.candidate_runs import divide_into_runs
 from asperity.midas.distances import RIM_PLANE, VERTEX_PLANE
 from asperity.midas.engine_layout import CANDIDATES_FULL
 from asperity.midas.placed_boxes import box_shape
 from asperity.midas.round_planes import add_round_stencils
-from asperity.midas.stencils import add_edges, add_faces, apart
-from asperity.midas.tree_search import STACK, search_edges, search_faces, search_half_space
+from asperity.midas.stencils import FEW, add_edges, add_faces, apart
+from asperity.midas.tree_search import search_edges, search_faces, search_half_space
 from asperity.midas.tubes import is_in_tube
 from asperity.midas.vertex_boxes import box_vertex
 
 __all__ = ["find_candidates"]
-
-
-# Pairs of edges of two shapes that are looked at one by one; more of them by trees.
-_FEW = 4096
 
 
 @compiled
@@ -54,6 +47,19 @@ def _move_together(engine: Table, one: int, other: int) -> int:
     if not is_in_tube(engine, a) or not is_in_tube(engine, b):
         return 0
     return 1 if engine.link_tree[a] == engine.link_tree[b] else 0
+
+
+@compiled
+def _are_few(engine: Table, one: int, other: int) -> bool:
+    """Whether two shapes have so few pairs of primitives that these are looked at one by one."""
+    vertices = engine.shape_vertex[one + 1] - engine.shape_vertex[one]
+    edges = engine.shape_edge[one + 1] - engine.shape_edge[one]
+    faces = engine.shape_face[one + 1] - engine.shape_face[one]
+    return (
+        edges * (engine.shape_edge[other + 1] - engine.shape_edge[other]) <= FEW
+        and vertices * (engine.shape_face[other + 1] - engine.shape_face[other]) <= FEW
+        and faces * (engine.shape_vertex[other + 1] - engine.shape_vertex[other]) <= FEW
+    )
 
 
 @compiled
@@ -85,7 +91,6 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
     """
     x = engine.vertex_start
     starts = engine.shape_vertex
-    starts_of_edges = engine.shape_edge
     margin = engine.activation
     shapes = starts.size - 1
     if not keep_slots:
@@ -100,14 +105,10 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
             return CANDIDATES_FULL
     engine.list_number += 1
     engine.relative = 0
-    hull = np.empty((shapes, 2, 3))
+    hull = engine.shape_box
     for shape in range(shapes):
         box_shape(engine, shape, hull[shape])
-    most = max(engine.edge.shape[0], engine.face.shape[0])
-    work = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
-    work_too = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
-    region = np.empty((2, 3))
-    space = (np.empty((STACK, 2), np.int64), np.empty((LEAF + 1, 4, 3)), np.empty(LEAF, np.int64))
+    region = engine.region
     count = 0
     for pair in range(engine.pair_shape.shape[0]):
         a = engine.pair_shape[pair, 0]
@@ -127,14 +128,13 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
             continue
         if apart(hull[a], hull[b], margin):
             continue
-        edges = starts_of_edges[a + 1] - starts_of_edges[a]
         engine.relative = _move_together(engine, a, b)
-        if engine.relative == 1 or (edges * (starts_of_edges[b + 1] - starts_of_edges[b]) > _FEW):
-            count = search_faces(engine, x, count, pair, a, b, margin, space)
+        if engine.relative == 1 or not _are_few(engine, a, b):
+            count = search_faces(engine, x, count, pair, a, b, margin)
             if count >= 0:
-                count = search_faces(engine, x, count, pair, b, a, margin, space)
+                count = search_faces(engine, x, count, pair, b, a, margin)
             if count >= 0:
-                count = search_edges(engine, x, count, pair, a, b, margin, space)
+                count = search_edges(engine, x, count, pair, a, b, margin)
             engine.relative = 0
             if count < 0 or (count > before and not _use_slot(engine, engine.pair_block[pair])):
                 return CANDIDATES_FULL
@@ -145,11 +145,11 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
         for k in range(3):
             region[0, k] = max(hull[a, 0, k], hull[b, 0, k]) - margin
             region[1, k] = min(hull[a, 1, k], hull[b, 1, k]) + margin
-        count = add_faces(engine, x, count, pair, a, b, region, margin, work)
+        count = add_faces(engine, x, count, pair, a, b, region, margin)
         if count >= 0:
-            count = add_faces(engine, x, count, pair, b, a, region, margin, work)
+            count = add_faces(engine, x, count, pair, b, a, region, margin)
         if count >= 0:
-            count = add_edges(engine, x, count, pair, a, b, region, margin, work, work_too)
+            count = add_edges(engine, x, count, pair, a, b, region, margin)
         if count < 0:
             return CANDIDATES_FULL
         if count > before and not _use_slot(engine, engine.pair_block[pair]):

@@ -322,6 +322,16 @@ MIDAS = Layout(
     tree_placed="f8[:,:,:]",  # where the links are and go
     tree_still="f8[:,:,:]",  # where they are, and least and largest moves, shape (nodes, 4, 3)
     tree_stamp="i8[:]",
+    # Space of searches: nodes that wait, primitives of leaves and of small shapes with their boxes,
+    # shapes' boxes and where two of them meet, and how far a link is from its path's beginning.
+    node_stack="i8[:,:]",
+    leaf_item="i8[:]",
+    leaf_box="f8[:,:,:]",
+    chosen="i8[:,:]",
+    chosen_box="f8[:,:,:,:]",
+    shape_box="f8[:,:,:]",
+    region="f8[:,:]",
+    deviation="f8[:,:]",
     # Candidates: stencils that may come closer than the activation distance.
     candidate_kind="i8[:]",
     candidate_vertex="i8[:,:]",

@@ -11,6 +11,7 @@ from asperity.midas.box_trees import tree_tables
 from asperity.midas.engine_layout import HINGE, SLIDE
 from asperity.midas.links import Link, change_of_variables, own_rows, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
+from asperity.midas.stencils import FEW
 from asperity.midas.tendons import fixed_tendons
 
 __all__ = [
@@ -249,6 +250,10 @@ def work_fields() -> dict[str, Any]:
         "mollifier_slope": np.zeros((2, 3)),
         "slip": np.zeros(3),
         "corner": np.zeros((4, 3)),
+        "chosen": np.zeros((2, FEW), np.int64),
+        "chosen_box": np.zeros((2, FEW + 1, 2, 3)),
+        "region": np.zeros((2, 3)),
+        "deviation": np.zeros((4, 3)),
         "directions": np.zeros((3, 3)),
         "block_work": np.zeros((3, 12, 12)),
         "angle_slope": np.zeros((3, 3)),
@@ -309,6 +314,7 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
         "vertex_mark": np.zeros(len(owner), np.int64),
         "listed_vertex": np.zeros(moving, np.int64),
         "listed_vertices": 0,
+        "shape_box": np.zeros((len(shapes.link), 2, 3)),
         "link_moment": moments,
         **_tube_tables(links, blocks, owner[:moving]),
     }

@@ -11,10 +11,7 @@ from asperity.midas.placed_boxes import placed_node
 from asperity.midas.stencils import add_pair_of_edges, add_stencil, apart, primitive_box
 from asperity.midas.vertex_boxes import box_vertex
 
-__all__ = ["STACK", "search_edges", "search_faces", "search_half_space"]
-
-STACK = 256
-"""Pairs of nodes that may wait: two for each level of both trees."""
+__all__ = ["search_edges", "search_faces", "search_half_space"]
 
 _VERTEX, _EDGE, _FACE = range(KINDS)
 
@@ -39,6 +36,13 @@ def _item(engine: Table, tree: int, node: int) -> int:
 
 
 @compiled
+def _prepare(engine: Table, vertex: int) -> None:
+    """See that a vertex has its box."""
+    if engine.vertex_stamp[vertex] != engine.list_number:
+        box_vertex(engine, vertex)
+
+
+@compiled
 def _box(engine: Table, tree: int, item: int, box: np.ndarray) -> None:
     """Fill the box of a primitive."""
     kind = tree % KINDS
@@ -47,14 +51,14 @@ def _box(engine: Table, tree: int, item: int, box: np.ndarray) -> None:
     high = engine.vertex_high
     if kind == _EDGE:
         for corner in range(2):
-            box_vertex(engine, engine.edge[item, corner])
+            _prepare(engine, engine.edge[item, corner])
         primitive_box(low, high, engine.edge[item], radius, box)
     elif kind == _FACE:
         for corner in range(3):
-            box_vertex(engine, engine.face[item, corner])
+            _prepare(engine, engine.face[item, corner])
         primitive_box(low, high, engine.face[item], radius, box)
     else:
-        box_vertex(engine, item)
+        _prepare(engine, item)
         for k in range(3):
             box[0, k] = low[item, k] - radius
             box[1, k] = high[item, k] + radius
@@ -71,7 +75,7 @@ def _track(engine: Table, tree: int, item: int, track: np.ndarray) -> None:
             v = engine.edge[item, corner]
         elif kind == _FACE:
             v = engine.face[item, corner]
-        box_vertex(engine, v)
+        _prepare(engine, v)
         wide = radius + engine.vertex_slack[v]
         for k in range(3):
             x = engine.vertex_start[v, k]
@@ -93,10 +97,10 @@ def _leaves(
     other: int,
     b: int,
     margin: float,
-    boxes: np.ndarray,
-    chosen: np.ndarray,
 ) -> int:
     """Add stencils of two leaves' primitives."""
+    boxes = engine.leaf_box
+    chosen = engine.leaf_item
     box = boxes[LEAF]
     at = engine.tree_node[one] + a
     at_too = engine.tree_node[other] + b
@@ -148,7 +152,6 @@ def _search(
     one: int,
     other: int,
     margin: float,
-    work: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
     """Add stencils of a primitive of one tree and one of another; as `add_stencil`."""
     if (
@@ -156,7 +159,7 @@ def _search(
         or engine.tree_first[other] == engine.tree_first[other + 1]
     ):
         return count
-    stack, boxes, chosen = work
+    stack = engine.node_stack
     leaf = 1 << engine.tree_depth[one]
     leaf_too = 1 << engine.tree_depth[other]
     stack[0, 0] = 1
@@ -178,7 +181,7 @@ def _search(
         ):
             continue
         if a >= leaf and b >= leaf_too:
-            count = _leaves(engine, x, count, pair, one, a, other, b, margin, boxes, chosen)
+            count = _leaves(engine, x, count, pair, one, a, other, b, margin)
             if count < 0:
                 return count
             continue
@@ -205,12 +208,11 @@ def search_faces(
     vertices: int,
     faces: int,
     margin: float,
-    work: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
     """Add the vertices of one shape against the faces of another; as `add_stencil`."""
     one = KINDS * vertices + _VERTEX
     other = KINDS * faces + _FACE
-    return _search(engine, x, count, pair, one, other, margin, work)
+    return _search(engine, x, count, pair, one, other, margin)
 
 
 @compiled
@@ -222,12 +224,11 @@ def search_edges(
     a: int,
     b: int,
     margin: float,
-    work: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
     """Add the edges of two shapes against each other; as `add_stencil`."""
     one = KINDS * a + _EDGE
     other = KINDS * b + _EDGE
-    return _search(engine, x, count, pair, one, other, margin, work)
+    return _search(engine, x, count, pair, one, other, margin)
 
 
 @compiled
@@ -238,7 +239,7 @@ def search_half_space(
     tree = KINDS * shape + _VERTEX
     if engine.tree_first[tree] == engine.tree_first[tree + 1]:
         return count
-    stack = np.empty(STACK, np.int64)
+    stack = engine.node_stack[:, 0]
     leaf = 1 << engine.tree_depth[tree]
     normal = engine.plane[plane]
     stack[0] = 1
@@ -260,7 +261,7 @@ def search_half_space(
             continue
         for i in range(_item(engine, tree, node), _item(engine, tree, node + 1)):
             v = engine.tree_item[i]
-            box_vertex(engine, v)
+            _prepare(engine, v)
             count = add_stencil(engine, x, count, pair, VERTEX_PLANE, v, v, v, plane, margin)
             if count < 0:
                 return count

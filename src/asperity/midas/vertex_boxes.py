@@ -28,8 +28,6 @@ __all__ = ["are_kept", "box_vertex", "measure_paths", "time_in_boxes"]
 
 # Length of paths, slack included, up to which a list serves later steps, in activation distances.
 _KEPT = 1.0
-# Nodes of a tree that may wait: one for each level, and one more.
-_STACK = 64
 
 
 @compiled
@@ -230,8 +228,8 @@ def _time_of_vertex(
 def _time_in_boxes(engine: Table, q: np.ndarray, ahead: np.ndarray, less: float) -> float:
     """Largest time τ ≤ 1 for which all vertices stay where they belong."""
     world = engine.link_parent.size
-    stack = np.empty(_STACK, np.int64)
-    deviation = np.empty((4, 3))
+    stack = engine.node_stack[:, 0]
+    deviation = engine.deviation
     time = 1.0
     for shape in range(engine.shape_radius.size):
         link = engine.vertex_link[engine.shape_vertex[shape]]
