@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.midas.candidates import SLACK
+from asperity.midas.candidate_runs import SLACK
 from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE
 from asperity.midas.engine import Engine
 from asperity.midas.engine_contacts import survey

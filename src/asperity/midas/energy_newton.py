@@ -16,7 +16,7 @@ from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.anticipation import anticipate, forget_anchors
 from asperity.midas.candidate_runs import accept_runs, measure_now, measure_trial
-from asperity.midas.candidates import box_vertices, find_candidates
+from asperity.midas.candidates import find_candidates
 from asperity.midas.contact_terms import contact_energy
 from asperity.midas.coupled_links import couple_links
 from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, MIDAS, STARTED
@@ -38,7 +38,8 @@ from asperity.midas.trial import (
     turns_away,
 )
 from asperity.midas.turn_terms import turn_energy
-from asperity.midas.vertex_parts import vertex_parts
+from asperity.midas.vertex_boxes import measure_paths
+from asperity.midas.vertex_parts import listed_parts
 
 __all__ = ["find_direction", "minimize", "rebuild"]
 
@@ -128,7 +129,7 @@ def _accept(engine: Table) -> None:
         for i in range(4):
             for k in range(3):
                 engine.q_now[link, i, k] = engine.q_trial[link, i, k]
-    do_parts(engine, engine.accept_vertices, vertex_parts(engine))
+    do_parts(engine, engine.accept_vertices, listed_parts(engine))
     for joint in range(engine.joint_now.size):
         engine.joint_now[joint] = engine.joint_trial[joint]
     accept_runs(engine)
@@ -136,7 +137,7 @@ def _accept(engine: Table) -> None:
 
 @entry_point(types.int64(MIDAS.type, types.int64))
 def rebuild(engine: Table, reason: int) -> int:
-    """List candidates along ``vertex_move`` anew and lay out the Hessian; returns a code.
+    """List candidates along the links' paths anew and lay out the Hessian; returns a code.
 
     At a step's beginning (`STARTED`) paths lead to where inertia does, or to a prediction
     (`PREDICTED`), which is the trial state. Later (`CUT`) they lead to the trial state as well, and
@@ -151,7 +152,7 @@ def rebuild(engine: Table, reason: int) -> int:
                 else:
                     engine.path_begin[link, i, k] = engine.q_now[link, i, k]
                     engine.path_end[link, i, k] = engine.q_trial[link, i, k]
-    box_vertices(engine)
+    measure_paths(engine, engine.longest_move)
     code = find_candidates(engine, reason == CUT)
     # Shorter paths before longer lists, as long as it is the paths that make them long.
     while (
@@ -162,8 +163,9 @@ def rebuild(engine: Table, reason: int) -> int:
         most = _LONGEST * max(engine.activation, _REACH)
         engine.longest_move = min(0.25 * engine.longest_move, most)
         engine.widening *= 0.5
-        box_vertices(engine)
+        measure_paths(engine, engine.longest_move)
         code = find_candidates(engine, reason == CUT)
+    do_parts(engine, engine.place_start_vertices, listed_parts(engine))
     if code == 0:
         code = couple_links(engine)
     if code == 0:

@@ -72,7 +72,6 @@ from asperity.midas.tendon_terms import tendon_coordinates
 from asperity.midas.tendons import member_tables, tendon_tables
 from asperity.midas.tree_assembly import carry_part
 from asperity.midas.trial import TRIAL_KERNELS
-from asperity.midas.tubes import TUBE_KERNELS
 from asperity.midas.turns import turn_tables
 from asperity.midas.vertex_parts import VERTEX_KERNELS
 from asperity.plant.data_reference import DataReference
@@ -90,7 +89,6 @@ ENGINE_KERNELS = (
     carry_part,
     *ASSEMBLY_KERNELS,
     *VERTEX_KERNELS,
-    *TUBE_KERNELS,
     *SEARCH_KERNELS,
     *LIST_KERNELS,
     *RUN_KERNELS,
@@ -236,7 +234,7 @@ class Engine(HoldsAddresses):
         ):
             for name, values in fields.items():
                 setattr(self.table, name, values)
-        for name, values in work_fields(max(len(self.table.edge), len(self.table.face))).items():
+        for name, values in work_fields().items():
             setattr(self.table, name, values)
         self._team: EngineTeam | None = None
         self._set_candidates(1024)

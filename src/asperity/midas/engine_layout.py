@@ -94,6 +94,7 @@ MIDAS = Layout(
     least_slack="f8",  # how much wider it is at least [m]
     list_number="i8",  # lists of candidates so far, which boxes of trees are stamped with
     widening="f8",  # how much wider than a path its box is, as a share of the path's length
+    boxed_widening="f8",  # that of the boxes at hand
     inertia_damping="f8",  # what is added to inertia in the Hessian, as a multiple of it
     candidates="i8",  # stencils that may touch in this step
     friction_pairs="i8",
@@ -303,14 +304,28 @@ MIDAS = Layout(
     pair_block="i8[:]",  # number of its two links' pair, or −1 if one is the world
     block_link="i8[:,:]",  # pairs of links, the smaller first
     block_slot="i8[:]",  # Hessian block in use, or −1
+    # Positions of the vertices that candidates have, and how far from now to the trial state.
     vertex_now="f8[:,:]",
     vertex_trial="f8[:,:]",
     vertex_move="f8[:,:]",
-    # Boxes that vertices stay in while the candidates hold.
+    listed_vertex="i8[:]",  # the moving ones among them
+    listed_vertices="i8",
+    vertex_mark="i8[:]",  # number of the last list that has a vertex
+    # Boxes that vertices stay in while the candidates hold (`vertex_boxes`), and how far they let
+    # these move.
     vertex_low="f8[:,:]",
     vertex_high="f8[:,:]",
     vertex_reach="f8[:]",
-    shape_hull="f8[:,:,:]",  # boxes of shapes
+    shape_box="f8[:,:,:]",
+    vertex_stamp="i8[:]",  # number of the list that they were made for
+    vertex_start="f8[:,:]",
+    vertex_path="f8[:,:]",
+    vertex_slack="f8[:]",
+    path_begin="f8[:,:,:]",  # the links' coordinates between which their paths are
+    path_end="f8[:,:,:]",
+    path_length="f8[:]",  # of the longest of a link, or more [m], shape (n,)
+    link_share="f8[:]",  # of a link's paths that boxes hold, shape (n + 1,)
+    link_moment="f8[:,:,:]",  # Σ [1, x̄]ᵀ[1, x̄] of its vertices, shape (n, 4, 4)
     # Tubes about synchronous paths, which vertices of some trees stay in (`tubes`).
     tubes="i8",  # 1 if they do
     common_share="f8",  # of paths of trees with tubes that these hold
@@ -319,12 +334,6 @@ MIDAS = Layout(
     tree_time="f8[:,:]",  # how far along their paths, and space to work in, shape (m, 3)
     tree_path="f8[:,:,:]",  # means of paths, of displacements and of moves, shape (m, 3, 3)
     tree_weight="f8[:]",  # one over the number of its vertices
-    vertex_start="f8[:,:]",
-    vertex_path="f8[:,:]",
-    vertex_slack="f8[:]",
-    link_moments="f8[:,:,:]",  # Σ[1, x̄]ᵀ[1, x̄] over a link's vertices, shape (n, 4, 4)
-    path_begin="f8[:,:,:]",  # the links' coordinates between which those paths are
-    path_end="f8[:,:,:]",
     # Trees over the vertices, edges and faces of shape s (`box_trees`), numbers 3s to 3s + 2.
     tree_item="i8[:]",  # vertices, edges and faces in the order of the trees
     tree_first="i8[:]",  # first item of a tree
@@ -407,12 +416,15 @@ MIDAS = Layout(
     candidate_arm="f8[:,:]",
     candidate_anchor="f8[:]",  # ratio D/d̂ where its barrier is linearized; 0: where it is
     # Space to work in, of which every member has its own.
-    search_stack="i8[:,:]",  # of trees
-    search_box="f8[:,:,:]",
-    search_item="i8[:]",
-    search_region="f8[:,:]",
-    near_item="i8[:,:]",
-    near_box="f8[:,:,:,:]",
+    # Space of searches: nodes that wait, primitives of leaves and of small shapes with their boxes,
+    # where two shapes meet, and how far a link is from its path's beginning.
+    node_stack="i8[:,:]",
+    leaf_item="i8[:]",
+    leaf_box="f8[:,:,:]",
+    chosen="i8[:,:]",
+    chosen_box="f8[:,:,:,:]",
+    region="f8[:,:]",
+    deviation="f8[:,:]",
     block_work="f8[:,:,:]",
     angle_slope="f8[:,:]",
     angle_work="f8[:,:]",
@@ -423,5 +435,4 @@ MIDAS = Layout(
     directions="f8[:,:]",
     inertia_work="f8[:,:]",
     moments_work="f8[:,:]",
-    path_work="f8[:]",
 )

@@ -8,34 +8,29 @@ import numpy as np
 
 from asperity.compiled import Table
 from asperity.compiled.team import Team
-from asperity.midas.box_trees import LEAF
+from asperity.midas.box_trees import LEAF, STACK
 from asperity.midas.contact_schedule import SCHEDULE_SIZE
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.entry_points import ENTRY_POINTS
 from asperity.midas.round_planes import FEW
-from asperity.midas.tree_search import STACK
+from asperity.midas.stencils import FEW as FEW_PAIRS
 
 __all__ = ["NOT_REMEMBERED", "EngineTeam", "list_fields", "run_fields", "work_fields"]
 
 # The first of the fields that members do not share, and of those that are theirs in a search.
-_OWN, _OWN_OF_SEARCH = "search_stack", "candidate_kind"
+_OWN, _OWN_OF_SEARCH = "node_stack", "candidate_kind"
 
 
-def work_fields(primitives: int) -> dict[str, Any]:
-    """Arrays that kernels work in.
-
-    Parameters
-    ----------
-    primitives : int
-        Edges or faces at most.
-    """
+def work_fields() -> dict[str, Any]:
+    """Arrays that kernels work in."""
     return {
-        "search_stack": np.zeros((STACK, 2), np.int64),
-        "search_box": np.zeros((LEAF + 1, 4, 3)),
-        "search_item": np.zeros(LEAF, np.int64),
-        "search_region": np.zeros((2, 3)),
-        "near_item": np.zeros((2, primitives), np.int64),
-        "near_box": np.zeros((2, primitives + 1, 2, 3)),
+        "node_stack": np.zeros((STACK, 2), np.int64),
+        "leaf_item": np.zeros(LEAF, np.int64),
+        "leaf_box": np.zeros((LEAF + 1, 4, 3)),
+        "chosen": np.zeros((2, FEW_PAIRS), np.int64),
+        "chosen_box": np.zeros((2, FEW_PAIRS + 1, 2, 3)),
+        "region": np.zeros((2, 3)),
+        "deviation": np.zeros((4, 3)),
         "side_weight": np.zeros((2, 4)),
         "mollifier_slope": np.zeros((2, 3)),
         "slip": np.zeros(3),
@@ -46,7 +41,6 @@ def work_fields(primitives: int) -> dict[str, Any]:
         "angle_work": np.zeros((9, 9)),
         "inertia_work": np.zeros((5, 3)),
         "moments_work": np.zeros((3, 3)),
-        "path_work": np.zeros(4),
     }
 
 
@@ -94,7 +88,7 @@ def run_fields(size: int, rims: int) -> dict[str, Any]:
 
 
 NOT_REMEMBERED = frozenset(
-    {*ENTRY_POINTS, *work_fields(0), "team", "part_task", "shared_words", "search_words"}
+    {*ENTRY_POINTS, *work_fields(), "team", "part_task", "shared_words", "search_words"}
     | {"member_table", "search_table"}
 )
 """Fields with addresses, and what copies of an engine have of their own."""
@@ -112,9 +106,8 @@ class EngineTeam:
 
     def __init__(self, table: Table, team: Team) -> None:
         self._team = team
-        primitives = table.near_item.shape[1]
-        self._members = [Table(MIDAS, **work_fields(primitives)) for _ in range(team.threads)]
-        self._searchers = [Table(MIDAS, **work_fields(primitives)) for _ in range(team.threads)]
+        self._members = [Table(MIDAS, **work_fields()) for _ in range(team.threads)]
+        self._searchers = [Table(MIDAS, **work_fields()) for _ in range(team.threads)]
         table.member_table = np.array([one.address for one in self._members], np.int64)
         table.search_table = np.array([one.address for one in self._searchers], np.int64)
         table.shared_words = MIDAS.fields[_OWN].slot

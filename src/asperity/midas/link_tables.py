@@ -221,6 +221,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "link_sums": np.zeros((count, 6, 16)),
         "slot_first": np.zeros(count, np.int64),
         "link_move": np.zeros(count + 1),
+        "path_length": np.zeros(count),
+        "link_share": np.zeros(count + 1),
         "entry_start": np.zeros(count + 1, np.int64),
         "carry": np.zeros((count, 4, 4)),
         "slide_motion": np.zeros((count, 3)),
@@ -271,6 +273,10 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
     radius = np.array([link.size for link in links], dtype=np.float64)
     reach = np.linalg.norm(rest[:moving, 1:], axis=1) + fields["vertex_radius"][:moving]
     np.maximum.at(radius, owner[:moving], reach)
+    moments = np.zeros((world, 4, 4))
+    for link, first in zip(*np.unique(owner[:moving], return_index=True), strict=True):
+        own = rest[first : np.searchsorted(owner, link, side="right")]
+        moments[link] = own.T @ own
     still = ("vertex_now", "vertex_trial", "vertex_low", "vertex_high", "vertex_start")
     for name in (*still, "vertex_move", "vertex_path"):
         fields[name] = np.zeros((len(owner), 3))
@@ -293,21 +299,16 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
         "block_link": np.ascontiguousarray(blocks.reshape(-1, 2)),
         "block_slot": np.full(len(blocks), -1, np.int64),
         "vertex_reach": np.zeros(len(owner)),
-        "shape_hull": np.zeros((len(fields["shape_vertex"]) - 1, 2, 3)),
         "pair_found": np.zeros((THIRDS * len(shapes.pair_shape), 3), np.int64),
         "vertex_slack": np.zeros(len(owner)),
-        "link_moments": _moments(rest[:moving], owner[:moving], len(links)),
+        "vertex_stamp": np.zeros(len(owner), np.int64),
+        "vertex_mark": np.zeros(len(owner), np.int64),
+        "listed_vertex": np.zeros(moving, np.int64),
+        "listed_vertices": 0,
+        "shape_box": np.zeros((len(shapes.link), 2, 3)),
+        "link_moment": moments,
         **_tube_tables(links, blocks, owner[:moving]),
     }
-
-
-def _moments(rest: np.ndarray, owner: np.ndarray, count: int) -> np.ndarray:
-    """Sums of [1, x̄]ᵀ[1, x̄] over the vertices of every link."""
-    moments = np.zeros((count, 4, 4))
-    for link in range(count):
-        own = rest[owner == link]
-        moments[link] = own.T @ own
-    return moments
 
 
 def _tube_tables(links: list[Link], pairs: np.ndarray, owner: np.ndarray) -> dict[str, np.ndarray]:

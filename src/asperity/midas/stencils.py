@@ -9,6 +9,7 @@ from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separ
 from asperity.midas.tubes import relative_reach
 
 __all__ = [
+    "FEW",
     "add_edges",
     "add_faces",
     "add_pair_of_edges",
@@ -17,6 +18,12 @@ __all__ = [
     "primitive_box",
     "sum_of_radii",
 ]
+
+FEW = 4096
+"""Pairs of vertices and faces, or of edges, of two shapes that are looked at one by one.
+
+So many faces or edges of a shape, at most, are looked at at a time.
+"""
 
 
 @compiled
@@ -165,10 +172,11 @@ def add_faces(
     faces: int,
     region: np.ndarray,
     margin: float,
-    work: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
     """Add the vertices of one shape against the faces of another."""
-    chosen, boxes, box = work
+    chosen = engine.chosen[0]
+    boxes = engine.chosen_box[0]
+    box = engine.chosen_box[0, FEW]
     some = _select(
         engine.vertex_low,
         engine.vertex_high,
@@ -210,13 +218,16 @@ def add_edges(
     other: int,
     region: np.ndarray,
     margin: float,
-    work: tuple[np.ndarray, np.ndarray, np.ndarray],
-    work_too: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
+    """Add the edges of two shapes against each other."""
     edge = engine.edge
     starts = engine.shape_edge
-    chosen, boxes, _ = work
-    chosen_too, boxes_too, _ = work_too
+    if starts[one] == starts[one + 1] or starts[other] == starts[other + 1]:
+        return count
+    chosen = engine.chosen[0]
+    boxes = engine.chosen_box[0]
+    chosen_too = engine.chosen[1]
+    boxes_too = engine.chosen_box[1]
     some = _select(
         engine.vertex_low,
         engine.vertex_high,

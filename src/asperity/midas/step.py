@@ -23,11 +23,9 @@ from asperity.midas.friction_terms import friction_scale
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.joint_terms import motor_forces
 from asperity.midas.link_kinematics import place_links
-from asperity.midas.parts import do_parts
 from asperity.midas.poses import write_qpos, write_qvel
 from asperity.midas.second_order import count_step, is_smooth, may_look_back, put_off
 from asperity.midas.step_start import prepare_step
-from asperity.midas.vertex_parts import vertex_parts
 
 __all__ = ["divided_midas_method", "midas_method", "solve_step"]
 
@@ -145,11 +143,7 @@ def _return_to_solution(engine: Table) -> int:
     for i in range(z.size):
         z[i] = engine.z_solution[i]
     place_links(engine, z, engine.q_now)
-    do_parts(engine, engine.place_now_vertices, vertex_parts(engine))
     joint_coordinates(engine, engine.q_now, z, engine.joint, engine.joint_now)
-    for vertex in range(engine.moving_vertices):
-        for k in range(3):
-            engine.vertex_move[vertex, k] = 0.0
     engine.longest_move = 0.0
     return call_pp_status(engine.rebuild, engine, CUT)
 

@@ -19,7 +19,6 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import OK
 from asperity.midas.candidate_runs import measure_candidates
-from asperity.midas.candidates import are_kept
 from asperity.midas.engine_layout import PREDICTED, STARTED
 from asperity.midas.equality_terms import begin_equalities
 from asperity.midas.free_motion import (
@@ -33,7 +32,8 @@ from asperity.midas.friction_stencils import collect_friction
 from asperity.midas.parts import LINKS, PART, count_parts, do_parts
 from asperity.midas.prediction import predict
 from asperity.midas.turn_terms import begin_turns
-from asperity.midas.vertex_parts import vertex_parts
+from asperity.midas.vertex_boxes import are_kept
+from asperity.midas.vertex_parts import listed_parts
 
 __all__ = ["START_KERNELS", "prepare_step"]
 
@@ -199,7 +199,7 @@ def _set_motors(engine: Table, step: float) -> None:
 
 @compiled
 def _begin(engine: Table) -> None:
-    """Set the iterate to the present state, and its expected moves to a prediction or inertia's."""
+    """Set the iterate to the present state, and the trial state to a prediction if there is one."""
     for i in range(engine.z.size):
         engine.z_now[i] = engine.z[i]
     for link in range(engine.q.shape[0] - 1):
@@ -209,11 +209,8 @@ def _begin(engine: Table) -> None:
     for i in range(engine.joint.size):
         engine.joint_now[i] = engine.joint[i]
         engine.joint_dual[i] = 0.0
-    do_parts(engine, engine.place_now_vertices, vertex_parts(engine))
+    do_parts(engine, engine.place_now_vertices, listed_parts(engine))
     engine.has_prediction = 1 if predict(engine) else 0
-    if engine.has_prediction == 1:
-        return
-    do_parts(engine, engine.place_target_vertices, vertex_parts(engine))
 
 
 @compiled
@@ -231,7 +228,8 @@ def prepare_step(engine: Table, h: float, second: bool) -> int:
     engine.longest_move = math.inf
     engine.widening = _DOUBT if engine.has_prediction == 1 else 0.0
     code = OK
-    if are_kept(engine):
+    ahead = engine.q_trial if engine.has_prediction == 1 else engine.q_target
+    if are_kept(engine, engine.q, ahead):
         measure_candidates(engine)
     else:
         code = call_pp_status(

@@ -16,9 +16,9 @@ from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.link_kinematics import place_links
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, least
 from asperity.midas.stencils import sum_of_radii
-from asperity.midas.tubes import time_in_tubes
 from asperity.midas.turn_terms import share_to_turn_limits
-from asperity.midas.vertex_parts import time_in_boxes, vertex_parts
+from asperity.midas.vertex_boxes import time_in_boxes
+from asperity.midas.vertex_parts import listed_parts
 
 __all__ = [
     "TRIAL_KERNELS",
@@ -54,7 +54,7 @@ def try_share(engine: Table, share: float) -> None:
 def place_trial(engine: Table) -> None:
     """Place links and vertices of the trial state by its variables."""
     place_links(engine, engine.z_trial, engine.q_trial)
-    do_parts(engine, engine.place_trial_vertices, vertex_parts(engine))
+    do_parts(engine, engine.place_trial_vertices, listed_parts(engine))
     joint_coordinates(engine, engine.q_trial, engine.z_trial, engine.joint_now, engine.joint_trial)
     _bound_moves(engine)
 
@@ -243,7 +243,7 @@ def safe_share(engine: Table) -> tuple[float, bool, float]:
         turn = _largest_turn(engine)
         if turn * time > _LARGEST_TURN:
             time = _LARGEST_TURN / turn
-        boxed = time_in_tubes(engine, time_in_boxes(engine))
+        boxed = time_in_boxes(engine)
         cut = cut or boxed < time
         longest = min(boxed, _LARGEST_TURN / turn) if turn > _LARGEST_TURN else boxed
         time = _time_to_collision(engine, min(time, boxed))
@@ -264,10 +264,7 @@ def safe_share(engine: Table) -> tuple[float, bool, float]:
 @compiled
 def is_free(engine: Table) -> bool:
     """Whether the straight paths to the trial state stay in the boxes and free of collisions."""
-    return (
-        time_in_tubes(engine, time_in_boxes(engine)) == 1.0
-        and _time_to_collision(engine, 1.0) == 1.0
-    )
+    return time_in_boxes(engine) == 1.0 and _time_to_collision(engine, 1.0) == 1.0
 
 
 TRIAL_KERNELS = (touch_part,)
