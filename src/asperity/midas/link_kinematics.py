@@ -7,7 +7,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import FREE, SLIDE
 
-__all__ = ["link_jacobians", "move_vertices", "place_links", "reduce_gradient"]
+__all__ = ["link_jacobians", "move_vertices", "place_links", "place_vertex", "reduce_gradient"]
 
 
 @compiled
@@ -115,17 +115,20 @@ def reduce_gradient(engine: Table, gradient: np.ndarray) -> None:
 
 
 @compiled
+def place_vertex(engine: Table, vertex: int, q: np.ndarray, x: np.ndarray) -> None:
+    """Fill the position of a vertex."""
+    link = engine.vertex_link[vertex]
+    for k in range(3):
+        x[vertex, k] = (
+            q[link, 0, k]
+            + engine.vertex_rest[vertex, 1] * q[link, 1, k]
+            + engine.vertex_rest[vertex, 2] * q[link, 2, k]
+            + engine.vertex_rest[vertex, 3] * q[link, 3, k]
+        )
+
+
+@compiled
 def move_vertices(engine: Table, q: np.ndarray, x: np.ndarray) -> None:
     """Fill the positions of the moving links' vertices, which come first in ``x``."""
-    world = q.shape[0] - 1
-    for vertex in range(engine.vertex_link.size):
-        link = engine.vertex_link[vertex]
-        if link == world:
-            break
-        for k in range(3):
-            x[vertex, k] = (
-                q[link, 0, k]
-                + engine.vertex_rest[vertex, 1] * q[link, 1, k]
-                + engine.vertex_rest[vertex, 2] * q[link, 2, k]
-                + engine.vertex_rest[vertex, 3] * q[link, 3, k]
-            )
+    for vertex in range(engine.moving_vertices):
+        place_vertex(engine, vertex, q, x)

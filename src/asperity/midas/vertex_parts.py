@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.link_kinematics import place_vertex
 from asperity.midas.parts import PART, count_parts, do_parts, least
 
 __all__ = [
@@ -40,14 +41,7 @@ def _end(engine: Table, part: int) -> int:
 @compiled
 def _place(engine: Table, part: int, q: np.ndarray, x: np.ndarray) -> None:
     for vertex in range(part * VERTICES, _end(engine, part)):
-        link = engine.vertex_link[vertex]
-        for k in range(3):
-            x[vertex, k] = (
-                q[link, 0, k]
-                + engine.vertex_rest[vertex, 1] * q[link, 1, k]
-                + engine.vertex_rest[vertex, 2] * q[link, 2, k]
-                + engine.vertex_rest[vertex, 3] * q[link, 3, k]
-            )
+        place_vertex(engine, vertex, q, x)
 
 
 @compiled
