@@ -342,6 +342,7 @@ MIDAS = Layout(
     tree_box="f8[:,:,:]",  # in rest coordinates, shape (nodes, 2, 3)
     tree_placed="f8[:,:,:]",  # where the links are and go
     tree_still="f8[:,:,:]",  # where they are, and least and largest moves, shape (nodes, 4, 3)
+    tree_slack="f8[:,:]",  # half widths of boxes and tubes [m], shape (nodes, 2)
     tree_stamp="i8[:]",
     now_square="f8[:]",  # of the iterate
     # Runs of candidates (`candidate_runs`), run_begin[r] to run_begin[r + 1].
@@ -416,6 +417,8 @@ MIDAS = Layout(
     candidate_arm="f8[:,:]",
     candidate_anchor="f8[:]",  # ratio D/d̂ where its barrier is linearized; 0: where it is
     # Space to work in, of which every member has its own.
+    # Of two links' axes: themselves, products with the axes of both, and the sum of components.
+    pair_axes="f8[:,:]",
     # Space of searches: nodes that wait, primitives of leaves and of small shapes with their boxes,
     # where two shapes meet, and how far a link is from its path's beginning.
     node_stack="i8[:,:]",

@@ -18,12 +18,13 @@ from asperity.midas.stencils import FEW as FEW_PAIRS
 __all__ = ["NOT_REMEMBERED", "EngineTeam", "list_fields", "run_fields", "work_fields"]
 
 # The first of the fields that members do not share, and of those that are theirs in a search.
-_OWN, _OWN_OF_SEARCH = "node_stack", "candidate_kind"
+_OWN, _OWN_OF_SEARCH = "pair_axes", "candidate_kind"
 
 
 def work_fields() -> dict[str, Any]:
     """Arrays that kernels work in."""
     return {
+        "pair_axes": np.zeros((6, 10)),
         "node_stack": np.zeros((STACK, 2), np.int64),
         "leaf_item": np.zeros(LEAF, np.int64),
         "leaf_box": np.zeros((LEAF + 1, 4, 3)),

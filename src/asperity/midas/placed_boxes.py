@@ -17,7 +17,7 @@ from asperity.midas.box_trees import KINDS
 from asperity.midas.tubes import FIRMNESS, LEAST_WIDTH, is_in_tube
 from asperity.midas.vertex_boxes import box_vertex
 
-__all__ = ["box_shape", "placed_node"]
+__all__ = ["box_shape", "pass_by_along_axes", "placed_node", "prepare_axes"]
 
 # Of vertices of a box, against round-off, relative to lengths.
 _ROUNDING = 1e-9
@@ -39,6 +39,7 @@ def _place(engine: Table, tree: int, at: int) -> None:
     common = engine.tree_path[engine.link_tree[link] if tube else 0, 0]
     square = 0.0
     square_own = 0.0
+    largest = 0.0
     for k in range(3):
         centre = begin[0, k]
         half = 0.0
@@ -57,13 +58,15 @@ def _place(engine: Table, tree: int, at: int) -> None:
         low = share * (move - spread)
         high = share * (move + spread)
         if tube:
-            engine.tree_still[at, 2, k] = low
-            engine.tree_still[at, 3, k] = high
             square_own += max(common[k] - low, high - common[k]) ** 2
+        engine.tree_still[at, 2, k] = low
+        engine.tree_still[at, 3, k] = high
         low = min(low, 0.0)
         high = max(high, 0.0)
         square += max(-low, high) ** 2
-        more = _ROUNDING * (size + half) + engine.shape_radius[shape]
+        rounding = _ROUNDING * (size + half)
+        largest = max(largest, rounding)
+        more = rounding + engine.shape_radius[shape]
         engine.tree_still[at, 0, k] = centre - half - more
         engine.tree_still[at, 1, k] = centre + half + more
         engine.tree_placed[at, 0, k] = centre - half + low - more
@@ -74,6 +77,8 @@ def _place(engine: Table, tree: int, at: int) -> None:
         slack = own = max(engine.least_slack, LEAST_WIDTH)
         slack += FIRMNESS * engine.boxed_widening * math.sqrt(square)
         own += FIRMNESS * engine.boxed_widening * math.sqrt(square_own)
+    engine.tree_slack[at, 0] = slack + largest
+    engine.tree_slack[at, 1] = own + largest
     for k in range(3):
         engine.tree_placed[at, 0, k] -= slack
         engine.tree_placed[at, 1, k] += slack
@@ -91,6 +96,76 @@ def placed_node(engine: Table, tree: int, node: int) -> int:
         _place(engine, tree, at)
         atomic_store(stamp, engine.list_number)
     return at
+
+
+@compiled
+def _set_axes(engine: Table, link: int, other: int, axes: np.ndarray, swapped: bool) -> None:
+    """Fill what `pass_by_along_axes` needs of a link's axes, shape (3, 10)."""
+    for i in range(3):
+        axis = axes[i]
+        square = 0.0
+        for k in range(3):
+            square += engine.path_begin[link, 1 + i, k] ** 2
+        scale = 1.0 / math.sqrt(square) if square > 0.0 else 0.0
+        axis[9] = 0.0
+        for k in range(3):
+            axis[k] = scale * engine.path_begin[link, 1 + i, k]
+            axis[9] += abs(axis[k])
+        for j in range(3):
+            own = 0.0
+            others = 0.0
+            for k in range(3):
+                own += axis[k] * engine.path_begin[link, 1 + j, k]
+                others += axis[k] * engine.path_begin[other, 1 + j, k]
+            axis[6 + j if swapped else 3 + j] = abs(own)
+            axis[3 + j if swapped else 6 + j] = abs(others)
+
+
+@compiled
+def prepare_axes(engine: Table, one: int, other: int) -> None:
+    """Prepare `pass_by_along_axes` for two shapes."""
+    a = engine.vertex_link[engine.shape_vertex[one]]
+    b = engine.vertex_link[engine.shape_vertex[other]]
+    _set_axes(engine, a, b, engine.pair_axes[:3], False)
+    _set_axes(engine, b, a, engine.pair_axes[3:], True)
+
+
+@compiled
+def pass_by_along_axes(engine: Table, at: int, at_too: int, margin: float) -> bool:
+    """Whether vertices of two nodes stay apart, seen along the axes of one of their links.
+
+    Turned boxes are smaller along these than along the world's (the tests of faces of Gottschalk,
+    Lin and Manocha, OBBTree, 1996). Shapes are those of `prepare_axes`; ``margin`` includes their
+    radii.
+    """
+    one = engine.tree_still[at]
+    other = engine.tree_still[at_too]
+    box = engine.tree_box[at]
+    box_too = engine.tree_box[at_too]
+    together = engine.relative
+    slack = engine.tree_slack[at, together] + engine.tree_slack[at_too, together]
+    for i in range(6):
+        axis = engine.pair_axes[i]
+        gap = 0.0
+        least = 0.0
+        most = 0.0
+        size = margin + slack * axis[9]
+        for k in range(3):
+            n = axis[k]
+            gap += 0.5 * n * (other[0, k] + other[1, k] - one[0, k] - one[1, k])
+            if together == 1:
+                low = min(other[2, k] - one[3, k], 0.0)
+                high = max(other[3, k] - one[2, k], 0.0)
+            else:
+                low = min(other[2, k], 0.0) - max(one[3, k], 0.0)
+                high = max(other[3, k], 0.0) - min(one[2, k], 0.0)
+            least += n * (low if n > 0.0 else high)
+            most += n * (high if n > 0.0 else low)
+            size += 0.5 * axis[3 + k] * (box[1, k] - box[0, k])
+            size += 0.5 * axis[6 + k] * (box_too[1, k] - box_too[0, k])
+        if gap + least > size or gap + most < -size:
+            return True
+    return False
 
 
 @compiled

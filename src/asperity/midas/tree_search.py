@@ -8,7 +8,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.atomics import atomic_load
 from asperity.midas.box_trees import KINDS, LEAF
 from asperity.midas.distances import VERTEX_FACE, VERTEX_PLANE
-from asperity.midas.placed_boxes import placed_node
+from asperity.midas.placed_boxes import pass_by_along_axes, placed_node, prepare_axes
 from asperity.midas.stencils import add_pair_of_edges, add_stencil, apart, primitive_box
 from asperity.midas.vertex_boxes import box_vertex
 
@@ -161,6 +161,8 @@ def _search(
     ):
         return count
     stack = engine.node_stack
+    wide = margin + engine.shape_radius[one // KINDS] + engine.shape_radius[other // KINDS]
+    prepare_axes(engine, one // KINDS, other // KINDS)
     leaf = 1 << engine.tree_depth[one]
     leaf_too = 1 << engine.tree_depth[other]
     stack[0, 0] = 1
@@ -172,14 +174,15 @@ def _search(
         b = stack[waiting, 1]
         box = engine.tree_placed[placed_node(engine, one, a)]
         box_too = engine.tree_placed[placed_node(engine, other, b)]
-        if apart(box, box_too, margin) or (
-            engine.relative == 1
-            and _pass_by(
-                engine.tree_still[engine.tree_node[one] + a],
-                engine.tree_still[engine.tree_node[other] + b],
-                margin,
-            )
+        if apart(box, box_too, margin):
+            continue
+        at = engine.tree_node[one] + a
+        at_too = engine.tree_node[other] + b
+        if engine.relative == 1 and _pass_by(
+            engine.tree_still[at], engine.tree_still[at_too], margin
         ):
+            continue
+        if pass_by_along_axes(engine, at, at_too, wide):
             continue
         if a >= leaf and b >= leaf_too:
             count = _leaves(engine, x, count, pair, one, a, other, b, margin)

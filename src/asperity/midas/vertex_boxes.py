@@ -29,6 +29,7 @@ __all__ = ["are_kept", "box_vertex", "measure_paths", "time_in_boxes"]
 
 # Length of paths, slack included, up to which a list serves later steps, in activation distances.
 _KEPT = 1.0
+_LARGEST = 1.7976931348623157e308
 
 
 @compiled
@@ -138,6 +139,7 @@ def _is_inside(
     progress += time * (engine.tree_time[tree, 1] - progress)
     farthest = 0.0
     off_tube = 0.0
+    known = 0.0
     square = 0.0
     square_own = 0.0
     for k in range(3):
@@ -160,18 +162,17 @@ def _is_inside(
                 tube_half += e * abs(deviation[1 + j, k] - progress * turn)
         over = min(gone + gone_half, gone - path + short_half)
         under = min(-gone + gone_half, path - gone + short_half)
-        # Written so that NaN is not lost.
-        if not over <= farthest:
-            farthest = over
-        if not under <= farthest:
-            farthest = under
+        farthest = max(farthest, over, under)
+        known += gone + gone_half
         square += max(abs(path) - path_half, 0.0) ** 2
         if tube:
             own = path - mean[0, k]
             away = abs(gone - mean[1, k] - time * mean[2, k] - progress * own) + tube_half
-            if not away <= off_tube:
-                off_tube = away
+            off_tube = max(off_tube, away)
             square_own += max(abs(own) - path_half, 0.0) ** 2
+    # Minima and maxima may lose NaN.
+    if not abs(known) <= _LARGEST:
+        return False
     widening = engine.boxed_widening
     if not tube:
         return farthest <= engine.least_slack + widening * math.sqrt(square) - less
