@@ -58,15 +58,12 @@ def _move_together(engine: Table, one: int, other: int) -> int:
 
 @compiled
 def _are_few(engine: Table, one: int, other: int) -> bool:
-    """Whether two shapes have so few pairs of primitives that these are looked at one by one."""
-    vertices = engine.shape_vertex[one + 1] - engine.shape_vertex[one]
+    """Whether two shapes have so few pairs of edges that primitives are looked at one by one."""
     edges = engine.shape_edge[one + 1] - engine.shape_edge[one]
+    edges_too = engine.shape_edge[other + 1] - engine.shape_edge[other]
     faces = engine.shape_face[one + 1] - engine.shape_face[one]
-    return (
-        edges * (engine.shape_edge[other + 1] - engine.shape_edge[other]) <= FEW
-        and vertices * (engine.shape_face[other + 1] - engine.shape_face[other]) <= FEW
-        and faces * (engine.shape_vertex[other + 1] - engine.shape_vertex[other]) <= FEW
-    )
+    faces_too = engine.shape_face[other + 1] - engine.shape_face[other]
+    return edges * edges_too <= FEW and max(edges, edges_too, faces, faces_too) <= FEW
 
 
 @compiled

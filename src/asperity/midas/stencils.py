@@ -20,9 +20,9 @@ __all__ = [
 ]
 
 FEW = 4096
-"""Pairs of vertices and faces, or of edges, of two shapes that are looked at one by one.
+"""Pairs of edges of two shapes that are looked at one by one; of more, trees.
 
-So many faces or edges of a shape, at most, are looked at at a time.
+Nor may either have more edges or faces than this.
 """
 
 
