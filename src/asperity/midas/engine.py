@@ -24,6 +24,7 @@ from asperity.midas.engine_layout import (
 )
 from asperity.midas.engine_support import check_equalities
 from asperity.midas.equalities import mocap_points, read_equalities
+from asperity.midas.evaluated_motors import EvaluatedMotors
 from asperity.midas.fluid import Fluid
 from asperity.midas.joint_tables import joint_tables, motor_feed, motor_tables
 from asperity.midas.linearized import LinearizedCoordinates
@@ -83,6 +84,8 @@ class EngineOptions(NamedTuple):
     segments: int
     subdivisions: int
     hulls: bool
+    time_step: float = 0.01
+    """The usual step size [s], which controllers that MuJoCo evaluates count with."""
     mesh_tolerance: float | None = None
     mesh_repair: str = "keep"
 
@@ -154,6 +157,7 @@ class Engine(HoldsAddresses):
         self.state_gains = state_gains(model)
         coordinates = motor_coordinates(model, links, self.linearized)
         self.gears = motor_gears(model, self.linearized, coordinates)
+        self.evaluated_motors = EvaluatedMotors(model, self.own_options, self.gears)
         joints = tendon_tables(
             model, links, joint_tables(model, links, self.contradicted), held_tendons(model)
         )
@@ -185,6 +189,7 @@ class Engine(HoldsAddresses):
             ),
             self.linearized.tables(),
             motor_tables(model, coordinates, self.gears),
+            self.evaluated_motors.tables(),
             work_fields(),
         ):
             for name, values in fields.items():
@@ -332,7 +337,7 @@ class Engine(HoldsAddresses):
     @property
     def looks_at_state(self) -> bool:
         """Whether MuJoCo must be asked for lengths and moments before every step."""
-        return self.linearized.any or bool(self.state_gains)
+        return self.linearized.any or bool(self.state_gains) or self.evaluated_motors.any
 
     def read_inputs(self, activation: Floats | None = None) -> None:
         """Take over controls, applied forces, gravity, equalities and mocap poses.
@@ -359,6 +364,9 @@ class Engine(HoldsAddresses):
             self.linearized.refresh(self.table, state)
             known = self.data.act if activation is None else activation
             feed_state_gains(self.model, self.state_gains, state, known, self.gears, self.table)
+            self.evaluated_motors.feed(
+                self.table, state, np.array(self.data.ctrl), known, self.options.time_step
+            )
         self._read_applied_forces()
 
     def _read_equalities(self) -> None:

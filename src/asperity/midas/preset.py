@@ -149,7 +149,7 @@ class Midas(Integrator):
     verify: bool = False
 
     contact_parameters = frozenset({"friction", "dynamic_friction"})
-    takes_adhesion = True
+    takes_every_actuator = True
 
     def __post_init__(self) -> None:
         for name in (
@@ -195,6 +195,7 @@ class Midas(Integrator):
             segments=int(self.segments),
             subdivisions=int(self.subdivisions),
             hulls=self.convex_meshes,
+            time_step=self.time_step,
             mesh_tolerance=self.mesh_tolerance,
             mesh_repair=self.mesh_repair,
         )

@@ -158,7 +158,7 @@ class Simulator(Machinery):
             )
         self.model, self.load_report = load_model(model)
         check_arguments(self.model, data, control, systems)
-        notes = check_supported(self.model, adhesion=integrator.takes_adhesion)
+        notes = check_supported(self.model, every_actuator=integrator.takes_every_actuator)
         self._note(notes)
         self._sampling = SamplingClock(
             float(self.model.opt.timestep)
