@@ -71,6 +71,20 @@ def test_an_orientation_servo_turns_a_ball_joint_as_in_mujoco(name):
     compare(BALL.format(motor=motor), ctrl, duration=0.25, tolerance=4e-3)
 
 
+AROUND = {
+    "joint": '<position joint="j" gear="0 1 0" kp="3" kv=".1"/>',
+    "site": '<position site="s" refsite="w" gear="0 0 0 0 1 0" kp="3" kv=".1"/>',
+    "filter": '<position joint="j" gear="0 1 0" kp="3" kv=".1" timeconst=".1"/>',
+}
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_a_servo_on_a_circle_takes_the_nearest_turn(name):
+    """More than half a turn away, it does not go the long way round."""
+    xml = BALL.format(motor=AROUND[name])
+    compare(xml, (2.0 * np.pi + 0.6,), duration=0.3, tolerance=4e-3)
+
+
 def test_stiff_motors_are_stable_in_long_steps():
     """Gains far beyond what an explicit force of a step of 10 ms would stand."""
     motor = '<pid joint="j" kp="4e3" kv="40" ki="100"/>'

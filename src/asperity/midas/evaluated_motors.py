@@ -1,4 +1,4 @@
-"""PID controllers, DC motors and orientation servos, by the forces that MuJoCo says they exert.
+"""Motors by the forces that MuJoCo says they exert: PID controllers, DC motors, orientation servos.
 
 Before every step MuJoCo is asked for forces F(L, V, a) by lengths, velocities and activations, for
 the rates ȧ(L, V, a), and for the derivatives of both, by differences: all actuators' at once, since
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from asperity.compiled import Table
 from asperity.midas.motors import evaluated_actuators, motor_actuators
+from asperity.plant.joints import is_disabled
 from asperity.plant.own_options import OwnOptions
 
 __all__ = ["EvaluatedMotors"]
@@ -80,6 +81,9 @@ class EvaluatedMotors:
         limit = np.tile([-np.inf, np.inf], (model.na, 1))
         for i in evaluated_actuators(model):
             own = self._states(i)
+            kind = int(model.actuator_dyntype[i])
+            if model.actuator_actlimited[i] and kind != _DC and not self._is_unclamped():
+                limit[own] = model.actuator_actrange[i]
             windup = self._windup(i)
             if windup > 0.0:
                 limit[own[int(self._slews(i))]] = [-windup, windup]
@@ -90,6 +94,9 @@ class EvaluatedMotors:
             "state_limit": limit,
             "motor_state_gain": np.zeros((len(self._gears), self._most)),
         }
+
+    def _is_unclamped(self) -> bool:
+        return is_disabled(self._model, mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL)
 
     def _windup(self, actuator: int) -> float:
         """Limit of the integral of an actuator's error, 0 if it has none."""
