@@ -82,7 +82,7 @@ AROUND = {
 def test_a_servo_on_a_circle_takes_the_nearest_turn(name):
     """More than half a turn away, it does not go the long way round."""
     xml = BALL.format(motor=AROUND[name])
-    compare(xml, (2.0 * np.pi + 0.6,), duration=0.3, tolerance=4e-3)
+    compare(xml, (2.0 * np.pi + 0.6,), duration=0.2, tolerance=4e-3)
 
 
 def test_stiff_motors_are_stable_in_long_steps():

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from asperity.midas.box_trees import tree_tables
-from asperity.midas.engine_layout import HINGE, SLIDE
+from asperity.midas.engine_layout import BALL, HINGE, SLIDE
 from asperity.midas.links import Link, change_of_variables, own_rows, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
 from asperity.midas.tendons import fixed_tendons
@@ -81,6 +81,7 @@ def link_fields(
         "link_joint": np.where(scalar, np.cumsum(scalar) - 1, -1),
         "mass": stacked([link.inertia for link in links], 4, 4),
         "slender_axis": stacked([_slender_axis(link) for link in links], 3),
+        "link_pivot": np.array([_pivot(link) for link in links], dtype=np.int64),
         "rigidity": rigidity * stacked(volumes),
         "gravity": np.zeros((count, 3)),
         "link_qpos": _addresses(model.jnt_qposadr, links),
@@ -93,9 +94,22 @@ def link_fields(
     }
 
 
+def _pivot(link: Link) -> int:
+    """Points that a link on a joint is held at in the world: 0 where it is not, or has no mass."""
+    if link.parent >= 0 or link.mass <= 0.0:
+        return 0
+    return {BALL: 1, HINGE: 2}.get(link.kind, 0)
+
+
 def _slender_axis(link: Link) -> np.ndarray:
     """A link's axis of least inertia; its square says by how much less than the next it has."""
-    moments, axes = np.linalg.eigh(link.inertia[1:, 1:])
+    second = link.inertia[1:, 1:]
+    if _pivot(link) == 2:
+        return np.zeros(3)
+    if _pivot(link) == 1:
+        arm = link.centre - link.anchor
+        second = second + link.mass * np.outer(arm, arm)
+    moments, axes = np.linalg.eigh(second)
     least, next_one = moments[0] + moments[1], moments[0] + moments[2]
     if not next_one > 0.0:
         return np.zeros(3)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.midas.free_motion import angular_momentum
+from asperity.midas.pivots import find_pivot, move_origin
 
 __all__ = ["SHORTEST_WAIT", "count_step", "is_smooth", "may_look_back", "put_off"]
 
@@ -40,29 +42,82 @@ def may_look_back(engine: Table, h: float) -> bool:
 
 
 @compiled
+def _compare_momenta(
+    engine: Table, link: int, q: np.ndarray, work: np.ndarray, velocity: np.ndarray
+) -> tuple[int, float, float, float, float]:
+    """Squares of the changes of a link's angular momentum, over its inertia.
+
+    Returns how many rows of Q have no part in it, then |l − l₀|², |l|², |l₀|² and |L|², with
+    l = L_{n+1} − L_n and l₀ = L_n − L_{n−1}.
+    """
+    pivot = work[0]
+    axis = work[1]
+    mass = engine.mass[link]
+    present_q = engine.q[link]
+    before = engine.q_before[link]
+    first = find_pivot(engine, link, pivot, axis)
+    for i in range(4):
+        for k in range(3):
+            velocity[i, k] = (q[i, k] - engine.q_slip[link, i, k]) / engine.step
+    for rows in (q, present_q, before):
+        move_origin(rows, first, pivot, -1.0)
+    angular_momentum(mass, q, velocity, first, work[2])
+    angular_momentum(mass, present_q, engine.v[link], first, work[3])
+    angular_momentum(mass, before, engine.v_before[link], first, work[4])
+    inertia = 0.0
+    for i in range(first, 4):
+        for k in range(3):
+            inertia += mass[i, i] * present_q[i, k] * present_q[i, k]
+    for rows in (q, present_q, before):
+        move_origin(rows, first, pivot, 1.0)
+    change = 0.0
+    present = 0.0
+    past = 0.0
+    speed = 0.0
+    for k in range(3):
+        new = work[2, k] - work[3, k]
+        old = work[3, k] - work[4, k]
+        change += (new - old) ** 2
+        present += new * new
+        past += old * old
+        speed += work[3, k] ** 2
+    return first, change / inertia, present / inertia, past / inertia, speed / inertia
+
+
+@compiled
 def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
     """Whether no link has met with an impact, by the state at which a step of BDF2 ends.
 
     With d = v_{n+1} − v_n and d₀ = v_n − v_{n−1}, less what the free motion of the present state
     has of them, in the norm of kinetic energy over the mass: |d − d₀| is at most 0.9 times the
     larger of both, or a tenth of |v|, or next to nothing. Nor does the link turn by more than two
-    and a half radians.
+    and a half radians. What turns is compared by its angular momentum, whose rate torques are: its
+    rows are elsewhere a step later.
     """
     unseen = _UNSEEN * engine.activation / h
+    work = np.empty((5, 3))
+    velocity = np.empty((4, 3))
     for link in range(engine.rigidity.size):
         change = 0.0
         present = 0.0
         past = 0.0
         speed = 0.0
-        turn = 0.0  # 2 ω², by the rows of a rigid link, of this step or the one before
+        turn = 0.0  # 2 ω², by the rows of a rigid link
+        turn_before = 0.0  # of the step before
+        straight = 4  # rows before this one are compared as they are
+        if engine.turns[link] == 1:
+            straight, change, present, past, speed = _compare_momenta(
+                engine, link, q[link], work, velocity
+            )
         for k in range(3):
             for i in range(1, 4):
-                turn += max(engine.v[link, i, k] ** 2, engine.v_before[link, i, k] ** 2)
-            for i in range(4):
+                turn += engine.v[link, i, k] ** 2
+                turn_before += engine.v_before[link, i, k] ** 2
+            for i in range(straight):
                 d0i = engine.v_past[link, i, k] - engine.v_before[link, i, k]
                 vi = (q[link, i, k] - engine.q_slip[link, i, k]) / engine.step
                 di = vi - engine.v_free[link, i, k]
-                for j in range(4):
+                for j in range(straight):
                     d0j = engine.v_past[link, j, k] - engine.v_before[link, j, k]
                     vj = (q[link, j, k] - engine.q_slip[link, j, k]) / engine.step
                     dj = vj - engine.v_free[link, j, k]
@@ -76,7 +131,7 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
             _SWING**2 * speed,
             unseen**2 * engine.mass[link, 0, 0],
         )
-        if change > limit or turn * h * h > 2.0 * _TURN**2:
+        if change > limit or max(turn, turn_before) * h * h > 2.0 * _TURN**2:
             return False
     return True
 

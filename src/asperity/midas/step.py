@@ -22,6 +22,7 @@ from asperity.midas.friction_terms import collect_friction, friction_scale
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.joint_terms import motor_forces
 from asperity.midas.link_kinematics import move_vertices, place_links
+from asperity.midas.pivots import find_pivot, move_origin
 from asperity.midas.poses import write_qpos, write_qvel
 from asperity.midas.second_order import count_step, is_smooth, may_look_back, put_off
 from asperity.midas.step_start import prepare_step
@@ -56,14 +57,21 @@ def _spin_on(engine: Table) -> None:
     change = np.empty((4, 3))
     momentum = np.empty(3)
     rate = np.empty(3)
+    pivot = np.empty(3)
+    axis = np.empty(3)
     for link in range(engine.turns.size):
         if engine.turns[link] == 0:
             continue
         q = engine.q[link]
+        first = find_pivot(engine, link, pivot, axis)
         for i in range(4):
             for k in range(3):
                 change[i, k] = (q[i, k] - engine.q_target[link, i, k]) / engine.step
-        angular_momentum(engine.mass[link], q, change, momentum)
+        for k in range(3):
+            # Weight is in the target, but acts where the link is.
+            change[0, k] += engine.step * engine.gravity[link, k]
+        move_origin(q, first, pivot, -1.0)
+        angular_momentum(engine.mass[link], q, change, first, momentum)
         across = -engine.slender_momentum[link]
         for k in range(3):
             momentum[k] += engine.momentum[link, k]
@@ -72,8 +80,9 @@ def _spin_on(engine: Table) -> None:
         for k in range(3):
             for i in range(3):
                 momentum[k] -= across * engine.slender_axis[link, i] * q[1 + i, k]
-        if angular_velocity(engine.mass[link], q, momentum, moments, rate):
-            spin(rate, q, engine.v[link])
+        if angular_velocity(engine.mass[link], q, first, axis, momentum, moments, rate):
+            spin(rate, q, first, engine.v[link])
+        move_origin(q, first, pivot, 1.0)
 
 
 @compiled

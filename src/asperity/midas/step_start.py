@@ -31,6 +31,7 @@ from asperity.midas.free_motion import (
 )
 from asperity.midas.friction_terms import collect_friction
 from asperity.midas.link_kinematics import move_vertices
+from asperity.midas.pivots import find_pivot, move_origin
 from asperity.midas.prediction import predict
 from asperity.midas.turn_terms import begin_turns
 
@@ -68,12 +69,20 @@ def _along(axis: np.ndarray, q: np.ndarray, vector: np.ndarray) -> float:
 
 @compiled
 def _predict_turn(
-    engine: Table, link: int, step: float, old: float, work: np.ndarray, moments: np.ndarray
+    engine: Table,
+    link: int,
+    first: int,
+    hinge: np.ndarray,
+    step: float,
+    old: float,
+    work: np.ndarray,
+    moments: np.ndarray,
 ) -> bool:
     """Predict the orientation of a link whose free motion is known; returns whether it could.
 
     Deviations from the free motion are rotations: D is a vector ρ, its rate one of angular momentum
-    L − L_n. So BDF2 gives L* = (4L_n − L_{n−1})/3, to which a step adds what torques do.
+    L − L_n. So BDF2 gives L* = (4L_n − L_{n−1})/3, to which a step adds what torques do. Rows from
+    ``first`` turn, about the axis ``hinge`` if that is not zero.
     """
     mass = engine.mass[link]
     ahead = engine.q_target[link]
@@ -83,8 +92,8 @@ def _predict_turn(
     angle = work[2]
     rate = work[3]
     speed = work[4]
-    angular_momentum(mass, engine.q[link], engine.v[link], momentum)
-    if not angular_velocity(mass, ahead, momentum, moments, rate):
+    angular_momentum(mass, engine.q[link], engine.v[link], first, momentum)
+    if not angular_velocity(mass, ahead, first, hinge, momentum, moments, rate):
         return False
     axis = engine.slender_axis[link]
     about = _along(axis, ahead, momentum)
@@ -94,7 +103,7 @@ def _predict_turn(
         speed[k] = 0.0
     if old > 0.0:
         before = engine.q_before[link]
-        angular_momentum(mass, before, engine.v_before[link], change)
+        angular_momentum(mass, before, engine.v_before[link], first, change)
         more = old * (_along(axis, slip, momentum) - _along(axis, before, change))
         about += more
         for k in range(3):
@@ -106,18 +115,18 @@ def _predict_turn(
             for i in range(3):
                 change[k] += more * axis[i] * ahead[1 + i, k]
         # Σ M_ij aᵢ × Dⱼ = Σ M_ij aᵢ × (aⱼ + Dⱼ) = I ρ, symmetric in i and j
-        angular_momentum(mass, slip, before, speed)
-        if not angular_velocity(mass, slip, speed, moments, angle):
+        angular_momentum(mass, slip, before, first, speed)
+        if not angular_velocity(mass, slip, first, hinge, speed, moments, angle):
             return False
-        if not angular_velocity(mass, ahead, change, moments, speed):
+        if not angular_velocity(mass, ahead, first, hinge, change, moments, speed):
             return False
     engine.slender_momentum[link] = about
     for k in range(3):
         angle[k] = step * speed[k] - old * angle[k]
         rate[k] += speed[k]
-    turn(angle, ahead)
-    spin(rate, ahead, slip)
-    for i in range(1, 4):
+    turn(angle, ahead, first)
+    spin(rate, ahead, first, slip)
+    for i in range(first, 4):
         for k in range(3):
             slip[i, k] = ahead[i, k] - step * slip[i, k]
     return True
@@ -132,6 +141,8 @@ def _predict(engine: Table, h: float, second: bool) -> float:
     engine.step = step
     work = np.empty((5, 3))
     moments = np.empty((3, 3))
+    pivot = np.empty(3)
+    axis = np.empty(3)
     for link in range(engine.q.shape[0] - 1):
         mass = engine.mass[link]
         q = engine.q[link]
@@ -139,13 +150,16 @@ def _predict(engine: Table, h: float, second: bool) -> float:
         ahead = engine.q_target[link]
         rate = engine.v_free[link]
         back = engine.q_slip[link]
-        turns = free_motion(mass, q, v, h, ahead, rate)
+        first = find_pivot(engine, link, pivot, axis)
+        move_origin(q, first, pivot, -1.0)
+        move_origin(engine.q_before[link], first, pivot, -1.0)
+        turns = free_motion(mass, q, v, first, axis, h, ahead, rate)
         if second:
-            turns = free_motion(mass, q, v, -h, back, engine.v_past[link]) and turns
+            turns = free_motion(mass, q, v, first, axis, -h, back, engine.v_past[link]) and turns
         engine.turns[link] = 0
-        if turns and _predict_turn(engine, link, step, old, work, moments):
+        if turns and _predict_turn(engine, link, first, axis, step, old, work, moments):
             engine.turns[link] = 1
-        first_row = 1 if engine.turns[link] == 1 else 4
+        first_row = first if engine.turns[link] == 1 else 4
         for i in range(first_row):
             for k in range(3):
                 past = 0.0
@@ -155,6 +169,10 @@ def _predict(engine: Table, h: float, second: bool) -> float:
                     past_rate = old * (engine.v_before[link, i, k] - engine.v_past[link, i, k])
                 back[i, k] = ahead[i, k] - past - step * rate[i, k]
                 ahead[i, k] -= past + step * past_rate
+        move_origin(q, first, pivot, 1.0)
+        move_origin(engine.q_before[link], first, pivot, 1.0)
+        move_origin(ahead, first, pivot, 1.0)
+        move_origin(back, first, pivot, 1.0)
         for k in range(3):
             engine.q_target[link, 0, k] += step * step * engine.gravity[link, k]
     rate = engine.joint_rate
