@@ -81,14 +81,15 @@ def _turns_far(engine: Table, link: int) -> bool:
 def _move_freely(engine: Table, link: int, q: np.ndarray) -> bool:
     """Let a free or ball link go on by itself; False if it turns by too much to say how.
 
-    One that turns so far that its velocity is quite another meanwhile goes where inertia leads.
+    One that turns so far that its axes move quite otherwise meanwhile turns as inertia leads.
     """
+    straight = 4
     if _turns_far(engine, link):
-        for i in range(4):
+        straight = 1
+        for i in range(1, 4):
             for k in range(3):
                 q[link, i, k] = engine.q_target[link, i, k]
-        return True
-    for i in range(4):
+    for i in range(straight):
         for k in range(3):
             if engine.has_history == 1:
                 v = 2.0 * engine.v[link, i, k] - engine.v_before[link, i, k]
