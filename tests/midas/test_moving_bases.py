@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -114,6 +116,8 @@ def test_body_that_cannot_give_way_stops_the_simulation_and_not_the_guarantee():
         if not report.success:
             break
     assert report.status == asp.Status.NOT_CONVERGED
+    assert "64th" in report.message
+    assert re.search(r"are the nearest, \d\.\de-\d\d m apart", report.message)
     np.testing.assert_array_equal(sim.data.qpos, before)
     assert sim.data.mocap_pos[0, 2] < 0.115
     # Back where there is room, it goes on.

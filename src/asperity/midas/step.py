@@ -27,7 +27,7 @@ from asperity.midas.poses import write_qpos, write_qvel
 from asperity.midas.second_order import count_step, is_smooth, may_look_back, put_off
 from asperity.midas.step_start import prepare_step
 
-__all__ = ["divided_midas_method", "midas_method", "solve_step"]
+__all__ = ["HALVINGS", "divided_midas_method", "midas_method", "solve_step"]
 
 
 # Change of friction's normal forces, relative to themselves, that calls for another solution.
@@ -39,7 +39,7 @@ _NOT_SMOOTH = -1
 _NO_SOLUTION = -2
 # A step that does not converge is done in at most 2ⁿ parts. If one of h/64 does not, it is not the
 # step's length.
-_HALVINGS = 6
+HALVINGS = 6
 # Gap of equality constraints that a step may leave [m or rad], and rounds to get there.
 _GAP = 1e-11
 _ROUNDS = 40
@@ -281,4 +281,4 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
 @compiled_method
 def divided_midas_method(world: Table, source: Table, target: Table, h: float) -> int:
     """The same, in parts if it does not converge."""
-    return step_in_parts(world, source, target, h, _HALVINGS)
+    return step_in_parts(world, source, target, h, HALVINGS)

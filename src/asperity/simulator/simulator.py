@@ -364,7 +364,11 @@ class Simulator(Machinery):
             residual=self._base.worst_residual(self.world)
             if status == Status.NOT_CONVERGED
             else 0.0,
-            detail=complaint if status == Status.NON_FINITE else "",
+            detail=complaint
+            if status == Status.NON_FINITE
+            else self._base.hindrance(self.world)
+            if status == Status.NOT_CONVERGED
+            else "",
         )
         if status != Status.SUCCESS:
             _LOGGER.info("stopped at %g s: %s", report.time, report.message)
