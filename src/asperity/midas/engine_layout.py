@@ -125,6 +125,7 @@ MIDAS = Layout(
     # Axis of least inertia, in rest coordinates; its square is 0 if another one has as little, and
     # 1 if it has none; shape (n, 3).
     slender_axis="f8[:,:]",
+    slender_side="f8[:,:,:]",  # the other two, shape (number of links, 2, 3)
     link_pivot="i8[:]",  # 1 on a ball joint, 2 on a hinge that is fixed in the world, 0 elsewhere
     rigidity="f8[:]",  # κV of the orthogonality energy [J]
     radius="f8[:]",  # of the link about its centre of mass [m]

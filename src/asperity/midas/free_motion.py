@@ -21,7 +21,7 @@ import numpy as np
 
 from asperity.compiled import compiled
 
-__all__ = ["angular_momentum", "angular_velocity", "free_motion", "spin", "turn"]
+__all__ = ["along", "angular_momentum", "angular_velocity", "free_motion", "spin", "turn"]
 
 # Rotation of a part of a step [rad]; of the Runge–Kutta method of fourth order, 1e-9 of it.
 _PART = 0.05
@@ -85,6 +85,16 @@ def _rotate(angle: np.ndarray, turn: np.ndarray, out: np.ndarray) -> None:
         out[0, c] = x + one * cx + two * (angle[1] * cz - angle[2] * cy)
         out[1, c] = y + one * cy + two * (angle[2] * cx - angle[0] * cz)
         out[2, c] = z + one * cz + two * (angle[0] * cy - angle[1] * cx)
+
+
+@compiled
+def along(axis: np.ndarray, q: np.ndarray, vector: np.ndarray) -> float:
+    """Product of a vector with an axis in rest coordinates."""
+    total = 0.0
+    for i in range(3):
+        for k in range(3):
+            total += axis[i] * q[1 + i, k] * vector[k]
+    return total
 
 
 @compiled

@@ -80,7 +80,8 @@ def link_fields(
         ),
         "link_joint": np.where(scalar, np.cumsum(scalar) - 1, -1),
         "mass": stacked([link.inertia for link in links], 4, 4),
-        "slender_axis": stacked([_slender_axis(link) for link in links], 3),
+        "slender_axis": stacked([_slender_axes(link)[0] for link in links], 3),
+        "slender_side": stacked([_slender_axes(link)[1:] for link in links], 2, 3),
         "link_pivot": np.array([_pivot(link) for link in links], dtype=np.int64),
         "rigidity": rigidity * stacked(volumes),
         "gravity": np.zeros((count, 3)),
@@ -101,19 +102,25 @@ def _pivot(link: Link) -> int:
     return {BALL: 1, HINGE: 2}.get(link.kind, 0)
 
 
-def _slender_axis(link: Link) -> np.ndarray:
-    """A link's axis of least inertia; its square says by how much less than the next it has."""
+def _slender_axes(link: Link) -> np.ndarray:
+    """Principal axes of a link, shape (3, 3), with what it has to do with its slenderness.
+
+    The square of the first, of least inertia, says by how much less than the next it has. Along it
+    Euler's equation is L̇₁ = (I₂ − I₃) ω₂ ω₃ + τ₁, and the second is (I₂ − I₃) times that length.
+    """
     second = link.inertia[1:, 1:]
     if _pivot(link) == 2:
-        return np.zeros(3)
+        return np.zeros((3, 3))
     if _pivot(link) == 1:
         arm = link.centre - link.anchor
         second = second + link.mass * np.outer(arm, arm)
     moments, axes = np.linalg.eigh(second)
     least, next_one = moments[0] + moments[1], moments[0] + moments[2]
     if not next_one > 0.0:
-        return np.zeros(3)
-    return np.asarray(axes[:, 2] * np.sqrt(max(1.0 - least / next_one, 0.0)))
+        return np.zeros((3, 3))
+    length = np.sqrt(max(1.0 - least / next_one, 0.0))
+    own, side = axes[:, 2], axes[:, 0]
+    return np.array([length * own, length * (moments[1] - moments[0]) * side, np.cross(own, side)])
 
 
 def _addresses(of_joint: np.ndarray, links: list[Link]) -> np.ndarray:

@@ -17,7 +17,7 @@ from asperity.midas.equality_terms import (
     keep_multipliers,
     raise_multipliers,
 )
-from asperity.midas.free_motion import angular_momentum, angular_velocity, spin
+from asperity.midas.free_motion import along, angular_momentum, angular_velocity, spin
 from asperity.midas.friction_terms import collect_friction, friction_scale
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.joint_terms import motor_forces
@@ -72,11 +72,13 @@ def _spin_on(engine: Table) -> None:
             change[0, k] += engine.step * engine.gravity[link, k]
         move_origin(q, first, pivot, -1.0)
         angular_momentum(engine.mass[link], q, change, first, momentum)
-        across = -engine.slender_momentum[link]
+        across = along(engine.slender_axis[link], q, engine.momentum[link])
+        across -= engine.slender_momentum[link]
         for k in range(3):
             momentum[k] += engine.momentum[link, k]
-            for i in range(3):
-                across += engine.slender_axis[link, i] * q[1 + i, k] * engine.momentum[link, k]
+        if angular_velocity(engine.mass[link], q, first, axis, momentum, moments, rate):
+            side = engine.slender_side[link]
+            across -= engine.step * along(side[0], q, rate) * along(side[1], q, rate)
         for k in range(3):
             for i in range(3):
                 momentum[k] -= across * engine.slender_axis[link, i] * q[1 + i, k]

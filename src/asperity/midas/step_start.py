@@ -23,6 +23,7 @@ from asperity.midas.candidates import are_kept
 from asperity.midas.engine_layout import PREDICTED, STARTED
 from asperity.midas.equality_terms import begin_equalities
 from asperity.midas.free_motion import (
+    along,
     angular_momentum,
     angular_velocity,
     free_motion,
@@ -58,16 +59,6 @@ def _apply_forces(engine: Table) -> None:
 
 
 @compiled
-def _along(axis: np.ndarray, q: np.ndarray, vector: np.ndarray) -> float:
-    """Product of a vector with an axis in rest coordinates."""
-    total = 0.0
-    for i in range(3):
-        for k in range(3):
-            total += axis[i] * q[1 + i, k] * vector[k]
-    return total
-
-
-@compiled
 def _predict_turn(
     engine: Table,
     link: int,
@@ -96,7 +87,11 @@ def _predict_turn(
     if not angular_velocity(mass, ahead, first, hinge, momentum, moments, rate):
         return False
     axis = engine.slender_axis[link]
-    about = _along(axis, ahead, momentum)
+    side = engine.slender_side[link]
+    # What the spin that a step adds does about a slender axis is added at its end.
+    about = along(axis, ahead, momentum) - step * (
+        along(side[0], ahead, rate) * along(side[1], ahead, rate)
+    )
     for k in range(3):
         engine.momentum[link, k] = momentum[k]
         angle[k] = 0.0
@@ -104,13 +99,13 @@ def _predict_turn(
     if old > 0.0:
         before = engine.q_before[link]
         angular_momentum(mass, before, engine.v_before[link], first, change)
-        more = old * (_along(axis, slip, momentum) - _along(axis, before, change))
+        more = old * (along(axis, slip, momentum) - along(axis, before, change))
         about += more
         for k in range(3):
             change[k] = -old * (change[k] - momentum[k])
             engine.momentum[link, k] += change[k]
         # About a slender axis not what the momentum across it has there, as at the step's end.
-        more -= _along(axis, ahead, change)
+        more -= along(axis, ahead, change)
         for k in range(3):
             for i in range(3):
                 change[k] += more * axis[i] * ahead[1 + i, k]
