@@ -153,6 +153,7 @@ class LinearizedCoordinates:
         own = slice(self.first, None)
         if table.has_history:
             table.joint_before[own] += value - table.joint[own]
+            table.joint_older[own] += value - table.joint[own]
         else:
             table.joint_rate[own] = moment @ np.asarray(table.qvel)
         table.joint[own] = value

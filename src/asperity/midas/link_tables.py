@@ -210,7 +210,18 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
             "right",
         )
     }
-    names = ("q", "v", "q_before", "v_before", "q_slip", "q_target", "v_free", "v_past")
+    names = (
+        "q",
+        "v",
+        "q_before",
+        "v_before",
+        "q_older",
+        "v_older",
+        "q_slip",
+        "q_target",
+        "v_free",
+        "v_past",
+    )
     for name in (*names, "q_now", "q_trial", "path_begin", "path_end"):
         fields[name] = np.zeros((count + 1, 4, 3))
         if not name.startswith("v"):
@@ -220,6 +231,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "joint_rate",
         "joint_before",
         "joint_rate_before",
+        "joint_older",
+        "joint_rate_older",
         "joint_start",
         "joint_target",
         "joint_now",
@@ -249,6 +262,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "qvel": np.full(model.nv, np.nan),
         "qvel_before": np.zeros(model.nv),
         "shift": np.zeros(model.nv),
+        "shift_older": np.zeros(model.nv),
+        "past_weight": np.zeros(2),
         "tree_order": np.zeros(trees, np.int64),
         "tree_place": np.zeros(trees, np.int64),
         "tree_near": np.zeros((trees, trees), np.uint8),

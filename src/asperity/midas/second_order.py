@@ -1,5 +1,14 @@
 """When a step may look back: BDF2 where motion is smooth, implicit Euler through impacts.
 
+Where motion has been smooth for a step already, it is blended with BDF3, of which there are β parts
+(Vatsa, Carpenter and Lockard, Re-evaluation of an optimized second order backward difference
+(BDF2OPT) scheme for unsteady flow applications, AIAA 2010-0122):
+
+    (3/2 + β/3) Q_{n+1} − (2 + β) Q_n + (1/2 + β) Q_{n−1} − β/3 Q_{n−2} = h Q̇_{n+1}.
+
+That is of second order for any β, and A-stable up to β = 1/2. What swings with ωh = θ is damped by
+θ⁴/4 a step by BDF2, and undamped by as much by BDF3; at β = 0.48 there is a 25th of it left.
+
 BDF2 concludes from the last two velocities to the next one. Past an impact that is wrong: a body
 that has just come to rest from v would depart at v/3, and the impact itself would end at up to v/2
 in the opposite direction. So a step of BDF2 is done again with implicit Euler where the velocity of
@@ -16,7 +25,15 @@ from asperity.compiled import Table, compiled
 from asperity.midas.free_motion import angular_momentum
 from asperity.midas.pivots import find_pivot, move_origin
 
-__all__ = ["SHORTEST_WAIT", "count_step", "is_smooth", "may_look_back", "put_off"]
+__all__ = [
+    "SHORTEST_WAIT",
+    "count_step",
+    "is_smooth",
+    "may_look_back",
+    "may_look_far_back",
+    "put_off",
+    "set_weights",
+]
 
 # Change of acceleration over a step, relative to acceleration; 1 for what meets with a surface at
 # constant speed.
@@ -30,6 +47,7 @@ _UNSEEN = 0.05
 # Steps between two attempts at BDF2: an impact may take two steps until the velocity has settled,
 # and the one after those begins with a smooth past.
 SHORTEST_WAIT = 2
+_BLEND = 0.48
 _LONGEST_WAIT = 8
 
 
@@ -39,6 +57,35 @@ def may_look_back(engine: Table, h: float) -> bool:
     if engine.second_order == 0 or engine.has_history == 0 or engine.wait > 0:
         return False
     return abs(engine.last_step - h) <= 1e-9 * h
+
+
+@compiled
+def may_look_far_back(engine: Table, h: float) -> bool:
+    """Whether a step of BDF2 is to be blended with BDF3.
+
+    The one before was smooth, and nothing turns farther in two steps than free motion is followed.
+    """
+    if engine.smooth_steps == 0:
+        return False
+    for link in range(engine.rigidity.size):
+        turn = 0.0
+        for k in range(3):
+            for i in range(1, 4):
+                turn += engine.v[link, i, k] ** 2
+        if turn * h * h > 0.5 * (0.9 * _TURN) ** 2:
+            return False
+    return True
+
+
+@compiled
+def set_weights(engine: Table, h: float, levels: int) -> float:
+    """Set by how much so many states of the past count; returns the step of forces [s]."""
+    blend = _BLEND if levels == 2 else 0.0
+    whole = 1.0 if levels == 0 else 1.5 + blend / 3.0
+    engine.past_weight[0] = 0.0 if levels == 0 else (0.5 + blend) / whole
+    engine.past_weight[1] = -blend / 3.0 / whole
+    engine.step = h / whole
+    return engine.step
 
 
 @compiled
@@ -146,6 +193,7 @@ def put_off(engine: Table) -> None:
 @compiled
 def count_step(engine: Table, second: bool) -> None:
     """At the end of a step, which was one of BDF2 or not."""
+    engine.smooth_steps = engine.smooth_steps + 1 if second else 0
     if second:
         # The next impact is again the first of its kind.
         engine.patience = SHORTEST_WAIT

@@ -96,12 +96,16 @@ def _finish(engine: Table, h: float) -> None:
     for link in range(engine.q.shape[0] - 1):
         for i in range(4):
             for k in range(3):
+                engine.q_older[link, i, k] = engine.q_before[link, i, k]
+                engine.v_older[link, i, k] = engine.v_before[link, i, k]
                 engine.q_before[link, i, k] = engine.q[link, i, k]
                 engine.v_before[link, i, k] = engine.v[link, i, k]
                 engine.q[link, i, k] = engine.q_now[link, i, k]
                 engine.v[link, i, k] = (engine.q_now[link, i, k] - engine.q_slip[link, i, k]) / step
     _spin_on(engine)
     for i in range(engine.joint.size):
+        engine.joint_older[i] = engine.joint_before[i]
+        engine.joint_rate_older[i] = engine.joint_rate_before[i]
         engine.joint_before[i] = engine.joint[i]
         engine.joint_rate_before[i] = engine.joint_rate[i]
         engine.joint[i] = engine.joint_now[i]
@@ -265,11 +269,13 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
         qpos.ctypes.data,
     )
     # Of BDF2, whose velocity is (3Q_{n+1} − 4Q_n + Q_{n−1})/2h, the same of these differences.
-    second = engine.step < 0.9 * h
+    one = engine.past_weight[0]
+    two = engine.past_weight[1]
+    whole = h / engine.step
     for i in range(qvel.size):
         mean = qvel[i]
-        if second:
-            qvel[i] = 1.5 * mean - 0.5 * engine.shift[i]
+        qvel[i] = whole * (mean - (one + two) * engine.shift[i] - two * engine.shift_older[i])
+        engine.shift_older[i] = engine.shift[i]
         engine.shift[i] = mean
     write_qvel(engine, qvel)
     for i in range(qpos.size):

@@ -2,7 +2,8 @@
 
 Implicit Euler minimizes ½‖Q − Q̃‖²_M + h² Σ V with Q̃ = Q_n + h Q̇_n + h² M⁻¹f (Midas III, IPC 3).
 BDF2 is the same problem with the step 2h/3, Q* = (4Q_n − Q_{n−1})/3 in place of Q_n and
-Q̇* = (4Q̇_n − Q̇_{n−1})/3 in place of Q̇_n.
+Q̇* = (4Q̇_n − Q̇_{n−1})/3 in place of Q̇_n; with three states of the past other numbers stand there
+(`asperity.midas.second_order`).
 
 Both are schemes for D = Q − F, where F(t) is the free motion from the state at hand: D and its rate
 are zero now, and D̈ is what forces do. A link that moves straight on has F = Q_n + t Q̇_n, and D
@@ -34,6 +35,7 @@ from asperity.midas.friction_terms import collect_friction
 from asperity.midas.link_kinematics import move_vertices
 from asperity.midas.pivots import find_pivot, move_origin
 from asperity.midas.prediction import predict
+from asperity.midas.second_order import may_look_far_back, set_weights
 from asperity.midas.turn_terms import begin_turns
 
 __all__ = ["prepare_step"]
@@ -64,8 +66,8 @@ def _predict_turn(
     link: int,
     first: int,
     hinge: np.ndarray,
-    step: float,
-    old: float,
+    levels: int,
+    older: np.ndarray,
     work: np.ndarray,
     moments: np.ndarray,
 ) -> bool:
@@ -73,8 +75,10 @@ def _predict_turn(
 
     Deviations from the free motion are rotations: D is a vector ρ, its rate one of angular momentum
     L − L_n. So BDF2 gives L* = (4L_n − L_{n−1})/3, to which a step adds what torques do. Rows from
-    ``first`` turn, about the axis ``hinge`` if that is not zero.
+    ``first`` turn, about the axis ``hinge`` if that is not zero; ``levels`` states of the past
+    count, and ``older`` is where the free motion was two steps ago.
     """
+    step = engine.step
     mass = engine.mass[link]
     ahead = engine.q_target[link]
     slip = engine.q_slip[link]
@@ -96,28 +100,39 @@ def _predict_turn(
         engine.momentum[link, k] = momentum[k]
         angle[k] = 0.0
         speed[k] = 0.0
-    if old > 0.0:
-        before = engine.q_before[link]
-        angular_momentum(mass, before, engine.v_before[link], first, change)
-        more = old * (along(axis, slip, momentum) - along(axis, before, change))
+    if levels > 0:
+        had = work[5]
+        more = 0.0
+        for k in range(3):
+            change[k] = 0.0
+        for level in range(levels):
+            weight = engine.past_weight[level]
+            before = engine.q_before[link] if level == 0 else engine.q_older[link]
+            v_before = engine.v_before[link] if level == 0 else engine.v_older[link]
+            free = slip if level == 0 else older
+            angular_momentum(mass, before, v_before, first, had)
+            more += weight * (along(axis, free, momentum) - along(axis, before, had))
+            for k in range(3):
+                change[k] -= weight * (had[k] - momentum[k])
+            # Σ M_ij aᵢ × Dⱼ = Σ M_ij aᵢ × (aⱼ + Dⱼ) = I ρ, symmetric in i and j
+            angular_momentum(mass, free, before, first, had)
+            if not angular_velocity(mass, free, first, hinge, had, moments, speed):
+                return False
+            for k in range(3):
+                angle[k] -= weight * speed[k]
         about += more
         for k in range(3):
-            change[k] = -old * (change[k] - momentum[k])
             engine.momentum[link, k] += change[k]
         # About a slender axis not what the momentum across it has there, as at the step's end.
         more -= along(axis, ahead, change)
         for k in range(3):
             for i in range(3):
                 change[k] += more * axis[i] * ahead[1 + i, k]
-        # Σ M_ij aᵢ × Dⱼ = Σ M_ij aᵢ × (aⱼ + Dⱼ) = I ρ, symmetric in i and j
-        angular_momentum(mass, slip, before, first, speed)
-        if not angular_velocity(mass, slip, first, hinge, speed, moments, angle):
-            return False
         if not angular_velocity(mass, ahead, first, hinge, change, moments, speed):
             return False
     engine.slender_momentum[link] = about
     for k in range(3):
-        angle[k] = step * speed[k] - old * angle[k]
+        angle[k] += step * speed[k]
         rate[k] += speed[k]
     turn(angle, ahead, first)
     spin(rate, ahead, first, slip)
@@ -130,11 +145,16 @@ def _predict_turn(
 @compiled
 def _predict(engine: Table, h: float, second: bool) -> float:
     """Fill where displacements count from and where inertia leads; returns the step of forces."""
-    new = 4.0 / 3.0 if second else 1.0
-    old = 1.0 / 3.0 if second else 0.0
-    step = 2.0 / 3.0 * h if second else h
-    engine.step = step
-    work = np.empty((5, 3))
+    levels = 0
+    if second:
+        levels = 2 if may_look_far_back(engine, h) else 1
+    step = set_weights(engine, h, levels)
+    one = engine.past_weight[0]
+    two = engine.past_weight[1]
+    new = 1.0 + one + two
+    work = np.empty((6, 3))
+    older = np.empty((4, 3))
+    rate_older = np.empty((4, 3))
     moments = np.empty((3, 3))
     pivot = np.empty(3)
     axis = np.empty(3)
@@ -148,11 +168,14 @@ def _predict(engine: Table, h: float, second: bool) -> float:
         first = find_pivot(engine, link, pivot, axis)
         move_origin(q, first, pivot, -1.0)
         move_origin(engine.q_before[link], first, pivot, -1.0)
+        move_origin(engine.q_older[link], first, pivot, -1.0)
         turns = free_motion(mass, q, v, first, axis, h, ahead, rate)
         if second:
             turns = free_motion(mass, q, v, first, axis, -h, back, engine.v_past[link]) and turns
+        if levels == 2:
+            turns = free_motion(mass, q, v, first, axis, -2.0 * h, older, rate_older) and turns
         engine.turns[link] = 0
-        if turns and _predict_turn(engine, link, first, axis, step, old, work, moments):
+        if turns and _predict_turn(engine, link, first, axis, levels, older, work, moments):
             engine.turns[link] = 1
         first_row = first if engine.turns[link] == 1 else 4
         for i in range(first_row):
@@ -160,21 +183,27 @@ def _predict(engine: Table, h: float, second: bool) -> float:
                 past = 0.0
                 past_rate = 0.0
                 if second:
-                    past = old * (engine.q_before[link, i, k] - back[i, k])
-                    past_rate = old * (engine.v_before[link, i, k] - engine.v_past[link, i, k])
+                    past = one * (engine.q_before[link, i, k] - back[i, k])
+                    past_rate = one * (engine.v_before[link, i, k] - engine.v_past[link, i, k])
+                if levels == 2:
+                    past += two * (engine.q_older[link, i, k] - older[i, k])
+                    past_rate += two * (engine.v_older[link, i, k] - rate_older[i, k])
                 back[i, k] = ahead[i, k] - past - step * rate[i, k]
                 ahead[i, k] -= past + step * past_rate
         move_origin(q, first, pivot, 1.0)
         move_origin(engine.q_before[link], first, pivot, 1.0)
+        move_origin(engine.q_older[link], first, pivot, 1.0)
         move_origin(ahead, first, pivot, 1.0)
         move_origin(back, first, pivot, 1.0)
         for k in range(3):
             engine.q_target[link, 0, k] += step * step * engine.gravity[link, k]
     rate = engine.joint_rate
     for i in range(engine.joint.size):
-        engine.joint_start[i] = new * engine.joint[i] - old * engine.joint_before[i]
+        engine.joint_start[i] = (
+            new * engine.joint[i] - one * engine.joint_before[i] - two * engine.joint_older[i]
+        )
         engine.joint_target[i] = engine.joint_start[i] + step * (
-            new * rate[i] - old * engine.joint_rate_before[i]
+            new * rate[i] - one * engine.joint_rate_before[i] - two * engine.joint_rate_older[i]
         )
     return step
 
