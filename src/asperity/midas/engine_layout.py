@@ -85,6 +85,7 @@ MIDAS = Layout(
     last_step="f8",  # [s], of BDF2's history
     has_history="i8",  # 1 if the state before the present one is known
     smooth_steps="i8",  # how many steps in a row were of second order
+    was_free="i8",  # 1 if nothing touched at the end of the last
     past_weight="f8[:]",  # what the two states before count for in a step
     wait="i8",  # steps until BDF2 is tried again
     patience="i8",  # how many that will be after the next impact
@@ -177,6 +178,7 @@ MIDAS = Layout(
     # those of fixed tendons, which are sums of them, and linearized ones. `joint_link`,
     # `joint_qpos`, `joint_frame` and arrays over chains have entries for joints only.
     joint_link="i8[:]",
+    joint_dof="i8[:]",
     joint_qpos="i8[:]",
     joint_reference="f8[:]",  # qpos of the reference pose
     joint_frame="f8[:,:,:]",  # u on the child, n and b on the parent, shape (j, 3, 3)

@@ -71,6 +71,7 @@ def joint_tables(
     return {
         "joint_link": np.array(own, dtype=np.int64),
         "joint_qpos": qpos,
+        "joint_dof": np.array(dof, dtype=np.int64),
         "joint_reference": reference,
         "joint_frame": frames,
         "joint_stiffness": per_joint(model.jnt_stiffness, joints, springs_off),

@@ -29,6 +29,9 @@ _LARGEST_DENSITY = 2e4
 # Links of a gram between the joints of a shoulder would be strained by 1, and the method of Newton,
 # whose Hessian leaves the strain out, took hundreds of iterations.
 _CARRIED_SHARE = 0.1
+# Inertia about its axis over the next of a rod that turns about a ball joint, at least: about 1e-5,
+# of strains, its spin is lost.
+_THINNEST = 1e-4
 
 
 def is_linear(links: list[Link]) -> bool:
@@ -96,10 +99,22 @@ def link_fields(
 
 
 def _pivot(link: Link) -> int:
-    """Points that a link on a joint is held at in the world: 0 where it is not, or has no mass."""
+    """Points that a link on a joint is held at in the world, 0 where it is not, or has no mass.
+
+    A rod that is too thin to tell its spin from strain counts as held at none by a ball joint.
+    """
     if link.parent >= 0 or link.mass <= 0.0:
         return 0
-    return {BALL: 1, HINGE: 2}.get(link.kind, 0)
+    if link.kind == BALL:
+        moments = np.linalg.eigvalsh(_second_about(link))
+        return int(moments[0] + moments[1] > _THINNEST * (moments[0] + moments[2]))
+    return 2 if link.kind == HINGE else 0
+
+
+def _second_about(link: Link) -> np.ndarray:
+    """∫ρ r rᵀ dV from a link's joint, shape (3, 3)."""
+    arm = link.centre - link.anchor
+    return np.asarray(link.inertia[1:, 1:] + link.mass * np.outer(arm, arm))
 
 
 def _slender_axes(link: Link) -> np.ndarray:
@@ -108,12 +123,9 @@ def _slender_axes(link: Link) -> np.ndarray:
     The square of the first, of least inertia, says by how much less than the next it has. Along it
     Euler's equation is L̇₁ = (I₂ − I₃) ω₂ ω₃ + τ₁, and the second is (I₂ − I₃) times that length.
     """
-    second = link.inertia[1:, 1:]
     if _pivot(link) == 2:
         return np.zeros((3, 3))
-    if _pivot(link) == 1:
-        arm = link.centre - link.anchor
-        second = second + link.mass * np.outer(arm, arm)
+    second = _second_about(link) if _pivot(link) == 1 else link.inertia[1:, 1:]
     moments, axes = np.linalg.eigh(second)
     least, next_one = moments[0] + moments[1], moments[0] + moments[2]
     if not next_one > 0.0:

@@ -22,15 +22,18 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.free_motion import angular_momentum
+from asperity.midas.free_motion import angular_momentum, free_motion
 from asperity.midas.pivots import find_pivot, move_origin
 
 __all__ = [
     "SHORTEST_WAIT",
     "count_step",
+    "forget_past",
+    "invent_past",
     "is_smooth",
     "may_look_back",
     "may_look_far_back",
+    "moves_freely",
     "put_off",
     "set_weights",
 ]
@@ -60,12 +63,29 @@ def may_look_back(engine: Table, h: float) -> bool:
 
 
 @compiled
+def moves_freely(engine: Table) -> bool:
+    """Whether no surfaces push each other, and no joint its limit, at the present iterate."""
+    for run in range(engine.runs):
+        if engine.run_least[run] < engine.activation:
+            return False
+    for joint in range(engine.joint_now.size):
+        width = engine.joint_activation[joint]
+        now = engine.joint_now[joint]
+        if engine.joint_barrier[joint] > 0.0 and (
+            now - engine.joint_limit[joint, 0] < width or engine.joint_limit[joint, 1] - now < width
+        ):
+            return False
+    return True
+
+
+@compiled
 def may_look_far_back(engine: Table, h: float) -> bool:
     """Whether a step of BDF2 is to be blended with BDF3.
 
-    The one before was smooth, and nothing turns farther in two steps than free motion is followed.
+    The one before was smooth and ended with nothing that touches, which BDF2 damps better, and
+    nothing turns farther in two steps than free motion is followed.
     """
-    if engine.smooth_steps == 0:
+    if engine.smooth_steps == 0 or engine.was_free == 0:
         return False
     for link in range(engine.rigidity.size):
         turn = 0.0
@@ -184,6 +204,55 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
 
 
 @compiled
+def invent_past(engine: Table, h: float) -> None:
+    """Before a first step, let there be a past, from which the accelerations are those to come.
+
+    They are those of implicit Euler's solution, whose iterate must be at hand, over the free
+    motion: D̈ = (Q̇₁ − Ḟ(h))/h. The state of a step ago is then F(−h) + h²/2 D̈, and its rate
+    Ḟ(−h) − h D̈.
+    """
+    work = np.empty(3)
+    axis = np.empty(3)
+    for link in range(engine.rigidity.size):
+        first = find_pivot(engine, link, work, axis)
+        before = engine.q_before[link]
+        move_origin(engine.q[link], first, work, -1.0)
+        free_motion(
+            engine.mass[link],
+            engine.q[link],
+            engine.v[link],
+            first,
+            axis,
+            -h,
+            before,
+            engine.v_before[link],
+        )
+        move_origin(engine.q[link], first, work, 1.0)
+        move_origin(before, first, work, 1.0)
+        for i in range(4):
+            for k in range(3):
+                rate = (engine.q_now[link, i, k] - engine.q_slip[link, i, k]) / engine.step
+                change = rate - engine.v_free[link, i, k]
+                before[i, k] += 0.5 * h * change
+                engine.v_before[link, i, k] -= change
+    for i in range(engine.joint.size):
+        rate = engine.joint_rate[i]
+        change = (engine.joint_now[i] - engine.joint_start[i]) / engine.step - rate
+        engine.joint_before[i] = engine.joint[i] - h * rate + 0.5 * h * change
+        engine.joint_rate_before[i] = rate - change
+    for i in range(engine.joint_dof.size):
+        engine.shift[engine.joint_dof[i]] = (engine.joint[i] - engine.joint_before[i]) / h
+    engine.has_history = 1
+    engine.last_step = h
+
+
+@compiled
+def forget_past(engine: Table) -> None:
+    """Take it back, where motion turns out not to be smooth."""
+    engine.has_history = 0
+
+
+@compiled
 def put_off(engine: Table) -> None:
     """After an impact: leave this step and some more to implicit Euler, more of them each time."""
     engine.wait = 1 + engine.patience
@@ -194,6 +263,7 @@ def put_off(engine: Table) -> None:
 def count_step(engine: Table, second: bool) -> None:
     """At the end of a step, which was one of BDF2 or not."""
     engine.smooth_steps = engine.smooth_steps + 1 if second else 0
+    engine.was_free = 1 if moves_freely(engine) else 0
     if second:
         # The next impact is again the first of its kind.
         engine.patience = SHORTEST_WAIT

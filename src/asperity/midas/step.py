@@ -24,7 +24,15 @@ from asperity.midas.joint_terms import motor_forces
 from asperity.midas.link_kinematics import move_vertices, place_links
 from asperity.midas.pivots import find_pivot, move_origin
 from asperity.midas.poses import write_qpos, write_qvel
-from asperity.midas.second_order import count_step, is_smooth, may_look_back, put_off
+from asperity.midas.second_order import (
+    count_step,
+    forget_past,
+    invent_past,
+    is_smooth,
+    may_look_back,
+    moves_freely,
+    put_off,
+)
 from asperity.midas.step_start import prepare_step
 
 __all__ = ["HALVINGS", "divided_midas_method", "midas_method", "solve_step"]
@@ -232,8 +240,33 @@ def _solve_with_friction(engine: Table, h: float, second: bool) -> int:
 
 
 @compiled
+def _solve_first(engine: Table, h: float) -> int:
+    """A step without a past, by two solutions; returns a code, or that it is none for BDF2."""
+    code = _solve_with_friction(engine, h, False)
+    if code != OK:
+        return code
+    if not moves_freely(engine):
+        # An impact must not be taken for an acceleration.
+        count_step(engine, False)
+        _finish(engine, h)
+        return OK
+    invent_past(engine, h)
+    code = _solve_with_friction(engine, h, True)
+    if code != OK:
+        forget_past(engine)
+        return _NOT_SMOOTH
+    count_step(engine, True)
+    _finish(engine, h)
+    return OK
+
+
+@compiled
 def solve_step(engine: Table, h: float) -> int:
     """Advance the engine's state by h [s]; returns a code, and unless it is OK changes nothing."""
+    if engine.second_order == 1 and engine.has_history == 0:
+        code = _solve_first(engine, h)
+        if code != _NOT_SMOOTH:
+            return code
     second = may_look_back(engine, h)
     code = _solve_with_friction(engine, h, second)
     if code == _NOT_SMOOTH:
