@@ -314,6 +314,7 @@ class Engine(HoldsAddresses):
         tendon_coordinates(table, table.joint_rate)
         table.qpos[:], table.qvel[:] = qpos, qvel
         table.has_history = table.wait = table.smooth_steps = table.was_free = 0
+        table.last_step = self.options.time_step
         table.patience = SHORTEST_WAIT
         table.tie_force_start[:] = 0.0
         table.coupling_force_start[:] = 0.0

@@ -82,7 +82,7 @@ MIDAS = Layout(
     linear="i8",  # 1 if Q is a linear function of the variables
     # the step at hand
     step="f8",  # step of the scheme that forces act over, h or 2h/3 [s]
-    last_step="f8",  # [s], of BDF2's history
+    last_step="f8",  # [s], of BDF2's history, or the usual one if there is none
     has_history="i8",  # 1 if the state before the present one is known
     smooth_steps="i8",  # how many steps in a row were of second order
     was_free="i8",  # 1 if nothing touched at the end of the last

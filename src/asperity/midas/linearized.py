@@ -165,7 +165,7 @@ class LinearizedCoordinates:
         back with a jerk.
         """
         own = [i for i, source in enumerate(self.sources) if source.kind in (LIMIT, HELD)]
-        if not own or not table.has_history:
+        if not own:
             return
         qpos, qvel = np.array(table.qpos), np.array(table.qvel)
         mujoco.mj_integratePos(self._model, qpos, qvel, float(table.last_step))
