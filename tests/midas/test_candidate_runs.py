@@ -31,8 +31,13 @@ def engine(request):
     assert sim.advance_to(request.param).success
     table = sim.method.engine.table
     reach = 1.5 * table.activation
-    assert np.any(table.run_least[: table.runs] < table.activation)
-    assert np.any(table.run_least[: table.runs] > reach)
+    for _ in range(30):
+        least = table.run_least[: table.runs]
+        if np.any(least < table.activation) and np.any(least > reach):
+            break
+        assert sim.step().success
+    else:
+        pytest.fail("nothing lies while something still falls")
     yield table
     del sim
 

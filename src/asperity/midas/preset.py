@@ -48,8 +48,9 @@ class Midas(Integrator):
         Step size [s].
     scheme : {"bdf2", "implicit-euler"}
         BDF2, blended with BDF3 where nothing touches, is of second order and keeps what swings;
-        through impacts, which it would let rebound, steps are those of implicit Euler. Implicit Euler all the time is the paper's
-        scheme. In both, free bodies keep their spin exactly, and what is round rolls.
+        through impacts, which it would let rebound, steps are those of implicit Euler. Implicit
+        Euler all the time is the paper's scheme. In both, free bodies keep their spin exactly, and
+        what is round rolls.
     activation_distance : float, optional
         Distance [m] below which surfaces repel each other; resting things keep about this distance.
         By default 1 mm, or less where the initial state has smaller clearances.
