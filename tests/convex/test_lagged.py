@@ -3,67 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 import pytest
-from convex_problems import Case, empty_case
 from convex_reference import LaggedContact
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from one_contact import DEFAULTS, STEP, OneContact, slope
 
 from asperity.contact.laws import STRIBECK_WIDTH, friction_coefficient
-from asperity.convex.potentials.contact_driver import (
-    along_contacts,
-    begin_estimates,
-    contact_cost_along,
-    evaluate_contacts,
-    update_estimates,
-)
+from asperity.convex.potentials.contact_driver import begin_estimates, update_estimates
 from asperity.convex.potentials.lagged import LAGGED_LAW, prepare_lagged
-from asperity.convex.potentials.law_table import install_law
-
-STEP = 0.01
-DEFAULTS = {
-    "signed_distance": -1e-3,
-    "stiffness": 1e5,
-    "dissipation": 2.0,
-    "static_friction": 0.8,
-    "dynamic_friction": 0.8,
-    "stiction_tolerance": 1e-3,
-    "inverse_mass": 1.0,
-}
 
 
-class Contact:
-    """One contact whose velocity is set directly."""
+class Contact(OneContact):
+    """One contact with the formulas of its law beside it."""
 
-    def __init__(self) -> None:
-        self.case: Case = empty_case([6], [True], contacts=1, links=1, chain=1, rows=1, entries=6)
-        self.case.contacts.link[0] = -1, 0
-        self.case.contacts.count = self.case.contacts.link_count = 1
-        assert self.case.build() >= 0
-        install_law(self.case.problem, LAGGED_LAW)
-
-    def prepare(self, before: np.ndarray, step: float = STEP, shift: float = 0.0, **given: float):
-        for name, value in {**DEFAULTS, **given}.items():
-            getattr(self.case.contacts, name)[0] = value
-        self._set(before)
+    def prepare(
+        self, before: np.ndarray, step: float = STEP, shift: float = 0.0, **given: float
+    ) -> Self:
+        self.give(before, given)
         prepare_lagged(*self.case.tables[:2], step, 1, shift)
         self.reference = LaggedContact(self.case, 0, np.asarray(before, float), step)
         return self
-
-    def _set(self, v: np.ndarray, prefix: str = "v") -> None:
-        for name, value in zip(("1", "2", "n"), v, strict=True):
-            getattr(self.case.problem, prefix + name)[0] = value
-
-    def cost(self, v: np.ndarray) -> float:
-        self._set(v)
-        return float(evaluate_contacts(self.case.problem, 0, 1))
-
-    def impulse(self, v: np.ndarray) -> np.ndarray:
-        self.cost(v)
-        p = self.case.problem
-        return np.array([p.g1[0], p.g2[0], p.gn[0]])
 
     def curvature(
         self, v: np.ndarray, direction: np.ndarray | None = None, final_speed: float | None = None
@@ -82,26 +45,15 @@ class Contact:
     def direction(self, v: np.ndarray, step: np.ndarray) -> np.ndarray:
         """The direction of friction after a step to v."""
         p = self.case.problem
-        self._set(v)
-        self._set(step, "dv")
+        self.set_velocity(v)
+        self.set_velocity(step, "dv")
         update_estimates(p, 0, 1, 1.0)
         return np.array([p.dual1[0], p.dual2[0]])
-
-    def along(self, v: np.ndarray, dv: np.ndarray, alpha: float) -> tuple[float, float, float]:
-        self._set(v)
-        self._set(dv, "dv")
-        problem = self.case.problem
-        return contact_cost_along(problem, 0, 1, alpha), *along_contacts(problem, 0, 1, alpha)
 
 
 @pytest.fixture(scope="module")
 def contact() -> Iterator[Contact]:
-    return Contact()
-
-
-def slope(f, h: float) -> np.ndarray | float:
-    """f'(0) by central differences of fourth order."""
-    return (8.0 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12.0 * h)
+    return Contact(LAGGED_LAW)
 
 
 # Cutoff of the defaults: min(f_e0/(δt k), 1/d) = min(0.1, 0.5) m/s.
@@ -240,7 +192,7 @@ def test_convex(material, share, step, before, a, b) -> None:
     assert difference @ (a - b) <= 1e-14 * size @ np.abs(a - b)
 
 
-SHARED = Contact()
+SHARED = Contact(LAGGED_LAW)
 
 
 @pytest.mark.parametrize("dynamic", [0.8, 0.3])

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 import pytest
-from convex_problems import MIXED, Case, Scene, curvature, empty_case, random_case
+from convex_problems import MIXED, Case, Scene, random_case
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mujoco_scenes import load
+from one_contact import STEP, OneContact
 from sap_reference import SapContact, contact_bias, inverse_mass, sap_contacts, solve_socp
 
 from asperity.convex.potentials.contact_driver import (
-    along_contacts,
-    contact_cost_along,
-    evaluate_contacts,
     prepare_contacts,
 )
 from asperity.convex.potentials.law_table import install_law
@@ -24,7 +24,6 @@ from asperity.convex.problem import (
     MOMENTUM,
 )
 
-STEP = 0.01
 PILE = Scene(
     sizes=[6] * 6,
     spatial=[True] * 6,
@@ -32,45 +31,17 @@ PILE = Scene(
 )
 
 
-class OneContact:
-    """One contact whose numbers and velocity are set directly."""
+class SapLawContact(OneContact):
+    """One contact of which the law's own numbers are set."""
 
-    def __init__(self) -> None:
-        self.case: Case = empty_case([6], [True], contacts=1, links=1, chain=1, rows=1, entries=6)
-        self.case.contacts.link[0] = -1, 0
-        self.case.contacts.count = self.case.contacts.link_count = 1
-        assert self.case.build() >= 0
-        install_law(self.case.problem, SAP_LAW)
-
-    def use(self, contact: SapContact) -> OneContact:
+    def use(self, contact: SapContact) -> Self:
         p = self.case.problem
         p.friction[0], p.normal_target[0] = contact.mu, contact.target
         p.normal_gain[0], p.tangential_gain[0] = 1.0 / contact.rn, 1.0 / contact.rt
         return self
 
-    def cost(self, v: np.ndarray) -> float:
-        p = self.case.problem
-        p.v1[0], p.v2[0], p.vn[0] = v
-        return float(evaluate_contacts(p, 0, 1))
 
-    def impulse(self, v: np.ndarray) -> np.ndarray:
-        self.cost(v)
-        p = self.case.problem
-        return np.array([p.g1[0], p.g2[0], p.gn[0]])
-
-    def hessian(self, v: np.ndarray) -> np.ndarray:
-        self.cost(v)
-        return curvature(self.case.problem, 0)
-
-    def along(self, v: np.ndarray, dv: np.ndarray, alpha: float) -> tuple[float, float, float]:
-        p = self.case.problem
-        p.v1[0], p.v2[0], p.vn[0] = v
-        p.dv1[0], p.dv2[0], p.dvn[0] = dv
-        first, second = along_contacts(p, 0, 1, alpha)
-        return contact_cost_along(p, 0, 1, alpha), first, second
-
-
-ONE = OneContact()
+ONE = SapLawContact(SAP_LAW)
 
 
 def exponents(low: float, high: float) -> st.SearchStrategy[float]:

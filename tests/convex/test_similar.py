@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from convex_problems import Case, Scene, curvature, empty_case, random_case
+from convex_problems import Scene, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from one_contact import STEP, OneContact, slope
 
 from asperity.convex.potentials.contact_driver import (
-    along_contacts,
-    contact_cost_along,
     evaluate_contacts,
     prepare_contacts,
 )
@@ -19,60 +18,7 @@ from asperity.convex.potentials.law_table import install_law
 from asperity.convex.potentials.similar import SIMILAR_LAW
 from asperity.convex.problem import CONVERGED
 
-STEP = 0.01
-DEFAULTS = {
-    "signed_distance": -1e-3,
-    "stiffness": 1e5,
-    "dissipation": 2.0,
-    "static_friction": 0.8,
-    "dynamic_friction": 0.8,
-    "stiction_tolerance": 1e-3,
-    "inverse_mass": 1.0,
-}
-
-
-class Contact:
-    """One contact whose velocity is set directly."""
-
-    def __init__(self) -> None:
-        self.case: Case = empty_case([6], [True], contacts=1, links=1, chain=1, rows=1, entries=6)
-        self.case.contacts.link[0] = -1, 0
-        self.case.contacts.count = self.case.contacts.link_count = 1
-        assert self.case.build() >= 0
-        install_law(self.case.problem, SIMILAR_LAW)
-
-    def prepare(self, before: np.ndarray, step: float = STEP, **given: float) -> Contact:
-        for name, value in {**DEFAULTS, **given}.items():
-            getattr(self.case.contacts, name)[0] = value
-        self._set(before)
-        prepare_contacts(*self.case.tables[:2], step, 1)
-        return self
-
-    def _set(self, v: np.ndarray, prefix: str = "v") -> None:
-        for name, value in zip(("1", "2", "n"), v, strict=True):
-            getattr(self.case.problem, prefix + name)[0] = value
-
-    def cost(self, v: np.ndarray) -> float:
-        self._set(v)
-        return float(evaluate_contacts(self.case.problem, 0, 1))
-
-    def impulse(self, v: np.ndarray) -> np.ndarray:
-        self.cost(v)
-        p = self.case.problem
-        return np.array([p.g1[0], p.g2[0], p.gn[0]])
-
-    def hessian(self, v: np.ndarray) -> np.ndarray:
-        self.cost(v)
-        return curvature(self.case.problem, 0)
-
-    def along(self, v: np.ndarray, dv: np.ndarray, alpha: float) -> tuple[float, float, float]:
-        self._set(v)
-        self._set(dv, "dv")
-        problem = self.case.problem
-        return contact_cost_along(problem, 0, 1, alpha), *along_contacts(problem, 0, 1, alpha)
-
-
-SHARED = Contact()
+SHARED = OneContact(SIMILAR_LAW)
 BEFORE = np.array([0.02, -0.01, -0.1])
 
 # Cutoff of the defaults: min(f_e0/(δt k), 1/d) = min(0.1, 0.5) m/s.
@@ -89,11 +35,6 @@ REGIONS = {
     "without friction": ({"static_friction": 0.0, "dynamic_friction": 0.0}, [0.1, 0.2, 0.01]),
     "static and dynamic friction": ({"dynamic_friction": 0.4}, [5e-3, 2e-3, 0.01]),
 }
-
-
-def slope(f, h: float) -> np.ndarray | float:
-    """f'(0) by central differences of fourth order."""
-    return (8.0 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12.0 * h)
 
 
 @pytest.mark.parametrize("name", REGIONS)

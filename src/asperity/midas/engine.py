@@ -38,6 +38,7 @@ from asperity.midas.engine_team import (
 )
 from asperity.midas.envelope import ENVELOPE_KERNELS
 from asperity.midas.equalities import mocap_points, read_equalities
+from asperity.midas.evaluated_motors import EvaluatedMotors
 from asperity.midas.fluid import Fluid
 from asperity.midas.friction_stencils import STENCIL_KERNELS
 from asperity.midas.friction_terms import FRICTION_KERNELS
@@ -125,6 +126,8 @@ class EngineOptions(NamedTuple):
     segments: int
     subdivisions: int
     hulls: bool
+    time_step: float = 0.01
+    """The usual step size [s], which controllers that MuJoCo evaluates count with."""
     mesh_tolerance: float | None = None
     mesh_repair: str = "keep"
 
@@ -199,6 +202,7 @@ class Engine(HoldsAddresses):
         self.state_gains = state_gains(model)
         coordinates = motor_coordinates(model, links, self.linearized)
         self.gears = motor_gears(model, self.linearized, coordinates)
+        self.evaluated_motors = EvaluatedMotors(model, self.own_options, self.gears)
         joints = tendon_tables(
             model, links, joint_tables(model, links, self.contradicted), held_tendons(model)
         )
@@ -231,6 +235,7 @@ class Engine(HoldsAddresses):
             ),
             self.linearized.tables(),
             motor_tables(model, coordinates, self.gears),
+            self.evaluated_motors.tables(),
         ):
             for name, values in fields.items():
                 setattr(self.table, name, values)
@@ -349,7 +354,8 @@ class Engine(HoldsAddresses):
         tendon_coordinates(table, table.joint)
         tendon_coordinates(table, table.joint_rate)
         table.qpos[:], table.qvel[:] = qpos, qvel
-        table.has_history = table.wait = 0
+        table.has_history = table.wait = table.smooth_steps = table.was_free = 0
+        table.last_step = self.options.time_step
         table.patience = SHORTEST_WAIT
         table.tie_force_start[:] = 0.0
         table.coupling_force_start[:] = 0.0
@@ -373,7 +379,7 @@ class Engine(HoldsAddresses):
     @property
     def looks_at_state(self) -> bool:
         """Whether MuJoCo must be asked for lengths and moments before every step."""
-        return self.linearized.any or bool(self.state_gains)
+        return self.linearized.any or bool(self.state_gains) or self.evaluated_motors.any
 
     def read_inputs(self, activation: Floats | None = None) -> None:
         """Take over controls, applied forces, gravity, equalities and mocap poses.
@@ -400,6 +406,9 @@ class Engine(HoldsAddresses):
             self.linearized.refresh(self.table, state)
             known = self.data.act if activation is None else activation
             feed_state_gains(self.model, self.state_gains, state, known, self.gears, self.table)
+            self.evaluated_motors.feed(
+                self.table, state, np.array(self.data.ctrl), known, self.options.time_step
+            )
         self._read_applied_forces()
 
     def _read_equalities(self) -> None:

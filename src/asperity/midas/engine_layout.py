@@ -83,10 +83,13 @@ MIDAS = Layout(
     linear="i8",  # 1 if Q is a linear function of the variables
     # the step at hand
     step="f8",  # step of the scheme that forces act over, h or 2h/3 [s]
-    whole_step="f8",  # h, of either scheme [s]
-    is_second="i8",  # 1 in a step of BDF2
-    last_step="f8",  # [s], of BDF2's history
+    whole_step="f8",  # h, of any scheme [s]
+    past_levels="i8",  # how many states before the present one the step looks back at
+    last_step="f8",  # [s], of BDF2's history, or the usual one if there is none
     has_history="i8",  # 1 if the state before the present one is known
+    smooth_steps="i8",  # how many steps in a row were of second order
+    was_free="i8",  # 1 if nothing touched at the end of the last
+    past_weight="f8[:]",  # what the two states before count for in a step
     wait="i8",  # steps until BDF2 is tried again
     patience="i8",  # how many that will be after the next impact
     clearance="f8",  # smallest distance of surfaces at the end of any step so far [m]
@@ -141,6 +144,8 @@ MIDAS = Layout(
     # Axis of least inertia, in rest coordinates; its square is 0 if another one has as little, and
     # 1 if it has none; shape (n, 3).
     slender_axis="f8[:,:]",
+    slender_side="f8[:,:,:]",  # the other two, shape (number of links, 2, 3)
+    link_pivot="i8[:]",  # 1 on a ball joint, 2 on a hinge that is fixed in the world, 0 elsewhere
     rigidity="f8[:]",  # κV of the orthogonality energy [J]
     radius="f8[:]",  # of the link about its centre of mass [m]
     gravity="f8[:,:]",  # acceleration [m/s²], shape (n, 3)
@@ -165,10 +170,13 @@ MIDAS = Layout(
     v="f8[:,:,:]",
     q_before="f8[:,:,:]",
     v_before="f8[:,:,:]",
+    q_older="f8[:,:,:]",  # before that
+    v_older="f8[:,:,:]",
     qpos="f8[:]",  # of the state, as published
     qvel="f8[:]",
     qvel_before="f8[:]",
     shift="f8[:]",  # mean generalized velocity of the last step
+    shift_older="f8[:]",
     # During a step: from where displacements count, where inertia leads, iterate and trial.
     q_slip="f8[:,:,:]",
     q_target="f8[:,:,:]",
@@ -191,6 +199,7 @@ MIDAS = Layout(
     # those of fixed tendons, which are sums of them, and linearized ones. `joint_link`,
     # `joint_qpos`, `joint_frame` and arrays over chains have entries for joints only.
     joint_link="i8[:]",
+    joint_dof="i8[:]",
     joint_qpos="i8[:]",
     joint_reference="f8[:]",  # qpos of the reference pose
     joint_frame="f8[:,:,:]",  # u on the child, n and b on the parent, shape (j, 3, 3)
@@ -209,6 +218,8 @@ MIDAS = Layout(
     joint_rate="f8[:]",
     joint_before="f8[:]",
     joint_rate_before="f8[:]",
+    joint_older="f8[:]",
+    joint_rate_older="f8[:]",
     joint_start="f8[:]",  # during a step, like q_slip
     joint_target="f8[:]",
     joint_now="f8[:]",
@@ -271,11 +282,18 @@ MIDAS = Layout(
     # Those with an activation a that follows a control have feed = bias + gain a (`activations`).
     motor_dynamics="i8[:]",
     motor_activation="i8[:]",  # its place in act, or −1
+    motor_states="i8[:]",  # how many it has there
     motor_time="f8[:]",  # τ of a filter [s]
     motor_activation_limit="f8[:,:]",
     motor_control="f8[:]",
     motor_gain="f8[:]",
     motor_bias="f8[:]",
+    # Activations whose rates MuJoCo says (`evaluated_motors`), shape (na,), with what is in feed.
+    state_start="f8[:]",  # when it was asked
+    state_rate="f8[:]",  # ȧ
+    state_slope="f8[:]",  # ∂ȧ/∂a [1/s]
+    state_limit="f8[:,:]",
+    motor_state_gain="f8[:,:]",  # shape (number of motors, largest of motor_states)
     motor_constant="f8[:]",  # during a step, clamp(constant − stiffness θ)
     motor_stiffness="f8[:]",
     motor_force="f8[:]",  # at the end of the last step [N or N m]
@@ -420,7 +438,7 @@ MIDAS = Layout(
     # Of two links' axes: themselves, products with the axes of both, and the sum of components.
     pair_axes="f8[:,:]",
     # Space of searches: nodes that wait, primitives of leaves and of small shapes with their boxes,
-    # where two shapes meet, and how far a link is from its path's beginning.
+    # where two shapes meet, how far a link is from its path's beginning, and a node's box.
     node_stack="i8[:,:]",
     leaf_item="i8[:]",
     leaf_box="f8[:,:,:]",
@@ -428,6 +446,7 @@ MIDAS = Layout(
     chosen_box="f8[:,:,:,:]",
     region="f8[:,:]",
     deviation="f8[:,:]",
+    box_work="f8[:,:]",
     block_work="f8[:,:,:]",
     angle_slope="f8[:,:]",
     angle_work="f8[:,:]",

@@ -32,6 +32,7 @@ def work_fields() -> dict[str, Any]:
         "chosen_box": np.zeros((2, FEW_PAIRS + 1, 2, 3)),
         "region": np.zeros((2, 3)),
         "deviation": np.zeros((4, 3)),
+        "box_work": np.zeros((4, 3)),
         "side_weight": np.zeros((2, 4)),
         "mollifier_slope": np.zeros((2, 3)),
         "slip": np.zeros(3),
@@ -40,7 +41,7 @@ def work_fields() -> dict[str, Any]:
         "block_work": np.zeros((3, 12, 12)),
         "angle_slope": np.zeros((3, 3)),
         "angle_work": np.zeros((9, 9)),
-        "inertia_work": np.zeros((5, 3)),
+        "inertia_work": np.zeros((16, 3)),
         "moments_work": np.zeros((3, 3)),
     }
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from asperity.midas.box_trees import tree_tables
 from asperity.midas.contact_schedule import meeting_fields
-from asperity.midas.engine_layout import HINGE, SLIDE
+from asperity.midas.engine_layout import BALL, HINGE, SLIDE
 from asperity.midas.links import Link, change_of_variables, own_rows, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
 from asperity.midas.shared_lists import THIRDS
@@ -30,6 +30,9 @@ _LARGEST_DENSITY = 2e4
 # Links of a gram between the joints of a shoulder would be strained by 1, and the method of Newton,
 # whose Hessian leaves the strain out, took hundreds of iterations.
 _CARRIED_SHARE = 0.1
+# Inertia about its axis over the next of a rod that turns about a ball joint, at least: about 1e-5,
+# of strains, its spin is lost.
+_THINNEST = 1e-4
 
 
 def is_linear(links: list[Link]) -> bool:
@@ -81,7 +84,9 @@ def link_fields(
         ),
         "link_joint": np.where(scalar, np.cumsum(scalar) - 1, -1),
         "mass": stacked([link.inertia for link in links], 4, 4),
-        "slender_axis": stacked([_slender_axis(link) for link in links], 3),
+        "slender_axis": stacked([_slender_axes(link)[0] for link in links], 3),
+        "slender_side": stacked([_slender_axes(link)[1:] for link in links], 2, 3),
+        "link_pivot": np.array([_pivot(link) for link in links], dtype=np.int64),
         "rigidity": rigidity * stacked(volumes),
         "gravity": np.zeros((count, 3)),
         "link_qpos": _addresses(model.jnt_qposadr, links),
@@ -94,13 +99,41 @@ def link_fields(
     }
 
 
-def _slender_axis(link: Link) -> np.ndarray:
-    """A link's axis of least inertia; its square says by how much less than the next it has."""
-    moments, axes = np.linalg.eigh(link.inertia[1:, 1:])
+def _pivot(link: Link) -> int:
+    """Points that a link on a joint is held at in the world, 0 where it is not, or has no mass.
+
+    A rod that is too thin to tell its spin from strain counts as held at none by a ball joint.
+    """
+    if link.parent >= 0 or link.mass <= 0.0:
+        return 0
+    if link.kind == BALL:
+        moments = np.linalg.eigvalsh(_second_about(link))
+        return int(moments[0] + moments[1] > _THINNEST * (moments[0] + moments[2]))
+    return 2 if link.kind == HINGE else 0
+
+
+def _second_about(link: Link) -> np.ndarray:
+    """∫ρ r rᵀ dV from a link's joint, shape (3, 3)."""
+    arm = link.centre - link.anchor
+    return np.asarray(link.inertia[1:, 1:] + link.mass * np.outer(arm, arm))
+
+
+def _slender_axes(link: Link) -> np.ndarray:
+    """Principal axes of a link, shape (3, 3), with what it has to do with its slenderness.
+
+    The square of the first, of least inertia, says by how much less than the next it has. Along it
+    Euler's equation is L̇₁ = (I₂ − I₃) ω₂ ω₃ + τ₁, and the second is (I₂ − I₃) times that length.
+    """
+    if _pivot(link) == 2:
+        return np.zeros((3, 3))
+    second = _second_about(link) if _pivot(link) == 1 else link.inertia[1:, 1:]
+    moments, axes = np.linalg.eigh(second)
     least, next_one = moments[0] + moments[1], moments[0] + moments[2]
     if not next_one > 0.0:
-        return np.zeros(3)
-    return np.asarray(axes[:, 2] * np.sqrt(max(1.0 - least / next_one, 0.0)))
+        return np.zeros((3, 3))
+    length = np.sqrt(max(1.0 - least / next_one, 0.0))
+    own, side = axes[:, 2], axes[:, 0]
+    return np.array([length * own, length * (moments[1] - moments[0]) * side, np.cross(own, side)])
 
 
 def _addresses(of_joint: np.ndarray, links: list[Link]) -> np.ndarray:
@@ -190,7 +223,18 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
             "right",
         )
     }
-    names = ("q", "v", "q_before", "v_before", "q_slip", "q_target", "v_free", "v_past")
+    names = (
+        "q",
+        "v",
+        "q_before",
+        "v_before",
+        "q_older",
+        "v_older",
+        "q_slip",
+        "q_target",
+        "v_free",
+        "v_past",
+    )
     for name in (*names, "q_now", "q_trial", "path_begin", "path_end"):
         fields[name] = np.zeros((count + 1, 4, 3))
         if not name.startswith("v"):
@@ -200,6 +244,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "joint_rate",
         "joint_before",
         "joint_rate_before",
+        "joint_older",
+        "joint_rate_older",
         "joint_start",
         "joint_target",
         "joint_now",
@@ -231,6 +277,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "qvel": np.full(model.nv, np.nan),
         "qvel_before": np.zeros(model.nv),
         "shift": np.zeros(model.nv),
+        "shift_older": np.zeros(model.nv),
+        "past_weight": np.zeros(2),
         "tree_order": np.zeros(trees, np.int64),
         "tree_island": np.zeros(trees, np.int64),
         "island_row": np.zeros(trees + 1, np.int64),

@@ -28,7 +28,10 @@ _LEVELS = 4
 
 @compiled
 def _place(engine: Table, tree: int, at: int) -> None:
-    """Fill the box of a node where its shape is and goes."""
+    """Fill the box of a node where its shape is and goes.
+
+    Each number is written once, as it stays: another thread may read what this one writes anew.
+    """
     shape = tree // KINDS
     link = engine.vertex_link[engine.shape_vertex[shape]]
     box = engine.tree_box[at]
@@ -37,6 +40,7 @@ def _place(engine: Table, tree: int, at: int) -> None:
     share = engine.link_share[link]
     tube = is_in_tube(engine, link)
     common = engine.tree_path[engine.link_tree[link] if tube else 0, 0]
+    work = engine.box_work
     square = 0.0
     square_own = 0.0
     largest = 0.0
@@ -67,10 +71,10 @@ def _place(engine: Table, tree: int, at: int) -> None:
         rounding = _ROUNDING * (size + half)
         largest = max(largest, rounding)
         more = rounding + engine.shape_radius[shape]
-        engine.tree_still[at, 0, k] = centre - half - more
-        engine.tree_still[at, 1, k] = centre + half + more
-        engine.tree_placed[at, 0, k] = centre - half + low - more
-        engine.tree_placed[at, 1, k] = centre + half + high + more
+        work[0, k] = centre - half - more
+        work[1, k] = centre + half + more
+        work[2, k] = centre - half + low - more
+        work[3, k] = centre + half + high + more
     slack = engine.least_slack + engine.boxed_widening * math.sqrt(square)
     own = slack
     if tube:
@@ -80,10 +84,10 @@ def _place(engine: Table, tree: int, at: int) -> None:
     engine.tree_slack[at, 0] = slack + largest
     engine.tree_slack[at, 1] = own + largest
     for k in range(3):
-        engine.tree_placed[at, 0, k] -= slack
-        engine.tree_placed[at, 1, k] += slack
-        engine.tree_still[at, 0, k] -= own
-        engine.tree_still[at, 1, k] += own
+        engine.tree_still[at, 0, k] = work[0, k] - own
+        engine.tree_still[at, 1, k] = work[1, k] + own
+        engine.tree_placed[at, 0, k] = work[2, k] - slack
+        engine.tree_placed[at, 1, k] = work[3, k] + slack
 
 
 @compiled

@@ -97,10 +97,11 @@ def box_vertex(engine: Table, vertex: int) -> None:
         square += path[k] * path[k]
     length = math.sqrt(square)
     slack = engine.least_slack + engine.boxed_widening * length
-    engine.vertex_slack[vertex] = slack
+    width = slack
     if is_in_tube(engine, link):
         slack = max(engine.least_slack, LEAST_WIDTH) + FIRMNESS * engine.boxed_widening * length
-        engine.vertex_slack[vertex] = tube_width(engine, link, path)
+        width = tube_width(engine, link, path)
+    engine.vertex_slack[vertex] = width
     for k in range(3):
         engine.vertex_low[vertex, k] = start[k] + min(path[k], 0.0) - slack
         engine.vertex_high[vertex, k] = start[k] + max(path[k], 0.0) + slack

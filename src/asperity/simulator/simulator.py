@@ -159,7 +159,7 @@ class Simulator(Machinery):
             )
         self.model, self.load_report = load_model(model)
         check_arguments(self.model, data, control, systems)
-        notes = check_supported(self.model, adhesion=integrator.takes_adhesion)
+        notes = check_supported(self.model, every_actuator=integrator.takes_every_actuator)
         self._note(notes)
         self._sampling = SamplingClock(
             float(self.model.opt.timestep)
@@ -365,7 +365,11 @@ class Simulator(Machinery):
             residual=self._base.worst_residual(self.world)
             if status == Status.NOT_CONVERGED
             else 0.0,
-            detail=complaint if status == Status.NON_FINITE else "",
+            detail=complaint
+            if status == Status.NON_FINITE
+            else self._base.hindrance(self.world)
+            if status == Status.NOT_CONVERGED
+            else "",
         )
         if status != Status.SUCCESS:
             _LOGGER.info("stopped at %g s: %s", report.time, report.message)

@@ -161,6 +161,10 @@ class Method(HoldsAddresses, abc.ABC):
         """The largest residual at which a solve has ended since `clear_residual`."""
         return float(world.problem.worst_residual)
 
+    def hindrance(self, world: World) -> str:
+        """A sentence on why the last step did not converge, where that is known."""
+        return ""
+
     def clear_residual(self, world: World) -> None:
         """Forget residuals of earlier solves."""
         world.problem.worst_residual = 0.0
