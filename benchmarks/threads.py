@@ -1,7 +1,9 @@
 """One world on several threads: ``python -m benchmarks.threads``; see the README.
 
 A hundred humanoids, a thousand boxes in columns, a thousand bodies in many small heaps and in one,
-with `Icf` at the model's own time step. Simulators with one thread and with several take the same
+with `Icf` at the model's own time step; with ``--midas`` two hundred cubes, a tower and a bin of
+meshes with `Midas`, and by their names in ``--scenes`` two robots with meshes, of
+example-robot-data. Simulators with one thread and with several take the same
 steps, block by block in turn, to the same bits, which is checked; the table shows medians of wall
 times and of the blocks' ratios, so the machine must have nothing else to do.
 
@@ -15,9 +17,11 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import tempfile
 import time
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import mujoco
 import numba
@@ -26,7 +30,10 @@ from numba import carray, types
 
 import asperity as asp
 from asperity.compiled.calls import call_pp_status, call_pppn_status
+from benchmarks import midas
+from benchmarks.midas_robots import find_models
 from benchmarks.robot_models import robot
+from benchmarks.settling import bin_model, write_shapes
 
 _STEPS = 10  # of a block
 _SEED = 3
@@ -77,23 +84,65 @@ def heaps(count: int, each: int) -> mujoco.MjModel:
     return _bodies(places, balls=True)
 
 
-# Model, and the time after which things have fallen [s].
-SCENES: dict[str, tuple[Callable[[], mujoco.MjModel], float]] = {
-    "100 humanoids": (lambda: robot("100 humanoids").make(), 0.7),
-    "1000 boxes in 200 columns": (lambda: columns(1000), 0.3),
-    "1000 bodies in 50 heaps": (lambda: heaps(1000, 20), 1.0),
-    "1000 bodies in one heap": (lambda: heaps(1000, 1000), 1.2),
+def _xml(text: str) -> mujoco.MjModel:
+    """A model with the time step that Midas takes."""
+    model = mujoco.MjModel.from_xml_string(text)
+    model.opt.timestep = midas.STEP
+    return model
+
+
+def _bin() -> mujoco.MjModel:
+    """Forty bodies of meshes above a bin."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "bin.xml"
+        path.write_text(bin_model(write_shapes(Path(folder))))
+        model, _ = asp.load_model(path)
+    model.opt.timestep = midas.STEP
+    return model
+
+
+def _robot_with_meshes(name: str) -> mujoco.MjModel:
+    """A robot of the packages that `benchmarks.midas_robots` finds."""
+    path = next(path for found, path in find_models() if name in found)
+    model, _ = asp.load_model(path)
+    model.opt.timestep = midas.STEP
+    return model
+
+
+class Scene(NamedTuple):
+    """A model, the time after which things have fallen [s], and who simulates it."""
+
+    make: Callable[[], mujoco.MjModel]
+    start: float
+    integrator: Callable[..., asp.Integrator] = asp.Icf
+
+
+SCENES = {
+    "100 humanoids": Scene(lambda: robot("100 humanoids").make(), 0.7),
+    "1000 boxes in 200 columns": Scene(lambda: columns(1000), 0.3),
+    "1000 bodies in 50 heaps": Scene(lambda: heaps(1000, 20), 1.0),
+    "1000 bodies in one heap": Scene(lambda: heaps(1000, 1000), 1.2),
 }
+MIDAS_SCENES = {
+    "200 cubes in 40 columns": Scene(lambda: _xml(midas.cubes(200, 40, 0.005)), 0.05, asp.Midas),
+    "tower of 20 cubes": Scene(lambda: _xml(midas.cubes(20)), 0.05, asp.Midas),
+    "40 bodies of meshes in a bin": Scene(_bin, 0.6, asp.Midas),
+}
+ROBOT_SCENES = {
+    name: Scene(lambda name=name: _robot_with_meshes(name), 0.05, asp.Midas)
+    for name in ("talos_full_v2.urdf", "g1_29dof_rev_1_0.urdf")
+}
+ALL_SCENES = SCENES | MIDAS_SCENES | ROBOT_SCENES
 
 
-def _simulator(model: mujoco.MjModel, threads: int, start: float) -> asp.Simulator:
-    integrator = asp.Icf(time_step=float(model.opt.timestep))
+def _simulator(scene: Scene, model: mujoco.MjModel, threads: int) -> asp.Simulator:
+    integrator = scene.integrator(time_step=float(model.opt.timestep))
     # Nobody reads what follows from the state: ``data`` is only written to.
     data = mujoco.MjData(model)
     simulator = asp.Simulator(
         model, integrator=integrator, data=data, threads=threads, publish="lazy"
     )
-    simulator.advance_to(start)
+    simulator.advance_to(scene.start)
     return simulator
 
 
@@ -108,10 +157,9 @@ def _advance(simulator: asp.Simulator, ctrl: np.ndarray) -> float:
 
 def compare(scene: str, threads: list[int], blocks: int) -> np.ndarray:
     """Median wall times of a step [s] for each number of threads."""
-    make, start = SCENES[scene]
-    model = make()
+    model = ALL_SCENES[scene].make()
     random = np.random.default_rng(_SEED)
-    simulators = [_simulator(model, number, start) for number in threads]
+    simulators = [_simulator(ALL_SCENES[scene], model, number) for number in threads]
     times = np.zeros((blocks, len(threads)))
     for block in range(blocks):
         ctrl = random.uniform(-0.5, 0.5, model.nu)
@@ -180,28 +228,29 @@ def _scheduled_share(clock: int, memory: int, numbers: int, threads: int) -> Any
             free[thread] = 0.0
         code = 0
         table = TEAM.at(team)
-        # Two looks at the clock belong to a part, about half of each before and after it.
-        begin = now()
-        clock_time = now() - begin
-        out[4] += 2.0 * clock_time
-        if table.own >= 0:
-            started = now()
-            code = max(code, call_pppn_status(task, context, table.own, 0, 0))
-            free[0] = now() - started - clock_time
-            out[4] += 2.0 * clock_time
-            out[0] += free[0]
-            table.own = -1
-        for part in range(parts - 1, -1, -1):
-            started = now()
+        # A look at the clock belongs to a part.
+        before = now()
+        clock_time = now() - before
+        started = now()
+        clock_time = min(clock_time, started - before - clock_time)
+        out[4] += 3.0 * clock_time
+        first_part = parts if table.own >= 0 else parts - 1
+        for place in range(first_part, -1, -1):
+            part = table.own if place == parts else place
             code = max(code, call_pppn_status(task, context, part, 0, 0))
-            spent = now() - started - clock_time
-            out[4] += 2.0 * clock_time
+            ended = now()
+            spent = max(ended - started - clock_time, 0.0)
+            started = ended
+            out[4] += clock_time
+            # The first thread does what is its own, and the next part whoever is done first.
             first = 0
-            for thread in range(1, threads):
-                if free[thread] < free[first]:
-                    first = thread
+            if place < parts:
+                for thread in range(1, threads):
+                    if free[thread] < free[first]:
+                        first = thread
             free[first] += spent
             out[0] += spent
+        table.own = -1
         last = 0.0
         for thread in range(threads):
             last = max(last, free[thread])
@@ -234,10 +283,9 @@ _real_pointer = _make_pointer(types.float64)
 
 def estimate(scene: str, threads: int, blocks: int) -> tuple[float, float, float, list[float]]:
     """CPU time of a step [s], what would be left of it, their ratio, and jobs and parts."""
-    make, start = SCENES[scene]
-    model = make()
+    model = ALL_SCENES[scene].make()
     random = np.random.default_rng(_SEED)
-    simulators = [_simulator(model, number, start) for number in (1, threads)]
+    simulators = [_simulator(ALL_SCENES[scene], model, number) for number in (1, threads)]
     schedule = Schedule(simulators[1])
     times, counts = [], []
     for block in range(blocks + 1):
@@ -264,6 +312,7 @@ def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scenes", default=";".join(SCENES), help="names, with semicolons")
+    parser.add_argument("--midas", action="store_true", help="those of Midas, without its robots")
     parser.add_argument("--threads", default="1,2", help="numbers, the first to compare with")
     parser.add_argument("--blocks", type=int, default=30)
     parser.add_argument("--estimate", action="store_true")
@@ -274,7 +323,7 @@ def main() -> None:
         print("|---|---|---|---|---|---|")
     else:
         print("| scene | threads | wall time of a step [ms] | rate |\n|---|---|---|---|")
-    for scene in options.scenes.split(";"):
+    for scene in MIDAS_SCENES if options.midas else options.scenes.split(";"):
         if options.estimate:
             for number in threads[1:]:
                 alone, left, rate, counts = estimate(scene, number, options.blocks)

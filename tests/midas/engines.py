@@ -58,8 +58,7 @@ def move_to(engine: Engine, z: np.ndarray) -> None:
 def potential(engine: Engine, z: np.ndarray) -> float:
     """Incremental potential at given variables [J s²]."""
     move_to(engine, z)
-    table = engine.table
-    return incremental_potential(table, table.q_now, table.vertex_now, table.joint_now)
+    return incremental_potential(engine.table, 0)
 
 
 def hessian(engine: Engine) -> np.ndarray:

@@ -60,7 +60,8 @@ def test_mechanisms_converge_to_the_exact_motion(name, scheme, order, largest):
     exact = [reference(xml, qvel, time) for time in times]
     errors = []
     for step in (0.01, 0.005, 0.0025):
-        sim = midas(xml, time_step=step, scheme=scheme, tolerance=1e-8)
+        # Of usual links, strain would be as large as the smallest of errors.
+        sim = midas(xml, time_step=step, scheme=scheme, tolerance=1e-8, rigidity=1e10)
         sim.data.qvel[:] = qvel
         errors.append(0.0)
         for time, qpos in zip(times, exact, strict=True):

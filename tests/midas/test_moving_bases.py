@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -100,8 +102,9 @@ def test_paddle_pushes_and_never_passes_through(move):
 
 def test_body_that_cannot_give_way_stops_the_simulation_and_not_the_guarantee():
     sim = midas(
+        # So wide that nothing slides out from under it.
         """<mujoco><worldbody><geom type="plane" size="1 1 1"/>
-        <body name="press" mocap="true" pos="0 0 .2"><geom type="box" size=".1 .1 .01"/></body>
+        <body name="press" mocap="true" pos="0 0 .2"><geom type="box" size="1 1 .01"/></body>
         <body pos="0 0 .051"><freejoint/><geom type="box" size=".05 .05 .05" mass="1"/></body>
         </worldbody></mujoco>""",
         verify=True,
@@ -114,6 +117,8 @@ def test_body_that_cannot_give_way_stops_the_simulation_and_not_the_guarantee():
         if not report.success:
             break
     assert report.status == asp.Status.NOT_CONVERGED
+    assert "64th" in report.message
+    assert re.search(r"are the nearest, \d\.\de-\d\d m apart", report.message)
     np.testing.assert_array_equal(sim.data.qpos, before)
     assert sim.data.mocap_pos[0, 2] < 0.115
     # Back where there is room, it goes on.

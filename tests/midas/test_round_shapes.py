@@ -50,9 +50,34 @@ def test_distances_are_those_of_the_shapes(one, other):
     assert near > 15
 
 
-ON = """<mujoco><option gravity="{gx} 0 {gz}"/><worldbody>{floor}<body pos="0 0 .1009"><freejoint/>
+def _tiles(count: int = 8, size: float = 4.0) -> str:
+    """Asset of a slab whose upper side, at z = 0, has a grid of triangles."""
+    along = np.linspace(-size, size, count + 1)
+    corners = [(x, y, z) for z in (0.0, -0.2) for x in along for y in along]
+    wide, below = count + 1, (count + 1) ** 2
+    faces = []
+    for i in range(count):
+        for j in range(count):
+            a = i * wide + j
+            b, c, d = a + 1, a + wide, a + wide + 1
+            faces += [(a, c, b), (b, c, d)]
+            faces += [(below + a, below + b, below + c), (below + b, below + d, below + c)]
+    for i in range(count):
+        last = count * wide
+        for a, b in (
+            (i, i + 1), (last + i + 1, last + i),
+            ((i + 1) * wide, i * wide), (i * wide + count, (i + 1) * wide + count),
+        ):  # fmt: skip
+            faces += [(a, b, below + a), (b, below + b, below + a)]
+    vertex = " ".join(f"{x:.6g}" for corner in corners for x in corner)
+    face = " ".join(str(k) for triangle in faces for k in triangle)
+    return f'<asset><mesh name="tiles" vertex="{vertex}" face="{face}"/></asset>'
+
+
+ON = """<mujoco>{assets}<option gravity="{gx} 0 {gz}"/><worldbody>{floor}<body pos="0 0 .1009"><freejoint/>
   <geom {kind} friction="{mu}" mass="1"/></body></worldbody></mujoco>"""
 PLANE = '<geom type="plane" size="5 5 1"/>'
+TILES = '<geom type="mesh" mesh="tiles"/>'
 SLAB = '<geom type="box" size="5 5 .1" pos="0 0 -.1"/>'
 ROLLERS = {
     "sphere": 'type="sphere" size=".1"',
@@ -68,11 +93,12 @@ def ratio(sim: asp.Simulator) -> float:
     return float(inertia[1, 1] / (sim.model.body_mass[1] * 0.1**2))
 
 
-@pytest.mark.parametrize("floor", [PLANE, SLAB], ids=["plane", "slab"])
+@pytest.mark.parametrize("floor", [PLANE, SLAB, TILES], ids=["plane", "slab", "mesh"])
 @pytest.mark.parametrize("kind", ROLLERS)
 def test_what_slips_then_rolls_keeps_rolling(kind, floor):
     """v = v₀/(1 + k), by the angular momentum about the line of contact, and no slower later."""
-    xml = ON.format(gx=0, gz=-9.81, floor=floor, kind=ROLLERS[kind], mu=0.3)
+    assets = _tiles() if floor == TILES else ""
+    xml = ON.format(assets=assets, gx=0, gz=-9.81, floor=floor, kind=ROLLERS[kind], mu=0.3)
     sim = asp.Simulator(xml, integrator=asp.Midas(time_step=2e-3, scheme="bdf2", verify=True))
     sim.data.qvel[0] = 1.0
     assert sim.advance_to(0.5).success
@@ -88,7 +114,12 @@ def test_what_rolls_down_a_slope_accelerates_as_it_should(kind):
     """a = g sin α/(1 + k) at 20°."""
     slope = np.radians(20.0)
     xml = ON.format(
-        gx=9.81 * np.sin(slope), gz=-9.81 * np.cos(slope), floor=PLANE, kind=ROLLERS[kind], mu=0.8
+        assets="",
+        gx=9.81 * np.sin(slope),
+        gz=-9.81 * np.cos(slope),
+        floor=PLANE,
+        kind=ROLLERS[kind],
+        mu=0.8,
     )
     sim = asp.Simulator(xml, integrator=asp.Midas(time_step=5e-3, scheme="bdf2"))
     assert sim.advance_to(0.5).success
@@ -105,7 +136,7 @@ def test_balls_that_overlap_are_refused_with_their_depth():
 
 def test_contacts_of_a_ball_are_on_its_surface():
     sim = asp.Simulator(
-        ON.format(gx=0, gz=-9.81, floor=PLANE, kind=ROLLERS["sphere"], mu=0.3),
+        ON.format(assets="", gx=0, gz=-9.81, floor=PLANE, kind=ROLLERS["sphere"], mu=0.3),
         integrator=asp.Midas(),
     )
     assert sim.advance_to(0.5).success

@@ -78,8 +78,8 @@ class Integrator(abc.ABC):
     )
     """Fields of `ContactParameters` that play a part, here those of Hunt–Crossley contact."""
 
-    takes_adhesion: ClassVar[bool] = False
-    """Whether actuators may act on bodies, by what these touch."""
+    takes_every_actuator: ClassVar[bool] = False
+    """Whether actuators may act on bodies, by what these touch, and have inner states."""
 
     time_step: float | None
     """The fixed step [s], or None under error control."""

@@ -180,7 +180,7 @@ class World(HoldsAddresses):
 
     def share_evaluation(self) -> None:
         """Let a team find positions and contacts, where the model, as it is now, allows it."""
-        if self.team is None:
+        if self.team is None or self._problem is None:
             return
         model = self.plant.model
         positions = can_share_positions(model)

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.midas.candidates import SLACK
+from asperity.midas.candidate_runs import SLACK
 from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE
 from asperity.midas.engine import Engine
 from asperity.midas.engine_contacts import survey
@@ -26,7 +26,7 @@ _REACH = 1.0 + SLACK
 def adhering(model: mujoco.MjModel) -> list[int]:
     """Actuators that act on bodies."""
     kind = int(mujoco.mjtTrn.mjTRN_BODY)
-    return [i for i in range(model.nu) if int(model.actuator_trntype[i]) == kind]
+    return [i for i in range(model.nactuator) if int(model.actuator_trntype[i]) == kind]
 
 
 def press(engine: Engine, activation: NDArray[np.float64]) -> None:
@@ -42,10 +42,12 @@ def press(engine: Engine, activation: NDArray[np.float64]) -> None:
     model, table = engine.model, engine.table
     pull: dict[int, float] = {}
     for i in adhering(model):
-        state = int(table.motor_activation[i])
-        fed = activation[state] if state >= 0 else table.motor_control[i]
-        force = float(table.motor_bias[i] + table.motor_gain[i] * fed)
-        force = min(max(force, float(table.motor_limit[i, 0])), float(table.motor_limit[i, 1]))
+        motor = int(model.actuator_outadr[i])
+        state = int(table.motor_activation[motor])
+        fed = activation[state] if state >= 0 else table.motor_control[motor]
+        force = float(table.motor_bias[motor] + table.motor_gain[motor] * fed)
+        low, high = table.motor_limit[motor]
+        force = min(max(force, float(low)), float(high))
         body = int(model.actuator_trnid[i, 0])
         pull[body] = pull.get(body, 0.0) + force
     if not any(pull.values()):

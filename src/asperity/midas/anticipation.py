@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import math
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.candidate_runs import move_of_run, wake
 from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier
 from asperity.midas.limit_anticipation import anticipate_limits, forget_limits
+from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
 from asperity.midas.potentials import barrier_slopes
 
-__all__ = ["anticipate", "forget_anchors"]
+__all__ = ["ANTICIPATION_KERNELS", "anticipate", "forget_anchors"]
 
 # Depth below the activation distance, relative to it, that is assumed of a contact to come. Things
 # at rest are less deep: it is better to count with too stiff a contact than with too soft a one.
@@ -140,15 +141,12 @@ def _anchor(engine: Table, i: int) -> tuple[bool, bool]:
     return True, True
 
 
-@compiled
-def anticipate(engine: Table) -> bool:
-    """Choose where barriers are linearized, by where the trial state is; whether that is new.
-
-    Candidates must be measured at the iterate. An anchor is a ratio D/d̂, 0 where the iterate's is
-    used.
-    """
-    anchored, new = anticipate_limits(engine)
-    for run in range(engine.runs):
+@entry_point(PART)
+def anticipate_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Choose where barriers of some runs are linearized; 1 if that is new."""
+    anchored = 0
+    new = 0
+    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
         if (
             engine.run_anchored[run] == 0
             and engine.run_least[run] - move_of_run(engine, run) >= engine.activation
@@ -157,9 +155,27 @@ def anticipate(engine: Table) -> bool:
         wake(engine, run)
         for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
             is_anchored, is_new = _anchor(engine, i)
-            new = new or is_new
+            if is_new:
+                new = 1
             if is_anchored:
                 anchored += 1
                 engine.run_anchored[run] = 1
-    engine.anchored = anchored
+    engine.part_value[part] = anchored
     return new
+
+
+@compiled
+def anticipate(engine: Table) -> bool:
+    """Choose where barriers are linearized, by where the trial state is; whether that is new.
+
+    Candidates must be measured at the iterate. An anchor is a ratio D/d̂, 0 where the iterate's is
+    used.
+    """
+    anchored, new = anticipate_limits(engine)
+    parts = count_parts(engine.runs, RUNS)
+    new = do_parts(engine, engine.anticipate_part, parts) == 1 or new
+    engine.anchored = anchored + int(sum_of_parts(engine, parts))
+    return new
+
+
+ANTICIPATION_KERNELS = (anticipate_part,)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KINDS", "LEAF", "tree_tables"]
+__all__ = ["KINDS", "LEAF", "STACK", "tree_tables"]
 
 KINDS = 3
 """Trees of a shape: of its vertices, edges and faces."""
@@ -19,6 +19,8 @@ KINDS = 3
 LEAF = 8
 """Primitives of a leaf, at most."""
 
+STACK = 256
+"""Nodes, or pairs of them, that may wait: two for each level of both trees."""
 # Cells of a Morton curve along each axis, as a power of 2.
 _BITS = 20
 
@@ -55,6 +57,7 @@ def tree_tables(fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         "tree_box": np.ascontiguousarray(np.concatenate(boxes)),
         "tree_placed": np.zeros((node_count, 2, 3)),
         "tree_still": np.zeros((node_count, 4, 3)),
+        "tree_slack": np.zeros((node_count, 2)),
         "tree_stamp": np.zeros(node_count, np.int64),
     }
 

@@ -18,11 +18,14 @@ import math
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.contact_schedule import schedule_runs
 from asperity.midas.distances import separation
+from asperity.midas.parts import PART, RUNS, count_parts, do_parts
 from asperity.midas.stencils import sum_of_radii
 
 __all__ = [
+    "RUN_KERNELS",
     "SLACK",
     "accept_runs",
     "divide_into_runs",
@@ -30,6 +33,7 @@ __all__ = [
     "measure_now",
     "measure_trial",
     "move_of_run",
+    "run_parts",
     "wake",
 ]
 
@@ -68,6 +72,7 @@ def divide_into_runs(engine: Table) -> None:
         for i in range(first, engine.run_begin[run + 1]):
             smallest = min(smallest, engine.candidate_square[i])
         _set_now(engine, run, math.sqrt(smallest))
+    schedule_runs(engine)
 
 
 @compiled
@@ -125,17 +130,35 @@ def wake(engine: Table, run: int) -> None:
 
 
 @compiled
-def measure_candidates(engine: Table) -> None:
-    """Measure all candidates at an iterate that nothing is known of."""
-    for run in range(engine.runs):
-        _set_now(engine, run, _measure(engine, run, engine.vertex_now))
+def _end(engine: Table, part: int) -> int:
+    return min((part + 1) * RUNS, engine.runs)
 
 
 @compiled
-def measure_trial(engine: Table) -> None:
-    """Measure what may be within reach at the trial state."""
+def run_parts(engine: Table) -> int:
+    """How many parts the runs have."""
+    return count_parts(engine.runs, RUNS)
+
+
+@entry_point(PART)
+def measure_all_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Measure some runs at the iterate."""
+    for run in range(part * RUNS, _end(engine, part)):
+        _set_now(engine, run, _measure(engine, run, engine.vertex_now))
+    return 0
+
+
+@compiled
+def measure_candidates(engine: Table) -> None:
+    """Measure all candidates at an iterate that nothing is known of."""
+    do_parts(engine, engine.measure_all_part, run_parts(engine))
+
+
+@entry_point(PART)
+def measure_trial_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Measure what may be within reach at the trial state, of some runs."""
     reach = (1.0 + SLACK) * engine.activation
-    for run in range(engine.runs):
+    for run in range(part * RUNS, _end(engine, part)):
         bound = engine.run_least[run] - move_of_run(engine, run)
         if bound >= reach:
             if engine.run_state[run] == AT_TRIAL:
@@ -144,19 +167,33 @@ def measure_trial(engine: Table) -> None:
         else:
             engine.run_trial[run] = _measure(engine, run, engine.vertex_trial)
             engine.run_state[run] = AT_TRIAL
+    return 0
 
 
 @compiled
-def measure_now(engine: Table) -> None:
-    """Go back to the iterate's values from those of a trial state."""
+def measure_trial(engine: Table) -> None:
+    """Measure what may be within reach at the trial state."""
+    do_parts(engine, engine.measure_trial_part, run_parts(engine))
+
+
+@entry_point(PART)
+def measure_now_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Go back to the iterate's values from those of a trial state, of some runs."""
     reach = (1.0 + SLACK) * engine.activation
-    for run in range(engine.runs):
+    for run in range(part * RUNS, _end(engine, part)):
         if engine.run_state[run] == AT_TRIAL:
             if engine.run_least[run] >= reach:
                 _put_back(engine, run)
             else:
                 _set_now(engine, run, _measure(engine, run, engine.vertex_now))
         engine.run_trial[run] = engine.run_least[run]
+    return 0
+
+
+@compiled
+def measure_now(engine: Table) -> None:
+    """Go back to the iterate's values from those of a trial state."""
+    do_parts(engine, engine.measure_now_part, run_parts(engine))
 
 
 @compiled
@@ -169,3 +206,6 @@ def accept_runs(engine: Table) -> None:
             engine.run_state[run] = OLD
             engine.run_known[run] = 0
             engine.run_least[run] = engine.run_trial[run]
+
+
+RUN_KERNELS = (measure_all_part, measure_trial_part, measure_now_part)

@@ -1,103 +1,32 @@
 """Broad phase: the pairs of primitives that may touch while vertices stay in given boxes.
 
-Every vertex gets a box that holds its expected path. As long as no vertex leaves its box, only
-primitives whose boxes come within the activation distance of each other can touch; the solver cuts
-its steps at the boxes and asks for new ones when it must. Resting bodies thus get small boxes and
-short lists, and a fast body a long, thin one along its path.
+Every vertex has a box that holds its expected path (`asperity.midas.vertex_boxes`). As long as none
+leaves its box, only primitives whose boxes come within the activation distance of each other can
+touch; the solver cuts its steps at the boxes and asks for new ones when it must. Resting bodies
+thus get small boxes and short lists, and a fast body a long, thin one along its path.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from asperity.compiled import Table, compiled
-from asperity.midas.box_trees import LEAF
-from asperity.midas.candidate_runs import SLACK, divide_into_runs
-from asperity.midas.distances import VERTEX_PLANE
+from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.candidate_runs import divide_into_runs
+from asperity.midas.distances import RIM_PLANE, VERTEX_PLANE
 from asperity.midas.engine_layout import CANDIDATES_FULL
+from asperity.midas.parts import PART, count_parts, do_parts
+from asperity.midas.placed_boxes import box_shape
 from asperity.midas.round_planes import add_round_stencils
-from asperity.midas.stencils import add_edges, add_faces, add_stencil, apart
-from asperity.midas.tree_search import STACK, search_edges, search_faces
-from asperity.midas.tubes import (
-    FIRMNESS,
-    LEAST_WIDTH,
-    is_in_tube,
-    measure_tubes,
-    time_in_tubes,
-    tube_width,
-)
+from asperity.midas.shared_lists import THIRDS, search_pairs, thirds_of_part
+from asperity.midas.stencils import FEW, add_edges, add_faces, apart
+from asperity.midas.tree_search import search_edges, search_faces, search_half_space
+from asperity.midas.tubes import is_in_tube
+from asperity.midas.vertex_boxes import box_vertex
 
-__all__ = ["are_kept", "box_vertices", "find_candidates", "time_in_boxes"]
+__all__ = ["SEARCH_KERNELS", "find_candidates"]
 
-
-# Length of paths, slack included, up to which a list serves later steps, in activation distances.
-_KEPT = 1.0
-# Pairs of edges of two shapes that are looked at one by one; more of them by trees.
-_FEW = 4096
-
-
-@compiled
-def box_vertices(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) -> None:
-    """Box the paths from ``x`` along ``p``, of each no more than a length ``longest`` [m]."""
-    least = SLACK * engine.activation
-    engine.least_slack = least
-    widening = engine.widening
-    longest_path = 0.0
-    measure_tubes(engine, p, longest)
-    for vertex in range(engine.moving_vertices):
-        length = math.sqrt(p[vertex, 0] ** 2 + p[vertex, 1] ** 2 + p[vertex, 2] ** 2)
-        share = longest / length if length > longest else 1.0
-        slack = least + widening * share * length
-        engine.vertex_slack[vertex] = slack
-        link = engine.vertex_link[vertex]
-        if is_in_tube(engine, link):
-            share = engine.common_share
-            slack = max(least, LEAST_WIDTH) + FIRMNESS * widening * share * length
-            engine.vertex_slack[vertex] = tube_width(engine, link, share, p[vertex])
-        for k in range(3):
-            move = share * p[vertex, k]
-            engine.vertex_low[vertex, k] = x[vertex, k] + min(move, 0.0) - slack
-            engine.vertex_high[vertex, k] = x[vertex, k] + max(move, 0.0) + slack
-            engine.vertex_start[vertex, k] = x[vertex, k]
-            engine.vertex_path[vertex, k] = move
-        engine.vertex_reach[vertex] = share * length + 1.7320508075688772 * slack
-        longest_path = max(longest_path, share * length + slack)
-    # Nor do tubes last. Larger boxes would go on holding candidates that are none any more.
-    kept = longest_path <= _KEPT * engine.activation and engine.tubes == 0
-    engine.listed = 1 if kept else 0
-
-
-@compiled
-def are_kept(engine: Table, x: np.ndarray, p: np.ndarray) -> bool:
-    """Whether paths from ``x`` along ``p`` leave half of their boxes' slack, so that these hold."""
-    if engine.listed == 0:
-        return False
-    slack = 0.5 * SLACK * engine.activation
-    for vertex in range(engine.moving_vertices):
-        for k in range(3):
-            low = engine.vertex_low[vertex, k] + slack
-            high = engine.vertex_high[vertex, k] - slack
-            end = x[vertex, k] + p[vertex, k]
-            # Written so that NaN is not kept.
-            if not (low <= x[vertex, k] <= high and low <= end <= high):
-                return False
-    return True
-
-
-@compiled
-def time_in_boxes(engine: Table, x: np.ndarray, p: np.ndarray) -> float:
-    """Largest time τ ≤ 1 for which x + τ p stays in the boxes, and in tubes if there are any."""
-    time = 1.0
-    for vertex in range(engine.moving_vertices):
-        for k in range(3):
-            end = x[vertex, k] + time * p[vertex, k]
-            if end > engine.vertex_high[vertex, k]:
-                time = max((engine.vertex_high[vertex, k] - x[vertex, k]) / p[vertex, k], 0.0)
-            elif end < engine.vertex_low[vertex, k]:
-                time = max((engine.vertex_low[vertex, k] - x[vertex, k]) / p[vertex, k], 0.0)
-    return time_in_tubes(engine, x, p, time)
+# Shapes whose boxes make a part.
+_SHAPES = 4
 
 
 @compiled
@@ -128,21 +57,132 @@ def _move_together(engine: Table, one: int, other: int) -> int:
 
 
 @compiled
-def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
+def _are_few(engine: Table, one: int, other: int) -> bool:
+    """Whether two shapes have so few pairs of edges that primitives are looked at one by one."""
+    edges = engine.shape_edge[one + 1] - engine.shape_edge[one]
+    edges_too = engine.shape_edge[other + 1] - engine.shape_edge[other]
+    faces = engine.shape_face[one + 1] - engine.shape_face[one]
+    faces_too = engine.shape_face[other + 1] - engine.shape_face[other]
+    return edges * edges_too <= FEW and max(edges, edges_too, faces, faces_too) <= FEW
+
+
+@compiled
+def _list_vertices(engine: Table) -> None:
+    """List the moving vertices of a new list's candidates."""
+    count = 0
+    for i in range(engine.candidates):
+        kind = engine.candidate_kind[i]
+        corners = 4
+        if kind == VERTEX_PLANE:
+            corners = 1
+        elif kind == RIM_PLANE:
+            corners = 3
+        for corner in range(corners):
+            vertex = engine.candidate_vertex[i, corner]
+            if vertex < engine.moving_vertices and engine.vertex_mark[vertex] != engine.list_number:
+                engine.vertex_mark[vertex] = engine.list_number
+                engine.listed_vertex[count] = vertex
+                count += 1
+    engine.listed_vertices = count
+
+
+@entry_point(PART)
+def hull_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Fill the boxes of some shapes."""
+    for shape in range(part * _SHAPES, min((part + 1) * _SHAPES, engine.shape_box.shape[0])):
+        box_shape(engine, shape, engine.shape_box[shape])
+    return 0
+
+
+@compiled
+def _search_trees(
+    engine: Table, x: np.ndarray, pair: int, a: int, b: int, third: int, count: int
+) -> int:
+    """Add a third of the stencils of two shapes, by their trees of boxes."""
+    margin = engine.activation
+    engine.relative = _move_together(engine, a, b)
+    if third == 0:
+        count = search_faces(engine, x, count, pair, a, b, margin)
+    elif third == 1:
+        count = search_faces(engine, x, count, pair, b, a, margin)
+    else:
+        count = search_edges(engine, x, count, pair, a, b, margin)
+    engine.relative = 0
+    return count
+
+
+@compiled
+def _search_all(engine: Table, x: np.ndarray, pair: int, a: int, b: int, count: int) -> int:
+    """Add the stencils of two small shapes."""
+    margin = engine.activation
+    hull = engine.shape_box
+    region = engine.region
+    for shape in (a, b):
+        for v in range(engine.shape_vertex[shape], engine.shape_vertex[shape + 1]):
+            box_vertex(engine, v)
+    for k in range(3):
+        region[0, k] = max(hull[a, 0, k], hull[b, 0, k]) - margin
+        region[1, k] = min(hull[a, 1, k], hull[b, 1, k]) + margin
+    count = add_faces(engine, x, count, pair, a, b, region, margin)
+    if count >= 0:
+        count = add_faces(engine, x, count, pair, b, a, region, margin)
+    if count >= 0:
+        count = add_edges(engine, x, count, pair, a, b, region, margin)
+    return count
+
+
+@compiled
+def _search_plane(engine: Table, x: np.ndarray, pair: int, a: int, plane: int, count: int) -> int:
+    """Add the stencils of a shape and a half-space."""
+    margin = engine.activation
+    if engine.shape_anchor[a, 0, 0] < 0:
+        return search_half_space(engine, x, count, pair, a, plane, margin)
+    for v in range(engine.shape_vertex[a], engine.shape_vertex[a + 1]):
+        box_vertex(engine, v)
+    return add_round_stencils(engine, x, count, pair, a, plane, margin)
+
+
+@compiled
+def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: int) -> int:
+    """Add a third of the stencils of a pair of shapes, or with the first one all if these are few.
+
+    Returns the new count, or −1 if the list is full.
+    """
+    a = engine.pair_shape[pair, 0]
+    b = engine.pair_shape[pair, 1]
+    if b < 0:
+        return _search_plane(engine, x, pair, a, -1 - b, count) if third == 0 else count
+    if apart(engine.shape_box[a], engine.shape_box[b], engine.activation):
+        return count
+    if _move_together(engine, a, b) == 1 or not _are_few(engine, a, b):
+        return _search_trees(engine, x, pair, a, b, third, count)
+    return _search_all(engine, x, pair, a, b, count) if third == 0 else count
+
+
+@entry_point(PART)
+def search_part(engine: Table, part: int, member: int, _unused: int) -> int:
+    """List the stencils of some thirds of pairs, after those that are listed; returns a code."""
+    length = thirds_of_part(engine)
+    count = engine.candidates
+    end = min((part + 1) * length, THIRDS * engine.pair_shape.shape[0])
+    for number in range(part * length, end):
+        engine.pair_found[number, 0] = member
+        engine.pair_found[number, 1] = count
+        count = _search_third(engine, engine.vertex_start, number // THIRDS, number % THIRDS, count)
+        if count < 0:
+            return CANDIDATES_FULL
+        engine.pair_found[number, 2] = count
+    engine.candidates = count
+    return 0
+
+
+@compiled
+def find_candidates(engine: Table, keep_slots: bool) -> int:
     """List all stencils that may touch in the vertices' boxes; returns 0 or `CANDIDATES_FULL`.
 
-    Parameters
-    ----------
-    engine : int
-    x : array, shape (p, 3)
-        Positions [m], inside the boxes.
-    keep_slots : bool
-        Whether Hessian blocks in use stay in use (those of friction outlive a list).
+    They are measured where the paths begin. With ``keep_slots`` Hessian blocks in use stay in use
+    (those of friction outlive a list).
     """
-    starts = engine.shape_vertex
-    starts_of_edges = engine.shape_edge
-    margin = engine.activation
-    shapes = starts.size - 1
     if not keep_slots:
         engine.slots = 0
         for i in range(engine.block_slot.size):
@@ -153,66 +193,22 @@ def find_candidates(engine: Table, x: np.ndarray, keep_slots: bool) -> int:
     for block in engine.turn_block:
         if not _use_slot(engine, block):
             return CANDIDATES_FULL
-    hull = np.empty((shapes, 2, 3))
-    for shape in range(shapes):
-        for k in range(3):
-            hull[shape, 0, k] = math.inf
-            hull[shape, 1, k] = -math.inf
-            for v in range(starts[shape], starts[shape + 1]):
-                hull[shape, 0, k] = min(hull[shape, 0, k], engine.vertex_low[v, k])
-                hull[shape, 1, k] = max(hull[shape, 1, k], engine.vertex_high[v, k])
-            hull[shape, 0, k] -= engine.shape_radius[shape]
-            hull[shape, 1, k] += engine.shape_radius[shape]
-    most = max(engine.edge.shape[0], engine.face.shape[0])
-    work = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
-    work_too = (np.empty(most, np.int64), np.empty((most + 1, 2, 3)), np.empty((2, 3)))
-    region = np.empty((2, 3))
-    space = (np.empty((STACK, 2), np.int64), np.empty((LEAF + 1, 4, 3)), np.empty(LEAF, np.int64))
     engine.list_number += 1
     engine.relative = 0
-    count = 0
-    for pair in range(engine.pair_shape.shape[0]):
-        a = engine.pair_shape[pair, 0]
-        b = engine.pair_shape[pair, 1]
-        before = count
-        if b < 0 and engine.shape_anchor[a, 0, 0] >= 0:
-            count = add_round_stencils(engine, x, count, pair, a, -1 - b, margin)
-            if count < 0:
-                return CANDIDATES_FULL
-            continue
-        if b < 0:
-            for v in range(starts[a], starts[a + 1]):
-                count = add_stencil(engine, x, count, pair, VERTEX_PLANE, v, v, v, -1 - b, margin)
-                if count < 0:
-                    return CANDIDATES_FULL
-            continue
-        if apart(hull[a], hull[b], margin):
-            continue
-        edges = starts_of_edges[a + 1] - starts_of_edges[a]
-        engine.relative = _move_together(engine, a, b)
-        if engine.relative == 1 or (edges * (starts_of_edges[b + 1] - starts_of_edges[b]) > _FEW):
-            count = search_faces(engine, x, count, pair, a, b, margin, space)
-            if count >= 0:
-                count = search_faces(engine, x, count, pair, b, a, margin, space)
-            if count >= 0:
-                count = search_edges(engine, x, count, pair, a, b, margin, space)
-            engine.relative = 0
-            if count < 0 or (count > before and not _use_slot(engine, engine.pair_block[pair])):
-                return CANDIDATES_FULL
-            continue
-        for k in range(3):
-            region[0, k] = max(hull[a, 0, k], hull[b, 0, k]) - margin
-            region[1, k] = min(hull[a, 1, k], hull[b, 1, k]) + margin
-        count = add_faces(engine, x, count, pair, a, b, region, margin, work)
-        if count >= 0:
-            count = add_faces(engine, x, count, pair, b, a, region, margin, work)
-        if count >= 0:
-            count = add_edges(engine, x, count, pair, a, b, region, margin, work, work_too)
-        if count < 0:
+    do_parts(engine, engine.hull_part, count_parts(engine.shape_box.shape[0], _SHAPES))
+    code = search_pairs(engine)
+    if code != 0:
+        return code
+    found = engine.pair_found
+    for number in range(THIRDS * engine.pair_shape.shape[0]):
+        if found[number, 2] > found[number, 1] and not _use_slot(
+            engine, engine.pair_block[number // THIRDS]
+        ):
             return CANDIDATES_FULL
-        if count > before and not _use_slot(engine, engine.pair_block[pair]):
-            return CANDIDATES_FULL
-    engine.candidates = count
     engine.anchored = 0
+    _list_vertices(engine)
     divide_into_runs(engine)
     return 0
+
+
+SEARCH_KERNELS = (hull_part, search_part)

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.distances import (
     EDGE_EDGE,
     ELLIPSOID_PLANE,
@@ -21,10 +21,12 @@ from asperity.midas.distances import (
     mollifier,
 )
 from asperity.midas.outer_products import add_outer
+from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
 from asperity.midas.potentials import barrier, barrier_slopes
 from asperity.midas.round_planes import add_bending
 
 __all__ = [
+    "CONTACT_KERNELS",
     "add_contact_terms",
     "add_round_arms",
     "contact_energy",
@@ -33,13 +35,14 @@ __all__ = [
 ]
 
 
-@compiled
-def contact_energy(engine: Table, x: np.ndarray) -> float:
-    """Energy [J s²] of candidates measured at ``x``; infinite where surfaces touch."""
+@entry_point(PART)
+def contact_energy_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Sum barriers of some runs, without their common factor."""
     activation = engine.activation
     limit = activation * activation
+    x = engine.vertex_trial if engine.at_trial == 1 else engine.vertex_now
     total = 0.0
-    for run in range(engine.runs):
+    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
         if engine.run_trial[run] >= activation:
             continue
         for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
@@ -52,7 +55,16 @@ def contact_energy(engine: Table, x: np.ndarray) -> float:
                     v[0], v[1], v[2], v[3], x, engine.candidate_threshold[i], engine.mollifier_slope
                 )
             total += value
-    return total * engine.barrier_stiffness * engine.step * engine.step
+    engine.part_value[part] = total
+    return 0
+
+
+@compiled
+def contact_energy(engine: Table) -> float:
+    """Energy [J s²] of candidates, measured where energies are; infinite where surfaces touch."""
+    parts = count_parts(engine.runs, RUNS)
+    do_parts(engine, engine.contact_energy_part, parts)
+    return sum_of_parts(engine, parts) * engine.barrier_stiffness * engine.step * engine.step
 
 
 @compiled
@@ -211,12 +223,16 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
 
 
 @compiled
-def add_contact_terms(engine: Table, x: np.ndarray) -> None:
-    """Add gradients and Hessian blocks of candidates measured at ``x``.
+def add_contact_terms(engine: Table, part: int, x: np.ndarray) -> None:
+    """Add gradients and Hessian blocks of candidates measured at ``x``, of a part of the schedule.
 
     Those with an anchor have the tangent of their barrier there (`asperity.midas.anticipation`).
     """
-    for run in range(engine.runs):
+    for at in range(engine.run_schedule[part], engine.run_schedule[part + 1]):
+        run = engine.run_order[at]
         if engine.run_least[run] < engine.activation or engine.run_anchored[run] == 1:
             for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
                 _add_contact(engine, i, x)
+
+
+CONTACT_KERNELS = (contact_energy_part,)

@@ -6,6 +6,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.contact_schedule import do_schedule
 from asperity.midas.contact_terms import add_contact_terms
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.equality_terms import add_coupling_slopes, add_tie_terms, coupling_cross
@@ -14,11 +15,12 @@ from asperity.midas.joint_coordinates import joint_gradients
 from asperity.midas.joint_terms import joint_slopes, motor_slopes
 from asperity.midas.link_kinematics import link_jacobians
 from asperity.midas.link_terms import add_link_terms
+from asperity.midas.parts import PART, do_parts
 from asperity.midas.tendon_terms import share_slopes
-from asperity.midas.tree_assembly import carry_gradient, carry_hessian, place_carries
+from asperity.midas.tree_assembly import carry_gradient, place_carries
 from asperity.midas.turn_terms import add_turn_terms, turn_columns
 
-__all__ = ["assemble"]
+__all__ = ["ASSEMBLY_KERNELS", "assemble"]
 
 
 @compiled
@@ -71,18 +73,46 @@ def _add_turn(engine: Table, term: int, q: np.ndarray) -> None:
 
 
 @compiled
+def _take(engine: Table, link: int, column: int) -> int:
+    """Row of a variable that moves a link; −1 beyond the last."""
+    at = engine.chain_start[link] + column
+    if at >= engine.chain_start[link + 1]:
+        return -1
+    return engine.variable_row[engine.chain_variable[at]]
+
+
+@compiled
 def _add_cross(engine: Table, one: int, other: int, cross: float) -> None:
-    """Add the Hessian between the coordinates of two joints, which may be the same."""
+    """Add the Hessian between the coordinates of two joints, which may be the same.
+
+    Along a chain of variables rows descend: those of both joints are taken in the order of rows.
+    """
     a = engine.joint_link[one]
     b = engine.joint_link[other]
-    for c in range(_columns(engine, a)):
-        i = engine.variable_row[engine.chain_variable[engine.chain_start[a] + c]]
-        for d in range(_columns(engine, b)):
-            value = cross * engine.joint_gradient[one, c] * engine.joint_gradient[other, d]
-            if value != 0.0:
-                j = engine.variable_row[engine.chain_variable[engine.chain_start[b] + d]]
-                # As in `_add_slot`.
-                _add(engine, i, j, 2.0 * value if i == j else value)
+    row = engine.cross_row
+    slope = engine.cross_slope
+    count = 0
+    c = 0
+    d = 0
+    i = _take(engine, a, 0)
+    j = _take(engine, b, 0)
+    while max(i, j) >= 0:
+        row[count] = max(i, j)
+        slope[0, count] = 0.0
+        slope[1, count] = 0.0
+        if i == row[count]:
+            slope[0, count] = cross * engine.joint_gradient[one, c]
+            c += 1
+            i = _take(engine, a, c)
+        if j == row[count]:
+            slope[1, count] = engine.joint_gradient[other, d]
+            d += 1
+            j = _take(engine, b, d)
+        count += 1
+    for m in range(count):
+        at = engine.row_start[row[m]] - engine.row_first[row[m]]
+        for n in range(m, count):
+            engine.factor[at + row[n]] += slope[0, m] * slope[1, n] + slope[1, m] * slope[0, n]
 
 
 @compiled
@@ -155,7 +185,7 @@ def _add_between_joints(engine: Table, q: np.ndarray) -> None:
     end = engine.joint_now.size - engine.linear_value.size
     if end - first + engine.turn_link.size + engine.coupling_active.size == 0:
         return
-    link_jacobians(engine, engine.z_now, q)
+    link_jacobians(engine, engine.z_now, q, engine.link_crossed)
     joint_gradients(engine, q)
     for tendon in range(first, end):
         _add_tendon(engine, tendon)
@@ -164,6 +194,14 @@ def _add_between_joints(engine: Table, q: np.ndarray) -> None:
     for coupling in range(engine.coupling_active.size):
         if engine.coupling_active[coupling]:
             _add_coupling(engine, coupling, engine.joint_now)
+
+
+@entry_point(PART)
+def contacts_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Add what contacts and friction of a part of the schedule give."""
+    add_contact_terms(engine, part, engine.vertex_now)
+    add_friction_terms(engine, part, engine.q_now)
+    return 0
 
 
 @entry_point(types.int64(MIDAS.type, types.int64))
@@ -176,19 +214,22 @@ def assemble(engine: Table, curved: int) -> int:
     """
     q = engine.q_now
     whole = engine.only_slopes == 0
+    engine.curved = curved
     place_carries(engine, engine.z_now, q)
-    add_link_terms(engine, q, curved)
+    add_link_terms(engine)
     if whole:
         _clear(engine)
-    add_contact_terms(engine, engine.vertex_now)
-    add_friction_terms(engine, q)
+    do_schedule(engine)
     add_tie_terms(engine, q)
     add_turn_terms(engine, q)
     _sum_joint_slopes(engine, engine.joint_now, curved)
     carry_gradient(engine, q, engine.gradient)
     if whole:
-        carry_hessian(engine, q, curved)
+        do_parts(engine, engine.carry_part, engine.islands)
         _add_between_joints(engine, q)
     for i in range(engine.linear_value.size):
         _add_linearized(engine, i)
     return 0
+
+
+ASSEMBLY_KERNELS = (assemble, contacts_part)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
@@ -17,7 +16,7 @@ from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.anticipation import anticipate, forget_anchors
 from asperity.midas.candidate_runs import accept_runs, measure_now, measure_trial
-from asperity.midas.candidates import box_vertices, find_candidates
+from asperity.midas.candidates import find_candidates
 from asperity.midas.contact_terms import contact_energy
 from asperity.midas.coupled_links import couple_links
 from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, MIDAS, STARTED
@@ -27,6 +26,7 @@ from asperity.midas.friction_terms import friction_energy, turn_friction
 from asperity.midas.joint_terms import joint_energy, turn_joint_friction
 from asperity.midas.likeness import change_of_forces, is_alike
 from asperity.midas.link_terms import link_energy, link_rounding
+from asperity.midas.parts import do_parts
 from asperity.midas.second_order import is_smooth
 from asperity.midas.trial import (
     is_free,
@@ -38,6 +38,8 @@ from asperity.midas.trial import (
     turns_away,
 )
 from asperity.midas.turn_terms import turn_energy
+from asperity.midas.vertex_boxes import measure_paths
+from asperity.midas.vertex_parts import listed_parts
 
 __all__ = ["find_direction", "minimize", "rebuild"]
 
@@ -80,15 +82,21 @@ _CERTAIN = 0.02
 
 
 @compiled
-def incremental_potential(engine: Table, q: np.ndarray, x: np.ndarray, angle: np.ndarray) -> float:
-    """Incremental potential [J s²] at a state whose candidates have been measured."""
-    contact = contact_energy(engine, x)
+def incremental_potential(engine: Table, at_trial: int) -> float:
+    """Incremental potential [J s²] of the iterate, or of the trial state; candidates are measured.
+
+    ``at_trial`` is 1 for the trial state.
+    """
+    engine.at_trial = at_trial
+    q = engine.q_trial if at_trial == 1 else engine.q_now
+    angle = engine.joint_trial if at_trial == 1 else engine.joint_now
+    contact = contact_energy(engine)
     if contact == math.inf:
         return math.inf
     return (
-        link_energy(engine, q)
+        link_energy(engine)
         + contact
-        + friction_energy(engine, q)
+        + friction_energy(engine)
         + joint_energy(engine, angle)
         + equality_energy(engine, q, angle)
         + turn_energy(engine, q)
@@ -121,9 +129,7 @@ def _accept(engine: Table) -> None:
         for i in range(4):
             for k in range(3):
                 engine.q_now[link, i, k] = engine.q_trial[link, i, k]
-    for vertex in range(engine.moving_vertices):
-        for k in range(3):
-            engine.vertex_now[vertex, k] = engine.vertex_trial[vertex, k]
+    do_parts(engine, engine.accept_vertices, listed_parts(engine))
     for joint in range(engine.joint_now.size):
         engine.joint_now[joint] = engine.joint_trial[joint]
     accept_runs(engine)
@@ -131,7 +137,7 @@ def _accept(engine: Table) -> None:
 
 @entry_point(types.int64(MIDAS.type, types.int64))
 def rebuild(engine: Table, reason: int) -> int:
-    """List candidates along ``vertex_move`` anew and lay out the Hessian; returns a code.
+    """List candidates along the links' paths anew and lay out the Hessian; returns a code.
 
     At a step's beginning (`STARTED`) paths lead to where inertia does, or to a prediction
     (`PREDICTED`), which is the trial state. Later (`CUT`) they lead to the trial state as well, and
@@ -146,8 +152,8 @@ def rebuild(engine: Table, reason: int) -> int:
                 else:
                     engine.path_begin[link, i, k] = engine.q_now[link, i, k]
                     engine.path_end[link, i, k] = engine.q_trial[link, i, k]
-    box_vertices(engine, engine.vertex_now, engine.vertex_move, engine.longest_move)
-    code = find_candidates(engine, engine.vertex_now, reason == CUT)
+    measure_paths(engine, engine.longest_move)
+    code = find_candidates(engine, reason == CUT)
     # Shorter paths before longer lists, as long as it is the paths that make them long.
     while (
         code == CANDIDATES_FULL
@@ -157,8 +163,9 @@ def rebuild(engine: Table, reason: int) -> int:
         most = _LONGEST * max(engine.activation, _REACH)
         engine.longest_move = min(0.25 * engine.longest_move, most)
         engine.widening *= 0.5
-        box_vertices(engine, engine.vertex_now, engine.vertex_move, engine.longest_move)
-        code = find_candidates(engine, engine.vertex_now, reason == CUT)
+        measure_paths(engine, engine.longest_move)
+        code = find_candidates(engine, reason == CUT)
+    do_parts(engine, engine.place_start_vertices, listed_parts(engine))
     if code == 0:
         code = couple_links(engine)
     if code == 0:
@@ -189,7 +196,7 @@ def _solve(engine: Table) -> None:
     """Fill the direction from the gradient and the factor at hand."""
     for i in range(engine.gradient.size):
         engine.right[engine.variable_row[i]] = -engine.gradient[i]
-    solve(engine, engine.right)
+    solve(engine)
     for i in range(engine.gradient.size):
         engine.direction[i] = engine.right[engine.variable_row[i]]
 
@@ -221,9 +228,7 @@ def _descend(engine: Table, before: float, rounding: float, slope: float, share:
         engine.line_searches += 1
         engine.taken_share = share
         measure_trial(engine)
-        energy = incremental_potential(
-            engine, engine.q_trial, engine.vertex_trial, engine.joint_trial
-        )
+        energy = incremental_potential(engine, 1)
         if energy <= before + rounding:
             return energy
         # Too small a change to be seen in the energy: the direction is downhill.
@@ -290,7 +295,7 @@ def _begin(engine: Table) -> float:
     engine.nearly_rigid = 0
     forget_anchors(engine)
     measure_now(engine)
-    return incremental_potential(engine, engine.q_now, engine.vertex_now, engine.joint_now)
+    return incremental_potential(engine, 0)
 
 
 @compiled
@@ -300,7 +305,7 @@ def _take_prediction(engine: Table, energy: float) -> float:
     if not limits_leave(engine) or not is_free(engine):
         return energy
     measure_trial(engine)
-    lower = incremental_potential(engine, engine.q_trial, engine.vertex_trial, engine.joint_trial)
+    lower = incremental_potential(engine, 1)
     if not lower < energy:
         measure_now(engine)
         return energy

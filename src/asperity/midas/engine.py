@@ -10,8 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.compiled import HoldsAddresses, Table
+from asperity.compiled.team import Team
+from asperity.midas.anticipation import ANTICIPATION_KERNELS
+from asperity.midas.candidate_runs import RUN_KERNELS
+from asperity.midas.candidates import SEARCH_KERNELS
+from asperity.midas.contact_schedule import SCHEDULE_KERNELS
+from asperity.midas.contact_terms import CONTACT_KERNELS
 from asperity.midas.contradictions import contradicted_limits, held_tendons
-from asperity.midas.energy_assembly import assemble
+from asperity.midas.energy_assembly import ASSEMBLY_KERNELS
 from asperity.midas.energy_newton import find_direction, minimize, rebuild
 from asperity.midas.engine_layout import (
     CANDIDATES_FULL,
@@ -23,8 +29,19 @@ from asperity.midas.engine_layout import (
     SLIDE,
 )
 from asperity.midas.engine_support import check_equalities
+from asperity.midas.engine_team import (
+    NOT_REMEMBERED,
+    EngineTeam,
+    list_fields,
+    run_fields,
+    work_fields,
+)
+from asperity.midas.envelope import ENVELOPE_KERNELS
 from asperity.midas.equalities import mocap_points, read_equalities
+from asperity.midas.evaluated_motors import EvaluatedMotors
 from asperity.midas.fluid import Fluid
+from asperity.midas.friction_stencils import STENCIL_KERNELS
+from asperity.midas.friction_terms import FRICTION_KERNELS
 from asperity.midas.joint_tables import joint_tables, motor_feed, motor_tables
 from asperity.midas.linearized import LinearizedCoordinates
 from asperity.midas.linearized_tables import (
@@ -40,18 +57,24 @@ from asperity.midas.link_tables import (
     link_fields,
     shape_fields,
     state_fields,
-    work_fields,
 )
+from asperity.midas.link_terms import LINK_KERNELS
 from asperity.midas.links import Link, read_links
 from asperity.midas.pairs import LinkPair, exclude_links, pair_geoms, pair_links
+from asperity.midas.parts import do_part
 from asperity.midas.placement import place
 from asperity.midas.poses import write_qpos
 from asperity.midas.second_order import SHORTEST_WAIT
 from asperity.midas.shapes import read_shapes
+from asperity.midas.shared_lists import LIST_KERNELS
 from asperity.midas.state_gains import feed_state_gains, state_gains
+from asperity.midas.step_start import START_KERNELS
 from asperity.midas.tendon_terms import tendon_coordinates
 from asperity.midas.tendons import member_tables, tendon_tables
+from asperity.midas.tree_assembly import carry_part
+from asperity.midas.trial import TRIAL_KERNELS
 from asperity.midas.turns import turn_tables
+from asperity.midas.vertex_parts import VERTEX_KERNELS
 from asperity.plant.data_reference import DataReference
 from asperity.plant.joints import is_disabled
 from asperity.plant.own_options import OwnOptions
@@ -59,7 +82,27 @@ from asperity.plant.resolved_materials import ResolvedMaterials
 
 __all__ = ["ENGINE_KERNELS", "Engine", "EngineOptions"]
 
-ENGINE_KERNELS = (minimize, assemble, rebuild, find_direction)
+ENGINE_KERNELS = (
+    minimize,
+    rebuild,
+    find_direction,
+    do_part,
+    carry_part,
+    *ASSEMBLY_KERNELS,
+    *VERTEX_KERNELS,
+    *SEARCH_KERNELS,
+    *LIST_KERNELS,
+    *RUN_KERNELS,
+    *TRIAL_KERNELS,
+    *ANTICIPATION_KERNELS,
+    *CONTACT_KERNELS,
+    *STENCIL_KERNELS,
+    *FRICTION_KERNELS,
+    *LINK_KERNELS,
+    *START_KERNELS,
+    *SCHEDULE_KERNELS,
+    *ENVELOPE_KERNELS,
+)
 """What the engine's steps need compiled."""
 
 Floats = NDArray[np.float64]
@@ -83,6 +126,8 @@ class EngineOptions(NamedTuple):
     segments: int
     subdivisions: int
     hulls: bool
+    time_step: float = 0.01
+    """The usual step size [s], which controllers that MuJoCo evaluates count with."""
     mesh_tolerance: float | None = None
     mesh_repair: str = "keep"
 
@@ -102,6 +147,8 @@ class Engine(HoldsAddresses):
         Pairs of links that may pass through each other.
     keep : bool
         Whether the engine keeps ``data`` alive, or who makes the engine does.
+    team : Team, optional
+        Threads that share its work.
 
     Raises
     ------
@@ -118,6 +165,7 @@ class Engine(HoldsAddresses):
         *,
         excluded: Iterable[LinkPair] = (),
         keep: bool = True,
+        team: Team | None = None,
     ) -> None:
         self.model = model
         self.own_options = OwnOptions(model)
@@ -154,6 +202,7 @@ class Engine(HoldsAddresses):
         self.state_gains = state_gains(model)
         coordinates = motor_coordinates(model, links, self.linearized)
         self.gears = motor_gears(model, self.linearized, coordinates)
+        self.evaluated_motors = EvaluatedMotors(model, self.own_options, self.gears)
         joints = tendon_tables(
             model, links, joint_tables(model, links, self.contradicted), held_tendons(model)
         )
@@ -182,18 +231,25 @@ class Engine(HoldsAddresses):
                 links,
                 np.asarray(constraints["coupling_joint"], np.int64),
                 self.linearized.coupled_links(),
+                turns["turn_link"],
             ),
             self.linearized.tables(),
             motor_tables(model, coordinates, self.gears),
-            work_fields(),
+            self.evaluated_motors.tables(),
         ):
             for name, values in fields.items():
                 setattr(self.table, name, values)
+        for name, values in work_fields().items():
+            setattr(self.table, name, values)
+        self._team: EngineTeam | None = None
         self._set_candidates(1024)
         self._set_slots(4 * len(self.links.links) + 64)
         self._set_entries(16 * len(self.links.links))
         self._set_factor(64 * len(self.table.z))
         self._set_numbers()
+        self.table.member_table = self.table.search_table = np.zeros(1, np.int64)
+        if team is not None:
+            self._team = EngineTeam(self.table, team)
         self.exclude(excluded)
         missing = self.table.missing()
         assert not missing, missing
@@ -221,26 +277,15 @@ class Engine(HoldsAddresses):
 
     def _set_candidates(self, size: int) -> None:
         table = self.table
-        for name in (
-            "candidate_kind", "candidate_pair", "friction_pair", "run_state", "run_known",
-            "run_anchored",
-        ):  # fmt: skip
-            setattr(table, name, np.zeros(size, np.int64))
-        for name in (
-            "candidate_weight", "candidate_threshold", "candidate_square", "candidate_anchor",
-            "now_square", "friction_force", "run_least", "run_trial",
-        ):  # fmt: skip
-            setattr(table, name, np.zeros(size))
+        # Two rims of a cylinder on a plane, at most.
+        rims = 2 * int(np.count_nonzero(table.pair_shape[:, 1] < 0))
+        for name, values in (list_fields(size) | run_fields(size, rims)).items():
+            setattr(table, name, values)
         table.runs = 0
-        table.run_begin = np.zeros(size + 1, np.int64)
-        table.run_link = np.zeros((size, 2), np.int64)
-        table.candidate_vertex = np.zeros((size, 4), np.int64)
-        table.candidate_coefficient = np.zeros((size, 4))
-        table.candidate_arm = np.zeros((size, 3))
-        table.friction_link = np.zeros((size, 2), np.int64)
-        table.friction_weight = np.zeros((size, 2, 4))
-        table.friction_frame = np.zeros((size, 2, 3))
-        table.friction_dual = np.zeros((size, 2))
+        # More than there are parts of anything.
+        table.part_value = np.zeros(size + len(table.vertex_link) + len(table.link_kind))
+        if self._team is not None:
+            self._team.set_lists(size)
 
     def _set_slots(self, size: int) -> None:
         self.table.slot_link = np.zeros((size, 2), np.int64)
@@ -272,10 +317,9 @@ class Engine(HoldsAddresses):
 
     def memory(self) -> dict[str, Any]:
         """All that the engine knows, but for addresses in memory."""
-        addresses = {kernel.name.partition(":")[2] for kernel in ENGINE_KERNELS}
         table: dict[str, Any] = {}
         for name, field in self.table.layout.fields.items():
-            if name not in addresses:
+            if name not in NOT_REMEMBERED:
                 value = getattr(self.table, name)
                 table[name] = value.copy() if field.ndim > 0 else value
         return {
@@ -289,6 +333,8 @@ class Engine(HoldsAddresses):
         """Put back what `memory` of an engine of the same model has returned."""
         for name, value in memory["table"].items():
             setattr(self.table, name, np.copy(value) if isinstance(value, np.ndarray) else value)
+        if self._team is not None:
+            self._team.set_lists(len(self.table.candidate_kind))
         self.adapted, self.checked = memory["adapted"], memory["checked"]
         self._mocap_pose = np.copy(memory["mocap_pose"])
 
@@ -308,7 +354,8 @@ class Engine(HoldsAddresses):
         tendon_coordinates(table, table.joint)
         tendon_coordinates(table, table.joint_rate)
         table.qpos[:], table.qvel[:] = qpos, qvel
-        table.has_history = table.wait = 0
+        table.has_history = table.wait = table.smooth_steps = table.was_free = 0
+        table.last_step = self.options.time_step
         table.patience = SHORTEST_WAIT
         table.tie_force_start[:] = 0.0
         table.coupling_force_start[:] = 0.0
@@ -332,7 +379,7 @@ class Engine(HoldsAddresses):
     @property
     def looks_at_state(self) -> bool:
         """Whether MuJoCo must be asked for lengths and moments before every step."""
-        return self.linearized.any or bool(self.state_gains)
+        return self.linearized.any or bool(self.state_gains) or self.evaluated_motors.any
 
     def read_inputs(self, activation: Floats | None = None) -> None:
         """Take over controls, applied forces, gravity, equalities and mocap poses.
@@ -359,6 +406,9 @@ class Engine(HoldsAddresses):
             self.linearized.refresh(self.table, state)
             known = self.data.act if activation is None else activation
             feed_state_gains(self.model, self.state_gains, state, known, self.gears, self.table)
+            self.evaluated_motors.feed(
+                self.table, state, np.array(self.data.ctrl), known, self.options.time_step
+            )
         self._read_applied_forces()
 
     def _read_equalities(self) -> None:

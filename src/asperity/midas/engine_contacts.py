@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.midas.candidate_runs import measure_candidates
-from asperity.midas.candidates import are_kept
 from asperity.midas.contact_terms import add_round_arms, contact_sides
 from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import STARTED
-from asperity.midas.friction_terms import normal_force, tangents
-from asperity.midas.link_kinematics import move_vertices
+from asperity.midas.friction_stencils import normal_force, tangents
+from asperity.midas.link_kinematics import move_listed
 from asperity.midas.potentials import friction_slope
+from asperity.midas.vertex_boxes import are_kept
 
 __all__ = ["EngineContacts", "read_contacts", "survey"]
 
@@ -42,14 +42,11 @@ class EngineContacts(NamedTuple):
 @compiled
 def survey(engine: Table) -> int:
     """List and measure the candidates of the present state; returns a code."""
-    move_vertices(engine, engine.q, engine.vertex_now)
-    for vertex in range(engine.moving_vertices):
-        for k in range(3):
-            engine.vertex_move[vertex, k] = 0.0
+    move_listed(engine, engine.q, engine.vertex_now)
     engine.longest_move = 0.0
     code = 0
     # To look at contacts must not change the steps to come.
-    if not are_kept(engine, engine.vertex_now, engine.vertex_move):
+    if not are_kept(engine, engine.q, engine.q):
         code = call_pp_status(engine.rebuild, engine, STARTED)
         engine.listed = 0
     else:

@@ -18,6 +18,7 @@ a slide joint has the single variable s. ``variables`` lists all of them.
 from __future__ import annotations
 
 from asperity.compiled import Layout
+from asperity.midas.entry_points import ENTRY_POINTS
 
 __all__ = [
     "BALL",
@@ -82,8 +83,13 @@ MIDAS = Layout(
     linear="i8",  # 1 if Q is a linear function of the variables
     # the step at hand
     step="f8",  # step of the scheme that forces act over, h or 2h/3 [s]
-    last_step="f8",  # [s], of BDF2's history
+    whole_step="f8",  # h, of any scheme [s]
+    past_levels="i8",  # how many states before the present one the step looks back at
+    last_step="f8",  # [s], of BDF2's history, or the usual one if there is none
     has_history="i8",  # 1 if the state before the present one is known
+    smooth_steps="i8",  # how many steps in a row were of second order
+    was_free="i8",  # 1 if nothing touched at the end of the last
+    past_weight="f8[:]",  # what the two states before count for in a step
     wait="i8",  # steps until BDF2 is tried again
     patience="i8",  # how many that will be after the next impact
     clearance="f8",  # smallest distance of surfaces at the end of any step so far [m]
@@ -91,6 +97,7 @@ MIDAS = Layout(
     least_slack="f8",  # how much wider it is at least [m]
     list_number="i8",  # lists of candidates so far, which boxes of trees are stamped with
     widening="f8",  # how much wider than a path its box is, as a share of the path's length
+    boxed_widening="f8",  # that of the boxes at hand
     inertia_damping="f8",  # what is added to inertia in the Hessian, as a multiple of it
     candidates="i8",  # stencils that may touch in this step
     friction_pairs="i8",
@@ -106,10 +113,22 @@ MIDAS = Layout(
     taken_share="f8",  # of the direction, by the line search
     is_draft="i8",  # 1 while a solution is asked for its normal forces only; 2 if it was cut short
     **dict.fromkeys(STATISTICS, "i8"),
-    assemble="i8",  # compiled entry points
-    rebuild="i8",
-    find_direction="i8",
-    minimize="i8",
+    **dict.fromkeys(ENTRY_POINTS, "i8"),
+    # Several threads (`parts`): address of the team's table, or 0; what its members do; words of
+    # this table that members share, and those that work on lists of candidates of their own share.
+    team="i8",
+    part_task="i8",
+    shared_words="i8",
+    search_words="i8",
+    first_meeting="i8",  # first part of a round of the schedule
+    at_trial="i8",  # 1 while energies are those of the trial state, not of the iterate
+    friction_now="i8",  # 1 while friction is collected with links at the iterate
+    turn_share="f8",  # of the direction, by which friction's duals are moved
+    curved="i8",  # 1 while the Hessian has the terms that may make it indefinite
+    known_time="f8",  # of the trial path, until which it is free as far as is known
+    member_table="i8[:]",
+    search_table="i8[:]",
+    part_value="f8[:]",  # what is found part by part, to be put together in their order
     # Links, n of them; in arrays of shape (n + 1, ...) the last row is the world.
     link_parent="i8[:]",  # the world is n
     link_kind="i8[:]",
@@ -125,6 +144,8 @@ MIDAS = Layout(
     # Axis of least inertia, in rest coordinates; its square is 0 if another one has as little, and
     # 1 if it has none; shape (n, 3).
     slender_axis="f8[:,:]",
+    slender_side="f8[:,:,:]",  # the other two, shape (number of links, 2, 3)
+    link_pivot="i8[:]",  # 1 on a ball joint, 2 on a hinge that is fixed in the world, 0 elsewhere
     rigidity="f8[:]",  # κV of the orthogonality energy [J]
     radius="f8[:]",  # of the link about its centre of mass [m]
     gravity="f8[:,:]",  # acceleration [m/s²], shape (n, 3)
@@ -137,6 +158,11 @@ MIDAS = Layout(
     # Variables that move a link, its ancestors' first: chain_start[l] to chain_start[l + 1].
     chain_start="i8[:]",
     chain_variable="i8[:]",
+    # Joints that others' coordinates depend on, and links whose Jacobians that takes: 1 for those.
+    joint_crossed="i8[:]",
+    link_crossed="i8[:]",
+    cross_row="i8[:]",
+    cross_slope="f8[:,:]",
     jacobian="f8[:,:,:]",  # ∂Q/∂z, one (4, 3) for every entry of chain_variable
     # State at the end of the last step, and before it.
     z="f8[:]",
@@ -144,10 +170,13 @@ MIDAS = Layout(
     v="f8[:,:,:]",
     q_before="f8[:,:,:]",
     v_before="f8[:,:,:]",
+    q_older="f8[:,:,:]",  # before that
+    v_older="f8[:,:,:]",
     qpos="f8[:]",  # of the state, as published
     qvel="f8[:]",
     qvel_before="f8[:]",
     shift="f8[:]",  # mean generalized velocity of the last step
+    shift_older="f8[:]",
     # During a step: from where displacements count, where inertia leads, iterate and trial.
     q_slip="f8[:,:,:]",
     q_target="f8[:,:,:]",
@@ -170,6 +199,7 @@ MIDAS = Layout(
     # those of fixed tendons, which are sums of them, and linearized ones. `joint_link`,
     # `joint_qpos`, `joint_frame` and arrays over chains have entries for joints only.
     joint_link="i8[:]",
+    joint_dof="i8[:]",
     joint_qpos="i8[:]",
     joint_reference="f8[:]",  # qpos of the reference pose
     joint_frame="f8[:,:,:]",  # u on the child, n and b on the parent, shape (j, 3, 3)
@@ -188,6 +218,8 @@ MIDAS = Layout(
     joint_rate="f8[:]",
     joint_before="f8[:]",
     joint_rate_before="f8[:]",
+    joint_older="f8[:]",
+    joint_rate_older="f8[:]",
     joint_start="f8[:]",  # during a step, like q_slip
     joint_target="f8[:]",
     joint_now="f8[:]",
@@ -250,11 +282,18 @@ MIDAS = Layout(
     # Those with an activation a that follows a control have feed = bias + gain a (`activations`).
     motor_dynamics="i8[:]",
     motor_activation="i8[:]",  # its place in act, or −1
+    motor_states="i8[:]",  # how many it has there
     motor_time="f8[:]",  # τ of a filter [s]
     motor_activation_limit="f8[:,:]",
     motor_control="f8[:]",
     motor_gain="f8[:]",
     motor_bias="f8[:]",
+    # Activations whose rates MuJoCo says (`evaluated_motors`), shape (na,), with what is in feed.
+    state_start="f8[:]",  # when it was asked
+    state_rate="f8[:]",  # ȧ
+    state_slope="f8[:]",  # ∂ȧ/∂a [1/s]
+    state_limit="f8[:,:]",
+    motor_state_gain="f8[:,:]",  # shape (number of motors, largest of motor_states)
     motor_constant="f8[:]",  # during a step, clamp(constant − stiffness θ)
     motor_stiffness="f8[:]",
     motor_force="f8[:]",  # at the end of the last step [N or N m]
@@ -283,13 +322,28 @@ MIDAS = Layout(
     pair_block="i8[:]",  # number of its two links' pair, or −1 if one is the world
     block_link="i8[:,:]",  # pairs of links, the smaller first
     block_slot="i8[:]",  # Hessian block in use, or −1
+    # Positions of the vertices that candidates have, and how far from now to the trial state.
     vertex_now="f8[:,:]",
     vertex_trial="f8[:,:]",
     vertex_move="f8[:,:]",
-    # Boxes that vertices stay in while the candidates hold.
+    listed_vertex="i8[:]",  # the moving ones among them
+    listed_vertices="i8",
+    vertex_mark="i8[:]",  # number of the last list that has a vertex
+    # Boxes that vertices stay in while the candidates hold (`vertex_boxes`), and how far they let
+    # these move.
     vertex_low="f8[:,:]",
     vertex_high="f8[:,:]",
     vertex_reach="f8[:]",
+    shape_box="f8[:,:,:]",
+    vertex_stamp="i8[:]",  # number of the list that they were made for
+    vertex_start="f8[:,:]",
+    vertex_path="f8[:,:]",
+    vertex_slack="f8[:]",
+    path_begin="f8[:,:,:]",  # the links' coordinates between which their paths are
+    path_end="f8[:,:,:]",
+    path_length="f8[:]",  # of the longest of a link, or more [m], shape (n,)
+    link_share="f8[:]",  # of a link's paths that boxes hold, shape (n + 1,)
+    link_moment="f8[:,:,:]",  # Σ [1, x̄]ᵀ[1, x̄] of its vertices, shape (n, 4, 4)
     # Tubes about synchronous paths, which vertices of some trees stay in (`tubes`).
     tubes="i8",  # 1 if they do
     common_share="f8",  # of paths of trees with tubes that these hold
@@ -298,11 +352,6 @@ MIDAS = Layout(
     tree_time="f8[:,:]",  # how far along their paths, and space to work in, shape (m, 3)
     tree_path="f8[:,:,:]",  # means of paths, of displacements and of moves, shape (m, 3, 3)
     tree_weight="f8[:]",  # one over the number of its vertices
-    vertex_start="f8[:,:]",
-    vertex_path="f8[:,:]",
-    vertex_slack="f8[:]",
-    path_begin="f8[:,:,:]",  # the links' coordinates between which those paths are
-    path_end="f8[:,:,:]",
     # Trees over the vertices, edges and faces of shape s (`box_trees`), numbers 3s to 3s + 2.
     tree_item="i8[:]",  # vertices, edges and faces in the order of the trees
     tree_first="i8[:]",  # first item of a tree
@@ -311,17 +360,8 @@ MIDAS = Layout(
     tree_box="f8[:,:,:]",  # in rest coordinates, shape (nodes, 2, 3)
     tree_placed="f8[:,:,:]",  # where the links are and go
     tree_still="f8[:,:,:]",  # where they are, and least and largest moves, shape (nodes, 4, 3)
+    tree_slack="f8[:,:]",  # half widths of boxes and tubes [m], shape (nodes, 2)
     tree_stamp="i8[:]",
-    # Candidates: stencils that may come closer than the activation distance.
-    candidate_kind="i8[:]",
-    candidate_vertex="i8[:,:]",
-    candidate_pair="i8[:]",
-    candidate_weight="f8[:]",  # contact area [m²]
-    candidate_threshold="f8[:]",  # of the mollifier
-    candidate_square="f8[:]",  # as last measured
-    candidate_coefficient="f8[:,:]",
-    candidate_arm="f8[:,:]",
-    candidate_anchor="f8[:]",  # ratio D/d̂ where its barrier is linearized; 0: where it is
     now_square="f8[:]",  # of the iterate
     # Runs of candidates (`candidate_runs`), run_begin[r] to run_begin[r + 1].
     runs="i8",
@@ -332,6 +372,16 @@ MIDAS = Layout(
     run_state="i8[:]",
     run_known="i8[:]",
     run_anchored="i8[:]",  # 1 if some of it may have an anchor
+    # Contacts and friction by the parts of the schedule (`contact_schedule`).
+    link_group="i8[:]",
+    meeting="i8[:,:]",  # part of two groups
+    run_part="i8[:]",
+    run_schedule="i8[:]",
+    run_order="i8[:]",
+    friction_schedule="i8[:]",
+    friction_order="i8[:]",
+    friction_part="i8[:]",
+    friction_bound="f8[:]",  # μλ of candidates [N]
     link_move="f8[:]",  # bound of how far points move to the trial state [m], shape (n + 1,)
     # Friction's stencils, frozen over a solve.
     friction_pair="i8[:]",
@@ -354,25 +404,57 @@ MIDAS = Layout(
     entry_start="i8[:]",
     entry_link="i8[:]",
     # Space of `tree_assembly`: where links are carried by their parents, how slides move them, a
-    # link's rows in the coordinates of every other, and blocks of 12 × 12.
+    # link's rows in the coordinates of every other.
     carry="f8[:,:,:]",
     slide_motion="f8[:,:]",
     link_rows="f8[:,:,:]",
-    block_work="f8[:,:,:]",
-    angle_slope="f8[:,:]",
-    angle_work="f8[:,:]",
     tree_order="i8[:]",
     tree_place="i8[:]",
     tree_near="u1[:,:]",
+    # Islands, by their rows and links: island_row[i] to island_row[i + 1].
+    islands="i8",
+    island_row="i8[:]",
+    island_link="i8[:]",
+    island_order="i8[:]",
+    tree_island="i8[:]",
     row_first="i8[:]",
     row_start="i8[:]",
     variable_row="i8[:]",
     factor="f8[:]",
     right="f8[:]",
-    # Space to work in.
+    # Of thirds of pairs of shapes: who has listed their candidates, and where these are listed.
+    pair_found="i8[:,:]",
+    # Candidates: stencils that may come closer than the activation distance.
+    candidate_kind="i8[:]",
+    candidate_vertex="i8[:,:]",
+    candidate_pair="i8[:]",
+    candidate_weight="f8[:]",  # contact area [m²]
+    candidate_threshold="f8[:]",  # of the mollifier
+    candidate_square="f8[:]",  # as last measured
+    candidate_coefficient="f8[:,:]",
+    candidate_arm="f8[:,:]",
+    candidate_anchor="f8[:]",  # ratio D/d̂ where its barrier is linearized; 0: where it is
+    # Space to work in, of which every member has its own.
+    # Of two links' axes: themselves, products with the axes of both, and the sum of components.
+    pair_axes="f8[:,:]",
+    # Space of searches: nodes that wait, primitives of leaves and of small shapes with their boxes,
+    # where two shapes meet, how far a link is from its path's beginning, and a node's box.
+    node_stack="i8[:,:]",
+    leaf_item="i8[:]",
+    leaf_box="f8[:,:,:]",
+    chosen="i8[:,:]",
+    chosen_box="f8[:,:,:,:]",
+    region="f8[:,:]",
+    deviation="f8[:,:]",
+    box_work="f8[:,:]",
+    block_work="f8[:,:,:]",
+    angle_slope="f8[:,:]",
+    angle_work="f8[:,:]",
     side_weight="f8[:,:]",
     mollifier_slope="f8[:,:]",
     slip="f8[:]",
     corner="f8[:,:]",
     directions="f8[:,:]",
+    inertia_work="f8[:,:]",
+    moments_work="f8[:,:]",
 )

@@ -68,7 +68,7 @@ class EngineResults(OwnResults):
 
     def write_actuation(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         mujoco.mj_fwdActuation(model, data)
-        if self._acceleration is not None and self.model.nu:
+        if self._acceleration is not None and self.model.nout:
             _write_motor_forces(self._engine, data)
 
     def write_accelerations(self, data: mujoco.MjData) -> None:
@@ -133,8 +133,8 @@ def _write_motor_forces(engine: Engine, data: mujoco.MjData) -> None:
     dofs = [int(model.jnt_dofadr[engine.links.links[i].joint]) for i in table.joint_link]
     for motor, coordinate in enumerate(table.motor_joint):
         if coordinate >= engine.linearized.first:
-            start = int(data.moment_rowadr[model.actuator_outadr[motor]])
-            own = slice(start, start + int(data.moment_rownnz[model.actuator_outadr[motor]]))
+            start = int(data.moment_rowadr[motor])
+            own = slice(start, start + int(data.moment_rownnz[motor]))
             moment = data.actuator_moment.ravel()[own]
             data.qfrc_actuator[data.moment_colind[own]] += moment * table.motor_force[motor]
             continue

@@ -30,10 +30,30 @@ _TRANSMISSIONS = [
         _TRN.mjTRN_SITE,
         _TRN.mjTRN_SLIDERCRANK,
         _TRN.mjTRN_BODY,
+        _TRN.mjTRN_SO3,
     )
 ]
-_GAINS = [int(kind) for kind in (_GAIN.mjGAIN_FIXED, _GAIN.mjGAIN_AFFINE, _GAIN.mjGAIN_MUSCLE)]
-_BIASES = [int(kind) for kind in (_BIAS.mjBIAS_NONE, _BIAS.mjBIAS_AFFINE, _BIAS.mjBIAS_MUSCLE)]
+_GAINS = [
+    int(kind)
+    for kind in (
+        _GAIN.mjGAIN_FIXED,
+        _GAIN.mjGAIN_AFFINE,
+        _GAIN.mjGAIN_MUSCLE,
+        _GAIN.mjGAIN_PID,
+        _GAIN.mjGAIN_DCMOTOR,
+        _GAIN.mjGAIN_SO3,
+    )
+]
+_BIASES = [
+    int(kind)
+    for kind in (
+        _BIAS.mjBIAS_NONE,
+        _BIAS.mjBIAS_AFFINE,
+        _BIAS.mjBIAS_MUSCLE,
+        _BIAS.mjBIAS_DCMOTOR,
+        _BIAS.mjBIAS_SO3,
+    )
+]
 
 
 def check_supported(model: mujoco.MjModel) -> None:
@@ -105,7 +125,7 @@ def _joints(model: mujoco.MjModel) -> None:
 
 
 def _actuators(model: mujoco.MjModel) -> None:
-    for i in range(model.nu):
+    for i in range(model.nactuator):
         for what, kind, known in (
             ("transmission", mujoco.mjtTrn(model.actuator_trntype[i]), _TRANSMISSIONS),
             ("activation dynamics", mujoco.mjtDyn(model.actuator_dyntype[i]), DYNAMICS),

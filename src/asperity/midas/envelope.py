@@ -15,11 +15,13 @@ import math
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, entry_point
 from asperity.convex.row_kernels import add_row, dot_rows
 from asperity.midas.engine_layout import FACTOR_FULL
+from asperity.midas.islands import divide_into_islands
+from asperity.midas.parts import PART, do_parts
 
-__all__ = ["arrange", "factorize", "solve"]
+__all__ = ["ENVELOPE_KERNELS", "arrange", "factorize", "solve"]
 
 
 @compiled
@@ -102,6 +104,7 @@ def arrange(engine: Table) -> int:
         engine.row_start[i] = size
         size += i - engine.row_first[i] + 1
     engine.row_start[row] = size
+    divide_into_islands(engine)
     return FACTOR_FULL if size > engine.factor.size else 0
 
 
@@ -139,12 +142,12 @@ def _begin_rows(engine: Table) -> None:
         _reach(engine, b, _own_first(engine, a))
 
 
-@compiled
-def factorize(engine: Table) -> int:
-    """Replace the lower triangle by its Cholesky factor; returns 1 if a pivot is not positive."""
+@entry_point(PART)
+def factorize_part(engine: Table, island: int, _member: int, _unused: int) -> int:
+    """Replace an island's lower triangle by its Cholesky factor; 1 if a pivot is not positive."""
     values = engine.factor
     base = values.ctypes.data
-    for i in range(engine.row_first.size):
+    for i in range(engine.island_row[island], engine.island_row[island + 1]):
         fi = engine.row_first[i]
         bi = engine.row_start[i] - fi
         row = base + 8 * bi
@@ -163,22 +166,40 @@ def factorize(engine: Table) -> int:
     return 0
 
 
-@compiled
-def solve(engine: Table, right: np.ndarray) -> None:
-    """Replace a right-hand side in the factor's order by the solution."""
+@entry_point(PART)
+def solve_part(engine: Table, island: int, _member: int, _unused: int) -> int:
+    """Replace an island's part of the right-hand side by the solution."""
     first = engine.row_first
     values = engine.factor
-    count = first.size
+    right = engine.right
+    begin = engine.island_row[island]
+    end = engine.island_row[island + 1]
     unknown = right.ctypes.data
-    for i in range(count):
+    for i in range(begin, end):
         fi = first[i]
         row = values.ctypes.data + 8 * engine.row_start[i]
         last = values[engine.row_start[i] + i - fi]
         right[i] = (right[i] - dot_rows(row, unknown + 8 * fi, i - fi)) / last
-    for back in range(count):
-        i = count - 1 - back
+    for back in range(end - begin):
+        i = end - 1 - back
         fi = first[i]
         row = values.ctypes.data + 8 * engine.row_start[i]
         value = right[i] / values[engine.row_start[i] + i - fi]
         right[i] = value
         add_row(unknown + 8 * fi, row, -value, i - fi)
+    return 0
+
+
+@compiled
+def factorize(engine: Table) -> int:
+    """Replace the lower triangle by its Cholesky factor; returns 1 if a pivot is not positive."""
+    return do_parts(engine, engine.factorize_part, engine.islands)
+
+
+@compiled
+def solve(engine: Table) -> None:
+    """Replace the right-hand side, in the factor's order, by the solution."""
+    do_parts(engine, engine.solve_part, engine.islands)
+
+
+ENVELOPE_KERNELS = (factorize_part, solve_part)

@@ -7,6 +7,10 @@ Its centre of mass goes straight on, and it turns with a constant angular moment
 In the coordinates Q a turning link has to be held together by the orthogonality energy, and a
 scheme that lets material points go straight on within a step finds a shorter way for them, a chord:
 it loses spin, and what rolls seems to slip. Counted from the free motion, a step leaves both alone.
+
+A link on a ball joint or a hinge that is fixed in the world turns about that, likewise: its rows
+are then all four, with the position of the centre of mass from the joint, and about a hinge there
+is nothing but what L has along the axis.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import numpy as np
 
 from asperity.compiled import compiled
 
-__all__ = ["angular_momentum", "angular_velocity", "free_motion", "spin", "turn"]
+__all__ = ["along", "angular_momentum", "angular_velocity", "free_motion", "spin", "turn"]
 
 # Rotation of a part of a step [rad]; of the Runge–Kutta method of fourth order, 1e-9 of it.
 _PART = 0.05
@@ -67,11 +71,11 @@ def _second_moments(mass: np.ndarray, turn: np.ndarray, s: np.ndarray) -> None:
 
 @compiled
 def _rotate(angle: np.ndarray, turn: np.ndarray, out: np.ndarray) -> None:
-    """Fill exp([ρ]) R, where ρ = ``angle``."""
+    """Fill exp([ρ]) R, where ρ = ``angle``, of three or four columns."""
     size = math.sqrt(angle[0] ** 2 + angle[1] ** 2 + angle[2] ** 2)
     one = math.sin(size) / size if size > 1e-8 else 1.0 - size * size / 6.0
     two = (1.0 - math.cos(size)) / (size * size) if size > 1e-4 else 0.5 - size * size / 24.0
-    for c in range(3):
+    for c in range(turn.shape[1]):
         x = turn[0, c]
         y = turn[1, c]
         z = turn[2, c]
@@ -84,12 +88,24 @@ def _rotate(angle: np.ndarray, turn: np.ndarray, out: np.ndarray) -> None:
 
 
 @compiled
-def angular_momentum(mass: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
-    """Fill the angular momentum about the centre of mass, Σ M_ij aᵢ × vⱼ over rows of Q and v."""
+def along(axis: np.ndarray, q: np.ndarray, vector: np.ndarray) -> float:
+    """Product of a vector with an axis in rest coordinates."""
+    total = 0.0
+    for i in range(3):
+        for k in range(3):
+            total += axis[i] * q[1 + i, k] * vector[k]
+    return total
+
+
+@compiled
+def angular_momentum(
+    mass: np.ndarray, q: np.ndarray, v: np.ndarray, first: int, out: np.ndarray
+) -> None:
+    """Fill the angular momentum Σ M_ij aᵢ × vⱼ over rows of Q and v from the first that counts."""
     for k in range(3):
         out[k] = 0.0
-    for i in range(1, 4):
-        for j in range(1, 4):
+    for i in range(first, 4):
+        for j in range(first, 4):
             m = mass[i, j]
             if m != 0.0:
                 out[0] += m * (q[i, 1] * v[j, 2] - q[i, 2] * v[j, 1])
@@ -99,7 +115,13 @@ def angular_momentum(mass: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.nda
 
 @compiled
 def angular_velocity(
-    mass: np.ndarray, q: np.ndarray, momentum: np.ndarray, s: np.ndarray, rate: np.ndarray
+    mass: np.ndarray,
+    q: np.ndarray,
+    first: int,
+    axis: np.ndarray,
+    momentum: np.ndarray,
+    s: np.ndarray,
+    rate: np.ndarray,
 ) -> bool:
     """Fill S and the ω that has an angular momentum; returns whether there is one.
 
@@ -108,6 +130,11 @@ def angular_velocity(
     mass : array, shape (4, 4)
     q : array, shape (4, 3)
         Coordinates of a link.
+    first : int
+        The first row that counts: 1, or 0 of a link that turns about a joint, from where its centre
+        of mass is measured.
+    axis : array, shape (3,)
+        Unit vector that it turns about, or zero if it may turn about any.
     momentum : array, shape (3,)
     s, rate : arrays, shapes (3, 3) and (3,)
         Outputs.
@@ -115,37 +142,49 @@ def angular_velocity(
     for a in range(3):
         for b in range(3):
             s[a, b] = 0.0
-    for i in range(1, 4):
-        for j in range(1, 4):
+    for i in range(first, 4):
+        for j in range(first, 4):
             m = mass[i, j]
             if m != 0.0:
                 for a in range(3):
                     for b in range(3):
                         s[a, b] += m * q[i, a] * q[j, b]
-    return _solve(s, momentum[0], momentum[1], momentum[2], rate)
+    if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
+        return _solve(s, momentum[0], momentum[1], momentum[2], rate)
+    inertia = s[0, 0] + s[1, 1] + s[2, 2]
+    along = 0.0
+    for a in range(3):
+        along += axis[a] * momentum[a]
+        for b in range(3):
+            inertia -= axis[a] * s[a, b] * axis[b]
+    if not inertia > 0.0:
+        return False
+    for k in range(3):
+        rate[k] = along / inertia * axis[k]
+    return True
 
 
 @compiled
-def spin(rate: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
-    """Let a link turn: fill the rows ω × aᵢ of its rate."""
-    for i in range(1, 4):
+def spin(rate: np.ndarray, q: np.ndarray, first: int, v: np.ndarray) -> None:
+    """Let a link turn: fill the rows ω × aᵢ of its rate, from the first that counts."""
+    for i in range(first, 4):
         v[i, 0] = rate[1] * q[i, 2] - rate[2] * q[i, 1]
         v[i, 1] = rate[2] * q[i, 0] - rate[0] * q[i, 2]
         v[i, 2] = rate[0] * q[i, 1] - rate[1] * q[i, 0]
 
 
 @compiled
-def turn(angle: np.ndarray, q: np.ndarray) -> None:
-    """Turn a link about its centre of mass by a rotation vector."""
-    rows = np.empty((3, 3))
-    moved = np.empty((3, 3))
-    for i in range(3):
+def turn(angle: np.ndarray, q: np.ndarray, first: int) -> None:
+    """Turn a link's rows, from the first that counts, by a rotation vector."""
+    rows = np.zeros((3, 4))
+    moved = np.empty((3, 4))
+    for i in range(first, 4):
         for k in range(3):
-            rows[k, i] = q[1 + i, k]
+            rows[k, i] = q[i, k]
     _rotate(angle, rows, moved)
-    for i in range(3):
+    for i in range(first, 4):
         for k in range(3):
-            q[1 + i, k] = moved[k, i]
+            q[i, k] = moved[k, i]
 
 
 @compiled
@@ -182,7 +221,9 @@ def _pull_back(
 
 
 @compiled
-def _turn_for(s: np.ndarray, rate: np.ndarray, time: float, turn: np.ndarray) -> None:
+def _turn_for(
+    s: np.ndarray, rate: np.ndarray, time: float, has_axis: bool, turn: np.ndarray
+) -> None:
     """Fill the rotation R of a free link after a time; ``rate`` is ω, at last that of the end.
 
     The Munthe-Kaas form of Runge and Kutta's method: R stays a rotation.
@@ -201,7 +242,7 @@ def _turn_for(s: np.ndarray, rate: np.ndarray, time: float, turn: np.ndarray) ->
     for i in range(3):
         for k in range(3):
             uneven = max(uneven, abs(s[i, k] - (trace / 3.0 if i == k else 0.0)))
-    steady = uneven <= 1e-9 * trace
+    steady = has_axis or uneven <= 1e-9 * trace
     parts = 1 if steady else 1 + int(speed * abs(time) / _PART)
     part = time / parts
     slopes = np.empty((4, 3))
@@ -235,6 +276,8 @@ def free_motion(
     mass: np.ndarray,
     q: np.ndarray,
     v: np.ndarray,
+    first: int,
+    axis: np.ndarray,
     time: float,
     q_free: np.ndarray,
     v_free: np.ndarray,
@@ -250,6 +293,9 @@ def free_motion(
         ∫ρ[1, x̄]ᵀ[1, x̄]dV, with the origin at the centre of mass.
     q, v : arrays, shape (4, 3)
         Coordinates now, and their rate.
+    first, axis : int and array, shape (3,)
+        As in `angular_velocity`.
+    time : float
     q_free, v_free : arrays, shape (4, 3)
         Outputs.
     """
@@ -265,18 +311,19 @@ def free_motion(
     s = np.empty((3, 3))
     rate = np.empty(3)
     momentum = np.empty(3)
-    angular_momentum(mass, q, v, momentum)
-    if not angular_velocity(mass, q, momentum, s, rate):
+    angular_momentum(mass, q, v, first, momentum)
+    if not angular_velocity(mass, q, first, axis, momentum, s, rate):
         return False
     size = rate[0] ** 2 + rate[1] ** 2 + rate[2] ** 2
     if not size * time * time <= _MOST**2:
         return False
     rotation = np.empty((3, 3))
-    _turn_for(s, rate, time, rotation)
-    for i in range(1, 4):
+    has_axis = axis[0] != 0.0 or axis[1] != 0.0 or axis[2] != 0.0
+    _turn_for(s, rate, time, has_axis, rotation)
+    for i in range(first, 4):
         for k in range(3):
             q_free[i, k] = (
                 rotation[k, 0] * q[i, 0] + rotation[k, 1] * q[i, 1] + rotation[k, 2] * q[i, 2]
             )
-    spin(rate, q_free, v_free)
+    spin(rate, q_free, first, v_free)
     return True

@@ -10,140 +10,19 @@ import math
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
-from asperity.midas.contact_terms import add_round_arms, contact_sides
-from asperity.midas.distances import EDGE_EDGE, RIM_PLANE, VERTEX_FACE, VERTEX_PLANE, mollifier
+from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.outer_products import add_outer
-from asperity.midas.potentials import barrier_slopes, friction, friction_slope
-from asperity.midas.round_planes import place_on_round, spread_friction
+from asperity.midas.parts import PART, STENCILS, count_parts, do_parts, sum_of_parts
+from asperity.midas.potentials import friction, friction_slope
 
 __all__ = [
+    "FRICTION_KERNELS",
     "add_friction_terms",
-    "collect_friction",
     "friction_energy",
     "friction_scale",
-    "normal_force",
     "slip_change",
-    "tangents",
     "turn_friction",
 ]
-
-# Change of a unit length, squared, that leaves a link nearly rigid.
-_STRAIN = 0.1
-
-
-@compiled
-def normal_force(engine: Table, i: int, x: np.ndarray) -> float:
-    """Normal force [N] of a candidate measured at ``x``."""
-    activation = engine.activation
-    square = engine.candidate_square[i]
-    if square >= activation * activation or square <= 0.0:
-        return 0.0
-    slope, _ = barrier_slopes(square, activation)
-    force = -engine.barrier_stiffness * engine.candidate_weight[i] * slope
-    if engine.candidate_kind[i] == EDGE_EDGE:
-        v = engine.candidate_vertex[i]
-        threshold = engine.candidate_threshold[i]
-        force *= mollifier(v[0], v[1], v[2], v[3], x, threshold, engine.mollifier_slope)
-    return force
-
-
-@compiled
-def tangents(normal: np.ndarray, frame: np.ndarray) -> None:
-    """Fill two unit vectors across a normal (of any length), shape (2, 3)."""
-    k = 0
-    if abs(normal[1]) < abs(normal[k]):
-        k = 1
-    if abs(normal[2]) < abs(normal[k]):
-        k = 2
-    i = (k + 1) % 3
-    j = (k + 2) % 3
-    length = math.sqrt(normal[i] * normal[i] + normal[j] * normal[j])
-    frame[0, k] = 0.0
-    frame[0, i] = -normal[j] / length
-    frame[0, j] = normal[i] / length
-    size = math.sqrt(length * length + normal[k] * normal[k])
-    # normal × first tangent
-    frame[1, k] = (normal[i] * frame[0, j] - normal[j] * frame[0, i]) / size
-    frame[1, i] = (normal[j] * frame[0, k] - normal[k] * frame[0, j]) / size
-    frame[1, j] = (normal[k] * frame[0, i] - normal[i] * frame[0, k]) / size
-
-
-@compiled
-def _bring_along(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> None:
-    """Move y of a candidate's second side to the point that its first side's y will be at.
-
-    A vertex that slides over a face meets with another point of it at the end of a step than at its
-    beginning; of a fast turntable that has a quite different velocity.
-    """
-    link = engine.vertex_link[engine.candidate_vertex[i, 3]]
-    if link >= engine.link_gradient.shape[0] or not _is_rigid(q[link]):
-        return
-    own = q[engine.vertex_link[engine.candidate_vertex[i, 0]]]
-    for j in range(1, 4):
-        weight[1, j] = 0.0
-        for k in range(3):
-            place = -q[link, 0, k]
-            for m in range(4):
-                place += weight[0, m] * own[m, k]
-            weight[1, j] -= q[link, j, k] * place
-
-
-@compiled
-def _is_rigid(q: np.ndarray) -> bool:
-    """Whether Q is nearly that of a rotation: where inertia leads, some links are not."""
-    for i in range(1, 4):
-        if abs(q[i, 0] ** 2 + q[i, 1] ** 2 + q[i, 2] ** 2 - 1.0) > _STRAIN:
-            return False
-    return True
-
-
-@compiled
-def collect_friction(engine: Table, x: np.ndarray, q: np.ndarray) -> None:
-    """Freeze friction at candidates measured at ``x``.
-
-    Friction acts by velocities at a step's end, on the points of surfaces that touch then: with
-    links at ``q``, those of the iterate, or where inertia leads.
-    """
-    world = engine.link_parent.size
-    count = 0
-    for i in range(engine.candidates):
-        if engine.candidate_square[i] >= engine.activation * engine.activation:
-            continue
-        mu = engine.pair_friction[engine.candidate_pair[i]]
-        if mu == 0.0:
-            continue
-        value = mu * normal_force(engine, i, x)
-        if value <= 0.0:
-            continue
-        engine.friction_force[count] = value
-        engine.friction_pair[count] = engine.candidate_pair[i]
-        engine.friction_link[count, 0] = engine.vertex_link[engine.candidate_vertex[i, 0]]
-        engine.friction_link[count, 1] = (
-            world
-            if engine.candidate_kind[i] >= VERTEX_PLANE
-            else engine.vertex_link[engine.candidate_vertex[i, 3]]
-        )
-        contact_sides(
-            engine,
-            engine.candidate_kind[i],
-            engine.candidate_vertex[i],
-            engine.candidate_coefficient[i],
-            engine.friction_weight[count],
-        )
-        add_round_arms(engine, i, q, engine.friction_weight[count])
-        if engine.candidate_kind[i] == VERTEX_FACE:
-            _bring_along(engine, i, q, engine.friction_weight[count])
-        pointed = 1.0
-        if engine.candidate_kind[i] > VERTEX_PLANE:
-            pointed = place_on_round(engine, i, q, engine.friction_weight[count])
-        tangents(engine.candidate_arm[i], engine.friction_frame[count])
-        engine.friction_dual[count, 0] = 0.0
-        engine.friction_dual[count, 1] = 0.0
-        count += 1
-        if engine.candidate_kind[i] == RIM_PLANE:
-            count = spread_friction(engine, i, count, pointed)
-    engine.friction_pairs = count
 
 
 @compiled
@@ -171,24 +50,39 @@ def _slip(engine: Table, i: int, q: np.ndarray, u: np.ndarray) -> None:
 
 
 @compiled
-def friction_energy(engine: Table, q: np.ndarray) -> float:
-    """Energy of friction [J s²]."""
+def _end(engine: Table, part: int) -> int:
+    return min((part + 1) * STENCILS, engine.friction_pairs)
+
+
+@entry_point(PART)
+def friction_energy_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Sum the energy of some stencils, without its factor h²."""
+    q = engine.q_trial if engine.at_trial == 1 else engine.q_now
     u = engine.slip
     h = engine.step
     total = 0.0
-    for i in range(engine.friction_pairs):
+    for i in range(part * STENCILS, _end(engine, part)):
         _slip(engine, i, q, u)
         width = engine.pair_stiction[engine.friction_pair[i]] * h
         total += engine.friction_force[i] * friction(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
-    return h * h * total
+    engine.part_value[part] = total
+    return 0
 
 
 @compiled
-def slip_change(engine: Table) -> float:
-    """Largest change of a slip from the iterate to the trial state, relative to what it is."""
+def friction_energy(engine: Table) -> float:
+    """Energy of friction [J s²]."""
+    parts = count_parts(engine.friction_pairs, STENCILS)
+    do_parts(engine, engine.friction_energy_part, parts)
+    return engine.step * engine.step * sum_of_parts(engine, parts)
+
+
+@entry_point(PART)
+def slip_change_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Find the largest relative change of a slip of some stencils."""
     u = engine.slip
     largest = 0.0
-    for i in range(engine.friction_pairs):
+    for i in range(part * STENCILS, _end(engine, part)):
         _slip(engine, i, engine.q_trial, u)
         e0 = u[0]
         e1 = u[1]
@@ -196,18 +90,27 @@ def slip_change(engine: Table) -> float:
         width = engine.pair_stiction[engine.friction_pair[i]] * engine.step
         size = max(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
         largest = max(largest, math.sqrt((e0 - u[0]) ** 2 + (e1 - u[1]) ** 2) / size)
-    return largest
+    engine.part_value[part] = largest
+    return 0
 
 
 @compiled
-def turn_friction(engine: Table, share: float) -> None:
-    """Move the duals by a share of what the direction of which the trial state is that share gives.
+def slip_change(engine: Table) -> float:
+    """Largest change of a slip from the iterate to the trial state, relative to what it is."""
+    parts = count_parts(engine.friction_pairs, STENCILS)
+    do_parts(engine, engine.slip_change_part, parts)
+    largest = 0.0
+    for part in range(parts):
+        largest = max(largest, engine.part_value[part])
+    return largest
 
-    With w for f₁ u/y, the equation w y/f₁ = u has the linear solution
-    w + dw = f₁/y (u + du) + (f₁′ y − f₁)/y³ y/f₁ (u · du) w.
-    """
-    for i in range(engine.friction_pairs):
-        u = engine.slip
+
+@entry_point(PART)
+def turn_friction_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Move the duals of some stencils; as `turn_friction`."""
+    u = engine.slip
+    share = engine.turn_share
+    for i in range(part * STENCILS, _end(engine, part)):
         _slip(engine, i, engine.q_trial, u)
         e0 = u[0]
         e1 = u[1]
@@ -223,11 +126,23 @@ def turn_friction(engine: Table, share: float) -> None:
         size = max(math.sqrt(w0 * w0 + w1 * w1), 1.0)
         w[0] = w0 / size
         w[1] = w1 / size
+    return 0
 
 
 @compiled
-def add_friction_terms(engine: Table, q: np.ndarray) -> None:
-    """Add gradients and Hessian blocks of friction.
+def turn_friction(engine: Table, share: float) -> None:
+    """Move the duals by a share of what the direction of which the trial state is that share gives.
+
+    With w for f₁ u/y, the equation w y/f₁ = u has the linear solution
+    w + dw = f₁/y (u + du) + (f₁′ y − f₁)/y³ y/f₁ (u · du) w.
+    """
+    engine.turn_share = share
+    do_parts(engine, engine.turn_friction_part, count_parts(engine.friction_pairs, STENCILS))
+
+
+@compiled
+def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
+    """Add gradients and Hessian blocks of friction, of a part of the schedule.
 
     Friction that slides has no curvature along its slip, so that a direction may lead far beyond
     where it would stop. The Hessian has a dual w in place of u/|u|, which goes there as the
@@ -237,7 +152,8 @@ def add_friction_terms(engine: Table, q: np.ndarray) -> None:
     h = engine.step
     whole = engine.only_slopes == 0
     links = engine.link_gradient.shape[0]
-    for i in range(engine.friction_pairs):
+    for at in range(engine.friction_schedule[part], engine.friction_schedule[part + 1]):
+        i = engine.friction_order[at]
         _slip(engine, i, q, u)
         width = engine.pair_stiction[engine.friction_pair[i]] * h
         per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
@@ -283,3 +199,6 @@ def add_friction_terms(engine: Table, q: np.ndarray) -> None:
                 h12,
                 h22,
             )
+
+
+FRICTION_KERNELS = (friction_energy_part, slip_change_part, turn_friction_part)

@@ -78,10 +78,12 @@ def _angle_slopes(engine: Table, joint: int, q: np.ndarray, g: np.ndarray) -> tu
 
 @compiled
 def joint_gradients(engine: Table, q: np.ndarray) -> None:
-    """Fill ∂θ/∂z of every joint over the variables that move its link."""
+    """Fill ∂θ/∂z of joints that act on others' coordinates, over the variables that move each."""
     g = engine.angle_slope
     chain = engine.chain_start
     for joint in range(engine.joint_link.size):
+        if engine.joint_crossed[joint] == 0:
+            continue
         child = engine.joint_link[joint]
         p = engine.link_parent[child]
         size = chain[child + 1] - chain[child]

@@ -12,6 +12,7 @@ from asperity.midas.activations import activation_tables
 from asperity.midas.engine_layout import HINGE, SLIDE
 from asperity.midas.joint_numbers import scalar_links
 from asperity.midas.links import Link, joint_axes
+from asperity.midas.motors import motor_actuators
 from asperity.plant.joints import is_disabled
 from asperity.plant.servos import is_switched_off
 
@@ -70,6 +71,7 @@ def joint_tables(
     return {
         "joint_link": np.array(own, dtype=np.int64),
         "joint_qpos": qpos,
+        "joint_dof": np.array(dof, dtype=np.int64),
         "joint_reference": reference,
         "joint_frame": frames,
         "joint_stiffness": per_joint(model.jnt_stiffness, joints, springs_off),
@@ -91,21 +93,22 @@ def motor_tables(
     An actuator of MuJoCo pulls its coordinate with ``gear · clamp(gain · ctrl + bias)``, the bias
     affine in length and velocity.
     """
-    count = model.nu
+    owner = motor_actuators(model)
+    count = len(owner)
     position, velocity, limit = (
         np.zeros(count),
         np.zeros(count),
         np.tile([-np.inf, np.inf], (count, 1)),
     )
-    for i in range(count):
+    for motor, i in enumerate(owner):
         target = int(model.actuator_trnid[i, 0])
         if is_switched_off(model, i):
-            limit[i] = 0.0
+            limit[motor] = 0.0
             continue
-        gear = float(gears[i])
+        gear = float(gears[motor])
         if model.actuator_biastype[i] == mujoco.mjtBias.mjBIAS_AFFINE:
-            position[i] = gear**2 * model.actuator_biasprm[i, 1]
-            velocity[i] = gear**2 * model.actuator_biasprm[i, 2]
+            position[motor] = gear**2 * model.actuator_biasprm[i, 1]
+            velocity[motor] = gear**2 * model.actuator_biasprm[i, 2]
         ends = [-np.inf, np.inf]
         if model.actuator_forcelimited[i]:
             ends = sorted(gear * model.actuator_forcerange[i])
@@ -113,11 +116,11 @@ def motor_tables(
         if kind is not None and getattr(model, f"{kind}_actfrclimited")[target]:
             # The range is of the force on the joint or tendon, by a gear that is in the length of
             # what has a coordinate of its own.
-            ratio = float(model.actuator_gear[i, 0]) / gear if gear else 0.0
+            ratio = float(model.actuator_gear[motor, 0]) / gear if gear else 0.0
             if ratio != 0.0:
                 least, most = sorted(getattr(model, f"{kind}_actfrcrange")[target] / ratio)
                 ends = [max(ends[0], least), min(ends[1], most)]
-        limit[i] = ends
+        limit[motor] = ends
     zero = np.zeros(count)
     return {
         "motor_joint": coordinates,
@@ -134,18 +137,21 @@ def motor_tables(
 
 def motor_feed(model: mujoco.MjModel, data: mujoco.MjData, gears: np.ndarray, table: Table) -> None:
     """Bring the part of the motors' forces that controls set up to date."""
-    if not model.nu:
+    owner = motor_actuators(model)
+    if not len(owner):
         return
     control = np.array(data.ctrl)
     if not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL:
         limited = model.actuator_ctrllimited.astype(bool)
         clamped = np.clip(control, model.actuator_ctrlrange[:, 0], model.actuator_ctrlrange[:, 1])
         control = np.where(limited, clamped, control)
-    bias = np.where(
-        model.actuator_biastype == mujoco.mjtBias.mjBIAS_AFFINE, model.actuator_biasprm[:, 0], 0.0
-    )
+    affine = model.actuator_biastype[owner] == mujoco.mjtBias.mjBIAS_AFFINE
+    bias = np.where(affine, model.actuator_biasprm[owner, 0], 0.0)
     # The length that MuJoCo's bias sees is that of qpos, not of the angle from the reference.
     reference = table.motor_position * table.joint_reference[table.motor_joint]
     table.motor_bias[:] = gears * bias + reference
-    table.motor_control[:] = control
-    table.motor_feed[:] = table.motor_bias + table.motor_gain * control
+    # Actuators without a control have no inputs at all.
+    inputs = np.append(control, 0.0)
+    address = np.where(model.actuator_ctrlnum > 0, model.actuator_ctrladr, len(control))
+    table.motor_control[:] = inputs[address[owner]]
+    table.motor_feed[:] = table.motor_bias + table.motor_gain * table.motor_control

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled
-from asperity.midas.friction_terms import normal_force, slip_change
+from asperity.midas.friction_stencils import normal_force
+from asperity.midas.friction_terms import slip_change
 from asperity.midas.joint_terms import joint_slopes, motor_slopes
 
 __all__ = ["change_of_forces", "is_alike"]

@@ -25,18 +25,19 @@ from asperity.midas.engine_layout import BALL, FREE, HINGE, SLIDE
 from asperity.midas.joint_numbers import scalar_links
 from asperity.midas.link_kinematics import link_jacobians, reduce_gradient
 from asperity.midas.links import Link, Links, variable_count
+from asperity.midas.motors import motor_actuators
 from asperity.midas.reduced_evaluation import ReducedEvaluation
 from asperity.midas.tendons import fixed_tendons
 from asperity.plant.joints import is_disabled
 from asperity.plant.own_options import OwnOptions
 
-__all__ = ["ACTUATOR", "DOF", "HELD", "LIMIT", "TENDON", "LinearizedCoordinates"]
+__all__ = ["DOF", "HELD", "LIMIT", "MOTOR", "TENDON", "LinearizedCoordinates"]
 
 Floats = NDArray[np.float64]
 
 # What a coordinate is the length of; of a tendon that has a limit, what this acts on; of an
 # equality of tendons, its gap, less what is left of it for later steps.
-TENDON, ACTUATOR, DOF, LIMIT, HELD = range(5)
+TENDON, MOTOR, DOF, LIMIT, HELD = range(5)
 _TENDONS = (TENDON, LIMIT)
 # A gap closes with this time constant [s], as in `asperity.midas.equalities`.
 _RECOVERY = 0.02
@@ -50,7 +51,7 @@ _JOINTS = (int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT))
 class _Source:
     kind: int
     index: int
-    """Tendon, actuator, degree of freedom or equality."""
+    """Tendon, motor, degree of freedom or equality."""
 
 
 class LinearizedCoordinates:
@@ -76,9 +77,9 @@ class LinearizedCoordinates:
         """Whether there are any."""
         return bool(self.sources)
 
-    def of_actuator(self, actuator: int) -> int:
-        """Number of an actuator's own coordinate among all."""
-        return self.first + self.sources.index(_Source(ACTUATOR, actuator))
+    def of_motor(self, motor: int) -> int:
+        """Number of a motor's own coordinate among all."""
+        return self.first + self.sources.index(_Source(MOTOR, motor))
 
     def of_equality(self, equality: int) -> int | None:
         """Number of the coordinate that is an equality's gap, if it has one."""
@@ -152,6 +153,7 @@ class LinearizedCoordinates:
         own = slice(self.first, None)
         if table.has_history:
             table.joint_before[own] += value - table.joint[own]
+            table.joint_older[own] += value - table.joint[own]
         else:
             table.joint_rate[own] = moment @ np.asarray(table.qvel)
         table.joint[own] = value
@@ -163,7 +165,7 @@ class LinearizedCoordinates:
         back with a jerk.
         """
         own = [i for i, source in enumerate(self.sources) if source.kind in (LIMIT, HELD)]
-        if not own or not table.has_history:
+        if not own:
             return
         qpos, qvel = np.array(table.qpos), np.array(table.qvel)
         mujoco.mj_integratePos(self._model, qpos, qvel, float(table.last_step))
@@ -184,8 +186,8 @@ class LinearizedCoordinates:
             return float(data.ten_length[source.index])
         if source.kind == HELD:
             return self._gap(source.index, data)[0]
-        if source.kind == ACTUATOR:
-            return float(data.actuator_length[self._model.actuator_outadr[source.index]])
+        if source.kind == MOTOR:
+            return float(data.actuator_length[source.index])
         return 0.0
 
     def _moment(self, source: _Source, data: mujoco.MjData) -> Floats:
@@ -202,9 +204,8 @@ class LinearizedCoordinates:
             if other >= 0:
                 self._add_tendon(row, other, -slope, data)
         else:
-            output = int(model.actuator_outadr[source.index])
-            start = int(data.moment_rowadr[output])
-            own = slice(start, start + int(data.moment_rownnz[output]))
+            start = int(data.moment_rowadr[source.index])
+            own = slice(start, start + int(data.moment_rownnz[source.index]))
             row[data.moment_colind[own]] = data.actuator_moment.ravel()[own]
         return row
 
@@ -229,7 +230,7 @@ class LinearizedCoordinates:
         By the velocities of rigid links: angular ones are ω·u = ½ Σ (aᵢ × ȧᵢ)·u, of the rows aᵢ of
         Aᵀ.
         """
-        link_jacobians(table, table.z, table.q)
+        link_jacobians(table, table.z, table.q, np.ones(len(table.link_kind), np.int64))
         by_link = np.zeros((len(moment), *table.link_gradient.shape))
         own = np.zeros((len(moment), len(table.z)))
         for i, link in enumerate(self._links.links):
@@ -278,13 +279,13 @@ def _sources(model: mujoco.MjModel, links: list[Link]) -> list[_Source]:
         ]
     found += [_Source(HELD, i) for i in range(model.neq) if _is_through_space(model, i, fixed)]
     kinds = {link.joint: link.kind for link in links}
-    for i in range(model.nu):
+    for motor, i in enumerate(motor_actuators(model)):
         target, kind = int(model.actuator_trnid[i, 0]), int(model.actuator_trntype[i])
         if kind in _JOINTS and kinds[target] in (HINGE, SLIDE):
             continue
         if kind == int(_TRN.mjTRN_TENDON) and target in fixed:
             continue
-        found.append(_Source(ACTUATOR, i))
+        found.append(_Source(MOTOR, motor))
     for dof in range(model.nv):
         if kinds[int(model.dof_jntid[dof])] in (FREE, BALL) and (
             model.dof_armature[dof] or model.dof_frictionloss[dof]
@@ -316,19 +317,17 @@ def _pulls(model: mujoco.MjModel, tendon: int) -> bool:
 
 
 def _bodies_of(model: mujoco.MjModel, source: _Source) -> list[int]:
-    """Bodies that a tendon's or an actuator's length depends on."""
+    """Bodies that a tendon's or a motor's length depends on."""
     if source.kind in _TENDONS:
         return _bodies_of_tendon(model, source.index)
     if source.kind == HELD:
         tendons = [i for i in _tendons_of_equality(model, source.index) if i >= 0]
         return [body for tendon in tendons for body in _bodies_of_tendon(model, tendon)]
-    kind, (one, other) = (
-        int(model.actuator_trntype[source.index]),
-        model.actuator_trnid[source.index],
-    )
+    actuator = motor_actuators(model)[source.index]
+    kind, (one, other) = int(model.actuator_trntype[actuator]), model.actuator_trnid[actuator]
     if kind == int(_TRN.mjTRN_TENDON):
         return _bodies_of_tendon(model, int(one))
-    if kind in _JOINTS:
+    if kind in _JOINTS or (kind == int(_TRN.mjTRN_SO3) and other < 0):
         return [int(model.jnt_bodyid[one])]
     if kind == int(_TRN.mjTRN_BODY):
         return []  # it presses by contacts (`asperity.midas.adhesion`)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from asperity.midas.joint_numbers import scalar_links
 from asperity.midas.linearized import DOF, LIMIT, TENDON, LinearizedCoordinates
 from asperity.midas.links import Link
+from asperity.midas.motors import motor_actuators
 from asperity.midas.tendons import coordinate_of_tendon, fixed_tendons
 from asperity.plant.joints import is_disabled
 
@@ -67,30 +68,31 @@ def linearized_tables(
 def motor_coordinates(
     model: mujoco.MjModel, links: list[Link], linearized: LinearizedCoordinates
 ) -> NDArray[np.int64]:
-    """The coordinate that every actuator pulls along."""
+    """The coordinate that every motor pulls along."""
     number = {links[i].joint: k for k, i in enumerate(scalar_links(links))}
     fixed = fixed_tendons(model)
-    out = np.zeros(model.nu, np.int64)
-    for i in range(model.nu):
+    owner = motor_actuators(model)
+    out = np.zeros(len(owner), np.int64)
+    for motor, i in enumerate(owner):
         target, kind = int(model.actuator_trnid[i, 0]), int(model.actuator_trntype[i])
         if kind == int(_TRN.mjTRN_TENDON) and target in fixed:
-            out[i] = coordinate_of_tendon(model, links, target)
+            out[motor] = coordinate_of_tendon(model, links, target)
         elif kind in (int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT)) and target in number:
-            out[i] = number[target]
+            out[motor] = number[target]
         else:
-            out[i] = linearized.of_actuator(i)
+            out[motor] = linearized.of_motor(motor)
     return out
 
 
 def motor_gears(
     model: mujoco.MjModel, linearized: LinearizedCoordinates, coordinates: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Length of every actuator per length of its coordinate, shape (nu,).
+    """Length of every motor per length of its coordinate, shape (nout,).
 
     The coordinate of one that has its own is its length.
     """
     own = coordinates >= linearized.first
-    return np.where(own, 1.0, np.ravel(model.actuator_gear[:, 0])[: model.nu])
+    return np.where(own, 1.0, np.ravel(model.actuator_gear[:, 0])[: len(coordinates)])
 
 
 def add_actuators(
@@ -101,8 +103,8 @@ def add_actuators(
 ) -> None:
     """Add inertia and damping of actuators to those of their coordinates."""
     damped = not is_disabled(model, _FLAG.mjDSBL_DAMPER)
-    for i, coordinate in enumerate(coordinates):
-        square = gears[i] ** 2
+    for motor, i in enumerate(motor_actuators(model)):
+        coordinate, square = coordinates[motor], gears[motor] ** 2
         joints["joint_armature"][coordinate] += square * model.actuator_armature[i]
         joints["joint_damping"][coordinate] += (
             damped * square * float(np.ravel(model.actuator_damping[i])[0])

@@ -7,7 +7,14 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import FREE, SLIDE
 
-__all__ = ["link_jacobians", "move_vertices", "place_links", "reduce_gradient"]
+__all__ = [
+    "link_jacobians",
+    "move_listed",
+    "move_vertices",
+    "place_links",
+    "place_vertex",
+    "reduce_gradient",
+]
 
 
 @compiled
@@ -40,13 +47,22 @@ def place_links(engine: Table, z: np.ndarray, q: np.ndarray) -> None:
 
 
 @compiled
-def link_jacobians(engine: Table, z: np.ndarray, q: np.ndarray) -> None:
-    """Fill ∂Q/∂z of every link over the variables that move it."""
+def link_jacobians(engine: Table, z: np.ndarray, q: np.ndarray, wanted: np.ndarray) -> None:
+    """Fill ∂Q/∂z of the links that are wanted, with their ancestors, over variables that move them.
+
+    Parameters
+    ----------
+    engine : Table
+    z : array
+    q : array, shape (n + 1, 4, 3)
+    wanted : array of int, shape (n,)
+        1 for those.
+    """
     kind = engine.link_kind
     chain = engine.chain_start
     jacobian = engine.jacobian
     for link in range(engine.link_parent.size):
-        if kind[link] == FREE:
+        if kind[link] == FREE or wanted[link] == 0:
             continue  # the identity, which nobody reads
         p = engine.link_parent[link]
         s = z[engine.link_variable[link]] if kind[link] == SLIDE else 0.0
@@ -106,17 +122,27 @@ def reduce_gradient(engine: Table, gradient: np.ndarray) -> None:
 
 
 @compiled
+def place_vertex(engine: Table, vertex: int, q: np.ndarray, x: np.ndarray) -> None:
+    """Fill the position of a vertex."""
+    link = engine.vertex_link[vertex]
+    for k in range(3):
+        x[vertex, k] = (
+            q[link, 0, k]
+            + engine.vertex_rest[vertex, 1] * q[link, 1, k]
+            + engine.vertex_rest[vertex, 2] * q[link, 2, k]
+            + engine.vertex_rest[vertex, 3] * q[link, 3, k]
+        )
+
+
+@compiled
 def move_vertices(engine: Table, q: np.ndarray, x: np.ndarray) -> None:
     """Fill the positions of the moving links' vertices, which come first in ``x``."""
-    world = q.shape[0] - 1
-    for vertex in range(engine.vertex_link.size):
-        link = engine.vertex_link[vertex]
-        if link == world:
-            break
-        for k in range(3):
-            x[vertex, k] = (
-                q[link, 0, k]
-                + engine.vertex_rest[vertex, 1] * q[link, 1, k]
-                + engine.vertex_rest[vertex, 2] * q[link, 2, k]
-                + engine.vertex_rest[vertex, 3] * q[link, 3, k]
-            )
+    for vertex in range(engine.moving_vertices):
+        place_vertex(engine, vertex, q, x)
+
+
+@compiled
+def move_listed(engine: Table, q: np.ndarray, x: np.ndarray) -> None:
+    """Fill the positions of those that candidates have."""
+    for i in range(engine.listed_vertices):
+        place_vertex(engine, engine.listed_vertex[i], q, x)

@@ -8,9 +8,11 @@ import mujoco
 import numpy as np
 
 from asperity.midas.box_trees import tree_tables
-from asperity.midas.engine_layout import HINGE, SLIDE
+from asperity.midas.contact_schedule import meeting_fields
+from asperity.midas.engine_layout import BALL, HINGE, SLIDE
 from asperity.midas.links import Link, change_of_variables, own_rows, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
+from asperity.midas.shared_lists import THIRDS
 from asperity.midas.tendons import fixed_tendons
 
 __all__ = [
@@ -19,7 +21,6 @@ __all__ = [
     "link_fields",
     "shape_fields",
     "state_fields",
-    "work_fields",
 ]
 
 # Density [kg/m³] that gives a link without shapes its volume, and the largest believed of one with.
@@ -29,6 +30,9 @@ _LARGEST_DENSITY = 2e4
 # Links of a gram between the joints of a shoulder would be strained by 1, and the method of Newton,
 # whose Hessian leaves the strain out, took hundreds of iterations.
 _CARRIED_SHARE = 0.1
+# Inertia about its axis over the next of a rod that turns about a ball joint, at least: about 1e-5,
+# of strains, its spin is lost.
+_THINNEST = 1e-4
 
 
 def is_linear(links: list[Link]) -> bool:
@@ -80,7 +84,9 @@ def link_fields(
         ),
         "link_joint": np.where(scalar, np.cumsum(scalar) - 1, -1),
         "mass": stacked([link.inertia for link in links], 4, 4),
-        "slender_axis": stacked([_slender_axis(link) for link in links], 3),
+        "slender_axis": stacked([_slender_axes(link)[0] for link in links], 3),
+        "slender_side": stacked([_slender_axes(link)[1:] for link in links], 2, 3),
+        "link_pivot": np.array([_pivot(link) for link in links], dtype=np.int64),
         "rigidity": rigidity * stacked(volumes),
         "gravity": np.zeros((count, 3)),
         "link_qpos": _addresses(model.jnt_qposadr, links),
@@ -93,13 +99,41 @@ def link_fields(
     }
 
 
-def _slender_axis(link: Link) -> np.ndarray:
-    """A link's axis of least inertia; its square says by how much less than the next it has."""
-    moments, axes = np.linalg.eigh(link.inertia[1:, 1:])
+def _pivot(link: Link) -> int:
+    """Points that a link on a joint is held at in the world, 0 where it is not, or has no mass.
+
+    A rod that is too thin to tell its spin from strain counts as held at none by a ball joint.
+    """
+    if link.parent >= 0 or link.mass <= 0.0:
+        return 0
+    if link.kind == BALL:
+        moments = np.linalg.eigvalsh(_second_about(link))
+        return int(moments[0] + moments[1] > _THINNEST * (moments[0] + moments[2]))
+    return 2 if link.kind == HINGE else 0
+
+
+def _second_about(link: Link) -> np.ndarray:
+    """∫ρ r rᵀ dV from a link's joint, shape (3, 3)."""
+    arm = link.centre - link.anchor
+    return np.asarray(link.inertia[1:, 1:] + link.mass * np.outer(arm, arm))
+
+
+def _slender_axes(link: Link) -> np.ndarray:
+    """Principal axes of a link, shape (3, 3), with what it has to do with its slenderness.
+
+    The square of the first, of least inertia, says by how much less than the next it has. Along it
+    Euler's equation is L̇₁ = (I₂ − I₃) ω₂ ω₃ + τ₁, and the second is (I₂ − I₃) times that length.
+    """
+    if _pivot(link) == 2:
+        return np.zeros((3, 3))
+    second = _second_about(link) if _pivot(link) == 1 else link.inertia[1:, 1:]
+    moments, axes = np.linalg.eigh(second)
     least, next_one = moments[0] + moments[1], moments[0] + moments[2]
     if not next_one > 0.0:
-        return np.zeros(3)
-    return np.asarray(axes[:, 2] * np.sqrt(max(1.0 - least / next_one, 0.0)))
+        return np.zeros((3, 3))
+    length = np.sqrt(max(1.0 - least / next_one, 0.0))
+    own, side = axes[:, 2], axes[:, 0]
+    return np.array([length * own, length * (moments[1] - moments[0]) * side, np.cross(own, side)])
 
 
 def _addresses(of_joint: np.ndarray, links: list[Link]) -> np.ndarray:
@@ -189,7 +223,18 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
             "right",
         )
     }
-    names = ("q", "v", "q_before", "v_before", "q_slip", "q_target", "v_free", "v_past")
+    names = (
+        "q",
+        "v",
+        "q_before",
+        "v_before",
+        "q_older",
+        "v_older",
+        "q_slip",
+        "q_target",
+        "v_free",
+        "v_past",
+    )
     for name in (*names, "q_now", "q_trial", "path_begin", "path_end"):
         fields[name] = np.zeros((count + 1, 4, 3))
         if not name.startswith("v"):
@@ -199,6 +244,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "joint_rate",
         "joint_before",
         "joint_rate_before",
+        "joint_older",
+        "joint_rate_older",
         "joint_start",
         "joint_target",
         "joint_now",
@@ -220,6 +267,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "link_sums": np.zeros((count, 6, 16)),
         "slot_first": np.zeros(count, np.int64),
         "link_move": np.zeros(count + 1),
+        "path_length": np.zeros(count),
+        "link_share": np.zeros(count + 1),
         "entry_start": np.zeros(count + 1, np.int64),
         "carry": np.zeros((count, 4, 4)),
         "slide_motion": np.zeros((count, 3)),
@@ -228,29 +277,25 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "qvel": np.full(model.nv, np.nan),
         "qvel_before": np.zeros(model.nv),
         "shift": np.zeros(model.nv),
+        "shift_older": np.zeros(model.nv),
+        "past_weight": np.zeros(2),
         "tree_order": np.zeros(trees, np.int64),
+        "tree_island": np.zeros(trees, np.int64),
+        "island_row": np.zeros(trees + 1, np.int64),
+        "island_link": np.zeros(trees + 1, np.int64),
+        "island_order": np.zeros(count, np.int64),
+        **meeting_fields(count),
         "tree_place": np.zeros(trees, np.int64),
         "tree_near": np.zeros((trees, trees), np.uint8),
         "row_first": np.zeros(size, np.int64),
         "row_start": np.zeros(size + 1, np.int64),
         "variable_row": np.zeros(size, np.int64),
         "joint_gradient": np.zeros((joints, longest)),
+        # Of two joints, which may be of different trees.
+        "cross_row": np.zeros(2 * longest, np.int64),
+        "cross_slope": np.zeros((2, 2 * longest)),
         "joint_slope": np.zeros(coordinates),
         "joint_stiffening": np.zeros(coordinates),
-    }
-
-
-def work_fields() -> dict[str, Any]:
-    """Small arrays that kernels work in."""
-    return {
-        "side_weight": np.zeros((2, 4)),
-        "mollifier_slope": np.zeros((2, 3)),
-        "slip": np.zeros(3),
-        "corner": np.zeros((4, 3)),
-        "directions": np.zeros((3, 3)),
-        "block_work": np.zeros((3, 12, 12)),
-        "angle_slope": np.zeros((3, 3)),
-        "angle_work": np.zeros((9, 9)),
     }
 
 
@@ -276,6 +321,10 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
     radius = np.array([link.size for link in links], dtype=np.float64)
     reach = np.linalg.norm(rest[:moving, 1:], axis=1) + fields["vertex_radius"][:moving]
     np.maximum.at(radius, owner[:moving], reach)
+    moments = np.zeros((world, 4, 4))
+    for link, first in zip(*np.unique(owner[:moving], return_index=True), strict=True):
+        own = rest[first : np.searchsorted(owner, link, side="right")]
+        moments[link] = own.T @ own
     still = ("vertex_now", "vertex_trial", "vertex_low", "vertex_high", "vertex_start")
     for name in (*still, "vertex_move", "vertex_path"):
         fields[name] = np.zeros((len(owner), 3))
@@ -298,7 +347,14 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
         "block_link": np.ascontiguousarray(blocks.reshape(-1, 2)),
         "block_slot": np.full(len(blocks), -1, np.int64),
         "vertex_reach": np.zeros(len(owner)),
+        "pair_found": np.zeros((THIRDS * len(shapes.pair_shape), 3), np.int64),
         "vertex_slack": np.zeros(len(owner)),
+        "vertex_stamp": np.zeros(len(owner), np.int64),
+        "vertex_mark": np.zeros(len(owner), np.int64),
+        "listed_vertex": np.zeros(moving, np.int64),
+        "listed_vertices": 0,
+        "shape_box": np.zeros((len(shapes.link), 2, 3)),
+        "link_moment": moments,
         **_tube_tables(links, blocks, owner[:moving]),
     }
 

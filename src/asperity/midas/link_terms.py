@@ -16,17 +16,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.parts import LINKS, PART, count_parts, do_parts, sum_of_parts
 
-__all__ = ["add_link_terms", "link_energy", "link_rounding"]
+__all__ = ["LINK_KERNELS", "add_link_terms", "link_energy", "link_rounding"]
 
 
 @compiled
-def link_energy(engine: Table, q: np.ndarray) -> float:
-    """Energy of all links [J s²]."""
+def _end(engine: Table, part: int) -> int:
+    return min((part + 1) * LINKS, engine.rigidity.size)
+
+
+@entry_point(PART)
+def link_energy_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Sum the energy of some links."""
+    q = engine.q_trial if engine.at_trial == 1 else engine.q_now
     h = engine.step
     total = 0.0
-    for link in range(engine.rigidity.size):
+    for link in range(part * LINKS, _end(engine, part)):
         strain = 0.0
         for i in range(3):
             for j in range(3):
@@ -49,7 +56,16 @@ def link_energy(engine: Table, q: np.ndarray) -> float:
                         * a
                         * (q[link, j, k] - engine.q_target[link, j, k])
                     )
-    return total
+    engine.part_value[part] = total
+    return 0
+
+
+@compiled
+def link_energy(engine: Table) -> float:
+    """Energy of all links [J s²]."""
+    parts = count_parts(engine.rigidity.size, LINKS)
+    do_parts(engine, engine.link_energy_part, parts)
+    return sum_of_parts(engine, parts)
 
 
 @compiled
@@ -77,17 +93,15 @@ def link_rounding(engine: Table, q: np.ndarray) -> float:
     return total
 
 
-@compiled
-def add_link_terms(engine: Table, q: np.ndarray, curved: int) -> None:
-    """Set the links' gradients and Hessian blocks to those of `link_energy`, with the damping.
-
-    Only with ``curved`` these have the term that may be indefinite.
-    """
+@entry_point(PART)
+def link_terms_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Set gradients and Hessian blocks of some links; as `add_link_terms`."""
+    q = engine.q_now
     h = engine.step
     inertia = 1.0 + engine.inertia_damping
     whole = engine.only_slopes == 0
-    bent = curved == 1 and engine.nearly_rigid == 1
-    for link in range(engine.rigidity.size):
+    bent = engine.curved == 1 and engine.nearly_rigid == 1
+    for link in range(part * LINKS, _end(engine, part)):
         if whole:
             for i in range(12):
                 for j in range(12):
@@ -120,3 +134,16 @@ def add_link_terms(engine: Table, q: np.ndarray, curved: int) -> None:
                         if k == m and bent:
                             value += c
                         engine.link_block[link, 3 * i + k, 3 * j + m] += scale * value
+    return 0
+
+
+@compiled
+def add_link_terms(engine: Table) -> None:
+    """Set the links' gradients and Hessian blocks to those of `link_energy`, with the damping.
+
+    Only with ``curved`` these have the term that may be indefinite.
+    """
+    do_parts(engine, engine.link_terms_part, count_parts(engine.rigidity.size, LINKS))
+
+
+LINK_KERNELS = (link_energy_part, link_terms_part)

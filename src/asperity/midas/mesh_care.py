@@ -27,7 +27,7 @@ class MeshCare:
     Parameters
     ----------
     tolerance : float, optional
-        Largest distance [m] of a simplified mesh from the original. By default 0.1 % of the mesh's
+        Largest distance [m] of a simplified mesh from the original. By default 0.5 % of the mesh's
         extent, and 0.5 mm at most. 0 leaves all meshes as they are.
     repair : {"keep", "close", "hull"}
         What becomes of meshes that are the surface of no solid, as of `Midas`.

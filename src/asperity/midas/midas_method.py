@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import mujoco
+import numpy as np
 
 from asperity.compiled import Kernel
 from asperity.integrators.methods.method import Method
@@ -13,11 +14,12 @@ from asperity.integrators.world import World
 from asperity.midas.adhesion import adhering, press
 from asperity.midas.clearance import Outcome, check_clearance
 from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
+from asperity.midas.engine_contacts import read_contacts
 from asperity.midas.engine_publication import EngineResults
 from asperity.midas.engine_support import check_supported
 from asperity.midas.overlaps import overlap_note
 from asperity.midas.pairs import LinkPair
-from asperity.midas.step import divided_midas_method, midas_method
+from asperity.midas.step import HALVINGS, divided_midas_method, midas_method
 from asperity.midas.verification import verify_no_intersections
 from asperity.plant.names import element, listed
 
@@ -51,6 +53,7 @@ class MidasMethod(Method):
     # A step that does not converge is done in parts.
     kernel = divided_midas_method
     evaluates_plant = False
+    shares_steps = True
     takes_systems = False
     copies_model = True
 
@@ -89,6 +92,7 @@ class MidasMethod(Method):
             options,
             excluded=self._excluded,
             keep=False,
+            team=world.team,
         )
         world.table.memory = self._engine.table.address
         # What MuJoCo and contacts say is looked up before every step, and every state verified.
@@ -193,6 +197,21 @@ class MidasMethod(Method):
 
     def worst_residual(self, world: World) -> float:
         return 0.0
+
+    def hindrance(self, world: World) -> str:
+        contacts, _ = read_contacts(self._synchronised(world))
+        text = f"Midas tried parts of the step, down to a {1 << HALVINGS}th of it."
+        if len(contacts.geom) == 0:
+            return f"{text} Nothing touches in the state before it."
+        nearest = int(np.argmin(contacts.signed_distance))
+        model = world.plant.model
+        one, other = (
+            element(model, mujoco.mjtObj.mjOBJ_GEOM, int(g)) for g in contacts.geom[nearest]
+        )
+        return (
+            f"{text} In the state before it {one} and {other} are the nearest, "
+            f"{contacts.signed_distance[nearest]:.1e} m apart."
+        )
 
     def clear_residual(self, world: World) -> None:
         pass

@@ -40,3 +40,4 @@ def exclude_links(table: Table, shapes: Shapes, pairs: Iterable[LinkPair]) -> No
         setattr(table, name, getattr(table, name)[kept].copy())
     # Whatever is listed has other numbers now.
     table.candidates = table.friction_pairs = table.listed = 0
+    table.friction_schedule[:] = 0

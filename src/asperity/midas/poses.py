@@ -142,13 +142,14 @@ def write_qvel(engine: Table, qvel: np.ndarray) -> None:
     momentum = np.empty(3)
     rate = np.empty(3)
     above = np.empty(3)
+    none = np.zeros(3)
     for link in range(engine.link_kind.size):
         at = engine.link_dof[link]
         if at < 0:
             continue
         q = engine.q[link]
-        angular_momentum(engine.mass[link], q, engine.v[link], momentum)
-        if not angular_velocity(engine.mass[link], q, momentum, moments, rate):
+        angular_momentum(engine.mass[link], q, engine.v[link], 1, momentum)
+        if not angular_velocity(engine.mass[link], q, 1, none, momentum, moments, rate):
             continue
         nearest_rotation(q, rotation)
         if engine.link_kind[link] == FREE:
@@ -166,8 +167,10 @@ def write_qvel(engine: Table, qvel: np.ndarray) -> None:
         else:
             p = engine.link_parent[link]
             if p < engine.link_kind.size:
-                angular_momentum(engine.mass[p], engine.q[p], engine.v[p], momentum)
-                if not angular_velocity(engine.mass[p], engine.q[p], momentum, moments, above):
+                angular_momentum(engine.mass[p], engine.q[p], engine.v[p], 1, momentum)
+                if not angular_velocity(
+                    engine.mass[p], engine.q[p], 1, none, momentum, moments, above
+                ):
                     continue
                 for k in range(3):
                     rate[k] -= above[k]

@@ -21,6 +21,8 @@ __all__ = ["predict"]
 # Rotation within a step [rad] from which on links are stretched enough for it to matter, and from
 # which on joints lead links elsewhere than inertia does.
 _LEAST_TURN, _LEAST_JOINTED_TURN = 1e-3, 1e-5
+# Twice the square of a rotation [rad] beyond which a velocity is not extrapolated.
+_FAR = 0.5
 # Share of the way to a limit that a joint may be predicted to go.
 _ROOM = 0.5
 
@@ -64,9 +66,30 @@ def _make_orthogonal(a: np.ndarray) -> bool:
 
 
 @compiled
+def _turns_far(engine: Table, link: int) -> bool:
+    """Whether a link turns by itself, and farther than what is taken for straight."""
+    if engine.turns[link] == 0:
+        return False
+    square = 0.0
+    for i in range(1, 4):
+        for k in range(3):
+            square += (engine.q_target[link, i, k] - engine.q_now[link, i, k]) ** 2
+    return square > _FAR
+
+
+@compiled
 def _move_freely(engine: Table, link: int, q: np.ndarray) -> bool:
-    """Let a free or ball link go on by itself; False if it turns by too much to say how."""
-    for i in range(4):
+    """Let a free or ball link go on by itself; False if it turns by too much to say how.
+
+    One that turns so far that its axes move quite otherwise meanwhile turns as inertia leads.
+    """
+    straight = 4
+    if _turns_far(engine, link):
+        straight = 1
+        for i in range(1, 4):
+            for k in range(3):
+                q[link, i, k] = engine.q_target[link, i, k]
+    for i in range(straight):
         for k in range(3):
             if engine.has_history == 1:
                 v = 2.0 * engine.v[link, i, k] - engine.v_before[link, i, k]
@@ -191,11 +214,13 @@ def predict(engine: Table) -> bool:
             square = 0.0
             for k in range(3):
                 square += (q[link, i, k] - engine.q_now[link, i, k]) ** 2
+            if square > 1.0 and _turns_far(engine, link):
+                square = 1.0
             # Written so that NaN is not lost.
             if not square <= largest:
                 largest = square
     least = _LEAST_JOINTED_TURN if engine.joint_link.size > 0 else _LEAST_TURN
-    if not least**2 <= largest < 1.0:
+    if not least**2 <= largest <= 1.0:
         return False
     place_trial(engine)
     return True

@@ -47,9 +47,10 @@ class Midas(Integrator):
     time_step : float
         Step size [s].
     scheme : {"bdf2", "implicit-euler"}
-        BDF2 is of second order and keeps what swings far better; through impacts, which it would
-        let rebound, steps are those of implicit Euler. Implicit Euler all the time is the paper's
-        scheme. In both, free bodies keep their spin exactly, and what is round rolls.
+        BDF2, blended with BDF3 where nothing touches, is of second order and keeps what swings;
+        through impacts, which it would let rebound, steps are those of implicit Euler. Implicit
+        Euler all the time is the paper's scheme. In both, free bodies keep their spin exactly, and
+        what is round rolls.
     activation_distance : float, optional
         Distance [m] below which surfaces repel each other; resting things keep about this distance.
         By default 1 mm, or less where the initial state has smaller clearances.
@@ -149,7 +150,7 @@ class Midas(Integrator):
     verify: bool = False
 
     contact_parameters = frozenset({"friction", "dynamic_friction"})
-    takes_adhesion = True
+    takes_every_actuator = True
 
     def __post_init__(self) -> None:
         for name in (
@@ -195,6 +196,7 @@ class Midas(Integrator):
             segments=int(self.segments),
             subdivisions=int(self.subdivisions),
             hulls=self.convex_meshes,
+            time_step=self.time_step,
             mesh_tolerance=self.mesh_tolerance,
             mesh_repair=self.mesh_repair,
         )

@@ -29,8 +29,10 @@ from asperity.midas.distances import ELLIPSOID_PLANE, FLATNESS, RIM_PLANE, round
 from asperity.midas.outer_products import add_outer
 
 __all__ = [
+    "FEW",
     "add_bending",
     "add_round_stencils",
+    "further_stencils",
     "place_on_round",
     "spread_friction",
 ]
@@ -40,7 +42,8 @@ _REACH = 4.0
 # Points that friction of a flat face acts in, as a share of its radius: they turn with the moment
 # of an even pressure.
 _SPREAD = 2.0 / 3.0
-_FEW = 4
+FEW = 4
+"""Stencils that friction of a flat rim has besides its own."""
 
 
 @compiled
@@ -52,8 +55,6 @@ def add_round_stencils(
         anchor = engine.shape_anchor[shape, which]
         if anchor[0] < 0:
             break
-        if count >= engine.candidate_vertex.shape[0]:
-            return -1
         vertex = engine.candidate_vertex[count]
         kind = RIM_PLANE
         for k in range(4):
@@ -78,6 +79,8 @@ def add_round_stencils(
             reach = max(reach, engine.vertex_reach[vertex[k]])
         if height > margin + _REACH * reach:
             continue
+        if count >= engine.candidate_kind.size:
+            return -1
         normal = engine.plane[plane]
         for k in range(3):
             engine.candidate_arm[count, k] = height * normal[k]
@@ -126,10 +129,16 @@ def place_on_round(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> 
 
 
 @compiled
+def further_stencils(pointed: float) -> int:
+    """How many stencils friction of a rim has besides its own."""
+    return 0 if pointed > 0.99 else FEW
+
+
+@compiled
 def spread_friction(engine: Table, i: int, count: int, pointed: float) -> int:
     """Spread the last friction stencil, of a rim, over its face; returns the new count."""
     at = count - 1
-    if pointed > 0.99 or count + _FEW > engine.friction_force.size:
+    if further_stencils(pointed) == 0:
         return count
     vertex = engine.candidate_vertex[i]
     share = math.sqrt(pointed)
@@ -148,9 +157,10 @@ def spread_friction(engine: Table, i: int, count: int, pointed: float) -> int:
         if share > 1e-9:
             weight[at, 0, k] = middle + (weight[at, 0, k] - middle) / share
     engine.friction_force[at] = share * force
-    for new in range(count, count + _FEW):
-        engine.friction_force[new] = (1.0 - share) * force / _FEW
+    for new in range(count, count + FEW):
+        engine.friction_force[new] = (1.0 - share) * force / FEW
         engine.friction_pair[new] = engine.friction_pair[at]
+        engine.friction_part[new] = engine.friction_part[at]
         for k in range(2):
             engine.friction_link[new, k] = engine.friction_link[at, k]
             engine.friction_dual[new, k] = 0.0
@@ -158,7 +168,7 @@ def spread_friction(engine: Table, i: int, count: int, pointed: float) -> int:
                 engine.friction_frame[new, k, m] = engine.friction_frame[at, k, m]
         for k in range(4):
             engine.friction_weight[new, 1, k] = 0.0
-    return count + _FEW
+    return count + FEW
 
 
 @compiled

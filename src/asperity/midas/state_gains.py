@@ -29,7 +29,7 @@ def state_gains(model: mujoco.MjModel) -> list[int]:
     """Actuators whose gain depends on their state, or whose activation is a muscle's."""
     return [
         i
-        for i in range(model.nu)
+        for i in range(model.nactuator)
         if int(model.actuator_gaintype[i]) == _MUSCLE_GAIN
         or int(model.actuator_biastype[i]) == _MUSCLE_BIAS
         or int(model.actuator_dyntype[i]) == _MUSCLE_DYNAMICS
@@ -64,7 +64,8 @@ def feed_state_gains(
         The engine's, with the controls of all motors.
     """
     for i in actuators:
-        control = float(table.motor_control[i])
+        motor = int(model.actuator_outadr[i])
+        control = float(table.motor_control[motor])
         if int(model.actuator_dyntype[i]) == _NO_DYNAMICS:
             input_ = control
         else:
@@ -72,9 +73,9 @@ def feed_state_gains(
         if int(model.actuator_dyntype[i]) == _MUSCLE_DYNAMICS:
             # Its activation goes on at this rate, as MuJoCo's does.
             parameters = np.ascontiguousarray(model.actuator_dynprm[i, :3])
-            table.motor_control[i] = mujoco.mju_muscleDynamics(control, input_, parameters)
-        length, speed = float(state.actuator_length[i]), float(state.actuator_velocity[i])
-        size = float(np.ptp(model.actuator_lengthrange[i])) or 1.0
+            table.motor_control[motor] = mujoco.mju_muscleDynamics(control, input_, parameters)
+        length, speed = float(state.actuator_length[motor]), float(state.actuator_velocity[motor])
+        size = float(np.ptp(model.actuator_lengthrange[motor])) or 1.0
         small, quick = _SHARE * size, 10.0 * _SHARE * size
 
         def force(length: float, speed: float, i: int = i, input_: float = input_) -> float:
@@ -83,15 +84,15 @@ def feed_state_gains(
         stiffness = (force(length + small, speed) - force(length - small, speed)) / (2.0 * small)
         damping = (force(length, speed + quick) - force(length, speed - quick)) / (2.0 * quick)
         stiffness, damping = min(stiffness, 0.0), min(damping, 0.0)
-        gear = float(gears[i])
-        reference = gear * float(table.joint_reference[table.motor_joint[i]])
-        table.motor_position[i] = gear * gear * stiffness
-        table.motor_velocity[i] = gear * gear * damping
-        table.motor_gain[i] = gear * _gain(model, i, length, speed)
-        table.motor_bias[i] = gear * (
+        gear = float(gears[motor])
+        reference = gear * float(table.joint_reference[table.motor_joint[motor]])
+        table.motor_position[motor] = gear * gear * stiffness
+        table.motor_velocity[motor] = gear * gear * damping
+        table.motor_gain[motor] = gear * _gain(model, i, length, speed)
+        table.motor_bias[motor] = gear * (
             _bias(model, i, length, speed) + stiffness * (reference - length) - damping * speed
         )
-        table.motor_feed[i] = table.motor_bias[i] + table.motor_gain[i] * input_
+        table.motor_feed[motor] = table.motor_bias[motor] + table.motor_gain[motor] * input_
 
 
 def _gain(model: mujoco.MjModel, i: int, length: float, speed: float) -> float:
@@ -118,5 +119,6 @@ def _muscle(
     model: mujoco.MjModel, i: int, parameters: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
     """What MuJoCo's functions of a muscle take besides its state."""
-    lengths = np.ascontiguousarray(model.actuator_lengthrange[i])
-    return lengths, float(model.actuator_acc0[i]), np.ascontiguousarray(parameters[:9])
+    output = int(model.actuator_outadr[i])
+    lengths = np.ascontiguousarray(model.actuator_lengthrange[output])
+    return lengths, float(model.actuator_acc0[output]), np.ascontiguousarray(parameters[:9])

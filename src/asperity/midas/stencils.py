@@ -9,6 +9,7 @@ from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separ
 from asperity.midas.tubes import relative_reach
 
 __all__ = [
+    "FEW",
     "add_edges",
     "add_faces",
     "add_pair_of_edges",
@@ -17,6 +18,12 @@ __all__ = [
     "primitive_box",
     "sum_of_radii",
 ]
+
+FEW = 4096
+"""Pairs of edges of two shapes that are looked at one by one; of more, trees.
+
+Nor may either have more edges or faces than this.
+"""
 
 
 @compiled
@@ -96,8 +103,6 @@ def add_stencil(
     """Add a stencil if its distance allows; returns the new count, or −1 if the list is full."""
     reach = engine.vertex_reach
     vertices = engine.candidate_vertex
-    if count >= vertices.shape[0]:
-        return -1
     square = separation(
         kind,
         i0,
@@ -120,6 +125,8 @@ def add_stencil(
         margin += max(reach[i0], reach[i1]) + max(reach[i2], reach[i3])
     if square > margin * margin:
         return count
+    if count >= engine.candidate_kind.size:
+        return -1
     engine.candidate_square[count] = square
     engine.candidate_anchor[count] = 0.0
     engine.candidate_kind[count] = kind
@@ -165,10 +172,11 @@ def add_faces(
     faces: int,
     region: np.ndarray,
     margin: float,
-    work: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
     """Add the vertices of one shape against the faces of another."""
-    chosen, boxes, box = work
+    chosen = engine.chosen[0]
+    boxes = engine.chosen_box[0]
+    box = engine.chosen_box[0, FEW]
     some = _select(
         engine.vertex_low,
         engine.vertex_high,
@@ -210,13 +218,16 @@ def add_edges(
     other: int,
     region: np.ndarray,
     margin: float,
-    work: tuple[np.ndarray, np.ndarray, np.ndarray],
-    work_too: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
+    """Add the edges of two shapes against each other."""
     edge = engine.edge
     starts = engine.shape_edge
-    chosen, boxes, _ = work
-    chosen_too, boxes_too, _ = work_too
+    if starts[one] == starts[one + 1] or starts[other] == starts[other + 1]:
+        return count
+    chosen = engine.chosen[0]
+    boxes = engine.chosen_box[0]
+    chosen_too = engine.chosen[1]
+    boxes_too = engine.chosen_box[1]
     some = _select(
         engine.vertex_low,
         engine.vertex_high,

@@ -17,16 +17,26 @@ from asperity.midas.equality_terms import (
     keep_multipliers,
     raise_multipliers,
 )
-from asperity.midas.free_motion import angular_momentum, angular_velocity, spin
-from asperity.midas.friction_terms import collect_friction, friction_scale
+from asperity.midas.free_motion import along, angular_momentum, angular_velocity, spin
+from asperity.midas.friction_stencils import collect_friction, forget_friction
+from asperity.midas.friction_terms import friction_scale
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.joint_terms import motor_forces
-from asperity.midas.link_kinematics import move_vertices, place_links
+from asperity.midas.link_kinematics import place_links
+from asperity.midas.pivots import find_pivot, move_origin
 from asperity.midas.poses import write_qpos, write_qvel
-from asperity.midas.second_order import count_step, is_smooth, may_look_back, put_off
+from asperity.midas.second_order import (
+    count_step,
+    forget_past,
+    invent_past,
+    is_smooth,
+    may_look_back,
+    moves_freely,
+    put_off,
+)
 from asperity.midas.step_start import prepare_step
 
-__all__ = ["divided_midas_method", "midas_method", "solve_step"]
+__all__ = ["HALVINGS", "divided_midas_method", "midas_method", "solve_step"]
 
 
 # Change of friction's normal forces, relative to themselves, that calls for another solution.
@@ -38,7 +48,7 @@ _NOT_SMOOTH = -1
 _NO_SOLUTION = -2
 # A step that does not converge is done in at most 2ⁿ parts. If one of h/64 does not, it is not the
 # step's length.
-_HALVINGS = 6
+HALVINGS = 6
 # Gap of equality constraints that a step may leave [m or rad], and rounds to get there.
 _GAP = 1e-11
 _ROUNDS = 40
@@ -56,24 +66,34 @@ def _spin_on(engine: Table) -> None:
     change = np.empty((4, 3))
     momentum = np.empty(3)
     rate = np.empty(3)
+    pivot = np.empty(3)
+    axis = np.empty(3)
     for link in range(engine.turns.size):
         if engine.turns[link] == 0:
             continue
         q = engine.q[link]
+        first = find_pivot(engine, link, pivot, axis)
         for i in range(4):
             for k in range(3):
                 change[i, k] = (q[i, k] - engine.q_target[link, i, k]) / engine.step
-        angular_momentum(engine.mass[link], q, change, momentum)
-        across = -engine.slender_momentum[link]
+        for k in range(3):
+            # Weight is in the target, but acts where the link is.
+            change[0, k] += engine.step * engine.gravity[link, k]
+        move_origin(q, first, pivot, -1.0)
+        angular_momentum(engine.mass[link], q, change, first, momentum)
+        across = along(engine.slender_axis[link], q, engine.momentum[link])
+        across -= engine.slender_momentum[link]
         for k in range(3):
             momentum[k] += engine.momentum[link, k]
-            for i in range(3):
-                across += engine.slender_axis[link, i] * q[1 + i, k] * engine.momentum[link, k]
+        if angular_velocity(engine.mass[link], q, first, axis, momentum, moments, rate):
+            side = engine.slender_side[link]
+            across -= engine.step * along(side[0], q, rate) * along(side[1], q, rate)
         for k in range(3):
             for i in range(3):
                 momentum[k] -= across * engine.slender_axis[link, i] * q[1 + i, k]
-        if angular_velocity(engine.mass[link], q, momentum, moments, rate):
-            spin(rate, q, engine.v[link])
+        if angular_velocity(engine.mass[link], q, first, axis, momentum, moments, rate):
+            spin(rate, q, first, engine.v[link])
+        move_origin(q, first, pivot, 1.0)
 
 
 @compiled
@@ -85,12 +105,16 @@ def _finish(engine: Table, h: float) -> None:
     for link in range(engine.q.shape[0] - 1):
         for i in range(4):
             for k in range(3):
+                engine.q_older[link, i, k] = engine.q_before[link, i, k]
+                engine.v_older[link, i, k] = engine.v_before[link, i, k]
                 engine.q_before[link, i, k] = engine.q[link, i, k]
                 engine.v_before[link, i, k] = engine.v[link, i, k]
                 engine.q[link, i, k] = engine.q_now[link, i, k]
                 engine.v[link, i, k] = (engine.q_now[link, i, k] - engine.q_slip[link, i, k]) / step
     _spin_on(engine)
     for i in range(engine.joint.size):
+        engine.joint_older[i] = engine.joint_before[i]
+        engine.joint_rate_older[i] = engine.joint_rate_before[i]
         engine.joint_before[i] = engine.joint[i]
         engine.joint_rate_before[i] = engine.joint_rate[i]
         engine.joint[i] = engine.joint_now[i]
@@ -142,11 +166,7 @@ def _return_to_solution(engine: Table) -> int:
     for i in range(z.size):
         z[i] = engine.z_solution[i]
     place_links(engine, z, engine.q_now)
-    move_vertices(engine, engine.q_now, engine.vertex_now)
     joint_coordinates(engine, engine.q_now, z, engine.joint, engine.joint_now)
-    for vertex in range(engine.moving_vertices):
-        for k in range(3):
-            engine.vertex_move[vertex, k] = 0.0
     engine.longest_move = 0.0
     return call_pp_status(engine.rebuild, engine, CUT)
 
@@ -180,7 +200,7 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
         if failed and before > 0.0:
             code = prepare_step(engine, h, second)
             if code == OK:
-                engine.friction_pairs = 0
+                forget_friction(engine)
                 engine.is_draft = 0
                 before = 0.0
                 code = _solve(engine, limit)
@@ -188,7 +208,7 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
                 frictionless = True
         if code != OK or lag + 1 == engine.max_lags:
             break
-        collect_friction(engine, engine.vertex_now, engine.q_now)
+        collect_friction(engine, 1)
         after = friction_scale(engine)
         if not is_short and abs(after - before) <= _LAG_TOLERANCE * max(after, before):
             break
@@ -217,8 +237,33 @@ def _solve_with_friction(engine: Table, h: float, second: bool) -> int:
 
 
 @compiled
+def _solve_first(engine: Table, h: float) -> int:
+    """A step without a past, by two solutions; returns a code, or that it is none for BDF2."""
+    code = _solve_with_friction(engine, h, False)
+    if code != OK:
+        return code
+    if not moves_freely(engine):
+        # An impact must not be taken for an acceleration.
+        count_step(engine, False)
+        _finish(engine, h)
+        return OK
+    invent_past(engine, h)
+    code = _solve_with_friction(engine, h, True)
+    if code != OK:
+        forget_past(engine)
+        return _NOT_SMOOTH
+    count_step(engine, True)
+    _finish(engine, h)
+    return OK
+
+
+@compiled
 def solve_step(engine: Table, h: float) -> int:
     """Advance the engine's state by h [s]; returns a code, and unless it is OK changes nothing."""
+    if engine.second_order == 1 and engine.has_history == 0:
+        code = _solve_first(engine, h)
+        if code != _NOT_SMOOTH:
+            return code
     second = may_look_back(engine, h)
     code = _solve_with_friction(engine, h, second)
     if code == _NOT_SMOOTH:
@@ -254,11 +299,13 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
         qpos.ctypes.data,
     )
     # Of BDF2, whose velocity is (3Q_{n+1} − 4Q_n + Q_{n−1})/2h, the same of these differences.
-    second = engine.step < 0.9 * h
+    one = engine.past_weight[0]
+    two = engine.past_weight[1]
+    whole = h / engine.step
     for i in range(qvel.size):
         mean = qvel[i]
-        if second:
-            qvel[i] = 1.5 * mean - 0.5 * engine.shift[i]
+        qvel[i] = whole * (mean - (one + two) * engine.shift[i] - two * engine.shift_older[i])
+        engine.shift_older[i] = engine.shift[i]
         engine.shift[i] = mean
     write_qvel(engine, qvel)
     for i in range(qpos.size):
@@ -272,4 +319,4 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
 @compiled_method
 def divided_midas_method(world: Table, source: Table, target: Table, h: float) -> int:
     """The same, in parts if it does not converge."""
-    return step_in_parts(world, source, target, h, _HALVINGS)
+    return step_in_parts(world, source, target, h, HALVINGS)

@@ -59,11 +59,13 @@ def member_tables(
     model: mujoco.MjModel,
     links: list[Link],
     couplings: NDArray[np.int64],
-    further: Iterable[tuple[int, int]] = (),
+    further: Iterable[tuple[int, int]],
+    turned: Iterable[int],
 ) -> dict[str, NDArray[np.generic]]:
     """Joints that every coordinate is made of, and pairs of links that coordinates couple.
 
-    ``further`` are pairs of links that are coupled besides.
+    ``further`` are pairs of links that are coupled besides, ``turned`` links with terms of their
+    turns.
     """
     own = scalar_links(links)
     number = {links[i].joint: k for k, i in enumerate(own)}
@@ -82,7 +84,16 @@ def member_tables(
         if b >= 0:
             pairs |= {(i, j) for i, _ in members[a] for j, _ in members[b]}
     flat = [member for group in members for member in group]
+    joint_crossed = np.zeros(len(own), np.int64)
+    joint_crossed[[joint for pair in pairs for joint in pair]] = 1
+    link_crossed = np.zeros(len(links), np.int64)
+    link_crossed[[*(own[joint] for joint in np.flatnonzero(joint_crossed)), *turned]] = 1
+    for i in reversed(range(len(links))):
+        if link_crossed[i] and links[i].parent >= 0:
+            link_crossed[links[i].parent] = 1
     return {
+        "joint_crossed": joint_crossed,
+        "link_crossed": link_crossed,
         "member_start": np.cumsum([0, *map(len, members)]).astype(np.int64),
         "member_joint": np.array([joint for joint, _ in flat], dtype=np.int64),
         "member_weight": np.array([weight for _, weight in flat], dtype=np.float64),

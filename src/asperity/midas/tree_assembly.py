@@ -22,14 +22,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled, inlined
+from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.vector_rows import add_products
 from asperity.midas.contact_terms import expand
 from asperity.midas.coupled_links import pair_number
 from asperity.midas.engine_layout import BALL, FREE, SLIDE
 from asperity.midas.joint_coordinates import add_angle_blocks, add_angle_gradient
+from asperity.midas.parts import PART
 
-__all__ = ["carry_gradient", "carry_hessian", "place_carries"]
+__all__ = ["carry_gradient", "carry_part", "place_carries"]
 
 # Names that compiled code can look up.
 _add_8 = add_products[8]
@@ -293,18 +294,18 @@ def _begin_rows(engine: Table, link: int, q: np.ndarray, curved: int) -> None:
     _add_pairs(engine, link)
 
 
-@compiled
-def carry_hessian(engine: Table, q: np.ndarray, curved: int) -> None:
-    """Fill the Hessian in the variables, but for what couples coordinates of several joints.
+@entry_point(PART)
+def carry_part(engine: Table, island: int, _member: int, _unused: int) -> int:
+    """Fill an island's Hessian in the variables, but for what couples coordinates of joints.
 
     Gradients of links must have what these carry in them; their blocks get it.
     """
     links = engine.link_parent.size
     rows = engine.link_rows
-    for back in range(links):
-        link = links - 1 - back
+    for place in range(engine.island_link[island], engine.island_link[island + 1]):
+        link = engine.island_order[place]
         width = 8 if engine.link_kind[link] > BALL else 12
-        _begin_rows(engine, link, q, curved)
+        _begin_rows(engine, link, engine.q_now, engine.curved)
         for at in range(engine.entry_start[link], engine.entry_start[link + 1]):
             other = engine.entry_link[at]
             _enter_rows(engine, link, other, width)
@@ -315,3 +316,4 @@ def carry_hessian(engine: Table, q: np.ndarray, curved: int) -> None:
             i = engine.variable_row[engine.link_variable[link]]
             at = engine.row_start[i + 1] - 1
             engine.factor[at] += engine.joint_stiffening[engine.link_joint[link]]
+    return 0

@@ -1,100 +1,20 @@
-"""Broad phase of large shapes: their trees of boxes, walked two at a time.
-
-A node's box holds the boxes of all its vertices (`asperity.midas.candidates.box_vertices`). It is
-made of the node's box in rest coordinates, where the link is and where its path leads, when it is
-first asked for in a list.
-"""
+"""Broad phase of large shapes: their trees of boxes, walked two at a time."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.compiled.atomics import atomic_load
 from asperity.midas.box_trees import KINDS, LEAF
-from asperity.midas.distances import VERTEX_FACE
+from asperity.midas.distances import VERTEX_FACE, VERTEX_PLANE
+from asperity.midas.placed_boxes import pass_by_along_axes, placed_node, prepare_axes
 from asperity.midas.stencils import add_pair_of_edges, add_stencil, apart, primitive_box
-from asperity.midas.tubes import FIRMNESS, LEAST_WIDTH, is_in_tube
+from asperity.midas.vertex_boxes import box_vertex
 
-__all__ = ["STACK", "search_edges", "search_faces"]
+__all__ = ["search_edges", "search_faces", "search_half_space"]
 
-STACK = 256
-"""Pairs of nodes that may wait: two for each level of both trees."""
-
-# Of vertices of a box, against round-off, relative to lengths.
-_ROUNDING = 1e-9
 _VERTEX, _EDGE, _FACE = range(KINDS)
-
-
-@compiled
-def _place(engine: Table, tree: int, at: int) -> None:
-    """Fill the box of a node where its shape is and goes."""
-    shape = tree // KINDS
-    link = engine.vertex_link[engine.shape_vertex[shape]]
-    box = engine.tree_box[at]
-    begin = engine.path_begin[link]
-    end = engine.path_end[link]
-    longest = engine.longest_move
-    tube = is_in_tube(engine, link)
-    common = engine.tree_path[engine.link_tree[link] if tube else 0, 0]
-    square = 0.0
-    square_own = 0.0
-    for k in range(3):
-        centre = begin[0, k]
-        half = 0.0
-        move = end[0, k] - begin[0, k]
-        spread = 0.0
-        size = abs(centre)
-        for j in range(3):
-            c = 0.5 * (box[0, j] + box[1, j])
-            e = 0.5 * (box[1, j] - box[0, j])
-            turn = end[1 + j, k] - begin[1 + j, k]
-            centre += c * begin[1 + j, k]
-            half += e * abs(begin[1 + j, k])
-            move += c * turn
-            spread += e * abs(turn)
-            size += abs(c)
-        low = move - spread
-        high = move + spread
-        if tube:
-            low *= engine.common_share
-            high *= engine.common_share
-            engine.tree_still[at, 2, k] = low
-            engine.tree_still[at, 3, k] = high
-            square_own += max(common[k] - low, high - common[k]) ** 2
-        else:
-            low = max(low, -longest)
-            high = min(high, longest)
-        low = min(low, 0.0)
-        high = max(high, 0.0)
-        square += max(-low, high) ** 2
-        more = _ROUNDING * (size + half) + engine.shape_radius[shape]
-        engine.tree_still[at, 0, k] = centre - half - more
-        engine.tree_still[at, 1, k] = centre + half + more
-        engine.tree_placed[at, 0, k] = centre - half + low - more
-        engine.tree_placed[at, 1, k] = centre + half + high + more
-    slack = engine.least_slack + engine.widening * math.sqrt(square)
-    own = slack
-    if tube:
-        slack = own = max(engine.least_slack, LEAST_WIDTH)
-        slack += FIRMNESS * engine.widening * math.sqrt(square)
-        own += FIRMNESS * engine.widening * math.sqrt(square_own)
-    for k in range(3):
-        engine.tree_placed[at, 0, k] -= slack
-        engine.tree_placed[at, 1, k] += slack
-        engine.tree_still[at, 0, k] -= own
-        engine.tree_still[at, 1, k] += own
-
-
-@compiled
-def _node(engine: Table, tree: int, node: int) -> int:
-    """Where a node's box is found, which is filled."""
-    at = engine.tree_node[tree] + node
-    if engine.tree_stamp[at] != engine.list_number:
-        _place(engine, tree, at)
-        engine.tree_stamp[at] = engine.list_number
-    return at
 
 
 @compiled
@@ -117,6 +37,13 @@ def _item(engine: Table, tree: int, node: int) -> int:
 
 
 @compiled
+def _prepare(engine: Table, vertex: int) -> None:
+    """See that a vertex has its box."""
+    if atomic_load(engine.vertex_stamp.ctypes.data + 8 * vertex) != engine.list_number:
+        box_vertex(engine, vertex)
+
+
+@compiled
 def _box(engine: Table, tree: int, item: int, box: np.ndarray) -> None:
     """Fill the box of a primitive."""
     kind = tree % KINDS
@@ -124,10 +51,15 @@ def _box(engine: Table, tree: int, item: int, box: np.ndarray) -> None:
     low = engine.vertex_low
     high = engine.vertex_high
     if kind == _EDGE:
+        for corner in range(2):
+            _prepare(engine, engine.edge[item, corner])
         primitive_box(low, high, engine.edge[item], radius, box)
     elif kind == _FACE:
+        for corner in range(3):
+            _prepare(engine, engine.face[item, corner])
         primitive_box(low, high, engine.face[item], radius, box)
     else:
+        _prepare(engine, item)
         for k in range(3):
             box[0, k] = low[item, k] - radius
             box[1, k] = high[item, k] + radius
@@ -144,6 +76,7 @@ def _track(engine: Table, tree: int, item: int, track: np.ndarray) -> None:
             v = engine.edge[item, corner]
         elif kind == _FACE:
             v = engine.face[item, corner]
+        _prepare(engine, v)
         wide = radius + engine.vertex_slack[v]
         for k in range(3):
             x = engine.vertex_start[v, k]
@@ -165,10 +98,10 @@ def _leaves(
     other: int,
     b: int,
     margin: float,
-    boxes: np.ndarray,
-    chosen: np.ndarray,
 ) -> int:
     """Add stencils of two leaves' primitives."""
+    boxes = engine.leaf_box
+    chosen = engine.leaf_item
     box = boxes[LEAF]
     at = engine.tree_node[one] + a
     at_too = engine.tree_node[other] + b
@@ -220,7 +153,6 @@ def _search(
     one: int,
     other: int,
     margin: float,
-    work: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
     """Add stencils of a primitive of one tree and one of another; as `add_stencil`."""
     if (
@@ -228,7 +160,9 @@ def _search(
         or engine.tree_first[other] == engine.tree_first[other + 1]
     ):
         return count
-    stack, boxes, chosen = work
+    stack = engine.node_stack
+    wide = margin + engine.shape_radius[one // KINDS] + engine.shape_radius[other // KINDS]
+    prepare_axes(engine, one // KINDS, other // KINDS)
     leaf = 1 << engine.tree_depth[one]
     leaf_too = 1 << engine.tree_depth[other]
     stack[0, 0] = 1
@@ -238,19 +172,20 @@ def _search(
         waiting -= 1
         a = stack[waiting, 0]
         b = stack[waiting, 1]
-        box = engine.tree_placed[_node(engine, one, a)]
-        box_too = engine.tree_placed[_node(engine, other, b)]
-        if apart(box, box_too, margin) or (
-            engine.relative == 1
-            and _pass_by(
-                engine.tree_still[engine.tree_node[one] + a],
-                engine.tree_still[engine.tree_node[other] + b],
-                margin,
-            )
+        box = engine.tree_placed[placed_node(engine, one, a)]
+        box_too = engine.tree_placed[placed_node(engine, other, b)]
+        if apart(box, box_too, margin):
+            continue
+        at = engine.tree_node[one] + a
+        at_too = engine.tree_node[other] + b
+        if engine.relative == 1 and _pass_by(
+            engine.tree_still[at], engine.tree_still[at_too], margin
         ):
             continue
+        if pass_by_along_axes(engine, at, at_too, wide):
+            continue
         if a >= leaf and b >= leaf_too:
-            count = _leaves(engine, x, count, pair, one, a, other, b, margin, boxes, chosen)
+            count = _leaves(engine, x, count, pair, one, a, other, b, margin)
             if count < 0:
                 return count
             continue
@@ -277,12 +212,11 @@ def search_faces(
     vertices: int,
     faces: int,
     margin: float,
-    work: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
     """Add the vertices of one shape against the faces of another; as `add_stencil`."""
     one = KINDS * vertices + _VERTEX
     other = KINDS * faces + _FACE
-    return _search(engine, x, count, pair, one, other, margin, work)
+    return _search(engine, x, count, pair, one, other, margin)
 
 
 @compiled
@@ -294,9 +228,45 @@ def search_edges(
     a: int,
     b: int,
     margin: float,
-    work: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
     """Add the edges of two shapes against each other; as `add_stencil`."""
     one = KINDS * a + _EDGE
     other = KINDS * b + _EDGE
-    return _search(engine, x, count, pair, one, other, margin, work)
+    return _search(engine, x, count, pair, one, other, margin)
+
+
+@compiled
+def search_half_space(
+    engine: Table, x: np.ndarray, count: int, pair: int, shape: int, plane: int, margin: float
+) -> int:
+    """Add the vertices of a shape against a half-space; as `add_stencil`."""
+    tree = KINDS * shape + _VERTEX
+    if engine.tree_first[tree] == engine.tree_first[tree + 1]:
+        return count
+    stack = engine.node_stack[:, 0]
+    leaf = 1 << engine.tree_depth[tree]
+    normal = engine.plane[plane]
+    stack[0] = 1
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        node = stack[waiting]
+        box = engine.tree_placed[placed_node(engine, tree, node)]
+        height = -normal[3]
+        for k in range(3):
+            height += normal[k] * (box[0, k] if normal[k] > 0.0 else box[1, k])
+        if height > margin:
+            continue
+        if node < leaf:
+            # The left one is looked at first.
+            stack[waiting] = 2 * node + 1
+            stack[waiting + 1] = 2 * node
+            waiting += 2
+            continue
+        for i in range(_item(engine, tree, node), _item(engine, tree, node + 1)):
+            v = engine.tree_item[i]
+            _prepare(engine, v)
+            count = add_stencil(engine, x, count, pair, VERTEX_PLANE, v, v, v, plane, margin)
+            if count < 0:
+                return count
+    return count

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import math
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.candidate_runs import move_of_run, wake
-from asperity.midas.candidates import time_in_boxes
 from asperity.midas.collision_time import KEPT, collision_free_time
 from asperity.midas.engine_layout import HINGE
 from asperity.midas.joint_coordinates import joint_coordinates
-from asperity.midas.link_kinematics import move_vertices, place_links
+from asperity.midas.link_kinematics import place_links
+from asperity.midas.parts import PART, RUNS, count_parts, do_parts, least
 from asperity.midas.stencils import sum_of_radii
 from asperity.midas.turn_terms import share_to_turn_limits
+from asperity.midas.vertex_boxes import time_in_boxes
+from asperity.midas.vertex_parts import listed_parts
 
 __all__ = [
+    "TRIAL_KERNELS",
     "is_free",
     "largest_move",
     "largest_turn_of_links",
@@ -51,14 +54,9 @@ def try_share(engine: Table, share: float) -> None:
 def place_trial(engine: Table) -> None:
     """Place links and vertices of the trial state by its variables."""
     place_links(engine, engine.z_trial, engine.q_trial)
-    move_vertices(engine, engine.q_trial, engine.vertex_trial)
+    do_parts(engine, engine.place_trial_vertices, listed_parts(engine))
     joint_coordinates(engine, engine.q_trial, engine.z_trial, engine.joint_now, engine.joint_trial)
     _bound_moves(engine)
-    for vertex in range(engine.moving_vertices):
-        for k in range(3):
-            engine.vertex_move[vertex, k] = (
-                engine.vertex_trial[vertex, k] - engine.vertex_now[vertex, k]
-            )
 
 
 @compiled
@@ -179,17 +177,51 @@ def _time_to_touch(engine: Table, run: int, time: float) -> float:
 
 
 @compiled
+def _has_room(engine: Table, run: int, time: float) -> bool:
+    """Whether nothing of a run can come too near until a time, as far as is known."""
+    return move_of_run(engine, run) * time <= _ROOM * engine.run_least[run]
+
+
+@compiled
+def _time_of_run(engine: Table, run: int, time: float) -> float:
+    """The same of a run that may be asleep."""
+    if engine.run_known[run] == 0:
+        wake(engine, run)
+    return time if _has_room(engine, run, time) else _time_to_touch(engine, run, time)
+
+
+@entry_point(PART)
+def touch_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Find how long some runs keep a tenth of their distances, if less than is known of others."""
+    time = engine.known_time
+    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
+        if not _has_room(engine, run, time):
+            time = _time_of_run(engine, run, time)
+    engine.part_value[part] = time
+    return 0
+
+
+@compiled
 def _time_to_collision(engine: Table, time: float) -> float:
-    """Share of the trial step, at most ``time``, that keeps a tenth of every distance."""
+    """Share of the trial step, at most ``time``, that keeps a tenth of every distance.
+
+    The run that moves farthest beside its distance comes first: the others then have little to do.
+    """
+    first = -1
+    largest = 0.0
     for run in range(engine.runs):
-        move = move_of_run(engine, run)
-        if move * time <= _ROOM * engine.run_least[run]:
-            continue
-        if engine.run_known[run] == 0:
-            wake(engine, run)
-        if move * time > _ROOM * engine.run_least[run]:
-            time = _time_to_touch(engine, run, time)
-    return time
+        if not _has_room(engine, run, time):
+            ratio = move_of_run(engine, run) / engine.run_least[run]
+            # Written so that NaN, of a distance that is 0, is not lost.
+            if first < 0 or not ratio <= largest:
+                largest = ratio
+                first = run
+    if first < 0:
+        return time
+    engine.known_time = _time_of_run(engine, first, time)
+    parts = count_parts(engine.runs, RUNS)
+    do_parts(engine, engine.touch_part, parts)
+    return least(engine, parts, engine.known_time)
 
 
 @compiled
@@ -211,7 +243,7 @@ def safe_share(engine: Table) -> tuple[float, bool, float]:
         turn = _largest_turn(engine)
         if turn * time > _LARGEST_TURN:
             time = _LARGEST_TURN / turn
-        boxed = time_in_boxes(engine, engine.vertex_now, engine.vertex_move)
+        boxed = time_in_boxes(engine)
         cut = cut or boxed < time
         longest = min(boxed, _LARGEST_TURN / turn) if turn > _LARGEST_TURN else boxed
         time = _time_to_collision(engine, min(time, boxed))
@@ -232,7 +264,7 @@ def safe_share(engine: Table) -> tuple[float, bool, float]:
 @compiled
 def is_free(engine: Table) -> bool:
     """Whether the straight paths to the trial state stay in the boxes and free of collisions."""
-    return (
-        time_in_boxes(engine, engine.vertex_now, engine.vertex_move) == 1.0
-        and _time_to_collision(engine, 1.0) == 1.0
-    )
+    return time_in_boxes(engine) == 1.0 and _time_to_collision(engine, 1.0) == 1.0
+
+
+TRIAL_KERNELS = (touch_part,)

@@ -24,10 +24,10 @@ from asperity.midas.distances import EDGE_EDGE
 __all__ = [
     "FIRMNESS",
     "LEAST_WIDTH",
+    "find_times",
     "is_in_tube",
     "measure_tubes",
     "relative_reach",
-    "time_in_tubes",
     "tube_width",
 ]
 
@@ -51,76 +51,93 @@ def is_in_tube(engine: Table, link: int) -> bool:
 
 
 @compiled
-def measure_tubes(engine: Table, p: np.ndarray, longest: float) -> None:
-    """Choose whether there are tubes about paths ``p``, and what share of the paths they hold.
+def measure_tubes(engine: Table, longest: float) -> None:
+    """Choose whether there are tubes about the links' paths, and what share of these they hold.
 
     It is the same for all, so that affine surfaces have affine paths.
     """
     largest = 0.0
     mean = engine.tree_path
     mean[:] = 0.0
-    for vertex in range(engine.moving_vertices):
-        tree = engine.link_tree[engine.vertex_link[vertex]]
+    for link in range(engine.link_tree.size):
+        tree = engine.link_tree[link]
         if engine.tube_tree[tree] == 1:
-            square = 0.0
-            for k in range(3):
-                square += p[vertex, k] ** 2
-                mean[tree, 0, k] += engine.tree_weight[tree] * p[vertex, k]
-            largest = max(largest, square)
+            largest = max(largest, engine.path_length[link])
+            _add_sum(engine, link, engine.path_begin, engine.path_end, mean[tree, 0])
     # Short paths have small boxes, and lists of them last.
-    engine.tubes = 1 if largest > engine.activation**2 else 0
+    engine.tubes = 1 if largest > engine.activation else 0
     engine.common_share = 1.0
     if engine.tubes == 1:
-        engine.common_share = min(1.0, _LONGER * longest / math.sqrt(largest))
+        engine.common_share = min(1.0, _LONGER * longest / largest)
     for tree in range(mean.shape[0]):
         for k in range(3):
-            mean[tree, 0, k] *= engine.common_share
+            mean[tree, 0, k] *= engine.tree_weight[tree] * engine.common_share
 
 
 @compiled
-def tube_width(engine: Table, link: int, share: float, path: np.ndarray) -> float:
-    """Half the width of the tube about a share of a vertex's path [m]."""
+def _add_sum(
+    engine: Table, link: int, begin: np.ndarray, end: np.ndarray, total: np.ndarray
+) -> None:
+    """Add how far the vertices of a link have moved."""
+    for k in range(3):
+        for i in range(4):
+            total[k] += engine.link_moment[link, 0, i] * (end[link, i, k] - begin[link, i, k])
+
+
+@compiled
+def tube_width(engine: Table, link: int, path: np.ndarray) -> float:
+    """Half the width of the tube about the path of a vertex [m]."""
     mean = engine.tree_path[engine.link_tree[link], 0]
     square = 0.0
     for k in range(3):
-        square += (share * path[k] - mean[k]) ** 2
+        square += (path[k] - mean[k]) ** 2
     width = max(engine.least_slack, LEAST_WIDTH)
-    return width + FIRMNESS * engine.widening * math.sqrt(square)
+    return width + FIRMNESS * engine.boxed_widening * math.sqrt(square)
 
 
 @compiled
-def _times(engine: Table, x: np.ndarray, p: np.ndarray) -> None:
-    """Fill where on its paths each tree is at ``x`` and ``x + p``, by least squares."""
+def find_times(engine: Table) -> None:
+    """Fill where on its path each tree is at the iterate and at the trial state.
+
+    By least squares, over all vertices.
+    """
     time = engine.tree_time
     mean = engine.tree_path
+    begin = engine.path_begin
     for tree in range(time.shape[0]):
         for k in range(3):
             time[tree, k] = 0.0
             mean[tree, 1, k] = 0.0
             mean[tree, 2, k] = 0.0
-    for vertex in range(engine.moving_vertices):
-        tree = engine.link_tree[engine.vertex_link[vertex]]
-        if engine.tube_tree[tree] == 1:
-            weight = engine.tree_weight[tree]
-            for k in range(3):
-                mean[tree, 1, k] += weight * (x[vertex, k] - engine.vertex_start[vertex, k])
-                mean[tree, 2, k] += weight * p[vertex, k]
-    for vertex in range(engine.moving_vertices):
-        tree = engine.link_tree[engine.vertex_link[vertex]]
+    for link in range(engine.link_tree.size):
+        tree = engine.link_tree[link]
         if engine.tube_tree[tree] == 0:
             continue
-        square = 0.0
-        here = 0.0
-        more = 0.0
+        _add_sum(engine, link, begin, engine.q_now, mean[tree, 1])
+        _add_sum(engine, link, engine.q_now, engine.q_trial, mean[tree, 2])
+        moment = engine.link_moment[link]
+        share = engine.common_share
         for k in range(3):
-            m = engine.vertex_path[vertex, k] - mean[tree, 0, k]
-            square += m * m
-            here += m * (x[vertex, k] - engine.vertex_start[vertex, k] - mean[tree, 1, k])
-            more += m * (p[vertex, k] - mean[tree, 2, k])
-        time[tree, 0] += here
-        time[tree, 1] += more
-        time[tree, 2] += square
+            for i in range(4):
+                path = 0.0
+                for j in range(4):
+                    path += moment[i, j] * share * (engine.path_end[link, j, k] - begin[link, j, k])
+                now = engine.q_now[link, i, k]
+                time[tree, 0] += path * (now - begin[link, i, k])
+                time[tree, 1] += path * (engine.q_trial[link, i, k] - now)
+                time[tree, 2] += path * share * (engine.path_end[link, i, k] - begin[link, i, k])
     for tree in range(time.shape[0]):
+        if engine.tube_tree[tree] == 0:
+            continue
+        # Of what is left of paths and moves without their means.
+        weight = engine.tree_weight[tree]
+        for k in range(3):
+            own = mean[tree, 0, k]
+            mean[tree, 1, k] *= weight
+            mean[tree, 2, k] *= weight
+            time[tree, 0] -= own * mean[tree, 1, k] / weight
+            time[tree, 1] -= own * mean[tree, 2, k] / weight
+            time[tree, 2] -= own * own / weight
         square = time[tree, 2]
         if square > 0.0:
             here = time[tree, 0] / square
@@ -130,32 +147,6 @@ def _times(engine: Table, x: np.ndarray, p: np.ndarray) -> None:
         else:
             time[tree, 0] = 0.0
             time[tree, 1] = 0.0
-
-
-@compiled
-def time_in_tubes(engine: Table, x: np.ndarray, p: np.ndarray, longest: float) -> float:
-    """Largest time τ ≤ ``longest`` for which x + τ p stays in the tubes."""
-    if engine.tubes == 0:
-        return longest
-    _times(engine, x, p)
-    mean = engine.tree_path
-    time = longest
-    for vertex in range(engine.moving_vertices):
-        tree = engine.link_tree[engine.vertex_link[vertex]]
-        if engine.tube_tree[tree] == 0:
-            continue
-        slack = engine.vertex_slack[vertex]
-        begin = engine.tree_time[tree, 0]
-        more = engine.tree_time[tree, 1] - begin
-        for k in range(3):
-            m = engine.vertex_path[vertex, k] - mean[tree, 0, k]
-            here = x[vertex, k] - engine.vertex_start[vertex, k] - mean[tree, 1, k] - begin * m
-            move = p[vertex, k] - mean[tree, 2, k] - more * m
-            if here + time * move > slack:
-                time = max((slack - here) / move, 0.0) if here < slack else 0.0
-            elif here + time * move < -slack:
-                time = max((-slack - here) / move, 0.0) if here > -slack else 0.0
-    return time
 
 
 @compiled

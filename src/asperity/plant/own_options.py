@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 
 import mujoco
+import numpy as np
+from numpy.typing import NDArray
 
 from asperity.plant import native
 
@@ -38,6 +40,14 @@ class OwnOptions:
         self._size = native.struct_size("mjModel")
         # Back in place after every block, so that destroying it frees what it owns itself.
         self._own = ctypes.string_at(self._lent._address, self._size)
+
+    def replace(self, field: str, values: NDArray[np.generic]) -> None:
+        """Within a block, let an array of what is lent be another one of the same type and shape.
+
+        The caller keeps ``values`` alive until the block's end.
+        """
+        at = self._lent._address + native.offset("mjModel", field)
+        ctypes.c_void_p.from_address(at).value = values.ctypes.data
 
     def __enter__(self) -> mujoco.MjModel:
         model = self._model

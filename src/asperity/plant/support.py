@@ -36,14 +36,14 @@ _CALLBACKS = (
 )
 
 
-def check_supported(model: mujoco.MjModel, *, adhesion: bool = False) -> tuple[str, ...]:
+def check_supported(model: mujoco.MjModel, *, every_actuator: bool = False) -> tuple[str, ...]:
     """Refuse a model that cannot be simulated faithfully.
 
     Parameters
     ----------
     model : mujoco.MjModel
-    adhesion : bool
-        Whether the integrator knows actuators on bodies.
+    every_actuator : bool
+        Whether the integrator knows actuators on bodies and those with inner states.
 
     Returns
     -------
@@ -65,8 +65,9 @@ def check_supported(model: mujoco.MjModel, *, adhesion: bool = False) -> tuple[s
             )
     for check in _CHECKS:
         check(model)
-    if not adhesion:
+    if not every_actuator:
         _sticky(model)
+        _inner_states(model)
     check_finite(model)
     return tuple(_notes(model))
 
@@ -98,21 +99,13 @@ def _actuators(model: mujoco.MjModel) -> None:
         | (model.actuator_biastype == mujoco.mjtBias.mjBIAS_USER)
         | (model.actuator_dyntype == mujoco.mjtDyn.mjDYN_USER)
     )
-    inner = np.isin(
-        model.actuator_dyntype, (int(mujoco.mjtDyn.mjDYN_PID), int(mujoco.mjtDyn.mjDYN_DCMOTOR))
-    )
     late = (model.actuator_delay > 0) | (model.actuator_history[:, 0] > 0)
-    for index in np.flatnonzero(user | inner | late):
+    for index in np.flatnonzero(user | late):
         name = element(model, _OBJ.mjOBJ_ACTUATOR, index)
         if user[index]:
             raise ModelError(
                 f"{name} has a user-defined gain, bias or dynamics, which needs a MuJoCo callback; "
                 "use a motor and compute its control in the Simulator's `control=` callback."
-            )
-        if inner[index]:
-            raise ModelError(
-                f"{name} is a PID controller or a DC motor with inner states, which are not "
-                "integrated; use a motor or a position servo, or a `control=` callback."
             )
         if late[index]:
             raise ModelError(
@@ -127,6 +120,16 @@ def _sticky(model: mujoco.MjModel) -> None:
             f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is an adhesion actuator, which acts "
             "through MuJoCo's own contacts and is supported by Midas only; use Midas, remove it, "
             "or use an equality constraint to hold things."
+        )
+
+
+def _inner_states(model: mujoco.MjModel) -> None:
+    kinds = (int(mujoco.mjtDyn.mjDYN_PID), int(mujoco.mjtDyn.mjDYN_DCMOTOR))
+    for index in np.flatnonzero(np.isin(model.actuator_dyntype, kinds)):
+        raise ModelError(
+            f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is a PID controller or a DC motor with "
+            "inner states, which only Midas integrates; use Midas, a motor or a position servo, or "
+            "a `control=` callback."
         )
 
 

@@ -10,7 +10,7 @@ import mujoco
 
 from asperity.compiled import Table
 from asperity.compiled.compilation import compile_kernels
-from asperity.compiled.team import Team
+from asperity.compiled.team import TEAM_KERNELS, Team
 from asperity.contact.delivered import NOTHING, TAKEN
 from asperity.errors import SimulationError
 from asperity.integrators import Integrator
@@ -94,7 +94,7 @@ class Machinery:
                 *INPUT_KERNELS,
                 *((*CALL_KERNELS, *COUNTER_KERNELS) if convex else FORCE_KERNELS),
                 *(PUBLICATION_KERNELS if convex and systems else ()),
-                *(THREAD_KERNELS if self.threads > 1 else ()),
+                *((THREAD_KERNELS if convex else TEAM_KERNELS) if self.threads > 1 else ()),
             ),
             name,
         )

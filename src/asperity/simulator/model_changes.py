@@ -33,7 +33,9 @@ def take_over_model(simulator: Machinery) -> bool:
     """
     plant, coupling, base = simulator.plant, simulator.coupling, simulator.method.base
     simulator._watch.refuse_other_structure()
-    notes = check_supported(simulator.model, adhesion=simulator.integrator.takes_adhesion)
+    notes = check_supported(
+        simulator.model, every_actuator=simulator.integrator.takes_every_actuator
+    )
     before = coupling.efforts
     efforts, start = coupling.efforts_of_model()
     base.model_changed(simulator.world)

@@ -90,7 +90,8 @@ class Report:
     residual : float
         Largest relative residual ‖D∇ℓ‖/s of a convex solve that did not converge; 0 if all did.
     detail : str
-        A sentence on what was not finite, where that is known.
+        A sentence on what was not finite, or on what hindered a step that did not converge, where
+        that is known.
     """
 
     status: Status

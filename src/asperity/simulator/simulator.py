@@ -83,8 +83,9 @@ class Simulator(Machinery):
     threads : int or None
         How many threads a step may use, as many as this process may run at once with None. Results
         have the same bits for any number. It pays for hundreds of bodies or dozens of robots that
-        are not all connected by contacts; see `docs/python.md`, "Threads". One by default, since
-        several simulations at once, as of `Batch`, use the cores better.
+        are not all connected by contacts, and with `Midas` from a millisecond a step on; see
+        `docs/python.md`, "Threads". One by default, since several simulations at once, as of
+        `Batch`, use the cores better.
 
     Raises
     ------
@@ -158,7 +159,7 @@ class Simulator(Machinery):
             )
         self.model, self.load_report = load_model(model)
         check_arguments(self.model, data, control, systems)
-        notes = check_supported(self.model, adhesion=integrator.takes_adhesion)
+        notes = check_supported(self.model, every_actuator=integrator.takes_every_actuator)
         self._note(notes)
         self._sampling = SamplingClock(
             float(self.model.opt.timestep)
@@ -178,8 +179,8 @@ class Simulator(Machinery):
                 "Cenic with scheme='step-doubling', or a control callback."
             )
         self.coupling = Coupling(self.model, systems, evaluated=method.base.evaluates_systems)
-        convex = method.base.evaluates_plant
-        self.threads = check_threads(threads, type(integrator).__name__, shared=convex)
+        shared = method.base.evaluates_plant or method.base.shares_steps
+        self.threads = check_threads(threads, type(integrator).__name__, shared=shared)
         self.control = control
         self._control_period = control_period
         self._lazy = publish == "lazy"
@@ -364,7 +365,11 @@ class Simulator(Machinery):
             residual=self._base.worst_residual(self.world)
             if status == Status.NOT_CONVERGED
             else 0.0,
-            detail=complaint if status == Status.NON_FINITE else "",
+            detail=complaint
+            if status == Status.NON_FINITE
+            else self._base.hindrance(self.world)
+            if status == Status.NOT_CONVERGED
+            else "",
         )
         if status != Status.SUCCESS:
             _LOGGER.info("stopped at %g s: %s", report.time, report.message)

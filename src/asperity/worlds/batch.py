@@ -107,7 +107,7 @@ class Batch(HoldsAddresses):
         if not (math.isfinite(tolerance) and tolerance > 0):
             raise ModelError(f"joint_stiction_tolerance must be positive, got {tolerance}.")
         self.model, self.load_report = load_model(model)
-        check_supported(self.model, adhesion=integrator.takes_adhesion)
+        check_supported(self.model, every_actuator=integrator.takes_every_actuator)
         self.integrator = integrator
         self._rows = WorldRows(self.model, int(count))
         crew = Crew(min(int(count), available_threads() if threads is None else int(threads)))

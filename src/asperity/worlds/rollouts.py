@@ -138,7 +138,7 @@ def run_rollouts(
     if threads is not None and not (is_count(threads) and threads >= 1):
         raise ModelError(f"threads must be a positive whole number, got {threads!r}.")
     for one in {id(one): one for one in models}.values():
-        check_supported(one, adhesion=integrator.takes_adhesion)
+        check_supported(one, every_actuator=integrator.takes_every_actuator)
     number = available_threads() if threads is None else int(threads)
     status = np.zeros(arrays.worlds, np.int64)
     groups = _groups(models, arrays.worlds)

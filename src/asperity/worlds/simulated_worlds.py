@@ -58,7 +58,7 @@ class SimulatedWorlds(HoldsAddresses):
         systems: Sequence[ExternalSystem] = (),
     ) -> None:
         self._systems = tuple(systems)
-        self._takes_adhesion = integrator.takes_adhesion
+        self._takes_every_actuator = integrator.takes_every_actuator
         self._model, self._crew = model, crew
         self._options: dict[str, Any] = {
             "integrator": integrator,
@@ -125,7 +125,7 @@ class SimulatedWorlds(HoldsAddresses):
         if self._watch is None or not self._watch.changed():
             return False
         self._watch.refuse_other_structure()
-        check_supported(self._model, adhesion=self._takes_adhesion)
+        check_supported(self._model, every_actuator=self._takes_every_actuator)
         for sim in self._simulators:
             native.copy_numbers(self._model, sim.model)
         self._watch.remember()

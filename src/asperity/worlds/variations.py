@@ -155,7 +155,7 @@ class Variations(HoldsAddresses):
         if not quick:
             try:
                 # What an actuator acts on does not vary, and the batch has looked at it.
-                check_supported(mould, adhesion=True)
+                check_supported(mould, every_actuator=True)
             except ModelError as error:
                 raise ModelError(f"world {w}: {error}") from None
         struct = native.memory(self._model._address, _STRUCT // _WORD).copy()

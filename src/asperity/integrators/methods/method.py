@@ -48,6 +48,9 @@ class Method(HoldsAddresses, abc.ABC):
     evaluates_plant = True
     """Whether states are evaluated, contacts found and forces computed in the world's problem."""
 
+    shares_steps = False
+    """Whether steps have work for several threads, of a method that does not evaluate the plant."""
+
     takes_systems: bool = True
     """Whether steps are coupled with external systems (`asperity.integrators.external`)."""
 
@@ -157,6 +160,10 @@ class Method(HoldsAddresses, abc.ABC):
     def worst_residual(self, world: World) -> float:
         """The largest residual at which a solve has ended since `clear_residual`."""
         return float(world.problem.worst_residual)
+
+    def hindrance(self, world: World) -> str:
+        """A sentence on why the last step did not converge, where that is known."""
+        return ""
 
     def clear_residual(self, world: World) -> None:
         """Forget residuals of earlier solves."""

@@ -1,0 +1,52 @@
+"""Motors: one for every force that MuJoCo's actuators exert."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["evaluated_actuators", "motor_actuators"]
+
+_DYN, _GAIN, _BIAS, _TRN = mujoco.mjtDyn, mujoco.mjtGain, mujoco.mjtBias, mujoco.mjtTrn
+_DYNAMICS = [int(kind) for kind in (_DYN.mjDYN_PID, _DYN.mjDYN_DCMOTOR)]
+_GAINS = [int(kind) for kind in (_GAIN.mjGAIN_PID, _GAIN.mjGAIN_DCMOTOR, _GAIN.mjGAIN_SO3)]
+_BIASES = [int(kind) for kind in (_BIAS.mjBIAS_DCMOTOR, _BIAS.mjBIAS_SO3)]
+
+
+def motor_actuators(model: mujoco.MjModel) -> NDArray[np.int64]:
+    """The actuator of every motor, shape (nout,): an orientation servo has three, others one."""
+    return np.repeat(np.arange(model.nactuator, dtype=np.int64), model.actuator_outnum)
+
+
+def evaluated_actuators(model: mujoco.MjModel) -> list[int]:
+    """Actuators whose forces MuJoCo is asked for.
+
+    PID controllers, DC motors, orientation servos, and servos whose set-point is an angle on a
+    circle, by the turn that is nearest.
+    """
+    return [
+        i
+        for i in range(model.nactuator)
+        if int(model.actuator_dyntype[i]) in _DYNAMICS
+        or int(model.actuator_gaintype[i]) in _GAINS
+        or int(model.actuator_biastype[i]) in _BIASES
+        or _is_on_circle(model, i)
+    ]
+
+
+def _is_on_circle(model: mujoco.MjModel, actuator: int) -> bool:
+    """Whether a servo may hold an angle about an axis of a ball joint or of a site."""
+    if (
+        int(model.actuator_gaintype[actuator]) != int(_GAIN.mjGAIN_FIXED)
+        or int(model.actuator_biastype[actuator]) != int(_BIAS.mjBIAS_AFFINE)
+        or model.actuator_biasprm[actuator, 1] == 0.0
+    ):
+        return False
+    kind, (target, reference) = (
+        int(model.actuator_trntype[actuator]),
+        model.actuator_trnid[actuator],
+    )
+    if kind in (int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT)):
+        return int(model.jnt_type[target]) == int(mujoco.mjtJoint.mjJNT_BALL)
+    return kind == int(_TRN.mjTRN_SITE) and bool(reference >= 0)

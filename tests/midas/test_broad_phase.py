@@ -1,0 +1,197 @@
+"""Lists of candidates, and boxes that vertices stay in, against all that there is, one by one."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+
+import engines
+import mujoco
+import numpy as np
+import pytest
+
+from asperity.midas.energy_newton import rebuild
+from asperity.midas.engine import Engine
+from asperity.midas.engine_layout import CANDIDATES_FULL, STARTED
+from asperity.midas.vertex_boxes import are_kept, box_vertex, time_in_boxes
+
+ipctk = pytest.importorskip("ipctk")
+
+# Arms with nested links on one trunk, and something that flies by, all above a floor that the
+# lowest may touch. What is heavy is searched by trees, as are links of one tree that move far.
+SCENE = """
+<mujoco>
+  <option><flag filterparent="disable"/></option>
+  <worldbody>
+    <geom type="plane" size="1 1 .1"/>
+    <body pos="0 0 .11"><joint type="hinge" axis="0 0 1"/>
+      <geom type="box" size=".06 .05 .1"/>
+      <body pos="0 0 .02"><joint type="hinge" axis="0 1 0"/>
+        <geom type="cylinder" size=".02 .06" pos=".126 0 0" euler="0 80 10"/>
+        <body pos=".2 0 0"><joint type="hinge" axis="0 1 1"/>
+          <geom type="cylinder" size=".03 .03" pos=".022 0 .01"/>
+        </body>
+      </body>
+      <body pos="0 .1 0"><joint type="ball"/>
+        <geom type="cylinder" size=".04 .03" pos=".07 0 .01" euler="20 10 0"/>
+      </body>
+    </body>
+    <body pos=".15 -.06 .06"><freejoint/><geom type="cylinder" size=".04 .02"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def _engine(share: float, widening: float, longest: float, seed: int) -> Engine:
+    """An engine with a list along paths from a state to another one."""
+    engine = engines.engine_of(SCENE, segments=32, activation_distance=4e-3)
+    table, rng = engine.table, np.random.default_rng(seed)
+    start = table.qpos.copy()
+    mujoco.mj_integratePos(engine.model, start, 0.2 * rng.normal(size=engine.model.nv), 1.0)
+    start[-7:-4] = 0.15, -0.06, 0.06
+    end = start.copy()
+    mujoco.mj_integratePos(engine.model, end, share * rng.normal(size=engine.model.nv), 1.0)
+    engine.set_state(end, np.zeros(engine.model.nv))
+    ahead = table.q.copy()
+    engine.set_state(start, np.zeros(engine.model.nv))
+    table.q_target[:], table.q_now[:], table.q_trial[:] = ahead, table.q, table.q
+    table.widening, table.longest_move = widening, longest
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(rebuild.address)
+    while (code := call(table.address, STARTED)) == CANDIDATES_FULL:
+        table.widening, table.longest_move = widening, longest
+        assert engine.grow(code)
+    assert code == 0
+    return engine
+
+
+def _wander(engine: Engine, rng: np.random.Generator, size: float) -> None:
+    """Let the trial state be somewhere near the paths: later on them, turned and moved a little."""
+    table = engine.table
+    links = len(table.q_now) - 1
+    path = table.path_end - table.path_begin
+    noise = size * rng.normal(size=(links, 4, 3)) * np.array([1.0, 3.0, 3.0, 3.0])[:, None]
+    table.q_trial[:links] = table.path_begin[:links] + rng.uniform(0.0, 1.2) * path[:links] + noise
+
+
+def _positions(engine: Engine, q: np.ndarray) -> np.ndarray:
+    table = engine.table
+    return np.einsum("vi,vik->vk", table.vertex_rest, q[table.vertex_link])
+
+
+def _shape_of(table, vertex: np.ndarray) -> np.ndarray:
+    return np.searchsorted(table.shape_vertex, vertex, side="right") - 1
+
+
+def _near(engine: Engine, x: np.ndarray) -> set[tuple[int, ...]]:
+    """Stencils of pairs that may touch which are nearer than the activation distance."""
+    table = engine.table
+    pairs = {(int(a), int(b)) for a, b in table.pair_shape}
+    reach = float(table.activation)
+    found = set()
+    for a, b in pairs:
+        if b < 0:
+            n, offset = table.plane[-1 - b, :3], table.plane[-1 - b, 3]
+            own = np.arange(table.shape_vertex[a], table.shape_vertex[a + 1])
+            found |= {(int(v),) for v in own[x[own] @ n - offset < reach]}
+    faces = np.array(table.face)
+    mesh = ipctk.CollisionMesh(x, ipctk.edges(faces), faces)
+    shapes = _shape_of(table, np.arange(len(x)))
+    candidates = ipctk.Candidates()
+    candidates.build(mesh, x, 0.5 * reach)
+    sharp = {tuple(sorted(edge)) for edge in table.edge.tolist()}
+
+    def may_touch(one: int, other: int) -> bool:
+        a, b = int(shapes[one]), int(shapes[other])
+        return (a, b) in pairs or (b, a) in pairs
+
+    for one in candidates.fv_candidates:
+        face = mesh.faces[one.face_id]
+        if may_touch(one.vertex_id, face[0]):
+            square = ipctk.point_triangle_distance(x[one.vertex_id], *x[face])
+            if square < reach**2:
+                found.add((int(one.vertex_id), *map(int, face)))
+    for one in candidates.ee_candidates:
+        ends = sorted(tuple(sorted(mesh.edges[i].tolist())) for i in (one.edge0_id, one.edge1_id))
+        if may_touch(ends[0][0], ends[1][0]) and sharp.issuperset(ends):
+            square = ipctk.edge_edge_distance(*x[[*ends[0], *ends[1]]])
+            if square < reach**2:
+                found.add((*ends[0], *ends[1], -1))
+    return found
+
+
+def _listed(engine: Engine) -> set[tuple[int, ...]]:
+    """The list's stencils, in the same form."""
+    table = engine.table
+    found = set()
+    for kind, v in zip(
+        table.candidate_kind[: table.candidates].tolist(),
+        table.candidate_vertex[: table.candidates].tolist(),
+        strict=True,
+    ):
+        if kind == 0:
+            found.add(tuple(v))
+        elif kind == 1:
+            ends = sorted((tuple(sorted(v[:2])), tuple(sorted(v[2:]))))
+            found.add((*ends[0], *ends[1], -1))
+        elif kind == 2:
+            found.add((v[0],))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("share", "widening", "longest"),
+    [(1e-3, 0.0, math.inf), (0.05, 0.1, math.inf), (0.3, 0.3, 0.02), (0.3, 0.3, math.inf)],
+)
+def test_no_list_misses_what_may_come_near(share, widening, longest, seed) -> None:
+    """Wherever vertices stay in their boxes and tubes, all that is near is listed."""
+    engine = _engine(share, widening, longest, seed)
+    table, rng = engine.table, np.random.default_rng(seed)
+    assert table.tubes == (share > 1e-2)
+    listed = _listed(engine)
+    near = 0
+    for size in (1e-5, 1e-3, 1e-2):
+        _wander(engine, rng, size)
+        time = time_in_boxes(table)
+        x = _positions(engine, table.q_now + time * (table.q_trial - table.q_now))
+        found = _near(engine, x)
+        near += len(found)
+        # Rims of cylinders are stencils of their own against half-spaces.
+        assert {one for one in found if len(one) > 1} <= listed
+    assert near > 0
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_boxes_hold_as_long_as_every_vertex_is_in_its_own(seed) -> None:
+    """What trees of boxes say of all vertices is what these say one by one."""
+    engine = _engine(1e-3, 0.1, math.inf, seed)
+    table, rng = engine.table, np.random.default_rng(seed)
+    moving = int(table.moving_vertices)
+    for vertex in range(moving):
+        box_vertex(table, vertex)
+    low, high = table.vertex_low[:moving], table.vertex_high[:moving]
+    times = []
+    for size in np.geomspace(1e-5, 1e-2, 12):
+        _wander(engine, rng, size)
+        x = _positions(engine, table.q_now)[:moving]
+        p = _positions(engine, table.q_trial)[:moving] - x
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(p > 0.0, high - x, low - x) / p
+        expected = float(np.nanmin(np.where(p == 0.0, 1.0, room).clip(max=1.0)))
+        times.append(time_in_boxes(table))
+        assert times[-1] == pytest.approx(expected, rel=1e-9)
+        half = 0.5 * table.least_slack
+        inside = np.all((x + p >= low + half) & (x + p <= high - half))
+        table.listed = 1
+        assert are_kept(table, table.q_now, table.q_trial) == inside
+    assert min(times) < 1.0
+    assert max(times) == 1.0
+
+
+def test_what_is_nowhere_is_in_no_box() -> None:
+    engine = _engine(1e-3, 0.1, math.inf, 0)
+    table = engine.table
+    table.listed = 1
+    assert are_kept(table, table.q_now, table.q_now)
+    table.q_trial[1, 2, 0] = math.nan
+    assert not are_kept(table, table.q_now, table.q_trial)

@@ -1,0 +1,217 @@
+"""Steps of Midas on several threads: the same bits for any number of them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import mujoco
+import numpy as np
+import pytest
+
+import asperity as asp
+from asperity.errors import ModelError, Status
+from asperity.midas.contact_schedule import SCHEDULE_SIZE, meeting_fields
+from asperity.midas.midas_method import MidasMethod
+from benchmarks.settling import bin_model, write_shapes
+
+NUMBERS = (1, 2, 3)
+STEP = 0.01
+
+
+def _columns() -> str:
+    """Columns of boxes with a ball, a cylinder and an ellipsoid on top, some of which lean."""
+    rng = np.random.default_rng(0)
+    bodies = ""
+    tops = ('type="sphere" size=".04"', 'type="cylinder" size=".04 .03"')
+    for column in range(16):
+        place = 0.14 * np.array(divmod(column, 4)) + rng.uniform(-0.005, 0.005, 2)
+        for level in range(3):
+            shape = 'type="box" size=".05 .05 .03"' if level < 2 else tops[column % 2]
+            x, y = place + 0.012 * level
+            bodies += (
+                f'<body pos="{x} {y} {0.035 + 0.075 * level}"><freejoint/><geom {shape}/></body>'
+            )
+    bodies += (
+        '<body pos="-.3 0 .04"><freejoint/><geom type="cylinder" size=".04 .03"/></body>'
+        '<body pos="-.3 .2 .06" euler="20 0 0"><freejoint/>'
+        '<geom type="ellipsoid" size=".05 .04 .03"/></body>'
+    )
+    floor = '<geom type="plane" size="2 2 1"/>'
+    return f"<mujoco><worldbody>{floor}{bodies}</worldbody></mujoco>"
+
+
+def _robots() -> str:
+    """Arms with limits, motors, dry friction and fingers that mirror each other, beside boxes."""
+    bodies, actuators, equalities = "", "", ""
+    for number in range(4):
+        finger = ""
+        for side in (-1, 1):
+            finger += (
+                f'<body pos=".2 {0.03 * side} 0"><joint name="f{number}{side}" axis="0 0 {side}"'
+                ' range="-.5 .3" frictionloss=".01" damping=".01"/>'
+                '<geom type="capsule" fromto=".01 0 0 .1 0 0" size=".008"/></body>'
+            )
+        bodies += (
+            f'<body pos="{0.5 * number} 0 .3"><joint name="a{number}" axis="0 1 0" range="-1 .6"/>'
+            '<geom type="capsule" fromto=".03 0 0 .2 0 0" size=".02"/>'
+            f'<body pos=".24 0 0"><joint name="b{number}" axis="0 1 0" range="-.6 1"/>'
+            f'<geom type="capsule" fromto="0 0 0 .16 0 0" size=".02"/>{finger}</body></body>'
+            f'<body pos="{0.5 * number + 0.3} .01 .05"><freejoint/>'
+            '<geom type="box" size=".05 .05 .05"/></body>'
+            f'<body pos="{0.5 * number + 0.3} -.01 .16"><freejoint/>'
+            '<geom type="box" size=".04 .05 .04"/></body>'
+        )
+        actuators += f'<motor joint="a{number}"/><position joint="b{number}" kp="20" kv="1"/>'
+        equalities += f'<joint joint1="f{number}-1" joint2="f{number}1"/>'
+    return (
+        '<mujoco><compiler autolimits="true"/><worldbody><geom type="plane" size="2 2 1"/>'
+        f"{bodies}</worldbody><actuator>{actuators}</actuator>"
+        f"<equality>{equalities}</equality></mujoco>"
+    )
+
+
+@pytest.fixture(scope="module")
+def meshes(tmp_path_factory) -> str:
+    folder = tmp_path_factory.mktemp("meshes")
+    path = folder / "bin.xml"
+    path.write_text(bin_model(write_shapes(folder), bodies=12))
+    return str(path)
+
+
+@pytest.fixture(params=["columns", "robots", "meshes"])
+def model(request, meshes) -> mujoco.MjModel:
+    if request.param == "meshes":
+        return asp.load_model(meshes)[0]
+    return mujoco.MjModel.from_xml_string({"columns": _columns, "robots": _robots}[request.param]())
+
+
+def _state(simulator: asp.Simulator) -> list[bytes]:
+    data, contacts = simulator.data, simulator.contacts
+    numbers = [data.qpos, data.qvel, data.qacc, contacts.geom, contacts.force, contacts.point]
+    return [np.asarray(one).tobytes() for one in numbers]
+
+
+def _counts(simulator: asp.Simulator) -> dict[str, float]:
+    counts = dict(vars(simulator.stats))
+    del counts["wall_time"]
+    return counts | {"clearance": simulator.clearance}
+
+
+def _run(model: mujoco.MjModel, threads: int, **options) -> tuple[list[list[bytes]], dict]:
+    rng = np.random.default_rng(5)
+    simulator = asp.Simulator(
+        model, integrator=asp.Midas(time_step=STEP, **options), threads=threads
+    )
+    states = []
+    for time in np.linspace(0.06, 0.36, 6):
+        simulator.data.ctrl[:] = rng.uniform(-0.5, 0.5, model.nu)
+        report = simulator.advance_to(float(time))
+        assert report.success, report.message
+        states.append(_state(simulator))
+    assert len(simulator.contacts.geom) > 0
+    return states, _counts(simulator)
+
+
+@pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+@pytest.mark.parametrize("scheme", ["implicit-euler", "bdf2"])
+def test_results_have_the_same_bits_for_any_number_of_threads(model, scheme) -> None:
+    found = [_run(model, threads, scheme=scheme) for threads in NUMBERS]
+    assert found[0][1]["iterations"] > 0
+    for states, counts in found[1:]:
+        assert states == found[0][0]
+        assert counts == found[0][1]
+
+
+def test_work_is_divided() -> None:
+    simulator = asp.Simulator(
+        _columns(), integrator=asp.Midas(time_step=STEP, subdivisions=3), threads=2
+    )
+    simulator.advance_to(0.3)
+    table = simulator.method.engine.table
+    assert table.team != 0
+    assert table.islands > 1
+    assert np.count_nonzero(np.diff(table.run_schedule)) > 1
+    assert np.count_nonzero(np.diff(table.friction_schedule)) > 1
+    # Rows of an island begin within it, and every link is in one.
+    for first, end in zip(table.island_row, table.island_row[1 : table.islands + 1], strict=False):
+        assert np.all(table.row_first[first:end] >= first)
+    assert sorted(table.island_order) == list(range(len(table.island_order)))
+
+
+def test_groups_meet_once_and_never_two_others_at_a_time() -> None:
+    fields = meeting_fields(50)
+    meeting = fields["meeting"]
+    groups = len(meeting)
+    assert set(fields["link_group"]) == set(range(groups))
+    assert np.array_equal(meeting, meeting.T)
+    assert np.array_equal(np.diag(meeting), np.arange(groups))
+    pairs = [(a, b) for a in range(groups) for b in range(a + 1, groups)]
+    assert sorted(meeting[a, b] for a, b in pairs) == list(range(groups, SCHEDULE_SIZE))
+    for turn in range(groups - 1):
+        at_once = [pair for pair in pairs if (meeting[pair] - groups) // (groups // 2) == turn]
+        assert sorted(np.concatenate(at_once)) == list(range(groups))
+
+
+def test_lists_that_grow_grow_alike() -> None:
+    ends = []
+    for threads in NUMBERS:
+        simulator = asp.Simulator(
+            _columns(), integrator=asp.Midas(time_step=STEP, subdivisions=4), threads=threads
+        )
+        simulator.advance_to(0.1)
+        table = simulator.method.engine.table
+        assert len(table.candidate_kind) > 1024
+        ends.append(
+            (len(table.candidate_kind), table.candidates, table.rebuilds, _state(simulator))
+        )
+    assert ends[1:] == ends[:-1]
+
+
+def test_a_step_that_fails_leaves_the_state_as_it_was() -> None:
+    ends = []
+    for threads in NUMBERS:
+        simulator = asp.Simulator(
+            _columns(), integrator=asp.Midas(time_step=STEP, max_iterations=1), threads=threads
+        )
+        simulator.data.qvel[2] = -20.0
+        report = simulator.advance_to(1.0)
+        assert report.status == Status.NOT_CONVERGED
+        engine = simulator.method.engine
+        assert np.array_equal(engine.table.qpos, simulator.data.qpos)
+        ends.append((report.time, *_state(simulator)))
+    assert ends[1:] == ends[:-1]
+
+
+def test_the_model_and_the_time_may_change_between_calls() -> None:
+    ends = []
+    for threads in NUMBERS:
+        model = mujoco.MjModel.from_xml_string(_columns())
+        simulator = asp.Simulator(model, integrator=asp.Midas(time_step=STEP), threads=threads)
+        simulator.advance_to(0.1)
+        model.opt.gravity[0] = 2.0
+        model.geom_friction[:, 0] = 0.2
+        simulator.advance_to(0.2)
+        simulator.data.time = 0.0
+        simulator.advance_to(0.1)
+        ends.append(_state(simulator))
+    assert ends[1:] == ends[:-1]
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_copies_have_as_many_threads_and_go_on_alike(duplicate) -> None:
+    simulator = asp.Simulator(_columns(), integrator=asp.Midas(time_step=STEP), threads=2)
+    simulator.advance_to(0.1)
+    other = duplicate(simulator)
+    assert other.threads == 2
+    assert other.method.engine.table.team not in (0, simulator.method.engine.table.team)
+    for one in (simulator, other):
+        one.advance_to(0.3)
+    assert _state(simulator) == _state(other)
+
+
+def test_threads_are_refused_where_they_have_no_work(monkeypatch) -> None:
+    monkeypatch.setattr(MidasMethod, "shares_steps", False)
+    with pytest.raises(ModelError, match="Midas takes one thread"):
+        asp.Simulator(_columns(), integrator=asp.Midas(), threads=2)
+    assert asp.Simulator(_columns(), integrator=asp.Midas(), threads=None).threads == 1
