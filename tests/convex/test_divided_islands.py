@@ -13,14 +13,12 @@ from asperity.convex.convex_newton import solve_problem
 from asperity.convex.divided_phases import FEWEST_TREES, install_divided
 from asperity.convex.island import (
     begin_island,
-    direction_size,
     factorize_island,
     gradient_norm,
     guess_velocities,
     island_gradient,
-    newton_direction,
-    prepare_direction,
 )
+from asperity.convex.island_steps import direction_size, newton_direction, prepare_direction
 from asperity.convex.line_search import line_search
 from asperity.convex.problem import CONVERGED, NON_FINITE
 

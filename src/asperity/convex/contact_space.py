@@ -29,7 +29,8 @@ from asperity.convex.chain_cholesky import (
 )
 from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.delassus import STRIDE, begin_contact_space, follow_rows
-from asperity.convex.island import begin_direction, island_gradient, settle
+from asperity.convex.island import island_gradient, settle
+from asperity.convex.island_steps import begin_direction
 from asperity.convex.potentials.contact_driver import evaluate_contacts, update_estimates
 from asperity.convex.potentials.rows import evaluate_rows, rows_are_linear
 from asperity.convex.problem import MOST_TREES, PROBLEM, RESIDUAL_AND_STEP

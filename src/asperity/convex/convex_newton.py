@@ -46,22 +46,24 @@ from asperity.convex.divided_phases import FEWEST_TREES, install_divided
 from asperity.convex.hessian_assembly import assemble, begin_tree
 from asperity.convex.island import (
     begin_island,
-    direction_size,
     factorize_island,
-    follow_direction,
-    follow_prepared,
     give_up,
     gradient_norm,
     island_estimates,
     island_gradient,
     island_impulses,
     momentum_scale,
-    newton_direction,
-    prepare_direction,
     scaled_norm,
     settle,
     settle_island,
     solve_islands,
+)
+from asperity.convex.island_steps import (
+    direction_size,
+    follow_direction,
+    follow_prepared,
+    newton_direction,
+    prepare_direction,
 )
 from asperity.convex.line_search import line_search
 from asperity.convex.potentials.contact_driver import (

@@ -1,7 +1,7 @@
 """Islands of a problem: the loop over them, and what solvers do in one of them.
 
-That is its gradient, norms, factors, directions, and steps along them, for the *island at hand*,
-which `choose_island` has written into the problem.
+That is its gradient, norms and factors, for the *island at hand*, which `choose_island` has written
+into the problem; directions, and steps along them, are `asperity.convex.island_steps`'.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ from asperity.convex.divided_island import (
     DISAGREEMENT,
     EVALUATE,
     GRADIENT,
-    PREPARE,
     SETTLE,
-    STEP,
     block_sum,
     chunk_sum,
     is_divided,
@@ -46,13 +44,9 @@ from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 
 __all__ = [
-    "begin_direction",
     "begin_island",
     "choose_island",
-    "direction_size",
     "factorize_island",
-    "follow_direction",
-    "follow_prepared",
     "give_up",
     "gradient_norm",
     "guess_velocities",
@@ -61,13 +55,10 @@ __all__ = [
     "island_impulses",
     "island_velocities",
     "momentum_scale",
-    "newton_direction",
-    "prepare_direction",
     "scaled_norm",
     "settle",
     "settle_island",
     "solve_islands",
-    "take_step",
 ]
 
 
@@ -187,44 +178,6 @@ def momentum_scale(problem: Table, first: int, last: int) -> float:
 
 
 @compiled
-def newton_direction(problem: Table) -> None:
-    """Solve for the Newton direction."""
-    if problem.begun == 0:
-        begin_direction(problem)
-    problem.begun = 0
-    call_pp_status(problem.solve_factors, problem, 0)
-
-
-@inlined
-def begin_direction(problem: Table) -> None:
-    """Fill ``direction`` with −g."""
-    listed = problem.island_tree
-    for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[listed[index]]
-        for i in range(start, start + problem.tree_size[listed[index]]):
-            problem.direction[i] = -problem.gradient[i]
-
-
-@inlined
-def direction_size(problem: Table) -> tuple[float, float]:
-    """g·p and ‖D⁻¹ p‖ of the direction p, which is prepared if the island is divided."""
-    if is_divided(problem):
-        return block_sum(problem, 0), np.sqrt(block_sum(problem, 1))
-    first = problem.first_tree
-    last = problem.last_tree
-    listed = problem.island_tree
-    direction = problem.direction
-    slope = 0.0
-    norm = 0.0
-    for index in range(first, last):
-        start = problem.tree_start[listed[index]]
-        for i in range(start, start + problem.tree_size[listed[index]]):
-            slope += problem.gradient[i] * direction[i]
-            norm += problem.mass_diagonal[i] * direction[i] * direction[i]
-    return slope, np.sqrt(norm)
-
-
-@compiled
 def only_pairs(problem: Table) -> bool:
     """Whether a divided island has nothing but contacts of free bodies."""
     island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
@@ -276,100 +229,6 @@ def island_velocities(
         out[2],
     )
     row_velocities(problem, rows, problem.first_row, problem.last_row, vector, row_out)
-
-
-@compiled
-def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
-    """Fill A p and the changes of contact and row velocities along ``direction``."""
-    if is_divided(problem):
-        direction = problem.direction
-        island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
-        spread_velocities(problem, contacts, island, island + 1, direction)
-        problem.phase_contacts = contacts.address
-        share_phase(problem, PREPARE, _chunks_and_blocks(problem))
-        first = problem.first_row
-        row_velocities(problem, rows, first, problem.last_row, direction, problem.row_du)
-        return
-    island_velocities(
-        problem,
-        contacts,
-        rows,
-        problem.direction,
-        (problem.dv1, problem.dv2, problem.dvn),
-        problem.row_du,
-    )
-    multiply(
-        problem,
-        problem.first_tree,
-        problem.last_tree,
-        problem.direction,
-        problem.direction_product,
-    )
-
-
-@compiled
-def _chunks_and_blocks(problem: Table) -> int:
-    return problem.last_chunk - problem.first_chunk + tree_blocks(problem)
-
-
-@inlined
-def take_step(problem: Table, alpha: float) -> None:
-    """Go a share α of the prepared direction."""
-    if is_divided(problem):
-        problem.phase_share = alpha
-        share_phase(problem, STEP, _chunks_and_blocks(problem))
-        _move_rows(problem, alpha)
-        return
-    for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[problem.island_tree[index]]
-        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
-            problem.velocity[i] += alpha * problem.direction[i]
-            problem.product[i] += alpha * problem.direction_product[i]
-    for i in range(problem.first_contact, problem.last_contact):
-        problem.v1[i] += alpha * problem.dv1[i]
-        problem.v2[i] += alpha * problem.dv2[i]
-        problem.vn[i] += alpha * problem.dvn[i]
-    _move_rows(problem, alpha)
-
-
-@compiled
-def _move_rows(problem: Table, alpha: float) -> None:
-    for i in range(problem.first_row, problem.last_row):
-        problem.row_u[i] += alpha * problem.row_du[i]
-
-
-@compiled
-def follow_direction(
-    problem: Table, contacts: Table, rows: Table, cost: float, slope: float
-) -> float:
-    """Go along ``direction`` to the least cost of the island; returns the step length."""
-    prepare_direction(problem, contacts, rows)
-    return follow_prepared(problem, cost, slope)
-
-
-@compiled
-def follow_prepared(problem: Table, cost: float, slope: float) -> float:
-    """`follow_direction` after `prepare_direction`."""
-    direction = problem.direction
-    smooth_slope = 0.0
-    smooth_curvature = 0.0
-    if is_divided(problem):
-        smooth_slope = block_sum(problem, 2)
-        smooth_curvature = block_sum(problem, 3)
-    else:
-        for index in range(problem.first_tree, problem.last_tree):
-            start = problem.tree_start[problem.island_tree[index]]
-            for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
-                smooth_slope += direction[i] * (problem.product[i] - problem.rhs[i])
-                smooth_curvature += direction[i] * problem.direction_product[i]
-    problem.smooth_slope = smooth_slope
-    problem.smooth_curvature = smooth_curvature
-    problem.search_cost = cost
-    problem.search_slope = slope
-    problem.line_search_evaluations += call_pp_status(problem.line_search, problem, 0)
-    if problem.search_step != 0.0:
-        take_step(problem, problem.search_step)
-    return problem.search_step
 
 
 @compiled

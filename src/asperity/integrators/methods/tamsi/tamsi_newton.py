@@ -23,15 +23,17 @@ from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, FRICTION
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.island import (
     begin_island,
-    direction_size,
     factorize_island,
     give_up,
     island_gradient,
     island_impulses,
-    newton_direction,
-    prepare_direction,
     scaled_norm,
     solve_islands,
+)
+from asperity.convex.island_steps import (
+    direction_size,
+    newton_direction,
+    prepare_direction,
     take_step,
 )
 from asperity.convex.problem import (

@@ -1,0 +1,166 @@
+"""Newton's direction in the island at hand, and steps along it.
+
+``direction`` p is prepared when A p and the changes of the velocities of contacts and rows along it
+are there; every step keeps A v and these velocities up to date.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled, inlined
+from asperity.compiled.calls import call_pp_status
+from asperity.convex.contact_velocities import row_velocities
+from asperity.convex.divided_island import (
+    PREPARE,
+    STEP,
+    block_sum,
+    is_divided,
+    share_phase,
+    tree_blocks,
+)
+from asperity.convex.island import island_velocities
+from asperity.convex.matrix import multiply
+from asperity.convex.paths import spread_velocities
+
+__all__ = [
+    "begin_direction",
+    "direction_size",
+    "follow_direction",
+    "follow_prepared",
+    "newton_direction",
+    "prepare_direction",
+    "take_step",
+]
+
+
+@compiled
+def newton_direction(problem: Table) -> None:
+    """Solve for the Newton direction."""
+    if problem.begun == 0:
+        begin_direction(problem)
+    problem.begun = 0
+    call_pp_status(problem.solve_factors, problem, 0)
+
+
+@inlined
+def begin_direction(problem: Table) -> None:
+    """Fill ``direction`` with −g."""
+    listed = problem.island_tree
+    for index in range(problem.first_tree, problem.last_tree):
+        start = problem.tree_start[listed[index]]
+        for i in range(start, start + problem.tree_size[listed[index]]):
+            problem.direction[i] = -problem.gradient[i]
+
+
+@inlined
+def direction_size(problem: Table) -> tuple[float, float]:
+    """g·p and ‖D⁻¹ p‖ of the direction p, which is prepared if the island is divided."""
+    if is_divided(problem):
+        return block_sum(problem, 0), np.sqrt(block_sum(problem, 1))
+    first = problem.first_tree
+    last = problem.last_tree
+    listed = problem.island_tree
+    direction = problem.direction
+    slope = 0.0
+    norm = 0.0
+    for index in range(first, last):
+        start = problem.tree_start[listed[index]]
+        for i in range(start, start + problem.tree_size[listed[index]]):
+            slope += problem.gradient[i] * direction[i]
+            norm += problem.mass_diagonal[i] * direction[i] * direction[i]
+    return slope, np.sqrt(norm)
+
+
+@compiled
+def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
+    """Fill A p and the changes of contact and row velocities along ``direction``."""
+    if is_divided(problem):
+        direction = problem.direction
+        island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+        spread_velocities(problem, contacts, island, island + 1, direction)
+        problem.phase_contacts = contacts.address
+        share_phase(problem, PREPARE, _chunks_and_blocks(problem))
+        first = problem.first_row
+        row_velocities(problem, rows, first, problem.last_row, direction, problem.row_du)
+        return
+    island_velocities(
+        problem,
+        contacts,
+        rows,
+        problem.direction,
+        (problem.dv1, problem.dv2, problem.dvn),
+        problem.row_du,
+    )
+    multiply(
+        problem,
+        problem.first_tree,
+        problem.last_tree,
+        problem.direction,
+        problem.direction_product,
+    )
+
+
+@compiled
+def _chunks_and_blocks(problem: Table) -> int:
+    return problem.last_chunk - problem.first_chunk + tree_blocks(problem)
+
+
+@inlined
+def take_step(problem: Table, alpha: float) -> None:
+    """Go a share α of the prepared direction."""
+    if is_divided(problem):
+        problem.phase_share = alpha
+        share_phase(problem, STEP, _chunks_and_blocks(problem))
+        _move_rows(problem, alpha)
+        return
+    for index in range(problem.first_tree, problem.last_tree):
+        start = problem.tree_start[problem.island_tree[index]]
+        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+            problem.velocity[i] += alpha * problem.direction[i]
+            problem.product[i] += alpha * problem.direction_product[i]
+    for i in range(problem.first_contact, problem.last_contact):
+        problem.v1[i] += alpha * problem.dv1[i]
+        problem.v2[i] += alpha * problem.dv2[i]
+        problem.vn[i] += alpha * problem.dvn[i]
+    _move_rows(problem, alpha)
+
+
+@compiled
+def _move_rows(problem: Table, alpha: float) -> None:
+    for i in range(problem.first_row, problem.last_row):
+        problem.row_u[i] += alpha * problem.row_du[i]
+
+
+@compiled
+def follow_direction(
+    problem: Table, contacts: Table, rows: Table, cost: float, slope: float
+) -> float:
+    """Go along ``direction`` to the least cost of the island; returns the step length."""
+    prepare_direction(problem, contacts, rows)
+    return follow_prepared(problem, cost, slope)
+
+
+@compiled
+def follow_prepared(problem: Table, cost: float, slope: float) -> float:
+    """`follow_direction` after `prepare_direction`."""
+    direction = problem.direction
+    smooth_slope = 0.0
+    smooth_curvature = 0.0
+    if is_divided(problem):
+        smooth_slope = block_sum(problem, 2)
+        smooth_curvature = block_sum(problem, 3)
+    else:
+        for index in range(problem.first_tree, problem.last_tree):
+            start = problem.tree_start[problem.island_tree[index]]
+            for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+                smooth_slope += direction[i] * (problem.product[i] - problem.rhs[i])
+                smooth_curvature += direction[i] * problem.direction_product[i]
+    problem.smooth_slope = smooth_slope
+    problem.smooth_curvature = smooth_curvature
+    problem.search_cost = cost
+    problem.search_slope = slope
+    problem.line_search_evaluations += call_pp_status(problem.line_search, problem, 0)
+    if problem.search_step != 0.0:
+        take_step(problem, problem.search_step)
+    return problem.search_step
