@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
+from asperity.derivatives import Transition, model_number
 from asperity.plant.near_pairs import can_list_pairs
 
 SHAPES = (
@@ -199,3 +200,21 @@ def test_long_chains_are_left_to_mujoco() -> None:
     text = f"<mujoco><worldbody>{chain}</worldbody></mujoco>"
     sim = asp.Simulator(mujoco.MjModel.from_xml_string(text), integrator=asp.Icf(time_step=0.01))
     assert sim.plant.table.list_pairs == 0
+
+
+def test_friction_that_is_a_parameter_is_heard() -> None:
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><geom type='plane' size='5 5 .1' friction='.01'/><body pos='0 0 .1'>"
+        "<freejoint/><geom type='box' size='.1 .1 .1' friction='.3'/></body></worldbody></mujoco>"
+    )
+    data = mujoco.MjData(model)
+    data.qvel[0] = 4.0
+    friction = [model_number(model, "geom_friction", (1, 0))]
+    ways = []
+    transition = Transition(model, integrator=asp.Icf(time_step=1e-3), parameters=friction)
+    for value in (0.3, 0.6):
+        transition.set_parameters([value])
+        states = transition.trajectory(transition.state_of(data), np.zeros((500, 0)))
+        ways.append(states[-1, 0])
+    # After half a second it still slides: v t − μ g t²/2.
+    assert ways[0] - ways[1] == pytest.approx(0.3 * 9.81 * 0.5**2 / 2, rel=0.02)

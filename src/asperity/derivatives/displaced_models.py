@@ -68,6 +68,8 @@ def take_over_values(
         world.forget_evaluations()
     write_parameters(simulator.model, parameters, values, scratch)
     if not copied and are_finite(simulator.model):
+        # But for friction, of which lists of near geoms have copies.
+        plant.set_detection()
         world.forget_evaluations()
         return True
     if check or not isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
