@@ -8,7 +8,7 @@ import pytest
 import asperity as asp
 from asperity.midas.candidate_runs import measure_candidates, measure_now, measure_trial
 from asperity.midas.contact_terms import contact_energy
-from asperity.midas.trial import try_share
+from asperity.midas.trial import largest_move, try_share
 
 HEAP = """<mujoco><worldbody><geom type='plane' size='2 2 .1'/>
 {}
@@ -101,3 +101,13 @@ def test_going_back_leaves_the_iterate_s_energy(engine) -> None:
         measure_trial(engine)
         measure_now(engine)
         assert energy_at(engine, 0) == pytest.approx(before, rel=1e-12)
+
+
+@pytest.mark.parametrize("link", [0, -2])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_move_that_is_no_number_is_not_lost(engine, link: int, bad: float) -> None:
+    kept = float(engine.q_trial[link, 0, 0])
+    engine.q_trial[link, 0, 0] = bad
+    assert not np.isfinite(largest_move(engine))
+    engine.q_trial[link, 0, 0] = kept
+    assert np.isfinite(largest_move(engine))

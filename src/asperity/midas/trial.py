@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 
+_LARGEST = 1.7976931348623157e308
 # A hinge may turn by so much in one iteration [rad], so that it cannot get past a limit's far side.
 _LARGEST_TURN = 1.0
 _ATTEMPTS = 60
@@ -83,9 +84,10 @@ def largest_move(engine: Table) -> float:
             for k in range(3):
                 square += (engine.q_trial[link, i, k] - engine.q_now[link, i, k]) ** 2
             size += (1.0 if i == 0 else engine.radius[link]) * math.sqrt(square)
-        # Written so that NaN is not lost.
-        if not size <= largest:
-            largest = size
+        # Written so that NaN, which later links are not to replace, is not lost.
+        if not size <= _LARGEST:
+            return size
+        largest = max(largest, size)
     return largest
 
 
