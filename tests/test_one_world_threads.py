@@ -11,6 +11,7 @@ import threading
 import mujoco
 import numpy as np
 import pytest
+from same_bits import state_bits, work_counts
 
 import asperity as asp
 from asperity.errors import ModelError, Status
@@ -96,18 +97,6 @@ def _heap(bodies: int) -> mujoco.MjModel:
     return spec.compile()
 
 
-def _state(simulator: asp.Simulator) -> list[bytes]:
-    data, contacts = simulator.data, simulator.contacts
-    numbers = [data.qpos, data.qvel, data.qacc, contacts.geom, contacts.force, contacts.point]
-    return [np.asarray(one).tobytes() for one in numbers]
-
-
-def _counts(simulator: asp.Simulator) -> dict[str, int]:
-    counts = dict(vars(simulator.stats))
-    del counts["wall_time"]
-    return counts
-
-
 def _run(
     model: mujoco.MjModel, integrator: asp.Integrator, threads: int, times: np.ndarray
 ) -> tuple[list[list[bytes]], dict[str, int]]:
@@ -118,8 +107,8 @@ def _run(
         simulator.data.ctrl[:] = random.uniform(-0.05, 0.05, model.nu)
         report = simulator.advance_to(float(time))
         assert report.success, report.message
-        states.append(_state(simulator))
-    return states, _counts(simulator)
+        states.append(state_bits(simulator))
+    return states, work_counts(simulator)
 
 
 MODELS = {
@@ -266,7 +255,7 @@ def test_slabs_find_what_lists_do(name: str) -> None:
             plant.list_pairs = plant.list_pairs if listed else 0
             simulator.advance_to(0.4)
             assert simulator.data.ncon > 10
-            ends.append((_state(simulator), _counts(simulator)))
+            ends.append((state_bits(simulator), work_counts(simulator)))
     assert ends[1:] == ends[:-1]
 
 
@@ -289,7 +278,7 @@ def test_materials_of_pairs_and_contacts_that_do_not_count() -> None:
         )
         simulator.advance_to(0.3)
         assert simulator.world.current.table.contacts.count > 400
-        ends.append((_state(simulator), _counts(simulator)))
+        ends.append((state_bits(simulator), work_counts(simulator)))
     assert ends[1:] == ends[:-1]
 
 
@@ -352,7 +341,7 @@ def test_the_model_may_change_between_calls() -> None:
         own.geom_margin[:] = 2e-3
         own.opt.gravity[0] = 2.0
         simulator.advance_to(0.3)
-        ends.append(_state(simulator))
+        ends.append(state_bits(simulator))
     assert ends[1:] == ends[:-1]
 
 
@@ -364,7 +353,7 @@ def test_copies_have_as_many_threads_and_go_on_alike(duplicate) -> None:
     assert other.threads == 2
     for one in (simulator, other):
         one.advance_to(0.3)
-    assert _state(simulator) == _state(other)
+    assert state_bits(simulator) == state_bits(other)
 
 
 def test_simulators_with_threads_run_in_threads() -> None:

@@ -8,6 +8,7 @@ import pytest
 import asperity as asp
 from asperity.midas.candidate_runs import measure_candidates, measure_now, measure_trial
 from asperity.midas.contact_terms import contact_energy
+from asperity.midas.parts import least
 from asperity.midas.trial import largest_move, try_share
 
 HEAP = """<mujoco><worldbody><geom type='plane' size='2 2 .1'/>
@@ -111,3 +112,14 @@ def test_a_move_that_is_no_number_is_not_lost(engine, link: int, bad: float) -> 
     assert not np.isfinite(largest_move(engine))
     engine.q_trial[link, 0, 0] = kept
     assert np.isfinite(largest_move(engine))
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_least_of_parts_does_not_lose_what_is_no_number(engine, place: int) -> None:
+    values = engine.part_value[:3]
+    values[:] = [0.7, 0.5, 0.6]
+    assert least(engine, 3, 1.0) == 0.5
+    assert least(engine, 3, 0.4) == 0.4
+    assert np.isnan(least(engine, 3, np.nan))
+    values[place] = np.nan
+    assert np.isnan(least(engine, 3, 1.0))

@@ -8,6 +8,7 @@ import pickle
 import mujoco
 import numpy as np
 import pytest
+from same_bits import state_bits, work_counts
 
 import asperity as asp
 from asperity.errors import ModelError, Status
@@ -86,16 +87,8 @@ def model(request, meshes) -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string({"columns": _columns, "robots": _robots}[request.param]())
 
 
-def _state(simulator: asp.Simulator) -> list[bytes]:
-    data, contacts = simulator.data, simulator.contacts
-    numbers = [data.qpos, data.qvel, data.qacc, contacts.geom, contacts.force, contacts.point]
-    return [np.asarray(one).tobytes() for one in numbers]
-
-
 def _counts(simulator: asp.Simulator) -> dict[str, float]:
-    counts = dict(vars(simulator.stats))
-    del counts["wall_time"]
-    return counts | {"clearance": simulator.clearance}
+    return work_counts(simulator) | {"clearance": simulator.clearance}
 
 
 def _run(model: mujoco.MjModel, threads: int, **options) -> tuple[list[list[bytes]], dict]:
@@ -108,7 +101,7 @@ def _run(model: mujoco.MjModel, threads: int, **options) -> tuple[list[list[byte
         simulator.data.ctrl[:] = rng.uniform(-0.5, 0.5, model.nu)
         report = simulator.advance_to(float(time))
         assert report.success, report.message
-        states.append(_state(simulator))
+        states.append(state_bits(simulator))
     assert len(simulator.contacts.geom) > 0
     return states, _counts(simulator)
 
@@ -163,7 +156,7 @@ def test_lists_that_grow_grow_alike() -> None:
         table = simulator.method.engine.table
         assert len(table.candidate_kind) > 1024
         ends.append(
-            (len(table.candidate_kind), table.candidates, table.rebuilds, _state(simulator))
+            (len(table.candidate_kind), table.candidates, table.rebuilds, state_bits(simulator))
         )
     assert ends[1:] == ends[:-1]
 
@@ -179,7 +172,7 @@ def test_a_step_that_fails_leaves_the_state_as_it_was() -> None:
         assert report.status == Status.NOT_CONVERGED
         engine = simulator.method.engine
         assert np.array_equal(engine.table.qpos, simulator.data.qpos)
-        ends.append((report.time, *_state(simulator)))
+        ends.append((report.time, *state_bits(simulator)))
     assert ends[1:] == ends[:-1]
 
 
@@ -194,7 +187,7 @@ def test_the_model_and_the_time_may_change_between_calls() -> None:
         simulator.advance_to(0.2)
         simulator.data.time = 0.0
         simulator.advance_to(0.1)
-        ends.append(_state(simulator))
+        ends.append(state_bits(simulator))
     assert ends[1:] == ends[:-1]
 
 
@@ -207,7 +200,7 @@ def test_copies_have_as_many_threads_and_go_on_alike(duplicate) -> None:
     assert other.method.engine.table.team not in (0, simulator.method.engine.table.team)
     for one in (simulator, other):
         one.advance_to(0.3)
-    assert _state(simulator) == _state(other)
+    assert state_bits(simulator) == state_bits(other)
 
 
 def test_threads_are_refused_where_they_have_no_work(monkeypatch) -> None:

@@ -22,14 +22,10 @@ from asperity.convex.hessian_assembly import (
     clear_column,
     end_paths,
     subtract_spatial,
+    sum_of_contacts,
 )
 from asperity.convex.problem import PROBLEM
-from asperity.convex.spatial_hessian import (
-    add_full,
-    add_symmetric,
-    other_side,
-    spatial_hessian,
-)
+from asperity.convex.spatial_hessian import other_side
 
 __all__ = ["add_pairs_of_tree", "assemble_divided", "sum_pairs"]
 
@@ -37,34 +33,15 @@ __all__ = ["add_pairs_of_tree", "assemble_divided", "sum_pairs"]
 @compiled
 def sum_pairs(problem: Table, contacts: Table, first: int, last: int) -> None:
     """Add up the Hessians of pairs of free bodies, or of one and the world."""
-    coupled = problem.coupled == 1
-    curvature = (
-        problem.h11,
-        problem.h12,
-        problem.h22,
-        problem.h1n,
-        problem.h2n,
-        problem.hnn,
-    )
     for pair in range(first, last):
         if problem.pair_tree[pair, 0] == -2:
             continue
         begin = problem.pair_contact[pair, 0]
+        end = problem.pair_contact[pair, 1]
+        about_a = problem.pair_tree[pair, 0] >= 0
+        active, p, q, g = sum_of_contacts(problem, contacts, begin, end, about_a)
         d = between_arms(contacts, problem.contact[begin])
-        arm = contacts.arm_a if problem.pair_tree[pair, 0] >= 0 else contacts.arm_b
-        g = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        p = g
-        q = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        active = 0.0
-        for i in range(begin, problem.pair_contact[pair, 1]):
-            if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
-                active = 1.0
-                c = problem.contact[i]
-                one = spatial_hessian(c, i, contacts.frame, arm, curvature, coupled)
-                g = add_symmetric(g, one[0])
-                q = add_full(q, one[1])
-                p = add_symmetric(p, one[2])
-        problem.pair_sum[pair, 0] = active
+        problem.pair_sum[pair, 0] = 1.0 if active else 0.0
         for k in range(6):
             problem.pair_sum[pair, 1 + k] = p[k]
             problem.pair_sum[pair, 16 + k] = g[k]

@@ -54,18 +54,18 @@ def _number_parts(problem: Table, first: int, last: int, parts: int) -> int:
         else:
             total += work[tree]
     largest = total / _PARTS
-    sum_ = 0.0
+    filled = 0.0
     begun = False
     for step in range(first, last):
         tree = order[step]
         above = parent[tree]
         if work[tree] > largest or (above >= 0 and work[above] <= largest):
             continue
-        if not begun or sum_ + work[tree] > largest:
+        if not begun or filled + work[tree] > largest:
             begun = True
             parts += 1
-            sum_ = 0.0
-        sum_ += work[tree]
+            filled = 0.0
+        filled += work[tree]
         problem.tree_part[tree] = parts - 1
     for step in range(last - 1, first - 1, -1):
         tree = order[step]

@@ -39,6 +39,7 @@ __all__ = [
     "clear_couplings",
     "end_paths",
     "subtract_spatial",
+    "sum_of_contacts",
 ]
 
 
@@ -221,8 +222,18 @@ def between_arms(contacts: Table, c: int) -> tuple[float, float, float]:
 
 
 @inlined
-def add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None:
-    """Add the Hessians of some contacts; those of articulated trees' links wait for `end_paths`."""
+def sum_of_contacts(
+    problem: Table, contacts: Table, begin: int, end: int, about_a: bool
+) -> tuple[
+    bool,
+    tuple[float, float, float, float, float, float],
+    tuple[float, float, float, float, float, float, float, float, float],
+    tuple[float, float, float, float, float, float],
+]:
+    """Spatial Hessian (P, Q; Qᵀ, G) of two bodies' contacts, about the end of A's (or B's) arm.
+
+    The first number tells whether any of them has a Hessian.
+    """
     coupled = problem.coupled == 1
     curvature = (
         problem.h11,
@@ -232,34 +243,41 @@ def add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None
         problem.h2n,
         problem.hnn,
     )
+    arm = contacts.arm_a if about_a else contacts.arm_b
+    g = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    p = g
+    q = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    active = False
+    for i in range(begin, end):
+        if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
+            active = True
+            c = problem.contact[i]
+            one = spatial_hessian(c, i, contacts.frame, arm, curvature, coupled)
+            g = add_symmetric(g, one[0])
+            q = add_full(q, one[1])
+            p = add_symmetric(p, one[2])
+    return active, p, q, g
+
+
+@inlined
+def add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None:
+    """Add the Hessians of some contacts; those of articulated trees' links wait for `end_paths`."""
     link = contacts.link
-    arm_a = contacts.arm_a
-    arm_b = contacts.arm_b
-    i = first
-    while i < last:
-        c = problem.contact[i]
+    begin = first
+    while begin < last:
+        c = problem.contact[begin]
         a = link[c, 0]
         b = link[c, 1]
-        d = between_arms(contacts, c)
-        g = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        p = g
-        q = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        active = False
-        while i < last:
-            c = problem.contact[i]
-            if link[c, 0] != a or link[c, 1] != b:
+        end = begin + 1
+        while end < last:
+            other = problem.contact[end]
+            if link[other, 0] != a or link[other, 1] != b:
                 break
-            if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
-                active = True
-                one = spatial_hessian(
-                    c, i, contacts.frame, arm_a if a >= 0 else arm_b, curvature, coupled
-                )
-                g = add_symmetric(g, one[0])
-                q = add_full(q, one[1])
-                p = add_symmetric(p, one[2])
-            i += 1
+            end += 1
+        active, p, q, g = sum_of_contacts(problem, contacts, begin, end, a >= 0)
         if active:
-            _add_pair(problem, contacts, a, b, d, p, q, g)
+            _add_pair(problem, contacts, a, b, between_arms(contacts, c), p, q, g)
+        begin = end
 
 
 @compiled

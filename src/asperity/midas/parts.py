@@ -81,7 +81,10 @@ def sum_of_parts(engine: Table, parts: int) -> float:
 
 @compiled
 def least(engine: Table, parts: int, value: float) -> float:
-    """Least of a value and those of the parts."""
+    """Least of a value and those of the parts; NaN if one of them is."""
     for part in range(parts):
-        value = min(value, engine.part_value[part])
+        if value != value:
+            break
+        if not engine.part_value[part] >= value:
+            value = engine.part_value[part]
     return value
