@@ -4,10 +4,11 @@ Both simulate the same model with the same random controls at the model's own ti
 200, 10 and 1 steps, between which the controls change. Blocks of both follow each other, each from
 the state that Asperity has reached, so that both simulate the same motion on the same machine; the
 table shows medians of times and of the blocks' ratios. ``--publish lazy`` leaves to those who
-read it what follows from the state, which nobody does here. ``--rest`` lets both simulate a robot
-without controls until it lies or stands, and tells how deep its contacts are and how fast they
-slip. ``--drake`` compares with Drake's discrete plant with SAP instead, of the robots that Drake's
-own parser reads; it leaves out springs of joints, so that only blocks begin alike.
+read it what follows from the state, which nobody does here. ``--search`` lets MuJoCo search for the
+pairs of geoms that are near itself, as it does in ``mj_step``. ``--rest`` lets both simulate a
+robot without controls until it lies or stands, and tells how deep its contacts are and how fast
+they slip. ``--drake`` compares with Drake's discrete plant with SAP instead, of the robots that
+Drake's own parser reads; it leaves out springs of joints, so that only blocks begin alike.
 """
 
 from __future__ import annotations
@@ -51,10 +52,16 @@ class Pair:
     """One model in Asperity and in MuJoCo."""
 
     def __init__(
-        self, model: mujoco.MjModel, integrator: asp.Integrator, publish: str = "eager"
+        self,
+        model: mujoco.MjModel,
+        integrator: asp.Integrator,
+        publish: str = "eager",
+        search: bool = False,
     ) -> None:
         self.model = model
         self.sim = asp.Simulator(model, integrator=integrator, publish=publish)
+        if search:
+            self.sim.plant.table.list_pairs = 0
         self.data = mujoco.MjData(model)
         self.random = np.random.default_rng(_SEED)
         self.step = float(model.opt.timestep)
@@ -229,6 +236,7 @@ def main() -> None:
     parser.add_argument("--calls", default="200,10,1")
     parser.add_argument("--accuracy", type=float, help="error control instead of fixed steps")
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--search", action="store_true", help="without lists of near pairs")
     parser.add_argument("--publish", choices=("eager", "lazy"), default="eager")
     parser.add_argument("--rest", action="store_true")
     parser.add_argument("--drake", action="store_true")
@@ -242,7 +250,7 @@ def main() -> None:
         return asp.Icf(time_step=float(model.opt.timestep))
 
     def table(entry: RobotModel, model: mujoco.MjModel) -> None:
-        pair = Pair(model, integrator(model), options.publish)
+        pair = Pair(model, integrator(model), options.publish, options.search)
         cells = [entry.name, str(model.nv)]
         for steps in calls:
             if options.drake:
@@ -259,7 +267,7 @@ def main() -> None:
         print("| " + " | ".join(cells) + " |", flush=True)
 
     def parts(entry: RobotModel, model: mujoco.MjModel) -> None:
-        pair = Pair(model, integrator(model), options.publish)
+        pair = Pair(model, integrator(model), options.publish, options.search)
         for steps in calls:
             times = profile(pair, steps, options.blocks)
             stats = pair.sim.stats
