@@ -35,6 +35,7 @@ def set_joints(table: Table, model: mujoco.MjModel) -> None:
         count = JOINT_DOFS.get(int(model.jnt_type[joint]), 1)
         stiffness[dof : dof + count] = model.jnt_stiffness[joint]
     table.dof_stiffness = stiffness
+    table.dof_inverse_weight = np.array(model.dof_invweight0, dtype=np.float64)
     table.joint_type = integers(model.jnt_type)
     table.joint_dof = integers(model.jnt_dofadr)
     _set_limits(table, model)

@@ -153,6 +153,7 @@ PLANT = Layout(
     mass_colind="i8[:]",
     dof_damping="f8[:]",
     dof_stiffness="f8[:]",
+    dof_inverse_weight="f8[:]",  # diagonal of M⁻¹ in the initial pose
     joint_type="i8[:]",
     joint_dof="i8[:]",
     # limits and dry friction of joints

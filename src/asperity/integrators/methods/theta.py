@@ -9,7 +9,8 @@ and dampers k_1, and k_2 for all other smooth forces:
 
 Linear servos and external systems are feedback in stage 2, of implicit Euler whatever the scheme.
 Symplectic Euler takes gyroscopic forces of fast spins in the middle of the step
-(`asperity.integrators.methods.gyroscopic`).
+(`asperity.integrators.methods.gyroscopic`), and dampers, and springs of trees that swing faster
+than the step, at its end: explicit ones gain energy without bound where δt D > 2 M or δt² K > 4 M.
 
 (θ, θ_vq) are (0, 0) for explicit Euler, (0, 1) symplectic Euler, (1, 1) implicit Euler and (½, ½)
 the midpoint rule. Stage 1 is explicit for θ = 0; else Newton's method solves it, with the matrix A
@@ -57,6 +58,7 @@ THETA = Layout(
     "θ-method",
     theta="f8",  # θ
     theta_vq="f8",  # θ_vq
+    is_symplectic="i8",
     norm_by_system="f8",  # 1 to scale norms by diag(A), 0 by diag(M)
     evaluate_smooth="i8",  # compiled entry point
     between=STATE,  # the plant at q^θ and v^θ
@@ -205,6 +207,19 @@ def _free_motion(world: Table, source: Table, step: float, velocity: np.ndarray)
 
 
 @compiled
+def _has_fast_springs(plant: Table, tree: int, step: float) -> bool:
+    """Whether explicit springs of a tree's joints might gain energy.
+
+    The squares of its frequencies sum to the trace of M⁻¹ K, of which MuJoCo knows the diagonal of
+    M⁻¹ in the initial pose; symplectic Euler is stable up to 4/δt² of the largest of them.
+    """
+    total = 0.0
+    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+        total += plant.dof_stiffness[i] * plant.dof_inverse_weight[i]
+    return step * step * total > 1.0
+
+
+@compiled
 def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
     """A and the diagonal of the norms: mass of one state in the solver velocities of another."""
     plant = world.plant
@@ -232,14 +247,19 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
     for tree in range(plant.ntree):
         start = plant.tree_start[tree]
         n = plant.tree_size[tree]
+        damping_share = theta * step
+        spring_share = theta * theta_vq * step * step
+        if memory.is_symplectic == 1:
+            damping_share = step
+            spring_share = step * step if _has_fast_springs(plant, tree, step) else 0.0
         for i in range(n):
             at = plant.block_start[tree] + i * n + i
             implicit = 0.0
             if not plant.tree_spatial[tree]:
                 implicit = (
-                    plant.dof_damping[start + i] + theta_vq * step * plant.dof_stiffness[start + i]
+                    damping_share * plant.dof_damping[start + i]
+                    + spring_share * plant.dof_stiffness[start + i]
                 )
-                implicit *= theta * step
             problem.mass_diagonal[start + i] = matrix[at] + by_system * implicit
             problem.mass_inverse_diagonal[start + i] = 1.0 / problem.mass_diagonal[start + i]
             matrix[at] += implicit
@@ -273,9 +293,14 @@ def theta_solution(world: Table, state: Table, _target: Table, step: float) -> i
     if THETA.at(world.memory).theta == 0.0:
         _fill_mass(world, state, state, step)
         _multiply(problem, state.velocity, rhs)
-        # A free body without damping has none in its solver velocities either.
-        for i in range(rhs.size):
-            rhs[i] += step * (state.force[i] - plant.dof_damping[i] * state.velocity[i])
+        symplectic = THETA.at(world.memory).is_symplectic
+        for tree in range(plant.ntree):
+            start = plant.tree_start[tree]
+            fast = symplectic == 1 and _has_fast_springs(plant, tree, step)
+            # A free body without damping has none in its solver velocities either.
+            for i in range(start, start + plant.tree_size[tree]):
+                slope = plant.dof_damping[i] + (step * plant.dof_stiffness[i] if fast else 0.0)
+                rhs[i] += step * (state.force[i] - slope * state.velocity[i])
     else:
         code = _free_motion(world, state, step, world.scratch)
         if code != OK:
@@ -397,6 +422,7 @@ class ThetaMethod(ConvexMethod):
         table, problem = self._table, world.problem
         world.table.memory = table.address
         table.theta, table.theta_vq = self.theta, self.theta_vq
+        table.is_symplectic = int((self.theta, self.theta_vq) == (0.0, 1.0))
         table.norm_by_system = float(self.norm_by_system)
         table.evaluate_smooth = evaluate_smooth.address
         install_law(problem, SAP_LAW)
@@ -411,6 +437,6 @@ class ThetaMethod(ConvexMethod):
         problem.largest_search_step = _LARGEST_SEARCH_STEP[self.line_search]
         problem.near_rigid = self.near_rigid
         # Implicit schemes solve for them.
-        problem.center_gyroscopic = int((self.theta, self.theta_vq) == (0.0, 1.0))
+        problem.center_gyroscopic = table.is_symplectic
         self.let_glide(world, relaxes=True, default_relaxation=self.relaxation_time)
         problem.relaxation_time = -1.0 if self.relaxation_time is None else self.relaxation_time

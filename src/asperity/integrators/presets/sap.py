@@ -72,11 +72,11 @@ class Sap(SteppedIntegrator):
         follow the steps that it takes.
     scheme : {"symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"}
         The θ-method (section II-C). Symplectic Euler, the default, costs least and lets things come
-        to rest, but is explicit in joint springs and dampers: those faster than the step (damping
-        above 2 m/δt) need one of the next two. The midpoint rule is of second order and conserves
-        energy; bodies chatter on stiff contacts with a relaxation time below 1.92 time steps,
-        (1 + √2)²/2 − 1, where the step's own dynamics of a contact are no longer over-damped.
-        Implicit Euler is stable and dissipates.
+        to rest; dampers of joints, and springs faster than the step, are implicit in it, as the
+        paper's explicit ones gain energy without bound. The midpoint rule is of second order and
+        conserves energy; bodies chatter on stiff contacts with a relaxation time below 1.92 time
+        steps, (1 + √2)²/2 − 1, where the step's own dynamics of a contact are no longer
+        over-damped. Implicit Euler is stable and dissipates.
     near_rigid : float
         β: contacts that the step cannot resolve get the period β δt. A resting point mass then
         penetrates by about β² g δt²/(4π²), 25 µm at 10 ms (section V-B, equation 29).
