@@ -1,4 +1,4 @@
-"""Bias forces of single trees are MuJoCo's of all of them."""
+"""Bias forces and energies of single trees are MuJoCo's of all of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 import asperity as asp
 from asperity.plant.tree_bias import bias_of_trees
+from asperity.plant.tree_energy import energy_of_trees
 
 BRANCHES = """
 <mujoco>
@@ -70,3 +71,27 @@ def test_bias_of_trees(seed: int) -> None:
         scale = np.abs(expected).max()
         assert np.allclose(found[own], expected[own], rtol=0.0, atol=1e-13 * scale)
         assert np.all(np.isnan(found[~own]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_energy_of_trees(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sim = asp.Simulator(BRANCHES, integrator=asp.Icf(time_step=1e-3))
+    assert sim.advance_to(0.0).success
+    model, data = sim.model, mujoco.MjData(sim.model)
+    qpos = model.qpos0.copy()
+    mujoco.mj_integratePos(model, qpos, rng.standard_normal(model.nv), 1.0)
+    data.qpos[:] = qpos
+    found = np.zeros((model.ntree, model.ntree))
+    for tree, out in enumerate(found):
+        marked = np.zeros(model.ntree, np.int64)
+        marked[tree] = 1
+        data.qvel[:] = 0.0
+        dofs = slice(model.tree_dofadr[tree], model.tree_dofadr[tree] + model.tree_dofnum[tree])
+        data.qvel[dofs] = 5.0 * rng.standard_normal(model.tree_dofnum[tree])
+        state = sim.world.current.table
+        energy_of_trees(sim.plant.table, state, marked, qpos, data.qvel, 0.5, out)
+        mujoco.mj_forward(model, data)
+        mujoco.mj_energyVel(model, data)
+        assert out[tree] == pytest.approx(data.energy[1], rel=1e-12)
+    np.testing.assert_array_equal(found, np.diag(np.diag(found)))

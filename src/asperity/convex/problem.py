@@ -269,6 +269,7 @@ PROBLEM = Layout(
     most_changes="i8",  # of them in a solve, after which they stay as they are
     settle_tolerance="f8",  # relative change of friction by which they may differ from it
     center_gyroscopic="i8",  # 1: gyroscopic forces of fast spins are those in the middle of a step
+    turning="i8",  # 1: there were such forces in the last step
     refuse_unsettled="i8",  # 1: a solve in which they do not has not converged
     coupled="i8",  # 1 if the law couples normal and tangential
     extension="i8",  # the table of a solver that needs one of its own, or 0

@@ -156,6 +156,19 @@ PLANT = Layout(
     dof_inverse_weight="f8[:]",  # diagonal of M⁻¹ in the initial pose
     joint_type="i8[:]",
     joint_dof="i8[:]",
+    # MuJoCo's arrays of bodies and joints (`asperity.plant.tree_energy`)
+    body_pos="f8[:,:]",
+    body_quat="f8[:,:]",
+    body_ipos="f8[:,:]",
+    body_iquat="f8[:,:]",
+    body_mass="f8[:]",
+    body_inertia="f8[:,:]",
+    body_joint="i8[:]",  # its first,
+    body_joints="i8[:]",  # and how many it has
+    joint_qpos="i8[:]",
+    joint_pos="f8[:,:]",
+    joint_axis="f8[:,:]",
+    reference_qpos="f8[:]",
     # limits and dry friction of joints
     limit_dof="i8[:]",
     limit_qpos="i8[:]",
@@ -212,8 +225,11 @@ WORK = Layout(
     actuator_length="f8[:]",
     gyroscopic="f8[:]",
     gyroscopic_following="f8[:]",
+    gyroscopic_undone="f8[:]",  # what they lacked of those at the solution, a pass before
+    gyroscopic_share="f8[:]",  # of it that they were given, by tree; 0 at first
     body_motion="f8[:,:]",  # velocities, accelerations and forces (`asperity.plant.tree_bias`)
     turning="i8[:]",  # trees whose gyroscopic forces are still to be found
+    energy="f8[:]",  # that trees gain by turning
     pair_material="f8[:]",
     fields=FIELD_WORK,
 )

@@ -106,8 +106,11 @@ class State(HoldsAddresses):
             actuator_length=np.zeros(len(data.actuator_length)),
             gyroscopic=np.zeros(model.nv),
             gyroscopic_following=np.zeros(model.nv),
+            gyroscopic_undone=np.zeros(model.nv),
+            gyroscopic_share=np.zeros(model.ntree),
             body_motion=np.zeros((model.nbody, 18)),
             turning=np.zeros(model.ntree, np.int64),
+            energy=np.zeros(model.ntree),
             pair_material=np.zeros(PARAMETERS),
         )
         self.table.work = self._work

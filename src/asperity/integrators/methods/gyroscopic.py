@@ -8,11 +8,17 @@ at the mean (v_0 + v)/2 of the velocities before and after the step they do no w
 
 and turning about ω itself leaves the energy as it is. The mean depends on the solution, so the
 step's problem is solved again with the forces at the last solution until these change little: a
-fixed point of convex problems, which contracts by the angle that bodies turn in half a step; where
-that is too large to contract, the last forces stay, and the step is counted. What does not turn far
-is left as it is: steps of free bodies in which none does, and, where there are robots, each
-kinematic tree by itself, so that a robot moves in the same way whatever another one does elsewhere:
-islands in which nothing turns far are not solved again.
+fixed point of convex problems, which contracts by the angle that bodies turn in half a step, and by
+the ratio of inertias if a light link carries a heavy one. Where it does not contract, a tree's
+forces go only part of the way: less of it where that has led farther away, and as far as Aitken's
+rule says where it leads slowly closer. What turns so far that this finds no end either keeps its
+last forces if they are nearly those of its mean velocity, and otherwise has none. Such steps are
+counted. Robots' velocities are then scaled to what their energy should be, with forces or without,
+since their masses change within a step (`.energy_balance`).
+
+What does not turn far is left as it is: steps of free bodies in which none does, and, where there
+are robots, each kinematic tree by itself, so that a robot moves in the same way whatever another
+one does elsewhere: islands in which nothing turns far are not solved again.
 """
 
 from __future__ import annotations
@@ -22,20 +28,31 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp, call_ppip
 from asperity.integrators.methods.convex_step import minimise
-from asperity.integrators.world_layout import END_VELOCITY, OK
+from asperity.integrators.world_layout import END_VELOCITY, NON_FINITE, NOT_CONVERGED, OK
 from asperity.plant.evaluate import gyroscopic_force
 from asperity.plant.tree_bias import bias_of_trees
 from asperity.plant.trees import force_to_solver, velocity_from_solver
 
-__all__ = ["center_gyroscopic_forces", "find_turning", "gyroscopic_forces"]
+__all__ = [
+    "center_gyroscopic_forces",
+    "find_turning",
+    "forces_at_rest",
+    "gyroscopic_forces",
+]
 
 # Angle [rad] by which a body must turn in a step for its gyroscopic forces to be looked at: free
 # bodies alone, and with articulated ones, of which all forces are to be computed anew.
 _LARGE_ANGLE = 0.01
 _LARGE_ANGLE_OF_JOINTS = 0.1
-# Change of velocity, relative to the largest velocity, that ends the passes.
+# Change of velocity, relative to the largest velocity, that ends the passes, and the largest that
+# forces may leave undone if they have found no end.
 _SETTLED = 1e-6
-_MOST_PASSES = 20
+_NEARLY_SETTLED = 0.05
+_MOST_PASSES = 30
+
+# Squared ratio of what is left to what was left a pass before, below which a pass goes all the way.
+_CONTRACTS = 0.25
+_LEAST_SHARE = 0.02
 
 
 @compiled
@@ -72,36 +89,88 @@ def find_turning(plant: Table, state: Table, step: float) -> bool:
 
 
 @compiled
+def _add_forces(
+    plant: Table, problem: Table, state: Table, tree: int, share: float, step: float
+) -> None:
+    """Add a share of what a tree's forces have left undone to them."""
+    work = state.work
+    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+        difference = share * work.gyroscopic_undone[i]
+        problem.rhs[i] += step * difference
+        work.gyroscopic[i] += difference
+
+
+@compiled
+def _relax(plant: Table, problem: Table, state: Table, tree: int, step: float) -> None:
+    """Let a tree's forces go towards those at the last solution, as far as that leads closer."""
+    work = state.work
+    now = 0.0
+    before = 0.0
+    product = 0.0
+    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+        undone = work.gyroscopic_following[i] - work.gyroscopic[i]
+        weight = state.mass_inverse_diagonal[i]
+        now += weight * undone * undone
+        before += weight * work.gyroscopic_undone[i] * work.gyroscopic_undone[i]
+        product += weight * undone * work.gyroscopic_undone[i]
+    share = work.gyroscopic_share[tree]
+    first = share == 0.0
+    if not first and not now < before:
+        # Back, and not as far: to where what is left changes its sign, if that is on the way.
+        to = share * before / (before - product) if product < before else 0.0
+        shorter = min(max(to, 0.1 * share), 0.5 * share)
+        _add_forces(plant, problem, state, tree, shorter - share, step)
+        work.gyroscopic_share[tree] = shorter
+        return
+    if first or now <= _CONTRACTS * before:
+        share = 1.0
+    else:
+        # Aitken's rule, for vectors.
+        share *= (before - product) / (now - 2.0 * product + before)
+        share = min(max(share, _LEAST_SHARE), 1.0)
+    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+        work.gyroscopic_undone[i] = work.gyroscopic_following[i] - work.gyroscopic[i]
+    work.gyroscopic_share[tree] = share
+    _add_forces(plant, problem, state, tree, share, step)
+
+
+@compiled
+def _undone(
+    plant: Table, problem: Table, state: Table, tree: int, step: float
+) -> tuple[float, float]:
+    """Change of velocity that a tree's forces have left undone, and velocity; the largest."""
+    work = state.work
+    change = 0.0
+    largest = 0.0
+    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+        undone = step * (work.gyroscopic_following[i] - work.gyroscopic[i])
+        size = abs(undone) * state.mass_inverse_diagonal[i]
+        # Written so that NaN is not lost.
+        if not size <= change:
+            change = size
+        largest = max(largest, abs(problem.velocity[i]))
+    return change, largest
+
+
+@compiled
 def _follow(plant: Table, problem: Table, state: Table, step: float) -> bool:
     """Let the forces of trees that turn follow the last solution; True if none changes much.
 
     Trees whose forces do not are done with, but free bodies alone are so together.
     """
-    work = state.work
-    turning = work.turning
-    together = plant.only_free_bodies == 1
+    turning = state.work.turning
     settled = True
-    change = 0.0
-    largest = 0.0
     for tree in range(plant.ntree):
         if turning[tree] == 0:
             continue
-        if not together:
-            change = 0.0
-            largest = 0.0
-        start = plant.tree_start[tree]
-        for i in range(start, start + plant.tree_size[tree]):
-            difference = step * (work.gyroscopic_following[i] - work.gyroscopic[i])
-            problem.rhs[i] += difference
-            work.gyroscopic[i] = work.gyroscopic_following[i]
-            change = max(change, abs(difference) * state.mass_inverse_diagonal[i])
-            largest = max(largest, abs(problem.velocity[i]))
-        if not together:
-            if change <= _SETTLED * largest:
+        change, largest = _undone(plant, problem, state, tree, step)
+        _relax(plant, problem, state, tree, step)
+        if change <= _SETTLED * largest:
+            if plant.only_free_bodies == 0:
                 turning[tree] = 0
-            else:
-                settled = False
-    return change <= _SETTLED * largest if together else settled
+        else:
+            settled = False
+    return settled
 
 
 @compiled
@@ -135,6 +204,17 @@ def gyroscopic_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndar
 
 
 @compiled
+def forces_at_rest(plant: Table, state: Table, rest: np.ndarray, out: np.ndarray) -> None:
+    """What `center_gyroscopic_forces` replaces, without velocity: gravity, of trees that turn."""
+    turning = state.work.turning
+    for tree in range(plant.ntree):
+        turning[tree] = 1 if state.work.gyroscopic_share[tree] > 0.0 else 0
+    for i in range(rest.size):
+        rest[i] = 0.0
+    _turning_forces(plant, state, rest, out)
+
+
+@compiled
 def _turning_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndarray) -> None:
     """`gyroscopic_forces` of the trees that turn, which leave the state's MjData as they are."""
     work = state.work
@@ -151,6 +231,58 @@ def _turning_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndarra
 
 
 @compiled
+def _solve_again(world: Table, state: Table) -> int:
+    """Solve the islands of trees that turn with the forces that they have now."""
+    problem = world.problem
+    turning = state.work.turning
+    problem.only_marked = 1
+    for tree in range(world.plant.ntree):
+        problem.tree_marked[tree] = turning[tree]
+    return minimise(world, state)
+
+
+@compiled
+def _find_forces(world: Table, state: Table, at_rest: bool) -> None:
+    """Forces at the mean velocity, or at none, of trees that turn."""
+    mean = world.scratch
+    for i in range(mean.size):
+        mean[i] = 0.0 if at_rest else 0.5 * (state.qvel[i] + world.guess[i])
+    _turning_forces(world.plant, state, mean, state.work.gyroscopic_following)
+
+
+@compiled
+def _leave_out(world: Table, state: Table, step: float, all_of_them: bool) -> int:
+    """Solve without velocity's forces of trees that have found no end, nor nearly one."""
+    plant = world.plant
+    problem = world.problem
+    turning = state.work.turning
+    work = state.work
+    found = False
+    if not all_of_them:
+        velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
+        _find_forces(world, state, False)
+    for tree in range(plant.ntree):
+        if turning[tree] == 0:
+            continue
+        change, largest = _undone(plant, problem, state, tree, step)
+        if all_of_them or not change <= _NEARLY_SETTLED * largest:
+            found = True
+        else:
+            turning[tree] = 0
+    if not found:
+        return OK
+    _find_forces(world, state, True)
+    for tree in range(plant.ntree):
+        if turning[tree] == 0:
+            continue
+        for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+            work.gyroscopic_undone[i] = work.gyroscopic_following[i] - work.gyroscopic[i]
+        _add_forces(plant, problem, state, tree, 1.0, step)
+    world.guess_kind = 0
+    return _solve_again(world, state)
+
+
+@compiled
 def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
     """Solve the step again until its gyroscopic forces are those at the mean velocity.
 
@@ -158,30 +290,26 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
     """
     plant = world.plant
     problem = world.problem
+    problem.turning = 0
     if not find_turning(plant, state, step):
         return OK
+    problem.turning = 1
     work = state.work
-    turning = work.turning
-    mean = world.scratch
+    for tree in range(plant.ntree):
+        work.gyroscopic_share[tree] = 0.0
     _turning_forces(plant, state, state.qvel, work.gyroscopic)
     code = OK
-    settled = False
     for _ in range(_MOST_PASSES):
         velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
-        for i in range(mean.size):
-            mean[i] = 0.5 * (state.qvel[i] + world.guess[i])
-        _turning_forces(plant, state, mean, work.gyroscopic_following)
-        settled = _follow(plant, problem, state, step)
-        if settled:
-            break
+        _find_forces(world, state, False)
+        if _follow(plant, problem, state, step):
+            return OK
         world.guess_kind = END_VELOCITY
-        problem.only_marked = 1
-        for tree in range(plant.ntree):
-            problem.tree_marked[tree] = turning[tree]
-        code = minimise(world, state)
+        code = _solve_again(world, state)
+        if code not in (OK, NOT_CONVERGED, NON_FINITE):
+            return code
         if code != OK:
             break
-    if code == OK and not settled:
-        # A body turns by so much in a step that there is no telling where its middle is.
-        problem.unsettled += 1
-    return code
+    # A body turns by so much in a step that there is no telling where its middle is.
+    problem.unsettled += 1
+    return _leave_out(world, state, step, code != OK)

@@ -33,6 +33,7 @@ from asperity.convex.potentials.law_table import install_law
 from asperity.convex.potentials.sap import SAP_LAW
 from asperity.convex.problem import ARMIJO, EXACT, MOMENTUM
 from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
+from asperity.integrators.methods.energy_balance import balance_energy
 from asperity.integrators.methods.gyroscopic import center_gyroscopic_forces
 from asperity.integrators.methods.motion import (
     advance_activations,
@@ -333,6 +334,7 @@ def theta_method(world: Table, source: Table, target: Table, step: float) -> int
         world.scratch[i] = theta_vq * target.qvel[i] + (1.0 - theta_vq) * source.qvel[i]
     integrate_positions(plant, source, target, world.scratch, step)
     advance_activations(plant, source, target, step)
+    balance_energy(world, source, target, step)
     keep_results(world, source, source.qvel, target.qvel, step)
     world.result.error_order = 0
     world.result.sample = source.address

@@ -1,0 +1,218 @@
+"""Kinetic energy of some kinematic trees in other positions, without evaluating those.
+
+Bodies' velocities go from parents to children in MuJoCo's order of joints (its documentation,
+“Kinematics”). What trees hang on does not move, so that its pose plays no part.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import Table, compiled, inlined
+from asperity.plant.joints import integers
+
+__all__ = ["energy_of_trees", "set_energies"]
+
+_FREE = int(mujoco.mjtJoint.mjJNT_FREE)
+_BALL = int(mujoco.mjtJoint.mjJNT_BALL)
+_SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
+
+_Vector = tuple[float, float, float]
+_Quaternion = tuple[float, float, float, float]
+
+
+def set_energies(table: Table, model: mujoco.MjModel) -> None:
+    """Fill the table with what `energy_of_trees` reads."""
+    table.body_pos = np.array(model.body_pos, np.float64)
+    table.body_quat = np.array(model.body_quat, np.float64)
+    table.body_ipos = np.array(model.body_ipos, np.float64)
+    table.body_iquat = np.array(model.body_iquat, np.float64)
+    table.body_mass = np.array(model.body_mass, np.float64)
+    table.body_inertia = np.array(model.body_inertia, np.float64)
+    table.body_joint = integers(model.body_jntadr)
+    table.body_joints = integers(model.body_jntnum)
+    table.joint_qpos = integers(model.jnt_qposadr)
+    table.joint_pos = np.array(model.jnt_pos, np.float64)
+    table.joint_axis = np.array(model.jnt_axis, np.float64)
+    table.reference_qpos = np.array(model.qpos0, np.float64)
+
+
+@inlined
+def _at(rows: np.ndarray, i: int) -> _Vector:
+    return rows[i, 0], rows[i, 1], rows[i, 2]
+
+
+@inlined
+def _quaternion(rows: np.ndarray, i: int) -> _Quaternion:
+    return rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]
+
+
+@inlined
+def _unit(q: np.ndarray, at: int) -> _Quaternion:
+    length = np.sqrt(q[at] ** 2 + q[at + 1] ** 2 + q[at + 2] ** 2 + q[at + 3] ** 2)
+    if not length > 0.0:
+        return 1.0, 0.0, 0.0, 0.0
+    return q[at] / length, q[at + 1] / length, q[at + 2] / length, q[at + 3] / length
+
+
+@inlined
+def _cross(a: _Vector, b: _Vector) -> _Vector:
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@inlined
+def _plus(a: _Vector, b: _Vector, scale: float) -> _Vector:
+    return a[0] + scale * b[0], a[1] + scale * b[1], a[2] + scale * b[2]
+
+
+@inlined
+def _times(p: _Quaternion, q: _Quaternion) -> _Quaternion:
+    return (
+        p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
+        p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2],
+        p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1],
+        p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0],
+    )
+
+
+@inlined
+def _turned(q: _Quaternion, v: _Vector) -> _Vector:
+    """A vector turned by a unit quaternion."""
+    u = (q[1], q[2], q[3])
+    t = _cross(u, v)
+    return _plus(_plus(v, t, 2.0 * q[0]), _cross(u, t), 2.0)
+
+
+@compiled
+def _turned_back(q: _Quaternion, v: _Vector) -> _Vector:
+    return _turned((q[0], -q[1], -q[2], -q[3]), v)
+
+
+@compiled
+def _move_joint(
+    plant: Table,
+    joint: int,
+    qpos: np.ndarray,
+    qvel: np.ndarray,
+    pose: tuple[_Vector, _Quaternion, _Vector, _Vector],
+) -> tuple[_Vector, _Quaternion, _Vector, _Vector]:
+    """Position, orientation, angular velocity and velocity of a body after a joint of it."""
+    pos, quat, spin, speed = pose
+    kind = plant.joint_type[joint]
+    at = plant.joint_qpos[joint]
+    dof = plant.joint_dof[joint]
+    if kind == _FREE:
+        quat = _unit(qpos, at + 3)
+        spin = _turned(quat, (qvel[dof + 3], qvel[dof + 4], qvel[dof + 5]))
+        return (
+            (qpos[at], qpos[at + 1], qpos[at + 2]),
+            quat,
+            spin,
+            (
+                qvel[dof],
+                qvel[dof + 1],
+                qvel[dof + 2],
+            ),
+        )
+    local = _at(plant.joint_axis, joint)
+    if kind == _SLIDE:
+        axis = _turned(quat, local)
+        way = qpos[at] - plant.reference_qpos[at]
+        speed = _plus(_plus(speed, axis, qvel[dof]), _cross(spin, axis), way)
+        return _plus(pos, axis, way), quat, spin, speed
+    anchor = _at(plant.joint_pos, joint)
+    arm = _turned(quat, anchor)
+    pos = _plus(pos, arm, 1.0)
+    speed = _plus(speed, _cross(spin, arm), 1.0)
+    if kind == _BALL:
+        quat = _times(quat, _unit(qpos, at))
+        gained = _turned(quat, (qvel[dof], qvel[dof + 1], qvel[dof + 2]))
+        spin = _plus(spin, gained, 1.0)
+    else:
+        half = 0.5 * (qpos[at] - plant.reference_qpos[at])
+        sine = np.sin(half)
+        turn = (np.cos(half), sine * local[0], sine * local[1], sine * local[2])
+        quat = _times(quat, turn)
+        spin = _plus(spin, _turned(quat, local), qvel[dof])
+    arm = _turned(quat, anchor)
+    return _plus(pos, arm, -1.0), quat, spin, _plus(speed, _cross(spin, arm), -1.0)
+
+
+@compiled
+def _write(motion: np.ndarray, pose: tuple[_Vector, _Quaternion, _Vector, _Vector]) -> None:
+    pos, quat, spin, speed = pose
+    for a in range(3):
+        motion[a] = pos[a]
+        motion[7 + a] = spin[a]
+        motion[10 + a] = speed[a]
+    for a in range(4):
+        motion[3 + a] = quat[a]
+
+
+@compiled
+def _move(plant: Table, motion: np.ndarray, body: int, qpos: np.ndarray, qvel: np.ndarray) -> None:
+    """Fill a body's pose and velocity from those of its parent."""
+    parent = plant.body_parent[body]
+    pos = (0.0, 0.0, 0.0)
+    quat = (1.0, 0.0, 0.0, 0.0)
+    spin = pos
+    speed = pos
+    if plant.body_tree[parent] >= 0:
+        m = motion[parent]
+        pos = (m[0], m[1], m[2])
+        quat = (m[3], m[4], m[5], m[6])
+        spin = (m[7], m[8], m[9])
+        speed = (m[10], m[11], m[12])
+    arm = _turned(quat, _at(plant.body_pos, body))
+    pos = _plus(pos, arm, 1.0)
+    speed = _plus(speed, _cross(spin, arm), 1.0)
+    quat = _times(quat, _quaternion(plant.body_quat, body))
+    pose = (pos, quat, spin, speed)
+    first = plant.body_joint[body]
+    for joint in range(first, first + plant.body_joints[body]):
+        pose = _move_joint(plant, joint, qpos, qvel, pose)
+    _write(motion[body], pose)
+
+
+@compiled
+def energy_of_trees(
+    plant: Table,
+    state: Table,
+    marked: np.ndarray,
+    qpos: np.ndarray,
+    qvel: np.ndarray,
+    sign: float,
+    out: np.ndarray,
+) -> None:
+    """Add twice the kinetic energy of marked trees' bodies, without armature, to theirs.
+
+    Parameters
+    ----------
+    plant, state : Table
+        The state lends memory.
+    marked : array of int64, shape (ntree,)
+        Not 0 for the trees that are wanted.
+    qpos, qvel : array
+        Shapes (nq,) and (nv,).
+    sign : float
+        A factor.
+    out : array, shape (ntree,)
+        Energies [J].
+    """
+    motion = state.work.body_motion
+    for body in range(1, plant.nbody):
+        tree = plant.body_tree[body]
+        if tree < 0 or marked[tree] == 0:
+            continue
+        _move(plant, motion, body, qpos, qvel)
+        m = motion[body]
+        quat = (m[3], m[4], m[5], m[6])
+        spin = (m[7], m[8], m[9])
+        arm = _turned(quat, _at(plant.body_ipos, body))
+        v = _plus((m[10], m[11], m[12]), _cross(spin, arm), 1.0)
+        own = _turned_back(_times(quat, _quaternion(plant.body_iquat, body)), spin)
+        energy = plant.body_mass[body] * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+        for a in range(3):
+            energy += plant.body_inertia[body, a] * own[a] * own[a]
+        out[tree] += sign * energy
