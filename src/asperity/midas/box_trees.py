@@ -99,7 +99,7 @@ def _order(low: Floats, high: Floats, depth: int) -> Ints:
     count = len(low)
     keys = np.column_stack([low + high, np.linalg.norm(high - low, axis=1)])
     # By the node that primitives are in, and then by each of the keys.
-    orders = np.argsort(keys, axis=0, kind="stable").T
+    orders = list(np.argsort(keys, axis=0, kind="stable").T)
     best = orders[0]
     # Sorting small integers takes linear time.
     node = np.zeros(count, np.uint16 if depth <= 16 else np.int64)
