@@ -162,10 +162,10 @@ def test_no_list_misses_what_may_come_near(share, widening, longest, seed) -> No
     assert near > 0
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_narrow_tubes_of_fine_surfaces_miss_nothing_either(seed) -> None:
     """Surfaces so fine that tubes are narrow, of which a list is much shorter."""
-    engine = _engine(0.3, 0.3, math.inf, seed, segments=192)
+    engine = _engine(0.3, 0.3, math.inf, seed, segments=96)
     table, rng = engine.table, np.random.default_rng(seed)
     assert table.tube_scale < 1.0
     listed = _listed(engine)

@@ -9,7 +9,12 @@ within its slack of
 
 with x where it was when candidates were listed, m its path and m̄ the mean of all. Two of them then
 have moved against each other by no more than the difference of their paths and their slacks,
-however far a robot falls meanwhile.
+however far a robot falls meanwhile. Trees that hang on one body which does not move, as the legs
+and arms of a robot whose pelvis is held, are one tree here.
+
+Fine surfaces that pass each other closely have a hundred candidates within the slack for every one
+within the difference of the paths. Where that makes lists long (`asperity.midas.candidates`) tubes
+are narrow, a share ``tube_scale`` as wide, and new lists are asked for earlier.
 """
 
 from __future__ import annotations
