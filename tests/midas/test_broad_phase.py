@@ -162,6 +162,23 @@ def test_no_list_misses_what_may_come_near(share, widening, longest, seed) -> No
     assert near > 0
 
 
+def _off_tube(engine: Engine, time: float) -> np.ndarray:
+    """How far vertices that have a tube are from its middle, over its half width."""
+    table = engine.table
+    moving = int(table.moving_vertices)
+    for vertex in range(moving):
+        box_vertex(table, vertex)
+    root = table.link_root[table.vertex_link[:moving]]
+    mean = table.tree_path[root]
+    begin, end = table.tree_time[root, :2].T
+    progress = (begin + time * (end - begin))[:, None]
+    q = table.q_now + time * (table.q_trial - table.q_now)
+    gone = _positions(engine, q)[:moving] - table.vertex_start[:moving]
+    own = table.vertex_path[:moving] - mean[:, 0]
+    away = np.abs(gone - mean[:, 1] - time * mean[:, 2] - progress * own).max(axis=1)
+    return (away / table.vertex_slack[:moving])[table.tube_tree[root] == 1]
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_narrow_tubes_of_fine_surfaces_miss_nothing_either(seed) -> None:
     """Surfaces so fine that tubes are narrow, of which a list is much shorter."""
@@ -170,9 +187,10 @@ def test_narrow_tubes_of_fine_surfaces_miss_nothing_either(seed) -> None:
     assert table.tube_scale < 1.0
     listed = _listed(engine)
     near, times = 0, []
-    for size in (0.0, 1e-5, 1e-4):
+    for size in (1e-4, 1e-3, 3e-3, 1e-2):
         _wander(engine, rng, size)
         times.append(time_in_boxes(table))
+        assert np.all(_off_tube(engine, times[-1]) <= 1.0 + 1e-9)
         x = _positions(engine, table.q_now + times[-1] * (table.q_trial - table.q_now))
         found = _near(engine, x)
         near += len(found)
