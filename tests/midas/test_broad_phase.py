@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from asperity.midas.box_trees import tree_tables
 from asperity.midas.energy_newton import rebuild
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import CANDIDATES_FULL, STARTED
@@ -42,9 +43,9 @@ SCENE = """
 """
 
 
-def _engine(share: float, widening: float, longest: float, seed: int) -> Engine:
+def _engine(share: float, widening: float, longest: float, seed: int, segments: int = 32) -> Engine:
     """An engine with a list along paths from a state to another one."""
-    engine = engines.engine_of(SCENE, segments=32, activation_distance=4e-3)
+    engine = engines.engine_of(SCENE, segments=segments, activation_distance=4e-3)
     table, rng = engine.table, np.random.default_rng(seed)
     start = table.qpos.copy()
     mujoco.mj_integratePos(engine.model, start, 0.2 * rng.normal(size=engine.model.nv), 1.0)
@@ -161,6 +162,43 @@ def test_no_list_misses_what_may_come_near(share, widening, longest, seed) -> No
     assert near > 0
 
 
+def _off_tube(engine: Engine, time: float) -> np.ndarray:
+    """How far vertices that have a tube are from its middle, over its half width."""
+    table = engine.table
+    moving = int(table.moving_vertices)
+    for vertex in range(moving):
+        box_vertex(table, vertex)
+    root = table.link_root[table.vertex_link[:moving]]
+    mean = table.tree_path[root]
+    begin, end = table.tree_time[root, :2].T
+    progress = (begin + time * (end - begin))[:, None]
+    q = table.q_now + time * (table.q_trial - table.q_now)
+    gone = _positions(engine, q)[:moving] - table.vertex_start[:moving]
+    own = table.vertex_path[:moving] - mean[:, 0]
+    away = np.abs(gone - mean[:, 1] - time * mean[:, 2] - progress * own).max(axis=1)
+    return (away / table.vertex_slack[:moving])[table.tube_tree[root] == 1]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_narrow_tubes_of_fine_surfaces_miss_nothing_either(seed) -> None:
+    """Surfaces so fine that tubes are narrow, of which a list is much shorter."""
+    engine = _engine(0.3, 0.3, math.inf, seed, segments=96)
+    table, rng = engine.table, np.random.default_rng(seed)
+    assert table.tube_scale < 1.0
+    listed = _listed(engine)
+    near, times = 0, []
+    for size in (1e-4, 1e-3, 3e-3, 1e-2):
+        _wander(engine, rng, size)
+        times.append(time_in_boxes(table))
+        assert np.all(_off_tube(engine, times[-1]) <= 1.0 + 1e-9)
+        x = _positions(engine, table.q_now + times[-1] * (table.q_trial - table.q_now))
+        found = _near(engine, x)
+        near += len(found)
+        assert {one for one in found if len(one) > 1} <= listed
+    assert near > 0
+    assert max(times) > 0.0
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_boxes_hold_as_long_as_every_vertex_is_in_its_own(seed) -> None:
     """What trees of boxes say of all vertices is what these say one by one."""
@@ -186,6 +224,44 @@ def test_boxes_hold_as_long_as_every_vertex_is_in_its_own(seed) -> None:
         assert are_kept(table, table.q_now, table.q_trial) == inside
     assert min(times) < 1.0
     assert max(times) == 1.0
+
+
+def _leaves(ends: np.ndarray) -> np.ndarray:
+    """Boxes of the leaves of a tree over edges with given ends, shape (leaves, 2, 3)."""
+    vertices = ends.reshape(-1, 3)
+    tables = tree_tables(
+        {
+            "vertex_rest": np.column_stack([np.ones(len(vertices)), vertices]),
+            "edge": np.arange(len(vertices)).reshape(-1, 2),
+            "face": np.zeros((0, 3), np.int64),
+            "shape_vertex": np.array([0, len(vertices)]),
+            "shape_edge": np.array([0, len(ends)]),
+            "shape_face": np.array([0, 0]),
+        }
+    )
+    depth, node = tables["tree_depth"][1], tables["tree_node"][1]
+    items = tables["tree_item"][tables["tree_first"][1] : tables["tree_first"][2]]
+    assert sorted(items) == list(range(len(ends)))
+    boxes = np.asarray(tables["tree_box"][node + (1 << depth) : node + (2 << depth)])
+    begins = [*((np.arange(1 << depth) * len(ends)) >> depth), len(ends)]
+    for box, begin, end in zip(boxes, begins, begins[1:], strict=False):
+        corners = ends[items[begin:end]].reshape(-1, 3)
+        np.testing.assert_array_equal(box, [corners.min(axis=0), corners.max(axis=0)])
+    return boxes
+
+
+def test_long_edges_do_not_widen_the_boxes_of_short_ones() -> None:
+    """One of sixteen edges is fifty times as long: most leaves are as small as without those."""
+    rng = np.random.default_rng(0)
+    begin = rng.uniform(0.0, 1.0, size=(4096, 3))
+    is_long = np.arange(4096) % 16 == 0
+    length = np.where(is_long, 0.5, 0.01)
+    ends = np.stack([begin, begin + length[:, None] * rng.normal(size=(4096, 3))], axis=1)
+
+    def median_size(boxes: np.ndarray) -> float:
+        return float(np.median(np.linalg.norm(boxes[:, 1] - boxes[:, 0], axis=1)))
+
+    assert median_size(_leaves(ends)) < 1.5 * median_size(_leaves(ends[~is_long]))
 
 
 def test_what_is_nowhere_is_in_no_box() -> None:

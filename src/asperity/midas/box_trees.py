@@ -1,9 +1,12 @@
 """Trees of boxes over the vertices, edges and faces of shapes, for the broad phase.
 
-A tree is perfect and binary, over primitives in the order of a Morton curve through the shape
-(Karras 2012, section 3): node i has the children 2i and 2i + 1, the root is 1, and leaf number j of
-depth d holds items ⌊jn/2ᵈ⌋ to ⌊(j + 1)n/2ᵈ⌋. Boxes are those of rest coordinates: surfaces are
-affine, so that a node's box at any pose follows from its own alone (`asperity.midas.tree_search`).
+A tree is perfect and binary: node i has the children 2i and 2i + 1, the root is 1, and leaf number
+j of depth d holds items ⌊jn/2ᵈ⌋ to ⌊(j + 1)n/2ᵈ⌋. Items are in an order that makes boxes small:
+every node is cut where the surface area of its halves' boxes is least (MacDonald and Booth 1990),
+across an axis or between small primitives and large ones, so that the long edges and triangles of a
+designer's mesh do not widen the boxes of its fine ones. Boxes are those of rest coordinates:
+surfaces are affine, so that a node's box at any pose follows from its own alone
+(`asperity.midas.tree_search`).
 """
 
 from __future__ import annotations
@@ -21,8 +24,6 @@ LEAF = 8
 
 STACK = 256
 """Nodes, or pairs of them, that may wait: two for each level of both trees."""
-# Cells of a Morton curve along each axis, as a power of 2.
-_BITS = 20
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -67,8 +68,8 @@ def _tree(low: Floats, high: Floats) -> tuple[Ints, Floats, int]:
     count = len(low)
     if count == 0:
         return np.zeros(0, np.int64), np.zeros((1, 2, 3)), 0
-    order = np.argsort(_morton(0.5 * (low + high)), kind="stable")
     depth = max(int(np.ceil(np.log2(count / LEAF))), 0)
+    order = _order(low, high, depth)
     leaves = (np.arange(1 << depth) * count) >> depth
     levels = [
         np.stack(
@@ -93,14 +94,28 @@ def _tree(low: Floats, high: Floats) -> tuple[Ints, Floats, int]:
     return order, np.concatenate(levels[::-1]), depth
 
 
-def _morton(points: Floats) -> Ints:
-    """Numbers along a Morton curve, shape (n,)."""
-    least = points.min(axis=0)
-    extent = float(np.ptp(points, axis=0).max())
-    scale = ((1 << _BITS) - 1) / extent if extent > 0.0 else 0.0
-    cells = ((points - least) * scale).astype(np.int64)
-    code = np.zeros(len(points), np.int64)
-    for bit in range(_BITS):
-        for axis in range(3):
-            code |= ((cells[:, axis] >> bit) & 1) << (3 * bit + axis)
-    return code
+def _order(low: Floats, high: Floats, depth: int) -> Ints:
+    """Order of primitives with given boxes, for a tree of given depth."""
+    count = len(low)
+    keys = np.column_stack([low + high, np.linalg.norm(high - low, axis=1)])
+    # By the node that primitives are in, and then by each of the keys.
+    orders = list(np.argsort(keys, axis=0, kind="stable").T)
+    best = orders[0]
+    # Sorting small integers takes linear time.
+    node = np.zeros(count, np.uint16 if depth <= 16 else np.int64)
+    for level in range(depth):
+        starts = (np.arange(1 << level) * count) >> level
+        halves = (np.arange(2 << level) * count) >> (level + 1)
+        own = np.repeat(np.arange(1 << level), np.diff([*starts, count]))
+        least = np.full(1 << level, np.inf)
+        orders = [order[np.argsort(node[order], kind="stable")] for order in orders]
+        for order in orders:
+            size = np.maximum.reduceat(high[order], halves) - np.minimum.reduceat(
+                low[order], halves
+            )
+            area = np.sum(size * np.roll(size, 1, axis=1), axis=1)
+            cost = area[::2] + area[1::2]
+            best = order if order is orders[0] else np.where((cost < least)[own], order, best)
+            least = np.minimum(cost, least)
+        node[best] = np.repeat(np.arange(2 << level), np.diff([*halves, count]))
+    return np.argsort(node, kind="stable")

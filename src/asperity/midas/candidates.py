@@ -19,7 +19,7 @@ from asperity.midas.placed_boxes import box_shape
 from asperity.midas.round_planes import add_round_stencils
 from asperity.midas.shared_lists import THIRDS, search_pairs, thirds_of_part
 from asperity.midas.stencils import FEW, add_edges, add_faces, apart
-from asperity.midas.tree_search import search_edges, search_faces, search_half_space
+from asperity.midas.tree_search import CROWDED, search_edges, search_faces, search_half_space
 from asperity.midas.tubes import is_in_tube
 from asperity.midas.vertex_boxes import box_vertex
 
@@ -27,6 +27,12 @@ __all__ = ["SEARCH_KERNELS", "find_candidates"]
 
 # Shapes whose boxes make a part.
 _SHAPES = 4
+# Candidates of a third of a pair of shapes in tubes that call for narrower ones, and how narrow
+# these are.
+_CROWD = 1024
+_NARROW = 0.25
+# A code that this room keeps to itself.
+_CROWDED = 1
 
 
 @compiled
@@ -53,7 +59,7 @@ def _move_together(engine: Table, one: int, other: int) -> int:
     b = engine.vertex_link[engine.shape_vertex[other]]
     if not is_in_tube(engine, a) or not is_in_tube(engine, b):
         return 0
-    return 1 if engine.link_tree[a] == engine.link_tree[b] else 0
+    return 1 if engine.link_root[a] == engine.link_root[b] else 0
 
 
 @compiled
@@ -170,10 +176,32 @@ def search_part(engine: Table, part: int, member: int, _unused: int) -> int:
         engine.pair_found[number, 1] = count
         count = _search_third(engine, engine.vertex_start, number // THIRDS, number % THIRDS, count)
         if count < 0:
-            return CANDIDATES_FULL
+            engine.relative = 0
+            return _CROWDED if count == CROWDED else CANDIDATES_FULL
         engine.pair_found[number, 2] = count
     engine.candidates = count
     return 0
+
+
+@compiled
+def _search(engine: Table) -> int:
+    """Search all pairs, in narrow tubes if wide ones hold too many candidates; returns a code."""
+    size = engine.candidate_kind.size
+    narrow = engine.tubes == 1 and engine.crowded == 1
+    code = _CROWDED
+    if not narrow:
+        engine.tube_scale = 1.0
+        engine.most_found = _CROWD if engine.tubes == 1 else size
+        code = search_pairs(engine)
+    if code == _CROWDED:
+        narrow = True
+        engine.tube_scale = _NARROW
+        engine.most_found = size
+        # Boxes and tubes are others.
+        engine.list_number += 1
+        code = search_pairs(engine)
+    engine.crowded = 1 if narrow and engine.candidates > _CROWD // 4 else 0
+    return code
 
 
 @compiled
@@ -196,7 +224,7 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
     engine.list_number += 1
     engine.relative = 0
     do_parts(engine, engine.hull_part, count_parts(engine.shape_box.shape[0], _SHAPES))
-    code = search_pairs(engine)
+    code = _search(engine)
     if code != 0:
         return code
     found = engine.pair_found

@@ -222,7 +222,7 @@ class Engine(HoldsAddresses):
         for fields in (
             link_fields(model, links, self.shapes, options.rigidity),
             state_fields(model, links, len(self.linearized.sources)),
-            shape_fields(self.shapes, links, held),
+            shape_fields(model, self.shapes, links, held),
             constraints,
             turns,
             joints,

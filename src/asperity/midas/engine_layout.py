@@ -344,10 +344,15 @@ MIDAS = Layout(
     path_length="f8[:]",  # of the longest of a link, or more [m], shape (n,)
     link_share="f8[:]",  # of a link's paths that boxes hold, shape (n + 1,)
     link_moment="f8[:,:,:]",  # Σ [1, x̄]ᵀ[1, x̄] of its vertices, shape (n, 4, 4)
-    # Tubes about synchronous paths, which vertices of some trees stay in (`tubes`).
+    # Tubes about synchronous paths, which vertices of some trees stay in (`tubes`). Trees that one
+    # body carries, which does not move, are one tree here.
+    link_root="i8[:]",
     tubes="i8",  # 1 if they do
     common_share="f8",  # of paths of trees with tubes that these hold
     relative="i8",  # 1 while pairs of one such tree are looked at
+    tube_scale="f8",  # of the width of tubes, less than 1 where wide ones hold many candidates
+    crowded="i8",  # 1 if they do
+    most_found="i8",  # candidates of two shapes' thirds in tubes beyond which a search is given up
     tube_tree="i8[:]",  # 1 for trees of which two links may touch
     tree_time="f8[:,:]",  # how far along their paths, and space to work in, shape (m, 3)
     tree_path="f8[:,:,:]",  # means of paths, of displacements and of moves, shape (m, 3, 3)

@@ -299,7 +299,9 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
     }
 
 
-def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray]) -> dict[str, Any]:
+def shape_fields(
+    model: mujoco.MjModel, shapes: Shapes, links: list[Link], held: dict[str, np.ndarray]
+) -> dict[str, Any]:
     """Surfaces, and the pairs of shapes and of links that may touch or are held.
 
     ``held`` has pairs of links, by the name of the field that shall have the pairs' numbers.
@@ -355,21 +357,32 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
         "listed_vertices": 0,
         "shape_box": np.zeros((len(shapes.link), 2, 3)),
         "link_moment": moments,
-        **_tube_tables(links, blocks, owner[:moving]),
+        **_tube_tables(model, links, blocks, owner[:moving]),
     }
 
 
-def _tube_tables(links: list[Link], pairs: np.ndarray, owner: np.ndarray) -> dict[str, np.ndarray]:
-    """Which trees have links that may touch each other, of all pairs that may."""
-    trees = sorted({link.tree for link in links})
-    own = np.array([trees.index(link.tree) for link in links], dtype=np.int64)
-    found = np.zeros(len(trees), np.int64)
+def _tube_tables(
+    model: mujoco.MjModel, links: list[Link], pairs: np.ndarray, owner: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Which trees have links that may touch each other, of all pairs that may.
+
+    Trees that one body carries, which does not move, count as one.
+    """
+    bodies = [int(model.jnt_bodyid[link.joint]) if link.joint >= 0 else -1 for link in links]
+    names = [
+        (int(model.body_rootid[body]), 0) if body >= 0 else (-1, link.tree)
+        for body, link in zip(bodies, links, strict=True)
+    ]
+    roots = sorted(set(names))
+    own = np.array([roots.index(name) for name in names], dtype=np.int64)
+    found = np.zeros(len(roots), np.int64)
     ends = own[pairs.reshape(-1, 2)]
     found[ends[ends[:, 0] == ends[:, 1], 0]] = 1
-    vertices = np.bincount(own[owner], minlength=len(trees))
+    vertices = np.bincount(own[owner], minlength=len(roots))
     return {
+        "link_root": own,
         "tube_tree": found,
-        "tree_time": np.zeros((len(trees), 3)),
-        "tree_path": np.zeros((len(trees), 3, 3)),
+        "tree_time": np.zeros((len(roots), 3)),
+        "tree_path": np.zeros((len(roots), 3, 3)),
         "tree_weight": 1.0 / np.maximum(vertices, 1),
     }

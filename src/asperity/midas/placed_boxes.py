@@ -39,7 +39,7 @@ def _place(engine: Table, tree: int, at: int) -> None:
     end = engine.path_end[link]
     share = engine.link_share[link]
     tube = is_in_tube(engine, link)
-    common = engine.tree_path[engine.link_tree[link] if tube else 0, 0]
+    common = engine.tree_path[engine.link_root[link] if tube else 0, 0]
     work = engine.box_work
     square = 0.0
     square_own = 0.0
@@ -81,6 +81,7 @@ def _place(engine: Table, tree: int, at: int) -> None:
         slack = own = max(engine.least_slack, LEAST_WIDTH)
         slack += FIRMNESS * engine.boxed_widening * math.sqrt(square)
         own += FIRMNESS * engine.boxed_widening * math.sqrt(square_own)
+        own *= engine.tube_scale
     engine.tree_slack[at, 0] = slack + largest
     engine.tree_slack[at, 1] = own + largest
     for k in range(3):

@@ -12,7 +12,10 @@ from asperity.midas.placed_boxes import pass_by_along_axes, placed_node, prepare
 from asperity.midas.stencils import add_pair_of_edges, add_stencil, apart, primitive_box
 from asperity.midas.vertex_boxes import box_vertex
 
-__all__ = ["search_edges", "search_faces", "search_half_space"]
+__all__ = ["CROWDED", "search_edges", "search_faces", "search_half_space"]
+
+CROWDED = -2
+"""What a search is given up with that has found more than `most_found`."""
 
 _VERTEX, _EDGE, _FACE = range(KINDS)
 
@@ -163,6 +166,7 @@ def _search(
     stack = engine.node_stack
     wide = margin + engine.shape_radius[one // KINDS] + engine.shape_radius[other // KINDS]
     prepare_axes(engine, one // KINDS, other // KINDS)
+    most = count + engine.most_found if engine.relative == 1 else engine.candidate_kind.size
     leaf = 1 << engine.tree_depth[one]
     leaf_too = 1 << engine.tree_depth[other]
     stack[0, 0] = 1
@@ -188,6 +192,8 @@ def _search(
             count = _leaves(engine, x, count, pair, one, a, other, b, margin)
             if count < 0:
                 return count
+            if count > most:
+                return CROWDED
             continue
         size = 0.0
         size_too = 0.0

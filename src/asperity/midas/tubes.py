@@ -9,7 +9,12 @@ within its slack of
 
 with x where it was when candidates were listed, m its path and m̄ the mean of all. Two of them then
 have moved against each other by no more than the difference of their paths and their slacks,
-however far a robot falls meanwhile.
+however far a robot falls meanwhile. Trees that hang on one body which does not move, as the legs
+and arms of a robot whose pelvis is held, are one tree here.
+
+Fine surfaces that pass each other closely have a hundred candidates within the slack for every one
+within the difference of the paths. Where that makes lists long (`asperity.midas.candidates`) tubes
+are narrow, a share ``tube_scale`` as wide, and new lists are asked for earlier.
 """
 
 from __future__ import annotations
@@ -45,9 +50,9 @@ _LONGER = 8.0
 @compiled
 def is_in_tube(engine: Table, link: int) -> bool:
     """Whether a link's vertices stay in tubes."""
-    if engine.tubes == 0 or link >= engine.link_tree.size:
+    if engine.tubes == 0 or link >= engine.link_root.size:
         return False
-    return engine.tube_tree[engine.link_tree[link]] == 1
+    return engine.tube_tree[engine.link_root[link]] == 1
 
 
 @compiled
@@ -59,8 +64,8 @@ def measure_tubes(engine: Table, longest: float) -> None:
     largest = 0.0
     mean = engine.tree_path
     mean[:] = 0.0
-    for link in range(engine.link_tree.size):
-        tree = engine.link_tree[link]
+    for link in range(engine.link_root.size):
+        tree = engine.link_root[link]
         if engine.tube_tree[tree] == 1:
             largest = max(largest, engine.path_length[link])
             _add_sum(engine, link, engine.path_begin, engine.path_end, mean[tree, 0])
@@ -87,12 +92,13 @@ def _add_sum(
 @compiled
 def tube_width(engine: Table, link: int, path: np.ndarray) -> float:
     """Half the width of the tube about the path of a vertex [m]."""
-    mean = engine.tree_path[engine.link_tree[link], 0]
+    mean = engine.tree_path[engine.link_root[link], 0]
     square = 0.0
     for k in range(3):
         square += (path[k] - mean[k]) ** 2
     width = max(engine.least_slack, LEAST_WIDTH)
-    return width + FIRMNESS * engine.boxed_widening * math.sqrt(square)
+    width += FIRMNESS * engine.boxed_widening * math.sqrt(square)
+    return engine.tube_scale * width
 
 
 @compiled
@@ -109,8 +115,8 @@ def find_times(engine: Table) -> None:
             time[tree, k] = 0.0
             mean[tree, 1, k] = 0.0
             mean[tree, 2, k] = 0.0
-    for link in range(engine.link_tree.size):
-        tree = engine.link_tree[link]
+    for link in range(engine.link_root.size):
+        tree = engine.link_root[link]
         if engine.tube_tree[tree] == 0:
             continue
         _add_sum(engine, link, begin, engine.q_now, mean[tree, 1])

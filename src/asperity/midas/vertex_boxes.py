@@ -134,7 +134,7 @@ def _is_inside(
     end = engine.path_end[link]
     share = engine.link_share[link]
     tube = is_in_tube(engine, link)
-    tree = engine.link_tree[link]
+    tree = engine.link_root[link]
     mean = engine.tree_path[tree]
     progress = engine.tree_time[tree, 0]
     progress += time * (engine.tree_time[tree, 1] - progress)
@@ -178,9 +178,9 @@ def _is_inside(
     if not tube:
         return farthest <= engine.least_slack + widening * math.sqrt(square) - less
     width = max(engine.least_slack, LEAST_WIDTH)
-    return farthest <= width + FIRMNESS * widening * math.sqrt(
-        square
-    ) - less and off_tube <= width + FIRMNESS * widening * math.sqrt(square_own)
+    own_width = engine.tube_scale * (width + FIRMNESS * widening * math.sqrt(square_own))
+    width += FIRMNESS * widening * math.sqrt(square)
+    return farthest <= width - less and off_tube <= own_width
 
 
 @compiled
@@ -197,7 +197,7 @@ def _time_of_vertex(
     link = engine.vertex_link[vertex]
     rest = engine.vertex_rest[vertex]
     tube = is_in_tube(engine, link)
-    tree = engine.link_tree[link]
+    tree = engine.link_root[link]
     mean = engine.tree_path[tree]
     begin = engine.tree_time[tree, 0]
     more = engine.tree_time[tree, 1] - begin
