@@ -316,6 +316,14 @@ MIDAS = Layout(
     shape_anchor="i8[:,:,:]",
     shape_area="f8[:]",
     plane="f8[:,:]",  # half-spaces: outward normal and offset
+    # Faces of boxes that round shapes may be above (`flat_faces`): extents, pairs that have any,
+    # and of pairs the first face, the half-space that they meet as, and what they were before.
+    plane_side="f8[:,:,:]",
+    flat_pairs="i8",
+    pair_faces="i8[:]",
+    pair_plane="i8[:]",
+    pair_form="i8[:]",
+    may_overlap="i8",  # 1 while it is asked what overlaps in a state that is given
     pair_shape="i8[:,:]",  # what may touch; a second of −1 − i is half-space i
     pair_friction="f8[:]",
     pair_stiction="f8[:]",  # ε_v [m/s]

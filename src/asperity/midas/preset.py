@@ -38,9 +38,9 @@ class Midas(Integrator):
     minimization may pass through another surface on its way, so that the guarantee does not depend
     on step size, stiffness or convergence (Midas, section III; IPC, Li et al. 2020). Joints hold
     exactly, by a change of variables, and equalities (``connect``, ``weld``, ``joint``,
-    ``tendon``) to 1e-11 m, by augmented Lagrangians. Collision geoms of all shapes but spheres and
-    capsules, and cylinders and ellipsoids on planes, are triangle meshes here, and meshes are taken
-    as they are, not by their convex hulls. Impacts end at rest, whatever parameters of contact say.
+    ``tendon``) to 1e-11 m, by augmented Lagrangians. Spheres and capsules are round here, and cylinders
+    and ellipsoids on planes and above a face of a box that does not move; all other collision geoms
+    are triangle meshes, and meshes are taken as they are, not by their convex hulls. Impacts end at rest, whatever parameters of contact say.
 
     Parameters
     ----------
@@ -77,7 +77,9 @@ class Midas(Integrator):
         force that is no longer there.
     segments : int
         Straight pieces around a circle of cylinders and ellipsoids, a multiple of 4, where they
-        touch anything but planes. Spheres and capsules are round: a point and a line with a radius.
+        touch anything but planes and the inside of faces of boxes that do not move. They lie inside
+        of the circle by up to 2 % of its radius with 16 pieces, 0.1 % with 64. Spheres and capsules
+        are round: a point and a line with a radius.
     subdivisions : int
         Pieces of every edge of a box.
     convex_meshes : bool

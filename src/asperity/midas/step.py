@@ -17,6 +17,7 @@ from asperity.midas.equality_terms import (
     keep_multipliers,
     raise_multipliers,
 )
+from asperity.midas.flat_faces import keep_faces
 from asperity.midas.free_motion import along, angular_momentum, angular_velocity, spin
 from asperity.midas.friction_stencils import collect_friction, forget_friction
 from asperity.midas.friction_terms import friction_scale
@@ -123,6 +124,7 @@ def _finish(engine: Table, h: float) -> None:
     engine.has_history = 1
     motor_forces(engine, engine.joint_now)
     keep_multipliers(engine)
+    keep_faces(engine)
     # Beyond the boxes' slack there may be others that were never looked at.
     smallest = (1.0 + SLACK) * engine.activation
     for run in range(engine.runs):
