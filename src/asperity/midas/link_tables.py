@@ -222,6 +222,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
             "gradient",
             "direction",
             "right",
+            "rebound_gradient",
         )
     }
     names = (
@@ -274,6 +275,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "carry": np.zeros((count, 4, 4)),
         "slide_motion": np.zeros((count, 3)),
         "link_rows": np.zeros((count, 12, 12)),
+        "rebounded": 0,
+        "rebound_share": 0.0,
         "qpos": np.full(model.nq, np.nan),
         "qvel": np.full(model.nv, np.nan),
         "qvel_before": np.zeros(model.nv),
@@ -342,6 +345,7 @@ def shape_fields(shapes: Shapes, links: list[Link], held: dict[str, np.ndarray])
         "pair_shape": shapes.pair_shape,
         "pair_friction": shapes.pair_friction,
         "pair_stiction": shapes.pair_stiction,
+        "pair_dissipation": shapes.pair_dissipation,
         "pair_block": block[: starts[0]].copy(),
         **{
             name: block[start : start + len(pairs)].copy()

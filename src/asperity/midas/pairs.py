@@ -40,6 +40,7 @@ def exclude_links(table: Table, shapes: Shapes, pairs: Iterable[LinkPair]) -> No
         "pair_shape",
         "pair_friction",
         "pair_stiction",
+        "pair_dissipation",
         "pair_block",
         "pair_faces",
         "pair_plane",

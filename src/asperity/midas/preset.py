@@ -151,7 +151,7 @@ class Midas(Integrator):
     overlaps: str = "exclude"
     verify: bool = False
 
-    contact_parameters = frozenset({"friction", "dynamic_friction"})
+    contact_parameters = frozenset({"dissipation", "friction", "dynamic_friction"})
     takes_every_actuator = True
 
     def __post_init__(self) -> None:

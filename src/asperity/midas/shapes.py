@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.contact.combination import (
+    DISSIPATION,
     PARAMETERS,
     STATIC_FRICTION,
     STICTION_TOLERANCE,
@@ -60,6 +61,8 @@ class Shapes:
     pair_friction: Floats
     pair_stiction: Floats
     """Stiction tolerances [m/s]."""
+    pair_dissipation: Floats
+    """Hunt–Crossley dissipation [s/m]."""
     volume: Floats
     """Volume of the shapes of every link [m³]."""
     anchor: Ints
@@ -137,7 +140,7 @@ def read_shapes(
         half_spaces[i, 3] = turn[:, 2] @ point
     geoms = np.array([geom for _, geom in solid], dtype=np.int64)
     owners = np.array([link for link, _ in solid], dtype=np.int64)
-    pairs, friction, stiction = _pairs(model, geoms, owners, planes, links, materials)
+    pairs, contact = _pairs(model, geoms, owners, planes, links, materials)
     # Shapes that nothing can touch are of no further use.
     used = np.unique(np.concatenate([pairs[:, 0], pairs[pairs[:, 1] >= 0, 1]]))
     number = np.full(len(geoms), -1, np.int64)
@@ -159,8 +162,9 @@ def read_shapes(
         faces=faces,
         plane_geom=np.array(planes, dtype=np.int64),
         pair_shape=pairs,
-        pair_friction=friction,
-        pair_stiction=stiction,
+        pair_friction=contact[:, 0].copy(),
+        pair_stiction=contact[:, 1].copy(),
+        pair_dissipation=contact[:, 2].copy(),
         volume=volume,
         anchor=np.array([rounds[i][0] for i in used], dtype=np.int64).reshape(-1, 2, 4),
         area=np.array([rounds[i][1] for i in used], dtype=np.float64),
@@ -205,14 +209,14 @@ def _pairs(
     planes: list[int],
     links: Links,
     materials: ResolvedMaterials,
-) -> tuple[Ints, Floats, Floats]:
+) -> tuple[Ints, Floats]:
     excluded = {int(signature) for signature in model.exclude_signature}
     explicit = {
         (min(int(a), int(b)), max(int(a), int(b))): i
         for i, (a, b) in enumerate(zip(model.pair_geom1, model.pair_geom2, strict=True))
     }
     pairs: list[tuple[int, int]] = []
-    friction: list[tuple[float, float]] = []
+    contact: list[tuple[float, float, float]] = []
     moves = np.append([not link.is_mocap for link in links.links], False)
     if is_disabled(model, _FLAG.mjDSBL_CONTACT | _FLAG.mjDSBL_CONSTRAINT):
         geoms = geoms[:0]
@@ -230,10 +234,9 @@ def _pairs(
             if pair < 0 and not _may_touch(model, a, b, excluded):
                 continue
             pairs.append((i, number))
-            friction.append(_friction(model, a, b, pair, materials))
+            contact.append(_contact(model, a, b, pair, materials))
     numbers = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    both = np.array(friction, dtype=np.float64).reshape(-1, 2)
-    return numbers, both[:, 0].copy(), both[:, 1].copy()
+    return numbers, np.array(contact, dtype=np.float64).reshape(-1, 3)
 
 
 def _may_touch(model: mujoco.MjModel, a: int, b: int, excluded: set[int]) -> bool:
@@ -256,10 +259,10 @@ def _may_touch(model: mujoco.MjModel, a: int, b: int, excluded: set[int]) -> boo
     return not (weld and weld_too and (weld == above_too or weld_too == above))
 
 
-def _friction(
+def _contact(
     model: mujoco.MjModel, a: int, b: int, pair: int, materials: ResolvedMaterials
-) -> tuple[float, float]:
-    """Coefficient of friction of two geoms, and their stiction tolerance [m/s]."""
+) -> tuple[float, float, float]:
+    """Friction of two geoms, their stiction tolerance [m/s] and dissipation [s/m]."""
     if pair >= 0:
         sliding = float(model.pair_friction[pair, 0])
     elif model.geom_priority[a] != model.geom_priority[b]:
@@ -281,7 +284,7 @@ def _friction(
         0.0 if frictionless else sliding,
         out,
     )
-    return float(out[STATIC_FRICTION]), float(out[STICTION_TOLERANCE])
+    return float(out[STATIC_FRICTION]), float(out[STICTION_TOLERANCE]), float(out[DISSIPATION])
 
 
 def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
