@@ -19,8 +19,9 @@ __all__ = ["separate_free_bodies", "take_apart"]
 
 Floats = NDArray[np.float64]
 
-# Share of the activation distance that surfaces are brought apart.
-_AIM = 0.5
+# Shares of the activation distance that surfaces are brought apart. At half of it barriers push
+# hard, and throw bodies up; but it may itself be lowered to that yet.
+_FAR_APART, _APART = 1.0, 0.5
 _ROUNDS = 200
 _FEW_ROUNDS = 20
 # How far anything may move, in activation distances, where surfaces only touch.
@@ -36,21 +37,39 @@ class _Close(NamedTuple):
     point: Floats
 
 
-def take_apart(engine: Engine, pairs: Iterable[int]) -> bool:
+def _gaps(engine: Engine, whole: bool) -> list[float]:
+    """Distances [m] to bring surfaces apart to, the first that is possible."""
+    activation = float(engine.table.activation)
+    return [share * activation for share in ((_FAR_APART, _APART) if whole else (_APART,))]
+
+
+def take_apart(engine: Engine, pairs: Iterable[int], *, whole: bool) -> bool:
     """Part surfaces that touch by the smallest motion of all joints, measured by inertia.
 
     Nothing moves by more than two activation distances. If that is not enough for one of the
     pairs, nothing moves at all.
+
+    Parameters
+    ----------
+    engine : Engine
+    pairs : iterable of int
+    whole : bool
+        Whether they are to be an activation distance apart if that is possible, not half of one.
 
     Returns
     -------
     bool
         Whether the pairs are apart, and no others touch that did not before.
     """
+    pairs = list(pairs)
+    return any(_take_apart(engine, pairs, gap) for gap in _gaps(engine, whole))
+
+
+def _take_apart(engine: Engine, pairs: list[int], gap: float) -> bool:
+    """Part them by a gap [m], or move nothing."""
     before, start = engine.table.qpos.copy(), engine.positions
     allowed = set(find_touching(engine)) - set(pairs)
     wanted = {_sorted_geoms(engine, pair) for pair in pairs}
-    gap = _AIM * float(engine.table.activation)
     for _ in range(_FEW_ROUNDS):
         data = state_data(engine)
         near = [one for one in _contacts(engine, data, gap) if one.geoms in wanted]
@@ -136,9 +155,20 @@ def _append_ranges(engine: Engine, rows: list[Floats], least: list[float]) -> No
                 least.append(min(sign * (table.joint_limit[k, side] - joint[k]) + room[k], 0.0))
 
 
-def separate_free_bodies(engine: Engine, pairs: Iterable[int]) -> None:
-    """Push free bodies apart along the normals of MuJoCo's contacts until no pair is too near."""
-    gap = _AIM * float(engine.table.activation)
+def separate_free_bodies(engine: Engine, pairs: Iterable[int], *, whole: bool) -> None:
+    """Push free bodies apart along the normals of MuJoCo's contacts until no pair is too near.
+
+    Parameters are those of `take_apart`.
+    """
+    before = engine.table.qpos.copy()
+    for gap in _gaps(engine, whole):
+        engine.set_state(before, engine.table.qvel.copy())
+        if _separate(engine, list(pairs), gap):
+            return
+
+
+def _separate(engine: Engine, pairs: list[int], gap: float) -> bool:
+    """Push free bodies apart by a gap [m]; returns whether they are."""
     qvel = engine.table.qvel.copy()
     close = {_sorted_geoms(engine, pair) for pair in pairs}
     for _ in range(_ROUNDS):
@@ -153,8 +183,9 @@ def separate_free_bodies(engine: Engine, pairs: Iterable[int]) -> None:
         engine.set_state(data.qpos, qvel)
         found = find_touching(engine)
         if not found:
-            return
+            return True
         close |= {_sorted_geoms(engine, pair) for pair in found}
+    return False
 
 
 def _contacts(engine: Engine, data: mujoco.MjData, gap: float) -> list[_Close]:
