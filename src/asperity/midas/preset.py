@@ -38,9 +38,11 @@ class Midas(Integrator):
     minimization may pass through another surface on its way, so that the guarantee does not depend
     on step size, stiffness or convergence (Midas, section III; IPC, Li et al. 2020). Joints hold
     exactly, by a change of variables, and equalities (``connect``, ``weld``, ``joint``,
-    ``tendon``) to 1e-11 m, by augmented Lagrangians. Spheres and capsules are round here, and cylinders
-    and ellipsoids on planes and above a face of a box that does not move; all other collision geoms
-    are triangle meshes, and meshes are taken as they are, not by their convex hulls. Impacts end at rest, whatever parameters of contact say.
+    ``tendon``) to 1e-11 m, by augmented Lagrangians. Spheres and capsules are round here, and
+    cylinders and ellipsoids on planes and above a face of a box that does not move; all other
+    collision geoms are triangle meshes, and meshes are taken as they are, not by their convex
+    hulls. Impacts end at rest, but for those that the dissipation of `ContactParameters` lets part
+    faster than gravity undoes within four steps: 0.2 m/s at 10 ms, where the usual one lets none.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ class Midas(Integrator):
         Step size [s].
     scheme : {"bdf2", "implicit-euler"}
         BDF2, blended with BDF3 where nothing touches, is of second order and keeps what swings;
-        through impacts, which it would let rebound, steps are those of implicit Euler. Implicit
+        through impacts, to which it would add, steps are those of implicit Euler. Implicit
         Euler all the time is the paper's scheme. In both, free bodies keep their spin exactly, and
         what is round rolls.
     activation_distance : float, optional
