@@ -71,11 +71,27 @@ def _slowest(engine: Table, h: float) -> float:
 
 @compiled
 def _departs(engine: Table, run: int, slowest: float) -> bool:
-    """Whether contacts of a run may rebound: no speed of departure is more than 1/d."""
+    """Whether contacts of a run may rebound.
+
+    They depart no faster than 1/d, nor than they have met.
+    """
     if engine.run_least[run] >= engine.activation:
         return False
     pair = engine.candidate_pair[engine.run_begin[run]]
-    return engine.pair_dissipation[pair] * slowest < 1.0
+    if engine.pair_dissipation[pair] * slowest >= 1.0:
+        return False
+    fastest = 0.0
+    for side in range(2):
+        link = engine.run_link[run, side]
+        if link < engine.radius.size:
+            straight = 0.0
+            turned = 0.0
+            for k in range(3):
+                straight += engine.v_free[link, 0, k] ** 2
+                for i in range(1, 4):
+                    turned += engine.v_free[link, i, k] ** 2
+            fastest += math.sqrt(straight) + engine.radius[link] * math.sqrt(turned)
+    return fastest > slowest
 
 
 @compiled

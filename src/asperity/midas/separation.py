@@ -21,7 +21,9 @@ Floats = NDArray[np.float64]
 
 # Shares of the activation distance that surfaces are brought apart. At half of it barriers push
 # hard, and throw bodies up; but it may itself be lowered to that yet.
-_FAR_APART, _APART = 1.0, 0.5
+_FAR_APART, _APART = 1.02, 0.5
+# Of that distance, what is enough.
+_ENOUGH = 0.985
 _ROUNDS = 200
 _FEW_ROUNDS = 20
 # How far anything may move, in activation distances, where surfaces only touch.
@@ -115,7 +117,7 @@ def _least_motion(
             mujoco.mj_jac(model, data, jacobian, None, one.point, body)
             row += sign * one.normal @ jacobian
         rows.append(row)
-        least.append(1.1 * gap - one.distance)
+        least.append(gap / _ENOUGH - one.distance)
     _append_ranges(engine, rows, least)
     inertia = np.zeros((model.nv, model.nv))
     mujoco.mj_makeM(model, data)
@@ -174,18 +176,21 @@ def _separate(engine: Engine, pairs: list[int], gap: float) -> bool:
     for _ in range(_ROUNDS):
         data = state_data(engine)
         deepest: dict[tuple[int, int], _Close] = {}
+        pushed = False
         for one in _contacts(engine, data, gap):
             if one.geoms not in deepest or one.distance < deepest[one.geoms].distance:
                 deepest[one.geoms] = one
         for geoms, one in deepest.items():
-            if geoms in close and one.distance < gap:
+            if geoms in close and one.distance < _ENOUGH * gap:
                 _push(engine, data.qpos, geoms, (gap - one.distance) * one.normal)
+                pushed = True
         engine.set_state(data.qpos, qvel)
         found = find_touching(engine)
-        if not found:
+        # What rests on others is pushed up by them, a little less each time.
+        if not found and not pushed:
             return True
         close |= {_sorted_geoms(engine, pair) for pair in found}
-    return False
+    return not found
 
 
 def _contacts(engine: Engine, data: mujoco.MjData, gap: float) -> list[_Close]:
