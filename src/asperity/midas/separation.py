@@ -22,8 +22,8 @@ Floats = NDArray[np.float64]
 # Shares of the activation distance that surfaces are brought apart. At half of it barriers push
 # hard, and throw bodies up; but it may itself be lowered to that yet.
 _FAR_APART, _APART = 1.02, 0.5
-# Of that distance, what is enough.
-_ENOUGH = 0.985
+# Of that distance, what is enough for free bodies, and what joints are brought to.
+_ENOUGH, _MORE = 0.985, 1.1
 _ROUNDS = 200
 _FEW_ROUNDS = 20
 # How far anything may move, in activation distances, where surfaces only touch.
@@ -117,7 +117,7 @@ def _least_motion(
             mujoco.mj_jac(model, data, jacobian, None, one.point, body)
             row += sign * one.normal @ jacobian
         rows.append(row)
-        least.append(gap / _ENOUGH - one.distance)
+        least.append(_MORE * gap - one.distance)
     _append_ranges(engine, rows, least)
     inertia = np.zeros((model.nv, model.nv))
     mujoco.mj_makeM(model, data)
