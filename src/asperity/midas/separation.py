@@ -117,7 +117,9 @@ def _least_motion(
             mujoco.mj_jac(model, data, jacobian, None, one.point, body)
             row += sign * one.normal @ jacobian
         rows.append(row)
-        least.append(_MORE * gap - one.distance)
+        # Where barriers end at the gap, no more than that: what is higher falls, and rebounds.
+        more = _MORE if gap < float(engine.table.activation) else 1.0 / _ENOUGH
+        least.append(more * gap - one.distance)
     _append_ranges(engine, rows, least)
     inertia = np.zeros((model.nv, model.nv))
     mujoco.mj_makeM(model, data)
