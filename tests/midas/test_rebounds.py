@@ -62,7 +62,7 @@ def test_the_speed_of_departure_is_the_laws(time_step, dissipation, geom):
 
 
 def test_slow_departures_are_left_out():
-    """With the usual dissipation none is faster than 0.1 m/s, which gravity undoes in two steps."""
+    """With the usual dissipation none is faster than 0.1 m/s, which gravity undoes in two."""
     sim = simulator(FLOOR + free('pos="0 0 .3"', 'size=".1" mass="1"'), {}, gravity=9.81)
     assert sim.advance_to(0.21).success
     heights = []

@@ -16,7 +16,8 @@ Velocities change by what the inertia of links that joints hold together says, e
 with implicit friction μ times the impulse in contacts that rebound, by iteratively reweighted least
 squares. Whatever else bodies touch is met with in the next step.
 
-Contacts that part so slowly that gravity brings them back in a step or two end at rest.
+Contacts that part so slowly that gravity brings them back within some steps end at rest: rebounds
+that a step resolves badly would keep stacks rattling.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ __all__ = ["add_rebounds", "find_rebounds", "meets_impact"]
 
 # Steps that gravity takes to bring back what parts, and distance that it goes in a step, in
 # activation distances, below which contacts end at rest.
-_FLIGHT = 4.0
+_FLIGHT = 12.0
 _UNSEEN = 0.05
 # Least share of an approach that a step must have stopped: with less, it is left to the next one.
 _STOPPED = 2e-3
