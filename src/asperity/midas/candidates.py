@@ -14,6 +14,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.candidate_runs import divide_into_runs
 from asperity.midas.distances import RIM_PLANE, VERTEX_PLANE
 from asperity.midas.engine_layout import CANDIDATES_FULL
+from asperity.midas.flat_faces import choose_faces
 from asperity.midas.parts import PART, count_parts, do_parts
 from asperity.midas.placed_boxes import box_shape
 from asperity.midas.round_planes import add_round_stencils
@@ -156,8 +157,9 @@ def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: in
     """
     a = engine.pair_shape[pair, 0]
     b = engine.pair_shape[pair, 1]
-    if b < 0:
-        return _search_plane(engine, x, pair, a, -1 - b, count) if third == 0 else count
+    plane = engine.pair_plane[pair]
+    if plane >= 0:
+        return _search_plane(engine, x, pair, a, plane, count) if third == 0 else count
     if apart(engine.shape_box[a], engine.shape_box[b], engine.activation):
         return count
     if _move_together(engine, a, b) == 1 or not _are_few(engine, a, b):
@@ -224,6 +226,8 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
     engine.list_number += 1
     engine.relative = 0
     do_parts(engine, engine.hull_part, count_parts(engine.shape_box.shape[0], _SHAPES))
+    if not keep_slots:
+        choose_faces(engine)
     code = _search(engine)
     if code != 0:
         return code

@@ -63,6 +63,9 @@ def check_clearance(
     """
     outcome = Outcome()
     lenient = overlaps != "refuse"
+    adapts = adapt_activation and not engine.adapted
+    # The activation distance becomes what surfaces are apart, or barriers push from the start.
+    whole = not adapts
     outcome.changed, outcome.brought_back = enter_limits(engine, overlaps)
     flagged = find_touching(engine)
     if flagged and lenient:
@@ -70,9 +73,9 @@ def check_clearance(
         shallow = -TOUCHING * float(engine.table.activation)
         if first:
             _exclude(engine, {p: d for p, d in flagged.items() if d < shallow}, outcome)
-        flagged = _part(engine, outcome)
+        flagged = _part(engine, outcome, whole)
     if flagged and overlaps == "separate":
-        separate_free_bodies(engine, flagged)
+        separate_free_bodies(engine, flagged, whole=whole)
         outcome.changed = True
         flagged = find_touching(engine)
     if flagged and lenient and first:
@@ -80,7 +83,7 @@ def check_clearance(
         flagged = find_touching(engine)
     if flagged:
         _refuse(engine, flagged)
-    if adapt_activation and not engine.adapted:
+    if adapts:
         _adapt(engine)
     engine.adapted = True
     return outcome
@@ -94,7 +97,7 @@ def _exclude(engine: Engine, flagged: dict[int, float], outcome: Outcome) -> Non
         engine.exclude(found)
 
 
-def _part(engine: Engine, outcome: Outcome) -> dict[int, float]:
+def _part(engine: Engine, outcome: Outcome, whole: bool) -> dict[int, float]:
     """Take apart what touches; returns what still does, or overlaps."""
     flagged = find_touching(engine)
     shallow = -TOUCHING * float(engine.table.activation)
@@ -102,7 +105,7 @@ def _part(engine: Engine, outcome: Outcome) -> dict[int, float]:
     # All at once, or those between mechanisms, which cannot be excluded, or one by one.
     foreign = [pair for pair in pairs if not of_one_mechanism(engine, pair)]
     for some in (pairs, foreign, *([pair] for pair in pairs)):
-        if some and take_apart(engine, some):
+        if some and take_apart(engine, some, whole=whole):
             outcome.changed = True
             if some is pairs:
                 break

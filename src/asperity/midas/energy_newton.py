@@ -27,6 +27,7 @@ from asperity.midas.joint_terms import joint_energy, turn_joint_friction
 from asperity.midas.likeness import change_of_forces, is_alike
 from asperity.midas.link_terms import link_energy, link_rounding
 from asperity.midas.parts import do_parts
+from asperity.midas.prediction import predict_turns
 from asperity.midas.second_order import is_smooth
 from asperity.midas.trial import (
     is_free,
@@ -299,15 +300,28 @@ def _begin(engine: Table) -> float:
 
 
 @compiled
+def _energy_ahead(engine: Table, energy: float) -> float:
+    """Energy of a predicted state, the trial one; NaN if the way is not free or it is no lower."""
+    if not is_free(engine):
+        return math.nan
+    measure_trial(engine)
+    lower = incremental_potential(engine, 1)
+    if lower < energy:
+        return lower
+    measure_now(engine)
+    return math.nan
+
+
+@compiled
 def _take_prediction(engine: Table, energy: float) -> float:
     """Go to a predicted state if the way is free and its energy lower; returns the energy."""
     engine.has_prediction = 0
-    if not limits_leave(engine) or not is_free(engine):
+    if not limits_leave(engine):
         return energy
-    measure_trial(engine)
-    lower = incremental_potential(engine, 1)
-    if not lower < energy:
-        measure_now(engine)
+    lower = _energy_ahead(engine, energy)
+    if math.isnan(lower) and predict_turns(engine):
+        lower = _energy_ahead(engine, energy)
+    if math.isnan(lower):
         return energy
     turn_friction(engine, 1.0)
     _accept(engine)

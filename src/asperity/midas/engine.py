@@ -278,7 +278,7 @@ class Engine(HoldsAddresses):
     def _set_candidates(self, size: int) -> None:
         table = self.table
         # Two rims of a cylinder on a plane, at most.
-        rims = 2 * int(np.count_nonzero(table.pair_shape[:, 1] < 0))
+        rims = 2 * int(np.count_nonzero((table.pair_shape[:, 1] < 0) | (table.pair_faces >= 0)))
         for name, values in (list_fields(size) | run_fields(size, rims)).items():
             setattr(table, name, values)
         table.runs = 0
@@ -359,6 +359,7 @@ class Engine(HoldsAddresses):
         table.patience = SHORTEST_WAIT
         table.tie_force_start[:] = 0.0
         table.coupling_force_start[:] = 0.0
+        table.pair_form[:] = 0
         self.checked = False
         table.listed = 0
         move_vertices(table, table.q, table.vertex_now)

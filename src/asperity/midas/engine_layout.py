@@ -86,6 +86,7 @@ MIDAS = Layout(
     whole_step="f8",  # h, of any scheme [s]
     past_levels="i8",  # how many states before the present one the step looks back at
     last_step="f8",  # [s], of BDF2's history, or the usual one if there is none
+    rebounded="i8",  # 1 if the last step ended with velocities of restitution
     has_history="i8",  # 1 if the state before the present one is known
     smooth_steps="i8",  # how many steps in a row were of second order
     was_free="i8",  # 1 if nothing touched at the end of the last
@@ -316,9 +317,18 @@ MIDAS = Layout(
     shape_anchor="i8[:,:,:]",
     shape_area="f8[:]",
     plane="f8[:,:]",  # half-spaces: outward normal and offset
+    # Faces of boxes that round shapes may be above (`flat_faces`): extents, pairs that have any,
+    # and of pairs the first face, the half-space that they meet as, and what they were before.
+    plane_side="f8[:,:,:]",
+    flat_pairs="i8",
+    pair_faces="i8[:]",
+    pair_plane="i8[:]",
+    pair_form="i8[:]",
+    may_overlap="i8",  # 1 while it is asked what overlaps in a state that is given
     pair_shape="i8[:,:]",  # what may touch; a second of −1 − i is half-space i
     pair_friction="f8[:]",
     pair_stiction="f8[:]",  # ε_v [m/s]
+    pair_dissipation="f8[:]",  # of Hunt and Crossley [s/m]
     pair_block="i8[:]",  # number of its two links' pair, or −1 if one is the world
     block_link="i8[:,:]",  # pairs of links, the smaller first
     block_slot="i8[:]",  # Hessian block in use, or −1
@@ -394,6 +404,11 @@ MIDAS = Layout(
     friction_weight="f8[:,:,:]",  # Σ c_i [1, x̄_i] of both sides, shape (., 2, 4)
     friction_frame="f8[:,:,:]",  # tangents, shape (., 2, 3)
     friction_force="f8[:]",  # μ λ [N]
+    # Of restitution (`rebounds`): what friction bears besides [N], the gradient without contacts,
+    # and what the change of the trial state is to be divided by for one of velocities [s].
+    rebound_friction="f8[:]",
+    rebound_gradient="f8[:]",
+    rebound_share="f8",
     friction_dual="f8[:,:]",  # what the Hessian takes for f₁ u/|u|, in the unit disc, shape (., 2)
     # Hessian: blocks of links and of pairs of links, then the reduced one in envelope form.
     link_block="f8[:,:,:]",  # shape (n, 12, 12)

@@ -82,6 +82,7 @@ def run_fields(size: int, rims: int) -> dict[str, Any]:
         "run_schedule": np.zeros(SCHEDULE_SIZE + 1, np.int64),
         "friction_schedule": np.zeros(SCHEDULE_SIZE + 1, np.int64),
         "friction_force": np.zeros(stencils),
+        "rebound_friction": np.zeros(stencils),
         "friction_link": np.zeros((stencils, 2), np.int64),
         "friction_weight": np.zeros((stencils, 2, 4)),
         "friction_frame": np.zeros((stencils, 2, 3)),

@@ -18,6 +18,7 @@ from asperity.midas.potentials import friction, friction_slope
 __all__ = [
     "FRICTION_KERNELS",
     "add_friction_terms",
+    "fill_slip",
     "friction_energy",
     "friction_scale",
     "slip_change",
@@ -35,7 +36,7 @@ def friction_scale(engine: Table) -> float:
 
 
 @compiled
-def _slip(engine: Table, i: int, q: np.ndarray, u: np.ndarray) -> None:
+def fill_slip(engine: Table, i: int, q: np.ndarray, u: np.ndarray) -> None:
     """Fill the slip [m] of a friction stencil from the start of the step, shape (2,)."""
     u[0] = 0.0
     u[1] = 0.0
@@ -62,7 +63,7 @@ def friction_energy_part(engine: Table, part: int, _member: int, _unused: int) -
     h = engine.step
     total = 0.0
     for i in range(part * STENCILS, _end(engine, part)):
-        _slip(engine, i, q, u)
+        fill_slip(engine, i, q, u)
         width = engine.pair_stiction[engine.friction_pair[i]] * h
         total += engine.friction_force[i] * friction(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
     engine.part_value[part] = total
@@ -83,10 +84,10 @@ def slip_change_part(engine: Table, part: int, _member: int, _unused: int) -> in
     u = engine.slip
     largest = 0.0
     for i in range(part * STENCILS, _end(engine, part)):
-        _slip(engine, i, engine.q_trial, u)
+        fill_slip(engine, i, engine.q_trial, u)
         e0 = u[0]
         e1 = u[1]
-        _slip(engine, i, engine.q_now, u)
+        fill_slip(engine, i, engine.q_now, u)
         width = engine.pair_stiction[engine.friction_pair[i]] * engine.step
         size = max(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
         largest = max(largest, math.sqrt((e0 - u[0]) ** 2 + (e1 - u[1]) ** 2) / size)
@@ -111,10 +112,10 @@ def turn_friction_part(engine: Table, part: int, _member: int, _unused: int) -> 
     u = engine.slip
     share = engine.turn_share
     for i in range(part * STENCILS, _end(engine, part)):
-        _slip(engine, i, engine.q_trial, u)
+        fill_slip(engine, i, engine.q_trial, u)
         e0 = u[0]
         e1 = u[1]
-        _slip(engine, i, engine.q_now, u)
+        fill_slip(engine, i, engine.q_now, u)
         d0 = (e0 - u[0]) / share
         d1 = (e1 - u[1]) / share
         width = engine.pair_stiction[engine.friction_pair[i]] * engine.step
@@ -154,7 +155,7 @@ def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
     links = engine.link_gradient.shape[0]
     for at in range(engine.friction_schedule[part], engine.friction_schedule[part + 1]):
         i = engine.friction_order[at]
-        _slip(engine, i, q, u)
+        fill_slip(engine, i, q, u)
         width = engine.pair_stiction[engine.friction_pair[i]] * h
         per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
         s = h * h * engine.friction_force[i]

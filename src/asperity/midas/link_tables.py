@@ -10,6 +10,7 @@ import numpy as np
 from asperity.midas.box_trees import tree_tables
 from asperity.midas.contact_schedule import meeting_fields
 from asperity.midas.engine_layout import BALL, HINGE, SLIDE
+from asperity.midas.flat_faces import faces_of_pairs
 from asperity.midas.links import Link, change_of_variables, own_rows, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
 from asperity.midas.shared_lists import THIRDS
@@ -221,6 +222,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
             "gradient",
             "direction",
             "right",
+            "rebound_gradient",
         )
     }
     names = (
@@ -273,6 +275,8 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "carry": np.zeros((count, 4, 4)),
         "slide_motion": np.zeros((count, 3)),
         "link_rows": np.zeros((count, 12, 12)),
+        "rebounded": 0,
+        "rebound_share": 0.0,
         "qpos": np.full(model.nq, np.nan),
         "qvel": np.full(model.nv, np.nan),
         "qvel_before": np.zeros(model.nv),
@@ -338,9 +342,12 @@ def shape_fields(
         "moving_vertices": moving,
         "radius": radius,
         "plane": shapes.planes,
+        "plane_side": shapes.sides,
+        **faces_of_pairs(shapes.pair_shape, shapes.anchor, shapes.faces),
         "pair_shape": shapes.pair_shape,
         "pair_friction": shapes.pair_friction,
         "pair_stiction": shapes.pair_stiction,
+        "pair_dissipation": shapes.pair_dissipation,
         "pair_block": block[: starts[0]].copy(),
         **{
             name: block[start : start + len(pairs)].copy()

@@ -36,7 +36,16 @@ def exclude_links(table: Table, shapes: Shapes, pairs: Iterable[LinkPair]) -> No
         [pair_links(table, shapes, pair) not in gone for pair in range(len(table.pair_shape))],
         dtype=bool,
     )
-    for name in ("pair_shape", "pair_friction", "pair_stiction", "pair_block"):
+    for name in (
+        "pair_shape",
+        "pair_friction",
+        "pair_stiction",
+        "pair_dissipation",
+        "pair_block",
+        "pair_faces",
+        "pair_plane",
+        "pair_form",
+    ):
         setattr(table, name, getattr(table, name)[kept].copy())
     # Whatever is listed has other numbers now.
     table.candidates = table.friction_pairs = table.listed = 0

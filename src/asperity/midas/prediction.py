@@ -14,15 +14,16 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import BALL, FREE, HINGE
+from asperity.midas.free_motion import angular_momentum, angular_velocity, turn
 from asperity.midas.trial import place_trial
 
-__all__ = ["predict"]
+__all__ = ["predict", "predict_turns"]
 
 # Rotation within a step [rad] from which on links are stretched enough for it to matter, and from
 # which on joints lead links elsewhere than inertia does.
 _LEAST_TURN, _LEAST_JOINTED_TURN = 1e-3, 1e-5
 # Twice the square of a rotation [rad] beyond which a velocity is not extrapolated.
-_FAR = 0.5
+_FAR = 0.05
 # Share of the way to a limit that a joint may be predicted to go.
 _ROOM = 0.5
 
@@ -78,6 +79,21 @@ def _turns_far(engine: Table, link: int) -> bool:
 
 
 @compiled
+def _turn_by_torque(engine: Table, link: int, q: np.ndarray) -> None:
+    """Turn a free link from where inertia leads by what the last step's torque does to it."""
+    mass = engine.mass[link]
+    had = np.empty(3)
+    gained = np.empty(3)
+    angle = np.empty(3)
+    angular_momentum(mass, engine.q_before[link], engine.v_before[link], 1, had)
+    angular_momentum(mass, engine.q[link], engine.v[link], 1, gained)
+    for k in range(3):
+        gained[k] = (gained[k] - had[k]) * engine.step * engine.step / engine.last_step
+    if angular_velocity(mass, q, 1, np.zeros(3), gained, np.empty((3, 3)), angle):
+        turn(angle, q, 1)
+
+
+@compiled
 def _move_freely(engine: Table, link: int, q: np.ndarray) -> bool:
     """Let a free or ball link go on by itself; False if it turns by too much to say how.
 
@@ -89,6 +105,8 @@ def _move_freely(engine: Table, link: int, q: np.ndarray) -> bool:
         for i in range(1, 4):
             for k in range(3):
                 q[link, i, k] = engine.q_target[link, i, k]
+        if engine.has_history == 1 and engine.link_kind[link] == FREE:
+            _turn_by_torque(engine, link, q[link])
     for i in range(straight):
         for k in range(3):
             if engine.has_history == 1:
@@ -224,3 +242,22 @@ def predict(engine: Table) -> bool:
         return False
     place_trial(engine)
     return True
+
+
+@compiled
+def predict_turns(engine: Table) -> bool:
+    """Let what floats turn as predicted, but stay where it is; False if nothing turns far.
+
+    A ball that spins on a floor is predicted to fall into it. Without a prediction its turn is a
+    long way for Newton's method.
+    """
+    far = False
+    for link in range(engine.link_kind.size):
+        if engine.link_kind[link] == FREE and _turns_far(engine, link):
+            far = True
+            start = engine.link_variable[link]
+            for k in range(3):
+                engine.z_trial[start + k] = engine.z_now[start + k]
+    if far:
+        place_trial(engine)
+    return far

@@ -38,9 +38,12 @@ class Midas(Integrator):
     minimization may pass through another surface on its way, so that the guarantee does not depend
     on step size, stiffness or convergence (Midas, section III; IPC, Li et al. 2020). Joints hold
     exactly, by a change of variables, and equalities (``connect``, ``weld``, ``joint``,
-    ``tendon``) to 1e-11 m, by augmented Lagrangians. Collision geoms of all shapes but spheres and
-    capsules, and cylinders and ellipsoids on planes, are triangle meshes here, and meshes are taken
-    as they are, not by their convex hulls. Impacts end at rest, whatever parameters of contact say.
+    ``tendon``) to 1e-11 m, by augmented Lagrangians. Spheres and capsules are round here, and
+    cylinders and ellipsoids on planes and above a face of a box that does not move; all other
+    collision geoms are triangle meshes, and meshes are taken as they are, not by their convex
+    hulls. Impacts end at rest, but for those that the dissipation of `ContactParameters` lets part
+    faster than gravity undoes within twelve steps: 0.6 m/s at 10 ms, 0.1 m/s (the usual one lets
+    nothing part faster) at 1.7 ms.
 
     Parameters
     ----------
@@ -48,7 +51,7 @@ class Midas(Integrator):
         Step size [s].
     scheme : {"bdf2", "implicit-euler"}
         BDF2, blended with BDF3 where nothing touches, is of second order and keeps what swings;
-        through impacts, which it would let rebound, steps are those of implicit Euler. Implicit
+        through impacts, to which it would add, steps are those of implicit Euler. Implicit
         Euler all the time is the paper's scheme. In both, free bodies keep their spin exactly, and
         what is round rolls.
     activation_distance : float, optional
@@ -77,7 +80,9 @@ class Midas(Integrator):
         force that is no longer there.
     segments : int
         Straight pieces around a circle of cylinders and ellipsoids, a multiple of 4, where they
-        touch anything but planes. Spheres and capsules are round: a point and a line with a radius.
+        touch anything but planes and the inside of faces of boxes that do not move. They lie inside
+        of the circle by up to 2 % of its radius with 16 pieces, 0.1 % with 64. Spheres and capsules
+        are round: a point and a line with a radius.
     subdivisions : int
         Pieces of every edge of a box.
     convex_meshes : bool
@@ -149,7 +154,7 @@ class Midas(Integrator):
     overlaps: str = "exclude"
     verify: bool = False
 
-    contact_parameters = frozenset({"friction", "dynamic_friction"})
+    contact_parameters = frozenset({"dissipation", "friction", "dynamic_friction"})
     takes_every_actuator = True
 
     def __post_init__(self) -> None:

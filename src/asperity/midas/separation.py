@@ -19,8 +19,11 @@ __all__ = ["separate_free_bodies", "take_apart"]
 
 Floats = NDArray[np.float64]
 
-# Share of the activation distance that surfaces are brought apart.
-_AIM = 0.5
+# Shares of the activation distance that surfaces are brought apart. At half of it barriers push
+# hard, and throw bodies up; but it may itself be lowered to that yet.
+_FAR_APART, _APART = 1.02, 0.5
+# Of that distance, what is enough for free bodies, and what joints are brought to.
+_ENOUGH, _MORE = 0.985, 1.1
 _ROUNDS = 200
 _FEW_ROUNDS = 20
 # How far anything may move, in activation distances, where surfaces only touch.
@@ -36,21 +39,39 @@ class _Close(NamedTuple):
     point: Floats
 
 
-def take_apart(engine: Engine, pairs: Iterable[int]) -> bool:
+def _gaps(engine: Engine, whole: bool) -> list[float]:
+    """Distances [m] to bring surfaces apart to, the first that is possible."""
+    activation = float(engine.table.activation)
+    return [share * activation for share in ((_FAR_APART, _APART) if whole else (_APART,))]
+
+
+def take_apart(engine: Engine, pairs: Iterable[int], *, whole: bool) -> bool:
     """Part surfaces that touch by the smallest motion of all joints, measured by inertia.
 
     Nothing moves by more than two activation distances. If that is not enough for one of the
     pairs, nothing moves at all.
+
+    Parameters
+    ----------
+    engine : Engine
+    pairs : iterable of int
+    whole : bool
+        Whether they are to be an activation distance apart if that is possible, not half of one.
 
     Returns
     -------
     bool
         Whether the pairs are apart, and no others touch that did not before.
     """
+    pairs = list(pairs)
+    return any(_take_apart(engine, pairs, gap) for gap in _gaps(engine, whole))
+
+
+def _take_apart(engine: Engine, pairs: list[int], gap: float) -> bool:
+    """Part them by a gap [m], or move nothing."""
     before, start = engine.table.qpos.copy(), engine.positions
     allowed = set(find_touching(engine)) - set(pairs)
     wanted = {_sorted_geoms(engine, pair) for pair in pairs}
-    gap = _AIM * float(engine.table.activation)
     for _ in range(_FEW_ROUNDS):
         data = state_data(engine)
         near = [one for one in _contacts(engine, data, gap) if one.geoms in wanted]
@@ -96,7 +117,9 @@ def _least_motion(
             mujoco.mj_jac(model, data, jacobian, None, one.point, body)
             row += sign * one.normal @ jacobian
         rows.append(row)
-        least.append(1.1 * gap - one.distance)
+        # Where barriers end at the gap, no more than that: what is higher falls, and rebounds.
+        more = _MORE if gap < float(engine.table.activation) else 1.0 / _ENOUGH
+        least.append(more * gap - one.distance)
     _append_ranges(engine, rows, least)
     inertia = np.zeros((model.nv, model.nv))
     mujoco.mj_makeM(model, data)
@@ -136,25 +159,40 @@ def _append_ranges(engine: Engine, rows: list[Floats], least: list[float]) -> No
                 least.append(min(sign * (table.joint_limit[k, side] - joint[k]) + room[k], 0.0))
 
 
-def separate_free_bodies(engine: Engine, pairs: Iterable[int]) -> None:
-    """Push free bodies apart along the normals of MuJoCo's contacts until no pair is too near."""
-    gap = _AIM * float(engine.table.activation)
+def separate_free_bodies(engine: Engine, pairs: Iterable[int], *, whole: bool) -> None:
+    """Push free bodies apart along the normals of MuJoCo's contacts until no pair is too near.
+
+    Parameters are those of `take_apart`.
+    """
+    before = engine.table.qpos.copy()
+    for gap in _gaps(engine, whole):
+        engine.set_state(before, engine.table.qvel.copy())
+        if _separate(engine, list(pairs), gap):
+            return
+
+
+def _separate(engine: Engine, pairs: list[int], gap: float) -> bool:
+    """Push free bodies apart by a gap [m]; returns whether they are."""
     qvel = engine.table.qvel.copy()
     close = {_sorted_geoms(engine, pair) for pair in pairs}
     for _ in range(_ROUNDS):
         data = state_data(engine)
         deepest: dict[tuple[int, int], _Close] = {}
+        pushed = False
         for one in _contacts(engine, data, gap):
             if one.geoms not in deepest or one.distance < deepest[one.geoms].distance:
                 deepest[one.geoms] = one
         for geoms, one in deepest.items():
-            if geoms in close and one.distance < gap:
+            if geoms in close and one.distance < _ENOUGH * gap:
                 _push(engine, data.qpos, geoms, (gap - one.distance) * one.normal)
+                pushed = True
         engine.set_state(data.qpos, qvel)
         found = find_touching(engine)
-        if not found:
-            return
+        # What rests on others is pushed up by them, a little less each time.
+        if not found and not pushed:
+            return True
         close |= {_sorted_geoms(engine, pair) for pair in found}
+    return not found
 
 
 def _contacts(engine: Engine, data: mujoco.MjData, gap: float) -> list[_Close]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.contact.combination import (
+    DISSIPATION,
     PARAMETERS,
     STATIC_FRICTION,
     STICTION_TOLERANCE,
@@ -16,6 +17,7 @@ from asperity.contact.combination import (
 )
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volume_integrals
+from asperity.midas.flat_faces import FACES, box_faces
 from asperity.midas.links import Links, rotation_matrix
 from asperity.midas.mesh_care import MeshCare
 from asperity.midas.round_geoms import round_anchor, round_areas, round_core
@@ -47,13 +49,20 @@ class Shapes:
     drawn: list[Surface]
     """Surfaces with volume, which of round shapes are polyhedra inside of them."""
     planes: Floats
-    """Half-spaces: outward normal and offset n·x [m], shape (m, 4)."""
+    """Half-spaces: outward normal and offset n·x [m]; those of planes, and then those below the
+    faces of boxes that do not move, shape (m, 4)."""
+    sides: Floats
+    """Of these faces, extents along their axes (`flat_faces.box_faces`), shape (m, 2, 5)."""
+    faces: Ints
+    """First half-space of shapes that are such boxes, −1 of others."""
     plane_geom: Ints
     pair_shape: Ints
     """Shapes that may touch; the second is −1 − i for half-space i, shape (n, 2)."""
     pair_friction: Floats
     pair_stiction: Floats
     """Stiction tolerances [m/s]."""
+    pair_dissipation: Floats
+    """Hunt–Crossley dissipation [s/m]."""
     volume: Floats
     """Volume of the shapes of every link [m³]."""
     anchor: Ints
@@ -131,7 +140,7 @@ def read_shapes(
         half_spaces[i, 3] = turn[:, 2] @ point
     geoms = np.array([geom for _, geom in solid], dtype=np.int64)
     owners = np.array([link for link, _ in solid], dtype=np.int64)
-    pairs, friction, stiction = _pairs(model, geoms, owners, planes, links, materials)
+    pairs, contact = _pairs(model, geoms, owners, planes, links, materials)
     # Shapes that nothing can touch are of no further use.
     used = np.unique(np.concatenate([pairs[:, 0], pairs[pairs[:, 1] >= 0, 1]]))
     number = np.full(len(geoms), -1, np.int64)
@@ -141,6 +150,7 @@ def read_shapes(
     pairs[solids, 1] = number[pairs[solids, 1]]
     geoms, owners, surfaces = geoms[used], owners[used], [surfaces[i] for i in used]
     drawn = [drawn[i] for i in used]
+    half_spaces, sides, faces = _faces(model, links, geoms, owners, half_spaces)
     return Shapes(
         geom=geoms,
         link=owners,
@@ -148,15 +158,34 @@ def read_shapes(
         radius=np.array(radii, dtype=np.float64)[used],
         drawn=drawn,
         planes=half_spaces,
+        sides=sides,
+        faces=faces,
         plane_geom=np.array(planes, dtype=np.int64),
         pair_shape=pairs,
-        pair_friction=friction,
-        pair_stiction=stiction,
+        pair_friction=contact[:, 0].copy(),
+        pair_stiction=contact[:, 1].copy(),
+        pair_dissipation=contact[:, 2].copy(),
         volume=volume,
         anchor=np.array([rounds[i][0] for i in used], dtype=np.int64).reshape(-1, 2, 4),
         area=np.array([rounds[i][1] for i in used], dtype=np.float64),
         notes=care.finish(),
     )
+
+
+def _faces(
+    model: mujoco.MjModel, links: Links, geoms: Ints, owners: Ints, half_spaces: Floats
+) -> tuple[Floats, Floats, Ints]:
+    """Half-spaces, with those below faces of the world's boxes, as `Shapes` has them."""
+    planes = [half_spaces]
+    sides = [np.zeros((len(half_spaces), 2, 5))]
+    first = np.full(len(geoms), -1, np.int64)
+    for i, geom in enumerate(geoms):
+        if owners[i] == len(links.links) and model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_BOX:
+            first[i] = len(half_spaces) + FACES * (len(planes) - 1)
+            found = box_faces(model, int(geom), *_geom_pose(model, links, int(geom)))
+            planes.append(found[0])
+            sides.append(found[1])
+    return np.concatenate(planes), np.concatenate(sides), first
 
 
 def _geom_pose(model: mujoco.MjModel, links: Links, geom: int) -> tuple[Floats, Floats]:
@@ -180,14 +209,14 @@ def _pairs(
     planes: list[int],
     links: Links,
     materials: ResolvedMaterials,
-) -> tuple[Ints, Floats, Floats]:
+) -> tuple[Ints, Floats]:
     excluded = {int(signature) for signature in model.exclude_signature}
     explicit = {
         (min(int(a), int(b)), max(int(a), int(b))): i
         for i, (a, b) in enumerate(zip(model.pair_geom1, model.pair_geom2, strict=True))
     }
     pairs: list[tuple[int, int]] = []
-    friction: list[tuple[float, float]] = []
+    contact: list[tuple[float, float, float]] = []
     moves = np.append([not link.is_mocap for link in links.links], False)
     if is_disabled(model, _FLAG.mjDSBL_CONTACT | _FLAG.mjDSBL_CONSTRAINT):
         geoms = geoms[:0]
@@ -205,10 +234,9 @@ def _pairs(
             if pair < 0 and not _may_touch(model, a, b, excluded):
                 continue
             pairs.append((i, number))
-            friction.append(_friction(model, a, b, pair, materials))
+            contact.append(_contact(model, a, b, pair, materials))
     numbers = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    both = np.array(friction, dtype=np.float64).reshape(-1, 2)
-    return numbers, both[:, 0].copy(), both[:, 1].copy()
+    return numbers, np.array(contact, dtype=np.float64).reshape(-1, 3)
 
 
 def _may_touch(model: mujoco.MjModel, a: int, b: int, excluded: set[int]) -> bool:
@@ -231,10 +259,10 @@ def _may_touch(model: mujoco.MjModel, a: int, b: int, excluded: set[int]) -> boo
     return not (weld and weld_too and (weld == above_too or weld_too == above))
 
 
-def _friction(
+def _contact(
     model: mujoco.MjModel, a: int, b: int, pair: int, materials: ResolvedMaterials
-) -> tuple[float, float]:
-    """Coefficient of friction of two geoms, and their stiction tolerance [m/s]."""
+) -> tuple[float, float, float]:
+    """Friction of two geoms, their stiction tolerance [m/s] and dissipation [s/m]."""
     if pair >= 0:
         sliding = float(model.pair_friction[pair, 0])
     elif model.geom_priority[a] != model.geom_priority[b]:
@@ -256,7 +284,7 @@ def _friction(
         0.0 if frictionless else sliding,
         out,
     )
-    return float(out[STATIC_FRICTION]), float(out[STICTION_TOLERANCE])
+    return float(out[STATIC_FRICTION]), float(out[STICTION_TOLERANCE]), float(out[DISSIPATION])
 
 
 def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:

@@ -17,6 +17,7 @@ from asperity.midas.equality_terms import (
     keep_multipliers,
     raise_multipliers,
 )
+from asperity.midas.flat_faces import keep_faces
 from asperity.midas.free_motion import along, angular_momentum, angular_velocity, spin
 from asperity.midas.friction_stencils import collect_friction, forget_friction
 from asperity.midas.friction_terms import friction_scale
@@ -25,6 +26,7 @@ from asperity.midas.joint_terms import motor_forces
 from asperity.midas.link_kinematics import place_links
 from asperity.midas.pivots import find_pivot, move_origin
 from asperity.midas.poses import write_qpos, write_qvel
+from asperity.midas.rebounds import add_rebounds, find_rebounds, meets_impact
 from asperity.midas.second_order import (
     count_step,
     forget_past,
@@ -97,8 +99,9 @@ def _spin_on(engine: Table) -> None:
 
 
 @compiled
-def _finish(engine: Table, h: float) -> None:
-    """Make the iterate the present state."""
+def _finish(engine: Table, h: float, second: bool) -> None:
+    """Make the iterate the present state, at the end of a step that was one of BDF2 or not."""
+    count_step(engine, second)
     step = engine.step
     for i in range(engine.z.size):
         engine.z[i] = engine.z_now[i]
@@ -119,10 +122,16 @@ def _finish(engine: Table, h: float) -> None:
         engine.joint_rate_before[i] = engine.joint_rate[i]
         engine.joint[i] = engine.joint_now[i]
         engine.joint_rate[i] = (engine.joint_now[i] - engine.joint_start[i]) / step
+    engine.rebounded = 0 if second else find_rebounds(engine, h)
+    if engine.rebounded == 1:
+        add_rebounds(engine)
+        # The next step has no smooth past.
+        engine.wait = max(engine.wait, 1)
     engine.last_step = h
     engine.has_history = 1
     motor_forces(engine, engine.joint_now)
     keep_multipliers(engine)
+    keep_faces(engine)
     # Beyond the boxes' slack there may be others that were never looked at.
     smallest = (1.0 + SLACK) * engine.activation
     for run in range(engine.runs):
@@ -244,16 +253,14 @@ def _solve_first(engine: Table, h: float) -> int:
         return code
     if not moves_freely(engine):
         # An impact must not be taken for an acceleration.
-        count_step(engine, False)
-        _finish(engine, h)
+        _finish(engine, h, False)
         return OK
     invent_past(engine, h)
     code = _solve_with_friction(engine, h, True)
     if code != OK:
         forget_past(engine)
         return _NOT_SMOOTH
-    count_step(engine, True)
-    _finish(engine, h)
+    _finish(engine, h, True)
     return OK
 
 
@@ -266,13 +273,14 @@ def solve_step(engine: Table, h: float) -> int:
             return code
     second = may_look_back(engine, h)
     code = _solve_with_friction(engine, h, second)
+    if code == OK and second and meets_impact(engine, h):
+        code = _NOT_SMOOTH
     if code == _NOT_SMOOTH:
         put_off(engine)
         second = False
         code = _solve_with_friction(engine, h, second)
     if code == OK:
-        count_step(engine, second)
-        _finish(engine, h)
+        _finish(engine, h, second)
     return code
 
 
@@ -307,6 +315,9 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
         qvel[i] = whole * (mean - (one + two) * engine.shift[i] - two * engine.shift_older[i])
         engine.shift_older[i] = engine.shift[i]
         engine.shift[i] = mean
+    if engine.rebounded == 1:
+        for i in range(engine.joint_dof.size):
+            qvel[engine.joint_dof[i]] = engine.joint_rate[i]
     write_qvel(engine, qvel)
     for i in range(qpos.size):
         engine.qpos[i] = qpos[i]

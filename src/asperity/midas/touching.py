@@ -29,8 +29,10 @@ def find_touching(engine: Engine) -> dict[int, float]:
     crossing = np.flatnonzero(found)
     data = state_data(engine) if len(crossing) else None
     flagged = {int(pair): _depth(engine, int(pair), x, data) for pair in crossing}
+    table.may_overlap = 1
     while engine.grow(int(survey(table))):
         pass
+    table.may_overlap = 0
     count = int(table.candidates)
     least = _LEAST_GAP * float(table.activation)
     square = table.candidate_square[:count]
