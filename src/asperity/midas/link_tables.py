@@ -235,7 +235,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "v_free",
         "v_past",
     )
-    for name in (*names, "q_now", "q_trial", "path_begin", "path_end"):
+    for name in (*names, "q_now", "q_trial", "q_straight", "path_begin", "path_end"):
         fields[name] = np.zeros((count + 1, 4, 3))
         if not name.startswith("v"):
             fields[name][count, 1:] = np.eye(3)
@@ -256,6 +256,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         fields[name] = np.zeros(coordinates)
     return {
         **fields,
+        "arc_work": np.zeros((4, 3, 3)),
         "joint_anchor": np.zeros((coordinates, 2)),
         "turns": np.zeros(count, np.int64),
         "momentum": np.zeros((count, 3)),
