@@ -69,6 +69,8 @@ _MOST_DAMPING = 1e12
 # Directions found anew, for contacts that the one before would make, until the first is taken. Each
 # costs as much as an iteration, and later ones need it less.
 _FORESIGHT = 12
+# Change of a link's axes whose square is no strain of anything.
+_LEAST_ARC = 1e-5
 # Halvings after which such a direction is given up.
 _FEW_HALVINGS = 4
 # Relative change of normal forces with which they are known well enough, of a solution that is
@@ -233,7 +235,7 @@ def _descend(engine: Table, before: float, rounding: float, slope: float, share:
         # Too small a change to be seen in the energy: the direction is downhill.
         if abs(share * slope) <= rounding and energy < math.inf:
             return energy
-        if engine.on_arcs == 0 and largest_turn_of_links(engine) > STRAIGHT:
+        if engine.on_arcs == 0 and largest_turn_of_links(engine) > _LEAST_ARC:
             # What it has grown by may be the strain of links that were turned.
             engine.on_arcs = 1
         else:
