@@ -8,7 +8,8 @@ intersects is asked of ``ipctk``. A file that MuJoCo itself does not load is lef
 Models run one after the other, each with a limit of CPU time, so that other work on the machine
 does not decide, in a process that is replaced when a model takes too long or ends it. What was done
 is kept in a file, and a second call goes on from there; ``--again CLASS`` does those of a class
-again.
+again. ``--rates`` measures instead how fast those that run do, in steps of 5 ms and without
+``ipctk``.
 """
 
 from __future__ import annotations
@@ -50,6 +51,13 @@ Those of ``mujoco-mjx`` lie in a folder of MuJoCo's name, its own or another one
 """
 
 STEP = 0.01
+RATE_STEP, RATE_PART = 0.005, 0.05
+"""Steps and parts [s] of measurements of rates."""
+RATE_QUIET, RATE_MOVING = 0.3, 0.5
+RATE_LIMIT = 12.0
+"""CPU time after which either is measured by what it has come to [s]."""
+SLOWEST = 0.05
+"""Simulated over CPU time that no robot should be slower than."""
 QUIET = 0.3
 """Time without motors [s]."""
 MOVING = 1.0
@@ -189,6 +197,65 @@ def parts(path: str) -> Iterator[dict[str, Any]]:
         yield {"class": "exception", "message": f"{type(error).__name__}: {error}"}
 
 
+def measure_rate(sim: asp.Simulator, duration: float, rng: np.random.Generator | None) -> float:
+    """Simulated time over CPU time of a duration, or of what the limit leaves of it."""
+    begin, start = sim.time, time.process_time()
+    used = 0.0
+    while sim.time < begin + duration - 0.5 * RATE_PART and used < RATE_LIMIT:
+        if rng is not None and round((sim.time - begin) / RATE_PART) % 2 == 0:
+            random_motors(sim.model, sim.data, rng)
+        report = sim.advance_to(sim.time + RATE_PART)
+        if not report.success:
+            raise Verdict("not converged", f"{report.status.name} at {sim.time:.2f} s")
+        used = time.process_time() - start
+    return float(f"{(sim.time - begin) / max(used, 1e-6):.3g}")
+
+
+def rates(path: str) -> Iterator[dict[str, Any]]:
+    """Measure how fast one model runs; yields the same as `parts`."""
+    try:
+        model, _ = asp.load_model(path)
+        yield {"dofs": int(model.nv)}
+        allow(QUIET_LIMIT + MOVING_LIMIT)
+        sim = asp.Simulator(model, integrator=asp.Midas(time_step=RATE_STEP))
+        sim.advance_to(RATE_STEP)
+        yield {"triangles": len(sim.method.engine.table.face)}
+        yield {"quiet": measure_rate(sim, RATE_QUIET, None)}
+        moving = measure_rate(sim, RATE_MOVING, np.random.default_rng(0))
+        yield {"class": "runs", "moving": moving}
+    except Verdict as verdict:
+        yield {"class": verdict.kind, "message": verdict.message}
+    except AsperityError as error:
+        yield {"class": "does not run", "message": str(error)}
+
+
+def rates_summary(results: dict[str, dict[str, Any]]) -> str:
+    """Count of models that are too slow, and the slowest ones."""
+    known = {
+        name: found
+        for name, found in results.items()
+        if found["class"] == "runs" and found["dofs"] > 0
+    }
+    slow = sum(min(found["quiet"], found["moving"]) < SLOWEST for found in known.values())
+    lines = [
+        f"{len(known)} models with degrees of freedom, {slow} of them slower than {SLOWEST} of "
+        "real time; the slowest:",
+        "",
+        "| model | triangles | as drawn | random motors |",
+        "|---|---|---|---|",
+    ]
+    order = sorted(known, key=lambda name: min(known[name]["quiet"], known[name]["moving"]))
+    for name in order[:20]:
+        found = known[name]
+        lines.append(
+            f"| {name} | {found['triangles']} | {found['quiet']:.2g} | {found['moving']:.2g} |"
+        )
+    for name, found in sorted(results.items()):
+        if found["class"] not in ("runs", "does not run"):
+            lines.append(f"| {name} | | {found['class']} | {found.get('message', '')} |")
+    return "\n".join(lines) + "\n"
+
+
 def work(connection: Connection) -> None:
     """Run models as they are named, and tell how they ended."""
     warnings.simplefilter("ignore")
@@ -200,8 +267,8 @@ def work(connection: Connection) -> None:
     ).advance_to(0.02)
     connection.send({})
     while True:
-        path = connection.recv()
-        for part in parts(path):
+        path, timed = connection.recv()
+        for part in rates(path) if timed else parts(path):
             connection.send(part)
 
 
@@ -216,10 +283,10 @@ class Worker:
         other.close()
         self._connection.recv()
 
-    def run(self, path: str) -> tuple[dict[str, Any], bool]:
+    def run(self, path: str, timed: bool) -> tuple[dict[str, Any], bool]:
         """Run one model; returns what is known, and whether the process is still of use."""
         known: dict[str, Any] = {}
-        self._connection.send(path)
+        self._connection.send((path, timed))
         while "class" not in known:
             part = "random motors" if "quiet" in known else "the first 0.3 s"
             limit = MOVING_LIMIT if "quiet" in known else QUIET_LIMIT
@@ -275,13 +342,17 @@ def summary(results: dict[str, dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--results", type=Path, default=RESULTS / "midas_robots.json")
+    parser.add_argument("--results", type=Path)
+    parser.add_argument("--rates", action="store_true", help="how fast models run, instead")
     parser.add_argument("--only", default="", help="names that contain this")
     parser.add_argument("--again", action="append", default=[], help="classes to do again")
     parser.add_argument(
         "--budget", type=float, default=math.inf, help="wall time to stop after [s]"
     )
     options = parser.parse_args()
+    if options.results is None:
+        name = "midas_robot_rates.json" if options.rates else "midas_robots.json"
+        options.results = RESULTS / name
     results: dict[str, dict[str, Any]] = {}
     if options.results.is_file():
         results = json.loads(options.results.read_text())
@@ -294,7 +365,7 @@ def main() -> None:
         if time.perf_counter() - start > options.budget:
             break
         worker = worker or Worker()
-        results[name], usable = worker.run(str(path))
+        results[name], usable = worker.run(str(path), options.rates)
         if not usable:
             worker.end()
             worker = None
@@ -304,7 +375,7 @@ def main() -> None:
         options.results.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
     if worker is not None:
         worker.end()
-    print(summary(results))
+    print(rates_summary(results) if options.rates else summary(results))
 
 
 if __name__ == "__main__":

@@ -355,3 +355,39 @@ def test_activations_follow_controls_and_pull(dynamics):
             exact = 0.3 * (1.0 - np.exp(-time / 0.05))
         assert sim.data.act[0] == pytest.approx(min(exact, 0.25), abs=1e-3)
         assert sim.data.actuator_force[0] == pytest.approx(3.0 * sim.data.act[0])
+
+
+def test_massless_links_are_as_stiff_in_centimetres_and_grams():
+    """A shoulder's, whose volume its mass would give a thousandth of."""
+    arm = """<mujoco><worldbody><geom type="plane" size="9 9 1" pos="0 0 -10"/><body>
+      <joint axis="1 0 0"/><joint axis="0 1 0"/><joint axis="0 0 1"/>
+      <geom type="capsule" fromto="0 0 0 {length} 0 0" size="{radius}" density="{density}"/>
+    </body></worldbody></mujoco>"""
+    for units in (
+        {"length": 0.02, "radius": 0.002, "density": 1000},
+        {"length": 2.0, "radius": 0.2, "density": 1},
+    ):
+        sim = asp.Simulator(arm.format(**units), integrator=asp.Midas())
+        shoulder, elbow, upper_arm = sim.method.engine.table.rigidity
+        assert shoulder == elbow == pytest.approx(upper_arm, rel=0.1)
+
+
+@pytest.mark.parametrize("held", ["", 'armature=".1"', 'damping="1"', 'stiffness="5"'])
+def test_slides_that_can_move_against_each_other_for_nothing_are_refused(held):
+    """Four in space: forces of opposite signs would wind them up without end."""
+    axes = ("1 0 0", "0 1 0", "0 0 1", "1 1 0")
+    slides = "".join(
+        f'<joint name="s{i}" type="slide" axis="{axis}" {held if i == 3 else ""}/>'
+        for i, axis in enumerate(axes)
+    )
+    xml = f"""<mujoco><option gravity="0 0 0"/><worldbody><body>{slides}<geom size=".1" mass="1"/>
+      </body></worldbody></mujoco>"""
+    if not held:
+        with pytest.raises(asp.ModelError, match="'s3' moves its body where 's0', 's1', 's2' can"):
+            asp.Simulator(xml, integrator=asp.Midas())
+        return
+    sim = asp.Simulator(xml, integrator=asp.Midas())
+    sim.data.qfrc_applied[:] = 1.0, 1.0, 0.0, 0.0
+    assert sim.advance_to(0.1).success
+    # The force on what resists is none, and that on the mass the sum.
+    assert sim.data.qvel[0] + np.sqrt(0.5) * sim.data.qvel[3] == pytest.approx(0.1, rel=0.1)

@@ -41,3 +41,39 @@ def test_a_swimmer_swims_as_in_mujoco():
             mujoco.mj_step(model, data)
     assert np.abs(data.qpos[:2]).max() > 0.05
     np.testing.assert_allclose(sim.data.qpos, data.qpos, atol=0.02)
+
+
+def test_a_leaf_falls_as_fast_as_drag_lets_it():
+    """Drag that would stop a leaf of 3 mg in a twentieth of a step does not throw it about."""
+    leaf = FALLING.replace('size=".1 .1 .1" mass=".5"', 'size=".05 .05 .001" mass="3e-6"')
+    sim = asp.Simulator(leaf.format(fluid='density="1.2"'), integrator=asp.Midas())
+    final = -np.sqrt(2 * 3e-6 * 9.81 / (1.2 * 0.01))
+    rate = 1.2 * 0.01 * abs(final) / 3e-6
+    assert rate * sim.integrator.time_step > 2.0
+    for k in range(30):
+        assert sim.advance_to(0.01 * (k + 1)).success
+        # At rest there is no drag yet, so that the first step is free fall, from which the next
+        # concludes to a faster one.
+        assert sim.data.qvel[2] == pytest.approx(final, rel=0.7 if k < 5 else 0.01)
+    assert sim.data.qvel[2] == pytest.approx(final, rel=1e-3)
+
+
+def test_forces_of_drag_resist_what_they_say():
+    """Slopes of forces on the two bodies of an arm, against those of MuJoCo's generalized forces."""
+    xml = """<mujoco><option density="1000" viscosity="2"/><worldbody><body><joint axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 .5 0 0" size=".05"/><body pos=".5 0 0"><joint axis="0 0 1"/>
+      <geom type="box" pos=".2 0 0" size=".2 .02 .05"/></body></body></worldbody></mujoco>"""
+    model = mujoco.MjModel.from_xml_string(xml)
+    sim = asp.Simulator(model, integrator=asp.Midas())
+    fluid = sim.method.engine.fluid
+    qpos, qvel = np.array([0.3, -0.5]), np.array([2.0, -3.0])
+
+    _, drag, _ = fluid.at(qpos, qvel)
+    change = 1e-5 * np.eye(2)
+    slope = np.array(
+        [fluid.at(qpos, qvel + step)[0] - fluid.at(qpos, qvel - step)[0] for step in change]
+    ) / (2e-5)
+    # Links' coordinates by generalized velocities, which are linear in them.
+    ways = np.array([fluid.at(qpos, one)[2].reshape(2, 12) for one in np.eye(2)])
+    found = np.einsum("ila,lab,jlb->ij", ways, drag, ways)
+    np.testing.assert_allclose(found, -0.5 * (slope + slope.T), rtol=1e-4, atol=1e-6)

@@ -30,7 +30,9 @@ from asperity.midas.parts import do_parts
 from asperity.midas.prediction import predict_turns
 from asperity.midas.second_order import is_smooth
 from asperity.midas.trial import (
+    STRAIGHT,
     is_free,
+    is_straight,
     largest_move,
     largest_turn_of_links,
     limits_leave,
@@ -68,14 +70,14 @@ _MOST_DAMPING = 1e12
 # Directions found anew, for contacts that the one before would make, until the first is taken. Each
 # costs as much as an iteration, and later ones need it less.
 _FORESIGHT = 12
+# Change of a link's axes whose square is no strain of anything.
+_LEAST_ARC = 1e-5
 # Halvings after which such a direction is given up.
 _FEW_HALVINGS = 4
 # Relative change of normal forces with which they are known well enough, of a solution that is
 # asked for nothing else. It has no friction in contacts that it has just made: as it goes on,
 # nothing holds bodies that push each other aside.
 _DRAFT = 0.1
-# Change of a link's axes over an iteration whose square, a strain, is less than forces make.
-_SMALL_TURN = 3e-3
 # Steps with an old factor, of which each must halve what is left, and the share of the tolerance
 # that is enough.
 _CHORDS = 3
@@ -224,7 +226,6 @@ def _slope(engine: Table) -> float:
 @compiled
 def _descend(engine: Table, before: float, rounding: float, slope: float, share: float) -> float:
     """Halve the trial step until the energy does not grow; returns the energy, or NaN."""
-    linear = engine.linear == 1
     for _ in range(_HALVINGS if engine.anchored == 0 else _FEW_HALVINGS):
         engine.line_searches += 1
         engine.taken_share = share
@@ -235,10 +236,14 @@ def _descend(engine: Table, before: float, rounding: float, slope: float, share:
         # Too small a change to be seen in the energy: the direction is downhill.
         if abs(share * slope) <= rounding and energy < math.inf:
             return energy
-        share *= 0.5
+        if engine.on_arcs == 0 and largest_turn_of_links(engine) > _LEAST_ARC:
+            # What it has grown by may be the strain of links that were turned.
+            engine.on_arcs = 1
+        else:
+            share *= 0.5
         try_share(engine, share)
         # The straight way to a nearer end is another one if the model is not linear.
-        while not linear and not is_free(engine) and share > 0.0:
+        while not is_straight(engine) and not is_free(engine) and share > 0.0:
             share *= 0.5
             try_share(engine, share)
     return math.nan
@@ -408,6 +413,7 @@ def minimize(engine: Table, _unused: int) -> int:
     while True:
         if not _choose_direction(engine):
             return NON_FINITE
+        engine.on_arcs = 0
         try_share(engine, 1.0)
         foreseen = 0
         if foresight:
@@ -446,9 +452,8 @@ def minimize(engine: Table, _unused: int) -> int:
                     whole and met and engine.is_draft == 1 and change_of_forces(engine) <= _DRAFT
                 )
                 alike = whole and is_alike(engine)
-                engine.nearly_rigid = (
-                    1 if whole and largest_turn_of_links(engine) < _SMALL_TURN else 0
-                )
+                rigid = engine.on_arcs == 1 or largest_turn_of_links(engine) < STRAIGHT
+                engine.nearly_rigid = 1 if whole and rigid else 0
                 _turn_duals(engine, engine.taken_share)
                 _accept(engine)
                 forget_anchors(engine)

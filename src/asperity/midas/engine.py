@@ -169,13 +169,13 @@ class Engine(HoldsAddresses):
     ) -> None:
         self.model = model
         self.own_options = OwnOptions(model)
-        self.fluid = Fluid(model, self.own_options)
         self._data = DataReference(data, keep=keep)
         self.options = options
         self.adapted = False
         self.checked = False
         self.test: object = None
         self.links = read_links(model)
+        self.fluid = Fluid(model, self.own_options, self.links)
         self.linearized = LinearizedCoordinates(model, self.links, self.own_options)
         self.equalities = read_equalities(model, self.links, self.linearized)
         self.contradicted = contradicted_limits(model)
@@ -458,7 +458,11 @@ class Engine(HoldsAddresses):
                 table.wrench[link, 3:] += torque + np.cross(arm, push)
         force = np.array(data.qfrc_applied)
         if self.fluid.is_there:
-            force += self.fluid.forces(table.qpos, table.qvel)
+            qpos, qvel = self._state_ahead()
+            fluid, table.drag, table.drag_rate = self.fluid.at(qpos, qvel)
+            force += fluid
+        elif len(table.drag) > 0:
+            table.drag = np.zeros((0, 12, 12))
         if not np.any(force):
             return
         scalar = 0
@@ -471,6 +475,19 @@ class Engine(HoldsAddresses):
                 scalar += 1
             else:
                 self._apply_to_link(i, link_, force[dof:])
+
+    def _state_ahead(self) -> tuple[Floats, Floats]:
+        """Where the next step ends, if accelerations stay what they are, or the state at hand.
+
+        Past an impact there are none to go by.
+        """
+        table = self.table
+        h = table.last_step
+        if not (table.has_history and table.smooth_steps and table.wait == 0 and h > 0.0):
+            return table.qpos, table.qvel
+        qpos = np.array(table.qpos)
+        mujoco.mj_integratePos(self.model, qpos, table.qvel, h)
+        return qpos, 2.0 * table.qvel - table.qvel_before
 
     def _apply_to_link(self, index: int, link: Link, force: Floats) -> None:
         """Applied force of a free or ball joint: in world axes at its origin, torque in its own."""

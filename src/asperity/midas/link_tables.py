@@ -24,9 +24,10 @@ __all__ = [
     "state_fields",
 ]
 
-# Density [kg/m³] that gives a link without shapes its volume, and the largest believed of one with.
-_DENSITY = 1e3
-_LARGEST_DENSITY = 2e4
+# Density [kg/m³] that gives a link without shapes its volume, the least that a model has as a whole
+# unless its units are others, and over the first the largest believed of a link with shapes.
+_DENSITY, _LEAST_DENSITY = 1e3, 1e2
+_DENSER = 20.0
 # Share of the volume of all that hangs on a link, itself included, that it is as stiff as at least.
 # Links of a gram between the joints of a shoulder would be strained by 1, and the method of Newton,
 # whose Hessian leaves the strain out, took hundreds of iterations.
@@ -169,15 +170,27 @@ def _volumes(model: mujoco.MjModel, links: list[Link], shapes: Shapes) -> list[f
         if k < len(links):
             reach = np.linalg.norm(surface.vertices, axis=1).max(initial=0.0)
             radii[k] = max(radii[k], reach)
+    density = _density(links, shapes)
     volumes = []
     for i, link in enumerate(links):
-        volume = _volume(model, link, shapes, i)
+        volume = _volume(model, link, shapes, i, density)
         longer = max(float(arms[i] / radii[i]), 1.0) ** 2
         volumes.append(max(volume, min(longer * volume, float(arms[i]) ** 3)))
     return volumes
 
 
-def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int) -> float:
+def _density(links: list[Link], shapes: Shapes) -> float:
+    """Density that gives links without shapes their volume [kg/m³].
+
+    A model in centimetres and grams has that of its links with shapes: a thousandth of the usual
+    volume would leave links between joints so soft that they are strained by percents.
+    """
+    mass = sum(link.mass for i, link in enumerate(links) if shapes.volume[i] > 0.0)
+    volume = sum(float(shapes.volume[i]) for i in range(len(links)))
+    return mass / volume if 0.0 < mass < _LEAST_DENSITY * volume else _DENSITY
+
+
+def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int, density: float) -> float:
     """Volume that a link resists deformation with [m³]."""
     if link.kind == SLIDE or link.is_mocap:
         # It follows its parent's deformation exactly, or its pose.
@@ -187,8 +200,8 @@ def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int) -> fl
     mass = link.mass or float(model.body_mass[body])
     volume = float(shapes.volume[index])
     # What carries others must not give way under them, however light it is drawn itself.
-    carried = _CARRIED_SHARE * float(model.body_subtreemass[body]) / _DENSITY
-    return max(volume, mass / (_LARGEST_DENSITY if volume > 0.0 else _DENSITY), carried, 1e-9)
+    carried = _CARRIED_SHARE * float(model.body_subtreemass[body]) / density
+    return max(volume, mass / (_DENSER * density if volume > 0.0 else density), carried, 1e-9)
 
 
 def gravity_shares(model: mujoco.MjModel, links: list[Link]) -> np.ndarray:
@@ -237,7 +250,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "v_free",
         "v_past",
     )
-    for name in (*names, "q_now", "q_trial", "path_begin", "path_end"):
+    for name in (*names, "q_now", "q_trial", "q_straight", "path_begin", "path_end"):
         fields[name] = np.zeros((count + 1, 4, 3))
         if not name.startswith("v"):
             fields[name][count, 1:] = np.eye(3)
@@ -258,11 +271,14 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         fields[name] = np.zeros(coordinates)
     return {
         **fields,
+        "arc_work": np.zeros((4, 3, 3)),
         "joint_anchor": np.zeros((coordinates, 2)),
         "turns": np.zeros(count, np.int64),
         "momentum": np.zeros((count, 3)),
         "slender_momentum": np.zeros(count),
         "wrench": np.zeros((count, 6)),
+        "drag": np.zeros((0, 12, 12)),
+        "drag_rate": np.zeros((0, 4, 3)),
         "force": np.zeros((count, 4, 3)),
         "link_gradient": np.zeros((count, 4, 3)),
         "link_block": np.zeros((count, 12, 12)),

@@ -27,6 +27,14 @@ def _end(engine: Table, part: int) -> int:
     return min((part + 1) * LINKS, engine.rigidity.size)
 
 
+@compiled
+def _change_of_rate(engine: Table, q: np.ndarray, link: int, a: int) -> float:
+    """Rate of a link's coordinate less that which the fluid's forces are of, times the step."""
+    i = a // 3
+    k = a % 3
+    return q[link, i, k] - engine.q_slip[link, i, k] - engine.step * engine.drag_rate[link, i, k]
+
+
 @entry_point(PART)
 def link_energy_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Sum the energy of some links."""
@@ -46,6 +54,17 @@ def link_energy_part(engine: Table, part: int, _member: int, _unused: int) -> in
             for i in range(4):
                 work += engine.force[link, i, k] * q[link, i, k]
         total += h * h * (engine.rigidity[link] * strain - work)
+        if engine.drag.shape[0] > 0:
+            for a in range(12):
+                change = _change_of_rate(engine, q, link, a)
+                for b in range(12):
+                    total += (
+                        0.5
+                        * h
+                        * engine.drag[link, a, b]
+                        * change
+                        * _change_of_rate(engine, q, link, b)
+                    )
         for k in range(3):
             for i in range(4):
                 a = q[link, i, k] - engine.q_target[link, i, k]
@@ -90,6 +109,9 @@ def link_rounding(engine: Table, q: np.ndarray) -> float:
                 c += q[link, 1 + i, k] * q[link, 1 + i, k]
             strain += abs(c)
         total += 4.0 * h * h * engine.rigidity[link] * strain
+        for a in range(12 if engine.drag.shape[0] > 0 else 0):
+            change = _change_of_rate(engine, q, link, a)
+            total += h * engine.drag[link, a, a] * abs(change * q[link, a // 3, a % 3])
     return total
 
 
@@ -116,6 +138,13 @@ def link_terms_part(engine: Table, part: int, _member: int, _unused: int) -> int
                             inertia * engine.mass[link, i, j]
                         )
                 engine.link_gradient[link, i, k] = value
+        if engine.drag.shape[0] > 0:
+            for b in range(12):
+                change = h * _change_of_rate(engine, q, link, b)
+                for a in range(12):
+                    engine.link_gradient[link, a // 3, a % 3] += engine.drag[link, a, b] * change
+                    if whole:
+                        engine.link_block[link, a, b] += h * engine.drag[link, a, b]
         scale = 4.0 * h * h * engine.rigidity[link]
         if scale == 0.0:
             continue

@@ -125,7 +125,8 @@ class Midas(Integrator):
     and touch, force and torque sensors find them. Other constraints have no rows there; their
     generalized forces are in ``qfrc_constraint``.
 
-    Forces of a surrounding fluid are those of a step's beginning.
+    Forces of a surrounding fluid are linear over a step, about the velocities that the last steps
+    lead to: of their slope what resists is implicit, so that drag may stop a leaf within a step.
 
     Mocap bodies move to the pose that ``data`` gives them in one step, with what they push and
     carry. If there is no way, the step fails. A loop that is closed by an equality is closed on

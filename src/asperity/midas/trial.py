@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.arcs import follow_arcs
 from asperity.midas.candidate_runs import move_of_run, wake
 from asperity.midas.collision_time import KEPT, collision_free_time
 from asperity.midas.engine_layout import HINGE
@@ -21,8 +22,10 @@ from asperity.midas.vertex_boxes import time_in_boxes
 from asperity.midas.vertex_parts import listed_parts
 
 __all__ = [
+    "STRAIGHT",
     "TRIAL_KERNELS",
     "is_free",
+    "is_straight",
     "largest_move",
     "largest_turn_of_links",
     "limits_leave",
@@ -32,6 +35,9 @@ __all__ = [
     "turns_away",
 ]
 
+
+STRAIGHT = 3e-3
+"""Change of a link's axes over an iteration whose square, a strain, is less than forces make."""
 
 _LARGEST = 1.7976931348623157e308
 # A hinge may turn by so much in one iteration [rad], so that it cannot get past a limit's far side.
@@ -45,16 +51,25 @@ _TURNED_AWAY = 3.0
 
 @compiled
 def try_share(engine: Table, share: float) -> None:
-    """Place the trial state at z + share · direction."""
+    """Place the trial state at z + share · direction, or where arcs lead if they are followed."""
     for i in range(engine.z_now.size):
         engine.z_trial[i] = engine.z_now[i] + share * engine.direction[i]
-    place_trial(engine)
+    place_links(engine, engine.z_trial, engine.q_trial)
+    if engine.on_arcs == 1:
+        follow_arcs(engine)
+    _measure_trial_state(engine)
 
 
 @compiled
 def place_trial(engine: Table) -> None:
     """Place links and vertices of the trial state by its variables."""
     place_links(engine, engine.z_trial, engine.q_trial)
+    _measure_trial_state(engine)
+
+
+@compiled
+def _measure_trial_state(engine: Table) -> None:
+    """Place vertices and coordinates of joints of the trial state by its links."""
     do_parts(engine, engine.place_trial_vertices, listed_parts(engine))
     joint_coordinates(engine, engine.q_trial, engine.z_trial, engine.joint_now, engine.joint_trial)
     _bound_moves(engine)
@@ -102,6 +117,12 @@ def largest_turn_of_links(engine: Table) -> float:
                 square += (engine.q_trial[link, i, k] - engine.q_now[link, i, k]) ** 2
             largest = max(largest, square)
     return math.sqrt(largest)
+
+
+@compiled
+def is_straight(engine: Table) -> bool:
+    """Whether trial states nearer than the present one are on the straight way to it."""
+    return engine.linear == 1 and engine.on_arcs == 0
 
 
 @compiled
@@ -235,7 +256,7 @@ def safe_share(engine: Table) -> tuple[float, bool, float]:
     coordinates a non-linear function of the variables, the straight way to the end of a shorter
     step is another one, and is looked at again.
     """
-    linear = engine.linear == 1
+    linear = is_straight(engine)
     share = 1.0
     cut = False
     free = 1.0
