@@ -59,7 +59,7 @@ from asperity.plant.trees import velocity_from_solver
 __all__ = ["Extrapolation", "extrapolation_method"]
 
 # Closing speed, times dissipation, up to which a contact is kept rather than made.
-_CLOSING = 0.05
+_CLOSING = 0.01
 
 # A step before, as long as this one or longer, leaves twice of what turns within its last half.
 _TURNED = 4.0
