@@ -1,10 +1,10 @@
 """The part of a change of velocities that nothing stiff opposes.
 
-With the Hessian H = A + Jᵀ G J of a solved problem, H⁻¹ M w is w without what dampers and springs
-in A, and contacts and constraints with their curvatures G, would take back: where these are stiff,
-the projection of w onto their tangent space in the metric of the mass. A contact that the step
-resolves is soft and would be seen to yield; so that this is a projection whatever the step,
-curvatures are multiplied by a large number first.
+With the Hessian H = A + Jᵀ G J of a solved problem, H⁻¹ M w is w without what A has beside the mass
+M, and contacts and constraints with their curvatures G, would take back: where these are stiff, the
+projection of w onto their tangent space in the metric of the mass. A contact that the step resolves
+is soft and would be seen to yield; so that this is a projection whatever the step, curvatures are
+first multiplied by a large number, and those of contacts are that times their mass at least.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from asperity.convex.hessian_assembly import begin_tree
 from asperity.convex.island import choose_island, factorize_island, island_impulses
 from asperity.convex.problem import PROBLEM
 
-__all__ = ["tangent_part"]
+__all__ = ["STIFFENED", "tangent_part"]
 
-# What a contact leaves of a change, (k w δt²)⁻¹ over this, is nothing; more would cost the digits
-# of what sticks.
-_STIFFENED = 1e4
+STIFFENED = 1e4
+"""What is left of a change is about one over this; more would cost the digits of what sticks."""
 
 
 @compiled
@@ -45,17 +44,22 @@ def _clear_direction(problem: Table) -> None:
 
 
 @compiled
-def _stiffen(problem: Table) -> None:
+def _stiffen(problem: Table, contacts: Table) -> None:
     """Multiply the island's curvatures."""
     for i in range(problem.first_contact, problem.last_contact):
-        problem.h11[i] *= _STIFFENED
-        problem.h12[i] *= _STIFFENED
-        problem.h22[i] *= _STIFFENED
-        problem.h1n[i] *= _STIFFENED
-        problem.h2n[i] *= _STIFFENED
-        problem.hnn[i] *= _STIFFENED
+        normal = problem.hnn[i]
+        if not normal > 0.0:
+            continue
+        share = contacts.inverse_mass[problem.contact[i]] * normal
+        factor = STIFFENED * max(1.0, 1.0 / share) if share > 0.0 else STIFFENED
+        problem.h11[i] *= factor
+        problem.h12[i] *= factor
+        problem.h22[i] *= factor
+        problem.h1n[i] *= factor
+        problem.h2n[i] *= factor
+        problem.hnn[i] *= factor
     for i in range(problem.first_row, problem.last_row):
-        problem.row_curvature[i] *= _STIFFENED
+        problem.row_curvature[i] *= STIFFENED
 
 
 @compiled
@@ -65,7 +69,7 @@ def _factorize(problem: Table, contacts: Table, rows: Table) -> bool:
         begin_tree(problem, problem.island_tree[problem.first_tree])
         return call_pp_status(problem.factorize, problem, 0) != 0
     island_impulses(problem)
-    _stiffen(problem)
+    _stiffen(problem, contacts)
     return factorize_island(problem, contacts, rows)
 
 

@@ -18,11 +18,12 @@ motion then feed it: a ball with its weight below its middle that rocks by 0.05 
 tenths of its energy in ten seconds at 1e-3, where it loses a fifth with θ = 1/3 and two thirds with
 θ = 0.
 
-What is stiff must not get that: of a displacement that a contact or a constraint takes back in a
-step, −θ would be left instead of nothing. So v_2 − v̂ is taken without what they oppose
-(`asperity.convex.tangent_part`). And of what turns far in a step, whose velocities turn with it,
-the series says little: θ is 1/3/(1 + (φ/φ_0)⁴), with the angle φ by which the fastest body of a
-tree turns.
+What a step solves for must not get that: extrapolation of contacts, constraints, servos, springs
+and dampers is L-stable and never feeds an implicit spring, and of a displacement that a stiff one
+takes back in a step, −θ would be left instead of nothing. So v_2 − v̂ is taken without what they
+oppose (`asperity.convex.tangent_part`). And of what turns far in a step, whose velocities turn with it,
+the series says little: θ is 1/3 over 1 + (φ/φ_0)⁴, with the angle φ by which the fastest body of
+a tree turns.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from numba import types
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_ppp_status
 from asperity.convex.matrix import multiply
+from asperity.convex.tangent_part import STIFFENED
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.world_layout import WORLD
@@ -68,6 +70,23 @@ def _fill_shares(plant: Table, half: Table, step: float, shares: np.ndarray) -> 
 
 
 @compiled
+def _set_matrix(world: Table, half: Table, factor: float) -> None:
+    """Let A be M, and so many times its diagonal more where joints have dampers or springs."""
+    plant = world.plant
+    problem = world.problem
+    for tree in range(plant.ntree):
+        if problem.tree_spatial[tree]:
+            continue
+        start = plant.tree_start[tree]
+        n = plant.tree_size[tree]
+        for i in range(n):
+            at = problem.block_start[tree] + i * n + i
+            problem.matrix[at] = half.mass[at]
+            if plant.dof_damping[start + i] > 0.0 or plant.dof_stiffness[start + i] > 0.0:
+                problem.matrix[at] += factor * half.mass[at]
+
+
+@compiled
 def _fill_displacement(world: Table, half: Table, step: float, change: np.ndarray) -> None:
     """Fill θ δt times the tangent part of a change of generalized velocities."""
     plant = world.plant
@@ -75,14 +94,11 @@ def _fill_displacement(world: Table, half: Table, step: float, change: np.ndarra
     memory = EXTRAPOLATION.at(world.memory)
     along = problem.direction
     velocity_to_solver(plant, half.cdof, change, along)
+    _set_matrix(world, half, 0.0)
     multiply(problem, 0, problem.ntree, along, problem.direction_product)
     for i in range(change.size):
-        tree = plant.dof_tree[i]
-        implicit = 0.0
-        if not problem.tree_spatial[tree]:
-            # A is M and dampers and springs, of which M alone is wanted here.
-            implicit = 0.5 * step * (plant.dof_damping[i] + 0.5 * step * plant.dof_stiffness[i])
-        along[i] = problem.direction_product[i] - implicit * along[i]
+        along[i] = problem.direction_product[i]
+    _set_matrix(world, half, STIFFENED)
     for tree in range(problem.ntree):
         problem.tree_marked[tree] = memory.undamps[tree]
     call_ppp_status(memory.tangent_part, problem, half.contacts, half.rows)
