@@ -21,9 +21,9 @@ tenths of its energy in ten seconds at 1e-3, where it loses a fifth with θ = 1/
 What a step solves for must not get that: extrapolation of contacts, constraints, servos, springs
 and dampers is L-stable and never feeds an implicit spring, and of a displacement that a stiff one
 takes back in a step, −θ would be left instead of nothing. So v_2 − v̂ is taken without what they
-oppose (`asperity.convex.tangent_part`). And of what turns far in a step, whose velocities turn with it,
-the series says little: θ is 1/3 over 1 + (φ/φ_0)⁴, with the angle φ by which the fastest body of
-a tree turns.
+oppose (`asperity.convex.tangent_part`). And of what turns far in a step, whose velocities turn with
+it, the series says little: θ is 1/3 over 1 + (φ/φ_0)⁴, with the angle φ by which the fastest body
+of a tree turns.
 """
 
 from __future__ import annotations
