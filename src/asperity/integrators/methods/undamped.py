@@ -23,7 +23,7 @@ and dampers is L-stable and never feeds an implicit spring, and of a displacemen
 takes back in a step, −θ would be left instead of nothing. So v_2 − v̂ is taken without what they
 oppose (`asperity.convex.tangent_part`). And of what turns far in a step, whose velocities turn with
 it, the series says little: θ is 1/3 over 1 + (φ/φ_0)⁴, with the angle φ by which the fastest body
-of a tree turns.
+of a tree turns. It is 0 on patches of pressure fields, whose points come and go.
 """
 
 from __future__ import annotations
@@ -67,6 +67,13 @@ def _fill_shares(plant: Table, half: Table, step: float, shares: np.ndarray) -> 
     for tree in range(plant.ntree):
         turned = shares[tree] * (step / _ANGLE) ** 2
         shares[tree] = _SHARE / (1.0 + turned * turned)
+    contacts = half.contacts
+    for c in range(contacts.count):
+        if contacts.patch[c] >= 0:
+            for side in range(2):
+                link = contacts.link[c, side]
+                if link >= 0:
+                    shares[contacts.link_tree[link]] = 0.0
 
 
 @compiled
