@@ -37,7 +37,8 @@ def decide(derivative: StepDerivative, state: StepState, sizes: Any) -> Decision
         decided: Any = None
         if isinstance(method, Extrapolation):
             derivative._differences.take(state, size)
-            decided = method.last_step(derivative.simulator.world)
+            world = derivative.simulator.world
+            decided = (*method.last_step(world), method.undamping(world, size))
         decisions.append((float(size), decided))
         state = replay(derivative, state, decisions[-1:])
     return decisions

@@ -2,7 +2,9 @@
 
 With the ends x̂ of the whole step and x of the halves, the step's end is x ⊕ (x ⊖ x̂) and 2 v − v̂
 in islands whose motion is smooth, and x elsewhere (docs/equations.md, ‘Extrapolation’). Each of the
-three solves has its derivative (`asperity.derivatives.convex_step`). Where the second half step is
+three solves has its derivative (`asperity.derivatives.convex_step`). That positions fall back by
+B (v − v̂) is differentiated with the matrix B of the step, which changes with the directions of
+contacts: what that leaves out is of the fourth order in the step. Where the second half step is
 solved again with the gyroscopic forces c(v_2 − v_1 + v_0) − c(v_1) added, these are a generalized
 force whose derivatives are differences of `mj_rne`.
 """
@@ -51,6 +53,7 @@ class ExtrapolatedStep:
         step: float,
         smooth: np.ndarray,
         corrected: bool,
+        undamping: np.ndarray | None = None,
         parameters: DisplacedBalances | None = None,
         ahead: bool = True,
     ) -> Tangent:
@@ -67,6 +70,8 @@ class ExtrapolatedStep:
             Whether a degree of freedom is extrapolated, shape (nv,).
         corrected : bool
             Whether the second half step is solved again with other gyroscopic forces.
+        undamping : numpy.ndarray, optional
+            By which changes of v − v̂ move positions back, shape (nv, nv), if they do.
         parameters : DisplacedBalances, optional
             By which there are derivatives, too.
         ahead : bool
@@ -80,7 +85,7 @@ class ExtrapolatedStep:
             halves = chain(half, second)
         if np.any(smooth):
             full = convex.at(state, step, parameters=parameters, ahead=ahead)
-            halves = self._combine(halves, full, smooth)
+            halves = self._combine(halves, full, smooth, undamping)
         return replace(halves, steps=(step,))
 
     def along(
@@ -89,6 +94,7 @@ class ExtrapolatedStep:
         state: StepState,
         step: float,
         smooth: np.ndarray,
+        undamping: np.ndarray | None,
         directions: np.ndarray,
         parameters: DisplacedBalances | None,
     ) -> tuple[StepState, np.ndarray]:
@@ -101,21 +107,27 @@ class ExtrapolatedStep:
         halves = replace(second, by_parameter=ends)
         if np.any(smooth):
             full, ends = convex.along(state, step, directions, parameters)
-            halves = self._combine(halves, replace(full, by_parameter=ends), smooth)
+            changed = replace(full, by_parameter=ends)
+            halves = self._combine(halves, changed, smooth, undamping)
         return halves.end, halves.by_parameter
 
-    def _combine(self, halves: Tangent, full: Tangent, smooth: np.ndarray) -> Tangent:
+    def _combine(
+        self, halves: Tangent, full: Tangent, smooth: np.ndarray, undamping: np.ndarray | None
+    ) -> Tangent:
         """Extrapolate an end, and its derivatives."""
         model = self._model
         nv = model.nv
         ahead = np.zeros(nv)
         mujoco.mj_differentiatePos(model, ahead, 1.0, full.end.qpos, halves.end.qpos)
         ahead[~smooth] = 0.0
+        moved = ahead.copy()
+        if undamping is not None:
+            moved -= undamping @ (halves.end.qvel - full.end.qvel)
         qpos = halves.end.qpos.copy()
-        mujoco.mj_integratePos(model, qpos, ahead, 1.0)
+        mujoco.mj_integratePos(model, qpos, moved, 1.0)
         qvel = halves.end.qvel + np.where(smooth, halves.end.qvel - full.end.qvel, 0.0)
         matrices = [
-            self._combine_matrices(one, other, ahead, smooth)
+            self._combine_matrices(one, other, (ahead, moved), smooth, undamping)
             for one, other in (
                 (halves.by_state, full.by_state),
                 (halves.by_control, full.by_control),
@@ -134,21 +146,30 @@ class ExtrapolatedStep:
         )
 
     def _combine_matrices(
-        self, halves: np.ndarray, full: np.ndarray, ahead: np.ndarray, smooth: np.ndarray
+        self,
+        halves: np.ndarray,
+        full: np.ndarray,
+        turns: tuple[np.ndarray, np.ndarray],
+        smooth: np.ndarray,
+        undamping: np.ndarray | None,
     ) -> np.ndarray:
+        """Combine derivatives; ``turns`` are x ⊖ x̂ and what of it the end goes beyond x."""
         nv = self._model.nv
         result = halves.copy()
         rows = np.flatnonzero(np.concatenate([smooth, smooth]))
         result[rows] += halves[rows] - full[rows]
+        back = np.zeros((nv, halves.shape[1]))
+        if undamping is not None:
+            back = undamping @ (halves[nv : 2 * nv] - full[nv : 2 * nv])
+            result[:nv] -= back
         for first in self._rotations:
             if not smooth[first]:
                 continue
             part = slice(first, first + 3)
-            turn = ahead[part]
-            right = right_jacobian(turn)
-            change = np.linalg.solve(right, halves[part])
-            change -= np.linalg.solve(left_jacobian(turn), full[part])
-            result[part] = rotation(-turn) @ halves[part] + right @ change
+            turn, moved = turns[0][part], turns[1][part]
+            change = np.linalg.solve(right_jacobian(turn), halves[part])
+            change -= np.linalg.solve(left_jacobian(turn), full[part]) + back[part]
+            result[part] = rotation(-moved) @ halves[part] + right_jacobian(moved) @ change
         assert result.shape[0] >= 2 * nv
         return result
 

@@ -197,11 +197,15 @@ class StepDerivative:
                 tangent, changes = convex.along(state, step, directions, balances)
                 return tangent.end, changes
             smooth, corrected = np.zeros(self.simulator.model.nv, bool), False
+            undamping = None
             if isinstance(method, Extrapolation):
                 self._differences.take(state, step)
                 smooth, corrected = method.last_step(self.simulator.world)
+                undamping = method.undamping(self.simulator.world, step)
             if not corrected:
-                return self._extrapolated.along(convex, state, step, smooth, directions, balances)
+                return self._extrapolated.along(
+                    convex, state, step, smooth, undamping, directions, balances
+                )
         tangent = self.step(state, step, parameters)
         return tangent.end, tangent.by_state @ directions + (
             0.0 if parameters is None else tangent.by_parameter
@@ -250,8 +254,9 @@ class StepDerivative:
         balances = _balances(parameters)
         if isinstance(method, Extrapolation):
             self._differences.take(state, step)
-            smooth, corrected = method.last_step(self.simulator.world)
-            return self._extrapolated.at(convex, state, step, smooth, corrected, balances, ahead)
+            world = self.simulator.world
+            decided = (*method.last_step(world), method.undamping(world, step))
+            return self._extrapolated.at(convex, state, step, *decided, balances, ahead)
         if isinstance(method, StepDoubling):
             half = convex.at(state, 0.5 * step, parameters=balances, ahead=ahead)
             second = convex.at(half.end, 0.5 * step, parameters=balances, ahead=False)

@@ -7,7 +7,8 @@ stability function
 
     R(z) = 2/(1 − z/2)² − 1/(1 − z)
 
-that of an L-stable method: stiff contact is damped as implicit Euler damps it.
+that of an L-stable method: stiff contact is damped as implicit Euler damps it. Positions are moved
+from there so far that what swings is not (`asperity.integrators.methods.undamped`).
 
 Where a contact opens, closes, breaks loose or comes to rest, or a limit, a servo or dry friction
 reaches its bound, the difference is no term of a Taylor series, and 2 x_half − x_full may throw
@@ -33,10 +34,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Layout, Table, compiled
+from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.calls import call_method, call_pppd
 from asperity.contact.constraint_set import EQUALITY
+from asperity.convex.tangent_part import tangent_part
 from asperity.integrators.methods.convex_step import velocities_at
+from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION, extrapolation_table
 from asperity.integrators.methods.guesses import (
     guess_end,
     guess_first_half,
@@ -48,29 +51,12 @@ from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.modes import tree_modes, tree_modes_before, tree_turning
 from asperity.integrators.methods.motion import position_difference
 from asperity.integrators.methods.step_doubling import StepDoubling
+from asperity.integrators.methods.undamped import displace_undamped, undamping_matrix
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import HOPELESS, OK, compiled_method
 from asperity.plant.trees import velocity_from_solver
 
 __all__ = ["Extrapolation", "extrapolation_method"]
-
-EXTRAPOLATION = Layout(
-    "extrapolation",
-    # Modes of the contacts and of the rows of every tree, per solution: before the step (contacts
-    # only), of the whole step, and of the two half steps.
-    contact_modes="i8[:,:]",
-    row_modes="i8[:,:]",
-    closing="f8[:,:]",  # and the fastest closing speeds, times dissipation
-    # Slip before the step of contacts that stick in it, and what is left of the velocity after the
-    # first half step in the directions of contacts there: slip of what sticks, closing speeds.
-    doubtful="f8[:]",
-    turned_slip="f8[:]",
-    turned_closing="f8[:]",
-    island="i8[:]",  # of every tree, at the beginning of the step
-    rough="i8[:]",  # per island: 1 if modes differ in one of its trees
-    stiff="f8[:]",  # of the contacts of every tree, for a half step
-    corrected="i8",  # whether gyroscopic forces of the half way were, in the last step
-)
 
 # Closing speed, times dissipation, up to which a contact is kept rather than made.
 _CLOSING = 0.01
@@ -187,14 +173,15 @@ def _correct_gyroscopic_forces(world: Table, source: Table, half: Table, step: f
 
 
 @compiled
-def _extrapolate(world: Table, full: Table, target: Table) -> None:
+def _extrapolate(world: Table, half: Table, full: Table, target: Table, step: float) -> None:
     """Extrapolate the islands that are smooth."""
     plant = world.plant
     memory = EXTRAPOLATION.at(world.memory)
+    displace_undamped(world, half, full, target, step)
     for i in range(target.qvel.size):
         if memory.rough[memory.island[plant.dof_tree[i]]] == 0:
             target.qvel[i] = 2.0 * target.qvel[i] - full.qvel[i]
-            world.scratch[i] = world.result.error[i]
+            world.scratch[i] = world.result.error[i] - memory.displacement[i]
         else:
             world.scratch[i] = 0.0
     call_pppd(
@@ -307,7 +294,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
         if code != OK:
             return code
     position_difference(world.plant, full, target, world.result.error)
-    _extrapolate(world, full, target)
+    _extrapolate(world, half, full, target, step)
     # The estimate is that of the first-order solution. The sample is the last half step's.
     world.result.error_order = world.base_order + 1
     return OK
@@ -323,6 +310,10 @@ class Extrapolation(StepDoubling):
         super().__init__(base)
         self._table: Table | None = None
 
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return (*super().kernels, tangent_part)
+
     def last_step(self, world: World) -> tuple[np.ndarray, bool]:
         """Of the last step: the degrees of freedom that it has extrapolated, and its correction.
 
@@ -332,21 +323,25 @@ class Extrapolation(StepDoubling):
         smooth = self._table.rough[self._table.island] == 0
         return smooth[world.plant.table.dof_tree], bool(self._table.corrected)
 
+    def undamping(self, world: World, step: float) -> np.ndarray | None:
+        """Of the last step, of that size: what moves its positions back, if anything does.
+
+        It is the matrix of `asperity.integrators.methods.undamped` by which a change of v_2 − v̂
+        does, shape (nv, nv).
+        """
+        assert self._table is not None
+        if not np.any(self._table.undamps):
+            return None
+        matrix = np.empty((world.plant.model.nv,) * 2)
+        undamping_matrix.call(world.table.address, step, matrix)
+        return matrix
+
     def prepare(self, world: World) -> None:
         super().prepare(world)
         if self._table is None:
-            trees = int(world.plant.table.ntree)
-            self._table = Table(
-                EXTRAPOLATION,
-                contact_modes=np.zeros((4, trees), np.int64),
-                row_modes=np.zeros((4, trees), np.int64),
-                closing=np.zeros((4, trees)),
-                doubtful=np.zeros(trees),
-                turned_slip=np.zeros(trees),
-                turned_closing=np.zeros(trees),
-                island=np.zeros(trees, np.int64),
-                rough=np.zeros(trees, np.int64),
-                stiff=np.zeros(trees),
+            model = world.plant.model
+            self._table = extrapolation_table(
+                int(world.plant.table.ntree), model.nv, tangent_part.address
             )
         world.table.memory = self._table.address
         # A violation that a half step leaves is its error: to take it back in the next would count

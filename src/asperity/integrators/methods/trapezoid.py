@@ -371,7 +371,7 @@ class DampedTrapezoid(Trapezoid):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (*super().kernels, extrapolation_method)
+        return (*super().kernels, *self._doubling.kernels)
 
     def prepare(self, world: World) -> None:
         drift_speed = world.problem.drift_speed

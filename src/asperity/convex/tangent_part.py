@@ -1,0 +1,95 @@
+"""The part of a change of velocities that nothing stiff opposes.
+
+With the Hessian H = A + Jᵀ G J of a solved problem, H⁻¹ M w is w without what A has beside the mass
+M, and contacts and constraints with their curvatures G, would take back: where these are stiff, the
+projection of w onto their tangent space in the metric of the mass. A contact that the step resolves
+is soft and would be seen to yield; so that this is a projection whatever the step, curvatures are
+first multiplied by a large number, and those of contacts are that times their mass at least.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import call_pp_status
+from asperity.contact.constraint_set import CONSTRAINT_SET
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.hessian_assembly import begin_tree
+from asperity.convex.island import choose_island, factorize_island, island_impulses
+from asperity.convex.problem import PROBLEM
+
+__all__ = ["STIFFENED", "tangent_part"]
+
+STIFFENED = 1e4
+"""What is left of a change is about one over this; more would cost the digits of what sticks."""
+
+
+@compiled
+def _is_marked(problem: Table) -> bool:
+    for index in range(problem.first_tree, problem.last_tree):
+        if problem.tree_marked[problem.island_tree[index]] == 1:
+            return True
+    return False
+
+
+@compiled
+def _clear_direction(problem: Table) -> None:
+    """Let the island's part of ``direction`` be zero."""
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.island_tree[index]
+        start = problem.tree_start[tree]
+        for i in range(start, start + problem.tree_size[tree]):
+            problem.direction[i] = 0.0
+
+
+@compiled
+def _stiffen(problem: Table, contacts: Table) -> None:
+    """Multiply the island's curvatures."""
+    for i in range(problem.first_contact, problem.last_contact):
+        normal = problem.hnn[i]
+        if not normal > 0.0:
+            continue
+        share = contacts.inverse_mass[problem.contact[i]] * normal
+        factor = STIFFENED * max(1.0, 1.0 / share) if share > 0.0 else STIFFENED
+        problem.h11[i] *= factor
+        problem.h12[i] *= factor
+        problem.h22[i] *= factor
+        problem.h1n[i] *= factor
+        problem.h2n[i] *= factor
+        problem.hnn[i] *= factor
+    for i in range(problem.first_row, problem.last_row):
+        problem.row_curvature[i] *= STIFFENED
+
+
+@compiled
+def _factorize(problem: Table, contacts: Table, rows: Table) -> bool:
+    """Factorize the island's stiffened Hessian; False if that fails."""
+    if problem.first_contact == problem.last_contact and problem.first_row == problem.last_row:
+        begin_tree(problem, problem.island_tree[problem.first_tree])
+        return call_pp_status(problem.factorize, problem, 0) != 0
+    island_impulses(problem)
+    _stiffen(problem, contacts)
+    return factorize_island(problem, contacts, rows)
+
+
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
+def tangent_part(problem: Table, contacts: Table, rows: Table) -> int:
+    """Replace ``direction``, which holds M w, by H⁻¹ M w in islands in which a tree is marked.
+
+    Elsewhere, and where H cannot be factorized, it becomes zero. Needs the solution of the problem,
+    with the velocities of its contacts and rows. Returns the number of islands that were solved.
+    """
+    solved = 0
+    problem.base_tree = 0
+    for k in range(problem.islands):
+        choose_island(problem, k)
+        if not _is_marked(problem) or not _factorize(problem, contacts, rows):
+            _clear_direction(problem)
+            continue
+        # These are the factors of no solve.
+        for index in range(problem.first_tree, problem.last_tree):
+            problem.factor_island[problem.island_tree[index]] = 0
+        call_pp_status(problem.solve_factors, problem, 0)
+        solved += 1
+    return solved

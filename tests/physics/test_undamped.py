@@ -1,0 +1,95 @@
+"""What swings and rocks keeps its energy better than extrapolation leaves it."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+import pytest
+from physics_models import GRAVITY, states
+
+import asperity as asp
+from asperity.integrators.methods.extrapolation import Extrapolation
+from benchmarks.verification import smooth, tops
+from benchmarks.verification.case import Record, energies
+
+ROCKER = """<mujoco><worldbody><geom type="plane" size="9 9 1"/>
+<body pos="0 0 .1"><freejoint/><inertial pos="0 0 -.05" mass="1" diaginertia=".002 .002 .002"/>
+<geom size=".1"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+@pytest.mark.parametrize(("accuracy", "lost"), [(1e-4, 0.01), (1e-5, 1e-3)])
+def test_a_small_swing_neither_dies_nor_grows(accuracy: float, lost: float) -> None:
+    """Extrapolation alone leaves 0.953 and 0.998, leapfrog positions 1.08 and 1.004."""
+    run = states(smooth.pendulum().model(), 20.0, asp.Cenic(accuracy=accuracy), qpos=[0.035])
+    before, after = energies(run)
+    left = (after + GRAVITY) / (before + GRAVITY)
+    assert 1.0 - lost < left < 1.0 + 0.1 * lost
+
+
+def _energy(model: mujoco.MjModel, simulator: asp.Simulator) -> float:
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = simulator.data.qpos, simulator.data.qvel
+    mujoco.mj_forward(model, data)
+    mujoco.mj_energyPos(model, data)
+    mujoco.mj_energyVel(model, data)
+    return float(data.energy.sum()) - 0.05 * GRAVITY
+
+
+def _rock(simulator: asp.Simulator, tilt: float) -> None:
+    height = 0.1 - GRAVITY / 1e6
+    turned = [math.cos(tilt / 2), 0.0, math.sin(tilt / 2), 0.0]
+    simulator.data.qpos[:] = [0.0, 0.0, height, *turned]
+
+
+def _rocker() -> asp.Simulator:
+    contact = asp.ContactParameters(stiffness=1e6, dissipation=0.0)
+    model = mujoco.MjModel.from_xml_string(ROCKER)
+    return asp.Simulator(model, integrator=asp.Cenic(accuracy=1e-4), contact=contact)
+
+
+def test_a_rocking_ball_keeps_what_friction_leaves_it() -> None:
+    """Converged 0.993; extrapolation alone leaves 0.944, leapfrog positions 1.075."""
+    simulator = _rocker()
+    _rock(simulator, 0.05)
+    before = _energy(simulator.model, simulator)
+    assert simulator.advance_to(10.0).success
+    assert _energy(simulator.model, simulator) / before == pytest.approx(0.993, abs=0.012)
+
+
+def test_a_rattleback_that_does_not_turn_round_keeps_its_spin() -> None:
+    def simulate(world: object, duration: float, **start: object) -> Record:
+        assert isinstance(world, tops.World)
+        return states(world.model(), duration, asp.Cenic(accuracy=1e-3), **start)  # type: ignore[arg-type]
+
+    case = next(case for case in tops.CASES if case.name == "rattleback+")
+    assert case.measure(simulate) == pytest.approx(case.truth, abs=0.03)  # type: ignore[arg-type]
+
+
+def test_only_what_rolls_is_displaced() -> None:
+    """Of a ball that rolls three of six directions are free: a projection, in the mass's metric."""
+    simulator = _rocker()
+    model, method, world = simulator.model, simulator.method, simulator.world
+    assert isinstance(method, Extrapolation)
+    _rock(simulator, 0.3)
+    assert simulator.advance_to(0.1).success
+    step = 2e-3
+    assert simulator.advance_to(simulator.time + step).success
+    matrix = method.undamping(world, step)
+    assert matrix is not None
+    data = mujoco.MjData(model)
+    data.qpos[:] = world.table.half.qpos
+    mujoco.mj_forward(model, data)
+    mass = np.zeros((6, 6))
+    mujoco.mj_fullM(model, data, mass)
+    scale = np.trace(matrix) / 3.0  # of a projection of rank 3: θ δt
+    projection = matrix / scale
+    assert scale == pytest.approx(step / 3.0, rel=0.01)
+    np.testing.assert_allclose(projection @ projection, projection, atol=1e-3)
+    moved = mass @ projection
+    np.testing.assert_allclose(moved, moved.T, atol=1e-3 * np.abs(mass).max())
+    point = np.zeros((3, 6))
+    mujoco.mj_jac(model, data, point, None, data.qpos[:3] * [1.0, 1.0, 0.0], 1)
+    assert np.abs(point @ projection).max() < 1e-3
