@@ -22,6 +22,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import FREE, HINGE, SLIDE
 from asperity.midas.link_kinematics import place_links
+from asperity.midas.poses import cofactors
 
 __all__ = ["follow_arcs"]
 
@@ -63,17 +64,13 @@ def _turn_freely(now: np.ndarray, ahead: np.ndarray, work: np.ndarray) -> None:
 @compiled
 def _invert(a: np.ndarray, out: np.ndarray) -> None:
     """Fill the inverse of three rows that are nearly orthogonal."""
+    determinant = cofactors(a, out)
     for i in range(3):
-        i1 = (i + 1) % 3
-        i2 = (i + 2) % 3
-        for k in range(3):
-            k1 = (k + 1) % 3
-            k2 = (k + 2) % 3
-            out[k, i] = a[i1, k1] * a[i2, k2] - a[i1, k2] * a[i2, k1]
-    determinant = a[0, 0] * out[0, 0] + a[0, 1] * out[1, 0] + a[0, 2] * out[2, 0]
-    for i in range(3):
-        for k in range(3):
-            out[i, k] /= determinant
+        out[i, i] /= determinant
+        for k in range(i):
+            above = out[k, i]
+            out[k, i] = out[i, k] / determinant
+            out[i, k] = above / determinant
 
 
 @compiled

@@ -10,11 +10,24 @@ from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import BALL, FREE
 from asperity.midas.free_motion import angular_momentum, angular_velocity
 
-__all__ = ["nearest_rotation", "write_qpos", "write_qvel"]
+__all__ = ["cofactors", "nearest_rotation", "write_qpos", "write_qvel"]
 
 
 # Newton's iteration converges quadratically; from any link that the engine leaves, in four.
 _ITERATIONS = 12
+
+
+@compiled
+def cofactors(a: np.ndarray, out: np.ndarray) -> float:
+    """Fill the cofactors of a 3 × 3 matrix; returns its determinant."""
+    for i in range(3):
+        i1 = (i + 1) % 3
+        i2 = (i + 2) % 3
+        for k in range(3):
+            k1 = (k + 1) % 3
+            k2 = (k + 2) % 3
+            out[i, k] = a[i1, k1] * a[i2, k2] - a[i1, k2] * a[i2, k1]
+    return a[0, 0] * out[0, 0] + a[0, 1] * out[0, 1] + a[0, 2] * out[0, 2]
 
 
 @compiled
@@ -25,16 +38,7 @@ def nearest_rotation(q: np.ndarray, out: np.ndarray) -> None:
             out[i, k] = q[1 + k, i]
     cofactor = np.empty((3, 3))
     for _ in range(_ITERATIONS):
-        for i in range(3):
-            i1 = (i + 1) % 3
-            i2 = (i + 2) % 3
-            for k in range(3):
-                k1 = (k + 1) % 3
-                k2 = (k + 2) % 3
-                cofactor[i, k] = out[i1, k1] * out[i2, k2] - out[i1, k2] * out[i2, k1]
-        determinant = 0.0
-        for k in range(3):
-            determinant += out[0, k] * cofactor[0, k]
+        determinant = cofactors(out, cofactor)
         change = 0.0
         for i in range(3):
             for k in range(3):

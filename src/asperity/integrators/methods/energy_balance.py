@@ -22,7 +22,6 @@ from asperity.plant.tree_energy import energy_of_trees
 
 __all__ = ["balance_energy"]
 
-
 # What impedes nothing: a solution that lacks more has lost it to something else.
 _MOST_GAIN = 1.02
 
@@ -43,7 +42,8 @@ def _energy(mass: np.ndarray, block: int, velocity: np.ndarray, start: int, size
 def balance_energy(world: Table, source: Table, target: Table, step: float) -> None:
     """Scale the velocities after a step of trees that turn far to what their energy should be."""
     problem = world.problem
-    if problem.turning == 0:
+    # A step that has failed may have left its mark to a method that does not centre forces.
+    if problem.turning == 0 or problem.center_gyroscopic == 0:
         return
     problem.turning = 0
     plant = world.plant
