@@ -44,14 +44,14 @@ _SIDES = 2
 
 
 @compiled
-def _take_over(world: Table, work: Table, at_work: Table, at_state: Table) -> int:
+def _take_over(world: Table, work: Table, at_world: Table, at_work: Table) -> int:
     """Let a simulation have the state, inputs, velocity and contacts of another's solution."""
     contacts = at_work.contacts
     rows = at_work.rows
     if work.contact_geom.shape[0] < contacts or work.row_kind.size < rows:
         return SETS_FULL
     state = world.current
-    state.time = at_state.time
+    state.time = at_world.current.time
     for i in range(at_work.qpos.size):
         work.qpos[i] = at_work.qpos[i]
     for i in range(at_work.qvel.size):
@@ -77,6 +77,7 @@ def _take_over(world: Table, work: Table, at_work: Table, at_state: Table) -> in
         work.row_source[r] = at_work.row_source[r]
     restore(work, state)
     state.valid = 0
+    world.problem.spring_interval = at_world.problem.spring_interval
     return OK
 
 
@@ -105,7 +106,6 @@ def displaced_balances(at_world: Table, solved: Table, step: float, first_column
     one, and ``displaced_codes`` is filled with what became of each. Returns ``MISSED``, with which
     nothing is added, if one could not be evaluated.
     """
-    state = at_world.current
     addresses = solved.displaced
     sizes = solved.displaced_sizes
     codes = solved.displaced_codes
@@ -117,7 +117,7 @@ def displaced_balances(at_world: Table, solved: Table, step: float, first_column
                 continue
             world = WORLD.at(addresses[index, 2 * side])
             work = DERIVATIVE.at(addresses[index, 2 * side + 1])
-            code = _take_over(world, work, solved, state)
+            code = _take_over(world, work, at_world, solved)
             if code == OK:
                 code = _balance(world, work, step, work.sides[0])
             codes[index, side] = code

@@ -270,6 +270,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     full = world.full
     guess_whole(world, source, step)
     EXTRAPOLATION.at(world.memory).corrected = 0
+    world.problem.spring_interval = step
     code = call_method(world.base_method, world, source, full, step)
     if code != OK:
         return code

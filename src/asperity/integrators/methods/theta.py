@@ -40,6 +40,7 @@ from asperity.integrators.methods.motion import (
     ensure_evaluated,
     integrate_positions,
 )
+from asperity.integrators.methods.springs import has_fast_springs
 from asperity.integrators.results import keep_results
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, compiled_method
@@ -208,19 +209,6 @@ def _free_motion(world: Table, source: Table, step: float, velocity: np.ndarray)
 
 
 @compiled
-def _has_fast_springs(plant: Table, tree: int, step: float) -> bool:
-    """Whether explicit springs of a tree's joints might gain energy.
-
-    The squares of its frequencies sum to the trace of M⁻¹ K, of which MuJoCo knows the diagonal of
-    M⁻¹ in the initial pose; symplectic Euler is stable up to 4/δt² of the largest of them.
-    """
-    total = 0.0
-    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
-        total += plant.dof_stiffness[i] * plant.dof_inverse_weight[i]
-    return step * step * total > 1.0
-
-
-@compiled
 def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
     """A and the diagonal of the norms: mass of one state in the solver velocities of another."""
     plant = world.plant
@@ -252,7 +240,7 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
         spring_share = theta * theta_vq * step * step
         if memory.is_symplectic == 1:
             damping_share = step
-            spring_share = step * step if _has_fast_springs(plant, tree, step) else 0.0
+            spring_share = step * step if has_fast_springs(plant, tree, step) else 0.0
         for i in range(n):
             at = plant.block_start[tree] + i * n + i
             implicit = 0.0
@@ -297,7 +285,7 @@ def theta_solution(world: Table, state: Table, _target: Table, step: float) -> i
         symplectic = THETA.at(world.memory).is_symplectic
         for tree in range(plant.ntree):
             start = plant.tree_start[tree]
-            fast = symplectic == 1 and _has_fast_springs(plant, tree, step)
+            fast = symplectic == 1 and has_fast_springs(plant, tree, step)
             # A free body without damping has none in its solver velocities either.
             for i in range(start, start + plant.tree_size[tree]):
                 slope = plant.dof_damping[i] + (step * plant.dof_stiffness[i] if fast else 0.0)

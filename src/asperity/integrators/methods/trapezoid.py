@@ -249,6 +249,7 @@ def _double(world: Table, source: Table, target: Table, step: float) -> int:
     code = call_method(memory.doubling, world, source, target, step)
     world.memory = memory.address
     problem.drift_speed = drift_speed
+    problem.spring_interval = 0.0
     if code != OK:
         return code
     # The middle state has been used.
