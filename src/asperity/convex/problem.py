@@ -286,7 +286,8 @@ PROBLEM = Layout(
     # interval in which the impulses of the contact set have acted, if they are those of another
     # solution from the same configuration [s]; 0: they are not
     expected_interval="f8",
-    # size of the step whose joint springs are explicit where it resolves them [s]; 0: none are
+    # size of the step, of which this one may be a half, that decides how implicit springs are [s];
+    # 0: they are
     spring_interval="f8",
     # 1: contact and row velocities of the guess are filled already
     guess_is_known="i8",

@@ -3,10 +3,10 @@
     A = M_0 + δt D + δt² K,                  r = M_0 v_0 + δt f_0,
     v = argmin ½vᵀAv − rᵀv + Σ ℓ(Jv),        q = q_0 ⊕ δt v
 
-D and K are the damping and stiffness of joints, which makes linear springs and dampers implicit (K
-is left out of what extrapolated steps resolve: `.springs`); f_0 are all other smooth forces, with
-the springs' at q_0. Linear servos, limits and constraints
-enter as potentials (`asperity.convex.potentials`), and so do external systems
+D and K are the damping and stiffness of joints, which makes linear springs and dampers implicit
+(in extrapolated steps springs are so in part: `.springs`); f_0 are all other smooth forces, with
+the springs' at q_0. Linear servos, limits and constraints enter as potentials
+(`asperity.convex.potentials`), and so do external systems
 (`asperity.integrators.external.feedback`).
 """
 
@@ -31,7 +31,7 @@ from asperity.integrators.methods.motion import (
     move_by_solution,
     move_trees,
 )
-from asperity.integrators.methods.springs import has_fast_springs
+from asperity.integrators.methods.springs import implicit_share
 from asperity.integrators.results import keep_results
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, SHARE_SIGNATURE, compiled_method
@@ -87,12 +87,13 @@ def smooth_terms(
             problem.mass_diagonal[start + i] = state.mass_diagonal[start + i]
             problem.mass_inverse_diagonal[start + i] = state.mass_inverse_diagonal[start + i]
         if not problem.tree_spatial[tree]:
-            explicit = problem.spring_interval > 0.0 and not has_fast_springs(
-                plant, tree, problem.spring_interval
-            )
+            share = 1.0
+            if problem.spring_interval > 0.0:
+                share = implicit_share(plant, tree, problem.spring_interval)
             for i in range(n):
-                spring = 0.0 if explicit else step * plant.dof_stiffness[start + i]
-                problem.matrix[block + i * n + i] += step * (plant.dof_damping[start + i] + spring)
+                problem.matrix[block + i * n + i] += step * (
+                    plant.dof_damping[start + i] + share * step * plant.dof_stiffness[start + i]
+                )
 
 
 @entry_point(SHARE_SIGNATURE)

@@ -37,7 +37,6 @@ from asperity.convex.matrix import multiply
 from asperity.convex.tangent_part import STIFFENED
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
-from asperity.integrators.methods.springs import has_fast_springs
 from asperity.integrators.world_layout import WORLD
 from asperity.plant.trees import velocity_from_solver, velocity_to_solver
 
@@ -79,7 +78,7 @@ def _fill_shares(plant: Table, half: Table, step: float, shares: np.ndarray) -> 
 
 @compiled
 def _set_matrix(world: Table, half: Table, factor: float) -> None:
-    """Let A be M, and so many times its diagonal more where joints have implicit forces."""
+    """Let A be M, and so many times its diagonal more where joints have dampers or springs."""
     plant = world.plant
     problem = world.problem
     for tree in range(plant.ntree):
@@ -87,13 +86,10 @@ def _set_matrix(world: Table, half: Table, factor: float) -> None:
             continue
         start = plant.tree_start[tree]
         n = plant.tree_size[tree]
-        fast = has_fast_springs(plant, tree, problem.spring_interval)
         for i in range(n):
             at = problem.block_start[tree] + i * n + i
             problem.matrix[at] = half.mass[at]
-            if plant.dof_damping[start + i] > 0.0 or (
-                fast and plant.dof_stiffness[start + i] > 0.0
-            ):
+            if plant.dof_damping[start + i] > 0.0 or plant.dof_stiffness[start + i] > 0.0:
                 problem.matrix[at] += factor * half.mass[at]
 
 
