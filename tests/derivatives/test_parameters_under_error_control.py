@@ -27,7 +27,7 @@ from asperity.derivatives.tangent import StepState
 CART = f"""<mujoco><option timestep=".001"/><worldbody>{models.FLOOR}
   <body name="cart" pos="0 0 .5"><joint name="x" type="slide" axis="1 0 0" damping=".1"/>
     <geom type="box" size=".1 .1 .05" mass="1" contype="0" conaffinity="0"/>
-    <body name="pole"><joint name="a" axis="0 1 0" damping=".02"/>
+    <body name="pole"><joint name="a" axis="0 1 0" damping=".02" stiffness="3"/>
       <geom type="capsule" size=".02" fromto="0 0 0 0 0 .4" mass=".3"
             contype="0" conaffinity="0"/></body></body>
   <body name="ball" pos="1 0 .0999"><freejoint/><geom size=".1" mass="1" friction=".1"/></body>
@@ -55,6 +55,7 @@ def _parameters(model: mujoco.MjModel, key: str = "") -> list[Parameter]:
         body_mass(model, "box"),
         model_number(model, "body_inertia", (model.body("pole").id, 1)),
         model_number(model, "actuator_gainprm", (0, 0)),
+        model_number(model, "jnt_stiffness", model.joint("a").id),
         Parameter(
             "length of the pole",
             0.2,

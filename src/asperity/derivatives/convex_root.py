@@ -98,6 +98,10 @@ class ConvexRoot(HoldsAddresses):
         with self._solved(step):
             return self._end(state, step)
 
+    def share_springs(self, step: float) -> None:
+        """Let springs be as implicit as in all solves of an extrapolated step of that size [s]."""
+        self._world.problem.spring_interval = step
+
     # -- the balance at another simulation's solution ----------------------------------------------
 
     @property

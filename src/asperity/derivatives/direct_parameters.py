@@ -30,10 +30,22 @@ _NUMBERS = 6
 
 
 @compiled
-def is_direct(work: Table, index: int) -> bool:
+def _springs_know_mass(world: Table) -> bool:
+    """Whether masses decide how implicit springs are."""
+    if world.problem.spring_interval == 0.0:
+        return False
+    stiffness = world.plant.dof_stiffness
+    for i in range(stiffness.size):
+        if stiffness[i] != 0.0:
+            return True
+    return False
+
+
+@compiled
+def is_direct(world: Table, work: Table, index: int) -> bool:
     """Whether a parameter's column is known without another evaluation, after `frozen_columns`.
 
-    That of an inertia is not where limits or laws of contacts know masses, too.
+    That of an inertia is not where limits, laws of contacts or springs know masses, too.
     """
     kind = work.displaced_kind[index]
     if kind == CONTACT_PARAMETER:
@@ -43,6 +55,7 @@ def is_direct(work: Table, index: int) -> bool:
         and work.columns_kind == RIGID_COLUMNS
         and work.rows == 0
         and work.uses_mass == 0
+        and not _springs_know_mass(world)
     )
 
 

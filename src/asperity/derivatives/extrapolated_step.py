@@ -77,6 +77,7 @@ class ExtrapolatedStep:
         ahead : bool
             As of `ConvexStep.at`, for what begins at the state.
         """
+        convex.share_springs(step)
         half = convex.at(state, 0.5 * step, parameters=parameters, ahead=ahead)
         second = convex.at(half.end, 0.5 * step, parameters=parameters, ahead=False)
         if corrected:

@@ -200,6 +200,7 @@ class StepDerivative:
             undamping = None
             if isinstance(method, Extrapolation):
                 self._differences.take(state, step)
+                convex.share_springs(step)
                 smooth, corrected = method.last_step(self.simulator.world)
                 undamping = method.undamping(self.simulator.world, step)
             if not corrected:
