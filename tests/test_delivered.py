@@ -163,7 +163,7 @@ class _Corrected(asp.Simulator):
     def _take_steps(self, end: float, budget: int) -> int:
         code = super()._take_steps(end, 1)
         assert isinstance(self.method, Extrapolation)
-        self.corrections += int(self.method.last_step(self.world)[1])
+        self.corrections += int(self.method.last_step(self.world)[1] is not None)
         return code
 
 

@@ -34,11 +34,7 @@ def _springs_know_mass(world: Table) -> bool:
     """Whether masses decide how implicit springs are."""
     if world.problem.spring_interval == 0.0:
         return False
-    stiffness = world.plant.dof_stiffness
-    for i in range(stiffness.size):
-        if stiffness[i] != 0.0:
-            return True
-    return False
+    return bool(np.any(world.plant.dof_stiffness != 0.0))
 
 
 @compiled

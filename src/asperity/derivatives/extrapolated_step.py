@@ -5,8 +5,8 @@ in islands whose motion is smooth, and x elsewhere (docs/equations.md, ‘Extrap
 three solves has its derivative (`asperity.derivatives.convex_step`). That positions fall back by
 B (v − v̂) is differentiated with the matrix B of the step, which changes with the directions of
 contacts: what that leaves out is of the fourth order in the step. Where the second half step is
-solved again with the gyroscopic forces c(v_2 − v_1 + v_0) − c(v_1) added, these are a generalized
-force whose derivatives are differences of `mj_rne`.
+solved again with the gyroscopic forces c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) added, these are a
+generalized force whose derivatives are differences of `mj_rne`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ExtrapolatedStep:
         state: StepState,
         step: float,
         smooth: np.ndarray,
-        corrected: bool,
+        corrected: np.ndarray | None,
         undamping: np.ndarray | None = None,
         parameters: DisplacedBalances | None = None,
         ahead: bool = True,
@@ -68,8 +68,9 @@ class ExtrapolatedStep:
             Its size [s].
         smooth : numpy.ndarray
             Whether a degree of freedom is extrapolated, shape (nv,).
-        corrected : bool
-            Whether the second half step is solved again with other gyroscopic forces.
+        corrected : numpy.ndarray or None
+            The shares s, shape (nv,), if the second half step is solved again with other
+            gyroscopic forces.
         undamping : numpy.ndarray, optional
             By which changes of v − v̂ move positions back, shape (nv, nv), if they do.
         parameters : DisplacedBalances, optional
@@ -80,8 +81,8 @@ class ExtrapolatedStep:
         convex.share_springs(step)
         half = convex.at(state, 0.5 * step, parameters=parameters, ahead=ahead)
         second = convex.at(half.end, 0.5 * step, parameters=parameters, ahead=False)
-        if corrected:
-            halves = self._corrected(convex, state, half, second, step, smooth, parameters)
+        if corrected is not None:
+            halves = self._corrected(convex, state, half, second, step, corrected, parameters)
         else:
             halves = chain(half, second)
         if np.any(smooth):
@@ -183,7 +184,7 @@ class ExtrapolatedStep:
         half: Tangent,
         second: Tangent,
         step: float,
-        smooth: np.ndarray,
+        share: np.ndarray,
         parameters: DisplacedBalances | None,
     ) -> Tangent:
         """Both half steps, the second one with the correction."""
@@ -192,7 +193,7 @@ class ExtrapolatedStep:
         middle = half.end
 
         def force(point: _Points) -> np.ndarray:
-            return np.where(smooth, self._correction(model, self._data, point), 0.0)
+            return self._correction(model, self._data, point, share)
 
         points = (state.qpos, state.qvel, middle.qpos, middle.qvel, second.end.qvel)
         again = convex.at(
@@ -213,9 +214,8 @@ class ExtrapolatedStep:
         by_parameter = plain.by_parameter
         if parameters is not None:
             changes = parameters.differences(
-                lambda other, data: self._correction(other, data, points)
+                lambda other, data: self._correction(other, data, points, share)
             )
-            changes[~smooth] = 0.0
             changes += through @ half.by_parameter + by_end @ second.by_parameter[nv : 2 * nv]
             by_parameter = by_parameter + again.by_force @ changes
         return replace(
@@ -226,9 +226,9 @@ class ExtrapolatedStep:
         )
 
     def _correction(
-        self, model: mujoco.MjModel, data: mujoco.MjData, points: _Points
+        self, model: mujoco.MjModel, data: mujoco.MjData, points: _Points, share: np.ndarray
     ) -> np.ndarray:
-        """c(v_2 − v_1 + v_0) − c(v_1) at the half way, in generalized forces."""
+        """c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) at the half way, in generalized forces."""
         start, before, middle, present, after = points
         free = self._free_trees()
         _move(model, data, start)
@@ -238,7 +238,7 @@ class ExtrapolatedStep:
         for s, velocity in zip(free, spatial, strict=True):
             carried[s : s + 6] = np.linalg.solve(_to_centre(data.cdof[s : s + 6]), velocity)
         forces = []
-        for velocity in (after - present + carried, present):
+        for velocity in (present + share * (after - 2.0 * present + carried), present):
             data.qvel[:] = velocity
             mujoco.mj_comVel(model, data)
             bias = np.zeros(model.nv)

@@ -196,14 +196,14 @@ class StepDerivative:
             if not isinstance(method, StepDoubling):
                 tangent, changes = convex.along(state, step, directions, balances)
                 return tangent.end, changes
-            smooth, corrected = np.zeros(self.simulator.model.nv, bool), False
-            undamping = None
+            smooth = np.zeros(self.simulator.model.nv, bool)
+            corrected = undamping = None
             if isinstance(method, Extrapolation):
                 self._differences.take(state, step)
                 convex.share_springs(step)
                 smooth, corrected = method.last_step(self.simulator.world)
                 undamping = method.undamping(self.simulator.world, step)
-            if not corrected:
+            if corrected is None:
                 return self._extrapolated.along(
                     convex, state, step, smooth, undamping, directions, balances
                 )

@@ -22,12 +22,8 @@ to be taken for slip or an impact by the next step, or one step without extrapol
 followed by many. What the velocity after the first half step does in the directions there tells how
 much of it that explains.
 
-Second order asks for more where a contact or an equality holds a body. A step meets J v = 0 with
-the Jacobian of its beginning, so the velocity in the middle of the step is off by the acceleration
-normal to the constraint, a first-order error that the second half step projects out again, but not
-before it has entered gyroscopic and Coriolis forces. With the velocities v_0, v_1, v_2 before,
-between and after the half steps, v_2 − v_1 + v_0 is the one in the middle up to the second order:
-where it matters, the second half step is solved again with these forces taken there.
+Gyroscopic and Coriolis forces of the second half step are taken at another velocity than the one
+before it where that matters (`asperity.integrators.methods.middle_forces`).
 """
 
 from __future__ import annotations
@@ -36,7 +32,6 @@ import numpy as np
 
 from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.calls import call_method, call_pppd
-from asperity.contact.constraint_set import EQUALITY
 from asperity.convex.tangent_part import tangent_part
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION, extrapolation_table
@@ -46,15 +41,14 @@ from asperity.integrators.methods.guesses import (
     guess_second_half,
     guess_whole,
 )
-from asperity.integrators.methods.gyroscopic import gyroscopic_forces
 from asperity.integrators.methods.method import Method
+from asperity.integrators.methods.middle_forces import correct_gyroscopic_forces
 from asperity.integrators.methods.modes import tree_modes, tree_modes_before, tree_turning
 from asperity.integrators.methods.motion import position_difference
 from asperity.integrators.methods.step_doubling import StepDoubling
 from asperity.integrators.methods.undamped import displace_undamped, undamping_matrix
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import HOPELESS, OK, compiled_method
-from asperity.plant.trees import velocity_from_solver
 
 __all__ = ["Extrapolation", "extrapolation_method"]
 
@@ -65,13 +59,6 @@ _CLOSING = 0.01
 _TURNED = 4.0
 
 _BEFORE, _WHOLE, _FIRST, _SECOND = range(4)
-
-# Share of the accuracy by which forgetting the normal acceleration may move a body in a step, and
-# in a second [1/s], without which short steps would add up to a first-order error.
-_NEGLIGIBLE = 1e-3
-_NEGLIGIBLE_RATE = 0.5
-# Share of the velocity beyond which the step is too long for it: energy would grow.
-_TOO_MUCH = 0.001
 
 
 @compiled
@@ -121,55 +108,6 @@ def _find_rough_islands(world: Table, half: Table, step: float) -> None:
             smooth = _begins_smoothly(memory, tree, True)
         if not smooth:
             memory.rough[memory.island[tree]] = 1
-
-
-@compiled
-def _holds_smoothly(memory: Table, state: Table) -> bool:
-    """Whether a contact or an equality holds a body of a smooth island."""
-    contacts = state.contacts
-    for c in range(contacts.count):
-        if contacts.impulse[c, 2] > 0.0:
-            for side in range(2):
-                link = contacts.link[c, side]
-                if link >= 0 and memory.rough[memory.island[contacts.link_tree[link]]] == 0:
-                    return True
-    rows = state.rows
-    for r in range(rows.count):
-        if rows.kind[r] == EQUALITY and memory.rough[memory.island[rows.tree[r, 0]]] == 0:
-            return True
-    return False
-
-
-@compiled
-def _correct_gyroscopic_forces(world: Table, source: Table, half: Table, step: float) -> bool:
-    """Take gyroscopic forces of the half way at v_2 − v_1 + v_0; True if that matters.
-
-    Steps in which it matters too much are too long for a second order.
-
-    Needs the solution v_2 of the second half step in the problem.
-    """
-    plant = world.plant
-    problem = world.problem
-    memory = EXTRAPOLATION.at(world.memory)
-    present = half.work.gyroscopic
-    corrected = half.work.gyroscopic_following
-    middle = problem.direction
-    for i in range(present.size):
-        middle[i] = problem.velocity[i] - half.velocity[i] + source.velocity[i]
-    velocity_from_solver(plant, half.cdof, middle, world.guess)
-    gyroscopic_forces(plant, half, half.qvel, present)
-    gyroscopic_forces(plant, half, world.guess, corrected)
-    largest = 0.0
-    fastest = 0.0
-    for i in range(present.size):
-        fastest = max(fastest, abs(half.velocity[i]))
-        if memory.rough[memory.island[plant.dof_tree[i]]] == 0:
-            change = corrected[i] - present[i]
-            half.force[i] += change
-            largest = max(largest, abs(change) * half.mass_inverse_diagonal[i])
-    gained = 0.5 * step * largest
-    matters = gained > min(2.0 * _NEGLIGIBLE / step, _NEGLIGIBLE_RATE) * world.accuracy
-    return matters and gained < _TOO_MUCH * fastest
 
 
 @compiled
@@ -269,7 +207,6 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     half = world.half
     full = world.full
     guess_whole(world, source, step)
-    EXTRAPOLATION.at(world.memory).corrected = 0
     world.problem.spring_interval = step
     code = call_method(world.base_method, world, source, full, step)
     if code != OK:
@@ -286,10 +223,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     code = _second_half(world, half, target, 0.5 * step)
     if code != OK:
         return code
-    if _holds_smoothly(EXTRAPOLATION.at(world.memory), half) and _correct_gyroscopic_forces(
-        world, source, half, step
-    ):
-        EXTRAPOLATION.at(world.memory).corrected = 1
+    if correct_gyroscopic_forces(world, source, half, step):
         guess_end(world, target.qvel)
         code = _second_half(world, half, target, 0.5 * step)
         if code != OK:
@@ -315,14 +249,17 @@ class Extrapolation(StepDoubling):
     def kernels(self) -> tuple[Kernel, ...]:
         return (*super().kernels, tangent_part)
 
-    def last_step(self, world: World) -> tuple[np.ndarray, bool]:
+    def last_step(self, world: World) -> tuple[np.ndarray, np.ndarray | None]:
         """Of the last step: the degrees of freedom that it has extrapolated, and its correction.
 
-        That is whether the second half step has other gyroscopic forces than at its beginning.
+        That is the share of v_2 − 2 v_1 + v_0 in the velocity of the second half step's gyroscopic
+        forces (`asperity.integrators.methods.middle_forces`), shape (nv,), if it has any.
         """
         assert self._table is not None
+        dof_tree = world.plant.table.dof_tree
         smooth = self._table.rough[self._table.island] == 0
-        return smooth[world.plant.table.dof_tree], bool(self._table.corrected)
+        share = self._table.corrected[dof_tree] if np.any(self._table.corrected) else None
+        return smooth[dof_tree], share
 
     def undamping(self, world: World, step: float) -> np.ndarray | None:
         """Of the last step, of that size: what moves its positions back, if anything does.

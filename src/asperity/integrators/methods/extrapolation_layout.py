@@ -23,7 +23,13 @@ EXTRAPOLATION = Layout(
     island="i8[:]",  # of every tree, at the beginning of the step
     rough="i8[:]",  # per island: 1 if modes differ in one of its trees
     stiff="f8[:]",  # of the contacts of every tree, for a half step
-    corrected="i8",  # whether gyroscopic forces of the half way were, in the last step
+    # Of the forces in the middle (`asperity.integrators.methods.middle_forces`): islands in which
+    # something is held, the shares of trees, 0 of those whose forces were not corrected in the last
+    # step, and of islands by how much these change a velocity, and the fastest.
+    held="i8[:]",
+    corrected="f8[:]",
+    changed="f8[:]",
+    fastest="f8[:]",
     # Of the positions (`asperity.integrators.methods.undamped`): of every tree whether, and what
     # share of the damping of extrapolation they are to lack, the displacement that takes it away,
     # and a compiled entry point.
@@ -47,6 +53,10 @@ def extrapolation_table(trees: int, dofs: int, tangent_part: int) -> Table:
         island=np.zeros(trees, np.int64),
         rough=np.zeros(trees, np.int64),
         stiff=np.zeros(trees),
+        held=np.zeros(trees, np.int64),
+        corrected=np.zeros(trees),
+        changed=np.zeros(trees),
+        fastest=np.zeros(trees),
         undamps=np.zeros(trees, np.int64),
         undamped_share=np.zeros(trees),
         displacement=np.zeros(dofs),
