@@ -37,7 +37,7 @@ def test_a_spring_never_gains_energy(accuracy: float) -> None:
     ("accuracy", "lost", "late"), [(1e-3, 0.2, 0.1), (1e-4, 0.01, 0.025), (1e-5, 1e-3, 3e-3)]
 )
 def test_a_resolved_spring_keeps_energy_and_time(accuracy: float, lost: float, late: float) -> None:
-    """Implicit springs lose 0.52, 0.027 and 0.0013 in 16 periods, and lag by 0.9, 0.1, 0.012."""
+    """Implicit springs lose 0.52, 0.027 and 0.0013 in 16 periods, and run ahead by 0.9, 0.1, 0.012."""
     run = states(spring_mass(), 10.0, asp.Cenic(accuracy=accuracy), qpos=[AMPLITUDE])
     assert _spring_energy(run)[-1] > (1.0 - lost) * 0.5
     phase = np.unwrap(np.arctan2(-run.qvel[:, 0] / FREQUENCY, run.qpos[:, 0]))

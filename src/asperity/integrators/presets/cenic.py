@@ -96,9 +96,8 @@ class Cenic(Integrator):
     Notes
     -----
     Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1e-3: a
-    rattleback that is to turn round, a free spring and a four-bar linkage (energy), an oscillator
-    on a belt, a gyroscope (angle of precession), and a mug that is shaken (slip) at the limit of
-    friction. At 1e-4 none.
+    rattleback that is to turn round, a free spring and a four-bar linkage (energy), and an
+    oscillator on a belt. At 1e-4 none.
     """
 
     accuracy: float = 1e-3
