@@ -2,8 +2,8 @@
 
 A step takes these forces at the velocity of its beginning. With those of the second half step at
 v_1, the velocity before it, extrapolation is v_0 + δt a(v_1): a velocity that turns by z = i ω δt
-is multiplied by 1 + z + z²/2, which runs ahead by (ω δt)³/6 and grows by (ω δt)⁴/8. With v_2 after the
-second half step,
+is multiplied by 1 + z + z²/2, which runs ahead by (ω δt)³/6 and grows by (ω δt)⁴/8. With v_2 after
+the second half step,
 
     v_1 + ⅔ (v_2 − 2 v_1 + v_0)
 

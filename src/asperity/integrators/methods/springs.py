@@ -8,8 +8,8 @@ amplitude of an oscillator of frequency ω by
     1 − (1 − 2 κ + 5 κ²) (ω δt)⁴/16
 
 in a step and lets it run ahead by (3 κ − 1) (ω δt)³/12: for κ = 1 by (ω δt)³/6, with 1 − (ω δt)⁴/4;
-for κ = 1/4 it lags by an eighth of that, and loses a fifth. So κ is 1/4 of springs that are slow against the step, and
-goes to 1, which is L-stable, of those that are fast:
+for κ = 1/4 it lags by an eighth of that, and loses a fifth. So κ is 1/4 of springs that are slow
+against the step, and goes to 1, which is L-stable, of those that are fast:
 
     κ = (1/4 + s)/(1 + s),      s = δt² Σ k_i (M⁻¹)_ii ≥ (ω δt)²
 
