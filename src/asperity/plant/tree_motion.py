@@ -1,7 +1,7 @@
-"""Kinetic energy of some kinematic trees in other positions, without evaluating those.
+"""Energy and momentum of some kinematic trees in other positions, without evaluating those.
 
 Bodies' velocities go from parents to children in MuJoCo's order of joints (its documentation,
-“Kinematics”). What trees hang on does not move, so that its pose plays no part.
+“Kinematics”). What trees hang on does not move, so that only its orientation plays a part.
 """
 
 from __future__ import annotations
@@ -12,7 +12,18 @@ import numpy as np
 from asperity.compiled import Table, compiled, inlined
 from asperity.plant.joints import integers
 
-__all__ = ["energy_of_trees", "set_energies"]
+__all__ = [
+    "INERTIA",
+    "MOMENT",
+    "MOMENTUM",
+    "MOTION_SIZE",
+    "SPIN",
+    "motion_of_trees",
+    "set_motions",
+]
+
+# Where `motion_of_trees` writes what.
+MOMENTUM, SPIN, INERTIA, MOMENT, MOTION_SIZE = 1, 4, 7, 13, 16
 
 _FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 _BALL = int(mujoco.mjtJoint.mjJNT_BALL)
@@ -22,14 +33,15 @@ _Vector = tuple[float, float, float]
 _Quaternion = tuple[float, float, float, float]
 
 
-def set_energies(table: Table, model: mujoco.MjModel) -> None:
-    """Fill the table with what `energy_of_trees` reads."""
+def set_motions(table: Table, model: mujoco.MjModel) -> None:
+    """Fill the table with what `motion_of_trees` reads."""
     table.body_pos = np.array(model.body_pos, np.float64)
     table.body_quat = np.array(model.body_quat, np.float64)
     table.body_ipos = np.array(model.body_ipos, np.float64)
     table.body_iquat = np.array(model.body_iquat, np.float64)
     table.body_mass = np.array(model.body_mass, np.float64)
     table.body_inertia = np.array(model.body_inertia, np.float64)
+    table.dof_armature = np.array(model.dof_armature, np.float64)
     table.body_joint = integers(model.body_jntadr)
     table.body_joints = integers(model.body_jntnum)
     table.joint_qpos = integers(model.jnt_qposadr)
@@ -151,11 +163,13 @@ def _write(motion: np.ndarray, pose: tuple[_Vector, _Quaternion, _Vector, _Vecto
 
 
 @compiled
-def _move(plant: Table, motion: np.ndarray, body: int, qpos: np.ndarray, qvel: np.ndarray) -> None:
+def _move(
+    plant: Table, state: Table, motion: np.ndarray, body: int, qpos: np.ndarray, qvel: np.ndarray
+) -> None:
     """Fill a body's pose and velocity from those of its parent."""
     parent = plant.body_parent[body]
     pos = (0.0, 0.0, 0.0)
-    quat = (1.0, 0.0, 0.0, 0.0)
+    quat = _quaternion(state.mj_xquat, parent)
     spin = pos
     speed = pos
     if plant.body_tree[parent] >= 0:
@@ -175,44 +189,95 @@ def _move(plant: Table, motion: np.ndarray, body: int, qpos: np.ndarray, qvel: n
     _write(motion[body], pose)
 
 
+@inlined
+def _principal(motion: np.ndarray, plant: Table, body: int) -> _Quaternion:
+    """Orientation of a body's principal axes of inertia."""
+    return _times((motion[3], motion[4], motion[5], motion[6]), _quaternion(plant.body_iquat, body))
+
+
 @compiled
-def energy_of_trees(
+def _add_inertia(axes: _Quaternion, inertia: np.ndarray, mass: float, r: _Vector, out: np.ndarray):
+    """Add a body's inertia about the reference point."""
+    for a in range(3):
+        unit = (1.0 if a == 0 else 0.0, 1.0 if a == 1 else 0.0, 1.0 if a == 2 else 0.0)
+        x, y, z = _turned(axes, unit)
+        out[INERTIA] += inertia[a] * x * x
+        out[INERTIA + 1] += inertia[a] * y * y
+        out[INERTIA + 2] += inertia[a] * z * z
+        out[INERTIA + 3] += inertia[a] * x * y
+        out[INERTIA + 4] += inertia[a] * x * z
+        out[INERTIA + 5] += inertia[a] * y * z
+    x, y, z = r
+    out[INERTIA] += mass * (y * y + z * z)
+    out[INERTIA + 1] += mass * (x * x + z * z)
+    out[INERTIA + 2] += mass * (x * x + y * y)
+    out[INERTIA + 3] -= mass * x * y
+    out[INERTIA + 4] -= mass * x * z
+    out[INERTIA + 5] -= mass * y * z
+
+
+@compiled
+def motion_of_trees(
     plant: Table,
     state: Table,
     marked: np.ndarray,
     qpos: np.ndarray,
     qvel: np.ndarray,
-    sign: float,
     out: np.ndarray,
 ) -> None:
-    """Add twice the kinetic energy of marked trees' bodies, without armature, to theirs.
+    """Fill what marked trees' bodies have of energy, momentum and mass.
 
     Parameters
     ----------
     plant, state : Table
-        The state lends memory.
+        The state lends memory, and the poses of what does not move.
     marked : array of int64, shape (ntree,)
         Not 0 for the trees that are wanted.
     qpos, qvel : array
         Shapes (nq,) and (nv,).
-    sign : float
-        A factor.
-    out : array, shape (ntree,)
-        Energies [J].
+    out : array, shape (ntree, 16)
+        Twice the kinetic energy, with joints' armature [J]; from `MOMENTUM` on momentum [kg m/s],
+        from `SPIN` angular momentum [kg m²/s], from `INERTIA` the inertia (xx, yy, zz, xy, xz, yz)
+        [kg m²], and from `MOMENT` mass times position [kg m], in world axes about the position of
+        the first body, or, of trees that hang on something, of what their first body hangs on.
     """
     motion = state.work.body_motion
+    previous = -1
+    origin = (0.0, 0.0, 0.0)
     for body in range(1, plant.nbody):
         tree = plant.body_tree[body]
         if tree < 0 or marked[tree] == 0:
             continue
-        _move(plant, motion, body, qpos, qvel)
+        _move(plant, state, motion, body, qpos, qvel)
         m = motion[body]
+        if tree != previous:
+            previous = tree
+            origin = (0.0, 0.0, 0.0)
+            if plant.tree_floats[tree]:
+                origin = (m[0], m[1], m[2])
+            for k in range(out.shape[1]):
+                out[tree, k] = 0.0
         quat = (m[3], m[4], m[5], m[6])
         spin = (m[7], m[8], m[9])
         arm = _turned(quat, _at(plant.body_ipos, body))
         v = _plus((m[10], m[11], m[12]), _cross(spin, arm), 1.0)
-        own = _turned_back(_times(quat, _quaternion(plant.body_iquat, body)), spin)
-        energy = plant.body_mass[body] * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+        r = _plus(_plus((m[0], m[1], m[2]), arm, 1.0), origin, -1.0)
+        axes = _principal(m, plant, body)
+        own = _turned_back(axes, spin)
+        mass = plant.body_mass[body]
+        inertia = plant.body_inertia[body]
+        mine = out[tree]
+        dof = plant.body_dof[body]
+        for i in range(dof, dof + plant.body_dofs[body]):
+            mine[0] += plant.dof_armature[i] * qvel[i] * qvel[i]
+        mine[0] += mass * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
         for a in range(3):
-            energy += plant.body_inertia[body, a] * own[a] * own[a]
-        out[tree] += sign * energy
+            mine[0] += inertia[a] * own[a] * own[a]
+            mine[MOMENT + a] += mass * r[a]
+        if plant.tree_floats[tree]:
+            turning = _turned(axes, (inertia[0] * own[0], inertia[1] * own[1], inertia[2] * own[2]))
+            turning = _plus(turning, _cross(r, v), mass)
+            for a in range(3):
+                mine[MOMENTUM + a] += mass * v[a]
+                mine[SPIN + a] += turning[a]
+            _add_inertia(axes, inertia, mass, r, mine)
