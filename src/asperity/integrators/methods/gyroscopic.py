@@ -138,17 +138,24 @@ def _relax(plant: Table, problem: Table, state: Table, tree: int, step: float) -
 def _undone(
     plant: Table, problem: Table, state: Table, tree: int, step: float
 ) -> tuple[float, float]:
-    """Change of velocity that a tree's forces have left undone, and velocity; the largest."""
+    """Change of velocity that a tree's forces have left undone, and velocity; the largest.
+
+    How fast what floats moves as a whole is not looked at.
+    """
     work = state.work
+    start = plant.tree_start[tree]
+    first = start + 3 if plant.tree_floats[tree] else start
+    last = start + (3 if plant.tree_spatial[tree] else plant.tree_size[tree])
     change = 0.0
     largest = 0.0
-    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+    for i in range(start, start + plant.tree_size[tree]):
         undone = step * (work.gyroscopic_following[i] - work.gyroscopic[i])
         size = abs(undone) * state.mass_inverse_diagonal[i]
         # Written so that NaN is not lost.
         if not size <= change:
             change = size
-        largest = max(largest, abs(problem.velocity[i]))
+        if first <= i < last:
+            largest = max(largest, abs(problem.velocity[i]))
     return change, largest
 
 

@@ -301,7 +301,7 @@ def _replace_rigid_motion(
     other = motion[0] - _dot(momentum, momentum) / mass - _dot(spin, before)
     turning = _dot(wanted, after)
     share = _share(gains[0] - turning, other)
-    if turning > 0.0 and share * share * other + turning > gains[0]:
+    if turning > 0.0 and gains[0] - turning < _LEAST_SHARE**2 * other:
         # Bodies turn by so much in a step that it does not tell how.
         share = min(share, np.sqrt(_LEAST_PART * max(gains[0], 0.0) / other))
         rest = np.sqrt(max(gains[0] - share * share * other, 0.0) / turning)
