@@ -13,8 +13,8 @@ the ratio of inertias if a light link carries a heavy one. Where it does not con
 forces go only part of the way: less of it where that has led farther away, and as far as Aitken's
 rule says where it leads slowly closer. What turns so far that this finds no end either keeps its
 last forces if they are nearly those of its mean velocity, and otherwise has none. Such steps are
-counted. Robots' velocities are then scaled to what their energy should be, with forces or without,
-since their masses change within a step (`.energy_balance`).
+counted. Robots' velocities are then given the energy that they should have, with forces or without,
+since their masses change within a step (`.tree_balance`).
 
 What does not turn far is left as it is: steps of free bodies in which none does, and, where there
 are robots, each kinematic tree by itself, so that a robot moves in the same way whatever another
