@@ -95,7 +95,7 @@ def _balanced_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
     """1 for trees whose joints have all the armature that there is, and no tendon."""
     balances = np.ones(len(np.unique(together)), np.int64)
     for tendon in np.flatnonzero(model.tendon_armature):
-        balances[together[list(_tendon_trees(model, tendon))]] = 0
+        balances[together[list(_tendon_trees(model, int(tendon)))]] = 0
     return balances
 
 

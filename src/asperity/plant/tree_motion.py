@@ -11,6 +11,17 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 from asperity.plant.joints import integers
+from asperity.plant.rotations import (
+    Quaternion,
+    Vector,
+    cross,
+    plus,
+    quaternion_at,
+    times,
+    turned,
+    turned_back,
+    unit_quaternion,
+)
 
 __all__ = [
     "INERTIA",
@@ -28,9 +39,6 @@ MOMENTUM, SPIN, INERTIA, MOMENT, MOTION_SIZE = 1, 4, 7, 13, 16
 _FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 _BALL = int(mujoco.mjtJoint.mjJNT_BALL)
 _SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
-
-_Vector = tuple[float, float, float]
-_Quaternion = tuple[float, float, float, float]
 
 
 def set_motions(table: Table, model: mujoco.MjModel) -> None:
@@ -51,54 +59,8 @@ def set_motions(table: Table, model: mujoco.MjModel) -> None:
 
 
 @inlined
-def _at(rows: np.ndarray, i: int) -> _Vector:
+def _at(rows: np.ndarray, i: int) -> Vector:
     return rows[i, 0], rows[i, 1], rows[i, 2]
-
-
-@inlined
-def _quaternion(rows: np.ndarray, i: int) -> _Quaternion:
-    return rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]
-
-
-@inlined
-def _unit(q: np.ndarray, at: int) -> _Quaternion:
-    length = np.sqrt(q[at] ** 2 + q[at + 1] ** 2 + q[at + 2] ** 2 + q[at + 3] ** 2)
-    if not length > 0.0:
-        return 1.0, 0.0, 0.0, 0.0
-    return q[at] / length, q[at + 1] / length, q[at + 2] / length, q[at + 3] / length
-
-
-@inlined
-def _cross(a: _Vector, b: _Vector) -> _Vector:
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-@inlined
-def _plus(a: _Vector, b: _Vector, scale: float) -> _Vector:
-    return a[0] + scale * b[0], a[1] + scale * b[1], a[2] + scale * b[2]
-
-
-@inlined
-def _times(p: _Quaternion, q: _Quaternion) -> _Quaternion:
-    return (
-        p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
-        p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2],
-        p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1],
-        p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0],
-    )
-
-
-@inlined
-def _turned(q: _Quaternion, v: _Vector) -> _Vector:
-    """A vector turned by a unit quaternion."""
-    u = (q[1], q[2], q[3])
-    t = _cross(u, v)
-    return _plus(_plus(v, t, 2.0 * q[0]), _cross(u, t), 2.0)
-
-
-@compiled
-def _turned_back(q: _Quaternion, v: _Vector) -> _Vector:
-    return _turned((q[0], -q[1], -q[2], -q[3]), v)
 
 
 @compiled
@@ -107,16 +69,16 @@ def _move_joint(
     joint: int,
     qpos: np.ndarray,
     qvel: np.ndarray,
-    pose: tuple[_Vector, _Quaternion, _Vector, _Vector],
-) -> tuple[_Vector, _Quaternion, _Vector, _Vector]:
+    pose: tuple[Vector, Quaternion, Vector, Vector],
+) -> tuple[Vector, Quaternion, Vector, Vector]:
     """Position, orientation, angular velocity and velocity of a body after a joint of it."""
     pos, quat, spin, speed = pose
     kind = plant.joint_type[joint]
     at = plant.joint_qpos[joint]
     dof = plant.joint_dof[joint]
     if kind == _FREE:
-        quat = _unit(qpos, at + 3)
-        spin = _turned(quat, (qvel[dof + 3], qvel[dof + 4], qvel[dof + 5]))
+        quat = unit_quaternion(qpos, at + 3)
+        spin = turned(quat, (qvel[dof + 3], qvel[dof + 4], qvel[dof + 5]))
         return (
             (qpos[at], qpos[at + 1], qpos[at + 2]),
             quat,
@@ -129,30 +91,30 @@ def _move_joint(
         )
     local = _at(plant.joint_axis, joint)
     if kind == _SLIDE:
-        axis = _turned(quat, local)
+        axis = turned(quat, local)
         way = qpos[at] - plant.reference_qpos[at]
-        speed = _plus(_plus(speed, axis, qvel[dof]), _cross(spin, axis), way)
-        return _plus(pos, axis, way), quat, spin, speed
+        speed = plus(plus(speed, axis, qvel[dof]), cross(spin, axis), way)
+        return plus(pos, axis, way), quat, spin, speed
     anchor = _at(plant.joint_pos, joint)
-    arm = _turned(quat, anchor)
-    pos = _plus(pos, arm, 1.0)
-    speed = _plus(speed, _cross(spin, arm), 1.0)
+    arm = turned(quat, anchor)
+    pos = plus(pos, arm, 1.0)
+    speed = plus(speed, cross(spin, arm), 1.0)
     if kind == _BALL:
-        quat = _times(quat, _unit(qpos, at))
-        gained = _turned(quat, (qvel[dof], qvel[dof + 1], qvel[dof + 2]))
-        spin = _plus(spin, gained, 1.0)
+        quat = times(quat, unit_quaternion(qpos, at))
+        gained = turned(quat, (qvel[dof], qvel[dof + 1], qvel[dof + 2]))
+        spin = plus(spin, gained, 1.0)
     else:
         half = 0.5 * (qpos[at] - plant.reference_qpos[at])
         sine = np.sin(half)
         turn = (np.cos(half), sine * local[0], sine * local[1], sine * local[2])
-        quat = _times(quat, turn)
-        spin = _plus(spin, _turned(quat, local), qvel[dof])
-    arm = _turned(quat, anchor)
-    return _plus(pos, arm, -1.0), quat, spin, _plus(speed, _cross(spin, arm), -1.0)
+        quat = times(quat, turn)
+        spin = plus(spin, turned(quat, local), qvel[dof])
+    arm = turned(quat, anchor)
+    return plus(pos, arm, -1.0), quat, spin, plus(speed, cross(spin, arm), -1.0)
 
 
 @compiled
-def _write(motion: np.ndarray, pose: tuple[_Vector, _Quaternion, _Vector, _Vector]) -> None:
+def _write(motion: np.ndarray, pose: tuple[Vector, Quaternion, Vector, Vector]) -> None:
     pos, quat, spin, speed = pose
     for a in range(3):
         motion[a] = pos[a]
@@ -169,7 +131,7 @@ def _move(
     """Fill a body's pose and velocity from those of its parent."""
     parent = plant.body_parent[body]
     pos = (0.0, 0.0, 0.0)
-    quat = _quaternion(state.mj_xquat, parent)
+    quat = quaternion_at(state.mj_xquat, parent)
     spin = pos
     speed = pos
     if plant.body_tree[parent] >= 0:
@@ -178,10 +140,10 @@ def _move(
         quat = (m[3], m[4], m[5], m[6])
         spin = (m[7], m[8], m[9])
         speed = (m[10], m[11], m[12])
-    arm = _turned(quat, _at(plant.body_pos, body))
-    pos = _plus(pos, arm, 1.0)
-    speed = _plus(speed, _cross(spin, arm), 1.0)
-    quat = _times(quat, _quaternion(plant.body_quat, body))
+    arm = turned(quat, _at(plant.body_pos, body))
+    pos = plus(pos, arm, 1.0)
+    speed = plus(speed, cross(spin, arm), 1.0)
+    quat = times(quat, quaternion_at(plant.body_quat, body))
     pose = (pos, quat, spin, speed)
     first = plant.body_joint[body]
     for joint in range(first, first + plant.body_joints[body]):
@@ -190,17 +152,21 @@ def _move(
 
 
 @inlined
-def _principal(motion: np.ndarray, plant: Table, body: int) -> _Quaternion:
+def _principal(motion: np.ndarray, plant: Table, body: int) -> Quaternion:
     """Orientation of a body's principal axes of inertia."""
-    return _times((motion[3], motion[4], motion[5], motion[6]), _quaternion(plant.body_iquat, body))
+    return times(
+        (motion[3], motion[4], motion[5], motion[6]), quaternion_at(plant.body_iquat, body)
+    )
 
 
 @compiled
-def _add_inertia(axes: _Quaternion, inertia: np.ndarray, mass: float, r: _Vector, out: np.ndarray):
+def _add_inertia(
+    axes: Quaternion, inertia: np.ndarray, mass: float, r: Vector, out: np.ndarray
+) -> None:
     """Add a body's inertia about the reference point."""
     for a in range(3):
         unit = (1.0 if a == 0 else 0.0, 1.0 if a == 1 else 0.0, 1.0 if a == 2 else 0.0)
-        x, y, z = _turned(axes, unit)
+        x, y, z = turned(axes, unit)
         out[INERTIA] += inertia[a] * x * x
         out[INERTIA + 1] += inertia[a] * y * y
         out[INERTIA + 2] += inertia[a] * z * z
@@ -259,11 +225,11 @@ def motion_of_trees(
                 out[tree, k] = 0.0
         quat = (m[3], m[4], m[5], m[6])
         spin = (m[7], m[8], m[9])
-        arm = _turned(quat, _at(plant.body_ipos, body))
-        v = _plus((m[10], m[11], m[12]), _cross(spin, arm), 1.0)
-        r = _plus(_plus((m[0], m[1], m[2]), arm, 1.0), origin, -1.0)
+        arm = turned(quat, _at(plant.body_ipos, body))
+        v = plus((m[10], m[11], m[12]), cross(spin, arm), 1.0)
+        r = plus(plus((m[0], m[1], m[2]), arm, 1.0), origin, -1.0)
         axes = _principal(m, plant, body)
-        own = _turned_back(axes, spin)
+        own = turned_back(axes, spin)
         mass = plant.body_mass[body]
         inertia = plant.body_inertia[body]
         mine = out[tree]
@@ -275,8 +241,8 @@ def motion_of_trees(
             mine[0] += inertia[a] * own[a] * own[a]
             mine[MOMENT + a] += mass * r[a]
         if plant.tree_floats[tree]:
-            turning = _turned(axes, (inertia[0] * own[0], inertia[1] * own[1], inertia[2] * own[2]))
-            turning = _plus(turning, _cross(r, v), mass)
+            turning = turned(axes, (inertia[0] * own[0], inertia[1] * own[1], inertia[2] * own[2]))
+            turning = plus(turning, cross(r, v), mass)
             for a in range(3):
                 mine[MOMENTUM + a] += mass * v[a]
                 mine[SPIN + a] += turning[a]

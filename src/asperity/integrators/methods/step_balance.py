@@ -1,10 +1,10 @@
 """The balance of energy and momentum of fixed steps and of extrapolated ones.
 
-A fixed step is balanced where its gyroscopic forces are those of its middle, that is where a body
-turns by a tenth of a radian (`.gyroscopic`). Of two half steps and a whole one, of which velocities
-are extrapolated, what trees should have is extrapolated in the same way, to the second order. The
-second half begins with a velocity that constraints of its first have left, not those of its own,
-whose forces would seem to do work: its mean is that of its end and of v_2 − v_1 + v_0.
+Of a fixed step the forces are those of its middle where there are such (`.gyroscopic`). Of two half
+steps and a whole one, of which velocities are extrapolated, what trees should have is extrapolated
+in the same way, to the second order. The second half begins with a velocity that constraints of its
+first have left, not those of its own, whose forces would seem to do work: its mean is that of its
+end and of v_2 − v_1 + v_0.
 """
 
 from __future__ import annotations
@@ -12,14 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.integrators.methods.tree_balance import (
-    add_gains,
-    balance_trees,
-    begin_gains,
-    choose_marked,
-    mark_touched,
-    mark_trees,
-)
+from asperity.integrators.methods.tree_balance import add_gains, balance_trees, begin_gains
+from asperity.integrators.methods.turning_trees import choose_marked, mark_touched, mark_trees
 
 __all__ = ["balance_doubled_step", "balance_step"]
 

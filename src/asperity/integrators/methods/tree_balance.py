@@ -24,20 +24,20 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.contact.constraint_set import EQUALITY
+from asperity.integrators.methods.turning_trees import FLOATS, HANGS, TOUCHED
+from asperity.plant.rotations import (
+    Vector,
+    cross,
+    dot,
+    plus,
+    turned,
+    turned_back,
+    unit_quaternion,
+    vector_at,
+)
 from asperity.plant.tree_motion import INERTIA, MOMENT, MOMENTUM, SPIN, motion_of_trees
 
-__all__ = [
-    "add_gains",
-    "balance_trees",
-    "begin_gains",
-    "choose_marked",
-    "mark_touched",
-    "mark_trees",
-]
-
-# Marks of trees that turn: those that hang on something, that float, and that something touches.
-_HANGS, _FLOATS, _TOUCHED = 1, 2, 3
+__all__ = ["add_gains", "balance_trees", "begin_gains"]
 
 # Factors by which a motion is scaled at most, and share of the energy that the other one gets if
 # the rigid motion's is all there should be.
@@ -47,111 +47,11 @@ _LEAST_PART = 0.5
 # What is touched is not scaled for less than this.
 _TOLERATED = 1.01
 
-# Angles [rad] by which a body of a robot must turn in a step, if it floats untouched, hangs on
-# something untouched, or is touched.
-_FLOATING_ANGLE = 0.025
-_HANGING_ANGLE = 0.05
-_TOUCHED_ANGLE = 0.1
-
-_Vector = tuple[float, float, float]
-
-
-@inlined
-def _three(values: np.ndarray, start: int) -> _Vector:
-    return values[start], values[start + 1], values[start + 2]
-
-
-@inlined
-def _cross(a: _Vector, b: _Vector) -> _Vector:
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-@inlined
-def _dot(a: _Vector, b: _Vector) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@inlined
-def _minus(a: _Vector, b: _Vector, scale: float) -> _Vector:
-    return a[0] - scale * b[0], a[1] - scale * b[1], a[2] - scale * b[2]
-
-
-@compiled
-def _turned(qpos: np.ndarray, at: int, v: _Vector, sign: float) -> _Vector:
-    """A vector in the axes of a body on a free joint in the world's, or back with −1."""
-    w = qpos[at + 3]
-    u = (sign * qpos[at + 4], sign * qpos[at + 5], sign * qpos[at + 6])
-    t = _cross(u, v)
-    s = _cross(u, t)
-    half = 0.5 * (w * w + _dot(u, u))
-    return _minus(v, (w * t[0] + s[0], w * t[1] + s[1], w * t[2] + s[2]), -1.0 / half)
-
 
 @inlined
 def _base(plant: Table, tree: int) -> int:
     """Where a floating tree's position is in ``qpos``."""
     return plant.joint_qpos[plant.body_joint[plant.tree_body[tree]]]
-
-
-@compiled
-def mark_trees(plant: Table, state: Table, step: float) -> bool:
-    """Mark the robots of which a body turns far in a step; False if there is none.
-
-    The marks are ``state.work.turning``.
-    """
-    if plant.only_free_bodies:
-        return False
-    marked = state.work.turning
-    turned = state.work.turned
-    for tree in range(plant.ntree):
-        marked[tree] = 0
-        turned[tree] = 0.0
-    farthest = 0.0
-    for body in range(1, plant.nbody):
-        tree = plant.body_tree[body]
-        if tree >= 0 and plant.tree_balances[tree]:
-            marked[tree] = _FLOATS if plant.tree_floats[tree] else _HANGS
-            v = state.mj_cvel[body]
-            angle = step * np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-            turned[tree] = max(turned[tree], angle)
-            farthest = max(farthest, angle)
-    return farthest >= _FLOATING_ANGLE
-
-
-@compiled
-def mark_touched(state: Table, marked: np.ndarray) -> None:
-    """Mark those of the marked trees that a contact of a state pushes, or an equality holds."""
-    contacts = state.contacts
-    for c in range(contacts.count):
-        if contacts.impulse[c, 2] != 0.0:
-            for side in range(2):
-                link = contacts.link[c, side]
-                if link >= 0 and marked[contacts.link_tree[link]] != 0:
-                    marked[contacts.link_tree[link]] = _TOUCHED
-    rows = state.rows
-    for r in range(rows.count):
-        if rows.kind[r] == EQUALITY:
-            for side in range(2):
-                tree = rows.tree[r, side]
-                if tree >= 0 and marked[tree] != 0:
-                    marked[tree] = _TOUCHED
-
-
-@compiled
-def choose_marked(plant: Table, state: Table) -> bool:
-    """Leave out trees that turn less far than matters to what they are; False if none is left."""
-    work = state.work
-    found = False
-    for tree in range(plant.ntree):
-        least = _TOUCHED_ANGLE
-        if work.turning[tree] == _FLOATS:
-            least = _FLOATING_ANGLE
-        elif work.turning[tree] == _HANGS:
-            least = _HANGING_ANGLE
-        if work.turned[tree] < least:
-            work.turning[tree] = 0
-        found = found or work.turning[tree] != 0
-    return found
 
 
 @compiled
@@ -183,22 +83,20 @@ def _add(
     size = plant.tree_size[tree]
     for i in range(start, start + size):
         gains[tree, 0] += velocity[i] * impulse[i]
-    if mark != _FLOATS:
+    if mark != FLOATS:
         return
     block = plant.block_start[tree]
-    force = _three(impulse, start)
+    force = vector_at(impulse, start)
     for a in range(3):
         momentum = 0.0
         for j in range(size):
             momentum += state.mass[block + a * size + j] * velocity[start + j]
         gains[tree, 0] -= momentum * force[a] / state.mass[block]
-    arm = _minus(
-        _three(state.qpos, _base(plant, tree)),
-        _three(state.mj_subtree_com[plant.tree_body[tree]], 0),
-        1.0,
-    )
-    torque = _turned(state.qpos, _base(plant, tree), _three(impulse, start + 3), 1.0)
-    moment = _minus(torque, _cross(force, arm), 1.0)
+    at = _base(plant, tree)
+    com = vector_at(state.mj_subtree_com[plant.tree_body[tree]], 0)
+    arm = plus(vector_at(state.qpos, at), com, -1.0)
+    torque = turned(unit_quaternion(state.qpos, at + 3), vector_at(impulse, start + 3))
+    moment = plus(torque, cross(arm, force), 1.0)
     for a in range(3):
         gains[tree, MOMENTUM + a] += force[a]
         gains[tree, SPIN + a] += moment[a]
@@ -232,7 +130,7 @@ def add_gains(
     plant, state : Table
         The state has the mass matrix.
     marked : array of int64, shape (ntree,)
-        By `mark_turning` and `mark_touched`.
+        By `asperity.integrators.methods.turning_trees`.
     motion : tuple of array, shape (nv,)
         Twice the mean velocity, and the change of velocity.
     force : array, shape (nv,)
@@ -253,7 +151,7 @@ def add_gains(
 
 
 @compiled
-def _spin_of(inertia: np.ndarray, mass: float, com: _Vector, spin: _Vector) -> _Vector:
+def _spin_of(inertia: np.ndarray, mass: float, com: Vector, spin: Vector) -> Vector:
     """Angular velocity of an angular momentum about the centre of mass; 0 for a rod's."""
     x, y, z = com
     xx = inertia[INERTIA] - mass * (y * y + z * z)
@@ -269,9 +167,9 @@ def _spin_of(inertia: np.ndarray, mass: float, com: _Vector, spin: _Vector) -> _
     if not determinant > 1e-9 * (xx + yy + zz) ** 3:
         return 0.0, 0.0, 0.0
     return (
-        _dot(first, spin) / determinant,
-        _dot(second, spin) / determinant,
-        _dot(third, spin) / determinant,
+        dot(first, spin) / determinant,
+        dot(second, spin) / determinant,
+        dot(third, spin) / determinant,
     )
 
 
@@ -292,25 +190,25 @@ def _replace_rigid_motion(
     motion = state.work.tree_motion[tree]
     gains = state.work.gains[tree]
     zero = (0.0, 0.0, 0.0)
-    com = _minus(zero, _three(motion, MOMENT), -1.0 / mass)
-    momentum = _three(motion, MOMENTUM)
-    spin = _minus(_three(motion, SPIN), _cross(com, momentum), 1.0)
+    com = plus(zero, vector_at(motion, MOMENT), 1.0 / mass)
+    momentum = vector_at(motion, MOMENTUM)
+    spin = plus(vector_at(motion, SPIN), cross(com, momentum), -1.0)
     before = _spin_of(motion, mass, com, spin)
-    wanted = _three(gains, SPIN)
+    wanted = vector_at(gains, SPIN)
     after = _spin_of(motion, mass, com, wanted)
-    other = motion[0] - _dot(momentum, momentum) / mass - _dot(spin, before)
-    turning = _dot(wanted, after)
+    other = motion[0] - dot(momentum, momentum) / mass - dot(spin, before)
+    turning = dot(wanted, after)
     share = _share(gains[0] - turning, other)
     if turning > 0.0 and gains[0] - turning < _LEAST_SHARE**2 * other:
         # Bodies turn by so much in a step that it does not tell how.
         share = min(share, np.sqrt(_LEAST_PART * max(gains[0], 0.0) / other))
         rest = np.sqrt(max(gains[0] - share * share * other, 0.0) / turning)
-        after = _minus(zero, after, -min(rest, 1.0))
+        after = plus(zero, after, min(rest, 1.0))
     for i in range(start, start + plant.tree_size[tree]):
         target.qvel[i] *= share
-    turn = _minus(after, before, share)
-    moved = _cross(turn, com)
-    turn = _turned(target.qpos, _base(plant, tree), turn, -1.0)
+    turn = plus(after, before, -share)
+    moved = cross(turn, com)
+    turn = turned_back(unit_quaternion(target.qpos, _base(plant, tree) + 3), turn)
     for a in range(3):
         speed = (gains[MOMENTUM + a] - share * momentum[a]) / mass + step * plant.gravity[a]
         target.qvel[start + a] += speed - moved[a]
@@ -338,22 +236,22 @@ def balance_trees(
     motion = state.work.tree_motion
     hangs = False
     for tree in range(plant.ntree):
-        hangs = hangs or marked[tree] in (_HANGS, _TOUCHED)
+        hangs = hangs or marked[tree] in (HANGS, TOUCHED)
     if hangs:
         motion_of_trees(plant, state, marked, state.qpos, target.qvel, motion)
         for tree in range(plant.ntree):
-            if marked[tree] in (_HANGS, _TOUCHED):
+            if marked[tree] in (HANGS, TOUCHED):
                 gains[tree, 0] -= 2.0 * _work_of_gravity(plant, state, tree, state.qpos)
     motion_of_trees(plant, state, marked, target.qpos, target.qvel, motion)
     for tree in range(plant.ntree):
         if marked[tree] == 0:
             continue
-        if marked[tree] == _FLOATS:
+        if marked[tree] == FLOATS:
             _replace_rigid_motion(plant, state, target, tree, step)
             continue
         gains[tree, 0] += 2.0 * _work_of_gravity(plant, state, tree, target.qpos)
         share = _share(gains[tree, 0], motion[tree, 0])
-        if marked[tree] == _TOUCHED:
+        if marked[tree] == TOUCHED:
             share = min(_TOLERATED * share, 1.0)
         for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
             target.qvel[i] *= share
