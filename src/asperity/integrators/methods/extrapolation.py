@@ -356,3 +356,4 @@ class Extrapolation(StepDoubling):
         # A violation that a half step leaves is its error: to take it back in the next would count
         # it twice.
         world.problem.drift_speed = 0.0
+        world.problem.balances_steps = 0

@@ -228,6 +228,7 @@ class IcfMethod(ConvexMethod):
             passes = _FIELD_PASSES if world.plant.fields.any else _PASSES
         problem.most_changes = int(passes)
         problem.center_gyroscopic = int(self.center_gyroscopic)
+        problem.balances_steps = 1
         problem.refuse_unsettled = int(self.refuse_unsettled)
         problem.criterion = RESIDUAL_AND_STEP
         problem.line_search_method = EXACT

@@ -20,12 +20,10 @@ __all__ = ["balance_doubled_step", "balance_step"]
 
 @compiled
 def balance_step(world: Table, source: Table, target: Table, step: float) -> None:
-    """Balance the velocities after a fixed step of robots that turn far."""
+    """Balance the velocities after a step of robots that turn far, unless others do it."""
     problem = world.problem
-    if problem.center_gyroscopic == 0:
-        return
     plant = world.plant
-    if not mark_trees(plant, source, step):
+    if problem.balances_steps == 0 or not mark_trees(plant, source, step):
         return
     work = source.work
     marked = work.turning
@@ -33,9 +31,9 @@ def balance_step(world: Table, source: Table, target: Table, step: float) -> Non
     if not choose_marked(plant, source):
         return
     force = work.gyroscopic
+    centered = problem.center_gyroscopic == 1 and problem.turning == 1
     for i in range(plant.nv):
-        tree = plant.dof_tree[i]
-        if marked[tree] != 0 and (problem.turning == 0 or work.gyroscopic_share[tree] == 0.0):
+        if not centered or work.gyroscopic_share[plant.dof_tree[i]] == 0.0:
             force[i] = -source.mj_qfrc_bias[i]
     twice_mean = world.scratch
     change = work.velocity_change

@@ -440,5 +440,6 @@ class ThetaMethod(ConvexMethod):
         problem.near_rigid = self.near_rigid
         # Implicit schemes solve for them.
         problem.center_gyroscopic = table.is_symplectic
+        problem.balances_steps = table.is_symplectic
         self.let_glide(world, relaxes=True, default_relaxation=self.relaxation_time)
         problem.relaxation_time = -1.0 if self.relaxation_time is None else self.relaxation_time

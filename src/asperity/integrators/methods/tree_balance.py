@@ -41,7 +41,7 @@ __all__ = ["add_gains", "balance_trees", "begin_gains"]
 
 # Factors by which a motion is scaled at most, and share of the energy that the other one gets if
 # the rigid motion's is all there should be.
-_LEAST_SHARE = 0.5
+_LEAST_SHARE = 0.1
 _MOST_SHARE = 1.2
 _LEAST_PART = 0.5
 # What is touched is not scaled for less than this.
