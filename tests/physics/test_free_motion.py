@@ -264,6 +264,8 @@ def test_a_chain_of_light_links_that_flails_gains_no_energy(
         (asp.Sap(time_step=1e-2), 5.0),
         (asp.Tamsi(time_step=1e-2), 5.0),
         (asp.Icf(time_step=2e-3), 15.0),
+        (asp.Icf(time_step=1e-3), 5.0),
+        (asp.Tamsi(accuracy=1e-2), 5.0),
         (asp.Cenic(accuracy=1e-1), 5.0),
         (asp.Cenic(accuracy=1e-2), 5.0),
         (asp.Cenic(accuracy=1e-2), 40.0),

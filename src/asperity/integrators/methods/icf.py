@@ -130,8 +130,8 @@ def icf_method(world: Table, source: Table, target: Table, step: float) -> int:
         return code
     move_by_solution(world, source, target, step)
     advance_activations(world.plant, source, target, step)
-    balance_step(world, source, target, step)
     keep_results(world, source, source.qvel, target.qvel, step)
+    balance_step(world, source, target, step)
     world.result.error_order = 0
     world.result.sample = source.address
     if world.systems.size > 0:

@@ -28,7 +28,7 @@ def balance_step(world: Table, source: Table, target: Table, step: float) -> Non
     work = source.work
     marked = work.turning
     mark_touched(source, marked)
-    if not choose_marked(plant, source):
+    if not choose_marked(plant, source, False):
         return
     force = work.gyroscopic
     centered = problem.center_gyroscopic == 1 and problem.turning == 1
@@ -123,7 +123,7 @@ def balance_doubled_step(
     marked = half.work.turning
     mark_touched(source, marked)
     mark_touched(half, marked)
-    if not choose_marked(plant, half):
+    if not choose_marked(plant, half, True):
         return
     gains = source.work.gains
     halves = half.work.gains

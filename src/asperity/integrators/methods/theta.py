@@ -334,8 +334,8 @@ def theta_method(world: Table, source: Table, target: Table, step: float) -> int
         world.scratch[i] = theta_vq * target.qvel[i] + (1.0 - theta_vq) * source.qvel[i]
     integrate_positions(plant, source, target, world.scratch, step)
     advance_activations(plant, source, target, step)
-    balance_step(world, source, target, step)
     keep_results(world, source, source.qvel, target.qvel, step)
+    balance_step(world, source, target, step)
     world.result.error_order = 0
     world.result.sample = source.address
     if world.systems.size > 0:

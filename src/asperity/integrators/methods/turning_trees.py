@@ -15,16 +15,17 @@ __all__ = ["FLOATS", "HANGS", "TOUCHED", "choose_marked", "mark_touched", "mark_
 # Marks of trees that turn: those that hang on something, that float, and that something touches.
 HANGS, FLOATS, TOUCHED = 1, 2, 3
 
-# Angles [rad] by which a body of a robot must turn in a step, if it floats untouched, hangs on
-# something untouched, or is touched.
-_FLOATING_ANGLE = 0.025
+# Angles [rad] by which a body of a robot must turn in a step, if it floats untouched (in a step of
+# which nothing else tells the error, and in a doubled one), hangs on something, or is touched.
+_FLOATING_ANGLE = 1e-4
+_FLOATING_ANGLE_OF_DOUBLED = 0.025
 _HANGING_ANGLE = 0.05
 _TOUCHED_ANGLE = 0.1
 
 
 @compiled
 def mark_trees(plant: Table, state: Table, step: float) -> bool:
-    """Mark the robots of which a body turns far in a step; False if there is none.
+    """Mark the robots, with the angle by which a body of each turns; False if none does.
 
     The marks are ``state.work.turning``.
     """
@@ -49,7 +50,10 @@ def mark_trees(plant: Table, state: Table, step: float) -> bool:
 
 @compiled
 def mark_touched(state: Table, marked: np.ndarray) -> None:
-    """Mark those of the marked trees that a contact of a state pushes, or an equality holds."""
+    """Mark those of the marked trees that a contact of a state pushes, or an equality holds.
+
+    Needs the impulses of the step in the contact set.
+    """
     contacts = state.contacts
     for c in range(contacts.count):
         if contacts.impulse[c, 2] != 0.0:
@@ -67,14 +71,14 @@ def mark_touched(state: Table, marked: np.ndarray) -> None:
 
 
 @compiled
-def choose_marked(plant: Table, state: Table) -> bool:
+def choose_marked(plant: Table, state: Table, doubled: bool) -> bool:
     """Leave out trees that turn less far than matters to what they are; False if none is left."""
     work = state.work
     found = False
     for tree in range(plant.ntree):
         least = _TOUCHED_ANGLE
         if work.turning[tree] == FLOATS:
-            least = _FLOATING_ANGLE
+            least = _FLOATING_ANGLE_OF_DOUBLED if doubled else _FLOATING_ANGLE
         elif work.turning[tree] == HANGS:
             least = _HANGING_ANGLE
         if work.turned[tree] < least:
