@@ -14,7 +14,7 @@ import asperity as asp
 from asperity.integrators.methods.extrapolation import Extrapolation
 from benchmarks.accuracy_scenes import SCENES
 from benchmarks.verification import friction, impacts, smooth, tops
-from benchmarks.verification.case import Record, energies
+from benchmarks.verification.case import Record, World, energies
 
 MU = 0.2
 
@@ -254,3 +254,15 @@ def test_islands_keep_their_momentum(accuracy: float) -> None:
     assert {(True, False, False), (True, False, True)} <= set(seen)
     after = masses @ sim.data.qvel.reshape(2, 6)[:, :3]
     np.testing.assert_allclose(after, momentum, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("accuracy", "error"), [(1e-3, 1.0), (1e-4, 0.5)])
+def test_a_gyroscope_precesses_in_time(accuracy: float, error: float) -> None:
+    """With forces at the velocity before the second half step by 15 and 2.5 degrees too far."""
+
+    def simulate(world: object, duration: float, **start: object) -> Record:
+        assert isinstance(world, World)
+        return states(world.model(), duration, asp.Cenic(accuracy=accuracy), **start)  # type: ignore[arg-type, return-value]
+
+    case = next(case for case in smooth.CASES if case.name == "gyroscope-precession")
+    assert case.measure(simulate) == pytest.approx(case.truth, abs=error)
