@@ -55,7 +55,8 @@ def press(engine: Engine, activation: NDArray[np.float64]) -> None:
     while engine.grow(int(survey(table))):
         pass
     count = int(table.candidates)
-    near = np.asarray(table.candidate_square[:count]) < (_REACH * float(table.activation)) ** 2
+    reach = _REACH * np.asarray(table.pair_activation)[table.candidate_pair[:count]]
+    near = np.asarray(table.candidate_square[:count]) < reach**2
     near &= np.asarray(table.candidate_weight[:count]) > 0.0
     touching = np.flatnonzero(near)
     bodies = _bodies(engine, np.asarray(table.candidate_pair)[touching])

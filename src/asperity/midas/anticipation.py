@@ -80,7 +80,8 @@ def _ratio_ahead(engine: Table, i: int, distance: float) -> float:
         for k in range(3):
             along += engine.vertex_move[vertex, k] * engine.candidate_arm[i, k]
         move += engine.candidate_coefficient[i, corner] * along
-    return (distance + move / distance) / engine.activation
+    activation = engine.pair_activation[engine.candidate_pair[i]]
+    return (distance + move / distance) / activation
 
 
 @compiled
@@ -117,7 +118,7 @@ def _anchor(engine: Table, i: int) -> tuple[bool, bool]:
     """Choose where a candidate's barrier is linearized; whether not here, and whether anew."""
     anchor = engine.candidate_anchor[i]
     distance = math.sqrt(engine.candidate_square[i])
-    ratio = distance / engine.activation
+    ratio = distance / engine.pair_activation[engine.candidate_pair[i]]
     ahead = _ratio_ahead(engine, i, distance)
     if anchor == 0.0:
         if ahead > 1.0 - _LEAST or _is_parallel(engine, i):
@@ -149,7 +150,7 @@ def anticipate_part(engine: Table, part: int, _member: int, _unused: int) -> int
     for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
         if (
             engine.run_anchored[run] == 0
-            and engine.run_least[run] - move_of_run(engine, run) >= engine.activation
+            and engine.run_least[run] - move_of_run(engine, run) >= engine.run_activation[run]
         ):
             continue
         wake(engine, run)

@@ -1,7 +1,7 @@
 """Broad phase: the pairs of primitives that may touch while vertices stay in given boxes.
 
 Every vertex has a box that holds its expected path (`asperity.midas.vertex_boxes`). As long as none
-leaves its box, only primitives whose boxes come within the activation distance of each other can
+leaves its box, only primitives whose boxes come within the activation distance of their pair can
 touch; the solver cuts its steps at the boxes and asks for new ones when it must. Resting bodies
 thus get small boxes and short lists, and a fast body a long, thin one along its path.
 """
@@ -106,7 +106,7 @@ def _search_trees(
     engine: Table, x: np.ndarray, pair: int, a: int, b: int, third: int, count: int
 ) -> int:
     """Add a third of the stencils of two shapes, by their trees of boxes."""
-    margin = engine.activation
+    margin = engine.pair_activation[pair]
     engine.relative = _move_together(engine, a, b)
     if third == 0:
         count = search_faces(engine, x, count, pair, a, b, margin)
@@ -121,7 +121,7 @@ def _search_trees(
 @compiled
 def _search_all(engine: Table, x: np.ndarray, pair: int, a: int, b: int, count: int) -> int:
     """Add the stencils of two small shapes."""
-    margin = engine.activation
+    margin = engine.pair_activation[pair]
     hull = engine.shape_box
     region = engine.region
     for shape in (a, b):
@@ -141,7 +141,7 @@ def _search_all(engine: Table, x: np.ndarray, pair: int, a: int, b: int, count: 
 @compiled
 def _search_plane(engine: Table, x: np.ndarray, pair: int, a: int, plane: int, count: int) -> int:
     """Add the stencils of a shape and a half-space."""
-    margin = engine.activation
+    margin = engine.pair_activation[pair]
     if engine.shape_anchor[a, 0, 0] < 0:
         return search_half_space(engine, x, count, pair, a, plane, margin)
     for v in range(engine.shape_vertex[a], engine.shape_vertex[a + 1]):
@@ -160,7 +160,7 @@ def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: in
     plane = engine.pair_plane[pair]
     if plane >= 0:
         return _search_plane(engine, x, pair, a, plane, count) if third == 0 else count
-    if apart(engine.shape_box[a], engine.shape_box[b], engine.activation):
+    if apart(engine.shape_box[a], engine.shape_box[b], engine.pair_activation[pair]):
         return count
     if _move_together(engine, a, b) == 1 or not _are_few(engine, a, b):
         return _search_trees(engine, x, pair, a, b, third, count)

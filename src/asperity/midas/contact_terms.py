@@ -38,13 +38,13 @@ __all__ = [
 @entry_point(PART)
 def contact_energy_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Sum barriers of some runs, without their common factor."""
-    activation = engine.activation
-    limit = activation * activation
     x = engine.vertex_trial if engine.at_trial == 1 else engine.vertex_now
     total = 0.0
     for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
+        activation = engine.run_activation[run]
         if engine.run_trial[run] >= activation:
             continue
+        limit = activation * activation
         for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
             if engine.candidate_square[i] >= limit:
                 continue
@@ -163,7 +163,7 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
     square = engine.candidate_square
     gradient = engine.link_gradient
     y = engine.side_weight
-    activation = engine.activation
+    activation = engine.pair_activation[engine.candidate_pair[i]]
     links = gradient.shape[0]
     anchor = engine.candidate_anchor[i]
     if square[i] >= activation * activation and anchor == 0.0:
@@ -230,7 +230,7 @@ def add_contact_terms(engine: Table, part: int, x: np.ndarray) -> None:
     """
     for at in range(engine.run_schedule[part], engine.run_schedule[part + 1]):
         run = engine.run_order[at]
-        if engine.run_least[run] < engine.activation or engine.run_anchored[run] == 1:
+        if engine.run_least[run] < engine.run_activation[run] or engine.run_anchored[run] == 1:
             for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
                 _add_contact(engine, i, x)
 

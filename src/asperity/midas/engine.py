@@ -265,6 +265,7 @@ class Engine(HoldsAddresses):
         table, options = self.table, self.options
         table.clearance = np.inf
         table.activation = options.activation_distance
+        table.pair_activation = np.full(len(table.pair_shape), options.activation_distance)
         table.barrier_stiffness = options.barrier_stiffness
         if options.stiction_tolerance is not None:
             table.pair_stiction[:] = options.stiction_tolerance

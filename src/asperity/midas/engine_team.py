@@ -71,7 +71,7 @@ def run_fields(size: int, rims: int) -> dict[str, Any]:
         },
         **{
             name: np.zeros(size)
-            for name in ("now_square", "run_least", "run_trial", "friction_bound")
+            for name in ("now_square", "run_activation", "run_least", "run_trial", "friction_bound")
         },
         **{
             name: np.zeros(stencils, np.int64)

@@ -112,9 +112,10 @@ def _is_above(engine: Table, box: np.ndarray, plane: int) -> bool:
 
 
 @compiled
-def _height(engine: Table, shape: int, plane: int) -> float:
-    """Height [m] of a round shape where its path begins; its vertices must have their boxes."""
+def _height(engine: Table, pair: int, plane: int) -> float:
+    """Height [m] of a pair's round shape where its path begins; vertices must have their boxes."""
     c = np.empty(4)
+    shape = engine.pair_shape[pair, 0]
     lowest = math.inf
     for which in range(2):
         anchor = engine.shape_anchor[shape, which]
@@ -129,7 +130,7 @@ def _height(engine: Table, shape: int, plane: int) -> float:
             plane if is_rim else anchor[3],
             engine.vertex_start,
             engine.plane,
-            engine.activation,
+            engine.pair_activation[pair],
             c,
         )
         lowest = min(lowest, height)
@@ -155,7 +156,7 @@ def choose_faces(engine: Table) -> None:
             box_vertex(engine, v)
         best = 0.0
         if engine.pair_form[pair] == _POLYHEDRON:
-            best = _CLEAR * engine.activation
+            best = _CLEAR * engine.pair_activation[pair]
         if engine.may_overlap == 1:
             best = -math.inf
         for plane in range(first, first + FACES):
@@ -165,7 +166,7 @@ def choose_faces(engine: Table) -> None:
             middle = -normal[3]
             for k in range(3):
                 middle += 0.5 * (box[0, k] + box[1, k]) * normal[k]
-            height = _height(engine, shape, plane)
+            height = _height(engine, pair, plane)
             if middle > 0.0 and height > best:
                 best = height
                 engine.pair_plane[pair] = plane

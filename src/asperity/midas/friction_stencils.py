@@ -29,7 +29,7 @@ _STRAIN = 0.1
 @compiled
 def normal_force(engine: Table, i: int, x: np.ndarray) -> float:
     """Normal force [N] of a candidate measured at ``x``."""
-    activation = engine.activation
+    activation = engine.pair_activation[engine.candidate_pair[i]]
     square = engine.candidate_square[i]
     if square >= activation * activation or square <= 0.0:
         return 0.0
@@ -101,7 +101,7 @@ def count_friction_part(engine: Table, part: int, _member: int, _unused: int) ->
     for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
         first = engine.run_begin[run]
         mu = engine.pair_friction[engine.candidate_pair[first]]
-        if mu == 0.0 or engine.run_least[run] >= engine.activation:
+        if mu == 0.0 or engine.run_least[run] >= engine.run_activation[run]:
             for i in range(first, engine.run_begin[run + 1]):
                 engine.friction_bound[i] = 0.0
             continue

@@ -76,7 +76,7 @@ def _departs(engine: Table, run: int, slowest: float) -> bool:
 
     They depart no faster than 1/d, nor than they have met.
     """
-    if engine.run_least[run] >= engine.activation:
+    if engine.run_least[run] >= engine.run_activation[run]:
         return False
     pair = engine.candidate_pair[engine.run_begin[run]]
     if engine.pair_dissipation[pair] * slowest >= 1.0:
@@ -196,10 +196,11 @@ def _impulse(engine: Table, i: int, h: float, slowest: float, push: np.ndarray) 
     dissipation = engine.pair_dissipation[engine.candidate_pair[i]]
     speed = rebound_speed(impact_energy(closing, 0.0, 0.0, dissipation, 0.0), dissipation)
     mass = force * engine.step / stopped
-    if speed * h < engine.activation - math.sqrt(engine.candidate_square[i]):
+    activation = engine.pair_activation[engine.candidate_pair[i]]
+    if speed * h < activation - math.sqrt(engine.candidate_square[i]):
         # The barrier goes on pushing for more than a step, with what it has stored.
-        slope, _ = barrier_slopes(engine.candidate_square[i], engine.activation)
-        stored = -force * barrier(engine.candidate_square[i], engine.activation) / slope
+        slope, _ = barrier_slopes(engine.candidate_square[i], activation)
+        stored = -force * barrier(engine.candidate_square[i], activation) / slope
         speed = math.sqrt(max(speed * speed - 2.0 * stored / mass, 0.0))
     if speed < slowest or speed <= parting:
         return -1.0

@@ -71,7 +71,7 @@ def add_round_stencils(
             vertex[3],
             x,
             engine.plane,
-            engine.activation,
+            engine.pair_activation[pair],
             engine.candidate_coefficient[count],
         )
         reach = 0.0
@@ -117,7 +117,8 @@ def place_on_round(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> 
         only[0, k] = plane[k]
     last = 0 if kind == RIM_PLANE else 3
     own = RIM_PLANE if kind == RIM_PLANE else ELLIPSOID_PLANE
-    round_height(own, 0, 1, 2, last, points, only, engine.activation, c)
+    activation = engine.pair_activation[engine.candidate_pair[i]]
+    round_height(own, 0, 1, 2, last, points, only, activation, c)
     for j in range(4):
         weight[0, j] = 0.0
         for corner in range(count):
@@ -212,7 +213,7 @@ def add_bending(engine: Table, i: int, push: float, normal: np.ndarray, sums: np
                 height += axes[a, j] * link[j, k] * plane[k]
         square += height * height
     if is_rim:
-        square += (FLATNESS * engine.activation) ** 2
+        square += (FLATNESS * engine.pair_activation[engine.candidate_pair[i]]) ** 2
     scale = push / math.sqrt(max(square, 1e-300))
     for a in range(count):
         for b in range(count):

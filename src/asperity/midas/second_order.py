@@ -45,7 +45,7 @@ _CHANGE = 0.9
 _SWING = 0.1
 # Rotation within a step [rad] that it resolves.
 _TURN = 2.5
-# What is no impact, in activation distances per step: bodies at rest move by less.
+# What is no impact, in the largest activation distance per step: bodies at rest move by less.
 _UNSEEN = 0.05
 # Steps between two attempts at BDF2: an impact may take two steps until the velocity has settled,
 # and the one after those begins with a smooth past.
@@ -66,7 +66,7 @@ def may_look_back(engine: Table, h: float) -> bool:
 def moves_freely(engine: Table) -> bool:
     """Whether no surfaces push each other, and no joint its limit, at the present iterate."""
     for run in range(engine.runs):
-        if engine.run_least[run] < engine.activation:
+        if engine.run_least[run] < engine.run_activation[run]:
             return False
     for joint in range(engine.joint_now.size):
         width = engine.joint_activation[joint]

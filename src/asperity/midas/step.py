@@ -135,7 +135,8 @@ def _finish(engine: Table, h: float, second: bool) -> None:
     # Beyond the boxes' slack there may be others that were never looked at.
     smallest = (1.0 + SLACK) * engine.activation
     for run in range(engine.runs):
-        smallest = min(smallest, engine.run_least[run])
+        if engine.run_least[run] < (1.0 + SLACK) * engine.run_activation[run]:
+            smallest = min(smallest, engine.run_least[run])
     engine.clearance = min(engine.clearance, smallest)
 
 
