@@ -1,8 +1,10 @@
 """Activation distances of pairs: what the initial state leaves between links.
 
-Barriers that push from the start would throw things apart. So two links have an activation distance
-d̂ no larger than the clearance that they begin with; all others keep theirs, since within a small d̂
-everything is as steep as it is short. The pressure at a ratio D/d̂ is the same for any d̂
+Barriers that push from the start would throw things apart, so activation distances d̂ are no larger
+than the clearances that things begin with. Down to half of the usual one all pairs have the same:
+what was taken apart, since it touched, what it rests on and what falls on it are level. Nearer
+links have one of their own, since within a small d̂ everything is as steep as it is short, and all
+others would have to move as carefully. The pressure at a ratio D/d̂ is the same for any d̂
 (`asperity.midas.potentials`): what a contact bears does not change, only how far it gives way.
 
 The distance is that of two links, of which the world with its half-spaces is one, so that what
@@ -21,6 +23,8 @@ __all__ = ["adapt_activation_distances"]
 # No activation distance is chosen below this [m], nor above this share of a shape's extent.
 _SMALLEST = 1e-5
 _EXTENT_SHARE = 0.05
+# Share of the usual one down to which clearances lower that of all pairs.
+_COMMON = 0.5
 # Share of the usual one below which users are told.
 _MUCH_SMALLER = 0.1
 
@@ -53,7 +57,8 @@ def adapt_activation_distances(engine: Engine) -> dict[LinkPair, float]:
     ]
     every = np.concatenate([extents, np.full(len(shapes.plane_geom), np.inf)])
     largest = _EXTENT_SHARE * every[table.pair_shape].min(axis=1)
-    wanted = np.minimum(np.minimum(clearance[label], largest), usual)
+    common = min(usual, max(float(clearance.min()), _COMMON * usual))
+    wanted = np.minimum(np.minimum(clearance[label], largest), common)
     table.pair_activation[:] = np.maximum(wanted, _SMALLEST)
     table.activation = float(table.pair_activation.max())
     # Lists were made with other ones.

@@ -56,9 +56,10 @@ class Midas(Integrator):
         what is round rolls.
     activation_distance : float, optional
         Distance [m] below which surfaces repel each other; resting things keep about this distance.
-        By default 1 mm, but for two links that begin nearer to each other their clearance, and for
-        shapes smaller than 2 cm a twentieth of their extent; a note in `Simulator.load_report`
-        names links that have less than 0.1 mm. One that is given is that of all pairs.
+        By default the smallest clearance of the initial state, within 0.5 and 1 mm, but for two
+        links that begin nearer to each other theirs, and for shapes smaller than 2 cm a twentieth
+        of their extent; a note in `Simulator.load_report` names links that have less than 0.1 mm.
+        One that is given is that of all pairs.
     barrier_stiffness : float
         Pressure [Pa] that brings surfaces to about 0.4 activation distances, whatever these are. A
         thousandth of it, the pressure of 0.1 m of steel on its base, leaves them 2 % nearer than
