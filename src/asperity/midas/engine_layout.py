@@ -482,4 +482,5 @@ MIDAS = Layout(
     directions="f8[:,:]",
     inertia_work="f8[:,:]",
     moments_work="f8[:,:]",
+    round_work="f8[:,:]",
 )

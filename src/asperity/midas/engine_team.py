@@ -43,6 +43,7 @@ def work_fields() -> dict[str, Any]:
         "angle_work": np.zeros((9, 9)),
         "inertia_work": np.zeros((16, 3)),
         "moments_work": np.zeros((3, 3)),
+        "round_work": np.zeros((4, 4)),
     }
 
 

@@ -114,7 +114,7 @@ def _is_above(engine: Table, box: np.ndarray, plane: int) -> bool:
 @compiled
 def _height(engine: Table, shape: int, plane: int) -> float:
     """Height [m] of a round shape where its path begins; its vertices must have their boxes."""
-    c = np.empty(4)
+    c = engine.side_weight[0]
     lowest = math.inf
     for which in range(2):
         anchor = engine.shape_anchor[shape, which]

@@ -102,27 +102,23 @@ def place_on_round(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> 
     """
     kind = engine.candidate_kind[i]
     vertex = engine.candidate_vertex[i]
-    plane = engine.plane[vertex[3] if kind == RIM_PLANE else kind - ELLIPSOID_PLANE]
+    is_rim = kind == RIM_PLANE
     link = q[engine.vertex_link[vertex[0]]]
-    count = 3 if kind == RIM_PLANE else 4
-    points = np.empty((4, 3))
-    c = np.empty(4)
+    count = 3 if is_rim else 4
+    points = engine.corner
+    c = engine.round_work[0]
     for corner in range(count):
         for k in range(3):
             points[corner, k] = 0.0
             for j in range(4):
                 points[corner, k] += engine.vertex_rest[vertex[corner], j] * link[j, k]
-    only = np.empty((1, 4))
-    for k in range(4):
-        only[0, k] = plane[k]
-    last = 0 if kind == RIM_PLANE else 3
-    own = RIM_PLANE if kind == RIM_PLANE else ELLIPSOID_PLANE
-    round_height(own, 0, 1, 2, last, points, only, engine.activation, c)
+    last = vertex[3] if is_rim else 3
+    round_height(kind, 0, 1, 2, last, points, engine.plane, engine.activation, c)
     for j in range(4):
         weight[0, j] = 0.0
         for corner in range(count):
             weight[0, j] += c[corner] * engine.vertex_rest[vertex[corner], j]
-    if kind != RIM_PLANE:
+    if not is_rim:
         return 1.0
     # α = a/s and β = b/s, by the coefficients
     return min((c[2] - c[0]) ** 2 + c[1] * c[1], 1.0)
@@ -181,8 +177,8 @@ def add_bending(engine: Table, i: int, push: float, normal: np.ndarray, sums: np
     c = engine.candidate_coefficient[i]
     rest = engine.vertex_rest
     is_rim = engine.candidate_kind[i] == RIM_PLANE
-    axes = np.empty((3, 4))
-    alpha = np.empty(3)
+    axes = engine.round_work[:3]
+    alpha = engine.round_work[3]
     plane = engine.plane[vertex[3] if is_rim else engine.candidate_kind[i] - ELLIPSOID_PLANE]
     first = vertex[0]
     last = vertex[2] if is_rim else vertex[1]
