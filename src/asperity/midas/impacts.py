@@ -17,10 +17,10 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.contact.restitution import impact_energy, rebound_speed
 from asperity.midas.contact_terms import add_round_arms, contact_sides
-from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.free_motion import angular_momentum, angular_velocity
 from asperity.midas.friction_stencils import normal_force
 from asperity.midas.potentials import barrier, barrier_slopes
+from asperity.midas.round_planes import second_link
 
 __all__ = ["departs", "meets_impact", "restitution_impulse", "slowest_departure"]
 
@@ -116,8 +116,8 @@ def _approach(engine: Table, i: int, normal: np.ndarray) -> tuple[float, float]:
         normal[k] = engine.candidate_arm[i, k] / distance
     closing = 0.0
     pressing = 0.0
-    for side in range(1 if kind >= VERTEX_PLANE else 2):
-        link = engine.vertex_link[vertex[3 * side]]
+    for side in range(2):
+        link = engine.vertex_link[vertex[0]] if side == 0 else second_link(engine, i)
         if link == engine.link_parent.size:
             continue
         for k in range(3):
@@ -157,10 +157,11 @@ def restitution_impulse(engine: Table, i: int, h: float, slowest: float, push: n
     closing, pressing = _approach(engine, i, normal)
     if closing <= slowest:
         return -1.0
-    kind = engine.candidate_kind[i]
     parting = 0.0
-    for side in range(1 if kind >= VERTEX_PLANE else 2):
-        link = engine.vertex_link[engine.candidate_vertex[i, 3 * side]]
+    for side in range(2):
+        link = second_link(engine, i)
+        if side == 0:
+            link = engine.vertex_link[engine.candidate_vertex[i, 0]]
         if link < engine.link_parent.size:
             y = engine.side_weight[side]
             parting += _rate_along(engine, link, y, normal, engine.q[link], engine.v[link])

@@ -23,13 +23,13 @@ import math
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
-from asperity.midas.distances import RIM_PLANE, VERTEX_PLANE
+from asperity.midas.distances import RIM_PLANE
 from asperity.midas.friction_stencils import collect_friction, forget_friction
 from asperity.midas.friction_terms import fill_slip
 from asperity.midas.impacts import departs, meets_impact, restitution_impulse, slowest_departure
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.link_kinematics import place_links
-from asperity.midas.round_planes import further_stencils, place_on_round
+from asperity.midas.round_planes import further_stencils, place_on_round, second_link
 
 __all__ = ["add_rebounds", "find_rebounds"]
 
@@ -62,9 +62,10 @@ def _apply_impulses(engine: Table, h: float) -> float:
             taken = restitution_impulse(engine, i, h, slowest, push) if may_depart else -1.0
             if taken >= 0.0:
                 lost = max(lost, 0.0) + taken
-                kind = engine.candidate_kind[i]
-                for side in range(1 if kind >= VERTEX_PLANE else 2):
-                    link = engine.vertex_link[engine.candidate_vertex[i, 3 * side]]
+                for side in range(2):
+                    link = second_link(engine, i)
+                    if side == 0:
+                        link = engine.vertex_link[engine.candidate_vertex[i, 0]]
                     if link == world:
                         continue
                     for j in range(4):
