@@ -19,7 +19,7 @@ import math
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.candidate_runs import move_of_run, wake
-from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier
+from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier, plane_number
 from asperity.midas.limit_anticipation import anticipate_limits, forget_limits
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
 from asperity.midas.potentials import barrier_slopes
@@ -73,13 +73,24 @@ def _ratio_of(force: float) -> float:
 def _ratio_ahead(engine: Table, i: int, distance: float) -> float:
     """D/d̂ of a candidate at the end of ``vertex_move``, along its present normal."""
     move = 0.0
-    vertices = 1 if engine.candidate_kind[i] == VERTEX_PLANE else 4
+    kind = engine.candidate_kind[i]
+    vertices = 1 if kind == VERTEX_PLANE else 4
     for corner in range(vertices):
         vertex = engine.candidate_vertex[i, corner]
         along = 0.0
         for k in range(3):
             along += engine.vertex_move[vertex, k] * engine.candidate_arm[i, k]
         move += engine.candidate_coefficient[i, corner] * along
+    if kind > VERTEX_PLANE:
+        face = engine.plane_corner[plane_number(kind, engine.candidate_vertex[i, 3])]
+        if face[0] >= 0:
+            one = engine.candidate_coefficient[i, 4]
+            other = engine.candidate_coefficient[i, 5]
+            for k in range(3):
+                foot = (1.0 - one - other) * engine.vertex_move[face[0], k]
+                foot += one * engine.vertex_move[face[1], k]
+                foot += other * engine.vertex_move[face[2], k]
+                move -= foot * engine.candidate_arm[i, k]
     activation = engine.pair_activation[engine.candidate_pair[i]]
     return (distance + move / distance) / activation
 

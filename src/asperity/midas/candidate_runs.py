@@ -97,6 +97,7 @@ def _measure(engine: Table, run: int, x: np.ndarray) -> float:
             vertex[i, 3],
             x,
             engine.plane,
+            engine.plane_corner,
             sum_of_radii(engine, pair, engine.candidate_kind[i], vertex[i, 0], vertex[i, 3]),
             engine.candidate_coefficient[i],
             engine.candidate_arm[i],

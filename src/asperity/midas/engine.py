@@ -279,7 +279,9 @@ class Engine(HoldsAddresses):
     def _set_candidates(self, size: int) -> None:
         table = self.table
         # Two rims of a cylinder on a plane, at most.
-        rims = 2 * int(np.count_nonzero((table.pair_shape[:, 1] < 0) | (table.pair_faces >= 0)))
+        rims = 2 * int(
+            np.count_nonzero((table.pair_shape[:, 1] < 0) | (table.pair_faces[:, 0] >= 0))
+        )
         for name, values in (list_fields(size) | run_fields(size, rims)).items():
             setattr(table, name, values)
         table.runs = 0

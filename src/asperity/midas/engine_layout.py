@@ -322,11 +322,15 @@ MIDAS = Layout(
     shape_anchor="i8[:,:,:]",
     shape_area="f8[:]",
     plane="f8[:,:]",  # half-spaces: outward normal and offset
-    # Faces of boxes that round shapes may be above (`flat_faces`): extents, pairs that have any,
-    # and of pairs the first face, the half-space that they meet as, and what they were before.
-    plane_side="f8[:,:,:]",
+    # Half-spaces below faces that round shapes may be above (`flat_faces`): three vertices of those
+    # that move, −1 of others, shape (m, 3); the vertices of its border, plane_border[i] to
+    # plane_border[i + 1]; pairs that have any; of pairs the first face and where they end, the
+    # half-space that they meet as, and what they were before.
+    plane_corner="i8[:,:]",
+    plane_border="i8[:]",
+    border_vertex="i8[:,:]",
     flat_pairs="i8",
-    pair_faces="i8[:]",
+    pair_faces="i8[:,:]",
     pair_plane="i8[:]",
     pair_form="i8[:]",
     may_overlap="i8",  # 1 while it is asked what overlaps in a state that is given
@@ -486,4 +490,5 @@ MIDAS = Layout(
     directions="f8[:,:]",
     inertia_work="f8[:,:]",
     moments_work="f8[:,:]",
+    round_work="f8[:,:]",
 )

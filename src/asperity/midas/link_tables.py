@@ -10,7 +10,7 @@ import numpy as np
 from asperity.midas.box_trees import tree_tables
 from asperity.midas.contact_schedule import meeting_fields
 from asperity.midas.engine_layout import BALL, HINGE, SLIDE
-from asperity.midas.flat_faces import faces_of_pairs
+from asperity.midas.face_tables import face_tables
 from asperity.midas.links import Link, change_of_variables, own_rows, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
 from asperity.midas.shared_lists import THIRDS
@@ -359,9 +359,7 @@ def shape_fields(
         **tree_tables(fields),
         "moving_vertices": moving,
         "radius": radius,
-        "plane": shapes.planes,
-        "plane_side": shapes.sides,
-        **faces_of_pairs(shapes.pair_shape, shapes.anchor, shapes.faces),
+        **face_tables(shapes, fields | {"moving_vertices": moving}),
         "pair_shape": shapes.pair_shape,
         "pair_friction": shapes.pair_friction,
         "pair_stiction": shapes.pair_stiction,

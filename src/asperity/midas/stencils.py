@@ -111,6 +111,7 @@ def add_stencil(
         i3,
         x,
         engine.plane,
+        engine.plane_corner,
         sum_of_radii(engine, pair, kind, i0, i3),
         engine.candidate_coefficient[count],
         engine.candidate_arm[count],

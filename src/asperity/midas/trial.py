@@ -190,6 +190,7 @@ def _time_to_touch(engine: Table, run: int, time: float) -> float:
             engine.vertex_now,
             engine.vertex_move,
             engine.plane,
+            engine.plane_corner,
             sum_of_radii(engine, pair, engine.candidate_kind[i], v[0], v[3]),
             engine.now_square[i],
             time,
