@@ -14,6 +14,8 @@ from asperity.midas.box_trees import tree_tables
 from asperity.midas.energy_newton import rebuild
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import CANDIDATES_FULL, STARTED
+from asperity.midas.flat_faces import round_side
+from asperity.midas.round_heights import half_space, round_height
 from asperity.midas.vertex_boxes import are_kept, box_vertex, time_in_boxes
 
 ipctk = pytest.importorskip("ipctk")
@@ -83,12 +85,28 @@ def _shape_of(table, vertex: np.ndarray) -> np.ndarray:
     return np.searchsorted(table.shape_vertex, vertex, side="right") - 1
 
 
+def _near_faces(engine: Engine, pairs: np.ndarray, x: np.ndarray) -> set[tuple[int, ...]]:
+    """Rims, by their vertices, of pairs that meet as half-spaces."""
+    table = engine.table
+    found = set()
+    for pair in pairs:
+        number = int(table.pair_plane[pair])
+        plane = half_space(x, table.plane, table.plane_corner, number)
+        for a, b, c, _ in table.shape_anchor[round_side(table, pair)].tolist():
+            height = round_height(True, a, b, c, -1, x, plane, float(table.activation), np.zeros(4))
+            if height < table.activation:
+                found.add((a, b, c, number, -3))
+    return found
+
+
 def _near(engine: Engine, x: np.ndarray) -> set[tuple[int, ...]]:
     """Stencils of pairs that may touch which are nearer than the activation distance."""
     table = engine.table
-    pairs = {(int(a), int(b)) for a, b in table.pair_shape}
+    # What is above a face is round: rims and the face's half-space are stencils of their own.
+    flat = (table.pair_plane >= 0) & (table.pair_shape[:, 1] >= 0)
+    pairs = {(int(a), int(b)) for a, b in table.pair_shape[~flat]}
     reach = float(table.activation)
-    found = set()
+    found = _near_faces(engine, np.flatnonzero(flat), x)
     for a, b in pairs:
         if b < 0:
             n, offset = table.plane[-1 - b, :3], table.plane[-1 - b, 3]
@@ -136,6 +154,8 @@ def _listed(engine: Engine) -> set[tuple[int, ...]]:
             found.add((*ends[0], *ends[1], -1))
         elif kind == 2:
             found.add((v[0],))
+        elif kind == 3:
+            found.add((*v, -3))
     return found
 
 

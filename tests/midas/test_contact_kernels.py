@@ -19,12 +19,15 @@ from asperity.midas.potentials import barrier, barrier_slopes, friction, frictio
 ipctk = pytest.importorskip("ipctk", reason="ipctk, the oracle of distances, is not installed")
 
 PLANES = np.array([[0.0, 0.6, 0.8, 0.3]])
+FIXED = np.full((1, 3), -1, dtype=np.int64)
 KINDS = (VERTEX_FACE, EDGE_EDGE)
 
 
 def distance(kind, x, planes=PLANES):
     c, t = np.empty(4), np.empty(3)
-    square = separation(kind, 0, 1, 2, 0 if kind == VERTEX_PLANE else 3, x, planes, 0.0, c, t)
+    square = separation(
+        kind, 0, 1, 2, 0 if kind == VERTEX_PLANE else 3, x, planes, FIXED, 0.0, c, t
+    )
     return square, c, t
 
 
@@ -164,7 +167,7 @@ def test_a_tenth_of_the_distance_is_kept_all_along_the_path(kind):
     for x in scenes(20 + kind, 120):
         square, _, _ = distance(kind, x)
         p = rng.normal(size=(4, 3)) * 3 * np.abs(x).max()
-        time = collision_free_time(kind, 0, 1, 2, 3, x, p, PLANES, 0.0, square, 1.0, *work)
+        time = collision_free_time(kind, 0, 1, 2, 3, x, p, PLANES, FIXED, 0.0, square, 1.0, *work)
         assert 0 < time <= 1
         stopped += time < 1
         assert closest_approach(kind, x, p, time) >= KEPT * np.sqrt(square) * (1 - 1e-6)
@@ -181,7 +184,7 @@ def test_parallel_edges_are_no_special_case():
     p[2:, 2] = -1.0
     square, _, _ = distance(EDGE_EDGE, x)
     work = np.empty(4), np.empty(3), np.empty((4, 3))
-    time = collision_free_time(EDGE_EDGE, 0, 1, 2, 3, x, p, PLANES, 0.0, square, 1.0, *work)
+    time = collision_free_time(EDGE_EDGE, 0, 1, 2, 3, x, p, PLANES, FIXED, 0.0, square, 1.0, *work)
     assert time == pytest.approx((1 - KEPT) * 1e-3, rel=0.01)
 
 
@@ -190,5 +193,7 @@ def test_half_space_is_reached_in_closed_form():
     p = np.array([[0.0, -1.0, 0.0]] * 4)
     work = np.empty(4), np.empty(3), np.empty((4, 3))
     square, _, _ = distance(VERTEX_PLANE, x)
-    time = collision_free_time(VERTEX_PLANE, 0, 0, 0, 0, x, p, PLANES, 0.0, square, 1.0, *work)
+    time = collision_free_time(
+        VERTEX_PLANE, 0, 0, 0, 0, x, p, PLANES, FIXED, 0.0, square, 1.0, *work
+    )
     assert time == pytest.approx((1 - KEPT) * 0.5 / 0.6)

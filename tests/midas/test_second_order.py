@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -65,3 +66,37 @@ def test_flight_is_one_of_bdf2_and_impact_one_of_implicit_euler():
     assert steps[-1] == pytest.approx(0.01)
     sim.advance_to(1.0)
     assert table.step == pytest.approx(0.02 / 3.0), "at rest it is smooth again"
+
+
+def whip(count: int) -> str:
+    """Rods hanging on one another; options are for MuJoCo, which makes a reference."""
+    rod = (
+        '<geom type="capsule" size=".01" fromto="0 0 0 .3 0 0" mass="1" contype="0" '
+        'conaffinity="0"/>'
+    )
+    bodies = "".join(
+        f'<body pos="{0.3 if i else 0} 0 0"><joint axis="0 1 0"/>{rod}' for i in range(count)
+    )
+    return (
+        f'<mujoco><option integrator="RK4" timestep="1e-4"/><worldbody>{bodies}'
+        f"{'</body>' * count}</worldbody></mujoco>"
+    )
+
+
+def test_what_whips_without_touching_is_of_second_order():
+    """Accelerations change at once there, but nothing is met: no step may be one of Euler's."""
+    xml = whip(3)
+    reference = mujoco.MjModel.from_xml_string(xml)
+    data = mujoco.MjData(reference)
+    data.qvel[:] = 5.0, -9.0, 4.0
+    mujoco.mj_step(reference, data, nstep=5000)
+    errors = []
+    for time_step in (0.01, 0.005, 0.0025):
+        with pytest.warns(asp.AsperityWarning, match="Nothing can collide"):
+            sim = asp.Simulator(xml, integrator=asp.Midas(time_step=time_step))
+        sim.data.qvel[:] = 5.0, -9.0, 4.0
+        assert sim.advance_to(0.5).success
+        errors.append(float(np.max(np.abs(sim.data.qpos - data.qpos))))
+    assert errors[0] < 0.1
+    assert errors[1] < 0.4 * errors[0]
+    assert errors[2] < 0.3 * errors[1]

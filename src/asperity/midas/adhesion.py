@@ -16,6 +16,7 @@ from asperity.midas.candidate_runs import SLACK
 from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE
 from asperity.midas.engine import Engine
 from asperity.midas.engine_contacts import survey
+from asperity.midas.round_planes import second_link
 
 __all__ = ["adhering", "press"]
 
@@ -55,7 +56,8 @@ def press(engine: Engine, activation: NDArray[np.float64]) -> None:
     while engine.grow(int(survey(table))):
         pass
     count = int(table.candidates)
-    near = np.asarray(table.candidate_square[:count]) < (_REACH * float(table.activation)) ** 2
+    reach = _REACH * np.asarray(table.pair_activation)[table.candidate_pair[:count]]
+    near = np.asarray(table.candidate_square[:count]) < reach**2
     near &= np.asarray(table.candidate_weight[:count]) > 0.0
     touching = np.flatnonzero(near)
     bodies = _bodies(engine, np.asarray(table.candidate_pair)[touching])
@@ -80,7 +82,7 @@ def _pull_together(engine: Engine, candidate: int, force: float) -> None:
     """Pull the two sides of a candidate towards each other, at the point between them."""
     table = engine.table
     vertex = table.candidate_vertex[candidate]
-    coefficient = table.candidate_coefficient[candidate]
+    coefficient = np.asarray(table.candidate_coefficient[candidate])[:4]
     arm = np.asarray(table.candidate_arm[candidate])
     kind = int(table.candidate_kind[candidate])
     first = coefficient if kind > VERTEX_PLANE else np.maximum(coefficient, 0.0)
@@ -91,8 +93,8 @@ def _pull_together(engine: Engine, candidate: int, force: float) -> None:
     push = -force * arm / distance
     world = len(engine.links.links)
     ends = [int(table.vertex_link[vertex[0]]), world]
-    if kind < VERTEX_PLANE:
-        ends[1] = int(table.vertex_link[vertex[3]])
+    if kind != VERTEX_PLANE:
+        ends[1] = int(second_link(table, candidate))
     for link, sign in zip(ends, (1.0, -1.0), strict=True):
         if link < world:
             table.wrench[link, :3] += sign * push

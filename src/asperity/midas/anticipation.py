@@ -19,7 +19,7 @@ import math
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.candidate_runs import move_of_run, wake
-from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier
+from asperity.midas.distances import EDGE_EDGE, VERTEX_PLANE, mollifier, plane_number
 from asperity.midas.limit_anticipation import anticipate_limits, forget_limits
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
 from asperity.midas.potentials import barrier_slopes
@@ -73,14 +73,26 @@ def _ratio_of(force: float) -> float:
 def _ratio_ahead(engine: Table, i: int, distance: float) -> float:
     """D/d̂ of a candidate at the end of ``vertex_move``, along its present normal."""
     move = 0.0
-    vertices = 1 if engine.candidate_kind[i] == VERTEX_PLANE else 4
+    kind = engine.candidate_kind[i]
+    vertices = 1 if kind == VERTEX_PLANE else 4
     for corner in range(vertices):
         vertex = engine.candidate_vertex[i, corner]
         along = 0.0
         for k in range(3):
             along += engine.vertex_move[vertex, k] * engine.candidate_arm[i, k]
         move += engine.candidate_coefficient[i, corner] * along
-    return (distance + move / distance) / engine.activation
+    if kind > VERTEX_PLANE:
+        face = engine.plane_corner[plane_number(kind, engine.candidate_vertex[i, 3])]
+        if face[0] >= 0:
+            one = engine.candidate_coefficient[i, 4]
+            other = engine.candidate_coefficient[i, 5]
+            for k in range(3):
+                foot = (1.0 - one - other) * engine.vertex_move[face[0], k]
+                foot += one * engine.vertex_move[face[1], k]
+                foot += other * engine.vertex_move[face[2], k]
+                move -= foot * engine.candidate_arm[i, k]
+    activation = engine.pair_activation[engine.candidate_pair[i]]
+    return (distance + move / distance) / activation
 
 
 @compiled
@@ -117,7 +129,7 @@ def _anchor(engine: Table, i: int) -> tuple[bool, bool]:
     """Choose where a candidate's barrier is linearized; whether not here, and whether anew."""
     anchor = engine.candidate_anchor[i]
     distance = math.sqrt(engine.candidate_square[i])
-    ratio = distance / engine.activation
+    ratio = distance / engine.pair_activation[engine.candidate_pair[i]]
     ahead = _ratio_ahead(engine, i, distance)
     if anchor == 0.0:
         if ahead > 1.0 - _LEAST or _is_parallel(engine, i):
@@ -149,7 +161,7 @@ def anticipate_part(engine: Table, part: int, _member: int, _unused: int) -> int
     for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
         if (
             engine.run_anchored[run] == 0
-            and engine.run_least[run] - move_of_run(engine, run) >= engine.activation
+            and engine.run_least[run] - move_of_run(engine, run) >= engine.run_activation[run]
         ):
             continue
         wake(engine, run)

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 SLACK = 0.5
-"""How far boxes reach beyond the expected path, in activation distances."""
+"""How far boxes reach beyond the expected path, in activation distances, and what is measured."""
 
 AT_NOW, AT_TRIAL, OLD = range(3)
 
@@ -67,6 +67,7 @@ def divide_into_runs(engine: Table) -> None:
         engine.run_link[run, 1] = world
         if shape[1] >= 0:
             engine.run_link[run, 1] = engine.vertex_link[engine.shape_vertex[shape[1]]]
+        engine.run_activation[run] = engine.pair_activation[engine.candidate_pair[first]]
         engine.run_anchored[run] = 0
         smallest = math.inf
         for i in range(first, engine.run_begin[run + 1]):
@@ -85,6 +86,7 @@ def move_of_run(engine: Table, run: int) -> float:
 def _measure(engine: Table, run: int, x: np.ndarray) -> float:
     """Measure a run's candidates at vertex positions ``x``; returns the smallest distance."""
     vertex = engine.candidate_vertex
+    pair = engine.candidate_pair[engine.run_begin[run]]
     smallest = math.inf
     for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
         engine.candidate_square[i] = separation(
@@ -95,7 +97,8 @@ def _measure(engine: Table, run: int, x: np.ndarray) -> float:
             vertex[i, 3],
             x,
             engine.plane,
-            sum_of_radii(engine, engine.candidate_kind[i], vertex[i, 0], vertex[i, 3]),
+            engine.plane_corner,
+            sum_of_radii(engine, pair, engine.candidate_kind[i], vertex[i, 0], vertex[i, 3]),
             engine.candidate_coefficient[i],
             engine.candidate_arm[i],
         )
@@ -157,8 +160,8 @@ def measure_candidates(engine: Table) -> None:
 @entry_point(PART)
 def measure_trial_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Measure what may be within reach at the trial state, of some runs."""
-    reach = (1.0 + SLACK) * engine.activation
     for run in range(part * RUNS, _end(engine, part)):
+        reach = (1.0 + SLACK) * engine.run_activation[run]
         bound = engine.run_least[run] - move_of_run(engine, run)
         if bound >= reach:
             if engine.run_state[run] == AT_TRIAL:
@@ -179,10 +182,9 @@ def measure_trial(engine: Table) -> None:
 @entry_point(PART)
 def measure_now_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Go back to the iterate's values from those of a trial state, of some runs."""
-    reach = (1.0 + SLACK) * engine.activation
     for run in range(part * RUNS, _end(engine, part)):
         if engine.run_state[run] == AT_TRIAL:
-            if engine.run_least[run] >= reach:
+            if engine.run_least[run] >= (1.0 + SLACK) * engine.run_activation[run]:
                 _put_back(engine, run)
             else:
                 _set_now(engine, run, _measure(engine, run, engine.vertex_now))

@@ -1,7 +1,7 @@
 """Broad phase: the pairs of primitives that may touch while vertices stay in given boxes.
 
 Every vertex has a box that holds its expected path (`asperity.midas.vertex_boxes`). As long as none
-leaves its box, only primitives whose boxes come within the activation distance of each other can
+leaves its box, only primitives whose boxes come within the activation distance of their pair can
 touch; the solver cuts its steps at the boxes and asks for new ones when it must. Resting bodies
 thus get small boxes and short lists, and a fast body a long, thin one along its path.
 """
@@ -12,9 +12,9 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.candidate_runs import divide_into_runs
-from asperity.midas.distances import RIM_PLANE, VERTEX_PLANE
+from asperity.midas.distances import RIM_PLANE, VERTEX_PLANE, plane_number
 from asperity.midas.engine_layout import CANDIDATES_FULL
-from asperity.midas.flat_faces import choose_faces
+from asperity.midas.flat_faces import box_face, choose_faces, release_faces, round_side
 from asperity.midas.parts import PART, count_parts, do_parts
 from asperity.midas.placed_boxes import box_shape
 from asperity.midas.round_planes import add_round_stencils
@@ -74,9 +74,18 @@ def _are_few(engine: Table, one: int, other: int) -> bool:
 
 
 @compiled
+def _list_vertex(engine: Table, vertex: int) -> None:
+    """List a vertex, if it moves and is not there yet."""
+    if vertex < engine.moving_vertices and engine.vertex_mark[vertex] != engine.list_number:
+        engine.vertex_mark[vertex] = engine.list_number
+        engine.listed_vertex[engine.listed_vertices] = vertex
+        engine.listed_vertices += 1
+
+
+@compiled
 def _list_vertices(engine: Table) -> None:
     """List the moving vertices of a new list's candidates."""
-    count = 0
+    engine.listed_vertices = 0
     for i in range(engine.candidates):
         kind = engine.candidate_kind[i]
         corners = 4
@@ -85,12 +94,11 @@ def _list_vertices(engine: Table) -> None:
         elif kind == RIM_PLANE:
             corners = 3
         for corner in range(corners):
-            vertex = engine.candidate_vertex[i, corner]
-            if vertex < engine.moving_vertices and engine.vertex_mark[vertex] != engine.list_number:
-                engine.vertex_mark[vertex] = engine.list_number
-                engine.listed_vertex[count] = vertex
-                count += 1
-    engine.listed_vertices = count
+            _list_vertex(engine, engine.candidate_vertex[i, corner])
+        if kind > VERTEX_PLANE:
+            face = engine.plane_corner[plane_number(kind, engine.candidate_vertex[i, 3])]
+            for corner in range(3 if face[0] >= 0 else 0):
+                _list_vertex(engine, face[corner])
 
 
 @entry_point(PART)
@@ -106,7 +114,7 @@ def _search_trees(
     engine: Table, x: np.ndarray, pair: int, a: int, b: int, third: int, count: int
 ) -> int:
     """Add a third of the stencils of two shapes, by their trees of boxes."""
-    margin = engine.activation
+    margin = engine.pair_activation[pair]
     engine.relative = _move_together(engine, a, b)
     if third == 0:
         count = search_faces(engine, x, count, pair, a, b, margin)
@@ -121,7 +129,7 @@ def _search_trees(
 @compiled
 def _search_all(engine: Table, x: np.ndarray, pair: int, a: int, b: int, count: int) -> int:
     """Add the stencils of two small shapes."""
-    margin = engine.activation
+    margin = engine.pair_activation[pair]
     hull = engine.shape_box
     region = engine.region
     for shape in (a, b):
@@ -141,11 +149,12 @@ def _search_all(engine: Table, x: np.ndarray, pair: int, a: int, b: int, count: 
 @compiled
 def _search_plane(engine: Table, x: np.ndarray, pair: int, a: int, plane: int, count: int) -> int:
     """Add the stencils of a shape and a half-space."""
-    margin = engine.activation
+    margin = engine.pair_activation[pair]
     if engine.shape_anchor[a, 0, 0] < 0:
         return search_half_space(engine, x, count, pair, a, plane, margin)
     for v in range(engine.shape_vertex[a], engine.shape_vertex[a + 1]):
         box_vertex(engine, v)
+    box_face(engine, plane)
     return add_round_stencils(engine, x, count, pair, a, plane, margin)
 
 
@@ -159,8 +168,10 @@ def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: in
     b = engine.pair_shape[pair, 1]
     plane = engine.pair_plane[pair]
     if plane >= 0:
-        return _search_plane(engine, x, pair, a, plane, count) if third == 0 else count
-    if apart(engine.shape_box[a], engine.shape_box[b], engine.activation):
+        if third > 0:
+            return count
+        return _search_plane(engine, x, pair, round_side(engine, pair), plane, count)
+    if apart(engine.shape_box[a], engine.shape_box[b], engine.pair_activation[pair]):
         return count
     if _move_together(engine, a, b) == 1 or not _are_few(engine, a, b):
         return _search_trees(engine, x, pair, a, b, third, count)
@@ -226,7 +237,9 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
     engine.list_number += 1
     engine.relative = 0
     do_parts(engine, engine.hull_part, count_parts(engine.shape_box.shape[0], _SHAPES))
-    if not keep_slots:
+    if keep_slots:
+        release_faces(engine)
+    else:
         choose_faces(engine)
     code = _search(engine)
     if code != 0:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import mujoco
-import numpy as np
 
 from asperity.errors import ModelError
+from asperity.midas.activation_distances import adapt_activation_distances
 from asperity.midas.engine import Engine
 from asperity.midas.joint_ranges import enter_limits
-from asperity.midas.overlaps import TOUCHING, of_one_mechanism, overlapping_links
+from asperity.midas.overlaps import of_one_mechanism, overlapping_links
 from asperity.midas.pairs import LinkPair
 from asperity.midas.separation import separate_free_bodies, take_apart
-from asperity.midas.touching import find_touching
+from asperity.midas.touching import find_touching, merely_touch
 from asperity.plant.names import element
 
 __all__ = ["Outcome", "check_clearance"]
-
-# No activation distance is chosen below this [m], nor above this share of a shape's extent.
-_SMALLEST_ACTIVATION = 1e-5
-_EXTENT_SHARE = 0.05
 
 
 @dataclass
@@ -34,6 +29,8 @@ class Outcome:
     """Joints that were beyond their limits."""
     excluded: dict[LinkPair, float] = field(default_factory=dict)
     """Links that may not touch from now on, with their distance [m]."""
+    near: dict[LinkPair, float] = field(default_factory=dict)
+    """Links that begin so near to each other that their activation distance is much smaller."""
 
 
 def check_clearance(
@@ -47,7 +44,7 @@ def check_clearance(
     overlaps : {"exclude", "refuse", "separate"}
         Of `asperity.midas.preset.Midas`.
     adapt_activation : bool
-        Whether the activation distance is lowered to the smallest clearance, on the first state.
+        Whether activation distances are lowered to clearances, on the first state.
     first : bool
         Whether this is the state that the simulator is made in, in which links of one mechanism may
         overlap by design.
@@ -64,15 +61,15 @@ def check_clearance(
     outcome = Outcome()
     lenient = overlaps != "refuse"
     adapts = adapt_activation and not engine.adapted
-    # The activation distance becomes what surfaces are apart, or barriers push from the start.
+    # Activation distances become what surfaces are apart, or barriers push from the start.
     whole = not adapts
     outcome.changed, outcome.brought_back = enter_limits(engine, overlaps)
     flagged = find_touching(engine)
     if flagged and lenient:
         # Deep ones first: what merely touches shall not be moved for their sake.
-        shallow = -TOUCHING * float(engine.table.activation)
         if first:
-            _exclude(engine, {p: d for p, d in flagged.items() if d < shallow}, outcome)
+            deep = {p: d for p, d in flagged.items() if not merely_touch(engine, p, d)}
+            _exclude(engine, deep, outcome)
         flagged = _part(engine, outcome, whole)
     if flagged and overlaps == "separate":
         separate_free_bodies(engine, flagged, whole=whole)
@@ -84,7 +81,7 @@ def check_clearance(
     if flagged:
         _refuse(engine, flagged)
     if adapts:
-        _adapt(engine)
+        outcome.near = adapt_activation_distances(engine)
     engine.adapted = True
     return outcome
 
@@ -100,8 +97,7 @@ def _exclude(engine: Engine, flagged: dict[int, float], outcome: Outcome) -> Non
 def _part(engine: Engine, outcome: Outcome, whole: bool) -> dict[int, float]:
     """Take apart what touches; returns what still does, or overlaps."""
     flagged = find_touching(engine)
-    shallow = -TOUCHING * float(engine.table.activation)
-    pairs = [pair for pair, distance in flagged.items() if distance >= shallow]
+    pairs = [pair for pair, distance in flagged.items() if merely_touch(engine, pair, distance)]
     # All at once, or those between mechanisms, which cannot be excluded, or one by one.
     foreign = [pair for pair in pairs if not of_one_mechanism(engine, pair)]
     for some in (pairs, foreign, *([pair] for pair in pairs)):
@@ -130,17 +126,3 @@ def _refuse(engine: Engine, flagged: dict[int, float]) -> None:
         "from contact (<exclude>, contype and conaffinity), or let Midas(overlaps='separate') move "
         "free bodies apart."
     )
-
-
-def _adapt(engine: Engine) -> None:
-    """Lower the activation distance to the smallest clearance and the smallest shape."""
-    table = engine.table
-    count = int(table.candidates)
-    wanted = float(table.activation)
-    for shape, radius in zip(engine.shapes.surface, engine.shapes.radius, strict=True):
-        extent = float(np.ptp(shape.vertices, axis=0).max() + 2.0 * radius)
-        wanted = min(wanted, _EXTENT_SHARE * extent)
-    if count:
-        wanted = min(wanted, math.sqrt(float(table.candidate_square[:count].min())))
-    table.activation = max(wanted, _SMALLEST_ACTIVATION)
-    table.listed = 0

@@ -14,7 +14,15 @@ import math
 import numpy as np
 
 from asperity.compiled import compiled
-from asperity.midas.distances import RIM_PLANE, VERTEX_FACE, VERTEX_PLANE, round_height, separation
+from asperity.midas.distances import (
+    RIM_PLANE,
+    VERTEX_FACE,
+    VERTEX_PLANE,
+    plane_number,
+    separation,
+)
+from asperity.midas.round_heights import half_space, round_height
+from asperity.midas.round_impact import time_to_face
 
 __all__ = ["KEPT", "collision_free_time"]
 
@@ -55,7 +63,7 @@ def _round_time(
     i3: int,
     x: np.ndarray,
     p: np.ndarray,
-    planes: np.ndarray,
+    plane: tuple[float, float, float, float],
     activation: float,
     spare: float,
     kept: float,
@@ -63,7 +71,7 @@ def _round_time(
     c: np.ndarray,
     corner: np.ndarray,
 ) -> float:
-    """The same of a round shape and a half-space, whose height is concave along the paths.
+    """The same of a round shape and a half-space at rest: its height is concave along the paths.
 
     ``spare`` is the height now, less what must be kept. A chord lies below a concave function, so
     that the time of the chord's end is never too late.
@@ -82,8 +90,7 @@ def _round_time(
             corner[2, k] = x[i2, k] + time * p[i2, k]
             if kind != RIM_PLANE:
                 corner[3, k] = x[i3, k] + time * p[i3, k]
-        plane = i3 if kind == RIM_PLANE else 3
-        value = round_height(kind, 0, 1, 2, plane, corner, planes, activation, c) - kept
+        value = round_height(kind == RIM_PLANE, 0, 1, 2, 3, corner, plane, activation, c) - kept
         if value >= 0.0:
             early = time
             here = value
@@ -107,6 +114,7 @@ def collision_free_time(
     x: np.ndarray,
     p: np.ndarray,
     planes: np.ndarray,
+    faces: np.ndarray,
     radius: float,
     square: float,
     longest: float,
@@ -120,11 +128,13 @@ def collision_free_time(
     ----------
     x, p : arrays, shape (n, 3)
         Positions and displacements of vertices [m].
+    planes, faces : arrays
+        As of `separation`.
     radius : float
         Sum of the radii of the two sides [m].
     square : float
         The squared distance at x [m²].
-    c, t, corner : arrays, shapes (4,), (3,) and (4, 3)
+    c, t, corner : arrays, shapes (4,), (3,) and (7, 3)
         Space to work in.
     """
     distance = math.sqrt(square)
@@ -135,21 +145,17 @@ def collision_free_time(
             return longest
         return (distance - kept) / approach
     if kind > VERTEX_PLANE:
+        number = plane_number(kind, i3)
+        is_rim = kind == RIM_PLANE
+        if faces[number, 0] >= 0:
+            face = faces[number]
+            return time_to_face(
+                is_rim, i0, i1, i2, i3, face, x, p, radius, distance, kept, longest, c, corner
+            )
+        plane = half_space(x, planes, faces, number)
+        spare = distance - kept
         return _round_time(
-            kind,
-            i0,
-            i1,
-            i2,
-            i3,
-            x,
-            p,
-            planes,
-            radius,
-            distance - kept,
-            kept,
-            longest,
-            c,
-            corner,
+            kind, i0, i1, i2, i3, x, p, plane, radius, spare, kept, longest, c, corner
         )
     speed = _relative_speed(kind, i0, i1, i2, i3, p, t)
     if speed * longest <= distance - kept:
@@ -169,7 +175,9 @@ def collision_free_time(
             corner[1, k] = x[i1, k] + time * (p[i1, k] - m)
             corner[2, k] = x[i2, k] + time * (p[i2, k] - m)
             corner[3, k] = x[i3, k] + time * (p[i3, k] - m)
-        distance = math.sqrt(max(separation(kind, 0, 1, 2, 3, corner, planes, radius, c, t), 0.0))
+        distance = math.sqrt(
+            max(separation(kind, 0, 1, 2, 3, corner, planes, faces, radius, c, t), 0.0)
+        )
         # The last stretch, a hundredth of what must be kept, is not worth the iterations.
         if distance <= 1.01 * kept:
             # Only round-off can have brought it much closer.

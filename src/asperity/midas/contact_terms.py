@@ -19,11 +19,13 @@ from asperity.midas.distances import (
     ELLIPSOID_PLANE,
     VERTEX_PLANE,
     mollifier,
+    plane_number,
 )
 from asperity.midas.outer_products import add_outer
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
 from asperity.midas.potentials import barrier, barrier_slopes
-from asperity.midas.round_planes import add_bending
+from asperity.midas.round_bending import add_bending
+from asperity.midas.round_planes import second_link
 
 __all__ = [
     "CONTACT_KERNELS",
@@ -38,13 +40,13 @@ __all__ = [
 @entry_point(PART)
 def contact_energy_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Sum barriers of some runs, without their common factor."""
-    activation = engine.activation
-    limit = activation * activation
     x = engine.vertex_trial if engine.at_trial == 1 else engine.vertex_now
     total = 0.0
     for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
+        activation = engine.run_activation[run]
         if engine.run_trial[run] >= activation:
             continue
+        limit = activation * activation
         for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
             if engine.candidate_square[i] >= limit:
                 continue
@@ -84,6 +86,16 @@ def contact_sides(
         for k in range(4 if kind >= ELLIPSOID_PLANE else 3):
             for i in range(4):
                 weight[0, i] += coefficient[k] * engine.vertex_rest[vertex[k], i]
+        corner = engine.plane_corner[plane_number(kind, vertex[3])]
+        if corner[0] >= 0:
+            one = coefficient[4]
+            other = coefficient[5]
+            for i in range(4):
+                weight[1, i] = (
+                    (one + other - 1.0) * engine.vertex_rest[corner[0], i]
+                    - one * engine.vertex_rest[corner[1], i]
+                    - other * engine.vertex_rest[corner[2], i]
+                )
         return
     for k in range(4):
         side = 0 if k < first else 1
@@ -163,7 +175,7 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
     square = engine.candidate_square
     gradient = engine.link_gradient
     y = engine.side_weight
-    activation = engine.activation
+    activation = engine.pair_activation[engine.candidate_pair[i]]
     links = gradient.shape[0]
     anchor = engine.candidate_anchor[i]
     if square[i] >= activation * activation and anchor == 0.0:
@@ -194,11 +206,7 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
     h12 = curvature * n1 * n2
     h22 = curvature * n2 * n2
     a = engine.vertex_link[engine.candidate_vertex[i, 0]]
-    b = (
-        links
-        if engine.candidate_kind[i] >= VERTEX_PLANE
-        else engine.vertex_link[engine.candidate_vertex[i, 3]]
-    )
+    b = second_link(engine, i)
     for side in range(2):
         link = a if side == 0 else b
         if link >= links:
@@ -211,11 +219,11 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
             add_outer(engine.link_sums[link], y[side], y[side], h00, h01, h02, h11, h12, h22)
     # The tangent of a barrier far from its anchor would pull.
     if whole and slope < 0.0 and engine.candidate_kind[i] > VERTEX_PLANE:
-        normal = engine.side_weight[1]
+        normal = engine.round_work[7]
         normal[0] = n0
         normal[1] = n1
         normal[2] = n2
-        add_bending(engine, i, -slope, normal, engine.link_sums[a])
+        add_bending(engine, i, -slope, normal)
     if whole and a < links and b < links:
         target = engine.slot_sums[engine.block_slot[engine.pair_block[engine.candidate_pair[i]]]]
         one = 0 if a < b else 1
@@ -230,7 +238,7 @@ def add_contact_terms(engine: Table, part: int, x: np.ndarray) -> None:
     """
     for at in range(engine.run_schedule[part], engine.run_schedule[part + 1]):
         run = engine.run_order[at]
-        if engine.run_least[run] < engine.activation or engine.run_anchored[run] == 1:
+        if engine.run_least[run] < engine.run_activation[run] or engine.run_anchored[run] == 1:
             for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
                 _add_contact(engine, i, x)
 

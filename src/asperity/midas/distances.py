@@ -18,16 +18,16 @@ import math
 import numpy as np
 
 from asperity.compiled import compiled
+from asperity.midas.round_heights import find_foot, half_space, round_height
 
 __all__ = [
     "EDGE_EDGE",
     "ELLIPSOID_PLANE",
-    "FLATNESS",
     "RIM_PLANE",
     "VERTEX_FACE",
     "VERTEX_PLANE",
     "mollifier",
-    "round_height",
+    "plane_number",
     "separation",
 ]
 
@@ -40,8 +40,6 @@ VERTEX_PLANE = 2
 # number.
 RIM_PLANE = 3
 ELLIPSOID_PLANE = 4
-# Height of a rim's point over its middle below which it counts as flat, in activation distances.
-FLATNESS = 0.05
 
 # Relative square of the sine of an angle below which two edges count as parallel, and the closest
 # points are put amid the overlap.
@@ -145,42 +143,9 @@ def _edge_edge(x: np.ndarray, i0: int, i1: int, i2: int, i3: int, c: np.ndarray)
 
 
 @compiled
-def round_height(
-    kind: int,
-    i0: int,
-    i1: int,
-    i2: int,
-    i3: int,
-    x: np.ndarray,
-    planes: np.ndarray,
-    activation: float,
-    c: np.ndarray,
-) -> float:
-    """Fill the coefficients of the lowest point of a round shape, and return its height [m]."""
-    plane = planes[i3 if kind == RIM_PLANE else kind - ELLIPSOID_PLANE]
-    last = i2 if kind == RIM_PLANE else i1
-    h0 = plane[0] * x[i0, 0] + plane[1] * x[i0, 1] + plane[2] * x[i0, 2]
-    hl = plane[0] * x[last, 0] + plane[1] * x[last, 1] + plane[2] * x[last, 2]
-    middle = 0.5 * (h0 + hl)
-    a = 0.5 * (h0 - hl)
-    if kind == RIM_PLANE:
-        b = plane[0] * x[i1, 0] + plane[1] * x[i1, 1] + plane[2] * x[i1, 2] - middle
-        flat = FLATNESS * activation
-        s = math.sqrt(a * a + b * b + flat * flat)
-        c[0] = 0.5 * (1.0 + b / s) - 0.5 * a / s
-        c[1] = -b / s
-        c[2] = 0.5 * (1.0 + b / s) + 0.5 * a / s
-        c[3] = 0.0
-        return middle - plane[3] - s
-    b = plane[0] * x[i2, 0] + plane[1] * x[i2, 1] + plane[2] * x[i2, 2] - middle
-    d = plane[0] * x[i3, 0] + plane[1] * x[i3, 1] + plane[2] * x[i3, 2] - middle
-    s = math.sqrt(max(a * a + b * b + d * d, 1e-300))
-    rest = 0.5 * (1.0 + (b + d) / s)
-    c[0] = rest - 0.5 * a / s
-    c[1] = rest + 0.5 * a / s
-    c[2] = -b / s
-    c[3] = -d / s
-    return middle - plane[3] - s
+def plane_number(kind: int, i3: int) -> int:
+    """The half-space of a stencil of a round shape, or of a vertex."""
+    return kind - ELLIPSOID_PLANE if kind >= ELLIPSOID_PLANE else i3
 
 
 @compiled
@@ -192,6 +157,7 @@ def separation(
     i3: int,
     x: np.ndarray,
     planes: np.ndarray,
+    faces: np.ndarray,
     radius: float,
     c: np.ndarray,
     t: np.ndarray,
@@ -207,11 +173,14 @@ def separation(
         Positions of vertices [m].
     planes : array, shape (m, 4)
         Outward normals of half-spaces, and their offsets n·x [m].
+    faces : array, shape (m, 3)
+        Vertices that half-spaces move with, −1 for those that do not.
     radius : float
         Sum of the radii of the two sides [m]; the activation distance of round shapes against
         half-spaces.
-    c, t : arrays, shapes (4,) and (3,)
-        Outputs; t points from the second side to the first, from surface to surface.
+    c, t : arrays, shapes (6,) and (3,)
+        Outputs; the last two of c are of half-spaces that move (`find_foot`), and t points from the
+        second side to the first, from surface to surface.
 
     Returns
     -------
@@ -234,10 +203,24 @@ def separation(
             t[k] = d * planes[i3, k]
         return d * abs(d)
     if kind > VERTEX_PLANE:
-        d = round_height(kind, i0, i1, i2, i3, x, planes, radius, c)
-        plane = i3 if kind == RIM_PLANE else kind - ELLIPSOID_PLANE
-        for k in range(3):
-            t[k] = d * planes[plane, k]
+        number = plane_number(kind, i3)
+        plane = half_space(x, planes, faces, number)
+        d = round_height(kind == RIM_PLANE, i0, i1, i2, i3, x, plane, radius, c)
+        t[0] = d * plane[0]
+        t[1] = d * plane[1]
+        t[2] = d * plane[2]
+        if faces[number, 0] >= 0:
+            last = 0.0 if kind == RIM_PLANE else c[3]
+            i = i0 if kind == RIM_PLANE else i3
+            c[4], c[5] = find_foot(
+                x,
+                faces[number, 0],
+                faces[number, 1],
+                faces[number, 2],
+                c[0] * x[i0, 0] + c[1] * x[i1, 0] + c[2] * x[i2, 0] + last * x[i, 0],
+                c[0] * x[i0, 1] + c[1] * x[i1, 1] + c[2] * x[i2, 1] + last * x[i, 1],
+                c[0] * x[i0, 2] + c[1] * x[i1, 2] + c[2] * x[i2, 2] + last * x[i, 2],
+            )
         return d * abs(d)
     if kind == VERTEX_FACE:
         _vertex_face(x, i0, i1, i2, i3, c)

@@ -165,7 +165,7 @@ def _add_linearized(engine: Table, i: int) -> None:
 
 @compiled
 def _clear(engine: Table) -> None:
-    """Set the Hessian, and what contacts have summed for it, to zero."""
+    """Set the Hessian, and what contacts have summed for it, to zero, where they are not yet."""
     for link in range(engine.link_sums.shape[0]):
         for i in range(6):
             for j in range(16):
@@ -174,8 +174,11 @@ def _clear(engine: Table) -> None:
         for i in range(6):
             for j in range(16):
                 engine.slot_sums[slot, i, j] = 0.0
-    for i in range(engine.row_start[engine.gradient.size]):
-        engine.factor[i] = 0.0
+    for row in range(engine.row_used.size):
+        begin = engine.row_start[row] + engine.row_used[row] - engine.row_first[row]
+        for i in range(begin, engine.row_start[row + 1]):
+            engine.factor[i] = 0.0
+        engine.row_used[row] = engine.row_first[row]
 
 
 @compiled

@@ -265,6 +265,7 @@ class Engine(HoldsAddresses):
         table, options = self.table, self.options
         table.clearance = np.inf
         table.activation = options.activation_distance
+        table.pair_activation = np.full(len(table.pair_shape), options.activation_distance)
         table.barrier_stiffness = options.barrier_stiffness
         if options.stiction_tolerance is not None:
             table.pair_stiction[:] = options.stiction_tolerance
@@ -278,7 +279,9 @@ class Engine(HoldsAddresses):
     def _set_candidates(self, size: int) -> None:
         table = self.table
         # Two rims of a cylinder on a plane, at most.
-        rims = 2 * int(np.count_nonzero((table.pair_shape[:, 1] < 0) | (table.pair_faces >= 0)))
+        rims = 2 * int(
+            np.count_nonzero((table.pair_shape[:, 1] < 0) | (table.pair_faces[:, 0] >= 0))
+        )
         for name, values in (list_fields(size) | run_fields(size, rims)).items():
             setattr(table, name, values)
         table.runs = 0

@@ -18,6 +18,7 @@ from asperity.midas.engine_layout import STARTED
 from asperity.midas.friction_stencils import normal_force, tangents
 from asperity.midas.link_kinematics import move_listed
 from asperity.midas.potentials import friction_slope
+from asperity.midas.round_planes import second_link
 from asperity.midas.vertex_boxes import are_kept
 
 __all__ = ["EngineContacts", "read_contacts", "survey"]
@@ -80,11 +81,7 @@ def _measure(engine: Table, out: np.ndarray) -> int:
         radius = engine.vertex_radius[vertex[i, 0]]
         slip = np.zeros(2)
         for side in range(2):
-            if engine.candidate_kind[i] >= VERTEX_PLANE and side == 1:
-                continue
-            link = (
-                engine.vertex_link[vertex[i, 0]] if side == 0 else engine.vertex_link[vertex[i, 3]]
-            )
+            link = engine.vertex_link[vertex[i, 0]] if side == 0 else second_link(engine, i)
             if link == world:
                 continue
             for j in range(4):

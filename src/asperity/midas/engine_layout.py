@@ -73,7 +73,7 @@ STATISTICS = (
 MIDAS = Layout(
     "midas",
     # options
-    activation="f8",  # d̂ [m]
+    activation="f8",  # the largest d̂ of a pair [m]
     barrier_stiffness="f8",  # κ [Pa]
     joint_stiction="f8",  # of dry friction in joints [m/s or rad/s]
     tolerance="f8",  # largest step of a converged iteration, per time step [m/s]
@@ -322,15 +322,20 @@ MIDAS = Layout(
     shape_anchor="i8[:,:,:]",
     shape_area="f8[:]",
     plane="f8[:,:]",  # half-spaces: outward normal and offset
-    # Faces of boxes that round shapes may be above (`flat_faces`): extents, pairs that have any,
-    # and of pairs the first face, the half-space that they meet as, and what they were before.
-    plane_side="f8[:,:,:]",
+    # Half-spaces below faces that round shapes may be above (`flat_faces`): three vertices of those
+    # that move, −1 of others, shape (m, 3); the vertices of its border, plane_border[i] to
+    # plane_border[i + 1]; pairs that have any; of pairs the first face and where they end, the
+    # half-space that they meet as, and what they were before.
+    plane_corner="i8[:,:]",
+    plane_border="i8[:]",
+    border_vertex="i8[:,:]",
     flat_pairs="i8",
-    pair_faces="i8[:]",
+    pair_faces="i8[:,:]",
     pair_plane="i8[:]",
     pair_form="i8[:]",
     may_overlap="i8",  # 1 while it is asked what overlaps in a state that is given
     pair_shape="i8[:,:]",  # what may touch; a second of −1 − i is half-space i
+    pair_activation="f8[:]",  # d̂ [m]
     pair_friction="f8[:]",
     pair_stiction="f8[:]",  # ε_v [m/s]
     pair_dissipation="f8[:]",  # of Hunt and Crossley [s/m]
@@ -387,6 +392,7 @@ MIDAS = Layout(
     runs="i8",
     run_begin="i8[:]",
     run_link="i8[:,:]",
+    run_activation="f8[:]",  # d̂ of its pair [m]
     run_least="f8[:]",  # bound of the least distance at the iterate, exact if it is within reach
     run_trial="f8[:]",  # at the trial state
     run_state="i8[:]",
@@ -433,6 +439,7 @@ MIDAS = Layout(
     carry="f8[:,:,:]",
     slide_motion="f8[:,:]",
     link_rows="f8[:,:,:]",
+    rows_used="i8[:]",  # 1 if there is anything in them
     tree_order="i8[:]",
     tree_place="i8[:]",
     tree_near="u1[:,:]",
@@ -444,12 +451,13 @@ MIDAS = Layout(
     tree_island="i8[:]",
     row_first="i8[:]",
     row_start="i8[:]",
+    row_used="i8[:]",  # first column that is not zero in the factor at hand
     variable_row="i8[:]",
     factor="f8[:]",
     right="f8[:]",
     # Of thirds of pairs of shapes: who has listed their candidates, and where these are listed.
     pair_found="i8[:,:]",
-    # Candidates: stencils that may come closer than the activation distance.
+    # Candidates: stencils that may come closer than the activation distance of their pair.
     candidate_kind="i8[:]",
     candidate_vertex="i8[:,:]",
     candidate_pair="i8[:]",
@@ -482,4 +490,5 @@ MIDAS = Layout(
     directions="f8[:,:]",
     inertia_work="f8[:,:]",
     moments_work="f8[:,:]",
+    round_work="f8[:,:]",
 )

@@ -36,13 +36,14 @@ def work_fields() -> dict[str, Any]:
         "side_weight": np.zeros((2, 4)),
         "mollifier_slope": np.zeros((2, 3)),
         "slip": np.zeros(3),
-        "corner": np.zeros((4, 3)),
+        "corner": np.zeros((7, 3)),
         "directions": np.zeros((3, 3)),
         "block_work": np.zeros((3, 12, 12)),
         "angle_slope": np.zeros((3, 3)),
         "angle_work": np.zeros((9, 9)),
         "inertia_work": np.zeros((16, 3)),
         "moments_work": np.zeros((3, 3)),
+        "round_work": np.zeros((8, 4)),
     }
 
 
@@ -55,7 +56,7 @@ def list_fields(size: int) -> dict[str, Any]:
         "candidate_weight": np.zeros(size),
         "candidate_threshold": np.zeros(size),
         "candidate_square": np.zeros(size),
-        "candidate_coefficient": np.zeros((size + 1, 4)),
+        "candidate_coefficient": np.zeros((size + 1, 6)),
         "candidate_arm": np.zeros((size + 1, 3)),
         "candidate_anchor": np.zeros(size),
     }
@@ -71,7 +72,7 @@ def run_fields(size: int, rims: int) -> dict[str, Any]:
         },
         **{
             name: np.zeros(size)
-            for name in ("now_square", "run_least", "run_trial", "friction_bound")
+            for name in ("now_square", "run_activation", "run_least", "run_trial", "friction_bound")
         },
         **{
             name: np.zeros(stencils, np.int64)

@@ -7,6 +7,9 @@ finger know nothing of the other fingers (Featherstone 2005, branch-induced spar
 touch. Rows are stored from their first non-zero to the diagonal, which is where the
 factor of the matrix has its non-zeros too (George and Liu 1981, chapter 4), so that the innermost
 loop is a product of two contiguous rows.
+
+There is room for all pairs of links that are listed, most of which do not touch. What they leave
+zero at the beginning of a row stays so, and is passed over.
 """
 
 from __future__ import annotations
@@ -22,6 +25,9 @@ from asperity.midas.islands import divide_into_islands
 from asperity.midas.parts import PART, do_parts
 
 __all__ = ["ENVELOPE_KERNELS", "arrange", "factorize", "solve"]
+
+# Products of rows add up so many sums at once; leaving out whole rounds of zeros leaves their bits.
+_LANES = 4
 
 
 @compiled
@@ -102,6 +108,8 @@ def arrange(engine: Table) -> int:
     size = 0
     for i in range(row):
         engine.row_start[i] = size
+        # What is there is of another layout.
+        engine.row_used[i] = engine.row_first[i]
         size += i - engine.row_first[i] + 1
     engine.row_start[row] = size
     divide_into_islands(engine)
@@ -142,6 +150,12 @@ def _begin_rows(engine: Table) -> None:
         _reach(engine, b, _own_first(engine, a))
 
 
+@compiled
+def _begin(used: int, first: int) -> int:
+    """Where to begin with a product from ``first`` on that is zero up to ``used``."""
+    return first + (used - first) // _LANES * _LANES
+
+
 @entry_point(PART)
 def factorize_part(engine: Table, island: int, _member: int, _unused: int) -> int:
     """Replace an island's lower triangle by its Cholesky factor; 1 if a pivot is not positive."""
@@ -151,15 +165,20 @@ def factorize_part(engine: Table, island: int, _member: int, _unused: int) -> in
         fi = engine.row_first[i]
         bi = engine.row_start[i] - fi
         row = base + 8 * bi
-        for j in range(fi, i):
+        used = fi
+        while used < i and values[bi + used] == 0.0:
+            used += 1
+        engine.row_used[i] = used
+        for j in range(used, i):
             fj = engine.row_first[j]
             bj = engine.row_start[j] - fj
-            low = max(fi, fj)
+            low = _begin(max(used, engine.row_used[j]), max(fi, fj))
             total = 0.0
             if low < j:
                 total = dot_rows(row + 8 * low, base + 8 * (bj + low), j - low)
             values[bi + j] = (values[bi + j] - total) / values[bj + j]
-        pivot = values[bi + i] - dot_rows(row + 8 * fi, row + 8 * fi, i - fi)
+        low = _begin(used, fi)
+        pivot = values[bi + i] - dot_rows(row + 8 * low, row + 8 * low, i - low)
         if not pivot > 0.0:
             return 1
         values[bi + i] = math.sqrt(pivot)
@@ -177,16 +196,18 @@ def solve_part(engine: Table, island: int, _member: int, _unused: int) -> int:
     unknown = right.ctypes.data
     for i in range(begin, end):
         fi = first[i]
-        row = values.ctypes.data + 8 * engine.row_start[i]
+        row = values.ctypes.data + 8 * (engine.row_start[i] - fi)
         last = values[engine.row_start[i] + i - fi]
-        right[i] = (right[i] - dot_rows(row, unknown + 8 * fi, i - fi)) / last
+        low = _begin(engine.row_used[i], fi)
+        right[i] = (right[i] - dot_rows(row + 8 * low, unknown + 8 * low, i - low)) / last
     for back in range(end - begin):
         i = end - 1 - back
         fi = first[i]
-        row = values.ctypes.data + 8 * engine.row_start[i]
+        row = values.ctypes.data + 8 * (engine.row_start[i] - fi)
         value = right[i] / values[engine.row_start[i] + i - fi]
         right[i] = value
-        add_row(unknown + 8 * fi, row, -value, i - fi)
+        low = engine.row_used[i]
+        add_row(unknown + 8 * low, row + 8 * low, -value, i - low)
     return 0
 
 

@@ -12,7 +12,12 @@ from asperity.midas.contact_terms import add_round_arms, contact_sides
 from asperity.midas.distances import EDGE_EDGE, RIM_PLANE, VERTEX_FACE, VERTEX_PLANE, mollifier
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts
 from asperity.midas.potentials import barrier_slopes
-from asperity.midas.round_planes import further_stencils, place_on_round, spread_friction
+from asperity.midas.round_planes import (
+    further_stencils,
+    place_on_round,
+    second_link,
+    spread_friction,
+)
 
 __all__ = [
     "STENCIL_KERNELS",
@@ -29,7 +34,7 @@ _STRAIN = 0.1
 @compiled
 def normal_force(engine: Table, i: int, x: np.ndarray) -> float:
     """Normal force [N] of a candidate measured at ``x``."""
-    activation = engine.activation
+    activation = engine.pair_activation[engine.candidate_pair[i]]
     square = engine.candidate_square[i]
     if square >= activation * activation or square <= 0.0:
         return 0.0
@@ -70,7 +75,7 @@ def _bring_along(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> No
     A vertex that slides over a face meets with another point of it at the end of a step than at its
     beginning; of a fast turntable that has a quite different velocity.
     """
-    link = engine.vertex_link[engine.candidate_vertex[i, 3]]
+    link = second_link(engine, i)
     if link >= engine.link_gradient.shape[0] or not _is_rigid(q[link]):
         return
     own = q[engine.vertex_link[engine.candidate_vertex[i, 0]]]
@@ -101,7 +106,7 @@ def count_friction_part(engine: Table, part: int, _member: int, _unused: int) ->
     for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
         first = engine.run_begin[run]
         mu = engine.pair_friction[engine.candidate_pair[first]]
-        if mu == 0.0 or engine.run_least[run] >= engine.activation:
+        if mu == 0.0 or engine.run_least[run] >= engine.run_activation[run]:
             for i in range(first, engine.run_begin[run + 1]):
                 engine.friction_bound[i] = 0.0
             continue
@@ -125,7 +130,6 @@ def _lead(engine: Table) -> np.ndarray:
 @entry_point(PART)
 def collect_friction_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Fill the stencils of some runs, from where the part's value says."""
-    world = engine.link_parent.size
     q = _lead(engine)
     count = int(engine.part_value[part])
     for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
@@ -138,11 +142,7 @@ def collect_friction_part(engine: Table, part: int, _member: int, _unused: int) 
             engine.friction_pair[count] = engine.candidate_pair[i]
             engine.friction_part[count] = engine.run_part[run]
             engine.friction_link[count, 0] = engine.vertex_link[engine.candidate_vertex[i, 0]]
-            engine.friction_link[count, 1] = (
-                world
-                if engine.candidate_kind[i] >= VERTEX_PLANE
-                else engine.vertex_link[engine.candidate_vertex[i, 3]]
-            )
+            engine.friction_link[count, 1] = second_link(engine, i)
             weight = engine.friction_weight[count]
             contact_sides(
                 engine,
@@ -152,8 +152,7 @@ def collect_friction_part(engine: Table, part: int, _member: int, _unused: int) 
                 weight,
             )
             add_round_arms(engine, i, q, weight)
-            if engine.candidate_kind[i] == VERTEX_FACE:
-                _bring_along(engine, i, q, weight)
+            first = count
             pointed = 1.0
             if engine.candidate_kind[i] > VERTEX_PLANE:
                 pointed = place_on_round(engine, i, q, weight)
@@ -163,6 +162,9 @@ def collect_friction_part(engine: Table, part: int, _member: int, _unused: int) 
             count += 1
             if engine.candidate_kind[i] == RIM_PLANE:
                 count = spread_friction(engine, i, count, pointed)
+            if engine.candidate_kind[i] == VERTEX_FACE or engine.candidate_kind[i] > VERTEX_PLANE:
+                for stencil in range(first, count):
+                    _bring_along(engine, i, q, engine.friction_weight[stencil])
     return 0
 
 

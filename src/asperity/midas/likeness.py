@@ -19,7 +19,7 @@ _LITTLE = 0.1
 @compiled
 def _is_beyond(engine: Table, run: int) -> bool:
     """Whether nothing in a run touches, neither at the iterate nor at the trial state."""
-    return min(engine.run_least[run], engine.run_trial[run]) >= engine.activation
+    return min(engine.run_least[run], engine.run_trial[run]) >= engine.run_activation[run]
 
 
 @compiled
@@ -52,10 +52,10 @@ def is_alike(engine: Table) -> bool:
     """
     if engine.turn_link.size > 0:
         return False
-    activation = engine.activation
     for run in range(engine.runs):
         if _is_beyond(engine, run):
             continue
+        activation = engine.run_activation[run]
         for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
             before = math.sqrt(engine.now_square[i])
             after = math.sqrt(engine.candidate_square[i])

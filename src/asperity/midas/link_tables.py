@@ -10,7 +10,7 @@ import numpy as np
 from asperity.midas.box_trees import tree_tables
 from asperity.midas.contact_schedule import meeting_fields
 from asperity.midas.engine_layout import BALL, HINGE, SLIDE
-from asperity.midas.flat_faces import faces_of_pairs
+from asperity.midas.face_tables import face_tables
 from asperity.midas.links import Link, change_of_variables, own_rows, variable_count
 from asperity.midas.shapes import Shapes, surface_tables
 from asperity.midas.shared_lists import THIRDS
@@ -291,6 +291,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "carry": np.zeros((count, 4, 4)),
         "slide_motion": np.zeros((count, 3)),
         "link_rows": np.zeros((count, 12, 12)),
+        "rows_used": np.zeros(count, np.int64),
         "rebounded": 0,
         "rebound_share": 0.0,
         "qpos": np.full(model.nq, np.nan),
@@ -308,6 +309,7 @@ def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> d
         "tree_place": np.zeros(trees, np.int64),
         "tree_near": np.zeros((trees, trees), np.uint8),
         "row_first": np.zeros(size, np.int64),
+        "row_used": np.zeros(size, np.int64),
         "row_start": np.zeros(size + 1, np.int64),
         "variable_row": np.zeros(size, np.int64),
         "joint_gradient": np.zeros((joints, longest)),
@@ -357,9 +359,7 @@ def shape_fields(
         **tree_tables(fields),
         "moving_vertices": moving,
         "radius": radius,
-        "plane": shapes.planes,
-        "plane_side": shapes.sides,
-        **faces_of_pairs(shapes.pair_shape, shapes.anchor, shapes.faces),
+        **face_tables(shapes, fields | {"moving_vertices": moving}),
         "pair_shape": shapes.pair_shape,
         "pair_friction": shapes.pair_friction,
         "pair_stiction": shapes.pair_stiction,

@@ -17,7 +17,7 @@ from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
 from asperity.midas.engine_contacts import read_contacts
 from asperity.midas.engine_publication import EngineResults
 from asperity.midas.engine_support import check_supported
-from asperity.midas.overlaps import overlap_note
+from asperity.midas.overlaps import near_note, overlap_note
 from asperity.midas.pairs import LinkPair
 from asperity.midas.step import HALVINGS, divided_midas_method, midas_method
 from asperity.midas.verification import verify_no_intersections
@@ -44,7 +44,7 @@ class MidasMethod(Method):
     options : EngineOptions
         But for the joints' stiction tolerance, which is the plant's.
     adapt_activation : bool
-        Whether the activation distance may be less where the initial state has smaller clearances.
+        Whether activation distances are less where the initial state has smaller clearances.
     overlaps : str
     verify : bool
         As of `Midas`.
@@ -165,6 +165,8 @@ class MidasMethod(Method):
             )
         if outcome.excluded:
             notes.append(overlap_note(self.engine, outcome.excluded))
+        if outcome.near:
+            notes.append(near_note(self.engine, outcome.near))
         return tuple(notes)
 
     def begin(self, world: World) -> None:

@@ -9,12 +9,10 @@ import mujoco
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import FREE
 from asperity.midas.pairs import LinkPair
+from asperity.midas.touching import merely_touch
 from asperity.plant.names import element, listed
 
-__all__ = ["TOUCHING", "of_one_mechanism", "overlap_note", "overlapping_links"]
-
-TOUCHING = 0.5
-"""Depth up to which surfaces count as touching, as a share of the activation distance."""
+__all__ = ["near_note", "of_one_mechanism", "overlap_note", "overlapping_links"]
 
 # As many pairs as a note names.
 _NAMED = 20
@@ -23,10 +21,9 @@ _NAMED = 20
 def overlapping_links(engine: Engine, flagged: Mapping[int, float]) -> dict[LinkPair, float]:
     """Links of one mechanism whose geoms are among the pairs, with the smallest distance [m]."""
     found: dict[LinkPair, float] = {}
-    shallow = -TOUCHING * float(engine.table.activation)
     for pair, distance in flagged.items():
         # What only touches a half-space and cannot leave it slides along it, as a planar robot.
-        if of_one_mechanism(engine, pair, half_spaces=distance >= shallow):
+        if of_one_mechanism(engine, pair, half_spaces=merely_touch(engine, pair, distance)):
             links = engine.pair_links(pair)
             found[links] = min(distance, found.get(links, distance))
     return found
@@ -68,6 +65,18 @@ def overlap_note(engine: Engine, found: Mapping[LinkPair, float]) -> str:
     return (
         "Links of one mechanism that overlap where it starts pass through each other: "
         f"{listed(names, _NAMED)}. Midas(overlaps='refuse') has none of that."
+    )
+
+
+def near_note(engine: Engine, found: Mapping[LinkPair, float]) -> str:
+    """A sentence about links whose activation distance is much smaller than that of others."""
+    names = []
+    for links, distance in sorted(found.items(), key=lambda item: item[1]):
+        one, other = (_link_name(engine, link) for link in links)
+        names.append(f"{one} and {other} ({1e3 * distance:.3g} mm)")
+    return (
+        "Links that start much nearer to each other than the usual activation distance have a "
+        f"smaller one: {listed(names, _NAMED)}."
     )
 
 

@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from asperity.compiled import Table
 from asperity.midas.shapes import Shapes
 
-__all__ = ["LinkPair", "exclude_links", "pair_geoms", "pair_links"]
+__all__ = ["LinkPair", "exclude_links", "pair_ends", "pair_geoms", "pair_links"]
 
 LinkPair = tuple[int, int]
 """Two links, the smaller first. The world is the number of links, its half-space i −1 − i."""
+
+
+def pair_ends(
+    pair_shape: NDArray[np.int64], of_shape: ArrayLike, of_plane: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What the two sides of pairs belong to, by what shapes and half-spaces do."""
+    # Half-space i, number −1 − i, is the i-th from the end.
+    every = np.concatenate([np.asarray(of_shape, np.int64), np.asarray(of_plane, np.int64)[::-1]])
+    return every[pair_shape[:, 0]], every[pair_shape[:, 1]]
 
 
 def pair_geoms(table: Table, shapes: Shapes, pair: int) -> tuple[int, int]:
@@ -38,6 +48,7 @@ def exclude_links(table: Table, shapes: Shapes, pairs: Iterable[LinkPair]) -> No
     )
     for name in (
         "pair_shape",
+        "pair_activation",
         "pair_friction",
         "pair_stiction",
         "pair_dissipation",

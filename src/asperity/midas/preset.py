@@ -39,11 +39,13 @@ class Midas(Integrator):
     on step size, stiffness or convergence (Midas, section III; IPC, Li et al. 2020). Joints hold
     exactly, by a change of variables, and equalities (``connect``, ``weld``, ``joint``,
     ``tendon``) to 1e-11 m, by augmented Lagrangians. Spheres and capsules are round here, and
-    cylinders and ellipsoids on planes and above a face of a box that does not move; all other
-    collision geoms are triangle meshes, and meshes are taken as they are, not by their convex
-    hulls. Impacts end at rest, but for those that the dissipation of `ContactParameters` lets part
-    faster than gravity undoes within twelve steps: 0.6 m/s at 10 ms, 0.1 m/s (the usual one lets
-    nothing part faster) at 1.7 ms.
+    cylinders and ellipsoids on planes and above flat faces of boxes and of meshes that are nowhere
+    above that face; all other collision geoms are triangle meshes, and meshes are taken as they
+    are, not by their convex hulls. What never intersects are these surfaces: where it counts as a
+    polyhedron, what is round reaches beyond that, by as much as ``segments`` says. Impacts end at
+    rest, but for those that the dissipation of `ContactParameters` lets part faster than gravity
+    undoes within twelve steps: 0.6 m/s at 10 ms, 0.1 m/s (the usual one lets nothing part faster)
+    at 1.7 ms.
 
     Parameters
     ----------
@@ -56,10 +58,14 @@ class Midas(Integrator):
         what is round rolls.
     activation_distance : float, optional
         Distance [m] below which surfaces repel each other; resting things keep about this distance.
-        By default 1 mm, or less where the initial state has smaller clearances.
+        By default the smallest clearance of the initial state, within 0.5 and 1 mm, but for two
+        links that begin nearer to each other theirs, and for shapes smaller than 2 cm a twentieth
+        of their extent; a note in `Simulator.load_report` names links that have less than 0.1 mm.
+        One that is given is that of all pairs.
     barrier_stiffness : float
-        Pressure [Pa] that brings surfaces to about 0.4 activation distances. A thousandth of it,
-        the pressure of 0.1 m of steel on its base, leaves them 2 % nearer than that distance.
+        Pressure [Pa] that brings surfaces to about 0.4 activation distances, whatever these are. A
+        thousandth of it, the pressure of 0.1 m of steel on its base, leaves them 2 % nearer than
+        that distance.
     stiction_tolerance : float, optional
         Slip speed [m/s] below which friction counts as stiction: what sticks creeps, at most this
         fast. By default what contact parameters say of a pair (`ContactParameters`): 0.1 mm/s where
@@ -80,7 +86,7 @@ class Midas(Integrator):
         force that is no longer there.
     segments : int
         Straight pieces around a circle of cylinders and ellipsoids, a multiple of 4, where they
-        touch anything but planes and the inside of faces of boxes that do not move. They lie inside
+        touch anything but planes and the inside of flat faces of boxes and meshes. They lie inside
         of the circle by up to 2 % of its radius with 16 pieces, 0.1 % with 64. Spheres and capsules
         are round: a point and a line with a radius.
     subdivisions : int

@@ -1,21 +1,15 @@
 """Cylinders and ellipsoids against half-spaces, as round as they are.
 
-The nearest point of an ellipse with the centre c and the half axes u, v to a half-space with the
-normal n, and its height, are
-
-    c − (a u + b v)/s,   n·c − s,   s = √(a² + b²),   a = n·u,   b = n·v,
-
-and with a third half axis those of an ellipsoid. So the two rims of a cylinder, or an ellipsoid,
-are one stencil each, made of vertices of the polyhedra that these shapes are for all others: points
-on a rim at 0°, 90° and 180°, or the ends of the axes, of which the nearest point is a combination
-Σ c_k x_k. Its coefficients are the derivative of the height.
+The two rims of a cylinder, or an ellipsoid, are one stencil each, made of vertices of the polyhedra
+that these shapes are for all others: points on a rim at 0°, 90° and 180°, or the ends of the axes,
+of which the nearest point is a combination Σ c_k x_k (`round_heights`).
 
 The height is a concave function of the vertices' positions. Along straight paths it is therefore
-never less than both of its ends, and the time of impact needs no search.
+never less than both of its ends, and the time of impact needs no search; that of a half-space that
+moves does (`collision_time`).
 
-A rim that lies flat has no nearest point. There s is √(a² + b² + ε²), never less than the true one,
-so that the height is never more: the point moves to the middle, as the pressure under a flat face
-does. Friction, which would not resist its turning there, is spread over the face.
+A rim that lies flat has its nearest point in the middle. Friction, which would not resist its
+turning there, is spread over the face.
 """
 
 from __future__ import annotations
@@ -25,20 +19,28 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.distances import ELLIPSOID_PLANE, FLATNESS, RIM_PLANE, round_height
-from asperity.midas.outer_products import add_outer
+from asperity.midas.distances import (
+    ELLIPSOID_PLANE,
+    RIM_PLANE,
+    VERTEX_PLANE,
+    plane_number,
+    separation,
+)
+from asperity.midas.round_heights import half_space, plane_through, round_height
 
 __all__ = [
     "FEW",
-    "add_bending",
     "add_round_stencils",
     "further_stencils",
     "place_on_round",
+    "second_link",
     "spread_friction",
 ]
 
 # Sum of |c_k| at most, which is how much faster than vertices the nearest point may move.
 _REACH = 4.0
+# The same of a point of a face: it is at most opposite to the first of three corners of a square.
+_FACE_REACH = 3.0
 # Points that friction of a flat face acts in, as a share of its radius: they turn with the moment
 # of an even pressure.
 _SPREAD = 2.0 / 3.0
@@ -63,7 +65,7 @@ def add_round_stencils(
             vertex[3] = plane
         else:
             kind = ELLIPSOID_PLANE + plane
-        height = round_height(
+        square = separation(
             kind,
             vertex[0],
             vertex[1],
@@ -71,20 +73,25 @@ def add_round_stencils(
             vertex[3],
             x,
             engine.plane,
-            engine.activation,
+            engine.plane_corner,
+            engine.pair_activation[pair],
             engine.candidate_coefficient[count],
+            engine.candidate_arm[count],
         )
         reach = 0.0
         for k in range(4 if kind >= ELLIPSOID_PLANE else 3):
             reach = max(reach, engine.vertex_reach[vertex[k]])
-        if height > margin + _REACH * reach:
+        most = margin + _REACH * reach
+        if engine.plane_corner[plane, 0] >= 0:
+            reach = 0.0
+            for k in range(3):
+                reach = max(reach, engine.vertex_reach[engine.plane_corner[plane, k]])
+            most += _FACE_REACH * reach
+        if square > most * most:
             continue
         if count >= engine.candidate_kind.size:
             return -1
-        normal = engine.plane[plane]
-        for k in range(3):
-            engine.candidate_arm[count, k] = height * normal[k]
-        engine.candidate_square[count] = height * abs(height)
+        engine.candidate_square[count] = square
         engine.candidate_anchor[count] = 0.0
         engine.candidate_kind[count] = kind
         engine.candidate_pair[count] = pair
@@ -95,6 +102,30 @@ def add_round_stencils(
 
 
 @compiled
+def second_link(engine: Table, i: int) -> int:
+    """Link of a candidate's second side, the number of links for the world's."""
+    kind = engine.candidate_kind[i]
+    last = engine.candidate_vertex[i, 3]
+    if kind < VERTEX_PLANE:
+        return engine.vertex_link[last]
+    if kind > VERTEX_PLANE:
+        corner = engine.plane_corner[plane_number(kind, last), 0]
+        if corner >= 0:
+            return engine.vertex_link[corner]
+    return engine.link_parent.size
+
+
+@compiled
+def _place(engine: Table, vertex: int, q: np.ndarray, out: np.ndarray) -> None:
+    """Fill where a vertex is with links at ``q``, shape (3,)."""
+    link = q[engine.vertex_link[vertex]]
+    for k in range(3):
+        out[k] = 0.0
+        for j in range(4):
+            out[k] += engine.vertex_rest[vertex, j] * link[j, k]
+
+
+@compiled
 def place_on_round(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> float:
     """Fill y of a round candidate for the link at ``q``; returns how much of it is a point.
 
@@ -102,27 +133,25 @@ def place_on_round(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> 
     """
     kind = engine.candidate_kind[i]
     vertex = engine.candidate_vertex[i]
-    plane = engine.plane[vertex[3] if kind == RIM_PLANE else kind - ELLIPSOID_PLANE]
-    link = q[engine.vertex_link[vertex[0]]]
-    count = 3 if kind == RIM_PLANE else 4
-    points = np.empty((4, 3))
-    c = np.empty(4)
+    is_rim = kind == RIM_PLANE
+    count = 3 if is_rim else 4
+    points = engine.corner
+    c = engine.round_work[0]
     for corner in range(count):
-        for k in range(3):
-            points[corner, k] = 0.0
-            for j in range(4):
-                points[corner, k] += engine.vertex_rest[vertex[corner], j] * link[j, k]
-    only = np.empty((1, 4))
-    for k in range(4):
-        only[0, k] = plane[k]
-    last = 0 if kind == RIM_PLANE else 3
-    own = RIM_PLANE if kind == RIM_PLANE else ELLIPSOID_PLANE
-    round_height(own, 0, 1, 2, last, points, only, engine.activation, c)
+        _place(engine, vertex[corner], q, points[corner])
+    number = plane_number(kind, vertex[3])
+    plane = half_space(engine.vertex_now, engine.plane, engine.plane_corner, number)
+    if engine.plane_corner[number, 0] >= 0:
+        for corner in range(3):
+            _place(engine, engine.plane_corner[number, corner], q, points[4 + corner])
+        plane = plane_through(points, 4, 5, 6)
+    activation = engine.pair_activation[engine.candidate_pair[i]]
+    round_height(is_rim, 0, 1, 2, 3, points, plane, activation, c)
     for j in range(4):
         weight[0, j] = 0.0
         for corner in range(count):
             weight[0, j] += c[corner] * engine.vertex_rest[vertex[corner], j]
-    if kind != RIM_PLANE:
+    if not is_rim:
         return 1.0
     # α = a/s and β = b/s, by the coefficients
     return min((c[2] - c[0]) ** 2 + c[1] * c[1], 1.0)
@@ -167,64 +196,5 @@ def spread_friction(engine: Table, i: int, count: int, pointed: float) -> int:
             for m in range(3):
                 engine.friction_frame[new, k, m] = engine.friction_frame[at, k, m]
         for k in range(4):
-            engine.friction_weight[new, 1, k] = 0.0
+            engine.friction_weight[new, 1, k] = engine.friction_weight[at, 1, k]
     return count + FEW
-
-
-@compiled
-def add_bending(engine: Table, i: int, push: float, normal: np.ndarray, sums: np.ndarray) -> None:
-    """Add what the height's second derivative gives: push/s (δ_ij − α_i α_j) (y_i y_jᵀ) ⊗ n nᵀ.
-
-    Positive, since the height is concave and the barrier's slope, −``push``, negative.
-    """
-    vertex = engine.candidate_vertex[i]
-    c = engine.candidate_coefficient[i]
-    rest = engine.vertex_rest
-    is_rim = engine.candidate_kind[i] == RIM_PLANE
-    axes = np.empty((3, 4))
-    alpha = np.empty(3)
-    plane = engine.plane[vertex[3] if is_rim else engine.candidate_kind[i] - ELLIPSOID_PLANE]
-    first = vertex[0]
-    last = vertex[2] if is_rim else vertex[1]
-    count = 2 if is_rim else 3
-    for k in range(4):
-        middle = 0.5 * (rest[first, k] + rest[last, k])
-        axes[0, k] = rest[first, k] - middle
-        if is_rim:
-            axes[1, k] = rest[vertex[1], k] - middle
-        else:
-            axes[1, k] = rest[vertex[2], k] - middle
-            axes[2, k] = rest[vertex[3], k] - middle
-    if is_rim:
-        alpha[0] = c[2] - c[0]
-        alpha[1] = -c[1]
-    else:
-        alpha[0] = c[1] - c[0]
-        alpha[1] = -c[2]
-        alpha[2] = -c[3]
-    # s by the heights of the half axes, which the link's present coordinates give.
-    square = 0.0
-    link = engine.q_now[engine.vertex_link[first]]
-    for a in range(count):
-        height = 0.0
-        for j in range(4):
-            for k in range(3):
-                height += axes[a, j] * link[j, k] * plane[k]
-        square += height * height
-    if is_rim:
-        square += (FLATNESS * engine.activation) ** 2
-    scale = push / math.sqrt(max(square, 1e-300))
-    for a in range(count):
-        for b in range(count):
-            h = scale * ((1.0 if a == b else 0.0) - alpha[a] * alpha[b])
-            add_outer(
-                sums,
-                axes[a],
-                axes[b],
-                h * normal[0] * normal[0],
-                h * normal[0] * normal[1],
-                h * normal[0] * normal[2],
-                h * normal[1] * normal[1],
-                h * normal[1] * normal[2],
-                h * normal[2] * normal[2],
-            )

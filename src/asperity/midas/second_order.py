@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.midas.engine_layout import LIMIT
 from asperity.midas.free_motion import angular_momentum, free_motion
 from asperity.midas.pivots import find_pivot, move_origin
 
@@ -45,7 +46,7 @@ _CHANGE = 0.9
 _SWING = 0.1
 # Rotation within a step [rad] that it resolves.
 _TURN = 2.5
-# What is no impact, in activation distances per step: bodies at rest move by less.
+# What is no impact, in the largest activation distance per step: bodies at rest move by less.
 _UNSEEN = 0.05
 # Steps between two attempts at BDF2: an impact may take two steps until the velocity has settled,
 # and the one after those begins with a smooth past.
@@ -66,7 +67,7 @@ def may_look_back(engine: Table, h: float) -> bool:
 def moves_freely(engine: Table) -> bool:
     """Whether no surfaces push each other, and no joint its limit, at the present iterate."""
     for run in range(engine.runs):
-        if engine.run_least[run] < engine.activation:
+        if engine.run_least[run] < engine.run_activation[run]:
             return False
     for joint in range(engine.joint_now.size):
         width = engine.joint_activation[joint]
@@ -76,6 +77,22 @@ def moves_freely(engine: Table) -> bool:
         ):
             return False
     return True
+
+
+@compiled
+def _has_other_stops(engine: Table) -> bool:
+    """Whether something may stop motion that `moves_freely` does not see.
+
+    That are limits of ball joints, and springs that are slack up to a length, as strings are.
+    """
+    for term in range(engine.turn_kind.size):
+        if engine.turn_kind[term] == LIMIT:
+            return True
+    for joint in range(engine.joint.size):
+        slack = engine.joint_spring[joint, 0] < engine.joint_spring[joint, 1]
+        if slack and engine.joint_stiffness[joint] > 0.0:
+            return True
+    return False
 
 
 @compiled
@@ -159,8 +176,10 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
     has of them, in the norm of kinetic energy over the mass: |d − d₀| is at most 0.9 times the
     larger of both, or a tenth of |v|, or next to nothing. Nor does the link turn by more than two
     and a half radians. What turns is compared by its angular momentum, whose rate torques are: its
-    rows are elsewhere a step later.
+    rows are elsewhere a step later. Where nothing touches, before or after, there is no impact,
+    however fast accelerations change, as those of linkages do near their dead centres.
     """
+    free = engine.was_free == 1 and moves_freely(engine) and not _has_other_stops(engine)
     unseen = _UNSEEN * engine.activation / h
     work = np.empty((5, 3))
     velocity = np.empty((4, 3))
@@ -198,7 +217,7 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
             _SWING**2 * speed,
             unseen**2 * engine.mass[link, 0, 0],
         )
-        if change > limit or max(turn, turn_before) * h * h > 2.0 * _TURN**2:
+        if (change > limit and not free) or max(turn, turn_before) * h * h > 2.0 * _TURN**2:
             return False
     return True
 

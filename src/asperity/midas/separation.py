@@ -13,6 +13,7 @@ from scipy.optimize import nnls
 
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import FREE
+from asperity.midas.pairs import pair_ends
 from asperity.midas.touching import find_touching, state_data
 
 __all__ = ["separate_free_bodies", "take_apart"]
@@ -39,10 +40,20 @@ class _Close(NamedTuple):
     point: Floats
 
 
-def _gaps(engine: Engine, whole: bool) -> list[float]:
-    """Distances [m] to bring surfaces apart to, the first that is possible."""
-    activation = float(engine.table.activation)
-    return [share * activation for share in ((_FAR_APART, _APART) if whole else (_APART,))]
+def _shares(whole: bool) -> tuple[float, ...]:
+    """Activation distances to bring surfaces apart by, the first that is possible."""
+    return (_FAR_APART, _APART) if whole else (_APART,)
+
+
+def _gaps(engine: Engine, share: float) -> dict[tuple[int, int], float]:
+    """Distances [m] to bring geoms apart to, as a share of their activation distances."""
+    table = engine.table
+    one, other = pair_ends(table.pair_shape, engine.shapes.geom, engine.shapes.plane_geom)
+    first, last = np.minimum(one, other).tolist(), np.maximum(one, other).tolist()
+    gaps: dict[tuple[int, int], float] = {}
+    for a, b, activation in zip(first, last, table.pair_activation.tolist(), strict=True):
+        gaps[a, b] = max(share * activation, gaps.get((a, b), 0.0))
+    return gaps
 
 
 def take_apart(engine: Engine, pairs: Iterable[int], *, whole: bool) -> bool:
@@ -64,25 +75,31 @@ def take_apart(engine: Engine, pairs: Iterable[int], *, whole: bool) -> bool:
         Whether the pairs are apart, and no others touch that did not before.
     """
     pairs = list(pairs)
-    return any(_take_apart(engine, pairs, gap) for gap in _gaps(engine, whole))
+    return any(_take_apart(engine, pairs, share) for share in _shares(whole))
 
 
-def _take_apart(engine: Engine, pairs: list[int], gap: float) -> bool:
-    """Part them by a gap [m], or move nothing."""
+def _take_apart(engine: Engine, pairs: list[int], share: float) -> bool:
+    """Part them by a share of their activation distances, or move nothing."""
+    gaps = _gaps(engine, share)
+    farthest = _FARTHEST * float(np.asarray(engine.table.pair_activation)[pairs].max())
     before, start = engine.table.qpos.copy(), engine.positions
     allowed = set(find_touching(engine)) - set(pairs)
     wanted = {_sorted_geoms(engine, pair) for pair in pairs}
     for _ in range(_FEW_ROUNDS):
         data = state_data(engine)
-        near = [one for one in _contacts(engine, data, gap) if one.geoms in wanted]
-        move = _least_motion(engine, data, [one for one in near if one.distance < gap], gap)
+        near = [one for one in _contacts(engine, data, gaps) if one.geoms in wanted]
+        near = [one for one in near if one.distance < gaps[one.geoms]]
+        # Where barriers end at the gap, no more than that: what is higher falls, and rebounds.
+        more = _MORE if share < 1.0 else 1.0 / _ENOUGH
+        gained = [more * gaps[one.geoms] - one.distance for one in near]
+        move = _least_motion(engine, data, near, gained)
         if move is None:
             break
         qpos = engine.table.qpos.copy()
         mujoco.mj_integratePos(engine.model, qpos, move, 1.0)
         engine.set_state(qpos, engine.table.qvel.copy())
         moved = np.linalg.norm(engine.positions - start, axis=1).max()
-        if moved > _FARTHEST * engine.table.activation:
+        if moved > farthest:
             break
         found = set(find_touching(engine)) - allowed
         if not found:
@@ -98,9 +115,9 @@ def _sorted_geoms(engine: Engine, pair: int) -> tuple[int, int]:
 
 
 def _least_motion(
-    engine: Engine, data: mujoco.MjData, near: list[_Close], gap: float
+    engine: Engine, data: mujoco.MjData, near: list[_Close], gained: list[float]
 ) -> Floats | None:
-    """The smallest motion that opens gaps and keeps joints in their ranges, shape (nv,), or None.
+    """The smallest motion that widens gaps and keeps joints in their ranges, shape (nv,), or None.
 
     Least-distance programming (Lawson and Hanson 1974, chapter 23): of all x with Gx ≥ h, the
     shortest is found by non-negative least squares on [Gᵀ; hᵀ]. Lengths are those of the inertia.
@@ -108,7 +125,7 @@ def _least_motion(
     model = engine.model
     if not near:
         return None
-    rows, least = [], []
+    rows, least = [], list(gained)
     for one in near:
         row = np.zeros(model.nv)
         for geom, sign in zip(one.geoms, (-1.0, 1.0), strict=True):
@@ -117,9 +134,6 @@ def _least_motion(
             mujoco.mj_jac(model, data, jacobian, None, one.point, body)
             row += sign * one.normal @ jacobian
         rows.append(row)
-        # Where barriers end at the gap, no more than that: what is higher falls, and rebounds.
-        more = _MORE if gap < float(engine.table.activation) else 1.0 / _ENOUGH
-        least.append(more * gap - one.distance)
     _append_ranges(engine, rows, least)
     inertia = np.zeros((model.nv, model.nv))
     mujoco.mj_makeM(model, data)
@@ -165,26 +179,26 @@ def separate_free_bodies(engine: Engine, pairs: Iterable[int], *, whole: bool) -
     Parameters are those of `take_apart`.
     """
     before = engine.table.qpos.copy()
-    for gap in _gaps(engine, whole):
+    for share in _shares(whole):
         engine.set_state(before, engine.table.qvel.copy())
-        if _separate(engine, list(pairs), gap):
+        if _separate(engine, list(pairs), _gaps(engine, share)):
             return
 
 
-def _separate(engine: Engine, pairs: list[int], gap: float) -> bool:
-    """Push free bodies apart by a gap [m]; returns whether they are."""
+def _separate(engine: Engine, pairs: list[int], gaps: dict[tuple[int, int], float]) -> bool:
+    """Push free bodies apart by gaps [m]; returns whether they are."""
     qvel = engine.table.qvel.copy()
     close = {_sorted_geoms(engine, pair) for pair in pairs}
     for _ in range(_ROUNDS):
         data = state_data(engine)
         deepest: dict[tuple[int, int], _Close] = {}
         pushed = False
-        for one in _contacts(engine, data, gap):
+        for one in _contacts(engine, data, gaps):
             if one.geoms not in deepest or one.distance < deepest[one.geoms].distance:
                 deepest[one.geoms] = one
         for geoms, one in deepest.items():
-            if geoms in close and one.distance < _ENOUGH * gap:
-                _push(engine, data.qpos, geoms, (gap - one.distance) * one.normal)
+            if geoms in close and one.distance < _ENOUGH * gaps[geoms]:
+                _push(engine, data.qpos, geoms, (gaps[geoms] - one.distance) * one.normal)
                 pushed = True
         engine.set_state(data.qpos, qvel)
         found = find_touching(engine)
@@ -195,11 +209,13 @@ def _separate(engine: Engine, pairs: list[int], gap: float) -> bool:
     return not found
 
 
-def _contacts(engine: Engine, data: mujoco.MjData, gap: float) -> list[_Close]:
+def _contacts(
+    engine: Engine, data: mujoco.MjData, gaps: dict[tuple[int, int], float]
+) -> list[_Close]:
     """MuJoCo's contacts of all pairs of geoms that are near, with the smaller geom first."""
     with engine.own_options as lent:
         lent.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_OVERRIDE)
-        lent.opt.o_margin = 4.0 * gap
+        lent.opt.o_margin = 4.0 * max(gaps.values())
         mujoco.mj_collision(lent, data)
     found = []
     for contact in data.contact:

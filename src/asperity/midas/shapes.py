@@ -17,7 +17,6 @@ from asperity.contact.combination import (
 )
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volume_integrals
-from asperity.midas.flat_faces import FACES, box_faces
 from asperity.midas.links import Links, rotation_matrix
 from asperity.midas.mesh_care import MeshCare
 from asperity.midas.round_geoms import round_anchor, round_areas, round_core
@@ -49,12 +48,7 @@ class Shapes:
     drawn: list[Surface]
     """Surfaces with volume, which of round shapes are polyhedra inside of them."""
     planes: Floats
-    """Half-spaces: outward normal and offset n·x [m]; those of planes, and then those below the
-    faces of boxes that do not move, shape (m, 4)."""
-    sides: Floats
-    """Of these faces, extents along their axes (`flat_faces.box_faces`), shape (m, 2, 5)."""
-    faces: Ints
-    """First half-space of shapes that are such boxes, −1 of others."""
+    """Half-spaces of planes: outward normal and offset n·x [m], shape (m, 4)."""
     plane_geom: Ints
     pair_shape: Ints
     """Shapes that may touch; the second is −1 − i for half-space i, shape (n, 2)."""
@@ -150,7 +144,6 @@ def read_shapes(
     pairs[solids, 1] = number[pairs[solids, 1]]
     geoms, owners, surfaces = geoms[used], owners[used], [surfaces[i] for i in used]
     drawn = [drawn[i] for i in used]
-    half_spaces, sides, faces = _faces(model, links, geoms, owners, half_spaces)
     return Shapes(
         geom=geoms,
         link=owners,
@@ -158,8 +151,6 @@ def read_shapes(
         radius=np.array(radii, dtype=np.float64)[used],
         drawn=drawn,
         planes=half_spaces,
-        sides=sides,
-        faces=faces,
         plane_geom=np.array(planes, dtype=np.int64),
         pair_shape=pairs,
         pair_friction=contact[:, 0].copy(),
@@ -170,22 +161,6 @@ def read_shapes(
         area=np.array([rounds[i][1] for i in used], dtype=np.float64),
         notes=care.finish(),
     )
-
-
-def _faces(
-    model: mujoco.MjModel, links: Links, geoms: Ints, owners: Ints, half_spaces: Floats
-) -> tuple[Floats, Floats, Ints]:
-    """Half-spaces, with those below faces of the world's boxes, as `Shapes` has them."""
-    planes = [half_spaces]
-    sides = [np.zeros((len(half_spaces), 2, 5))]
-    first = np.full(len(geoms), -1, np.int64)
-    for i, geom in enumerate(geoms):
-        if owners[i] == len(links.links) and model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_BOX:
-            first[i] = len(half_spaces) + FACES * (len(planes) - 1)
-            found = box_faces(model, int(geom), *_geom_pose(model, links, int(geom)))
-            planes.append(found[0])
-            sides.append(found[1])
-    return np.concatenate(planes), np.concatenate(sides), first
 
 
 def _geom_pose(model: mujoco.MjModel, links: Links, geom: int) -> tuple[Floats, Floats]:

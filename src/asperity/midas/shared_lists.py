@@ -42,6 +42,7 @@ def _copy(source: Table, i: int, target: Table, count: int) -> None:
     target.candidate_anchor[count] = source.candidate_anchor[i]
     for k in range(4):
         target.candidate_vertex[count, k] = source.candidate_vertex[i, k]
+    for k in range(6):
         target.candidate_coefficient[count, k] = source.candidate_coefficient[i, k]
     for k in range(3):
         target.candidate_arm[count, k] = source.candidate_arm[i, k]

@@ -27,13 +27,13 @@ Nor may either have more edges or faces than this.
 
 
 @compiled
-def sum_of_radii(engine: Table, kind: int, first: int, last: int) -> float:
+def sum_of_radii(engine: Table, pair: int, kind: int, first: int, last: int) -> float:
     """Sum of the radii of a stencil's sides [m], by its first and its last vertex.
 
-    The activation distance of round shapes against half-spaces, as `separation` wants it.
+    The activation distance of a pair of a round shape and a half-space, as `separation` wants it.
     """
     if kind > VERTEX_PLANE:
-        return engine.activation
+        return engine.pair_activation[pair]
     radius = engine.vertex_radius[first]
     return radius if kind == VERTEX_PLANE else radius + engine.vertex_radius[last]
 
@@ -111,7 +111,8 @@ def add_stencil(
         i3,
         x,
         engine.plane,
-        sum_of_radii(engine, kind, i0, i3),
+        engine.plane_corner,
+        sum_of_radii(engine, pair, kind, i0, i3),
         engine.candidate_coefficient[count],
         engine.candidate_arm[count],
     )

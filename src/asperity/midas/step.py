@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status, call_ppdpp
 from asperity.integrators.methods.substeps import step_in_parts
 from asperity.integrators.world_layout import NOT_CONVERGED, OK, compiled_method
 from asperity.midas.activations import advance_activations
-from asperity.midas.candidate_runs import SLACK
 from asperity.midas.engine_layout import CUT, MIDAS
-from asperity.midas.equality_terms import (
-    keep_multipliers,
-    raise_multipliers,
-)
-from asperity.midas.flat_faces import keep_faces
-from asperity.midas.free_motion import along, angular_momentum, angular_velocity, spin
+from asperity.midas.equality_terms import raise_multipliers
 from asperity.midas.friction_stencils import collect_friction, forget_friction
 from asperity.midas.friction_terms import friction_scale
+from asperity.midas.impacts import meets_impact
 from asperity.midas.joint_coordinates import joint_coordinates
-from asperity.midas.joint_terms import motor_forces
 from asperity.midas.link_kinematics import place_links
-from asperity.midas.pivots import find_pivot, move_origin
 from asperity.midas.poses import write_qpos, write_qvel
-from asperity.midas.rebounds import add_rebounds, find_rebounds, meets_impact
 from asperity.midas.second_order import (
-    count_step,
     forget_past,
     invent_past,
     is_smooth,
@@ -36,6 +25,7 @@ from asperity.midas.second_order import (
     moves_freely,
     put_off,
 )
+from asperity.midas.step_end import finish_step
 from asperity.midas.step_start import prepare_step
 
 __all__ = ["HALVINGS", "divided_midas_method", "midas_method", "solve_step"]
@@ -54,89 +44,6 @@ HALVINGS = 6
 # Gap of equality constraints that a step may leave [m or rad], and rounds to get there.
 _GAP = 1e-11
 _ROUNDS = 40
-
-
-@compiled
-def _spin_on(engine: Table) -> None:
-    """Let links that turn as rigid bodies turn on with what angular momentum the step has left.
-
-    Torques act at the end of the step, by then about turned axes. A slender body has next to no
-    inertia about its axis, and what is left there of the momentum across it would spin it up; but
-    forces on the axis have no torque about it, whatever they turn it to.
-    """
-    moments = np.empty((3, 3))
-    change = np.empty((4, 3))
-    momentum = np.empty(3)
-    rate = np.empty(3)
-    pivot = np.empty(3)
-    axis = np.empty(3)
-    for link in range(engine.turns.size):
-        if engine.turns[link] == 0:
-            continue
-        q = engine.q[link]
-        first = find_pivot(engine, link, pivot, axis)
-        for i in range(4):
-            for k in range(3):
-                change[i, k] = (q[i, k] - engine.q_target[link, i, k]) / engine.step
-        for k in range(3):
-            # Weight is in the target, but acts where the link is.
-            change[0, k] += engine.step * engine.gravity[link, k]
-        move_origin(q, first, pivot, -1.0)
-        angular_momentum(engine.mass[link], q, change, first, momentum)
-        across = along(engine.slender_axis[link], q, engine.momentum[link])
-        across -= engine.slender_momentum[link]
-        for k in range(3):
-            momentum[k] += engine.momentum[link, k]
-        if angular_velocity(engine.mass[link], q, first, axis, momentum, moments, rate):
-            side = engine.slender_side[link]
-            across -= engine.step * along(side[0], q, rate) * along(side[1], q, rate)
-        for k in range(3):
-            for i in range(3):
-                momentum[k] -= across * engine.slender_axis[link, i] * q[1 + i, k]
-        if angular_velocity(engine.mass[link], q, first, axis, momentum, moments, rate):
-            spin(rate, q, first, engine.v[link])
-        move_origin(q, first, pivot, 1.0)
-
-
-@compiled
-def _finish(engine: Table, h: float, second: bool) -> None:
-    """Make the iterate the present state, at the end of a step that was one of BDF2 or not."""
-    count_step(engine, second)
-    step = engine.step
-    for i in range(engine.z.size):
-        engine.z[i] = engine.z_now[i]
-    for link in range(engine.q.shape[0] - 1):
-        for i in range(4):
-            for k in range(3):
-                engine.q_older[link, i, k] = engine.q_before[link, i, k]
-                engine.v_older[link, i, k] = engine.v_before[link, i, k]
-                engine.q_before[link, i, k] = engine.q[link, i, k]
-                engine.v_before[link, i, k] = engine.v[link, i, k]
-                engine.q[link, i, k] = engine.q_now[link, i, k]
-                engine.v[link, i, k] = (engine.q_now[link, i, k] - engine.q_slip[link, i, k]) / step
-    _spin_on(engine)
-    for i in range(engine.joint.size):
-        engine.joint_older[i] = engine.joint_before[i]
-        engine.joint_rate_older[i] = engine.joint_rate_before[i]
-        engine.joint_before[i] = engine.joint[i]
-        engine.joint_rate_before[i] = engine.joint_rate[i]
-        engine.joint[i] = engine.joint_now[i]
-        engine.joint_rate[i] = (engine.joint_now[i] - engine.joint_start[i]) / step
-    engine.rebounded = 0 if second else find_rebounds(engine, h)
-    if engine.rebounded == 1:
-        add_rebounds(engine)
-        # The next step has no smooth past.
-        engine.wait = max(engine.wait, 1)
-    engine.last_step = h
-    engine.has_history = 1
-    motor_forces(engine, engine.joint_now)
-    keep_multipliers(engine)
-    keep_faces(engine)
-    # Beyond the boxes' slack there may be others that were never looked at.
-    smallest = (1.0 + SLACK) * engine.activation
-    for run in range(engine.runs):
-        smallest = min(smallest, engine.run_least[run])
-    engine.clearance = min(engine.clearance, smallest)
 
 
 @compiled
@@ -253,14 +160,14 @@ def _solve_first(engine: Table, h: float) -> int:
         return code
     if not moves_freely(engine):
         # An impact must not be taken for an acceleration.
-        _finish(engine, h, False)
+        finish_step(engine, h, False)
         return OK
     invent_past(engine, h)
     code = _solve_with_friction(engine, h, True)
     if code != OK:
         forget_past(engine)
         return _NOT_SMOOTH
-    _finish(engine, h, True)
+    finish_step(engine, h, True)
     return OK
 
 
@@ -280,7 +187,7 @@ def solve_step(engine: Table, h: float) -> int:
         second = False
         code = _solve_with_friction(engine, h, second)
     if code == OK:
-        _finish(engine, h, second)
+        finish_step(engine, h, second)
     return code
 
 

@@ -13,8 +13,10 @@ from asperity.midas.crossings import crossing_pairs
 from asperity.midas.engine import Engine
 from asperity.midas.engine_contacts import survey
 
-__all__ = ["find_touching", "state_data"]
+__all__ = ["find_touching", "merely_touch", "state_data"]
 
+# Depth up to which surfaces count as touching, as a share of their activation distance.
+_TOUCHING = 0.5
 # Share of the activation distance that surfaces must be apart at least.
 _LEAST_GAP = 1e-4
 
@@ -34,8 +36,8 @@ def find_touching(engine: Engine) -> dict[int, float]:
         pass
     table.may_overlap = 0
     count = int(table.candidates)
-    least = _LEAST_GAP * float(table.activation)
-    square = table.candidate_square[:count]
+    least = _LEAST_GAP * np.asarray(table.pair_activation)[table.candidate_pair[:count]]
+    square = np.asarray(table.candidate_square[:count])
     # What is inside of a round shape has a negative square.
     for i in np.flatnonzero(square < least**2):
         pair, distance = int(table.candidate_pair[i]), math.sqrt(abs(float(square[i])))
@@ -43,6 +45,11 @@ def find_touching(engine: Engine) -> dict[int, float]:
         if square[i] < 0.0:
             flagged[pair] = min(flagged[pair], -distance)
     return flagged
+
+
+def merely_touch(engine: Engine, pair: int, distance: float) -> bool:
+    """Whether the surfaces of a flagged pair, with this distance between [m], do not overlap."""
+    return distance >= -_TOUCHING * float(engine.table.pair_activation[pair])
 
 
 def state_data(engine: Engine) -> mujoco.MjData:

@@ -15,7 +15,8 @@ product of Jacobians over chains of variables would give the same, and take the 
 as many times as long.
 
 Rows are kept as columns, one after the other for every coordinate, so that they are multiplied as
-vectors.
+vectors. Those that nothing gives anything to, since most pairs of links that are listed do not
+touch, are neither filled nor handed on.
 """
 
 from __future__ import annotations
@@ -228,6 +229,25 @@ def _hand_pair_on(engine: Table, link: int, other: int, sums: np.ndarray) -> Non
 
 
 @compiled
+def _is_zero(sums: np.ndarray) -> bool:
+    """Whether a pair's block is zero."""
+    for q in range(6):
+        for k in range(16):
+            if sums[q, k] != 0.0:
+                return False
+    return True
+
+
+@compiled
+def _use_rows(engine: Table, other: int) -> np.ndarray:
+    """The rows in another link's coordinates, which are zero at first."""
+    if engine.rows_used[other] == 0:
+        _clear(engine.link_rows[other])
+        engine.rows_used[other] = 1
+    return engine.link_rows[other]
+
+
+@compiled
 def _add_pairs(engine: Table, link: int) -> None:
     """Add the rows of a link that come of its blocks with others, and hand those on."""
     block = engine.block_work[0]
@@ -235,13 +255,17 @@ def _add_pairs(engine: Table, link: int) -> None:
     pair = engine.slot_first[link]
     while pair >= 0:
         other = engine.slot_link[pair, 0]
-        _clear(block)
-        expand(engine.slot_sums[pair], block)
-        for i in range(12):
-            _times_own(engine, link, block[i], engine.link_rows[other, i])
-        if engine.link_parent[link] < links:
-            _hand_pair_on(engine, link, other, engine.slot_sums[pair])
+        sums = engine.slot_sums[pair]
         pair = engine.slot_next[pair]
+        if _is_zero(sums):
+            continue
+        _clear(block)
+        expand(sums, block)
+        rows = _use_rows(engine, other)
+        for i in range(12):
+            _times_own(engine, link, block[i], rows[i])
+        if engine.link_parent[link] < links:
+            _hand_pair_on(engine, link, other, sums)
 
 
 @compiled
@@ -269,26 +293,27 @@ def _begin_rows(engine: Table, link: int, q: np.ndarray, curved: int) -> None:
     """Fill a link's rows in coordinates, and hand its blocks on."""
     p = engine.link_parent[link]
     joint = engine.link_joint[link]
-    rows = engine.link_rows
     cross = engine.block_work[0]
     for at in range(engine.entry_start[link], engine.entry_start[link + 1]):
-        _clear(rows[engine.entry_link[at]])
+        engine.rows_used[engine.entry_link[at]] = 0
+    own = _use_rows(engine, link)
     block = engine.link_block[link]
     expand(engine.link_sums[link], block)
     _clear(cross)
     if joint >= 0:
         add_angle_blocks(engine, joint, q, curved, cross)
     for i in range(12):
-        _times_own(engine, link, block[i], rows[link, i])
+        _times_own(engine, link, block[i], own[i])
     if p < engine.link_parent.size:
         _hand_block_on(engine, link, cross)
+        rows = _use_rows(engine, p)
         for i in range(3, 12):
-            _times_own(engine, link, cross[i], rows[p, i])
+            _times_own(engine, link, cross[i], rows[i])
         if curved == 1 and engine.link_kind[link] == SLIDE:
             # A slide's direction turns with the parent.
             for j in range(3):
                 for k in range(3):
-                    rows[p, 3 * (1 + j) + k, 0] += (
+                    rows[3 * (1 + j) + k, 0] += (
                         engine.slide_direction[link, j] * engine.link_gradient[link, 0, k]
                     )
     _add_pairs(engine, link)
@@ -301,17 +326,19 @@ def carry_part(engine: Table, island: int, _member: int, _unused: int) -> int:
     Gradients of links must have what these carry in them; their blocks get it.
     """
     links = engine.link_parent.size
-    rows = engine.link_rows
     for place in range(engine.island_link[island], engine.island_link[island + 1]):
         link = engine.island_order[place]
         width = 8 if engine.link_kind[link] > BALL else 12
         _begin_rows(engine, link, engine.q_now, engine.curved)
         for at in range(engine.entry_start[link], engine.entry_start[link + 1]):
             other = engine.entry_link[at]
+            if engine.rows_used[other] == 0:
+                continue
             _enter_rows(engine, link, other, width)
             p = engine.link_parent[other]
             if p < links:
-                _hand_to_parent(engine, other, rows[other].ctypes.data, rows[p].ctypes.data, width)
+                source = engine.link_rows[other].ctypes.data
+                _hand_to_parent(engine, other, source, _use_rows(engine, p).ctypes.data, width)
         if engine.link_kind[link] == SLIDE:
             i = engine.variable_row[engine.link_variable[link]]
             at = engine.row_start[i + 1] - 1

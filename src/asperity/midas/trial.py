@@ -178,6 +178,7 @@ def _time_to_limits(engine: Table) -> float:
 def _time_to_touch(engine: Table, run: int, time: float) -> float:
     """Share of the trial step, at most ``time``, that keeps a tenth of a run's distances."""
     c = engine.side_weight[0]
+    pair = engine.candidate_pair[engine.run_begin[run]]
     for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
         v = engine.candidate_vertex[i]
         time = collision_free_time(
@@ -189,7 +190,8 @@ def _time_to_touch(engine: Table, run: int, time: float) -> float:
             engine.vertex_now,
             engine.vertex_move,
             engine.plane,
-            sum_of_radii(engine, engine.candidate_kind[i], v[0], v[3]),
+            engine.plane_corner,
+            sum_of_radii(engine, pair, engine.candidate_kind[i], v[0], v[3]),
             engine.now_square[i],
             time,
             c,
