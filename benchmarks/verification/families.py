@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.verification import (
+    flight,
     friction,
     impacts,
     mechanisms,
@@ -24,6 +25,7 @@ FAMILIES: dict[str, tuple[Case, ...]] = {
     "Rest and toppling": rest.CASES,
     "Smooth motion": smooth.CASES,
     "Mechanisms": mechanisms.CASES,
+    "Robots in flight": flight.CASES,
     "Robots": robots.CASES,
 }
 

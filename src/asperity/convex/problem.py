@@ -270,6 +270,7 @@ PROBLEM = Layout(
     settle_tolerance="f8",  # relative change of friction by which they may differ from it
     center_gyroscopic="i8",  # 1: gyroscopic forces of fast spins are those in the middle of a step
     turning="i8",  # 1: there were such forces in the last step
+    balances_steps="i8",  # 1: robots that turn far get energy and momentum that they should have
     refuse_unsettled="i8",  # 1: a solve in which they do not has not converged
     coupled="i8",  # 1 if the law couples normal and tangential
     extension="i8",  # the table of a solver that needs one of its own, or 0

@@ -29,6 +29,8 @@ def set_trees(table: Table, model: mujoco.MjModel) -> None:
     size = np.bincount(together, weights=model.tree_dofnum).astype(np.int64)
     table.tree_size = size
     table.tree_spatial = _spatial_trees(model, together)
+    table.tree_balances = _balanced_trees(model, together) * (1 - table.tree_spatial)
+    table.tree_floats = _floating_trees(model, together) * table.tree_balances
     table.has_articulated_trees = int(not np.all(table.tree_spatial))
     table.only_free_bodies = int(_only_free_bodies(model, table.tree_spatial))
     gravity_off = is_disabled(model, mujoco.mjtDisableBit.mjDSBL_GRAVITY)
@@ -87,6 +89,24 @@ def has_other_trees(table: Table, model: mujoco.MjModel) -> bool:
         np.array_equal(together[model.dof_treeid], table.dof_tree)
         and np.array_equal(_spatial_trees(model, together), table.tree_spatial)
     )
+
+
+def _balanced_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
+    """1 for trees whose joints have all the armature that there is, and no tendon."""
+    balances = np.ones(len(np.unique(together)), np.int64)
+    for tendon in np.flatnonzero(model.tendon_armature):
+        balances[together[list(_tendon_trees(model, int(tendon)))]] = 0
+    return balances
+
+
+def _floating_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
+    """1 for trees of one root, which has a free joint without armature."""
+    floats = np.zeros(len(np.unique(together)), np.int64)
+    for tree in np.flatnonzero(np.bincount(together)[together] == 1):
+        start = model.tree_dofadr[tree]
+        free = model.jnt_type[model.dof_jntid[start]] == mujoco.mjtJoint.mjJNT_FREE
+        floats[together[tree]] = free and not np.any(model.dof_armature[start : start + 6])
+    return floats
 
 
 def _spatial_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:

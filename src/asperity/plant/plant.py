@@ -28,7 +28,7 @@ from asperity.plant.state import State
 from asperity.plant.surface_fields import make_fields
 from asperity.plant.surface_parameters import resolve_surfaces
 from asperity.plant.sweep import colliding_geoms, inner_radii
-from asperity.plant.tree_energy import set_energies
+from asperity.plant.tree_motion import set_motions
 
 __all__ = ["Plant", "contact_kernels"]
 
@@ -162,7 +162,7 @@ class Plant(HoldsAddresses):
         table.tendon_colind = integers(model.ten_J_colind)
         table.sparse_rows = int(mujoco.mj_isSparse(model))
         set_joints(table, model)
-        set_energies(table, model)
+        set_motions(table, model)
         set_servos(table, model, efforts.commanded)
         set_efforts(table, model, efforts)
         set_activations(table, model)

@@ -118,6 +118,8 @@ PLANT = Layout(
     tree_start="i8[:]",
     tree_size="i8[:]",
     tree_spatial="i8[:]",
+    tree_balances="i8[:]",  # other trees, whose armature is that of joints
+    tree_floats="i8[:]",  # those of them whose one root has a free joint without armature
     tree_body="i8[:]",
     tree_bodies="i8[:]",
     block_start="i8[:]",
@@ -156,13 +158,14 @@ PLANT = Layout(
     dof_inverse_weight="f8[:]",  # diagonal of M⁻¹ in the initial pose
     joint_type="i8[:]",
     joint_dof="i8[:]",
-    # MuJoCo's arrays of bodies and joints (`asperity.plant.tree_energy`)
+    # MuJoCo's arrays of bodies and joints (`asperity.plant.tree_motion`)
     body_pos="f8[:,:]",
     body_quat="f8[:,:]",
     body_ipos="f8[:,:]",
     body_iquat="f8[:,:]",
     body_mass="f8[:]",
     body_inertia="f8[:,:]",
+    dof_armature="f8[:]",
     body_joint="i8[:]",  # its first,
     body_joints="i8[:]",  # and how many it has
     joint_qpos="i8[:]",
@@ -229,7 +232,11 @@ WORK = Layout(
     gyroscopic_share="f8[:]",  # of it that they were given, by tree; 0 at first
     body_motion="f8[:,:]",  # velocities, accelerations and forces (`asperity.plant.tree_bias`)
     turning="i8[:]",  # trees whose gyroscopic forces are still to be found
-    energy="f8[:]",  # that trees gain by turning
+    turned="f8[:]",  # angle by which the fastest body of a tree turns in a step
+    velocity_change="f8[:]",
+    # Twice the energy, momentum and angular momentum that trees should have, and what they have
+    gains="f8[:,:]",
+    tree_motion="f8[:,:]",  # (`asperity.plant.tree_motion`)
     pair_material="f8[:]",
     fields=FIELD_WORK,
 )
@@ -305,6 +312,7 @@ STATE = Layout(
     mj_qfrc_applied="f8[:]",
     mj_xfrc_applied="f8[:,:]",
     mj_xipos="f8[:,:]",
+    mj_xquat="f8[:,:]",
     mj_cdof="f8[:,:]",
     mj_cvel="f8[:,:]",
     mj_cinert="f8[:,:]",

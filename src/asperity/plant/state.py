@@ -13,6 +13,7 @@ from asperity.contact.hydroelastic.field_layout import grow_points, new_field_wo
 from asperity.plant.data_reference import DataReference
 from asperity.plant.near_pairs import new_near_pairs
 from asperity.plant.plant_layouts import STATE, WORK
+from asperity.plant.tree_motion import INERTIA, MOTION_SIZE
 
 __all__ = ["State"]
 
@@ -74,6 +75,7 @@ class State(HoldsAddresses):
             mj_qfrc_applied=data.qfrc_applied,
             mj_xfrc_applied=data.xfrc_applied,
             mj_xipos=data.xipos,
+            mj_xquat=data.xquat,
             mj_cdof=data.cdof,
             mj_cvel=data.cvel,
             mj_cinert=data.cinert,
@@ -110,7 +112,10 @@ class State(HoldsAddresses):
             gyroscopic_share=np.zeros(model.ntree),
             body_motion=np.zeros((model.nbody, 18)),
             turning=np.zeros(model.ntree, np.int64),
-            energy=np.zeros(model.ntree),
+            turned=np.zeros(model.ntree),
+            velocity_change=np.zeros(model.nv),
+            gains=np.zeros((model.ntree, INERTIA)),
+            tree_motion=np.zeros((model.ntree, MOTION_SIZE)),
             pair_material=np.zeros(PARAMETERS),
         )
         self.table.work = self._work

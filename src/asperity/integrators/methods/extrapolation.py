@@ -50,6 +50,7 @@ from asperity.integrators.methods.gyroscopic import gyroscopic_forces
 from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.modes import tree_modes, tree_modes_before, tree_turning
 from asperity.integrators.methods.motion import position_difference
+from asperity.integrators.methods.step_balance import balance_doubled_step
 from asperity.integrators.methods.step_doubling import StepDoubling
 from asperity.integrators.methods.undamped import displace_undamped, undamping_matrix
 from asperity.integrators.world import World
@@ -294,7 +295,15 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
         if code != OK:
             return code
     position_difference(world.plant, full, target, world.result.error)
+    memory = EXTRAPOLATION.at(world.memory)
+    for i in range(target.qvel.size):
+        world.guess[i] = target.qvel[i]
+    for tree in range(memory.smooth.size):
+        memory.smooth[tree] = 1 - memory.rough[memory.island[tree]]
     _extrapolate(world, half, full, target, step)
+    balance_doubled_step(
+        world, (source, half, full, target), world.guess, memory.smooth, memory.corrected == 1, step
+    )
     # The estimate is that of the first-order solution. The sample is the last half step's.
     world.result.error_order = world.base_order + 1
     return OK
@@ -347,3 +356,4 @@ class Extrapolation(StepDoubling):
         # A violation that a half step leaves is its error: to take it back in the next would count
         # it twice.
         world.problem.drift_speed = 0.0
+        world.problem.balances_steps = 0

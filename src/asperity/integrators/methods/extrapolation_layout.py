@@ -21,6 +21,7 @@ EXTRAPOLATION = Layout(
     turned_slip="f8[:]",
     turned_closing="f8[:]",
     island="i8[:]",  # of every tree, at the beginning of the step
+    smooth="i8[:]",
     rough="i8[:]",  # per island: 1 if modes differ in one of its trees
     stiff="f8[:]",  # of the contacts of every tree, for a half step
     corrected="i8",  # whether gyroscopic forces of the half way were, in the last step
@@ -45,6 +46,7 @@ def extrapolation_table(trees: int, dofs: int, tangent_part: int) -> Table:
         turned_slip=np.zeros(trees),
         turned_closing=np.zeros(trees),
         island=np.zeros(trees, np.int64),
+        smooth=np.zeros(trees, np.int64),
         rough=np.zeros(trees, np.int64),
         stiff=np.zeros(trees),
         undamps=np.zeros(trees, np.int64),

@@ -13,8 +13,8 @@ the ratio of inertias if a light link carries a heavy one. Where it does not con
 forces go only part of the way: less of it where that has led farther away, and as far as Aitken's
 rule says where it leads slowly closer. What turns so far that this finds no end either keeps its
 last forces if they are nearly those of its mean velocity, and otherwise has none. Such steps are
-counted. Robots' velocities are then scaled to what their energy should be, with forces or without,
-since their masses change within a step (`.energy_balance`).
+counted. Robots' velocities are then given the energy that they should have, with forces or without,
+since their masses change within a step (`.tree_balance`).
 
 What does not turn far is left as it is: steps of free bodies in which none does, and, where there
 are robots, each kinematic tree by itself, so that a robot moves in the same way whatever another
@@ -138,17 +138,24 @@ def _relax(plant: Table, problem: Table, state: Table, tree: int, step: float) -
 def _undone(
     plant: Table, problem: Table, state: Table, tree: int, step: float
 ) -> tuple[float, float]:
-    """Change of velocity that a tree's forces have left undone, and velocity; the largest."""
+    """Change of velocity that a tree's forces have left undone, and velocity; the largest.
+
+    How fast what floats moves as a whole is not looked at.
+    """
     work = state.work
+    start = plant.tree_start[tree]
+    first = start + 3 if plant.tree_floats[tree] else start
+    last = start + (3 if plant.tree_spatial[tree] else plant.tree_size[tree])
     change = 0.0
     largest = 0.0
-    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+    for i in range(start, start + plant.tree_size[tree]):
         undone = step * (work.gyroscopic_following[i] - work.gyroscopic[i])
         size = abs(undone) * state.mass_inverse_diagonal[i]
         # Written so that NaN is not lost.
         if not size <= change:
             change = size
-        largest = max(largest, abs(problem.velocity[i]))
+        if first <= i < last:
+            largest = max(largest, abs(problem.velocity[i]))
     return change, largest
 
 

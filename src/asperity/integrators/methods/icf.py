@@ -21,7 +21,6 @@ from asperity.convex.potentials.similar import SIMILAR_LAW
 from asperity.convex.problem import EXACT, RESIDUAL_AND_STEP
 from asperity.convex.row_kernels import copy_row
 from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
-from asperity.integrators.methods.energy_balance import balance_energy
 from asperity.integrators.methods.gyroscopic import center_gyroscopic_forces
 from asperity.integrators.methods.motion import (
     FEWEST_TREES,
@@ -30,6 +29,7 @@ from asperity.integrators.methods.motion import (
     move_by_solution,
     move_trees,
 )
+from asperity.integrators.methods.step_balance import balance_step
 from asperity.integrators.results import keep_results
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, SHARE_SIGNATURE, compiled_method
@@ -130,8 +130,8 @@ def icf_method(world: Table, source: Table, target: Table, step: float) -> int:
         return code
     move_by_solution(world, source, target, step)
     advance_activations(world.plant, source, target, step)
-    balance_energy(world, source, target, step)
     keep_results(world, source, source.qvel, target.qvel, step)
+    balance_step(world, source, target, step)
     world.result.error_order = 0
     world.result.sample = source.address
     if world.systems.size > 0:
@@ -228,6 +228,7 @@ class IcfMethod(ConvexMethod):
             passes = _FIELD_PASSES if world.plant.fields.any else _PASSES
         problem.most_changes = int(passes)
         problem.center_gyroscopic = int(self.center_gyroscopic)
+        problem.balances_steps = 1
         problem.refuse_unsettled = int(self.refuse_unsettled)
         problem.criterion = RESIDUAL_AND_STEP
         problem.line_search_method = EXACT

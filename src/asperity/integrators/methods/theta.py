@@ -33,13 +33,13 @@ from asperity.convex.potentials.law_table import install_law
 from asperity.convex.potentials.sap import SAP_LAW
 from asperity.convex.problem import ARMIJO, EXACT, MOMENTUM
 from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
-from asperity.integrators.methods.energy_balance import balance_energy
 from asperity.integrators.methods.gyroscopic import center_gyroscopic_forces
 from asperity.integrators.methods.motion import (
     advance_activations,
     ensure_evaluated,
     integrate_positions,
 )
+from asperity.integrators.methods.step_balance import balance_step
 from asperity.integrators.results import keep_results
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, compiled_method
@@ -334,8 +334,8 @@ def theta_method(world: Table, source: Table, target: Table, step: float) -> int
         world.scratch[i] = theta_vq * target.qvel[i] + (1.0 - theta_vq) * source.qvel[i]
     integrate_positions(plant, source, target, world.scratch, step)
     advance_activations(plant, source, target, step)
-    balance_energy(world, source, target, step)
     keep_results(world, source, source.qvel, target.qvel, step)
+    balance_step(world, source, target, step)
     world.result.error_order = 0
     world.result.sample = source.address
     if world.systems.size > 0:
@@ -440,5 +440,6 @@ class ThetaMethod(ConvexMethod):
         problem.near_rigid = self.near_rigid
         # Implicit schemes solve for them.
         problem.center_gyroscopic = table.is_symplectic
+        problem.balances_steps = table.is_symplectic
         self.let_glide(world, relaxes=True, default_relaxation=self.relaxation_time)
         problem.relaxation_time = -1.0 if self.relaxation_time is None else self.relaxation_time

@@ -345,6 +345,7 @@ class Trapezoid(WrappingMethod):
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
+        world.problem.balances_steps = 0
         if self._table is None:
             model = world.plant.model
             trees = int(model.ntree)

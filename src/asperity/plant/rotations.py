@@ -1,0 +1,89 @@
+"""Vectors and quaternions as tuples, which live in registers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import compiled, inlined
+
+__all__ = [
+    "Quaternion",
+    "Vector",
+    "cross",
+    "dot",
+    "plus",
+    "quaternion_at",
+    "times",
+    "turned",
+    "turned_back",
+    "unit_quaternion",
+    "vector_at",
+]
+
+Vector = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+
+
+@inlined
+def vector_at(values: np.ndarray, start: int) -> Vector:
+    """Three numbers of an array."""
+    return values[start], values[start + 1], values[start + 2]
+
+
+@inlined
+def quaternion_at(rows: np.ndarray, i: int) -> Quaternion:
+    """A row of an array, shape (n, 4)."""
+    return rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]
+
+
+@inlined
+def unit_quaternion(values: np.ndarray, at: int) -> Quaternion:
+    """Four numbers of an array, normalised; the identity if they are 0, as MuJoCo takes them."""
+    w, x, y, z = values[at], values[at + 1], values[at + 2], values[at + 3]
+    length = np.sqrt(w * w + x * x + y * y + z * z)
+    if not length > 0.0:
+        return 1.0, 0.0, 0.0, 0.0
+    return w / length, x / length, y / length, z / length
+
+
+@inlined
+def cross(a: Vector, b: Vector) -> Vector:
+    """The cross product a × b."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@inlined
+def dot(a: Vector, b: Vector) -> float:
+    """The scalar product a · b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@inlined
+def plus(a: Vector, b: Vector, scale: float) -> Vector:
+    """The sum a + scale b."""
+    return a[0] + scale * b[0], a[1] + scale * b[1], a[2] + scale * b[2]
+
+
+@inlined
+def times(p: Quaternion, q: Quaternion) -> Quaternion:
+    """The rotation q, then p."""
+    return (
+        p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
+        p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2],
+        p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1],
+        p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0],
+    )
+
+
+@inlined
+def turned(q: Quaternion, v: Vector) -> Vector:
+    """A vector turned by a unit quaternion."""
+    u = (q[1], q[2], q[3])
+    t = cross(u, v)
+    return plus(plus(v, t, 2.0 * q[0]), cross(u, t), 2.0)
+
+
+@compiled
+def turned_back(q: Quaternion, v: Vector) -> Vector:
+    """A vector turned by the inverse of a unit quaternion."""
+    return turned((q[0], -q[1], -q[2], -q[3]), v)
