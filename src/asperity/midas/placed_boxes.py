@@ -17,9 +17,9 @@ from asperity.midas.box_trees import KINDS
 from asperity.midas.tubes import FIRMNESS, LEAST_WIDTH, is_in_tube
 from asperity.midas.vertex_boxes import box_vertex
 
-__all__ = ["box_shape", "pass_by_along_axes", "placed_node", "prepare_axes"]
+__all__ = ["box_shape", "near_times", "pass_by_along_axes", "placed_node", "prepare_axes"]
 
-# Of vertices of a box, against round-off, relative to lengths.
+# Of vertices of a box, against round-off, relative to lengths, and of times.
 _ROUNDING = 1e-9
 # Vertices up to which a shape's box is made of theirs, and levels of its tree elsewhere.
 _FEW = 64
@@ -136,6 +136,37 @@ def prepare_axes(engine: Table, one: int, other: int) -> None:
 
 
 @compiled
+def near_times(
+    low: float, high: float, least: float, most: float, margin: float, early: float, late: float
+) -> tuple[float, float]:
+    """Times in a range at which two that move together may be near, seen along an axis.
+
+    At a time t they are apart by ``low + t least`` or more and by ``high + t most`` or less. What
+    passes by along a slanted way is near along one axis and along another one, but not at once.
+
+    Returns
+    -------
+    early, late : float
+        The range, of which ``early > late`` if there is no such time.
+    """
+    begin = low - margin
+    end = begin + least
+    begin_too = -high - margin
+    end_too = begin_too - most
+    if (begin > 0.0 and end > 0.0) or (begin_too > 0.0 and end_too > 0.0):
+        return 1.0, 0.0
+    if begin > 0.0:
+        early = max(early, begin / (begin - end) - _ROUNDING)
+    elif end > 0.0:
+        late = min(late, begin / (begin - end) + _ROUNDING)
+    if begin_too > 0.0:
+        early = max(early, begin_too / (begin_too - end_too) - _ROUNDING)
+    elif end_too > 0.0:
+        late = min(late, begin_too / (begin_too - end_too) + _ROUNDING)
+    return early, late
+
+
+@compiled
 def pass_by_along_axes(engine: Table, at: int, at_too: int, margin: float) -> bool:
     """Whether vertices of two nodes stay apart, seen along the axes of one of their links.
 
@@ -149,6 +180,8 @@ def pass_by_along_axes(engine: Table, at: int, at_too: int, margin: float) -> bo
     box_too = engine.tree_box[at_too]
     together = engine.relative
     slack = engine.tree_slack[at, together] + engine.tree_slack[at_too, together]
+    early = 0.0
+    late = 1.0
     for i in range(6):
         axis = engine.pair_axes[i]
         gap = 0.0
@@ -159,8 +192,8 @@ def pass_by_along_axes(engine: Table, at: int, at_too: int, margin: float) -> bo
             n = axis[k]
             gap += 0.5 * n * (other[0, k] + other[1, k] - one[0, k] - one[1, k])
             if together == 1:
-                low = min(other[2, k] - one[3, k], 0.0)
-                high = max(other[3, k] - one[2, k], 0.0)
+                low = other[2, k] - one[3, k]
+                high = other[3, k] - one[2, k]
             else:
                 low = min(other[2, k], 0.0) - max(one[3, k], 0.0)
                 high = max(other[3, k], 0.0) - min(one[2, k], 0.0)
@@ -168,7 +201,11 @@ def pass_by_along_axes(engine: Table, at: int, at_too: int, margin: float) -> bo
             most += n * (high if n > 0.0 else low)
             size += 0.5 * axis[3 + k] * (box[1, k] - box[0, k])
             size += 0.5 * axis[6 + k] * (box_too[1, k] - box_too[0, k])
-        if gap + least > size or gap + most < -size:
+        if together == 1:
+            early, late = near_times(gap, gap, least, most, size, early, late)
+            if early > late:
+                return True
+        elif gap + least > size or gap + most < -size:
             return True
     return False
 

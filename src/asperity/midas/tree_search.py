@@ -8,7 +8,12 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.atomics import atomic_load
 from asperity.midas.box_trees import KINDS, LEAF
 from asperity.midas.distances import VERTEX_FACE, VERTEX_PLANE
-from asperity.midas.placed_boxes import pass_by_along_axes, placed_node, prepare_axes
+from asperity.midas.placed_boxes import (
+    near_times,
+    pass_by_along_axes,
+    placed_node,
+    prepare_axes,
+)
 from asperity.midas.stencils import add_pair_of_edges, add_stencil, apart, primitive_box
 from asperity.midas.vertex_boxes import box_vertex
 
@@ -23,10 +28,15 @@ _VERTEX, _EDGE, _FACE = range(KINDS)
 @compiled
 def _pass_by(one: np.ndarray, other: np.ndarray, margin: float) -> bool:
     """Whether two that move together stay apart; by where they are and their moves."""
+    early = 0.0
+    late = 1.0
     for k in range(3):
-        least = min(other[2, k] - one[3, k], 0.0)
-        most = max(other[3, k] - one[2, k], 0.0)
-        if other[0, k] + least > one[1, k] + margin or other[1, k] + most < one[0, k] - margin:
+        least = other[0, k] - one[1, k]
+        most = other[1, k] - one[0, k]
+        early, late = near_times(
+            least, most, other[2, k] - one[3, k], other[3, k] - one[2, k], margin, early, late
+        )
+        if early > late:
             return True
     return False
 
