@@ -14,12 +14,11 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.atomics import atomic_load, atomic_store
 from asperity.midas.box_trees import KINDS
-from asperity.midas.tubes import FIRMNESS, LEAST_WIDTH, is_in_tube
 from asperity.midas.vertex_boxes import box_vertex
 
-__all__ = ["box_shape", "near_times", "pass_by_along_axes", "placed_node", "prepare_axes"]
+__all__ = ["box_shape", "pass_by_along_axes", "placed_node", "prepare_axes"]
 
-# Of vertices of a box, against round-off, relative to lengths, and of times.
+# Of vertices of a box, against round-off, relative to lengths.
 _ROUNDING = 1e-9
 # Vertices up to which a shape's box is made of theirs, and levels of its tree elsewhere.
 _FEW = 64
@@ -38,11 +37,8 @@ def _place(engine: Table, tree: int, at: int) -> None:
     begin = engine.path_begin[link]
     end = engine.path_end[link]
     share = engine.link_share[link]
-    tube = is_in_tube(engine, link)
-    common = engine.tree_path[engine.link_root[link] if tube else 0, 0]
     work = engine.box_work
     square = 0.0
-    square_own = 0.0
     largest = 0.0
     for k in range(3):
         centre = begin[0, k]
@@ -61,8 +57,6 @@ def _place(engine: Table, tree: int, at: int) -> None:
             size += abs(c)
         low = share * (move - spread)
         high = share * (move + spread)
-        if tube:
-            square_own += max(common[k] - low, high - common[k]) ** 2
         engine.tree_still[at, 2, k] = low
         engine.tree_still[at, 3, k] = high
         low = min(low, 0.0)
@@ -76,17 +70,10 @@ def _place(engine: Table, tree: int, at: int) -> None:
         work[2, k] = centre - half + low - more
         work[3, k] = centre + half + high + more
     slack = engine.least_slack + engine.boxed_widening * math.sqrt(square)
-    own = slack
-    if tube:
-        slack = own = max(engine.least_slack, LEAST_WIDTH)
-        slack += FIRMNESS * engine.boxed_widening * math.sqrt(square)
-        own += FIRMNESS * engine.boxed_widening * math.sqrt(square_own)
-        own *= engine.tube_scale
-    engine.tree_slack[at, 0] = slack + largest
-    engine.tree_slack[at, 1] = own + largest
+    engine.tree_slack[at] = slack + largest
     for k in range(3):
-        engine.tree_still[at, 0, k] = work[0, k] - own
-        engine.tree_still[at, 1, k] = work[1, k] + own
+        engine.tree_still[at, 0, k] = work[0, k] - slack
+        engine.tree_still[at, 1, k] = work[1, k] + slack
         engine.tree_placed[at, 0, k] = work[2, k] - slack
         engine.tree_placed[at, 1, k] = work[3, k] + slack
 
@@ -136,37 +123,6 @@ def prepare_axes(engine: Table, one: int, other: int) -> None:
 
 
 @compiled
-def near_times(
-    low: float, high: float, least: float, most: float, margin: float, early: float, late: float
-) -> tuple[float, float]:
-    """Times in a range at which two that move together may be near, seen along an axis.
-
-    At a time t they are apart by ``low + t least`` or more and by ``high + t most`` or less. What
-    passes by along a slanted way is near along one axis and along another one, but not at once.
-
-    Returns
-    -------
-    early, late : float
-        The range, of which ``early > late`` if there is no such time.
-    """
-    begin = low - margin
-    end = begin + least
-    begin_too = -high - margin
-    end_too = begin_too - most
-    if (begin > 0.0 and end > 0.0) or (begin_too > 0.0 and end_too > 0.0):
-        return 1.0, 0.0
-    if begin > 0.0:
-        early = max(early, begin / (begin - end) - _ROUNDING)
-    elif end > 0.0:
-        late = min(late, begin / (begin - end) + _ROUNDING)
-    if begin_too > 0.0:
-        early = max(early, begin_too / (begin_too - end_too) - _ROUNDING)
-    elif end_too > 0.0:
-        late = min(late, begin_too / (begin_too - end_too) + _ROUNDING)
-    return early, late
-
-
-@compiled
 def pass_by_along_axes(engine: Table, at: int, at_too: int, margin: float) -> bool:
     """Whether vertices of two nodes stay apart, seen along the axes of one of their links.
 
@@ -178,10 +134,7 @@ def pass_by_along_axes(engine: Table, at: int, at_too: int, margin: float) -> bo
     other = engine.tree_still[at_too]
     box = engine.tree_box[at]
     box_too = engine.tree_box[at_too]
-    together = engine.relative
-    slack = engine.tree_slack[at, together] + engine.tree_slack[at_too, together]
-    early = 0.0
-    late = 1.0
+    slack = engine.tree_slack[at] + engine.tree_slack[at_too]
     for i in range(6):
         axis = engine.pair_axes[i]
         gap = 0.0
@@ -191,21 +144,13 @@ def pass_by_along_axes(engine: Table, at: int, at_too: int, margin: float) -> bo
         for k in range(3):
             n = axis[k]
             gap += 0.5 * n * (other[0, k] + other[1, k] - one[0, k] - one[1, k])
-            if together == 1:
-                low = other[2, k] - one[3, k]
-                high = other[3, k] - one[2, k]
-            else:
-                low = min(other[2, k], 0.0) - max(one[3, k], 0.0)
-                high = max(other[3, k], 0.0) - min(one[2, k], 0.0)
+            low = min(other[2, k], 0.0) - max(one[3, k], 0.0)
+            high = max(other[3, k], 0.0) - min(one[2, k], 0.0)
             least += n * (low if n > 0.0 else high)
             most += n * (high if n > 0.0 else low)
             size += 0.5 * axis[3 + k] * (box[1, k] - box[0, k])
             size += 0.5 * axis[6 + k] * (box_too[1, k] - box_too[0, k])
-        if together == 1:
-            early, late = near_times(gap, gap, least, most, size, early, late)
-            if early > late:
-                return True
-        elif gap + least > size or gap + most < -size:
+        if gap + least > size or gap + most < -size:
             return True
     return False
 
