@@ -21,7 +21,7 @@ from asperity.midas.placed_boxes import box_shape
 from asperity.midas.relative_paths import is_relative, may_meet
 from asperity.midas.relative_search import WIDENING_KERNELS, search_relative, widen
 from asperity.midas.round_planes import add_round_stencils
-from asperity.midas.shared_lists import THIRDS, search_pairs, thirds_of_part
+from asperity.midas.shared_lists import THIRDS, search_pairs
 from asperity.midas.stencils import FEW, add_edges, add_faces, apart
 from asperity.midas.tree_search import search_edges, search_faces, search_half_space
 from asperity.midas.vertex_boxes import box_vertex
@@ -158,10 +158,8 @@ def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: in
 @entry_point(PART)
 def search_part(engine: Table, part: int, member: int, _unused: int) -> int:
     """List the stencils of some thirds of pairs, after those that are listed; returns a code."""
-    length = thirds_of_part(engine)
     count = engine.candidates
-    end = min((part + 1) * length, THIRDS * engine.pair_shape.shape[0])
-    for number in range(part * length, end):
+    for number in range(engine.search_begin[part], engine.search_begin[part + 1]):
         engine.pair_found[number, 0] = member
         engine.pair_found[number, 1] = count
         count = _search_third(engine, engine.vertex_start, number // THIRDS, number % THIRDS, count)
@@ -199,10 +197,16 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
     if code != 0:
         return code
     found = engine.pair_found
+    for block in range(engine.relative_found.size):
+        engine.relative_found[block] = 0
     for number in range(THIRDS * engine.pair_shape.shape[0]):
-        if found[number, 2] > found[number, 1] and not _use_slot(
-            engine, engine.pair_block[number // THIRDS]
-        ):
+        count = found[number, 2] - found[number, 1]
+        if count == 0:
+            continue
+        block = engine.pair_block[number // THIRDS]
+        if block >= 0:
+            engine.relative_found[block] += count
+        if not _use_slot(engine, block):
             return CANDIDATES_FULL
     engine.anchored = 0
     _list_vertices(engine)

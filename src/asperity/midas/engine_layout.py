@@ -372,6 +372,7 @@ MIDAS = Layout(
     relative_first="i8[:]",  # first pair of their shapes
     relative_next="i8[:]",  # the next one of a pair of shapes, or −1
     relative_state="i8[:]",  # whether it is such a pair now, and whether it may come near
+    relative_found="i8[:]",  # stencils of the last list
     relative_kept="i8[:]",  # 1 if it keeps its candidates
     relative_start="f8[:,:,:]",  # G₀, shape (p, 4, 3)
     relative_path="f8[:,:,:]",  # ΔG
@@ -463,6 +464,7 @@ MIDAS = Layout(
     right="f8[:]",
     # Of thirds of pairs of shapes: who has listed their candidates, and where these are listed.
     pair_found="i8[:,:]",
+    search_begin="i8[:]",  # first third of a part of the search
     # Candidates: stencils that may come closer than the activation distance.
     candidate_kind="i8[:]",
     candidate_vertex="i8[:,:]",

@@ -370,6 +370,7 @@ def shape_fields(
         "block_slot": np.full(len(blocks), -1, np.int64),
         "vertex_reach": np.zeros(len(owner)),
         "pair_found": np.zeros((THIRDS * len(shapes.pair_shape), 3), np.int64),
+        "search_begin": np.zeros(THIRDS * len(shapes.pair_shape) + 1, np.int64),
         "kept_found": np.zeros((THIRDS * len(shapes.pair_shape), 2), np.int64),
         "vertex_stamp": np.zeros(len(owner), np.int64),
         "vertex_mark": np.zeros(len(owner), np.int64),

@@ -30,11 +30,11 @@ _ROUNDING = 1e-9
 _ADVANCES = 4
 _CLOSE = 1.05
 # How much wider than they must be paths are tried to be, from the first to the last, and stencils
-# of two links that make a short list.
+# of the last list with which they are not.
 _WIDEST = 16.0
 _FACTOR = 4.0
 _LEVELS = 2
-_SHORT = 0
+_MANY = 64
 # Pairs of links that make a part.
 _PAIRS = 8
 
@@ -457,24 +457,25 @@ def search_relative(engine: Table, pair: int, third: int, count: int, most: int)
 
 
 @compiled
-def _count(engine: Table, block: int) -> int:
-    """Count the stencils of two links, up to more than may be."""
-    count = 0
+def _may_meet(engine: Table, block: int) -> bool:
+    """Whether anything of two links comes near on their path."""
     pair = engine.relative_first[block]
     while pair >= 0:
         for third in range(THIRDS):
-            count = search_relative(engine, pair, third, count, _SHORT)
-            if count > _SHORT:
-                return count
+            if search_relative(engine, pair, third, 0, 0) > 0:
+                return True
         pair = engine.relative_next[pair]
-    return count
+    return False
 
 
 @entry_point(PART)
 def widen_part(engine: Table, part: int, _member: int, _unused: int) -> int:
-    """Widen the paths of some pairs of links as far as leaves their lists short."""
+    """Widen the paths of some pairs of links of which nothing comes near then."""
     for block in range(part * _PAIRS, min((part + 1) * _PAIRS, engine.relative_state.size)):
         if not may_meet(engine, block) or engine.relative_kept[block] == 1:
+            continue
+        # What had many is likely to have some.
+        if engine.relative_found[block] > _MANY:
             continue
         width = engine.relative_width[block]
         wide = width[0]
@@ -483,10 +484,8 @@ def widen_part(engine: Table, part: int, _member: int, _unused: int) -> int:
             more = _WIDEST / _FACTOR**level
             width[0] = more * wide
             width[1] = more * turn
-            count = _count(engine, block)
-            if count == 0:
+            if not _may_meet(engine, block):
                 part_for_now(engine, block)
-            if count <= _SHORT:
                 break
             width[0] = wide
             width[1] = turn
@@ -495,7 +494,7 @@ def widen_part(engine: Table, part: int, _member: int, _unused: int) -> int:
 
 @compiled
 def widen(engine: Table) -> None:
-    """Widen the paths of pairs of links as far as leaves their lists short.
+    """Widen the paths of pairs of links, as far as nothing comes near then.
 
     What stays in wider paths is listed anew less often.
     """

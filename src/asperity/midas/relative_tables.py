@@ -61,6 +61,7 @@ def relative_tables(
         "relative_first": np.zeros(count, np.int64),
         "relative_next": np.zeros(len(shapes.pair_shape), np.int64),
         "relative_state": np.zeros(count, np.int64),
+        "relative_found": np.zeros(count, np.int64),
         "relative_kept": np.zeros(count, np.int64),
         "relative_start": np.zeros((count, 4, 3)),
         "relative_path": np.zeros((count, 4, 3)),
