@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from engines import engine_of, hessian, move_to, potential
 
+from asperity.midas.friction_stencils import forget_friction
 from asperity.midas.friction_terms import turn_friction
 from asperity.midas.step_start import prepare_step
 
@@ -204,3 +205,27 @@ def test_curved_hessian_has_all_that_joints_do_to_rigid_links(xml):
         np.testing.assert_allclose(
             matrix @ direction, expected, atol=1e-8 * np.linalg.norm(expected)
         )
+
+
+def test_hessian_has_nothing_of_those_before():
+    """Rows begin where they are not zero: elsewhere when something parts, and when it meets again."""
+    engine, z, _ = disturbed(BOXES, 5, 1e-6)
+    forget_friction(engine.table)
+    apart = z.copy()
+    apart[14::12] += 0.01, 0.02
+    expected = []
+    for place in (z, apart):
+        fresh, _, _ = disturbed(BOXES, 5, 1e-6)
+        forget_friction(fresh.table)
+        gradient(fresh, place)
+        expected.append(hessian(fresh))
+    assert np.count_nonzero(expected[1]) < np.count_nonzero(expected[0])
+    touching, parted = expected
+    for place, matrix in ((z, touching), (apart, parted), (apart, parted), (z, touching)):
+        # What is met with on the way is not factorized.
+        for passed in (z, apart, place):
+            gradient(engine, passed)
+        np.testing.assert_array_equal(hessian(engine), matrix)
+        direction = engines.newton_direction(engine)
+        residual = matrix @ direction + engine.table.gradient
+        assert np.linalg.norm(residual) < 1e-9 * np.linalg.norm(matrix) * np.linalg.norm(direction)
