@@ -13,8 +13,10 @@ import pytest
 from asperity.midas.box_trees import tree_tables
 from asperity.midas.energy_newton import rebuild
 from asperity.midas.engine import Engine
-from asperity.midas.engine_layout import CANDIDATES_FULL, STARTED
+from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, STARTED
 from asperity.midas.flat_faces import round_side
+from asperity.midas.relative_paths import NEAR
+from asperity.midas.relative_search import near_times
 from asperity.midas.round_heights import half_space, round_height
 from asperity.midas.vertex_boxes import are_kept, box_vertex, time_in_boxes
 
@@ -59,12 +61,16 @@ def _engine(share: float, widening: float, longest: float, seed: int, segments: 
     engine.set_state(start, np.zeros(engine.model.nv))
     table.q_target[:], table.q_now[:], table.q_trial[:] = ahead, table.q, table.q
     table.widening, table.longest_move = widening, longest
-    call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(rebuild.address)
-    while (code := call(table.address, STARTED)) == CANDIDATES_FULL:
+    while (code := _rebuild(engine, STARTED)) == CANDIDATES_FULL:
         table.widening, table.longest_move = widening, longest
         assert engine.grow(code)
     assert code == 0
     return engine
+
+
+def _rebuild(engine: Engine, reason: int) -> int:
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(rebuild.address)
+    return int(call(engine.table.address, reason))
 
 
 def _wander(engine: Engine, rng: np.random.Generator, size: float) -> None:
@@ -165,10 +171,10 @@ def _listed(engine: Engine) -> set[tuple[int, ...]]:
     [(1e-3, 0.0, math.inf), (0.05, 0.1, math.inf), (0.3, 0.3, 0.02), (0.3, 0.3, math.inf)],
 )
 def test_no_list_misses_what_may_come_near(share, widening, longest, seed) -> None:
-    """Wherever vertices stay in their boxes and tubes, all that is near is listed."""
+    """Wherever vertices stay in their boxes and links near their paths, all near is listed."""
     engine = _engine(share, widening, longest, seed)
     table, rng = engine.table, np.random.default_rng(seed)
-    assert table.tubes == (share > 1e-2)
+    assert table.relative == (share > 1e-2)
     listed = _listed(engine)
     near = 0
     for size in (1e-5, 1e-3, 1e-2):
@@ -182,41 +188,153 @@ def test_no_list_misses_what_may_come_near(share, widening, longest, seed) -> No
     assert near > 0
 
 
-def _off_tube(engine: Engine, time: float) -> np.ndarray:
-    """How far vertices that have a tube are from its middle, over its half width."""
-    table = engine.table
-    moving = int(table.moving_vertices)
-    for vertex in range(moving):
-        box_vertex(table, vertex)
-    root = table.link_root[table.vertex_link[:moving]]
-    mean = table.tree_path[root]
-    begin, end = table.tree_time[root, :2].T
-    progress = (begin + time * (end - begin))[:, None]
-    q = table.q_now + time * (table.q_trial - table.q_now)
-    gone = _positions(engine, q)[:moving] - table.vertex_start[:moving]
-    own = table.vertex_path[:moving] - mean[:, 0]
-    away = np.abs(gone - mean[:, 1] - time * mean[:, 2] - progress * own).max(axis=1)
-    return (away / table.vertex_slack[:moving])[table.tube_tree[root] == 1]
+def _pose(q: np.ndarray) -> np.ndarray:
+    """Homogeneous coordinates of links: [1, x] = [1, y] Q."""
+    out = np.zeros((*q.shape[:-2], 4, 4))
+    out[..., 0, 0] = 1.0
+    out[..., 1:] = q
+    return out
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_that_keep_their_paths_keep_their_candidates(seed) -> None:
+    """Some pairs of links leave theirs and are listed anew; nothing near is missed thereafter."""
+    engine = _engine(0.3, 0.3, math.inf, seed, segments=64)
+    table, rng = engine.table, np.random.default_rng(seed)
+    near = kept = new = 0
+    for _ in range(4):
+        # The first arm bends otherwise, the second and third go where they should.
+        _wander(engine, rng, 1e-4)
+        path = table.path_end - table.path_begin
+        table.q_trial[2] += 0.3 * rng.normal() * path[2]
+        table.q_now[:] += time_in_boxes(table) * (table.q_trial - table.q_now)
+        table.longest_move, table.widening = 0.02, 0.3
+        while (code := _rebuild(engine, CUT)) == CANDIDATES_FULL:
+            assert engine.grow(code)
+            code = _rebuild(engine, STARTED)
+        assert code == 0
+        state = np.array(table.relative_state)
+        kept += int(np.sum((np.array(table.relative_kept) == 1) & (state != 0)))
+        new += int(np.sum((np.array(table.relative_kept) == 0) & (state != 0)))
+        listed = _listed(engine)
+        # Each once.
+        of_two = np.array(table.candidate_kind[: table.candidates]) < 2
+        assert sum(len(one) > 1 for one in listed) == np.sum(of_two)
+        for size in (1e-5, 1e-3):
+            start, ahead = table.q_now.copy(), table.q_trial.copy()
+            _wander(engine, rng, size)
+            table.q_trial[:] = (
+                start
+                + rng.uniform(0.0, 1.0) * (ahead - start)
+                + (table.q_trial - ahead) * (size < 1e-4)
+            )
+            x = _positions(engine, start + time_in_boxes(table) * (table.q_trial - start))
+            table.q_trial[:] = ahead
+            found = _near(engine, x)
+            near += len(found)
+            assert {one for one in found if len(one) > 1} <= listed
+    assert near > 0
+    assert kept > 0
+    assert new > 0
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_narrow_tubes_of_fine_surfaces_miss_nothing_either(seed) -> None:
-    """Surfaces so fine that tubes are narrow, of which a list is much shorter."""
-    engine = _engine(0.3, 0.3, math.inf, seed, segments=96)
+def test_links_seen_from_each_other_are_listed_for_what_they_meet(seed) -> None:
+    """What is listed comes near on the path, in the coordinates of the link it is seen from."""
+    engine = _engine(0.3, 0.1, math.inf, seed, segments=64)
+    table = engine.table
+    count = 0
+    for i in range(table.candidates):
+        block = int(table.pair_block[table.candidate_pair[i]])
+        if block < 0 or table.relative_state[block] != NEAR or table.candidate_kind[i] > 1:
+            continue
+        base, link = table.relative_link[block]
+        v = np.array(table.candidate_vertex[i])
+        moves = table.vertex_link[v] == link
+        assert np.all(moves | (table.vertex_link[v] == base))
+        own = table.vertex_rest[v]
+        least = math.inf
+        for s in np.linspace(0.0, 1.0, 101):
+            pose = table.relative_start[block] + s * table.relative_path[block]
+            x = np.where(moves[:, None], own @ pose, own[:, 1:])
+            measure = (
+                ipctk.point_triangle_distance
+                if table.candidate_kind[i] == 0
+                else ipctk.edge_edge_distance
+            )
+            least = min(least, math.sqrt(measure(*x)))
+        # The bound is that of the box of a leaf: a few more than have to be are listed.
+        arm = np.linalg.norm(own[moves, 1:] - table.relative_pivot[block], axis=1).max()
+        width = table.relative_width[block]
+        margin = (table.relative_reach[block] + width[0] + width[1] * (arm + 0.05)) / 0.85
+        assert least < 1.1 * margin
+        count += 1
+    assert count > 100
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_link_is_where_its_path_and_its_width_say(seed) -> None:
+    """Bounds of how far links are from their paths, against all vertices along the way."""
+    engine = _engine(0.3, 0.3, math.inf, seed)
     table, rng = engine.table, np.random.default_rng(seed)
-    assert table.tube_scale < 1.0
-    listed = _listed(engine)
-    near, times = 0, []
-    for size in (1e-4, 1e-3, 3e-3, 1e-2):
+    pairs = np.flatnonzero(np.array(table.relative_state) != 0)
+    seen = 0
+    for size in (1e-4, 1e-3, 3e-3):
         _wander(engine, rng, size)
-        times.append(time_in_boxes(table))
-        assert np.all(_off_tube(engine, times[-1]) <= 1.0 + 1e-9)
-        x = _positions(engine, table.q_now + times[-1] * (table.q_trial - table.q_now))
-        found = _near(engine, x)
-        near += len(found)
-        assert {one for one in found if len(one) > 1} <= listed
-    assert near > 0
-    assert max(times) > 0.0
+        time = time_in_boxes(table)
+        for tau in np.linspace(0.0, time, 5):
+            q = _pose(table.q_now + tau * (table.q_trial - table.q_now))
+            for block in pairs:
+                base, link = table.relative_link[block]
+                own = table.vertex_rest[table.vertex_link == link]
+                arm = np.linalg.norm(own[:, 1:] - table.relative_pivot[block], axis=1)
+                width = table.relative_width[block]
+                start, path = table.relative_start[block], table.relative_path[block]
+                x = own @ q[link]
+                # With the best of many places on the path.
+                off = min(
+                    np.max(
+                        np.linalg.norm((x - own @ _pose(start + s * path) @ q[base])[:, 1:], axis=1)
+                        - width[0]
+                        - width[1] * arm
+                    )
+                    for s in np.linspace(0.0, 1.0, 401)
+                )
+                drift = sum(
+                    np.linalg.norm(
+                        _rest(engine, i) @ (q[i] - _pose(table.q_listed[i])), axis=1
+                    ).max()
+                    for i in (base, link)
+                )
+                slack = 0.0025 * np.linalg.norm(own @ _pose(path), axis=1).max()
+                assert off <= slack or drift <= table.relative_room[block] + 1e-12
+                seen += 1
+    assert seen > 0
+
+
+def _rest(engine: Engine, link: int) -> np.ndarray:
+    return np.asarray(engine.table.vertex_rest[engine.table.vertex_link == link])
+
+
+def test_times_at_which_things_are_near() -> None:
+    """Intervals of positions that move by intervals, against samples of both."""
+    rng = np.random.default_rng(0)
+    apart = 0
+    for _ in range(500):
+        early, late = 0.0, 1.0
+        low, least = rng.normal(size=(2, 3))
+        high, most = low + rng.exponential(0.3, 3), least + rng.exponential(0.3, 3)
+        for k in range(3):
+            early, late = near_times(low[k], high[k], least[k], most[k], 0.2, early, late)
+            if early > late:
+                break
+        t = np.linspace(0.0, 1.0, 201)[:, None]
+        near = np.all((low + t * least <= 0.2) & (high + t * most >= -0.2), axis=1)
+        assert np.all((t[near] >= early) & (t[near] <= late))
+        if not np.any(near):
+            apart += early > late
+    # Of which by single axes, without times, fewer are apart.
+    assert apart > 100
 
 
 @pytest.mark.parametrize("seed", range(2))

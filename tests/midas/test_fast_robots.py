@@ -1,4 +1,4 @@
-"""Robots that move fast: dry friction of joints, tubes about paths, trees of boxes."""
+"""Robots that move fast: dry friction of joints, paths of links, trees of boxes."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def nearest(engine: Engine) -> set[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize(("joint", "speed", "most"), [("", 7.0, 20000), ("free", -30.0, 1500)])
-def test_lists_in_tubes_miss_nothing_that_comes_near(joint, speed, most):
+def test_lists_of_links_that_move_together_miss_nothing(joint, speed, most):
     """While fingers swing by 30 mm a step, what is near at its end is in the list it went by.
 
     So it is while the hand flies by 0.3 m a step, and the list is no longer for that.
@@ -91,21 +91,21 @@ def test_lists_in_tubes_miss_nothing_that_comes_near(joint, speed, most):
     sim.data.qvel[-6:] = rng.normal(size=6)
     engine = sim.method.engine
     check = IntersectionTest(engine)
-    seen = tubes = 0
+    seen = relative = 0
     for _ in range(20):
         sim.data.qfrc_applied[-6:] = 0.02 * rng.normal(size=6)
         assert sim.advance_to(sim.time + 0.01).status == asp.Status.SUCCESS
         table = engine.table
         count = int(table.candidates)
         listed = {tuple(v) for v in np.asarray(table.candidate_vertex)[:count].tolist()}
-        tubes += int(table.tubes)
+        relative += int(table.relative)
         # All stencils, not only those of the fingers' present neighbours, would be thousands.
         assert count < most
         near = nearest(engine)
         assert not check()
         assert near <= listed
         seen += len(near)
-    assert tubes > 0
+    assert relative > 0
     assert seen > 100
 
 

@@ -58,7 +58,7 @@ def tree_tables(fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         "tree_box": np.ascontiguousarray(np.concatenate(boxes)),
         "tree_placed": np.zeros((node_count, 2, 3)),
         "tree_still": np.zeros((node_count, 4, 3)),
-        "tree_slack": np.zeros((node_count, 2)),
+        "tree_slack": np.zeros(node_count),
         "tree_stamp": np.zeros(node_count, np.int64),
     }
 

@@ -15,25 +15,21 @@ from asperity.midas.candidate_runs import divide_into_runs
 from asperity.midas.distances import RIM_PLANE, VERTEX_PLANE, plane_number
 from asperity.midas.engine_layout import CANDIDATES_FULL
 from asperity.midas.flat_faces import box_face, choose_faces, release_faces, round_side
+from asperity.midas.kept_lists import take_kept
 from asperity.midas.parts import PART, count_parts, do_parts
 from asperity.midas.placed_boxes import box_shape
+from asperity.midas.relative_paths import is_relative, may_meet
+from asperity.midas.relative_search import WIDENING_KERNELS, search_relative, widen
 from asperity.midas.round_planes import add_round_stencils
-from asperity.midas.shared_lists import THIRDS, search_pairs, thirds_of_part
+from asperity.midas.shared_lists import THIRDS, search_pairs
 from asperity.midas.stencils import FEW, add_edges, add_faces, apart
-from asperity.midas.tree_search import CROWDED, search_edges, search_faces, search_half_space
-from asperity.midas.tubes import is_in_tube
+from asperity.midas.tree_search import search_edges, search_faces, search_half_space
 from asperity.midas.vertex_boxes import box_vertex
 
 __all__ = ["SEARCH_KERNELS", "find_candidates"]
 
 # Shapes whose boxes make a part.
 _SHAPES = 4
-# Candidates of a third of a pair of shapes in tubes that call for narrower ones, and how narrow
-# these are.
-_CROWD = 1024
-_NARROW = 0.25
-# A code that this room keeps to itself.
-_CROWDED = 1
 
 
 @compiled
@@ -51,16 +47,6 @@ def _use_slot(engine: Table, block: int) -> bool:
     engine.block_slot[block] = slot
     engine.slots = slot + 1
     return True
-
-
-@compiled
-def _move_together(engine: Table, one: int, other: int) -> int:
-    """1 if two shapes are on links of one tree, whose vertices stay in tubes."""
-    a = engine.vertex_link[engine.shape_vertex[one]]
-    b = engine.vertex_link[engine.shape_vertex[other]]
-    if not is_in_tube(engine, a) or not is_in_tube(engine, b):
-        return 0
-    return 1 if engine.link_root[a] == engine.link_root[b] else 0
 
 
 @compiled
@@ -105,7 +91,8 @@ def _list_vertices(engine: Table) -> None:
 def hull_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Fill the boxes of some shapes."""
     for shape in range(part * _SHAPES, min((part + 1) * _SHAPES, engine.shape_box.shape[0])):
-        box_shape(engine, shape, engine.shape_box[shape])
+        if engine.shape_boxed[shape] == 1:
+            box_shape(engine, shape, engine.shape_box[shape])
     return 0
 
 
@@ -115,15 +102,11 @@ def _search_trees(
 ) -> int:
     """Add a third of the stencils of two shapes, by their trees of boxes."""
     margin = engine.pair_activation[pair]
-    engine.relative = _move_together(engine, a, b)
     if third == 0:
-        count = search_faces(engine, x, count, pair, a, b, margin)
-    elif third == 1:
-        count = search_faces(engine, x, count, pair, b, a, margin)
-    else:
-        count = search_edges(engine, x, count, pair, a, b, margin)
-    engine.relative = 0
-    return count
+        return search_faces(engine, x, count, pair, a, b, margin)
+    if third == 1:
+        return search_faces(engine, x, count, pair, b, a, margin)
+    return search_edges(engine, x, count, pair, a, b, margin)
 
 
 @compiled
@@ -171,9 +154,14 @@ def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: in
         if third > 0:
             return count
         return _search_plane(engine, x, pair, round_side(engine, pair), plane, count)
+    if is_relative(engine, pair):
+        block = engine.pair_block[pair]
+        if engine.relative_kept[block] == 1:
+            return take_kept(engine, pair, THIRDS * pair + third, count)
+        return search_relative(engine, pair, third, count, -1) if may_meet(engine, block) else count
     if apart(engine.shape_box[a], engine.shape_box[b], engine.pair_activation[pair]):
         return count
-    if _move_together(engine, a, b) == 1 or not _are_few(engine, a, b):
+    if not _are_few(engine, a, b):
         return _search_trees(engine, x, pair, a, b, third, count)
     return _search_all(engine, x, pair, a, b, count) if third == 0 else count
 
@@ -181,40 +169,16 @@ def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: in
 @entry_point(PART)
 def search_part(engine: Table, part: int, member: int, _unused: int) -> int:
     """List the stencils of some thirds of pairs, after those that are listed; returns a code."""
-    length = thirds_of_part(engine)
     count = engine.candidates
-    end = min((part + 1) * length, THIRDS * engine.pair_shape.shape[0])
-    for number in range(part * length, end):
+    for number in range(engine.search_begin[part], engine.search_begin[part + 1]):
         engine.pair_found[number, 0] = member
         engine.pair_found[number, 1] = count
         count = _search_third(engine, engine.vertex_start, number // THIRDS, number % THIRDS, count)
         if count < 0:
-            engine.relative = 0
-            return _CROWDED if count == CROWDED else CANDIDATES_FULL
+            return CANDIDATES_FULL
         engine.pair_found[number, 2] = count
     engine.candidates = count
     return 0
-
-
-@compiled
-def _search(engine: Table) -> int:
-    """Search all pairs, in narrow tubes if wide ones hold too many candidates; returns a code."""
-    size = engine.candidate_kind.size
-    narrow = engine.tubes == 1 and engine.crowded == 1
-    code = _CROWDED
-    if not narrow:
-        engine.tube_scale = 1.0
-        engine.most_found = _CROWD if engine.tubes == 1 else size
-        code = search_pairs(engine)
-    if code == _CROWDED:
-        narrow = True
-        engine.tube_scale = _NARROW
-        engine.most_found = size
-        # Boxes and tubes are others.
-        engine.list_number += 1
-        code = search_pairs(engine)
-    engine.crowded = 1 if narrow and engine.candidates > _CROWD // 4 else 0
-    return code
 
 
 @compiled
@@ -235,20 +199,27 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
         if not _use_slot(engine, block):
             return CANDIDATES_FULL
     engine.list_number += 1
-    engine.relative = 0
     do_parts(engine, engine.hull_part, count_parts(engine.shape_box.shape[0], _SHAPES))
     if keep_slots:
         release_faces(engine)
     else:
         choose_faces(engine)
-    code = _search(engine)
+    if engine.relative == 1:
+        widen(engine)
+    code = search_pairs(engine)
     if code != 0:
         return code
     found = engine.pair_found
+    for block in range(engine.relative_found.size):
+        engine.relative_found[block] = 0
     for number in range(THIRDS * engine.pair_shape.shape[0]):
-        if found[number, 2] > found[number, 1] and not _use_slot(
-            engine, engine.pair_block[number // THIRDS]
-        ):
+        count = found[number, 2] - found[number, 1]
+        if count == 0:
+            continue
+        block = engine.pair_block[number // THIRDS]
+        if block >= 0:
+            engine.relative_found[block] += count
+        if not _use_slot(engine, block):
             return CANDIDATES_FULL
     engine.anchored = 0
     _list_vertices(engine)
@@ -256,4 +227,4 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
     return 0
 
 
-SEARCH_KERNELS = (hull_part, search_part)
+SEARCH_KERNELS = (hull_part, search_part, *WIDENING_KERNELS)

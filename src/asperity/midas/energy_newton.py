@@ -15,7 +15,12 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.anticipation import anticipate, forget_anchors
-from asperity.midas.candidate_runs import accept_runs, measure_now, measure_trial
+from asperity.midas.candidate_runs import (
+    accept_runs,
+    measure_candidates,
+    measure_now,
+    measure_trial,
+)
 from asperity.midas.candidates import find_candidates
 from asperity.midas.contact_terms import contact_energy
 from asperity.midas.coupled_links import couple_links
@@ -24,10 +29,12 @@ from asperity.midas.envelope import arrange, factorize, solve
 from asperity.midas.equality_terms import equality_energy, equality_rounding
 from asperity.midas.friction_terms import friction_energy, turn_friction
 from asperity.midas.joint_terms import joint_energy, turn_joint_friction
+from asperity.midas.kept_lists import put_kept_aside
 from asperity.midas.likeness import change_of_forces, is_alike
 from asperity.midas.link_terms import link_energy, link_rounding
 from asperity.midas.parts import do_parts
 from asperity.midas.prediction import predict_turns
+from asperity.midas.relative_paths import keep_relative
 from asperity.midas.second_order import is_smooth
 from asperity.midas.trial import (
     STRAIGHT,
@@ -155,6 +162,10 @@ def rebuild(engine: Table, reason: int) -> int:
                 else:
                     engine.path_begin[link, i, k] = engine.q_now[link, i, k]
                     engine.path_end[link, i, k] = engine.q_trial[link, i, k]
+    engine.keeps_relative = 0
+    if reason == CUT and keep_relative(engine):
+        engine.keeps_relative = 1
+        put_kept_aside(engine)
     measure_paths(engine, engine.longest_move)
     code = find_candidates(engine, reason == CUT)
     # Shorter paths before longer lists, as long as it is the paths that make them long.
@@ -169,6 +180,8 @@ def rebuild(engine: Table, reason: int) -> int:
         measure_paths(engine, engine.longest_move)
         code = find_candidates(engine, reason == CUT)
     do_parts(engine, engine.place_start_vertices, listed_parts(engine))
+    if engine.relative == 1:
+        measure_candidates(engine)
     if code == 0:
         code = couple_links(engine)
     if code == 0:
@@ -205,13 +218,18 @@ def _solve(engine: Table) -> None:
 
 
 @compiled
-def _choose_direction(engine: Table) -> bool:
-    """Fill Newton's direction, or one that is downhill if that is not; False if neither exists."""
-    for curved in (1, 0):
+def _choose_direction(engine: Table, curved: int) -> int:
+    """Fill Newton's direction, or one that is downhill if that is not.
+
+    Returns 1 or 0, of the Hessian with or without the terms that may make it indefinite, or −1 if
+    no direction exists. With ``curved`` 0 the first is not tried.
+    """
+    while curved >= 0:
         call_pp_status(engine.assemble, engine, curved)
         if call_pp_status(engine.find_direction, engine, 0) == 0:
-            return True
-    return False
+            break
+        curved -= 1
+    return curved
 
 
 @compiled
@@ -272,8 +290,10 @@ def _set_damping(engine: Table, free: float, short: int) -> int:
 
 
 @compiled
-def _look_ahead(engine: Table) -> int:
+def _look_ahead(engine: Table, curved: int) -> int:
     """Replace the direction by one that counts with the contacts it makes.
+
+    With ``curved`` 0 the Hessian was indefinite, and is taken to be so with other contacts.
 
     Returns 1, or 0 if the contacts went on changing, or −1 if no direction exists, or −2 if the
     step has met with an impact that it shall not meet with.
@@ -285,7 +305,8 @@ def _look_ahead(engine: Table) -> int:
             return 0
         engine.iterations_left -= 1
         _turn_duals(engine, 1.0)
-        if not _choose_direction(engine):
+        curved = _choose_direction(engine, curved)
+        if curved < 0:
             return -1
         try_share(engine, 1.0)
         if engine.may_be_rough == 1 and not is_smooth(engine, engine.q_trial, engine.last_step):
@@ -411,13 +432,14 @@ def minimize(engine: Table, _unused: int) -> int:
     if engine.has_prediction == 1:
         energy = _take_prediction(engine, energy)
     while True:
-        if not _choose_direction(engine):
+        curved = _choose_direction(engine, 1)
+        if curved < 0:
             return NON_FINITE
         engine.on_arcs = 0
         try_share(engine, 1.0)
         foreseen = 0
         if foresight:
-            foreseen = _look_ahead(engine)
+            foreseen = _look_ahead(engine, curved)
             if foreseen < 0:
                 return NON_FINITE if foreseen == -1 else NOT_CONVERGED
         foresight = False

@@ -64,6 +64,7 @@ from asperity.midas.pairs import LinkPair, exclude_links, pair_geoms, pair_links
 from asperity.midas.parts import do_part
 from asperity.midas.placement import place
 from asperity.midas.poses import write_qpos
+from asperity.midas.relative_paths import RELATIVE_KERNELS
 from asperity.midas.second_order import SHORTEST_WAIT
 from asperity.midas.shapes import read_shapes
 from asperity.midas.shared_lists import LIST_KERNELS
@@ -91,6 +92,7 @@ ENGINE_KERNELS = (
     *ASSEMBLY_KERNELS,
     *VERTEX_KERNELS,
     *SEARCH_KERNELS,
+    *RELATIVE_KERNELS,
     *LIST_KERNELS,
     *RUN_KERNELS,
     *TRIAL_KERNELS,

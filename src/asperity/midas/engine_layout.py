@@ -355,28 +355,43 @@ MIDAS = Layout(
     vertex_high="f8[:,:]",
     vertex_reach="f8[:]",
     shape_box="f8[:,:,:]",
+    shape_boxed="i8[:]",  # 0 if its vertices need no boxes
     vertex_stamp="i8[:]",  # number of the list that they were made for
     vertex_start="f8[:,:]",
     vertex_path="f8[:,:]",
-    vertex_slack="f8[:]",
     path_begin="f8[:,:,:]",  # the links' coordinates between which their paths are
     path_end="f8[:,:,:]",
     path_length="f8[:]",  # of the longest of a link, or more [m], shape (n,)
     link_share="f8[:]",  # of a link's paths that boxes hold, shape (n + 1,)
-    link_moment="f8[:,:,:]",  # Σ [1, x̄]ᵀ[1, x̄] of its vertices, shape (n, 4, 4)
-    # Tubes about synchronous paths, which vertices of some trees stay in (`tubes`). Trees that one
-    # body carries, which does not move, are one tree here.
+    # Pairs of links of one tree, which are looked at from one of them (`relative_paths`). Trees
+    # that one body carries, which does not move, are one tree here.
     link_root="i8[:]",
-    tubes="i8",  # 1 if they do
-    common_share="f8",  # of paths of trees with tubes that these hold
-    relative="i8",  # 1 while pairs of one such tree are looked at
-    tube_scale="f8",  # of the width of tubes, less than 1 where wide ones hold many candidates
-    crowded="i8",  # 1 if they do
-    most_found="i8",  # candidates of two shapes' thirds in tubes beyond which a search is given up
-    tube_tree="i8[:]",  # 1 for trees of which two links may touch
-    tree_time="f8[:,:]",  # how far along their paths, and space to work in, shape (m, 3)
-    tree_path="f8[:,:,:]",  # means of paths, of displacements and of moves, shape (m, 3, 3)
-    tree_weight="f8[:]",  # one over the number of its vertices
+    tree_folds="i8[:]",  # 1 for trees of which two links may touch
+    link_box="f8[:,:,:]",  # box of a link's vertices in rest coordinates, shape (n, 2, 3)
+    link_stretch="f8[:]",  # least σ of its axes while pairs are looked at from it
+    link_drift="f8[:]",  # bound of how far points are from where they were at `q_listed`
+    q_listed="f8[:,:,:]",  # where the links were when all pairs were listed
+    relative="i8",  # 1 if there are such pairs
+    keeps_relative="i8",  # 1 while some of them keep their candidates
+    relative_link="i8[:,:]",  # the base and the other one, −1 of different trees, shape (p, 2)
+    relative_first="i8[:]",  # first pair of their shapes
+    relative_next="i8[:]",  # the next one of a pair of shapes, or −1
+    relative_state="i8[:]",  # whether it is such a pair now, and whether it may come near
+    relative_found="i8[:]",  # stencils of the last list
+    relative_kept="i8[:]",  # 1 if it keeps its candidates
+    relative_start="f8[:,:,:]",  # G₀, shape (p, 4, 3)
+    relative_path="f8[:,:,:]",  # ΔG
+    relative_pivot="f8[:,:]",  # c, shape (p, 3)
+    relative_width="f8[:,:]",  # a [m] and b, shape (p, 2)
+    relative_radius="f8[:]",  # sum of the largest radii of their shapes [m]
+    relative_reach="f8[:]",  # distance that counts as near where links are [m]
+    relative_room="f8[:]",  # sum of drifts up to which they are apart, wherever they go [m]
+    # Candidates that are kept while others are listed anew, and where those of a third are.
+    kept_found="i8[:,:]",
+    kept_kind="i8[:]",
+    kept_vertex="i8[:,:]",
+    kept_weight="f8[:]",
+    kept_threshold="f8[:]",
     # Trees over the vertices, edges and faces of shape s (`box_trees`), numbers 3s to 3s + 2.
     tree_item="i8[:]",  # vertices, edges and faces in the order of the trees
     tree_first="i8[:]",  # first item of a tree
@@ -385,7 +400,7 @@ MIDAS = Layout(
     tree_box="f8[:,:,:]",  # in rest coordinates, shape (nodes, 2, 3)
     tree_placed="f8[:,:,:]",  # where the links are and go
     tree_still="f8[:,:,:]",  # where they are, and least and largest moves, shape (nodes, 4, 3)
-    tree_slack="f8[:,:]",  # half widths of boxes and tubes [m], shape (nodes, 2)
+    tree_slack="f8[:]",  # how much wider than what they hold boxes are [m]
     tree_stamp="i8[:]",
     now_square="f8[:]",  # of the iterate
     # Runs of candidates (`candidate_runs`), run_begin[r] to run_begin[r + 1].
@@ -457,6 +472,7 @@ MIDAS = Layout(
     right="f8[:]",
     # Of thirds of pairs of shapes: who has listed their candidates, and where these are listed.
     pair_found="i8[:,:]",
+    search_begin="i8[:]",  # first third of a part of the search
     # Candidates: stencils that may come closer than the activation distance of their pair.
     candidate_kind="i8[:]",
     candidate_vertex="i8[:,:]",
@@ -468,6 +484,13 @@ MIDAS = Layout(
     candidate_arm="f8[:,:]",
     candidate_anchor="f8[:]",  # ratio D/d̂ where its barrier is linearized; 0: where it is
     # Space to work in, of which every member has its own.
+    # Of two links seen from one of them: matrices, axes of the other one with what turns along
+    # them, where boxes are, paths of a stencil, and the direction that told the last one apart.
+    relative_work="f8[:,:]",
+    relative_axes="f8[:,:]",
+    relative_gap="f8[:,:]",
+    relative_move="f8[:,:]",
+    relative_normal="f8[:]",
     # Of two links' axes: themselves, products with the axes of both, and the sum of components.
     pair_axes="f8[:,:]",
     # Space of searches: nodes that wait, primitives of leaves and of small shapes with their boxes,
@@ -475,6 +498,7 @@ MIDAS = Layout(
     node_stack="i8[:,:]",
     leaf_item="i8[:]",
     leaf_box="f8[:,:,:]",
+    leaf_corner="f8[:,:,:,:]",
     chosen="i8[:,:]",
     chosen_box="f8[:,:,:,:]",
     region="f8[:,:]",

@@ -18,16 +18,22 @@ from asperity.midas.stencils import FEW as FEW_PAIRS
 __all__ = ["NOT_REMEMBERED", "EngineTeam", "list_fields", "run_fields", "work_fields"]
 
 # The first of the fields that members do not share, and of those that are theirs in a search.
-_OWN, _OWN_OF_SEARCH = "pair_axes", "candidate_kind"
+_OWN, _OWN_OF_SEARCH = "relative_work", "candidate_kind"
 
 
 def work_fields() -> dict[str, Any]:
     """Arrays that kernels work in."""
     return {
+        "relative_work": np.zeros((16, 3)),
+        "relative_axes": np.zeros((3, 9)),
+        "relative_gap": np.zeros((3, 3)),
+        "relative_move": np.zeros((4, 3)),
+        "relative_normal": np.zeros(3),
         "pair_axes": np.zeros((6, 10)),
         "node_stack": np.zeros((STACK, 2), np.int64),
         "leaf_item": np.zeros(LEAF, np.int64),
         "leaf_box": np.zeros((LEAF + 1, 4, 3)),
+        "leaf_corner": np.zeros((LEAF, 3, 2, 3)),
         "chosen": np.zeros((2, FEW_PAIRS), np.int64),
         "chosen_box": np.zeros((2, FEW_PAIRS + 1, 2, 3)),
         "region": np.zeros((2, 3)),
@@ -78,6 +84,10 @@ def run_fields(size: int, rims: int) -> dict[str, Any]:
             name: np.zeros(stencils, np.int64)
             for name in ("friction_pair", "friction_part", "friction_order")
         },
+        "kept_kind": np.zeros(size, np.int64),
+        "kept_vertex": np.zeros((size, 4), np.int64),
+        "kept_weight": np.zeros(size),
+        "kept_threshold": np.zeros(size),
         "run_begin": np.zeros(size + 1, np.int64),
         "run_link": np.zeros((size, 2), np.int64),
         "run_schedule": np.zeros(SCHEDULE_SIZE + 1, np.int64),

@@ -12,6 +12,7 @@ from asperity.midas.contact_schedule import meeting_fields
 from asperity.midas.engine_layout import BALL, HINGE, SLIDE
 from asperity.midas.face_tables import face_tables
 from asperity.midas.links import Link, change_of_variables, own_rows, variable_count
+from asperity.midas.relative_tables import relative_tables
 from asperity.midas.shapes import Shapes, surface_tables
 from asperity.midas.shared_lists import THIRDS
 from asperity.midas.tendons import fixed_tendons
@@ -345,26 +346,22 @@ def shape_fields(
     radius = np.array([link.size for link in links], dtype=np.float64)
     reach = np.linalg.norm(rest[:moving, 1:], axis=1) + fields["vertex_radius"][:moving]
     np.maximum.at(radius, owner[:moving], reach)
-    moments = np.zeros((world, 4, 4))
-    for link, first in zip(*np.unique(owner[:moving], return_index=True), strict=True):
-        own = rest[first : np.searchsorted(owner, link, side="right")]
-        moments[link] = own.T @ own
     still = ("vertex_now", "vertex_trial", "vertex_low", "vertex_high", "vertex_start")
     for name in (*still, "vertex_move", "vertex_path"):
         fields[name] = np.zeros((len(owner), 3))
         if name in still:
             fields[name][moving:] = rest[moving:, 1:]
+    fields["moving_vertices"] = moving
+    fields["pair_block"] = block[: starts[0]].copy()
+    fields |= face_tables(shapes, fields)
     return {
         **fields,
         **tree_tables(fields),
-        "moving_vertices": moving,
         "radius": radius,
-        **face_tables(shapes, fields | {"moving_vertices": moving}),
         "pair_shape": shapes.pair_shape,
         "pair_friction": shapes.pair_friction,
         "pair_stiction": shapes.pair_stiction,
         "pair_dissipation": shapes.pair_dissipation,
-        "pair_block": block[: starts[0]].copy(),
         **{
             name: block[start : start + len(pairs)].copy()
             for start, (name, pairs) in zip(starts, held.items(), strict=False)
@@ -373,39 +370,13 @@ def shape_fields(
         "block_slot": np.full(len(blocks), -1, np.int64),
         "vertex_reach": np.zeros(len(owner)),
         "pair_found": np.zeros((THIRDS * len(shapes.pair_shape), 3), np.int64),
-        "vertex_slack": np.zeros(len(owner)),
+        "search_begin": np.zeros(THIRDS * len(shapes.pair_shape) + 1, np.int64),
+        "kept_found": np.zeros((THIRDS * len(shapes.pair_shape), 2), np.int64),
         "vertex_stamp": np.zeros(len(owner), np.int64),
         "vertex_mark": np.zeros(len(owner), np.int64),
         "listed_vertex": np.zeros(moving, np.int64),
         "listed_vertices": 0,
         "shape_box": np.zeros((len(shapes.link), 2, 3)),
-        "link_moment": moments,
-        **_tube_tables(model, links, blocks, owner[:moving]),
-    }
-
-
-def _tube_tables(
-    model: mujoco.MjModel, links: list[Link], pairs: np.ndarray, owner: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Which trees have links that may touch each other, of all pairs that may.
-
-    Trees that one body carries, which does not move, count as one.
-    """
-    bodies = [int(model.jnt_bodyid[link.joint]) if link.joint >= 0 else -1 for link in links]
-    names = [
-        (int(model.body_rootid[body]), 0) if body >= 0 else (-1, link.tree)
-        for body, link in zip(bodies, links, strict=True)
-    ]
-    roots = sorted(set(names))
-    own = np.array([roots.index(name) for name in names], dtype=np.int64)
-    found = np.zeros(len(roots), np.int64)
-    ends = own[pairs.reshape(-1, 2)]
-    found[ends[ends[:, 0] == ends[:, 1], 0]] = 1
-    vertices = np.bincount(own[owner], minlength=len(roots))
-    return {
-        "link_root": own,
-        "tube_tree": found,
-        "tree_time": np.zeros((len(roots), 3)),
-        "tree_path": np.zeros((len(roots), 3, 3)),
-        "tree_weight": 1.0 / np.maximum(vertices, 1),
+        "shape_boxed": np.ones(len(shapes.link), np.int64),
+        **relative_tables(model, shapes, links, blocks, fields),
     }

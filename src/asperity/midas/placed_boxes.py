@@ -14,7 +14,6 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.atomics import atomic_load, atomic_store
 from asperity.midas.box_trees import KINDS
-from asperity.midas.tubes import FIRMNESS, LEAST_WIDTH, is_in_tube
 from asperity.midas.vertex_boxes import box_vertex
 
 __all__ = ["box_shape", "pass_by_along_axes", "placed_node", "prepare_axes"]
@@ -38,11 +37,8 @@ def _place(engine: Table, tree: int, at: int) -> None:
     begin = engine.path_begin[link]
     end = engine.path_end[link]
     share = engine.link_share[link]
-    tube = is_in_tube(engine, link)
-    common = engine.tree_path[engine.link_root[link] if tube else 0, 0]
     work = engine.box_work
     square = 0.0
-    square_own = 0.0
     largest = 0.0
     for k in range(3):
         centre = begin[0, k]
@@ -61,8 +57,6 @@ def _place(engine: Table, tree: int, at: int) -> None:
             size += abs(c)
         low = share * (move - spread)
         high = share * (move + spread)
-        if tube:
-            square_own += max(common[k] - low, high - common[k]) ** 2
         engine.tree_still[at, 2, k] = low
         engine.tree_still[at, 3, k] = high
         low = min(low, 0.0)
@@ -76,17 +70,10 @@ def _place(engine: Table, tree: int, at: int) -> None:
         work[2, k] = centre - half + low - more
         work[3, k] = centre + half + high + more
     slack = engine.least_slack + engine.boxed_widening * math.sqrt(square)
-    own = slack
-    if tube:
-        slack = own = max(engine.least_slack, LEAST_WIDTH)
-        slack += FIRMNESS * engine.boxed_widening * math.sqrt(square)
-        own += FIRMNESS * engine.boxed_widening * math.sqrt(square_own)
-        own *= engine.tube_scale
-    engine.tree_slack[at, 0] = slack + largest
-    engine.tree_slack[at, 1] = own + largest
+    engine.tree_slack[at] = slack + largest
     for k in range(3):
-        engine.tree_still[at, 0, k] = work[0, k] - own
-        engine.tree_still[at, 1, k] = work[1, k] + own
+        engine.tree_still[at, 0, k] = work[0, k] - slack
+        engine.tree_still[at, 1, k] = work[1, k] + slack
         engine.tree_placed[at, 0, k] = work[2, k] - slack
         engine.tree_placed[at, 1, k] = work[3, k] + slack
 
@@ -147,8 +134,7 @@ def pass_by_along_axes(engine: Table, at: int, at_too: int, margin: float) -> bo
     other = engine.tree_still[at_too]
     box = engine.tree_box[at]
     box_too = engine.tree_box[at_too]
-    together = engine.relative
-    slack = engine.tree_slack[at, together] + engine.tree_slack[at_too, together]
+    slack = engine.tree_slack[at] + engine.tree_slack[at_too]
     for i in range(6):
         axis = engine.pair_axes[i]
         gap = 0.0
@@ -158,12 +144,8 @@ def pass_by_along_axes(engine: Table, at: int, at_too: int, margin: float) -> bo
         for k in range(3):
             n = axis[k]
             gap += 0.5 * n * (other[0, k] + other[1, k] - one[0, k] - one[1, k])
-            if together == 1:
-                low = min(other[2, k] - one[3, k], 0.0)
-                high = max(other[3, k] - one[2, k], 0.0)
-            else:
-                low = min(other[2, k], 0.0) - max(one[3, k], 0.0)
-                high = max(other[3, k], 0.0) - min(one[2, k], 0.0)
+            low = min(other[2, k], 0.0) - max(one[3, k], 0.0)
+            high = max(other[3, k], 0.0) - min(one[2, k], 0.0)
             least += n * (low if n > 0.0 else high)
             most += n * (high if n > 0.0 else low)
             size += 0.5 * axis[3 + k] * (box[1, k] - box[0, k])

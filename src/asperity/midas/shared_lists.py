@@ -8,21 +8,41 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status, call_pppn_status
 from asperity.compiled.team import TEAM
 from asperity.midas.engine_layout import CANDIDATES_FULL, MIDAS
-from asperity.midas.parts import PART, copy_words, count_parts, do_parts
+from asperity.midas.parts import PART, copy_words, do_parts
+from asperity.midas.relative_paths import is_relative, may_meet
 
-__all__ = ["LIST_KERNELS", "THIRDS", "search_pairs", "thirds_of_part"]
+__all__ = ["LIST_KERNELS", "THIRDS", "search_pairs"]
 
 THIRDS = 3
 """What a pair of shapes is searched for: vertices and faces, faces and vertices, edges."""
 
-# Parts that all of them make at most: most pairs are apart, and a few take all the time.
+# Parts that those make at most which are looked at in boxes: most are apart, and a few take all the
+# time. Links that may meet on their path are searched each by itself, others are passed over.
 _PARTS = 512
+_PASSED = 64
 
 
 @compiled
-def thirds_of_part(engine: Table) -> int:
-    """How many thirds of pairs of shapes a part has."""
-    return 1 + THIRDS * engine.pair_shape.shape[0] // _PARTS
+def _divide(engine: Table) -> int:
+    """Cut the thirds of pairs of shapes into parts of about the same work; returns how many."""
+    count = THIRDS * engine.pair_shape.shape[0]
+    boxed = max(_PASSED // (1 + count // _PARTS), 1)
+    parts = 0
+    work = _PASSED
+    for number in range(count):
+        pair = number // THIRDS
+        own = boxed
+        if is_relative(engine, pair):
+            block = engine.pair_block[pair]
+            met = may_meet(engine, block) and engine.relative_kept[block] == 0
+            own = _PASSED if met else 1
+        if work + own > _PASSED:
+            engine.search_begin[parts] = number
+            parts += 1
+            work = 0
+        work += own
+    engine.search_begin[parts] = count
+    return parts
 
 
 @entry_point(PART)
@@ -70,7 +90,7 @@ def merge_lists(engine: Table, _unused: int) -> int:
 @compiled
 def search_pairs(engine: Table) -> int:
     """List the stencils of all pairs of shapes; returns a code."""
-    parts = count_parts(THIRDS * engine.pair_shape.shape[0], thirds_of_part(engine))
+    parts = _divide(engine)
     engine.candidates = 0
     if engine.team == 0 or parts < 2:
         return do_parts(engine, engine.search_part, parts)

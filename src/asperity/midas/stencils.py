@@ -6,7 +6,6 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
-from asperity.midas.tubes import relative_reach
 
 __all__ = [
     "FEW",
@@ -15,8 +14,10 @@ __all__ = [
     "add_pair_of_edges",
     "add_stencil",
     "apart",
+    "append_stencil",
     "primitive_box",
     "sum_of_radii",
+    "weigh_edges",
 ]
 
 FEW = 4096
@@ -88,47 +89,13 @@ def apart(one: np.ndarray, other: np.ndarray, margin: float) -> bool:
 
 
 @compiled
-def add_stencil(
-    engine: Table,
-    x: np.ndarray,
-    count: int,
-    pair: int,
-    kind: int,
-    i0: int,
-    i1: int,
-    i2: int,
-    i3: int,
-    margin: float,
+def append_stencil(
+    engine: Table, count: int, pair: int, kind: int, i0: int, i1: int, i2: int, i3: int
 ) -> int:
-    """Add a stencil if its distance allows; returns the new count, or −1 if the list is full."""
-    reach = engine.vertex_reach
+    """Add a stencil that is not measured yet; returns the new count, or −1 if the list is full."""
     vertices = engine.candidate_vertex
-    square = separation(
-        kind,
-        i0,
-        i1,
-        i2,
-        i3,
-        x,
-        engine.plane,
-        engine.plane_corner,
-        sum_of_radii(engine, pair, kind, i0, i3),
-        engine.candidate_coefficient[count],
-        engine.candidate_arm[count],
-    )
-    if engine.relative == 1:
-        margin += relative_reach(engine, kind, i0, i1, i2, i3)
-    elif kind == VERTEX_PLANE:
-        margin += reach[i0]
-    elif kind == VERTEX_FACE:
-        margin += reach[i0] + max(reach[i1], reach[i2], reach[i3])
-    else:
-        margin += max(reach[i0], reach[i1]) + max(reach[i2], reach[i3])
-    if square > margin * margin:
-        return count
     if count >= engine.candidate_kind.size:
         return -1
-    engine.candidate_square[count] = square
     engine.candidate_anchor[count] = 0.0
     engine.candidate_kind[count] = kind
     engine.candidate_pair[count] = pair
@@ -148,6 +115,48 @@ def add_stencil(
 
 
 @compiled
+def add_stencil(
+    engine: Table,
+    x: np.ndarray,
+    count: int,
+    pair: int,
+    kind: int,
+    i0: int,
+    i1: int,
+    i2: int,
+    i3: int,
+    margin: float,
+) -> int:
+    """Add a stencil if its distance allows; returns the new count, or −1 if the list is full."""
+    reach = engine.vertex_reach
+    square = separation(
+        kind,
+        i0,
+        i1,
+        i2,
+        i3,
+        x,
+        engine.plane,
+        engine.plane_corner,
+        sum_of_radii(engine, pair, kind, i0, i3),
+        engine.candidate_coefficient[count],
+        engine.candidate_arm[count],
+    )
+    if kind == VERTEX_PLANE:
+        margin += reach[i0]
+    elif kind == VERTEX_FACE:
+        margin += reach[i0] + max(reach[i1], reach[i2], reach[i3])
+    else:
+        margin += max(reach[i0], reach[i1]) + max(reach[i2], reach[i3])
+    if square > margin * margin:
+        return count
+    after = append_stencil(engine, count, pair, kind, i0, i1, i2, i3)
+    if after > count:
+        engine.candidate_square[count] = square
+    return after
+
+
+@compiled
 def add_pair_of_edges(
     engine: Table, x: np.ndarray, count: int, pair: int, one: int, other: int, margin: float
 ) -> int:
@@ -156,11 +165,15 @@ def add_pair_of_edges(
     b = engine.edge[other]
     after = add_stencil(engine, x, count, pair, EDGE_EDGE, a[0], a[1], b[0], b[1], margin)
     if after > count:
-        engine.candidate_weight[count] = 0.25 * (engine.edge_area[one] + engine.edge_area[other])
-        engine.candidate_threshold[count] = (
-            1e-3 * engine.edge_square[one] * engine.edge_square[other]
-        )
+        weigh_edges(engine, count, one, other)
     return after
+
+
+@compiled
+def weigh_edges(engine: Table, i: int, one: int, other: int) -> None:
+    """Fill the weight and the mollifier's threshold of a stencil of two edges."""
+    engine.candidate_weight[i] = 0.25 * (engine.edge_area[one] + engine.edge_area[other])
+    engine.candidate_threshold[i] = 1e-3 * engine.edge_square[one] * engine.edge_square[other]
 
 
 @compiled

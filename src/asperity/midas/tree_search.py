@@ -12,27 +12,13 @@ from asperity.midas.placed_boxes import pass_by_along_axes, placed_node, prepare
 from asperity.midas.stencils import add_pair_of_edges, add_stencil, apart, primitive_box
 from asperity.midas.vertex_boxes import box_vertex
 
-__all__ = ["CROWDED", "search_edges", "search_faces", "search_half_space"]
-
-CROWDED = -2
-"""What a search is given up with that has found more than `most_found`."""
+__all__ = ["leaf_begin", "search_edges", "search_faces", "search_half_space"]
 
 _VERTEX, _EDGE, _FACE = range(KINDS)
 
 
 @compiled
-def _pass_by(one: np.ndarray, other: np.ndarray, margin: float) -> bool:
-    """Whether two that move together stay apart; by where they are and their moves."""
-    for k in range(3):
-        least = min(other[2, k] - one[3, k], 0.0)
-        most = max(other[3, k] - one[2, k], 0.0)
-        if other[0, k] + least > one[1, k] + margin or other[1, k] + most < one[0, k] - margin:
-            return True
-    return False
-
-
-@compiled
-def _item(engine: Table, tree: int, node: int) -> int:
+def leaf_begin(engine: Table, tree: int, node: int) -> int:
     """First item of a leaf; that of the next one, or of the next tree, follows its last."""
     depth = engine.tree_depth[tree]
     count = engine.tree_first[tree + 1] - engine.tree_first[tree]
@@ -69,28 +55,6 @@ def _box(engine: Table, tree: int, item: int, box: np.ndarray) -> None:
 
 
 @compiled
-def _track(engine: Table, tree: int, item: int, track: np.ndarray) -> None:
-    """Fill where a primitive is and its moves, as of nodes, shape (4, 3)."""
-    kind = tree % KINDS
-    radius = engine.shape_radius[tree // KINDS]
-    for corner in range(kind + 1):
-        v = item
-        if kind == _EDGE:
-            v = engine.edge[item, corner]
-        elif kind == _FACE:
-            v = engine.face[item, corner]
-        _prepare(engine, v)
-        wide = radius + engine.vertex_slack[v]
-        for k in range(3):
-            x = engine.vertex_start[v, k]
-            m = engine.vertex_path[v, k]
-            track[0, k] = x - wide if corner == 0 else min(track[0, k], x - wide)
-            track[1, k] = x + wide if corner == 0 else max(track[1, k], x + wide)
-            track[2, k] = m if corner == 0 else min(track[2, k], m)
-            track[3, k] = m if corner == 0 else max(track[3, k], m)
-
-
-@compiled
 def _leaves(
     engine: Table,
     x: np.ndarray,
@@ -108,32 +72,21 @@ def _leaves(
     box = boxes[LEAF]
     at = engine.tree_node[one] + a
     at_too = engine.tree_node[other] + b
-    together = engine.relative == 1
     near = 0
-    for j in range(_item(engine, other, b), _item(engine, other, b + 1)):
-        if together:
-            _track(engine, other, engine.tree_item[j], boxes[near])
-            away = _pass_by(boxes[near], engine.tree_still[at], margin)
-        else:
-            _box(engine, other, engine.tree_item[j], boxes[near])
-            away = apart(boxes[near], engine.tree_placed[at], margin)
-        if not away:
+    for j in range(leaf_begin(engine, other, b), leaf_begin(engine, other, b + 1)):
+        _box(engine, other, engine.tree_item[j], boxes[near])
+        if not apart(boxes[near], engine.tree_placed[at], margin):
             chosen[near] = engine.tree_item[j]
             near += 1
     if near == 0:
         return count
-    for i in range(_item(engine, one, a), _item(engine, one, a + 1)):
+    for i in range(leaf_begin(engine, one, a), leaf_begin(engine, one, a + 1)):
         item = engine.tree_item[i]
-        if together:
-            _track(engine, one, item, box)
-            away = _pass_by(box, engine.tree_still[at_too], margin)
-        else:
-            _box(engine, one, item, box)
-            away = apart(box, engine.tree_placed[at_too], margin)
-        if away:
+        _box(engine, one, item, box)
+        if apart(box, engine.tree_placed[at_too], margin):
             continue
         for j in range(near):
-            if _pass_by(box, boxes[j], margin) if together else apart(box, boxes[j], margin):
+            if apart(box, boxes[j], margin):
                 continue
             if one % KINDS == _EDGE:
                 count = add_pair_of_edges(engine, x, count, pair, item, chosen[j], margin)
@@ -166,7 +119,6 @@ def _search(
     stack = engine.node_stack
     wide = margin + engine.shape_radius[one // KINDS] + engine.shape_radius[other // KINDS]
     prepare_axes(engine, one // KINDS, other // KINDS)
-    most = count + engine.most_found if engine.relative == 1 else engine.candidate_kind.size
     leaf = 1 << engine.tree_depth[one]
     leaf_too = 1 << engine.tree_depth[other]
     stack[0, 0] = 1
@@ -182,18 +134,12 @@ def _search(
             continue
         at = engine.tree_node[one] + a
         at_too = engine.tree_node[other] + b
-        if engine.relative == 1 and _pass_by(
-            engine.tree_still[at], engine.tree_still[at_too], margin
-        ):
-            continue
         if pass_by_along_axes(engine, at, at_too, wide):
             continue
         if a >= leaf and b >= leaf_too:
             count = _leaves(engine, x, count, pair, one, a, other, b, margin)
             if count < 0:
                 return count
-            if count > most:
-                return CROWDED
             continue
         size = 0.0
         size_too = 0.0
@@ -269,7 +215,7 @@ def search_half_space(
             stack[waiting + 1] = 2 * node
             waiting += 2
             continue
-        for i in range(_item(engine, tree, node), _item(engine, tree, node + 1)):
+        for i in range(leaf_begin(engine, tree, node), leaf_begin(engine, tree, node + 1)):
             v = engine.tree_item[i]
             _prepare(engine, v)
             count = add_stencil(engine, x, count, pair, VERTEX_PLANE, v, v, v, plane, margin)

@@ -1,4 +1,4 @@
-"""Boxes and tubes that vertices stay in while a list of candidates holds.
+"""Boxes that vertices stay in while a list of candidates holds.
 
 Links move along affine paths, from ``path_begin`` to ``path_end``, of which a list counts with a
 share. Every vertex has a box about its own path. Boxes are made of vertices that are asked for;
@@ -16,14 +16,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.atomics import atomic_load, atomic_store
 from asperity.midas.box_trees import KINDS
 from asperity.midas.candidate_runs import SLACK
-from asperity.midas.tubes import (
-    FIRMNESS,
-    LEAST_WIDTH,
-    find_times,
-    is_in_tube,
-    measure_tubes,
-    tube_width,
-)
+from asperity.midas.relative_paths import measure_relative, time_in_relative
 
 __all__ = ["are_kept", "box_vertex", "measure_paths", "time_in_boxes"]
 
@@ -61,17 +54,15 @@ def measure_paths(engine: Table, longest: float) -> None:
     engine.least_slack = least
     engine.boxed_widening = engine.widening
     _longest_paths(engine)
-    measure_tubes(engine, longest)
+    measure_relative(engine)
     longest_path = 0.0
     for link in range(engine.link_parent.size):
         length = engine.path_length[link]
         share = longest / length if length > longest else 1.0
-        if is_in_tube(engine, link):
-            share = engine.common_share
         engine.link_share[link] = share
         longest_path = max(longest_path, share * length + least + engine.widening * share * length)
-    # Nor do tubes last. Larger boxes would go on holding candidates that are none any more.
-    kept = longest_path <= _KEPT * engine.activation and engine.tubes == 0
+    # Larger boxes would go on holding candidates that are none any more.
+    kept = longest_path <= _KEPT * engine.activation and engine.relative == 0
     engine.listed = 1 if kept else 0
 
 
@@ -97,11 +88,6 @@ def box_vertex(engine: Table, vertex: int) -> None:
         square += path[k] * path[k]
     length = math.sqrt(square)
     slack = engine.least_slack + engine.boxed_widening * length
-    width = slack
-    if is_in_tube(engine, link):
-        slack = max(engine.least_slack, LEAST_WIDTH) + FIRMNESS * engine.boxed_widening * length
-        width = tube_width(engine, link, path)
-    engine.vertex_slack[vertex] = width
     for k in range(3):
         engine.vertex_low[vertex, k] = start[k] + min(path[k], 0.0) - slack
         engine.vertex_high[vertex, k] = start[k] + max(path[k], 0.0) + slack
@@ -122,10 +108,8 @@ def _set_deviation(
 
 
 @compiled
-def _is_inside(
-    engine: Table, link: int, at: int, deviation: np.ndarray, time: float, less: float
-) -> bool:
-    """Whether all vertices of a node of a link stay in their boxes, and tubes, for sure.
+def _is_inside(engine: Table, link: int, at: int, deviation: np.ndarray, less: float) -> bool:
+    """Whether all vertices of a node of a link stay in their boxes for sure.
 
     With ``less`` in boxes whose slack is smaller by so much.
     """
@@ -133,23 +117,15 @@ def _is_inside(
     begin = engine.path_begin[link]
     end = engine.path_end[link]
     share = engine.link_share[link]
-    tube = is_in_tube(engine, link)
-    tree = engine.link_root[link]
-    mean = engine.tree_path[tree]
-    progress = engine.tree_time[tree, 0]
-    progress += time * (engine.tree_time[tree, 1] - progress)
     farthest = 0.0
-    off_tube = 0.0
     known = 0.0
     square = 0.0
-    square_own = 0.0
     for k in range(3):
         gone = deviation[0, k]
         gone_half = 0.0
         path = share * (end[0, k] - begin[0, k])
         path_half = 0.0
         short_half = 0.0
-        tube_half = 0.0
         for j in range(3):
             c = 0.5 * (box[0, j] + box[1, j])
             e = 0.5 * (box[1, j] - box[0, j])
@@ -159,28 +135,15 @@ def _is_inside(
             path += c * turn
             path_half += e * abs(turn)
             short_half += e * abs(deviation[1 + j, k] - turn)
-            if tube:
-                tube_half += e * abs(deviation[1 + j, k] - progress * turn)
         over = min(gone + gone_half, gone - path + short_half)
         under = min(-gone + gone_half, path - gone + short_half)
         farthest = max(farthest, over, under)
         known += gone + gone_half
         square += max(abs(path) - path_half, 0.0) ** 2
-        if tube:
-            own = path - mean[0, k]
-            away = abs(gone - mean[1, k] - time * mean[2, k] - progress * own) + tube_half
-            off_tube = max(off_tube, away)
-            square_own += max(abs(own) - path_half, 0.0) ** 2
     # Minima and maxima may lose NaN.
     if not abs(known) <= _LARGEST:
         return False
-    widening = engine.boxed_widening
-    if not tube:
-        return farthest <= engine.least_slack + widening * math.sqrt(square) - less
-    width = max(engine.least_slack, LEAST_WIDTH)
-    own_width = engine.tube_scale * (width + FIRMNESS * widening * math.sqrt(square_own))
-    width += FIRMNESS * widening * math.sqrt(square)
-    return farthest <= width - less and off_tube <= own_width
+    return farthest <= engine.least_slack + engine.boxed_widening * math.sqrt(square) - less
 
 
 @compiled
@@ -192,16 +155,10 @@ def _time_of_vertex(
     time: float,
     less: float,
 ) -> float:
-    """Largest time τ ≤ ``time`` for which a vertex on its way stays in its box and tube."""
+    """Largest time τ ≤ ``time`` for which a vertex on its way stays in its box."""
     box_vertex(engine, vertex)
     link = engine.vertex_link[vertex]
     rest = engine.vertex_rest[vertex]
-    tube = is_in_tube(engine, link)
-    tree = engine.link_root[link]
-    mean = engine.tree_path[tree]
-    begin = engine.tree_time[tree, 0]
-    more = engine.tree_time[tree, 1] - begin
-    slack = engine.vertex_slack[vertex]
     for k in range(3):
         x = q[link, 0, k]
         p = ahead[link, 0, k]
@@ -218,20 +175,12 @@ def _time_of_vertex(
             time = max((low - x) / p, 0.0) if x > low else 0.0
         elif not low <= end <= high:
             time = 0.0  # NaN is nowhere
-        if tube:
-            own = engine.vertex_path[vertex, k] - mean[0, k]
-            here = x - engine.vertex_start[vertex, k] - mean[1, k] - begin * own
-            move = p - mean[2, k] - more * own
-            if here + time * move > slack:
-                time = max((slack - here) / move, 0.0) if here < slack else 0.0
-            elif here + time * move < -slack:
-                time = max((-slack - here) / move, 0.0) if here > -slack else 0.0
     return time
 
 
 @compiled
 def _time_in_boxes(engine: Table, q: np.ndarray, ahead: np.ndarray, less: float) -> float:
-    """Largest time τ ≤ 1 for which all vertices stay where they belong."""
+    """Largest time τ ≤ 1 for which all vertices stay in their boxes."""
     world = engine.link_parent.size
     stack = engine.node_stack[:, 0]
     deviation = engine.deviation
@@ -240,6 +189,8 @@ def _time_in_boxes(engine: Table, q: np.ndarray, ahead: np.ndarray, less: float)
         link = engine.vertex_link[engine.shape_vertex[shape]]
         if link == world:
             break
+        if engine.shape_boxed[shape] == 0:
+            continue
         tree = KINDS * shape
         first = engine.tree_first[tree]
         count = engine.tree_first[tree + 1] - first
@@ -251,7 +202,7 @@ def _time_in_boxes(engine: Table, q: np.ndarray, ahead: np.ndarray, less: float)
             waiting -= 1
             node = stack[waiting]
             at = engine.tree_node[tree] + node
-            if _is_inside(engine, link, at, deviation, time, less):
+            if _is_inside(engine, link, at, deviation, less):
                 continue
             leaf = node - (1 << depth)
             if leaf < 0:
@@ -271,10 +222,9 @@ def _time_in_boxes(engine: Table, q: np.ndarray, ahead: np.ndarray, less: float)
 
 @compiled
 def time_in_boxes(engine: Table) -> float:
-    """Largest time τ ≤ 1 for which the way to the trial state is in the boxes, and tubes if any."""
-    if engine.tubes == 1:
-        find_times(engine)
-    return _time_in_boxes(engine, engine.q_now, engine.q_trial, 0.0)
+    """Largest time τ ≤ 1 for which the way to the trial state is what candidates are listed for."""
+    time = _time_in_boxes(engine, engine.q_now, engine.q_trial, 0.0)
+    return min(time, time_in_relative(engine)) if engine.relative == 1 else time
 
 
 @compiled
