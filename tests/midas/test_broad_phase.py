@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from asperity.midas.box_trees import tree_tables
+from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.energy_newton import rebuild
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, STARTED
@@ -218,7 +219,7 @@ def test_pairs_that_keep_their_paths_keep_their_candidates(seed) -> None:
         new += int(np.sum((np.array(table.relative_kept) == 0) & (state != 0)))
         listed = _listed(engine)
         # Each once.
-        of_two = np.array(table.candidate_kind[: table.candidates]) < 2
+        of_two = np.array(table.candidate_kind[: table.candidates]) != VERTEX_PLANE
         assert sum(len(one) > 1 for one in listed) == np.sum(of_two)
         for size in (1e-5, 1e-3):
             start, ahead = table.q_now.copy(), table.q_trial.copy()

@@ -21,7 +21,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.round_heights import half_space, plane_through, round_height
 from asperity.midas.stencils import apart
-from asperity.midas.vertex_boxes import box_vertex
+from asperity.midas.vertex_boxes import box_vertex, vertex_slack
 
 __all__ = ["box_face", "choose_faces", "keep_faces", "release_faces", "round_side"]
 
@@ -89,7 +89,7 @@ def _is_above(engine: Table, shape: int, plane: int, time: float) -> bool:
         for k in range(3):
             _place(engine, engine.plane_corner[plane, k], time, corner[4 + k])
         n0, n1, n2, _ = plane_through(corner, 4, 5, 6)
-    slack = engine.vertex_slack[engine.shape_anchor[shape, 0, 0]]
+    slack = vertex_slack(engine, engine.shape_anchor[shape, 0, 0])
     for edge in range(engine.plane_border[plane], engine.plane_border[plane + 1]):
         begin = engine.border_vertex[edge, 0]
         _place(engine, begin, time, corner[4])
@@ -106,7 +106,7 @@ def _is_above(engine: Table, shape: int, plane: int, time: float) -> bool:
         m2 /= size
         offset = m0 * corner[4, 0] + m1 * corner[4, 1] + m2 * corner[4, 2]
         inside = _lowest(engine, shape, (m0, m1, m2, offset), time, engine.activation)
-        if inside < slack + engine.vertex_slack[begin]:
+        if inside < slack + vertex_slack(engine, begin):
             return False
     return True
 

@@ -18,7 +18,7 @@ from asperity.midas.box_trees import KINDS
 from asperity.midas.candidate_runs import SLACK
 from asperity.midas.relative_paths import measure_relative, time_in_relative
 
-__all__ = ["are_kept", "box_vertex", "measure_paths", "time_in_boxes"]
+__all__ = ["are_kept", "box_vertex", "measure_paths", "time_in_boxes", "vertex_slack"]
 
 # Length of paths, slack included, up to which a list serves later steps, in activation distances.
 _KEPT = 1.0
@@ -94,6 +94,17 @@ def box_vertex(engine: Table, vertex: int) -> None:
     engine.vertex_reach[vertex] = length + 1.7320508075688772 * slack
     # After the box: two threads may make it at once, with the same numbers.
     atomic_store(stamp, engine.list_number)
+
+
+@compiled
+def vertex_slack(engine: Table, vertex: int) -> float:
+    """Half the width [m] of a vertex's box about its path; zero of one that does not move."""
+    if vertex >= engine.moving_vertices:
+        return 0.0
+    square = 0.0
+    for k in range(3):
+        square += engine.vertex_path[vertex, k] ** 2
+    return engine.least_slack + engine.boxed_widening * math.sqrt(square)
 
 
 @compiled
