@@ -77,8 +77,6 @@ _MOST_DAMPING = 1e12
 # Directions found anew, for contacts that the one before would make, until the first is taken. Each
 # costs as much as an iteration, and later ones need it less.
 _FORESIGHT = 12
-# Share of a direction that is worth a step, where it is only the list that bounds it.
-_WORTH_IT = 0.5
 # Change of a link's axes whose square is no strain of anything.
 _LEAST_ARC = 1e-5
 # Halvings after which such a direction is given up.
@@ -449,12 +447,6 @@ def minimize(engine: Table, _unused: int) -> int:
         if not size <= _LARGEST:
             return NON_FINITE
         share, cut, free = safe_share(engine)
-        if cut and share < _WORTH_IT:
-            # Rather a list for this direction than a short step and another direction.
-            code = _widen_boxes(engine)
-            if code != 0:
-                return code
-            share, cut, free = safe_share(engine)
         slope = _slope(engine)
         rounding = _energy_rounding(engine, energy)
         damped = engine.inertia_damping > 0.0

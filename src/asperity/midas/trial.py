@@ -269,11 +269,9 @@ def safe_share(engine: Table) -> tuple[float, bool, float]:
         if turn * time > _LARGEST_TURN:
             time = _LARGEST_TURN / turn
         boxed = time_in_boxes(engine)
+        cut = cut or boxed < time
         longest = min(boxed, _LARGEST_TURN / turn) if turn > _LARGEST_TURN else boxed
-        limited = boxed < time
         time = _time_to_collision(engine, min(time, boxed))
-        # Not where surfaces come first.
-        cut = cut or (limited and not time < boxed)
         if time == 1.0:
             return share, cut, free
         if longest > 0.0:
