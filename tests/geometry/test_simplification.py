@@ -24,7 +24,7 @@ def test_distances_from_a_box_are_exact():
         assert not is_within(point[None], box, exact * (1 - 1e-6))
 
 
-@pytest.mark.skipif(not can_simplify(), reason="needs fast-simplification")
+@pytest.mark.skipif(not can_simplify(), reason="needs fast-simplification and manifold3d")
 @pytest.mark.parametrize("tolerance", [2e-3, 5e-4])
 def test_an_ellipsoid_stays_within_the_tolerance(tolerance):
     fine = primitives.ellipsoid(RADII, 128)
@@ -40,11 +40,65 @@ def test_an_ellipsoid_stays_within_the_tolerance(tolerance):
     assert volume_integrals(coarse)[0] == pytest.approx(exact, rel=0.02)
 
 
-@pytest.mark.skipif(not can_simplify(), reason="needs fast-simplification")
+@pytest.mark.skipif(not can_simplify(), reason="needs fast-simplification and manifold3d")
 def test_a_smaller_tolerance_keeps_more_triangles():
     fine = primitives.ellipsoid(RADII, 128)
     counts = [len(simplified(fine, t, 200).faces) for t in (1e-3, 4e-4, 1e-9)]
     assert counts[0] < counts[1] < counts[2] == len(fine.faces)
+
+
+@pytest.mark.skipif(not can_simplify(), reason="needs fast-simplification and manifold3d")
+def test_flat_faces_of_a_solid_cost_nothing():
+    """A box keeps its shape to round-off, with the fewest triangles that a box can have."""
+    fine = primitives.box(np.array([0.1, 0.2, 0.3]), 24)
+    coarse = simplified(fine, 1e-4, 2000)
+    assert len(fine.faces) > 3000
+    assert len(coarse.faces) == 12
+    assert is_within(coarse.vertices, fine, 1e-9)
+    assert volume_integrals(coarse)[0] == pytest.approx(8 * 0.1 * 0.2 * 0.3, rel=1e-9)
+
+
+def _with_needle(surface: Surface, width: float, height: float) -> Surface:
+    """A closed surface, one of whose triangles has a needle in its middle."""
+    face = surface.faces[0]
+    corners = surface.vertices[face]
+    middle = corners.mean(axis=0)
+    normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])
+    ring = middle + width * (corners - middle) / np.linalg.norm(corners - middle, axis=1).max()
+    tip = middle + height * normal / np.linalg.norm(normal)
+    a, b, c = face
+    n = len(surface.vertices)
+    more = [(a, b, n), (b, n + 1, n), (b, c, n + 1), (c, n + 2, n + 1), (c, a, n + 2)]
+    more += [(a, n, n + 2), (n, n + 1, n + 3), (n + 1, n + 2, n + 3), (n + 2, n, n + 3)]
+    vertices = np.concatenate([surface.vertices, ring, tip[None]])
+    return Surface(vertices, np.concatenate([surface.faces[1:], np.array(more)]))
+
+
+@pytest.mark.skipif(not can_simplify(), reason="needs fast-simplification and manifold3d")
+def test_a_needle_that_is_thinner_than_the_tolerance_is_kept():
+    tolerance = 1e-3
+    fine = _with_needle(primitives.ellipsoid(RADII, 128), 1e-4, 1e-2)
+    assert is_closed(fine)
+    coarse = simplified(fine, tolerance, 500)
+    assert len(coarse.faces) < 0.2 * len(fine.faces)
+    assert is_within(fine.vertices, coarse, tolerance)
+    assert is_within(coarse.vertices, fine, tolerance)
+
+
+@pytest.mark.skipif(not can_simplify(), reason="needs fast-simplification and manifold3d")
+def test_what_cannot_be_simplified_keeps_nothing_else_from_it():
+    """Loose triangles beside an ellipsoid stay as they are."""
+    fine = primitives.ellipsoid(RADII, 128)
+    loose = np.random.default_rng(0).uniform(1.0, 2.0, (900, 3))
+    faces = np.arange(900).reshape(-1, 3)
+    both = Surface(
+        np.concatenate([fine.vertices, loose]),
+        np.concatenate([fine.faces, faces + len(fine.vertices)]),
+    )
+    coarse = simplified(both, 1e-3, 500)
+    assert len(coarse.faces) - 300 == len(simplified(fine, 1e-3, 482).faces) < 1500
+    triangles = coarse.vertices[coarse.faces]
+    np.testing.assert_array_equal(triangles[triangles.min(axis=(1, 2)) > 0.9], loose[faces])
 
 
 def test_open_edges_are_those_of_a_missing_triangle():

@@ -51,7 +51,7 @@ def test_open_meshes_are_named_and_collide():
     assert sim.advance_to(0.3).success
 
 
-@pytest.mark.skipif(not can_simplify(), reason="needs fast-simplification")
+@pytest.mark.skipif(not can_simplify(), reason="needs fast-simplification and manifold3d")
 def test_heavy_meshes_are_simplified_and_rest_where_they_did():
     surface = primitives.ellipsoid(np.full(3, 0.05), 96)
     xml = model_of(*surface)

@@ -1,8 +1,12 @@
 """Heavy meshes with fewer triangles, within a distance of the original that is measured.
 
 Edges are collapsed by their quadric error (Garland and Heckbert 1997) by the library
-``fast-simplification``; its error measure is no distance, so that the result is measured: from all
-vertices, edge midpoints and face centres of both meshes to the other one's triangles.
+``fast-simplification``, and those of solids that are flat or short by ``manifold3d``, which also
+leaves fewer to collapse to the first. Neither's error measure is a distance, so that all results
+are measured: from all vertices, edge midpoints and face centres of both meshes to the other one's
+triangles. Parts of a mesh that hang together are simplified each by itself, and the few triangles
+of the original that a simpler mesh has lost, spikes and fins mostly, are added to it as they were:
+what cannot be simplified does not keep the rest from it.
 """
 
 from __future__ import annotations
@@ -10,32 +14,46 @@ from __future__ import annotations
 import functools
 import importlib.util
 import math
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 
 from asperity.compiled import compiled
 from asperity.geometry.surfaces import Surface
 
-__all__ = ["can_simplify", "is_within", "simplified"]
+__all__ = ["are_within", "can_simplify", "is_within", "simplified"]
 
-# Errors that the library stops at, as shares of the tolerance: it sums up squared distances from
-# planes, which are more, and from planes alone, which are less than distances. Most shapes keep
-# their distance with one of the first, some that run through themselves only with one of the last.
+# Errors that ``fast-simplification`` stops at, as shares of the tolerance: it sums up squared
+# distances from planes, which are more, and from planes alone, which are less than distances. Most
+# shapes keep their distance with one of the first, some that run through themselves only with one
+# of the last.
 _SHARES = 2.8 * 0.7 ** np.arange(10)
+# Tolerances of ``manifold3d`` as shares of the tolerance: its collapses add up.
+_SOLID_SHARES = 0.8 ** np.arange(10)
 # Cells of the grid along the longest side, and at most in all.
 _CELLS = 64
-# Extent that meshes are scaled to for the library. Its largest squared error in the last of a
-# hundred rounds is 1e-9 times 103 to the power of its aggressiveness.
+# Extent that meshes are scaled to for ``fast-simplification``. Its largest squared error in the
+# last of a hundred rounds is 1e-9 times 103 to the power of its aggressiveness.
 _SIZE = 100.0
 _FIRST_ERROR = 1e-9
 _LAST_ROUND = 103.0
 # A mesh that keeps more than this share of its triangles is not worth another shape.
 _WORTHWHILE = 0.9
+# Orders that triangles are given to ``manifold3d`` in: some put a long triangle where it is not.
+_ORDERS = 3
+# Triangles of a part that is not worth looking at.
+_SMALL = 12
+# Share of a part's triangles that may be added again.
+_LOST = 0.05
 
 
 def can_simplify() -> bool:
-    """Whether the library is installed."""
-    return importlib.util.find_spec("fast_simplification") is not None
+    """Whether the libraries are installed."""
+    names = ("fast_simplification", "manifold3d")
+    return all(importlib.util.find_spec(name) is not None for name in names)
 
 
 def simplified(surface: Surface, tolerance: float, aim: int) -> Surface:
@@ -62,45 +80,133 @@ def simplified(surface: Surface, tolerance: float, aim: int) -> Surface:
 # A model's numbers may change many times, its meshes hardly ever.
 @functools.lru_cache(maxsize=64)
 def _simplified(vertices: bytes, faces: bytes, tolerance: float, aim: int) -> Surface:
-    import fast_simplification
-
     surface = Surface(
         np.frombuffer(vertices).reshape(-1, 3), np.frombuffer(faces, np.int64).reshape(-1, 3)
     )
     count = len(surface.faces)
-    # The library collapses what is below errors of a fixed size first, which suit this one.
-    scale = _SIZE / max(float(np.ptp(surface.vertices, axis=0).max()), 1e-12)
-    best = surface
-    # Larger errors leave fewer triangles; bisection finds the largest that is small enough.
-    low, high = 0, len(_SHARES)
+    parts = [_simplified_part(part, tolerance, aim / count) for part in _parts(surface)]
+    found = sum(len(part.faces) for part in parts)
+    return _joined(parts) if found < _WORTHWHILE * count else surface
+
+
+def _parts(surface: Surface) -> list[Surface]:
+    """The parts of a mesh that have no vertex in common."""
+    faces, count = surface.faces, len(surface.vertices)
+    edges = faces.ravel(), np.roll(faces, 1, axis=1).ravel()
+    graph = coo_matrix((np.ones(faces.size, np.int8), edges), shape=(count, count))
+    label = connected_components(graph, directed=False)[1][faces[:, 0]]
+    return [_cut(surface.vertices, faces[label == part]) for part in np.unique(label)]
+
+
+def _joined(parts: list[Surface]) -> Surface:
+    starts = np.cumsum([0, *(len(part.vertices) for part in parts)])
+    return Surface(
+        np.concatenate([part.vertices for part in parts]),
+        np.concatenate([part.faces + start for part, start in zip(parts, starts, strict=False)]),
+    )
+
+
+def _simplified_part(part: Surface, tolerance: float, share: float) -> Surface:
+    """One that has about a share of the triangles, or as few as the tolerance allows."""
+    aim = max(round(share * len(part.faces)), 4)
+    if len(part.faces) <= max(aim, _SMALL):
+        return part
+    best = _largest_allowed(
+        part, tolerance, _SHARES, lambda error: [_collapsed(part, error * tolerance, aim)]
+    )
+    solid = _largest_allowed(
+        part, tolerance, _SOLID_SHARES, lambda error: _solids_simplified(part, error * tolerance)
+    )
+    if aim < len(solid.faces) < len(part.faces):
+        solid = _largest_allowed(
+            part,
+            tolerance,
+            _SHARES,
+            lambda error: [_collapsed(solid, error * tolerance, aim)],
+            solid,
+        )
+    return solid if len(solid.faces) < len(best.faces) else best
+
+
+def _largest_allowed(
+    part: Surface,
+    tolerance: float,
+    errors: np.ndarray,
+    simplify: Callable[[float], Iterable[Surface]],
+    otherwise: Surface | None = None,
+) -> Surface:
+    """What the largest error leaves that is allowed, by bisection; errors fall."""
+    best = part if otherwise is None else otherwise
+    low, high = 0, len(errors)
     while low < high:
         middle = (low + high) // 2
-        square = (_SHARES[middle] * scale * tolerance) ** 2
-        points, triangles = fast_simplification.simplify(
-            scale * surface.vertices,
-            surface.faces.astype(np.int32),
-            target_count=aim,
-            agg=math.log(square / _FIRST_ERROR) / math.log(_LAST_ROUND),
-        )
-        found = _cleaned(np.asarray(points) / scale, np.asarray(triangles, np.int64))
-        if len(found.faces) and _near(surface, found, tolerance):
-            best, high = found, middle
-        else:
+        candidates = (_completed(part, found, tolerance) for found in simplify(errors[middle]))
+        allowed = next((found for found in candidates if found is not None), None)
+        if allowed is None:
             low = middle + 1
-    return best if len(best.faces) < _WORTHWHILE * count else surface
+        else:
+            best, high = allowed, middle
+    return best
+
+
+def _completed(part: Surface, found: Surface, tolerance: float) -> Surface | None:
+    """A simpler mesh with the triangles that it has lost; None if it is another shape."""
+    if len(found.faces) == 0 or not is_within(_samples(found), part, tolerance):
+        return None
+    count = len(part.faces)
+    near = are_within(_samples(part), found, tolerance)
+    corners = near[: len(part.vertices)][part.faces].all(axis=1)
+    middles = near[len(part.vertices) : -count].reshape(count, 3).all(axis=1)
+    lost = ~(corners & middles & near[-count:])
+    if not np.any(lost):
+        return found
+    if np.count_nonzero(lost) > _LOST * count:
+        return None
+    return _joined([found, _cut(part.vertices, part.faces[lost])])
+
+
+def _collapsed(surface: Surface, error: float, aim: int) -> Surface:
+    """A mesh whose edges are collapsed by their quadric error, of less than an error [m]."""
+    import fast_simplification
+
+    # The library collapses what is below errors of a fixed size first, which suit this one.
+    scale = _SIZE / max(float(np.ptp(surface.vertices, axis=0).max()), 1e-12)
+    points, triangles = fast_simplification.simplify(
+        scale * surface.vertices,
+        surface.faces.astype(np.int32),
+        target_count=aim,
+        agg=math.log((scale * error) ** 2 / _FIRST_ERROR) / math.log(_LAST_ROUND),
+    )
+    return _cleaned(np.asarray(points) / scale, np.asarray(triangles, np.int64))
+
+
+def _solids_simplified(surface: Surface, error: float) -> Iterator[Surface]:
+    """Solids without edges that are flat or short within an error [m]; none of what is none."""
+    import manifold3d
+
+    random = np.random.default_rng(0)
+    for attempt in range(_ORDERS):
+        faces = surface.faces if attempt == 0 else random.permutation(surface.faces)
+        solid = manifold3d.Manifold(manifold3d.Mesh64(surface.vertices, faces.astype(np.uint64)))
+        if solid.status() != manifold3d.Error.NoError:
+            return
+        found = solid.simplify(error).to_mesh64()
+        yield _cleaned(
+            np.asarray(found.vert_properties, np.float64)[:, :3],
+            np.asarray(found.tri_verts).astype(np.int64),
+        )
 
 
 def _cleaned(vertices: np.ndarray, faces: np.ndarray) -> Surface:
     """Without triangles that have no area, and vertices that no triangle has."""
     a, b, c = (vertices[faces[:, k]] for k in range(3))
-    faces = faces[np.linalg.norm(np.cross(b - a, c - a), axis=1) > 0.0]
+    return _cut(vertices, faces[np.linalg.norm(np.cross(b - a, c - a), axis=1) > 0.0])
+
+
+def _cut(vertices: np.ndarray, faces: np.ndarray) -> Surface:
+    """Of triangles alone."""
     used, label = np.unique(faces, return_inverse=True)
     return Surface(vertices[used], label.reshape(-1, 3))
-
-
-def _near(one: Surface, other: Surface, tolerance: float) -> bool:
-    """Whether all samples of each mesh are within the tolerance of the other."""
-    return is_within(_samples(one), other, tolerance) and is_within(_samples(other), one, tolerance)
 
 
 def _samples(surface: Surface) -> np.ndarray:
@@ -111,6 +217,11 @@ def _samples(surface: Surface) -> np.ndarray:
 
 def is_within(points: np.ndarray, surface: Surface, tolerance: float) -> bool:
     """Whether all points are within a distance [m] of a mesh."""
+    return bool(np.all(are_within(points, surface, tolerance)))
+
+
+def are_within(points: np.ndarray, surface: Surface, tolerance: float) -> NDArray[np.bool_]:
+    """Which points, shape (n, 3), are within a distance [m] of a mesh."""
     corners = surface.vertices[surface.faces]
     low, high = corners.min(axis=1) - tolerance, corners.max(axis=1) + tolerance
     origin = low.min(axis=0)
@@ -119,15 +230,15 @@ def is_within(points: np.ndarray, surface: Surface, tolerance: float) -> bool:
     last = np.floor((high - origin) / size).astype(np.int64)
     shape = last.max(axis=0) + 1
     cell = np.floor((points - origin) / size).astype(np.int64)
-    if np.any(cell < 0) or np.any(cell >= shape):
-        return False
+    near = np.all((cell >= 0) & (cell < shape), axis=1)
     counts = np.zeros(int(math.prod(shape)) + 1, np.int64)
     _fill(first, last, shape, counts, np.zeros(0, np.int64))
     starts = np.concatenate([[0], np.cumsum(counts[:-1])])
     listed = np.empty(int(starts[-1]), np.int64)
     _fill(first, last, shape, starts[:-1].copy(), listed)
     number = (cell[:, 0] * shape[1] + cell[:, 1]) * shape[2] + cell[:, 2]
-    return bool(_all_within(points, number, corners, starts, listed, tolerance))
+    _find_near(points, number, corners, starts, listed, tolerance, near)
+    return near
 
 
 @compiled
@@ -182,20 +293,21 @@ def _square(point: np.ndarray, corners: np.ndarray) -> float:
 
 
 @compiled
-def _all_within(
+def _find_near(
     points: np.ndarray,
     cell: np.ndarray,
     corners: np.ndarray,
     starts: np.ndarray,
     listed: np.ndarray,
     tolerance: float,
-) -> bool:
+    near: np.ndarray,
+) -> None:
+    """Of the points that are marked, unmark those that no triangle of their cell is near."""
     for p in range(points.shape[0]):
-        near = False
+        if not near[p]:
+            continue
+        near[p] = False
         for at in range(starts[cell[p]], starts[cell[p] + 1]):
             if _square(points[p], corners[listed[at]]) <= tolerance * tolerance:
-                near = True
+                near[p] = True
                 break
-        if not near:
-            return False
-    return True

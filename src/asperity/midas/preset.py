@@ -95,9 +95,9 @@ class Midas(Integrator):
         Replace meshes by their convex hulls, as MuJoCo's collision detection does.
     mesh_tolerance : float, optional
         Largest distance [m] of a simplified mesh from the original. Meshes of more than 2,000
-        triangles get as few as that allows, by the library ``fast-simplification`` (extra
-        ``midas``); a note in `Simulator.load_report` has the numbers. By default 0.5 % of a mesh's
-        extent, and 0.5 mm at most; 0 leaves all meshes as they are.
+        triangles get as few as that allows, by the libraries ``fast-simplification`` and
+        ``manifold3d`` (extra ``midas``); a note in `Simulator.load_report` has the numbers. By
+        default 0.5 % of a mesh's extent, and 0.5 mm at most; 0 leaves all meshes as they are.
     mesh_repair : {"keep", "close", "hull"}
         What becomes of meshes that are the surface of no solid: open ones, those with edges of more
         than two triangles or of two that disagree on the outside, those that run through
