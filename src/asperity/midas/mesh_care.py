@@ -16,6 +16,8 @@ __all__ = ["HEAVY", "MeshCare"]
 HEAVY = 2000
 """Triangles of a mesh beyond which it is simplified."""
 
+# Triangles that any of those may be left with.
+_ENOUGH = 500
 # Tolerance of simplification, if none is given: a share of the mesh's extent, and this at most [m].
 _SHARE = 5e-3
 _TOLERANCE = 5e-4
@@ -55,7 +57,7 @@ class MeshCare:
             return surface
         extent = float(np.ptp(surface.vertices, axis=0).max())
         tolerance = min(_TOLERANCE, _SHARE * extent) if self._tolerance is None else self._tolerance
-        surface = simplified(surface, tolerance, HEAVY)
+        surface = simplified(surface, tolerance, _ENOUGH)
         if len(surface.faces) < before:
             distance = f"{1e3 * tolerance:.2g} mm"
             self._simplified.append(f"{name} ({before} to {len(surface.faces)}, {distance})")
