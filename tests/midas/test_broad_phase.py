@@ -17,7 +17,7 @@ from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, STARTED
 from asperity.midas.flat_faces import round_side
 from asperity.midas.relative_paths import NEAR
-from asperity.midas.relative_search import near_times
+from asperity.midas.relative_primitives import near_times
 from asperity.midas.round_heights import half_space, round_height
 from asperity.midas.vertex_boxes import are_kept, box_vertex, time_in_boxes
 

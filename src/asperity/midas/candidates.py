@@ -19,7 +19,8 @@ from asperity.midas.kept_lists import take_kept
 from asperity.midas.parts import PART, count_parts, do_parts
 from asperity.midas.placed_boxes import box_shape
 from asperity.midas.relative_paths import is_relative, may_meet
-from asperity.midas.relative_search import WIDENING_KERNELS, search_relative, widen
+from asperity.midas.relative_search import search_relative
+from asperity.midas.relative_widths import WIDENING_KERNELS, widen
 from asperity.midas.round_planes import add_round_stencils
 from asperity.midas.shared_lists import THIRDS, search_pairs
 from asperity.midas.stencils import FEW, add_edges, add_faces, apart

@@ -34,7 +34,7 @@ from asperity.midas.likeness import change_of_forces, is_alike
 from asperity.midas.link_terms import link_energy, link_rounding
 from asperity.midas.parts import do_parts
 from asperity.midas.prediction import predict_turns
-from asperity.midas.relative_paths import keep_relative
+from asperity.midas.relative_times import keep_relative
 from asperity.midas.second_order import is_smooth
 from asperity.midas.trial import (
     STRAIGHT,

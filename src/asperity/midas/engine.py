@@ -65,6 +65,7 @@ from asperity.midas.parts import do_part
 from asperity.midas.placement import place
 from asperity.midas.poses import write_qpos
 from asperity.midas.relative_paths import RELATIVE_KERNELS
+from asperity.midas.relative_times import RELATIVE_TIME_KERNELS
 from asperity.midas.second_order import SHORTEST_WAIT
 from asperity.midas.shapes import read_shapes
 from asperity.midas.shared_lists import LIST_KERNELS
@@ -93,6 +94,7 @@ ENGINE_KERNELS = (
     *VERTEX_KERNELS,
     *SEARCH_KERNELS,
     *RELATIVE_KERNELS,
+    *RELATIVE_TIME_KERNELS,
     *LIST_KERNELS,
     *RUN_KERNELS,
     *TRIAL_KERNELS,

@@ -16,7 +16,8 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.atomics import atomic_load, atomic_store
 from asperity.midas.box_trees import KINDS
 from asperity.midas.candidate_runs import SLACK
-from asperity.midas.relative_paths import measure_relative, time_in_relative
+from asperity.midas.relative_paths import measure_relative
+from asperity.midas.relative_times import time_in_relative
 
 __all__ = ["are_kept", "box_vertex", "measure_paths", "time_in_boxes", "vertex_slack"]
 
