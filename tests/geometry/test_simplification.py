@@ -101,6 +101,22 @@ def test_what_cannot_be_simplified_keeps_nothing_else_from_it():
     np.testing.assert_array_equal(triangles[triangles.min(axis=(1, 2)) > 0.9], loose[faces])
 
 
+# A plate of some robot: ``manifold3d`` 3.5 ends the process on it.
+PLATE = """
+    23 30 22 30 21 22 3 5 4 5 6 4 6 5 7 5 9 7 5 8 9 8 10 9 8 11 10 11 8 13 8 14 13 8 12 14 1 5 0
+    5 2 0 5 3 2 16 21 28 21 29 28 21 30 29 25 16 26 16 27 26 16 28 27 14 12 15 12 17 15 12 18 17
+    18 12 19 12 20 19 12 16 20 16 24 20 16 25 24
+"""
+
+
+@pytest.mark.skipif(not can_simplify(), reason="needs fast-simplification and manifold3d")
+def test_open_parts_are_not_taken_for_solids():
+    faces = np.array(PLATE.split(), np.int64).reshape(-1, 3)
+    vertices = np.random.default_rng(0).normal(size=(31, 3))
+    found = simplified(Surface(vertices, faces), 1e-3, 4)
+    np.testing.assert_array_equal(found.vertices[found.faces], vertices[faces])
+
+
 def test_open_edges_are_those_of_a_missing_triangle():
     box = primitives.box(np.ones(3), 1)
     assert len(open_edges(box)) == 0

@@ -184,6 +184,9 @@ def _solids_simplified(surface: Surface, error: float) -> Iterator[Surface]:
     """Solids without edges that are flat or short within an error [m]; none of what is none."""
     import manifold3d
 
+    # The library ends the process on some open ones.
+    if not _is_balanced(surface.faces):
+        return
     random = np.random.default_rng(0)
     for attempt in range(_ORDERS):
         faces = surface.faces if attempt == 0 else random.permutation(surface.faces)
@@ -195,6 +198,17 @@ def _solids_simplified(surface: Surface, error: float) -> Iterator[Surface]:
             np.asarray(found.vert_properties, np.float64)[:, :3],
             np.asarray(found.tri_verts).astype(np.int64),
         )
+
+
+def _is_balanced(faces: np.ndarray) -> bool:
+    """Whether every side of a triangle is another one's, in the other direction."""
+    sides = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
+    if np.any(sides[:, 0] == sides[:, 1]):
+        return False
+    count = int(faces.max()) + 1
+    there = np.sort(sides[:, 0] * count + sides[:, 1])
+    back = np.sort(sides[:, 1] * count + sides[:, 0])
+    return np.array_equal(there, back)
 
 
 def _cleaned(vertices: np.ndarray, faces: np.ndarray) -> Surface:
