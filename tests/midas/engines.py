@@ -8,9 +8,10 @@ import mujoco
 import numpy as np
 
 from asperity.midas.candidate_runs import measure_candidates
+from asperity.midas.directions import find_direction
 from asperity.midas.energy_assembly import assemble as assemble_kernel
-from asperity.midas.energy_newton import find_direction, incremental_potential
 from asperity.midas.engine import Engine, EngineOptions
+from asperity.midas.incremental_potential import incremental_potential
 from asperity.midas.joint_coordinates import joint_coordinates
 from asperity.midas.link_kinematics import move_vertices, place_links
 from asperity.plant.contact_parameters import ContactParameters

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from asperity.midas.box_trees import tree_tables
+from asperity.midas.candidate_lists import rebuild
 from asperity.midas.distances import VERTEX_PLANE
-from asperity.midas.energy_newton import rebuild
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, STARTED
 from asperity.midas.flat_faces import round_side

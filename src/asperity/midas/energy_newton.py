@@ -15,26 +15,26 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.anticipation import anticipate, forget_anchors
+from asperity.midas.candidate_lists import shorten_boxes, widen_boxes
 from asperity.midas.candidate_runs import (
     accept_runs,
-    measure_candidates,
     measure_now,
     measure_trial,
 )
-from asperity.midas.candidates import find_candidates
-from asperity.midas.contact_terms import contact_energy
-from asperity.midas.coupled_links import couple_links
-from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, MIDAS, STARTED
-from asperity.midas.envelope import arrange, factorize, solve
-from asperity.midas.equality_terms import equality_energy, equality_rounding
-from asperity.midas.friction_terms import friction_energy, turn_friction
-from asperity.midas.joint_terms import joint_energy, turn_joint_friction
-from asperity.midas.kept_lists import put_kept_aside
+from asperity.midas.directions import (
+    MOST_DAMPING,
+    choose_direction,
+    set_damping,
+    slope_along,
+    solve_again,
+)
+from asperity.midas.engine_layout import MIDAS
+from asperity.midas.friction_terms import turn_friction
+from asperity.midas.incremental_potential import energy_rounding, incremental_potential
+from asperity.midas.joint_terms import turn_joint_friction
 from asperity.midas.likeness import change_of_forces, is_alike
-from asperity.midas.link_terms import link_energy, link_rounding
 from asperity.midas.parts import do_parts
 from asperity.midas.prediction import predict_turns
-from asperity.midas.relative_times import keep_relative
 from asperity.midas.second_order import is_smooth
 from asperity.midas.trial import (
     STRAIGHT,
@@ -47,33 +47,15 @@ from asperity.midas.trial import (
     try_share,
     turns_away,
 )
-from asperity.midas.turn_terms import turn_energy
-from asperity.midas.vertex_boxes import measure_paths
 from asperity.midas.vertex_parts import listed_parts
 
-__all__ = ["find_direction", "minimize", "rebuild"]
+__all__ = ["minimize"]
 
 
 _LARGEST = 1.7976931348623157e308
 _HALVINGS = 60
-# Boxes of paths longer than so many activation distances hold more candidates than they save
-# rebuilds; small activation distances count as this one [m].
-_FIRST, _LONGEST = 8.0, 64.0
-_REACH = 5e-4
-# Candidates that a list may have before paths are cut to shorten it.
-_MANY = 1 << 17
-# Relative round-off of a coordinate, in which growth of the energy says nothing.
-_ROUNDING = 1e-15
 # Steps up to so many tolerances may be the last if round-off hides what they gain.
 _NEAR = 100.0
-# Iterations in a row that go less than this share of their way before directions are damped.
-_SHORT = 0.05
-_PATIENCE = 3
-# Share that damped directions shall have free.
-_ROOM = 0.9
-_GROWTH = 4.0
-_DECAY = 1.5
-_MOST_DAMPING = 1e12
 # Directions found anew, for contacts that the one before would make, until the first is taken. Each
 # costs as much as an iteration, and later ones need it less.
 _FORESIGHT = 12
@@ -89,38 +71,6 @@ _DRAFT = 0.1
 # that is enough.
 _CHORDS = 3
 _CERTAIN = 0.02
-
-
-@compiled
-def incremental_potential(engine: Table, at_trial: int) -> float:
-    """Incremental potential [J s²] of the iterate, or of the trial state; candidates are measured.
-
-    ``at_trial`` is 1 for the trial state.
-    """
-    engine.at_trial = at_trial
-    q = engine.q_trial if at_trial == 1 else engine.q_now
-    angle = engine.joint_trial if at_trial == 1 else engine.joint_now
-    contact = contact_energy(engine)
-    if contact == math.inf:
-        return math.inf
-    return (
-        link_energy(engine)
-        + contact
-        + friction_energy(engine)
-        + joint_energy(engine, angle)
-        + equality_energy(engine, q, angle)
-        + turn_energy(engine, q)
-    )
-
-
-@compiled
-def _energy_rounding(engine: Table, energy: float) -> float:
-    """Growth of the energy that round-off of the present state may pretend."""
-    return _ROUNDING * (
-        abs(energy)
-        + link_rounding(engine, engine.q_now)
-        + equality_rounding(engine, engine.q_now, engine.joint_now)
-    )
 
 
 @compiled
@@ -143,102 +93,6 @@ def _accept(engine: Table) -> None:
     for joint in range(engine.joint_now.size):
         engine.joint_now[joint] = engine.joint_trial[joint]
     accept_runs(engine)
-
-
-@entry_point(types.int64(MIDAS.type, types.int64))
-def rebuild(engine: Table, reason: int) -> int:
-    """List candidates along the links' paths anew and lay out the Hessian; returns a code.
-
-    At a step's beginning (`STARTED`) paths lead to where inertia does, or to a prediction
-    (`PREDICTED`), which is the trial state. Later (`CUT`) they lead to the trial state as well, and
-    Hessian blocks in use stay in use: friction's outlive a list.
-    """
-    for link in range(engine.link_kind.size):
-        for i in range(4):
-            for k in range(3):
-                if reason == STARTED:
-                    engine.path_begin[link, i, k] = engine.q[link, i, k]
-                    engine.path_end[link, i, k] = engine.q_target[link, i, k]
-                else:
-                    engine.path_begin[link, i, k] = engine.q_now[link, i, k]
-                    engine.path_end[link, i, k] = engine.q_trial[link, i, k]
-    engine.keeps_relative = 0
-    if reason == CUT and keep_relative(engine):
-        engine.keeps_relative = 1
-        put_kept_aside(engine)
-    measure_paths(engine, engine.longest_move)
-    code = find_candidates(engine, reason == CUT)
-    # Shorter paths before longer lists, as long as it is the paths that make them long.
-    while (
-        code == CANDIDATES_FULL
-        and engine.candidate_kind.size >= _MANY
-        and engine.longest_move > engine.activation
-    ):
-        most = _LONGEST * max(engine.activation, _REACH)
-        engine.longest_move = min(0.25 * engine.longest_move, most)
-        engine.widening *= 0.5
-        measure_paths(engine, engine.longest_move)
-        code = find_candidates(engine, reason == CUT)
-    do_parts(engine, engine.place_start_vertices, listed_parts(engine))
-    if engine.relative == 1:
-        measure_candidates(engine)
-    if code == 0:
-        code = couple_links(engine)
-    if code == 0:
-        code = arrange(engine)
-    if code != 0:
-        engine.listed = 0
-    engine.rebuilds += 1
-    return code
-
-
-@entry_point(types.int64(MIDAS.type, types.int64))
-def find_direction(engine: Table, _unused: int) -> int:
-    """Fill the direction from the assembled gradient and Hessian; returns 0, or 1 if that fails."""
-    gradient = engine.gradient
-    # Massless links between the joints of a body may leave a variable without stiffness.
-    for i in range(gradient.size):
-        at = engine.row_start[i + 1] - 1
-        engine.factor[at] += 1e-13 * engine.factor[at]
-    engine.factorizations += 1
-    if factorize(engine) != 0:
-        return 1
-    _solve(engine)
-    return 0
-
-
-@compiled
-def _solve(engine: Table) -> None:
-    """Fill the direction from the gradient and the factor at hand."""
-    for i in range(engine.gradient.size):
-        engine.right[engine.variable_row[i]] = -engine.gradient[i]
-    solve(engine)
-    for i in range(engine.gradient.size):
-        engine.direction[i] = engine.right[engine.variable_row[i]]
-
-
-@compiled
-def _choose_direction(engine: Table, curved: int) -> int:
-    """Fill Newton's direction, or one that is downhill if that is not.
-
-    Returns 1 or 0, of the Hessian with or without the terms that may make it indefinite, or −1 if
-    no direction exists. With ``curved`` 0 the first is not tried.
-    """
-    while curved >= 0:
-        call_pp_status(engine.assemble, engine, curved)
-        if call_pp_status(engine.find_direction, engine, 0) == 0:
-            break
-        curved -= 1
-    return curved
-
-
-@compiled
-def _slope(engine: Table) -> float:
-    """Derivative of the energy along the direction."""
-    total = 0.0
-    for i in range(engine.gradient.size):
-        total += engine.gradient[i] * engine.direction[i]
-    return total
 
 
 @compiled
@@ -268,28 +122,6 @@ def _descend(engine: Table, before: float, rounding: float, slope: float, share:
 
 
 @compiled
-def _set_damping(engine: Table, free: float, short: int) -> int:
-    """Choose the damping of the next direction; returns the number of short steps in a row.
-
-    ``free`` is the part of the way that surfaces and limits have left.
-
-    Surfaces that have come much nearer than they belong, along paths that turn, allow steps of the
-    square root of their distance only, too short for the barrier to part them. Shorter directions
-    it can follow: damped ones (Levenberg 1944), by inertia.
-    """
-    damping = engine.inertia_damping
-    short = short + 1 if free < _SHORT else 0
-    if damping == 0.0:
-        if short > _PATIENCE:
-            engine.inertia_damping = 1.0
-    elif free < _ROOM:
-        engine.inertia_damping = min(_GROWTH * damping, _MOST_DAMPING)
-    else:
-        engine.inertia_damping = damping / _DECAY if damping > 1.0 else 0.0
-    return short
-
-
-@compiled
 def _look_ahead(engine: Table, curved: int) -> int:
     """Replace the direction by one that counts with the contacts it makes.
 
@@ -305,7 +137,7 @@ def _look_ahead(engine: Table, curved: int) -> int:
             return 0
         engine.iterations_left -= 1
         _turn_duals(engine, 1.0)
-        curved = _choose_direction(engine, curved)
+        curved = choose_direction(engine, curved)
         if curved < 0:
             return -1
         try_share(engine, 1.0)
@@ -317,7 +149,7 @@ def _look_ahead(engine: Table, curved: int) -> int:
 @compiled
 def _begin(engine: Table) -> float:
     """Measure the present state's candidates; returns its energy."""
-    engine.longest_move = _FIRST * max(engine.activation, _REACH)
+    shorten_boxes(engine)
     engine.inertia_damping = 0.0
     engine.nearly_rigid = 0
     forget_anchors(engine)
@@ -377,7 +209,7 @@ def _ends(engine: Table, tolerance: float) -> bool:
         engine.only_slopes = 1
         call_pp_status(engine.assemble, engine, 1)
         engine.only_slopes = 0
-        _solve(engine)
+        solve_again(engine)
         try_share(engine, 1.0)
         size = largest_move(engine)
         if not size <= 0.5 * least:
@@ -405,18 +237,6 @@ def _take_last_step(engine: Table) -> None:
     _accept(engine)
 
 
-@compiled
-def _widen_boxes(engine: Table) -> int:
-    """List candidates in larger boxes, for paths that theirs have cut; returns a code."""
-    most = _LONGEST * max(engine.activation, _REACH)
-    engine.longest_move = min(2.0 * engine.longest_move, most)
-    # The next direction will be another one.
-    engine.widening = 0.3
-    # Boxes along the last direction, whose end is not reached yet.
-    try_share(engine, 1.0)
-    return call_pp_status(engine.rebuild, engine, CUT)
-
-
 @entry_point(types.int64(MIDAS.type, types.int64))
 def minimize(engine: Table, _unused: int) -> int:
     """Minimize the incremental potential from the present state; returns a code.
@@ -432,7 +252,7 @@ def minimize(engine: Table, _unused: int) -> int:
     if engine.has_prediction == 1:
         energy = _take_prediction(engine, energy)
     while True:
-        curved = _choose_direction(engine, 1)
+        curved = choose_direction(engine, 1)
         if curved < 0:
             return NON_FINITE
         engine.on_arcs = 0
@@ -447,8 +267,8 @@ def minimize(engine: Table, _unused: int) -> int:
         if not size <= _LARGEST:
             return NON_FINITE
         share, cut, free = safe_share(engine)
-        slope = _slope(engine)
-        rounding = _energy_rounding(engine, energy)
+        slope = slope_along(engine)
+        rounding = energy_rounding(engine, energy)
         damped = engine.inertia_damping > 0.0
         small = _is_small(size, tolerance, slope, rounding)
         if small and engine.anchored > 0:
@@ -462,7 +282,7 @@ def minimize(engine: Table, _unused: int) -> int:
         if engine.iterations_left <= 0:
             return NOT_CONVERGED
         engine.iterations_left -= 1
-        short = _set_damping(engine, 1.0 if small else free, short)
+        short = set_damping(engine, 1.0 if small else free, short)
         if share > 0.0:
             lower = _descend(engine, energy, rounding, slope, share)
             if abs(lower) <= _LARGEST:
@@ -498,9 +318,9 @@ def minimize(engine: Table, _unused: int) -> int:
                 # No shorter step is better: this is as near as round-off lets us.
                 measure_now(engine)
                 return OK if size <= _NEAR * tolerance else NOT_CONVERGED
-        elif not cut and engine.inertia_damping >= _MOST_DAMPING:
+        elif not cut and engine.inertia_damping >= MOST_DAMPING:
             return NOT_CONVERGED
         if cut:
-            code = _widen_boxes(engine)
+            code = widen_boxes(engine)
             if code != 0:
                 return code

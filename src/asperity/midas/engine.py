@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from asperity.compiled import HoldsAddresses, Table
 from asperity.compiled.team import Team
 from asperity.midas.anticipation import ANTICIPATION_KERNELS
+from asperity.midas.candidate_lists import rebuild
 from asperity.midas.candidate_runs import RUN_KERNELS
 from asperity.midas.candidates import SEARCH_KERNELS
 from asperity.midas.contact_schedule import SCHEDULE_KERNELS
 from asperity.midas.contact_terms import CONTACT_KERNELS
 from asperity.midas.contradictions import contradicted_limits, held_tendons
+from asperity.midas.directions import find_direction
 from asperity.midas.energy_assembly import ASSEMBLY_KERNELS
-from asperity.midas.energy_newton import find_direction, minimize, rebuild
+from asperity.midas.energy_newton import minimize
 from asperity.midas.engine_layout import (
     CANDIDATES_FULL,
     FACTOR_FULL,

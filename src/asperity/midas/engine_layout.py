@@ -49,7 +49,7 @@ SPRING = 0
 DAMPER = 1
 LIMIT = 2
 
-# Why candidates are listed, and along which paths (`energy_newton.rebuild`).
+# Why candidates are listed, and along which paths (`candidate_lists.rebuild`).
 STARTED = 0
 CUT = 1
 PREDICTED = 2
