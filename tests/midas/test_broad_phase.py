@@ -57,6 +57,15 @@ def _engine(share: float, widening: float, longest: float, seed: int, segments: 
     start[-7:-4] = 0.15, -0.06, 0.06
     end = start.copy()
     mujoco.mj_integratePos(engine.model, end, share * rng.normal(size=engine.model.nv), 1.0)
+    _list_between(engine, start, end, widening, longest)
+    return engine
+
+
+def _list_between(
+    engine: Engine, start: np.ndarray, end: np.ndarray, widening: float, longest: float
+) -> None:
+    """Make a list along paths from a state to another one."""
+    table = engine.table
     engine.set_state(end, np.zeros(engine.model.nv))
     ahead = table.q.copy()
     engine.set_state(start, np.zeros(engine.model.nv))
@@ -66,7 +75,6 @@ def _engine(share: float, widening: float, longest: float, seed: int, segments: 
         table.widening, table.longest_move = widening, longest
         assert engine.grow(code)
     assert code == 0
-    return engine
 
 
 def _rebuild(engine: Engine, reason: int) -> int:
@@ -237,6 +245,38 @@ def test_pairs_that_keep_their_paths_keep_their_candidates(seed) -> None:
     assert near > 0
     assert kept > 0
     assert new > 0
+
+
+# One tree, and nothing else: a roller and two rods above a board that they are all held by.
+CARRIER = """
+<mujoco><option><flag filterparent="disable"/></option>
+<worldbody><body><freejoint/><geom type="box" size=".3 .3 .05"/>
+  <body pos="0 0 .102"><joint type="slide" axis="1 0 0"/>
+    <geom type="cylinder" size=".05 .1" euler="90 0 0"/></body>
+  <body pos="-.2 0 .2"><joint type="hinge" axis="0 1 0"/>
+    <geom type="capsule" fromto="0 0 0 0 0 .1" size=".01"/>
+    <body pos="0 .03 .1"><joint type="hinge" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -.1" size=".01"/></body>
+  </body>
+</body></worldbody></mujoco>
+"""
+
+
+def test_a_roller_above_a_face_of_its_own_tree_stays_in_boxes_of_the_world():
+    """Otherwise it would be a polyhedron there, or not looked after where it goes."""
+    engine = engines.engine_of(CARRIER, activation_distance=4e-3)
+    table, start = engine.table, engine.table.qpos.copy()
+    end = start.copy()
+    end[:3] += 0.1
+    end[-3:] += 0.05, 0.4, -0.4
+    _list_between(engine, start, end, 0.1, math.inf)
+    assert table.relative == 1
+    flat = np.flatnonzero((table.pair_plane >= 0) & (table.pair_shape[:, 1] >= 0))
+    assert len(flat) == 1
+    assert np.all(np.array(table.shape_boxed)[table.pair_shape[flat[0]]] == 1)
+    found = _near_faces(engine, flat, _positions(engine, table.q_now))
+    assert found
+    assert found <= _listed(engine)
 
 
 @pytest.mark.parametrize("seed", range(2))
