@@ -14,7 +14,7 @@ PACKAGE = Path(asperity.__file__).parent
 # From the ground up; the rooms of one floor do not know one another.
 FLOORS = (
     {"errors"},
-    {"arguments"},
+    {"arguments", "shown"},
     {"compiled"},
     {"geometry"},
     {"contact"},

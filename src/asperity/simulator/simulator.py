@@ -21,7 +21,7 @@ from asperity.loading import load_model
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.patch_polygons import PolygonFinder, Polygons
 from asperity.plant.support import check_supported
-from asperity.simulator import notebook
+from asperity.shown import Shown
 from asperity.simulator.advance import advance
 from asperity.simulator.call_at_once import call_at_once
 from asperity.simulator.checkpoint import load_simulator, save_simulator
@@ -44,7 +44,7 @@ __all__ = ["Control", "Simulator"]
 _LOGGER = logging.getLogger("asperity")
 
 
-class Simulator(Machinery):
+class Simulator(Shown, Machinery):
     """A simulation of an MJCF or URDF model.
 
     Parameters
@@ -496,10 +496,6 @@ class Simulator(Machinery):
         return load_simulator(path, Simulator)
 
     # -- inside ------------------------------------------------------------------------------
-
-    def _repr_html_(self) -> str:
-        """In notebooks."""
-        return notebook.simulator(self)
 
     def warm_up(self) -> None:
         """Load or compile what the first step needs, without taking it."""
