@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from asperity.arguments import is_count, is_flag, is_number
 from asperity.errors import ModelError
 from asperity.simulator.interpolation import interpolate
-
-if TYPE_CHECKING:
-    from asperity.simulator.simulator import Simulator
+from asperity.simulator.simulator import Simulator
 
 __all__ = ["Event", "EventFinder", "EventReached", "check_events"]
 
-Event = Callable[["Simulator"], float]
+Event = Callable[[Simulator], float]
 """A function of a simulator that is zero at the event; it may have attributes ``terminal`` (True,
 or how often it occurs before it ends the simulation) and ``direction`` (positive: only where the
 function increases, negative: only where it decreases), as in `scipy.integrate.solve_ivp`."""

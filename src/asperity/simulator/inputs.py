@@ -177,9 +177,17 @@ class Inputs(HoldsAddresses):
         """What ``data`` holds, as `known`."""
         return self._split(self._gather())
 
+    def state(self) -> dict[str, dict[str, np.ndarray]]:
+        """What was published, and what ``data`` holds, which a user may have changed since."""
+        return {"known": self.known(), "present": self.present()}
+
     def write(self, values: Mapping[str, np.ndarray]) -> None:
         """Write what `known` or `present` has returned into ``data``."""
-        data = self._data
+        self.put(self._data, values)
+
+    @staticmethod
+    def put(data: mujoco.MjData, values: Mapping[str, np.ndarray]) -> None:
+        """Write what `known` or `present` has returned into an MjData."""
         for name in _NAMES:
             target = getattr(data, name)
             target[:] = values[name].reshape(target.shape)

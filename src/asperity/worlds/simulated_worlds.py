@@ -101,13 +101,13 @@ class SimulatedWorlds(HoldsAddresses):
         """Let the next call of worlds begin anew, and external systems in their initial states."""
         for w in worlds:
             self._simulators[w].coupling.reset()
-            self._simulators[w]._inputs.forget()
+            self._simulators[w].session.inputs.forget()
         self._put_states(worlds)
 
     @property
     def counts(self) -> np.ndarray:
         """Work done since the beginning, in the order of `Statistics`."""
-        return np.asarray(sum(sim._counters.read() for sim in self._simulators))
+        return np.asarray(sum(sim.session.counters.read() for sim in self._simulators))
 
     def follow_model(self) -> bool:
         """Let simulators follow the model, which those do themselves that share it.
@@ -196,7 +196,7 @@ class SimulatedWorlds(HoldsAddresses):
         rollout: dict[str, Any] | None,
     ) -> Status:
         sim = self._simulators[w]
-        data = sim._reference()
+        data = sim.session.data
         for name in (*STATE_NAMES, *INPUT_NAMES):
             getattr(data, name)[:] = rows.arrays[name][w]
         data.time = float(rows.arrays["time"][w])
@@ -221,7 +221,7 @@ class SimulatedWorlds(HoldsAddresses):
         rollout: dict[str, Any] | None,
     ) -> Status:
         sim = self._simulators[w]
-        data = sim._reference()
+        data = sim.session.data
         status = Status.SUCCESS
         if substeps == 0:
             status = sim.advance_to(sim.time).status
@@ -239,7 +239,7 @@ class SimulatedWorlds(HoldsAddresses):
     def _keep(self, rows: WorldRows, w: int, publishes: bool) -> None:
         """Write a simulator's state, and sensors if asked for, into the row of its world."""
         sim = self._simulators[w]
-        data = sim.data if publishes else sim._reference()
+        data = sim.data if publishes else sim.session.data
         for name in STATE_NAMES:
             rows.arrays[name][w] = getattr(data, name)
         rows.arrays["time"][w] = data.time
