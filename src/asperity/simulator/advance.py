@@ -82,7 +82,9 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
 
 def _call_at_once(session: Session, time: float) -> Report | None:
     """Let compiled code do all of it; None if Python is to, and nothing has been done."""
-    call = call_of(session)
+    call = session.call
+    if call is None:
+        call = call_of(session)
     if not call or not session.reference().time < time < math.inf:
         return None
     started = clock.perf_counter()

@@ -6,7 +6,12 @@ from typing import Literal
 
 from asperity.compiled import Table
 from asperity.compiled.compilation import compile_kernels
-from asperity.simulator.compiled_call import PUBLISHED, new_call, publish_state
+from asperity.simulator.compiled_call import (
+    PUBLISHED,
+    SIMULATOR_CALL,
+    new_call,
+    publish_state,
+)
 from asperity.simulator.compiled_publication import BY_PYTHON
 from asperity.simulator.inputs import SLEEP
 from asperity.simulator.publish import PUBLICATION_KERNELS
@@ -36,16 +41,21 @@ def publish_at_once(session: Session) -> bool:
 
 
 def _new_call(session: Session) -> Table | Literal[False]:
-    model, stepping = session.model, session.stepping
+    model = session.model
     if not session.base.evaluates_plant or session.systems or model.opt.enableflags & SLEEP:
         return False
-    return new_call(
+    call = new_call(
         model,
         session.world,
-        session.inputs,
-        session.watch,
-        session.counters,
-        (stepping.entry, session.method.kernel),
-        stepping.time_step,
-        lazy=session.lazy,
+        session.method,
+        session.stepping,
+        session.inputs.table,
+        session.first_steps,
+    )
+    return Table(
+        SIMULATOR_CALL,
+        call=call,
+        watch=session.watch.table,
+        counters=session.counters.table,
+        lazy=int(session.lazy),
     )

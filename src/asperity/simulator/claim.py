@@ -28,7 +28,7 @@ class Claim:
         self._refusal = refusal
 
     def __enter__(self) -> None:
-        if not self.lock.acquire(blocking=False):
+        if not self.lock.acquire(False):
             raise SimulationError(self._refusal)
 
     def __exit__(self, *_: object) -> None:

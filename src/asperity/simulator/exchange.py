@@ -33,12 +33,13 @@ def take_over(session: Session) -> None:
         Which names what is refused; nothing has then changed.
     """
     other_world = session.watch.changed() and take_over_model(session)
+    # The world may be another one now, and has inputs of its own.
     inputs, world = session.inputs, session.world
     if not inputs.changed():
         if other_world:
-            inputs.hand_over(world)
+            inputs.hand_over()
         return
-    inputs.hand_over(world)
+    inputs.hand_over()
     if inputs.new_state:
         # Steps that led elsewhere say nothing about those to come: the same state, given again,
         # leads to the same bits.
@@ -83,14 +84,14 @@ def publish_session(session: Session, *, quietly: bool = False, lazily: bool = F
     """
     inputs = session.inputs
     if lazily and session.lazy:
-        inputs.write_state(session.world.current.table)
+        inputs.write_state()
         inputs.remember()
         session.stale = True
         return
     session.stale = False
     if publish_at_once(session):
         return
-    inputs.write_state(session.world.current.table)
+    inputs.write_state()
     session.results = session.base.own_results(session.world) or session.results
     code = publish(session.plant.table, session.results, session.data)
     inputs.remember()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,16 +11,21 @@ from numpy.typing import ArrayLike
 
 from asperity.arguments import as_number
 from asperity.errors import ModelError
-from asperity.integrators import Cenic, Integrator
+from asperity.integrators import Integrator
 from asperity.loading import load_model
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.support import check_supported
-from asperity.simulator.checks import check_arguments, check_threads
+from asperity.simulator.checks import (
+    check_arguments,
+    check_integrator,
+    check_stiction_tolerance,
+    check_threads,
+)
 from asperity.simulator.exchange import publish_session, take_over
 from asperity.simulator.initial_state import write_initial_state
-from asperity.simulator.inputs import Inputs
 from asperity.simulator.sampling import SamplingClock
 from asperity.simulator.session import Control, Session
+from asperity.simulator.state_vector import EXCHANGED
 from asperity.simulator.watcher import Watcher
 from asperity.systems import Coupling, ExternalSystem
 
@@ -66,11 +70,7 @@ def new_session(
     """
     if publish not in ("eager", "lazy"):
         raise ModelError(f"publish must be 'eager' or 'lazy', got {publish!r}.")
-    integrator = Cenic() if integrator is None else integrator
-    if not isinstance(integrator, Integrator):
-        raise ModelError(
-            f"integrator must be an asperity integrator such as Cenic(), got {integrator!r}."
-        )
+    integrator = check_integrator(integrator)
     model, report = load_model(model)
     check_arguments(model, data, control, systems)
     notes = check_supported(model, every_actuator=integrator.takes_every_actuator)
@@ -79,11 +79,7 @@ def new_session(
         if control_period is None
         else as_number("control_period", control_period)
     )
-    joint_stiction_tolerance = as_number("joint_stiction_tolerance", joint_stiction_tolerance)
-    if not (math.isfinite(joint_stiction_tolerance) and joint_stiction_tolerance > 0):
-        raise ModelError(
-            f"joint_stiction_tolerance must be positive, got {joint_stiction_tolerance}."
-        )
+    joint_stiction_tolerance = check_stiction_tolerance(joint_stiction_tolerance)
     method = integrator.make_method()
     if systems and not method.takes_systems:
         raise ModelError(
@@ -140,8 +136,9 @@ def reopened(options: Mapping[str, Any], state: Mapping[str, Any], **further: An
     A simulation depends on addresses in memory, so a copy is made anew, and then given what goes on
     from one call to the next. Everything else follows: every advance begins from the state alone.
     """
-    data = mujoco.MjData(options["model"])
-    Inputs.put(data, state["inputs"]["known"])
+    model = options["model"]
+    data = mujoco.MjData(model)
+    mujoco.mj_setState(model, data, state["inputs"], EXCHANGED)
     data.userdata[:] = state["userdata"]
     session = new_session(**options, **further, data=data, resumes=True)
     world = session.world
@@ -152,5 +149,5 @@ def reopened(options: Mapping[str, Any], state: Mapping[str, Any], **further: An
     publish_session(session, quietly=True, lazily=state["stale"])
     world.set_counts(state["world"])
     # What the user has changed since it was published is noticed by the next call.
-    session.inputs.write(state["inputs"]["present"])
+    session.inputs.write(state["data"])
     return session

@@ -47,7 +47,7 @@ def take_over_options(session: Session, integrator: Integrator) -> None:
     session.set_state(state)
     # As where a state was written: the size of the next step is that of the options that were.
     session.stepping.prepare(session.world)
-    session.inputs.hand_over(session.world)
+    session.inputs.hand_over()
     session.note(session.base.look_at_start(session.world))
     publish_session(session)
     session.world.delivered.origin = NOTHING

@@ -80,6 +80,8 @@ class Session(HoldsAddresses):
         What chooses steps.
     world : World
         States, and the memory in which steps are taken.
+    first_steps : (float, float)
+        The world's next and last step size where it begins anew [s].
     results : OwnResults
         What the last step has left.
     inputs : Inputs
@@ -118,6 +120,7 @@ class Session(HoldsAddresses):
     method: Method = field(init=False)
     stepping: Stepping = field(init=False)
     world: World = field(init=False)
+    first_steps: tuple[float, float] = field(init=False)
     results: OwnResults = field(init=False)
     inputs: Inputs = field(init=False)
     counters: Counters = field(init=False)
@@ -172,7 +175,6 @@ class Session(HoldsAddresses):
         self.make_world()
         self.watch = ModelWatch(self.model, meshes=self.base.copies_model)
         self.start_clocks(float(data.time))
-        self.inputs = Inputs(self.model, data)
 
     def make_world(self) -> None:
         """Make method and world, with memory for what the plant has."""
@@ -188,6 +190,7 @@ class Session(HoldsAddresses):
         self.world.table.records = -1
         self.prepare()
         self.coupling.attach(self.world)
+        self.inputs = Inputs(self.model, self.world)
         self.counters = Counters(self.world, self.base)
         self.results = Delivered(self.world, self.coupling)
 
@@ -195,6 +198,7 @@ class Session(HoldsAddresses):
         """Write the options of method and stepping into the world."""
         self.method.prepare(self.world)
         self.stepping.prepare(self.world)
+        self.first_steps = float(self.world.table.next_step), float(self.world.table.last_step)
         self.world.share_evaluation()
         self.call = None
 
@@ -252,7 +256,8 @@ class Session(HoldsAddresses):
     def state(self) -> dict[str, Any]:
         """What a session knows besides its options: what each of its parts knows, by name."""
         return {
-            "inputs": self.inputs.state(),
+            "inputs": self.inputs.known(),
+            "data": self.inputs.present(),
             "userdata": self.data.userdata.copy(),
             "world": self.world.state(),
             "coupling": self.coupling.memory(),
@@ -263,7 +268,8 @@ class Session(HoldsAddresses):
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Put back what `state` has returned, but for the inputs, into a world of other memory."""
+        """Put back what `state` has returned, but for the data, into a world of other memory."""
+        self.inputs.set_known(state["inputs"])
         self.world.set_state(state["world"])
         self.coupling.set_memory(state["coupling"])
         self.clock.position = state["clock"]

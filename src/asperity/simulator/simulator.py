@@ -224,7 +224,7 @@ class Simulator(Shown):
     @property
     def time(self) -> float:
         """Simulated time [s]."""
-        return float(self.session.data.time)
+        return float(self.session.reference().time)
 
     @property
     def stats(self) -> Statistics:
@@ -293,8 +293,10 @@ class Simulator(Shown):
 
     def step(self) -> Report:
         """Advance by one step: the integrator's fixed one, or the model's ``timestep``."""
-        step = self.integrator.time_step
-        return self.advance_to(self.time + (self.model.opt.timestep if step is None else step))
+        session = self.session
+        step = session.integrator.time_step
+        step = session.model.opt.timestep if step is None else step
+        return self.advance_to(session.reference().time + step)
 
     def advance_to(self, time: float, *, progress: Progress = None) -> Report:
         """Advance to a time.
