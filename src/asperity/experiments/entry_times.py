@@ -23,7 +23,7 @@ from asperity.compiled.calls import (
     call_pppn_status,
 )
 from asperity.simulator import Simulator
-from asperity.simulator.calls import call_of
+from asperity.simulator.exchange import call_of
 
 __all__ = ["EntryTimes"]
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import world_layout as codes
-from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
-from asperity.simulator.calls import call_of
-from asperity.simulator.compiled_call import PUBLISHED, UNUSUAL, run_call
+from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL
+from asperity.simulator.compiled_call import PUBLISHED, STATUSES, UNUSUAL, run_call
 from asperity.simulator.counters import as_statistics
 from asperity.simulator.exchange import (
     call_control,
+    call_of,
     catch_up,
     follow_time_step,
     publish_session,
@@ -32,12 +32,7 @@ _LOGGER = logging.getLogger("asperity")
 # Wall time between two returns to Python [s]: progress bars and interrupts live at these returns.
 _TICK = 0.05
 
-_STATUS = {
-    codes.NOT_CONVERGED: Status.NOT_CONVERGED,
-    codes.NON_FINITE: Status.NON_FINITE,
-    codes.FAILED: Status.CAPACITY,
-    STEP_TOO_SMALL: Status.STEP_TOO_SMALL,
-}
+_STATUS = {code: Status(status) for code, status in STATUSES}
 
 _Progress = Callable[[], None] | None
 
@@ -74,7 +69,7 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
     # What follows depends on the state alone, so that a restored one continues identically.
     session.world.forget_history()
     take_over(session)
-    if session.systems:
+    if session.has_systems:
         session.coupling.check()
         session.coupling.invalidate()
     return _go_on(session, time, progress, None, before, wall_time)
@@ -121,7 +116,7 @@ def _go_on(
     base = session.base
     try:
         status = _run(session, time, progress, code)
-        complaint = session.coupling.complaint() if session.systems else ""
+        complaint = session.coupling.complaint() if session.has_systems else ""
     except BaseException:
         # What went wrong is told; that a system fails again in the publication is not.
         publish_session(session, quietly=True)
@@ -158,7 +153,7 @@ def _run(session: Session, end: float, progress: _Progress, code: int | None) ->
             if session.clock.due(time):
                 call_control(session)
             stop = min(end, max(session.clock.next, time))
-        if session.systems:
+        if session.has_systems:
             coupling.sample()
             stop = min(stop, max(coupling.next_sample(), time))
         status = _run_to(session, stop, progress)

@@ -17,10 +17,12 @@ from numba import types
 from asperity.compiled import Layout, Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pp_status, call_stepping, store_address
 from asperity.contact.delivered import NOTHING, OUTDATED, SOLVED
+from asperity.errors import Status
 from asperity.integrators.methods.method import Method
+from asperity.integrators.steppings.accepted import STEP_TOO_SMALL
 from asperity.integrators.steppings.stepping import Stepping
 from asperity.integrators.world import World
-from asperity.integrators.world_layout import OK, WORLD
+from asperity.integrators.world_layout import FAILED, NON_FINITE, NOT_CONVERGED, OK, WORLD
 from asperity.plant.model_watch import WATCH, differs
 from asperity.plant.plant_layouts import OTHER_FORCES, VALID
 from asperity.simulator.compiled_publication import (
@@ -49,6 +51,7 @@ __all__ = [
     "CALL_KERNELS",
     "PUBLISHED",
     "SIMULATOR_CALL",
+    "STATUSES",
     "UNUSUAL",
     "forget_history",
     "new_call",
@@ -64,6 +67,18 @@ PUBLISHED = 40
 
 UNUSUAL = 41
 """Returned where Python is to begin the call, of which nothing has been done."""
+
+STATUSES = (
+    (OK, int(Status.SUCCESS)),
+    (NOT_CONVERGED, int(Status.NOT_CONVERGED)),
+    (STEP_TOO_SMALL, int(Status.STEP_TOO_SMALL)),
+    (NON_FINITE, int(Status.NON_FINITE)),
+    (FAILED, int(Status.CAPACITY)),
+)
+"""Codes of steppings and the `asperity.errors.Status` that each means.
+
+With any other one Python is to do something.
+"""
 
 CALL = Layout(
     "call",

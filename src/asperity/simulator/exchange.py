@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import mujoco
 
+from asperity.compiled import Table
+from asperity.compiled.compilation import compile_kernels
 from asperity.contact.delivered import NOTHING, TAKEN
 from asperity.integrators import world_layout as codes
-from asperity.simulator.calls import publish_at_once
+from asperity.simulator.compiled_call import (
+    PUBLISHED,
+    SIMULATOR_CALL,
+    new_call,
+    publish_state,
+)
+from asperity.simulator.compiled_publication import BY_PYTHON
+from asperity.simulator.inputs import SLEEP
 from asperity.simulator.model_changes import take_over_model
-from asperity.simulator.publish import publish
+from asperity.simulator.publish import PUBLICATION_KERNELS, publish
 from asperity.simulator.sampling import SamplingClock
 from asperity.simulator.session import Session
 
 __all__ = [
     "be_lazy",
     "call_control",
+    "call_of",
     "catch_up",
     "find_forces",
     "follow_time_step",
@@ -71,6 +83,13 @@ def call_control(session: Session) -> None:
     session.clock.sampled(data.time)
 
 
+def call_of(session: Session) -> Table | Literal[False]:
+    """The table of a session's calls, or False if there is always something for Python to do."""
+    if session.call is None:
+        session.call = _new_call(session)
+    return session.call
+
+
 def publish_session(session: Session, *, quietly: bool = False, lazily: bool = False) -> None:
     """Bring the data up to date with the current state.
 
@@ -89,7 +108,7 @@ def publish_session(session: Session, *, quietly: bool = False, lazily: bool = F
         session.stale = True
         return
     session.stale = False
-    if publish_at_once(session):
+    if _publish_at_once(session):
         return
     inputs.write_state()
     session.results = session.base.own_results(session.world) or session.results
@@ -131,3 +150,37 @@ def find_forces(session: Session) -> None:
     """Find forces at a state to which no step has led."""
     if session.stale and session.results.delivered.origin != TAKEN:
         up_to_date(session)
+
+
+def _publish_at_once(session: Session) -> bool:
+    """Publish the current state; False if Python is to do it."""
+    call = call_of(session)
+    if not call:
+        return False
+    code = publish_state.call(call.address)
+    while code not in (PUBLISHED, BY_PYTHON) and session.world.grow(code):
+        code = publish_state.call(call.address)
+    if code == BY_PYTHON:
+        compile_kernels(PUBLICATION_KERNELS, "MuJoCo's contacts")
+    return bool(code != BY_PYTHON)
+
+
+def _new_call(session: Session) -> Table | Literal[False]:
+    model = session.model
+    if not session.base.evaluates_plant or session.has_systems or model.opt.enableflags & SLEEP:
+        return False
+    call = new_call(
+        model,
+        session.world,
+        session.method,
+        session.stepping,
+        session.inputs.table,
+        session.first_steps,
+    )
+    return Table(
+        SIMULATOR_CALL,
+        call=call,
+        watch=session.watch.table,
+        counters=session.counters.table,
+        lazy=int(session.lazy),
+    )

@@ -9,7 +9,7 @@ from typing import Any
 import mujoco
 from numpy.typing import ArrayLike
 
-from asperity.arguments import as_number
+from asperity.arguments import as_array, as_number
 from asperity.errors import ModelError
 from asperity.integrators import Integrator
 from asperity.loading import load_model
@@ -20,9 +20,9 @@ from asperity.simulator.checks import (
     check_integrator,
     check_stiction_tolerance,
     check_threads,
+    find_keyframe,
 )
 from asperity.simulator.exchange import publish_session, take_over
-from asperity.simulator.initial_state import write_initial_state
 from asperity.simulator.sampling import SamplingClock
 from asperity.simulator.session import Control, Session
 from asperity.simulator.state_vector import EXCHANGED
@@ -105,7 +105,7 @@ def new_session(
         ContactParameters() if contact is None else contact, joint_stiction_tolerance
     )
     data = mujoco.MjData(model) if data is None else data
-    write_initial_state(model, data, keyframe, {} if arrays is None else arrays)
+    _write_initial_state(model, data, keyframe, {} if arrays is None else arrays)
     session.start_with(data)
     take_over(session)
     if not resumes:
@@ -151,3 +151,28 @@ def reopened(options: Mapping[str, Any], state: Mapping[str, Any], **further: An
     # What the user has changed since it was published is noticed by the next call.
     session.inputs.write(state["data"])
     return session
+
+
+def _write_initial_state(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    keyframe: int | str | None,
+    arrays: Mapping[str, ArrayLike | None],
+) -> None:
+    """Write a keyframe, and arrays of ``data`` by name over it; None leaves one as it is.
+
+    Raises
+    ------
+    ModelError
+        If the keyframe does not exist or an array has another shape. Nothing has then changed.
+    """
+    key = None if keyframe is None else find_keyframe(model, keyframe)
+    given = {name: as_array(name, values) for name, values in arrays.items() if values is not None}
+    for name, array in given.items():
+        shape = getattr(data, name).shape
+        if array.shape != shape:
+            raise ModelError(f"{name} must have shape {shape}, got {array.shape}.")
+    if key is not None:
+        mujoco.mj_resetDataKeyframe(model, data, key)
+    for name, array in given.items():
+        getattr(data, name)[:] = array

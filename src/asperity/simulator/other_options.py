@@ -36,7 +36,7 @@ def take_over_options(session: Session, integrator: Integrator) -> None:
             "another one."
         )
     method = integrator.make_method()
-    if session.systems and not method.takes_systems:
+    if session.has_systems and not method.takes_systems:
         raise ModelError(
             f"{integrator!r} does not take the external systems that the simulator has."
         )

@@ -215,7 +215,7 @@ class Session(HoldsAddresses):
         return self.reference()
 
     @property
-    def systems(self) -> bool:
+    def has_systems(self) -> bool:
         """Whether there are external systems."""
         return bool(self.coupling.systems)
 

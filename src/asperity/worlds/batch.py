@@ -76,7 +76,7 @@ class Batch(HoldsAddresses):
     ``qpos``, ``qvel``, ``act``, ``ctrl``, ``qfrc_applied``, ``xfrc_applied``, ``mocap_pos``,
     ``mocap_quat``, ``eq_active`` and ``time`` are arrays with the world first, which may be written
     between calls, by element or as a whole: ``batch.ctrl[3] = 0.1``,
-    ``batch.ctrl = policy(batch.qpos)``.
+    ``batch.ctrl = policy(batch.qpos)``. They are views of one array with a row per world.
 
     Each world does what a `Simulator` of its own would do, to the bit, whatever the number of
     threads and the other worlds. One that fails has a `status` and stays in the state of its last
@@ -131,7 +131,7 @@ class Batch(HoldsAddresses):
     )
     mocap_pos = row_view("mocap_pos", "Positions of mocap bodies [m], shape (n, nmocap, 3).")
     mocap_quat = row_view("mocap_quat", "Quaternions of mocap bodies, shape (n, nmocap, 4).")
-    eq_active = row_view("eq_active", "Whether equalities are switched on, shape (n, neq).")
+    eq_active = row_view("eq_active", "Whether equalities are switched on, 1 or 0, shape (n, neq).")
 
     @property
     def count(self) -> int:

@@ -13,15 +13,16 @@ from asperity.compiled.calls import atomic_add, store_address
 from asperity.contact.delivered import DELIVERED
 from asperity.errors import Status
 from asperity.integrators.results import copy_results
-from asperity.integrators.steppings.accepted import BUDGET_USED, STEP_TOO_SMALL
-from asperity.integrators.world_layout import (
-    FAILED,
-    NON_FINITE,
-    NOT_CONVERGED,
-    OK,
-)
+from asperity.integrators.steppings.accepted import BUDGET_USED
+from asperity.integrators.world_layout import FAILED, OK
 from asperity.plant.plant_layouts import OTHER_FORCES, STATE, VALID
-from asperity.simulator.compiled_call import forget_history, publish_call, take_over, take_steps
+from asperity.simulator.compiled_call import (
+    STATUSES,
+    forget_history,
+    publish_call,
+    take_over,
+    take_steps,
+)
 from asperity.simulator.compiled_publication import publish_compiled
 from asperity.simulator.state_vector import (
     FORCE_BITS,
@@ -46,9 +47,6 @@ DELIVERED_FULL = 33
 _SUCCESS = int(Status.SUCCESS)
 _INVALID = int(Status.INVALID_INPUT)
 _INTERRUPTED = int(Status.INTERRUPTED)
-_NOT_CONVERGED = int(Status.NOT_CONVERGED)
-_TOO_SMALL = int(Status.STEP_TOO_SMALL)
-_NON_FINITE = int(Status.NON_FINITE)
 _CAPACITY = int(Status.CAPACITY)
 
 # Phases of an advance.
@@ -112,15 +110,10 @@ def _take_inputs(lane: Table, job: Table) -> bool:
 @compiled
 def _status_of(code: int) -> int:
     """The status that a code means, or −1 if Python is to do something about it."""
-    if code == OK:
-        return _SUCCESS
-    if code == NOT_CONVERGED:
-        return _NOT_CONVERGED
-    if code == STEP_TOO_SMALL:
-        return _TOO_SMALL
-    if code == NON_FINITE:
-        return _NON_FINITE
-    return _CAPACITY if code == FAILED else -1
+    for known, status in STATUSES:
+        if code == known:
+            return status
+    return -1
 
 
 @compiled
