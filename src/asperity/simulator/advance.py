@@ -25,7 +25,7 @@ from asperity.simulator.exchange import (
 from asperity.simulator.report import Report
 from asperity.simulator.session import Session
 
-__all__ = ["advance"]
+__all__ = ["COUPLED_TREES", "advance", "next_pace"]
 
 _LOGGER = logging.getLogger("asperity")
 
@@ -33,6 +33,12 @@ _LOGGER = logging.getLogger("asperity")
 _TICK = 0.05
 
 _STATUS = {code: Status(status) for code, status in STATUSES}
+
+COUPLED_TREES = (
+    "a constraint of the model couples more than two kinematic trees, which is not supported; "
+    "remove it or split it."
+)
+"""What is said where a stepping returns `asperity.integrators.world_layout.TREES`."""
 
 _Progress = Callable[[], None] | None
 
@@ -100,7 +106,7 @@ def _call_at_once(session: Session, time: float) -> Report | None:
             _LOGGER.debug("advanced to %g s: %s", time, report.stats)
         return report
     if code == BUDGET_USED:
-        _keep_pace(session, elapsed)
+        session.pace = next_pace(session.pace, elapsed)
     return _go_on(session, time, None, code, -work, wall_time)
 
 
@@ -173,19 +179,24 @@ def _run_to(session: Session, stop: float, progress: _Progress) -> Status | None
         elapsed = clock.perf_counter() - started
         session.wall_time += elapsed
         if code == BUDGET_USED:
-            _keep_pace(session, elapsed)
+            session.pace = next_pace(session.pace, elapsed)
         status = _heed(session, code, progress)
         if code == codes.OK or status is not None:
             return status
 
 
-def _keep_pace(session: Session, elapsed: float) -> None:
-    """Let the next stretch of steps take as long as there should be between two returns.
+def next_pace(pace: int, elapsed: float) -> int:
+    """Attempted steps that take as long as there should be between two returns to Python.
 
-    The last one has used its whole budget in ``elapsed`` [s].
+    Parameters
+    ----------
+    pace : int
+        How many were attempted last.
+    elapsed : float
+        Wall time that they took [s].
     """
     factor = min(max(_TICK / max(elapsed, 1e-9), 0.2), 5.0)
-    session.pace = max(1, min(int(session.pace * factor), 1 << 40))
+    return max(1, min(int(pace * factor), 1 << 40))
 
 
 def _heed(session: Session, code: int, progress: _Progress) -> Status | None:
@@ -203,10 +214,7 @@ def _heed(session: Session, code: int, progress: _Progress) -> Status | None:
         _tick(session, progress)
     elif not world.grow(code):
         if code == codes.TREES:
-            raise SimulationError(
-                "a constraint of the model couples more than two kinematic trees, which is "
-                "not supported; remove it or split it."
-            )
+            raise SimulationError(COUPLED_TREES)
         if code == codes.SYSTEM_FAILED:
             session.coupling.raise_failure()
         return _STATUS[code]

@@ -21,6 +21,7 @@ __all__ = [
     "check_stiction_tolerance",
     "check_threads",
     "find_keyframe",
+    "reset_data",
 ]
 
 # Arrays of MjData with a row for every element of a kind: they tell whether it belongs to a model.
@@ -120,6 +121,14 @@ def check_threads(threads: int | None, kind: str, *, shared: bool) -> int:
     if threads > 1 and not shared:
         raise ModelError(f"{kind} takes one thread, and threads is {threads}; omit it.")
     return int(threads)
+
+
+def reset_data(model: mujoco.MjModel, data: mujoco.MjData, key: int | None) -> None:
+    """Put an MjData into the initial state of the model, or into that of a keyframe."""
+    if key is None:
+        mujoco.mj_resetData(model, data)
+    else:
+        mujoco.mj_resetDataKeyframe(model, data, key)
 
 
 def find_keyframe(model: mujoco.MjModel, keyframe: int | str) -> int:

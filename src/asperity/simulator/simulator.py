@@ -24,7 +24,7 @@ from asperity.plant.plant import Plant
 from asperity.shown import Shown
 from asperity.simulator.advance import advance
 from asperity.simulator.checkpoint import load_simulator, save_simulator
-from asperity.simulator.checks import find_keyframe
+from asperity.simulator.checks import find_keyframe, reset_data
 from asperity.simulator.counters import as_statistics
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.exchange import find_forces, publish_session, take_over, up_to_date
@@ -352,10 +352,7 @@ class Simulator(Shown):
             key = None if keyframe is None else find_keyframe(model, keyframe)
             if session.watch.changed():
                 take_over_model(session)
-            if key is None:
-                mujoco.mj_resetData(model, data)
-            else:
-                mujoco.mj_resetDataKeyframe(model, data, key)
+            reset_data(model, data, key)
             session.prepare()
             session.coupling.reset()
             session.inputs.forget()

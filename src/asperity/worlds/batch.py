@@ -25,6 +25,7 @@ from asperity.simulator.checks import (
     check_integrator,
     check_stiction_tolerance,
     find_keyframe,
+    reset_data,
 )
 from asperity.simulator.claim import Claim
 from asperity.simulator.counters import as_statistics
@@ -273,10 +274,7 @@ class Batch(HoldsAddresses):
                     self._rows.write(w, variations.initial_data(int(w), key))
             else:
                 data = self._initial
-                if key is None:
-                    mujoco.mj_resetData(self.model, data)
-                else:
-                    mujoco.mj_resetDataKeyframe(self.model, data, key)
+                reset_data(self.model, data, key)
                 self._rows.write(worlds, data)
             for name, values in given.items():
                 self._rows.arrays[name][worlds] = values

@@ -15,6 +15,7 @@ from asperity.plant.gliding import GlidingDetection
 from asperity.plant.own_options import OwnOptions
 from asperity.plant.plant import Plant
 from asperity.plant.sleep import wake
+from asperity.simulator.advance import COUPLED_TREES
 from asperity.simulator.compiled_call import new_call
 from asperity.simulator.compiled_publication import BY_PYTHON
 from asperity.simulator.counters import Counters
@@ -94,10 +95,7 @@ class Lane(HoldsAddresses):
         else:
             table.place = NO_WORLD
             if code == TREES:
-                raise SimulationError(
-                    "a constraint of the model couples more than two kinematic trees, which is "
-                    "not supported; remove it or split it."
-                )
+                raise SimulationError(COUPLED_TREES)
             raise SimulationError(f"world {w} has ended with an unknown code, {code}.")
         return False
 
