@@ -70,16 +70,19 @@ class _Counting(Recorder):
     """Counts which trees every step has extrapolated."""
 
     extrapolated = 0.0
+    steps = 0
 
-    def _take_steps(self, end: float, budget: int) -> int:
+    def before_steps(self, budget: int) -> int:
+        super().before_steps(budget)
+        self.steps = self.stats.steps
+        return 1
+
+    def after_steps(self) -> None:
         assert isinstance(self.method, Extrapolation)
-        before = self.stats.steps
-        code = super()._take_steps(end, 1)
-        if self.stats.steps > before:
+        if self.stats.steps > self.steps:
             memory = self.method._table
             assert memory is not None
             self.extrapolated += float(np.mean(memory.rough[memory.island] == 0))
-        return code
 
 
 def simulate(scene: Scene, integrator: asp.Cenic, *, count: bool = False) -> tuple[Outcome, float]:

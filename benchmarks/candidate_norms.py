@@ -140,7 +140,7 @@ class _Steps:
             data.qvel[:] = qvel
         if drive is not None:
             data.ctrl[:] = drive(0.0)
-        self.sim._sync()
+        self.sim.take_over()
         self.world = self.sim.world
         self.world.problem.iterations = 0
         self.drive = drive

@@ -148,7 +148,7 @@ def _simulator(scene: Scene, model: mujoco.MjModel, threads: int) -> asp.Simulat
 
 def _advance(simulator: asp.Simulator, ctrl: np.ndarray) -> float:
     """Take a block of steps; returns wall time [s]."""
-    simulator._reference().ctrl[:] = ctrl
+    simulator.session.data.ctrl[:] = ctrl
     end = simulator.time + _STEPS * simulator.model.opt.timestep
     started = time.perf_counter()
     simulator.advance_to(end)
@@ -181,7 +181,7 @@ class Schedule:
     """
 
     def __init__(self, simulator: asp.Simulator) -> None:
-        assert simulator._team is not None
+        assert simulator.session.team is not None
         library = ctypes.CDLL(None)
         clock = int(ctypes.cast(library.clock_gettime, ctypes.c_void_p).value or 0)
         # CPU time of all parts, of the schedule, and of the clock [s]; jobs, parts
@@ -193,7 +193,7 @@ class Schedule:
             int(self._numbers.ctypes.data),
             simulator.threads,
         )
-        simulator._team.table.share = self._entry.address
+        simulator.session.team.table.share = self._entry.address
 
     def clear(self) -> None:
         self._numbers[:] = 0.0

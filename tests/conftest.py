@@ -64,9 +64,9 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if _is_worker(config):
         from asperity.compiled import compilation
-        from asperity.simulator import machinery
+        from asperity.simulator import session
 
-        compile_kernels = machinery.compile_kernels
+        compile_kernels = session.compile_kernels
 
         def compile_in_turn(kernels: Sequence[Any], *purpose: str) -> None:
             if not all(kernel.load() for kernel in kernels):
@@ -74,4 +74,4 @@ def pytest_configure(config: pytest.Config) -> None:
                     fcntl.flock(file, fcntl.LOCK_EX)
                     compile_kernels(kernels, *purpose)
 
-        machinery.compile_kernels = compile_in_turn
+        session.compile_kernels = compile_in_turn

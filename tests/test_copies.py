@@ -22,7 +22,6 @@ from test_threads import INTEGRATORS
 import asperity as asp
 from asperity.integrators import Integrator
 from asperity.simulator import Recorder
-from asperity.simulator.copies import _OWN_ATTRIBUTES
 
 _Copy = Callable[[Any], Any]
 
@@ -193,10 +192,6 @@ def test_a_pickle_goes_on_in_another_process() -> None:
     for sim, line in zip(sims, found.stdout.decode().split(), strict=True):
         assert sim.advance_to(0.04).success
         assert (sim.data.qpos.tobytes() + sim.data.qacc.tobytes()).hex() == line
-
-
-def test_no_attribute_of_a_simulator_is_forgotten() -> None:
-    assert set(vars(asp.Simulator(SIMPLE))) == _OWN_ATTRIBUTES
 
 
 def test_what_subclasses_add_is_copied() -> None:

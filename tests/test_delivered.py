@@ -8,6 +8,7 @@ import pytest
 
 import asperity as asp
 from asperity.integrators.methods.extrapolation import Extrapolation
+from asperity.simulator.watcher import Watcher
 
 G = 9.81
 
@@ -154,17 +155,17 @@ def test_looking_costs_no_solve(scale: float) -> None:
     assert sim.stats == seen
 
 
-class _Corrected(asp.Simulator):
+class _Corrected(Watcher, asp.Simulator):
     """Counts attempts whose second half is solved again with other gyroscopic forces."""
 
-    _takes_calls = False
     corrections = 0
 
-    def _take_steps(self, end: float, budget: int) -> int:
-        code = super()._take_steps(end, 1)
+    def before_steps(self, budget: int) -> int:
+        return 1
+
+    def after_steps(self) -> None:
         assert isinstance(self.method, Extrapolation)
         self.corrections += int(self.method.last_step(self.world)[1] is not None)
-        return code
 
 
 def test_error_control_solves_three_times_an_attempt() -> None:

@@ -52,7 +52,7 @@ _DERIVED = (
 
 
 def _state(sim: asp.Simulator) -> list[np.ndarray]:
-    data = sim._reference()
+    data = sim.session.data
     return [np.array(data.time), data.qpos.copy(), data.qvel.copy()]
 
 
@@ -101,7 +101,7 @@ def test_who_reads_finds_what_eager_publication_leaves(integrator: asp.Integrato
     for number in range(40):
         for sim in (eager, lazy):
             # Written without a reading of the attribute.
-            sim._reference().ctrl[:] = _control(number)
+            sim.session.data.ctrl[:] = _control(number)
             sim.advance_to(0.01 * (number + 1))
         _same(_state(lazy), _state(eager))
         _same(lazy.contacts.force, eager.contacts.force)

@@ -14,7 +14,7 @@ PACKAGE = Path(asperity.__file__).parent
 # From the ground up; the rooms of one floor do not know one another.
 FLOORS = (
     {"errors"},
-    {"arguments"},
+    {"arguments", "shown"},
     {"compiled"},
     {"geometry"},
     {"contact"},
@@ -46,11 +46,8 @@ MODULES = _modules()
 
 
 def _imports(file: Path) -> set[str]:
-    """Modules of the package that a file imports, in functions, too, but not for types alone."""
+    """Modules of the package that a file imports, in functions and for types, too."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = []
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

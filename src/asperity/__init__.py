@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from asperity.integrators.presets import __all__ as _presets
+from asperity.shown import Shown as _Shown
 
 if TYPE_CHECKING:
     from asperity.derivatives import Linearization, linearize
@@ -130,16 +131,17 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'asperity' has no attribute {name!r}")
     room = importlib.import_module(_HOMES[name])
-    if _HOMES[name] == "asperity.simulator":
-        # Pictures are of a higher layer than trajectories.
-        importlib.import_module("asperity.simulator.notebook").set_playback(_playback)
     value = getattr(room, name)
     globals()[name] = value
     return value
 
 
-def _playback(trajectory: Any) -> str | None:
-    return importlib.import_module("asperity.media.inline").playback_page(trajectory)
+def _as_html(shown: object) -> str:
+    html: str = importlib.import_module("asperity.media.notebook").as_html(shown)
+    return html
+
+
+_Shown.as_html = _as_html
 
 
 def __dir__() -> list[str]:

@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 
 import asperity as asp
 from asperity.integrators.methods.extrapolation import Extrapolation
+from asperity.simulator.watcher import Watcher
 from benchmarks.accuracy_scenes import SCENES
 from benchmarks.verification import friction, impacts, smooth, tops
 from benchmarks.verification.case import Record, World, energies
@@ -102,20 +103,22 @@ def test_a_sliding_block_s_way_is_of_second_order() -> None:
     _check_orders(steps, *_errors(model, end, steps, np.array([way, 0.0]), **start))
 
 
-class _Watched(asp.Simulator):
+class _Watched(Watcher, asp.Simulator):
     """Notes of every step whether contacts push, whether limits do, and if it was extrapolated."""
 
-    _takes_calls = False
+    steps = 0
 
     def watch(self, end: float) -> list[tuple[bool, bool, bool]]:
         self.seen: list[tuple[bool, bool, bool]] = []
         assert self.advance_to(end).success
         return self.seen
 
-    def _take_steps(self, end: float, budget: int) -> int:
-        before = self.stats.steps
-        code = super()._take_steps(end, 1)
-        if self.stats.steps > before and hasattr(self, "seen"):
+    def before_steps(self, budget: int) -> int:
+        self.steps = self.stats.steps
+        return 1
+
+    def after_steps(self) -> None:
+        if self.stats.steps > self.steps and hasattr(self, "seen"):
             assert isinstance(self.method, Extrapolation)
             memory = self.method._table
             assert memory is not None
@@ -123,7 +126,6 @@ class _Watched(asp.Simulator):
             pushes = bool(np.any(half.contacts.impulse[: half.contacts.count, 2] > 0.0))
             stops = bool(np.any(half.rows.impulse[: half.rows.count] != 0.0))
             self.seen.append((pushes, stops, not np.any(memory.rough)))
-        return code
 
 
 def test_what_rocks_and_rolls_is_extrapolated_again_after_a_step_that_was_not() -> None:

@@ -31,6 +31,7 @@ __all__ = [
     "call_pppd",
     "call_pppd_double",
     "call_pppdpn",
+    "call_pppn",
     "call_pppn_status",
     "call_stepping",
     "load_address",
@@ -94,6 +95,7 @@ _N = (types.int64, _I32)
 call_p = _call("call_p", [_P], None)
 call_pp = _call("call_pp", [_P, _P], None)
 call_pppd = _call("call_pppd", [_P, _P, _P, _D], None)
+call_pppn = _call("call_pppn", [_P, _P, _P, _N], None)
 call_ppip = _call("call_ppip", [_P, _P, _N, _P], None)
 call_ppdpp = _call("call_ppdpp", [_P, _P, _D, _P, _P], None)
 call_pppdpn = _call("call_pppdpn", [_P, _P, _P, _D, _P, _N], None)

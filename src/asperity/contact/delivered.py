@@ -7,6 +7,9 @@ fail do not touch it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from asperity.compiled import Layout, Table
@@ -21,6 +24,8 @@ __all__ = [
     "TAKEN",
     "grow_delivered",
     "new_delivered",
+    "read_delivered",
+    "write_delivered",
 ]
 
 # Where the results come from (`origin`).
@@ -69,3 +74,33 @@ def grow_delivered(table: Table, contacts: int, rows: int) -> None:
                 getattr(new, name)[: len(getattr(old, name))] = getattr(old, name)
             else:
                 setattr(new, name, getattr(old, name))
+
+
+def read_delivered(table: Table) -> dict[str, Any]:
+    """Copies of its numbers and arrays, by name, and of those of the tables in it."""
+    found: dict[str, Any] = {}
+    for name, field in table.layout.fields.items():
+        value = getattr(table, name)
+        if field.layout is not None:
+            found[name] = read_delivered(value)
+        else:
+            found[name] = value.copy() if field.ndim > 0 else value
+    return found
+
+
+def write_delivered(table: Table, values: Mapping[str, Any]) -> None:
+    """Put back what `read_delivered` has returned, making room where there is too little."""
+    contacts, rows = (len(values[name]["impulse"]) for name in ("contacts", "rows"))
+    if contacts > len(table.contacts.impulse) or rows > len(table.rows.impulse):
+        grow_delivered(table, contacts, rows)
+    _write(table, values)
+
+
+def _write(table: Table, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            _write(getattr(table, name), value)
+        elif isinstance(value, np.ndarray):
+            getattr(table, name)[: len(value)] = value
+        else:
+            setattr(table, name, value)

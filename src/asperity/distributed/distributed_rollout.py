@@ -131,7 +131,6 @@ def _roll(
         # Arrays that Ray hands over are read-only.
         initial_state=arrays.initial_state.copy(),
         inputs=arrays.inputs.copy(),
-        input_start=arrays.input_start.copy(),
         state=np.empty((arrays.worlds, arrays.nstep, nstate)),
         sensordata=np.empty((arrays.worlds, arrays.nstep, nsensordata)),
     )

@@ -23,7 +23,7 @@ from asperity.compiled.calls import (
     call_pppn_status,
 )
 from asperity.simulator import Simulator
-from asperity.simulator.call_at_once import call_of
+from asperity.simulator.exchange import call_of
 
 __all__ = ["EntryTimes"]
 
@@ -181,7 +181,7 @@ class EntryTimes:
         self._wrap(world.table, "solve_step", "method", "real")
         for field, name in _SYSTEMS.items():
             self._wrap(world.table, field, name, "real")
-        call = call_of(simulator)
+        call = call_of(simulator.session)
         if call:
             self._wrap(call, "publish", "publication", "whole")
         self.clear()

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
 
 from asperity.compiled import HoldsAddresses, Table
 from asperity.compiled.team import TEAM_KERNELS, Team
-from asperity.contact.delivered import grow_delivered, new_delivered
-from asperity.convex.problem import grow_contacts, grow_factor, grow_rows, new_problem
+from asperity.contact.delivered import (
+    grow_delivered,
+    new_delivered,
+    read_delivered,
+    write_delivered,
+)
+from asperity.convex.problem import (
+    grow_contacts,
+    grow_factor,
+    grow_rows,
+    new_problem,
+    read_statistics,
+    write_statistics,
+)
 from asperity.convex.shared_islands import SharedIslands, solve_part, solve_shared
 from asperity.integrators.world_layout import (
     CONTACTS_FULL,
@@ -47,6 +59,12 @@ THREAD_KERNELS = (
 
 _CONTACTS = 256
 _RECORDS = 256
+
+# What goes on from one call to the next: of the world's table, and of its current state.
+_COUNTERS = ("steps", "rejections", "substeps", "impact_rejections", "damped_impacts")
+_SIZES = ("next_step", "last_step", "records")
+_RECORD = ("record_time", "record_qpos", "record_qvel", "record_act")
+_STATE = ("qpos", "qvel", "act", "system_state")
 
 
 class Memory(Protocol):
@@ -253,6 +271,59 @@ class World(HoldsAddresses):
             # MuJoCo leaves them as they are when actuation is disabled.
             state.data.act_dot[:] = 0.0
         self.forget_solutions()
+
+    def clear_counters(self) -> None:
+        """Set the counters of steps and evaluations to zero."""
+        for name in _COUNTERS:
+            setattr(self.table, name, 0)
+        # The graph at hand is known by its state's number of evaluations, which starts anew.
+        self.table.graph_state = 0
+        for state in self.evaluated_states:
+            state.table.evaluations = 0
+
+    def state(self) -> dict[str, Any]:
+        """What goes on from one call to the next: state, results, records and counters."""
+        table, current = self.table, self.current.table
+        records = max(table.records, 0)
+        return {
+            "room": (self.contact_capacity, self.row_capacity),
+            "numbers": {name: getattr(table, name) for name in (*_COUNTERS, *_SIZES)},
+            "record": {name: getattr(table, name)[:records].copy() for name in _RECORD},
+            "time": current.time,
+            "state": {name: getattr(current, name).copy() for name in _STATE},
+            "delivered": read_delivered(self.delivered),
+            "evaluations": [state.table.evaluations for state in self.evaluated_states],
+            "problem": None if self._problem is None else read_statistics(self._problem),
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Put back what `state` has returned, perhaps of a world with less memory."""
+        if self._problem is not None:
+            self.reserve(*state["room"])
+        table, current = self.table, self.current.table
+        for name, value in state["numbers"].items():
+            setattr(table, name, value)
+        for name, values in state["record"].items():
+            getattr(table, name)[: len(values)] = values
+        current.time = state["time"]
+        for name, values in state["state"].items():
+            if len(getattr(current, name)) == len(values):
+                getattr(current, name)[:] = values
+        write_delivered(self.delivered, state["delivered"])
+        self.set_counts(state)
+
+    def set_counts(self, state: Mapping[str, Any]) -> None:
+        """Put back the counts of evaluations and solves of what `state` has returned.
+
+        Worlds of other methods may evaluate more or fewer states; what counts is their sum.
+        """
+        counts, own = state["evaluations"], self.evaluated_states
+        if len(counts) != len(own):
+            counts = [sum(counts), *[0] * (len(own) - 1)]
+        for one, count in zip(own, counts, strict=True):
+            one.table.evaluations = count
+        if self._problem is not None:
+            write_statistics(self._problem, state["problem"])
 
     def reserve(self, contacts: int, rows: int) -> None:
         """Make room for at least so many contacts and scalar constraints."""

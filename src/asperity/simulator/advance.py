@@ -1,118 +1,229 @@
-"""A simulator on its way to a time: compiled loops, and what Python does between them."""
+"""A session on its way to a time: compiled loops, and what Python does between them."""
 
 from __future__ import annotations
 
+import logging
+import math
 import time as clock
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from asperity.errors import SimulationError, Status
+import numpy as np
+
+from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import world_layout as codes
-from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL, STEP_TOO_SMALL
+from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL
+from asperity.simulator.compiled_call import PUBLISHED, STATUSES, UNUSUAL, run_call
+from asperity.simulator.counters import as_statistics
+from asperity.simulator.exchange import (
+    call_control,
+    call_of,
+    catch_up,
+    follow_time_step,
+    publish_session,
+    take_over,
+)
+from asperity.simulator.report import Report
+from asperity.simulator.session import Session
 
-if TYPE_CHECKING:
-    from asperity.simulator.simulator import Simulator
+__all__ = ["COUPLED_TREES", "advance", "next_pace"]
 
-__all__ = ["advance", "keep_pace"]
+_LOGGER = logging.getLogger("asperity")
 
 # Wall time between two returns to Python [s]: progress bars and interrupts live at these returns.
 _TICK = 0.05
 
-_STATUS = {
-    codes.NOT_CONVERGED: Status.NOT_CONVERGED,
-    codes.NON_FINITE: Status.NON_FINITE,
-    codes.FAILED: Status.CAPACITY,
-    STEP_TOO_SMALL: Status.STEP_TOO_SMALL,
-}
+_STATUS = {code: Status(status) for code, status in STATUSES}
+
+COUPLED_TREES = (
+    "a constraint of the model couples more than two kinematic trees, which is not supported; "
+    "remove it or split it."
+)
+"""What is said where a stepping returns `asperity.integrators.world_layout.TREES`."""
+
+_Progress = Callable[[], None] | None
 
 
-def advance(
-    simulator: Simulator,
-    end: float,
-    progress: Callable[[Simulator], None] | None,
-    code: int | None = None,
-) -> Status:
-    """Advance a simulator's world to a time [s], with controls and systems at their own times.
+def advance(session: Session, time: float, progress: _Progress) -> Report:
+    """Advance a session, which is claimed, to a time [s], and publish.
 
-    Inputs have been taken over, and nothing is published at the end. ``code`` is that of a stretch
-    of steps that has been taken already.
+    Parameters
+    ----------
+    session : Session
+    time : float
+    progress : callable or None
+        Called about every 50 ms of wall time, with the data published.
+
+    Raises
+    ------
+    ModelError
+        If the time, the state, a control or the model cannot be simulated; nothing has changed.
+    """
+    if session.team is not None:
+        session.team.start()
+    if progress is None and session.control is None and session.watcher is None:
+        report = _call_at_once(session, time)
+        if report is not None:
+            return report
+    now = session.data.time
+    if not math.isfinite(time) or time < now:
+        raise ModelError(f"time {time} must be finite and not before {now}.")
+    if session.stale and session.control is not None:
+        catch_up(session)
+    follow_time_step(session)
+    before, wall_time = session.counters.read(), session.wall_time
+    session.base.clear_residual(session.world)
+    # What follows depends on the state alone, so that a restored one continues identically.
+    session.world.forget_history()
+    take_over(session)
+    if session.has_systems:
+        session.coupling.check()
+        session.coupling.invalidate()
+    return _go_on(session, time, progress, None, before, wall_time)
+
+
+def _call_at_once(session: Session, time: float) -> Report | None:
+    """Let compiled code do all of it; None if Python is to, and nothing has been done."""
+    call = session.call
+    if call is None:
+        call = call_of(session)
+    if not call or not session.reference().time < time < math.inf:
+        return None
+    started = clock.perf_counter()
+    code = run_call.call(call.address, time, session.pace)
+    if code == UNUSUAL:
+        return None
+    elapsed = clock.perf_counter() - started
+    wall_time = session.wall_time
+    session.wall_time += elapsed
+    work = session.counters.table.work
+    if code == PUBLISHED:
+        session.stale = session.lazy
+        counts = work.tolist()
+        # Not ``elapsed``: differences of `Simulator.stats` are the same to the last bit.
+        counts.append(session.wall_time - wall_time)
+        report = Report.of_counts(time, counts)
+        if _LOGGER.isEnabledFor(logging.DEBUG):
+            _LOGGER.debug("advanced to %g s: %s", time, report.stats)
+        return report
+    if code == BUDGET_USED:
+        session.pace = next_pace(session.pace, elapsed)
+    return _go_on(session, time, None, code, -work, wall_time)
+
+
+def _go_on(
+    session: Session,
+    time: float,
+    progress: _Progress,
+    code: int | None,
+    before: np.ndarray,
+    wall_time: float,
+) -> Report:
+    """Advance to a time, from where an earlier stretch of steps has returned with a code."""
+    base = session.base
+    try:
+        status = _run(session, time, progress, code)
+        complaint = session.coupling.complaint() if session.has_systems else ""
+    except BaseException:
+        # What went wrong is told; that a system fails again in the publication is not.
+        publish_session(session, quietly=True)
+        raise
+    publish_session(session, lazily=True)
+    residual, detail = 0.0, ""
+    if status == Status.NON_FINITE:
+        detail = complaint
+    elif status == Status.NOT_CONVERGED:
+        residual = base.worst_residual(session.world)
+        detail = base.hindrance(session.world)
+    stats = as_statistics(session.counters.read() - before, session.wall_time - wall_time)
+    report = Report(status, float(session.data.time), stats, residual, detail)
+    if status != Status.SUCCESS:
+        _LOGGER.info("stopped at %g s: %s", report.time, report.message)
+    elif _LOGGER.isEnabledFor(logging.DEBUG):
+        _LOGGER.debug("advanced to %g s: %s", report.time, report.stats)
+    return report
+
+
+def _run(session: Session, end: float, progress: _Progress, code: int | None) -> Status:
+    """Advance the world to a time [s], with controls and systems at their own times.
+
+    ``code`` is that of a stretch of steps that has been taken already.
     """
     if code is not None:
-        status = _heed(simulator, code, progress)
+        status = _heed(session, code, progress)
         if status is not None:
             return status
-    data, coupling = simulator._reference(), simulator.coupling
+    data, coupling = session.data, session.coupling
     while (time := data.time) < end:
         stop = end
-        if simulator.control is not None:
-            if simulator._sampling.due(time):
-                simulator._call_control()
-            stop = min(end, max(simulator._sampling.next, time))
-        if coupling.systems:
+        if session.control is not None:
+            if session.clock.due(time):
+                call_control(session)
+            stop = min(end, max(session.clock.next, time))
+        if session.has_systems:
             coupling.sample()
             stop = min(stop, max(coupling.next_sample(), time))
-        status = _run_to(simulator, stop, progress)
+        status = _run_to(session, stop, progress)
         if status is not None:
             return status
-        if simulator.control is not None and stop < end:
-            simulator._publish()
-            _tick(simulator, progress)
+        if session.control is not None and stop < end:
+            publish_session(session)
+            _tick(session, progress)
     return Status.SUCCESS
 
 
-def _run_to(
-    simulator: Simulator, stop: float, progress: Callable[[Simulator], None] | None
-) -> Status | None:
+def _run_to(session: Session, stop: float, progress: _Progress) -> Status | None:
     """Run compiled loops to a time; None if it was reached."""
     while True:
         started = clock.perf_counter()
-        code = simulator._take_steps(stop, simulator._pace)
+        code = session.take_steps(stop, session.pace)
         elapsed = clock.perf_counter() - started
-        simulator._wall_time += elapsed
+        session.wall_time += elapsed
         if code == BUDGET_USED:
-            keep_pace(simulator, elapsed)
-        status = _heed(simulator, code, progress)
+            session.pace = next_pace(session.pace, elapsed)
+        status = _heed(session, code, progress)
         if code == codes.OK or status is not None:
             return status
 
 
-def keep_pace(simulator: Simulator, elapsed: float) -> None:
-    """Let the next stretch of steps take as long as there should be between two returns.
+def next_pace(pace: int, elapsed: float) -> int:
+    """Attempted steps that take as long as there should be between two returns to Python.
 
-    The last one has used its whole budget in ``elapsed`` [s].
+    Parameters
+    ----------
+    pace : int
+        How many were attempted last.
+    elapsed : float
+        Wall time that they took [s].
     """
     factor = min(max(_TICK / max(elapsed, 1e-9), 0.2), 5.0)
-    simulator._pace = max(1, min(int(simulator._pace * factor), 1 << 40))
+    return max(1, min(int(pace * factor), 1 << 40))
 
 
-def _heed(
-    simulator: Simulator, code: int, progress: Callable[[Simulator], None] | None
-) -> Status | None:
+def _heed(session: Session, code: int, progress: _Progress) -> Status | None:
     """Do what compiled loops have returned for; the status of a failure, or None."""
-    world = simulator.world
-    simulator._reference().time = world.current.table.time
+    world = session.world
+    session.data.time = world.current.table.time
     if code == codes.OK:
         return None
     if code == BUDGET_USED:
-        _tick(simulator, progress)
+        _tick(session, progress)
     elif code == RECORD_FULL:
-        simulator._flush()
-        _tick(simulator, progress)
+        if session.watcher is not None:
+            session.watcher.keep_record()
+        world.table.records = 0
+        _tick(session, progress)
     elif not world.grow(code):
         if code == codes.TREES:
-            raise SimulationError(
-                "a constraint of the model couples more than two kinematic trees, which is "
-                "not supported; remove it or split it."
-            )
+            raise SimulationError(COUPLED_TREES)
         if code == codes.SYSTEM_FAILED:
-            simulator.coupling.raise_failure()
+            session.coupling.raise_failure()
         return _STATUS[code]
     return None
 
 
-def _tick(simulator: Simulator, progress: Callable[[Simulator], None] | None) -> None:
+def _tick(session: Session, progress: _Progress) -> None:
     """Call the progress callback if its time has come, whatever the loops returned for."""
-    if progress is not None and clock.perf_counter() - simulator._last_tick >= 0.5 * _TICK:
-        simulator._publish()
-        progress(simulator)
-        simulator._last_tick = clock.perf_counter()
+    if progress is not None and clock.perf_counter() - session.last_tick >= 0.5 * _TICK:
+        publish_session(session)
+        progress()
+        session.last_tick = clock.perf_counter()

@@ -6,22 +6,21 @@ import json
 import os
 import pickle
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TypeVar
 
 import mujoco
 
 from asperity.errors import ModelError
 from asperity.simulator.atomic_files import replaced
 
-if TYPE_CHECKING:
-    from asperity.simulator.simulator import Simulator
-
 __all__ = ["load_simulator", "save_simulator"]
+
+_Kind = TypeVar("_Kind")
 
 _MAGIC = b"asperity simulator\n"
 
 
-def save_simulator(simulator: Simulator, path: str | os.PathLike[str]) -> Path:
+def save_simulator(simulator: Any, path: str | os.PathLike[str]) -> Path:
     """Write a simulator, which must not run; see `Simulator.save`."""
     path = Path(path)
     try:
@@ -37,7 +36,7 @@ def save_simulator(simulator: Simulator, path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def load_simulator(path: str | os.PathLike[str], kind: type[Simulator]) -> Simulator:
+def load_simulator(path: str | os.PathLike[str], kind: type[_Kind]) -> _Kind:
     """Read a simulator of this kind that `save_simulator` has written; see `Simulator.load`."""
     try:
         raw = Path(path).read_bytes()

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import mujoco
 
-from asperity.arguments import is_count
+from asperity.arguments import as_number, is_count
 from asperity.compiled.team import available_threads
 from asperity.errors import ModelError
+from asperity.integrators import Cenic, Integrator
 from asperity.systems import ExternalSystem
 
-__all__ = ["check_arguments", "check_threads", "find_keyframe"]
+__all__ = [
+    "check_arguments",
+    "check_count",
+    "check_integrator",
+    "check_stiction_tolerance",
+    "check_threads",
+    "find_keyframe",
+    "reset_data",
+]
 
 # Arrays of MjData with a row for every element of a kind: they tell whether it belongs to a model.
 _SIZES = {
@@ -62,6 +72,31 @@ def check_arguments(model: mujoco.MjModel, data: Any, control: Any, systems: Any
             )
 
 
+def check_integrator(integrator: Any) -> Integrator:
+    """An integrator as users give it; ``Cenic()`` for None, and anything else is refused."""
+    integrator = Cenic() if integrator is None else integrator
+    if not isinstance(integrator, Integrator):
+        raise ModelError(
+            f"integrator must be an asperity integrator such as Cenic(), got {integrator!r}."
+        )
+    return integrator
+
+
+def check_stiction_tolerance(tolerance: Any) -> float:
+    """A ``joint_stiction_tolerance``, refused unless it is positive."""
+    value = as_number("joint_stiction_tolerance", tolerance)
+    if not (math.isfinite(value) and value > 0):
+        raise ModelError(f"joint_stiction_tolerance must be positive, got {value}.")
+    return value
+
+
+def check_count(name: str, value: Any) -> int:
+    """A positive whole number, by the name of the argument."""
+    if not (is_count(value) and value >= 1):
+        raise ModelError(f"{name} must be a positive whole number, got {value!r}.")
+    return int(value)
+
+
 def check_threads(threads: int | None, kind: str, *, shared: bool) -> int:
     """How many threads the steps of an integrator of some kind get.
 
@@ -86,6 +121,14 @@ def check_threads(threads: int | None, kind: str, *, shared: bool) -> int:
     if threads > 1 and not shared:
         raise ModelError(f"{kind} takes one thread, and threads is {threads}; omit it.")
     return int(threads)
+
+
+def reset_data(model: mujoco.MjModel, data: mujoco.MjData, key: int | None) -> None:
+    """Put an MjData into the initial state of the model, or into that of a keyframe."""
+    if key is None:
+        mujoco.mj_resetData(model, data)
+    else:
+        mujoco.mj_resetDataKeyframe(model, data, key)
 
 
 def find_keyframe(model: mujoco.MjModel, keyframe: int | str) -> int:

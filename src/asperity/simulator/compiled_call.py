@@ -1,9 +1,11 @@
-"""A call of a simulator in compiled code, where there is nothing that Python has to do.
+"""A call in compiled code: what `Simulator.advance_to`, `Batch` and `rollout` do with a world.
 
-`Simulator.advance_to` compares model and inputs with what is known, hands over what is new, forgets
-history, advances, and publishes. Piece by piece from Python that takes as long as a step of a
-robot. Here it is one function. It leaves to Python what needs it: another model or a state that a
-user has written, before anything is done; more memory, after the steps.
+State and inputs are compared with what is known, and handed over where they are new; history is
+forgotten; the stepping advances; the state is published. Piece by piece from Python that takes as
+long as a step of a robot. A simulator's call is all of it in one function, which leaves to Python
+what needs it: another model, inputs that are refused, and another time, before anything is done;
+more memory, after the steps. A batch has a call for each of its threads
+(`asperity.worlds.world_kernels`).
 """
 
 from __future__ import annotations
@@ -12,12 +14,16 @@ import mujoco
 import numpy as np
 from numba import types
 
-from asperity.compiled import EntryPoint, Layout, Table, compiled, compiled_loop
+from asperity.compiled import Layout, Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pp_status, call_stepping, store_address
-from asperity.contact.delivered import OUTDATED, SOLVED
+from asperity.contact.delivered import NOTHING, OUTDATED, SOLVED
+from asperity.errors import Status
+from asperity.integrators.methods.method import Method
+from asperity.integrators.steppings.accepted import STEP_TOO_SMALL
+from asperity.integrators.steppings.stepping import Stepping
 from asperity.integrators.world import World
-from asperity.integrators.world_layout import OK, WORLD
-from asperity.plant.model_watch import WATCH, ModelWatch, differs
+from asperity.integrators.world_layout import FAILED, NON_FINITE, NOT_CONVERGED, OK, WORLD
+from asperity.plant.model_watch import WATCH, differs
 from asperity.plant.plant_layouts import OTHER_FORCES, VALID
 from asperity.simulator.compiled_publication import (
     BY_PYTHON,
@@ -25,29 +31,35 @@ from asperity.simulator.compiled_publication import (
     new_publication,
     publish_compiled,
 )
-from asperity.simulator.counters import COUNTERS, Counters, count_work
-from asperity.simulator.input_kernels import (
-    INPUTS,
-    NEW_FORCES,
-    NEW_PLACES,
-    TARGETS,
-    changes,
-    hand_over_inputs,
-    remember_inputs,
-    write_inputs,
-)
-from asperity.simulator.inputs import Inputs
+from asperity.simulator.counters import COUNTERS, count_work
 from asperity.simulator.publish import NOT_EVALUATED
+from asperity.simulator.state_vector import (
+    EXCHANGE,
+    NEW_FORCES,
+    NEW_STATE,
+    NEW_TIME,
+    REFUSED,
+    changes,
+    copy_numbers,
+    gather,
+    hand_over,
+    write_state,
+)
 
 __all__ = [
     "CALL",
     "CALL_KERNELS",
     "PUBLISHED",
+    "SIMULATOR_CALL",
+    "STATUSES",
     "UNUSUAL",
     "forget_history",
     "new_call",
+    "publish_call",
     "publish_state",
     "run_call",
+    "take_over",
+    "take_steps",
 ]
 
 PUBLISHED = 40
@@ -56,26 +68,61 @@ PUBLISHED = 40
 UNUSUAL = 41
 """Returned where Python is to begin the call, of which nothing has been done."""
 
+STATUSES = (
+    (OK, int(Status.SUCCESS)),
+    (NOT_CONVERGED, int(Status.NOT_CONVERGED)),
+    (STEP_TOO_SMALL, int(Status.STEP_TOO_SMALL)),
+    (NON_FINITE, int(Status.NON_FINITE)),
+    (FAILED, int(Status.CAPACITY)),
+)
+"""Codes of steppings and the `asperity.errors.Status` that each means.
+
+With any other one Python is to do something.
+"""
+
 CALL = Layout(
     "call",
     world=WORLD,
-    inputs=INPUTS,
-    targets=TARGETS,
-    watch=WATCH,
-    counters=COUNTERS,
+    exchange=EXCHANGE,
     publication=PUBLICATION,
     history="i8[:]",  # addresses of numbers that are zero where nothing is known of earlier steps
     stepping="i8",  # compiled entry points
     method="i8",
     publish="i8",
     time_step="f8",  # [s]
+    first_step="f8",  # step sizes of a new beginning [s]
+    first_last_step="f8",
+)
+
+SIMULATOR_CALL = Layout(
+    "call of a simulator",
+    call=CALL,
+    watch=WATCH,
+    counters=COUNTERS,
     lazy="i8",  # whether publication is left to the first who reads
 )
 
 
 @compiled
-def forget_history(world: Table, history: np.ndarray) -> None:
+def take_over(call: Table, delivered: Table, values: np.ndarray, found: int) -> None:
+    """Let the world go on from a vector of state and inputs, of which so much is new."""
+    world = call.world
+    if found & (NEW_STATE | NEW_TIME) != 0:
+        # Steps that led elsewhere say nothing about those to come: the same state, given again,
+        # leads to the same bits.
+        world.next_step = call.first_step
+        world.last_step = call.first_last_step
+        delivered.origin = NOTHING
+    elif delivered.origin == SOLVED:
+        delivered.origin = OUTDATED
+    only_forces = found == NEW_FORCES and world.current.valid == VALID
+    hand_over(call.exchange, values, OTHER_FORCES if only_forces else 0)
+
+
+@compiled
+def forget_history(call: Table) -> None:
     """Let what follows depend on the current state alone, as `World.forget_history`."""
+    world = call.world
     world.has_history = 0
     world.tried = 0.0
     world.factors_valid = 0
@@ -87,51 +134,67 @@ def forget_history(world: Table, history: np.ndarray) -> None:
     current = world.current
     if current.gliding != 0:
         current.valid = 0
-    for i in range(history.size):
-        store_address(history[i], 0)
+    for i in range(call.history.size):
+        store_address(call.history[i], 0)
+
+
+@compiled
+def take_steps(call: Table, end: float, budget: int) -> int:
+    """Advance to time ``end`` [s] in at most so many attempts; returns the stepping's code."""
+    return call_stepping(call.stepping, call.world, call.method, call.time_step, end, budget)
+
+
+@compiled
+def publish_call(call: Table) -> int:
+    """Publish the current state; returns a method's code, or `BY_PYTHON`."""
+    write_state(call.exchange)
+    # Through its address: worlds of a batch come with results of their own.
+    return call_pp_status(call.publish, call.world, call.publication)
 
 
 @compiled
 def _publish(call: Table, lazy: int) -> int:
-    """Publish the current state, or only write it; `PUBLISHED`, or what is missing."""
-    world = call.world
-    write_inputs(call.inputs, world.current)
+    """Publish the current state, or only write it; `PUBLISHED`, or what is missing.
+
+    The exchange's ``values`` have the inputs as they are in the MjData.
+    """
+    exchange = call.exchange
     code = OK
     if lazy == 0:
-        code = call_pp_status(call.publish, world, call.publication)
-    remember_inputs(call.inputs)
+        code = publish_call(call)
+    else:
+        write_state(exchange)
+    copy_numbers(exchange.values, exchange.known)
     return code if code in NOT_EVALUATED or code == BY_PYTHON else PUBLISHED
 
 
 @compiled_loop(types.int64(types.int64, types.float64, types.int64))
-def run_call(call_address: int, end: float, budget: int) -> int:
-    """Advance to time ``end`` [s] in at most so many attempts.
+def run_call(address: int, end: float, budget: int) -> int:
+    """Advance a simulator to time ``end`` [s] in at most so many attempts.
 
     Returns `UNUSUAL`, a code of the stepping, which Python is to go on from, or `PUBLISHED`.
     ``counters.work`` is then what was done.
     """
-    call = CALL.at(call_address)
-    inputs = call.inputs
-    world = call.world
-    counters = call.counters
-    if differs(call.watch) != 0:
+    own = SIMULATOR_CALL.at(address)
+    call = own.call
+    exchange = call.exchange
+    counters = own.counters
+    if differs(own.watch) != 0:
         return UNUSUAL
-    found = changes(inputs)
-    if found & ~(NEW_FORCES | NEW_PLACES) != 0:
+    gather(exchange)
+    found = changes(exchange, exchange.values, exchange.known)
+    if found & (NEW_TIME | REFUSED) != 0:
         return UNUSUAL
     count_work(counters)
     for i in range(counters.work.size):
         counters.work[i] = -counters.counts[i]
-    world.problem.worst_residual = 0.0
-    forget_history(world, call.history)
+    call.world.problem.worst_residual = 0.0
+    forget_history(call)
     if found != 0:
-        remember_inputs(inputs)
-        if world.delivered.origin == SOLVED:
-            world.delivered.origin = OUTDATED
-        only_forces = found == NEW_FORCES and world.current.valid == VALID
-        hand_over_inputs(inputs, world.current, call.targets, OTHER_FORCES if only_forces else 0)
-    code = call_stepping(call.stepping, world, call.method, call.time_step, end, budget)
-    if code != OK or _publish(call, call.lazy) != PUBLISHED:
+        copy_numbers(exchange.values, exchange.known)
+        take_over(call, call.world.delivered, exchange.values, found)
+    code = take_steps(call, end, budget)
+    if code != OK or _publish(call, own.lazy) != PUBLISHED:
         return code
     count_work(counters)
     for i in range(counters.work.size):
@@ -140,59 +203,51 @@ def run_call(call_address: int, end: float, budget: int) -> int:
 
 
 @compiled_loop(types.int64(types.int64))
-def publish_state(call_address: int) -> int:
+def publish_state(address: int) -> int:
     """Publish the current state; `PUBLISHED`, or what is missing."""
-    return _publish(CALL.at(call_address), 0)
+    call = SIMULATOR_CALL.at(address).call
+    gather(call.exchange)
+    return _publish(call, 0)
 
 
 def new_call(
     model: mujoco.MjModel,
     world: World,
-    inputs: Inputs,
-    watch: ModelWatch,
-    counters: Counters,
-    kernels: tuple[EntryPoint, EntryPoint],
-    time_step: float | None,
-    *,
-    lazy: bool,
+    method: Method,
+    stepping: Stepping,
+    exchange: Table,
+    first_steps: tuple[float, float],
 ) -> Table:
-    """Make the table of a simulator's calls.
+    """Make the table of calls that advance a world.
 
     Parameters
     ----------
     model : mujoco.MjModel
     world : World
         Of a method with a convex problem, without external systems.
-    inputs : Inputs
+    method : Method
+    stepping : Stepping
+    exchange : Table
         Of the data that is published.
-    watch : ModelWatch
-    counters : Counters
-    kernels : (EntryPoint, EntryPoint)
-        Stepping and method.
-    time_step : float or None
-        Of the stepping [s].
-    lazy : bool
-        Whether calls only write the state, and leave the rest of publication to others.
+    first_steps : (float, float)
+        The world's next and last step size where it begins anew [s].
     """
-    given, targets = inputs.tables(world)
+    history = [address for memory in world.memories for address in memory.history]
+    step = stepping.time_step
     return Table(
         CALL,
         world=world.table,
-        inputs=given,
-        targets=targets,
-        watch=watch.table,
-        counters=counters.table,
+        exchange=exchange,
         publication=new_publication(model, world.current.data),
-        history=np.array(
-            [address for memory in world.memories for address in memory.history], np.int64
-        ),
-        stepping=kernels[0].address,
-        method=kernels[1].address,
+        history=np.array(history, np.int64),
+        stepping=stepping.entry.address,
+        method=method.kernel.address,
         publish=publish_compiled.address,
-        time_step=0.0 if time_step is None else time_step,
-        lazy=int(lazy),
+        time_step=0.0 if step is None else step,
+        first_step=first_steps[0],
+        first_last_step=first_steps[1],
     )
 
 
 CALL_KERNELS = (publish_compiled, run_call, publish_state)
-"""What calls in compiled code need compiled."""
+"""What calls of simulators need compiled."""

@@ -7,7 +7,6 @@ difference to any of them.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,6 +17,8 @@ from asperity.arguments import is_count
 from asperity.errors import ModelError, SimulationError
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.contact_parameters import ContactParameters, contact_key
+from asperity.simulator.claim import Claim
+from asperity.simulator.exchange import be_lazy
 from asperity.simulator.simulator import Simulator
 from asperity.systems import ExternalSystem
 
@@ -38,7 +39,10 @@ class _Stepped:
 
     def __init__(self, data: mujoco.MjData, forget: Callable[[Any], None]) -> None:
         self.reference = weakref.ref(data, forget)
-        self.running = threading.Lock()
+        self.claim = Claim(
+            "this MjData is being stepped, in another thread or in a call of which this one is a "
+            "part; give every thread an MjData of its own."
+        )
         self.simulator: Simulator | None = None
         self.options: tuple[object, ...] = ()
 
@@ -57,7 +61,7 @@ class _Stepped:
             simulator = Simulator(
                 model, integrator=integrator, contact=contact, data=data, systems=systems
             )
-            simulator._release_data()
+            simulator.session.reference.release()
             self.simulator, self.options = simulator, options
         elif systems and data.time < simulator.world.current.table.time:
             # Reset: there is no other way to the states of external systems.
@@ -135,24 +139,19 @@ def step(
     if isinstance(systems, ExternalSystem | str) or not isinstance(systems, Sequence):
         raise ModelError(f"systems must be a list of external systems, got {systems!r}.")
     stepped = _stepped(data)
-    if not stepped.running.acquire(blocking=False):
-        raise SimulationError(
-            "this MjData is being stepped, in another thread or in a call of which this one is a "
-            "part; give every thread an MjData of its own."
-        )
-    try:
-        simulator = stepped.simulator_for(
-            model, data, _DEFAULT if integrator is None else integrator, contact, tuple(systems)
-        )
-        for left in reversed(range(int(nstep))):
-            # Nobody can read what would be published in between.
-            simulator._be_lazy(left > 0)
-            report = simulator.advance_to(simulator.time + model.opt.timestep)
-            if not report.success:
-                raise SimulationError(report.message)
-    finally:
-        if stepped.simulator is not None:
-            stepped.simulator._be_lazy(False)
-            # Where the last step was not come to.
-            _ = stepped.simulator.data
-        stepped.running.release()
+    with stepped.claim:
+        try:
+            simulator = stepped.simulator_for(
+                model, data, _DEFAULT if integrator is None else integrator, contact, tuple(systems)
+            )
+            for left in reversed(range(int(nstep))):
+                # Nobody can read what would be published in between.
+                be_lazy(simulator.session, left > 0)
+                report = simulator.advance_to(simulator.time + model.opt.timestep)
+                if not report.success:
+                    raise SimulationError(report.message)
+        finally:
+            if stepped.simulator is not None:
+                be_lazy(stepped.simulator.session, False)
+                # Where the last step was not come to.
+                _ = stepped.simulator.data

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import mujoco
 import numpy as np
 
 from asperity.arguments import is_count, is_flag, is_number
 from asperity.errors import ModelError
 from asperity.simulator.interpolation import interpolate
-
-if TYPE_CHECKING:
-    from asperity.simulator.simulator import Simulator
+from asperity.simulator.simulator import Simulator
+from asperity.simulator.state_vector import INPUT_BITS
 
 __all__ = ["Event", "EventFinder", "EventReached", "check_events"]
 
-Event = Callable[["Simulator"], float]
+Event = Callable[[Simulator], float]
 """A function of a simulator that is zero at the event; it may have attributes ``terminal`` (True,
 or how often it occurs before it ends the simulation) and ``direction`` (positive: only where the
 function increases, negative: only where it decreases), as in `scipy.integrate.solve_ivp`."""
@@ -146,11 +146,10 @@ class EventFinder:
         """Values of all functions in a state, with the present activations and inputs."""
         probe, source = self._probe, self._simulator.data
         data = probe.data
+        mujoco.mj_copyState(probe.model, source, data, INPUT_BITS)
         data.time = time
         data.qpos[:], data.qvel[:] = qpos, qvel
         data.act[:] = self._simulator.world.current.table.act
-        for name in ("ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat"):
-            getattr(data, name)[:] = getattr(source, name)
         for one, other in zip(self._simulator.systems, probe.systems, strict=True):
             probe.system_state(other)[:] = self._simulator.system_state(one)
         probe.advance_to(time)

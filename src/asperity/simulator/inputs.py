@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import mujoco
 import numpy as np
 
-from asperity.compiled import HoldsAddresses, Table
+from asperity.compiled import HoldsAddresses
 from asperity.contact.delivered import OUTDATED, SOLVED
 from asperity.errors import ModelError
 from asperity.integrators.world import World
-from asperity.plant import native
 from asperity.plant.data_reference import DataReference
 from asperity.plant.plant_layouts import OTHER_FORCES, VALID
 from asperity.plant.sleep import wake
-from asperity.simulator.input_kernels import (
-    INPUT_KERNELS,
-    INPUTS,
+from asperity.simulator.state_vector import (
+    EXCHANGE_KERNELS,
+    EXCHANGED,
     NEW_FORCES,
     NEW_STATE,
     NEW_TIME,
     REFUSED,
-    TARGETS,
-    hand_over,
+    hand_over_data,
     look,
-    remember,
-    write_state,
+    new_exchange,
+    parts_of,
+    write_data,
 )
 
-__all__ = ["INPUT_KERNELS", "SLEEP", "Inputs"]
-
-_STATE = ("qpos", "qvel", "act")
-_NAMES = (
-    *_STATE,
-    *("ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat", "eq_active"),
-)
+__all__ = ["INPUT_KERNELS", "SLEEP", "Inputs", "present_vector"]
 
 SLEEP = int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+
+INPUT_KERNELS = EXCHANGE_KERNELS
+"""What `Inputs` needs compiled."""
+
+
+def present_vector(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """State and inputs that an MjData holds, as `asperity.simulator.state_vector` has them."""
+    vector = np.empty(mujoco.mj_stateSize(model, EXCHANGED))
+    mujoco.mj_getState(model, data, vector, EXCHANGED)
+    return vector
 
 
 class Inputs(HoldsAddresses):
@@ -47,51 +50,26 @@ class Inputs(HoldsAddresses):
 
     Parameters
     ----------
-    model, data : mujoco.MjModel, mujoco.MjData
-        The published data, which others keep alive, and its model.
+    model : mujoco.MjModel
+    world : World
+        Prepared by its method; its current state is evaluated in the published data, which others
+        keep alive.
 
     Attributes
     ----------
-    new_state, new_time : bool
-        Whether the state, or the time, is another one than was known at the last change.
+    table : Table
+        The exchange (`asperity.simulator.state_vector`).
     """
 
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
-        self._model = model
-        self._reference = DataReference(data, keep=False)
-        self._views = {name: getattr(data, name).reshape(-1) for name in _NAMES}
-        self._known = np.full(sum(map(len, self._views.values())) + 1, np.nan)
-        self._table = self.table_of(data, self._known)
+    def __init__(self, model: mujoco.MjModel, world: World) -> None:
+        states = world.evaluated_states
+        own = states[0].data
+        self._model, self._world = model, world
+        self._reference = DataReference(own, keep=False)
+        others = {id(state.data): state.data for state in states if state.data is not own}
+        self._others: Sequence[mujoco.MjData] = list(others.values())
+        self.table = new_exchange(model, states, self._others)
         self._found = NEW_STATE | NEW_TIME
-        # The world to which inputs were handed last, and where they went.
-        self._world: World | None = None
-        self._memories = 0
-        self._targets = Table(TARGETS, states=np.zeros(0, np.int64), inputs=np.zeros(0, np.int64))
-        self._tables: list[Table] = []
-        self._handed: list[mujoco.MjData] = []
-
-    @staticmethod
-    def table_of(data: mujoco.MjData, known: np.ndarray) -> Table:
-        """A table of the inputs in an MjData."""
-        arrays = {name: getattr(data, name).reshape(-1) for name in _NAMES}
-        arrays["eq_active"] = arrays["eq_active"].view(np.uint8)
-        return Table(
-            INPUTS,
-            time=data._address + native.offset("mjData", "time"),
-            known=known,
-            # MuJoCo silently replaces controls beyond this by zero.
-            largest_control=float(mujoco.mjMAXVAL),
-            **arrays,
-        )
-
-    @property
-    def _data(self) -> mujoco.MjData:
-        return self._reference()
-
-    def tables(self, world: World) -> tuple[Table, Table]:
-        """The inputs, and where those of a world are handed to, for compiled code."""
-        self._find_targets(world)
-        return self._table, self._targets
 
     @property
     def new_time(self) -> bool:
@@ -105,15 +83,15 @@ class Inputs(HoldsAddresses):
 
     def forget(self) -> None:
         """Take everything for changed."""
-        self._known[:] = np.nan
+        self.table.known[:] = np.nan
 
     def remember(self) -> None:
-        """Take what ``data`` holds now for known."""
-        remember.call(self._table.address)
+        """Take what the data holds now for known."""
+        mujoco.mj_getState(self._model, self._reference(), self.table.known, EXCHANGED)
 
-    def write_state(self, state: Table) -> None:
-        """Write a state's time, positions, velocities and activations into ``data``."""
-        write_state.call(self._table.address, state.address)
+    def write_state(self) -> None:
+        """Write the world's state into the data."""
+        write_data.call(self.table.address)
 
     def changed(self) -> bool:
         """Whether anything has changed; then it is checked, and remembered.
@@ -123,95 +101,59 @@ class Inputs(HoldsAddresses):
         ModelError
             If a number is not finite, or a control too large.
         """
-        found = look.call(self._table.address)
+        found = look.call(self.table.address)
         if found & REFUSED:
             self._refuse()
         if found != 0:
             self._found = found
         return bool(found)
 
-    def hand_over(self, world: World) -> None:
-        """Copy the inputs into a world's current state, and into the data that it works with."""
-        current = world.current.table
-        delivered = world.delivered
+    def hand_over(self) -> None:
+        """Copy what the data holds into the world's state, and into what it works with."""
+        world = self._world
+        current, delivered = world.current.table, world.delivered
         if delivered.origin == SOLVED:
             delivered.origin = OUTDATED
         only_forces = self._found == NEW_FORCES and current.valid == VALID
         # What couples is known by the state's evaluation, and may be other rows now.
         world.table.graph_state = 0
-        self._find_targets(world)
-        hand_over.call(
-            self._table.address,
-            current.address,
-            self._targets.address,
-            OTHER_FORCES if only_forces else 0,
-        )
+        hand_over_data.call(self.table.address, OTHER_FORCES if only_forces else 0)
         if self._model.opt.enableflags & SLEEP:
-            for data in (self._data, *self._handed):
+            for data in (self._reference(), *self._others):
                 wake(self._model, data)
 
-    def _find_targets(self, world: World) -> None:
-        """Find a world's further states, and the data in which they are evaluated."""
-        if self._world is world and self._memories == len(world.memories):
-            return
-        states = world.evaluated_states[1:]
-        own = self._data
-        self._handed = []
-        for state in states:
-            if state.data is not own and not any(state.data is one for one in self._handed):
-                self._handed.append(state.data)
-        self._tables = [self.table_of(data, self._known[:0]) for data in self._handed]
-        self._world = world
-        self._memories = len(world.memories)
-        self._targets = Table(
-            TARGETS,
-            states=np.array([state.table.address for state in states], np.int64),
-            inputs=np.array([table.address for table in self._tables], np.int64),
-        )
+    def known(self) -> np.ndarray:
+        """What is known, as one vector."""
+        return self.table.known.copy()
 
-    def known(self) -> dict[str, np.ndarray]:
-        """What is known: arrays by name, and the time."""
-        return self._split(self._known)
+    def set_known(self, vector: np.ndarray) -> None:
+        """Take a vector for known."""
+        self.table.known[:] = vector
 
-    def present(self) -> dict[str, np.ndarray]:
-        """What ``data`` holds, as `known`."""
-        return self._split(self._gather())
+    def present(self) -> np.ndarray:
+        """What the data holds, as `known`."""
+        return present_vector(self._model, self._reference())
 
-    def write(self, values: Mapping[str, np.ndarray]) -> None:
-        """Write what `known` or `present` has returned into ``data``."""
-        data = self._data
-        for name in _NAMES:
-            target = getattr(data, name)
-            target[:] = values[name].reshape(target.shape)
-        data.time = float(values["time"][0])
-
-    def _split(self, flat: np.ndarray) -> dict[str, np.ndarray]:
-        ends = np.cumsum([len(view) for view in self._views.values()])
-        parts = np.split(flat, ends)
-        return {name: part.copy() for name, part in zip((*_NAMES, "time"), parts, strict=True)}
-
-    def _gather(self) -> np.ndarray:
-        """All numbers in one array."""
-        flat = np.empty(len(self._known))
-        np.concatenate(list(self._views.values()), out=flat[:-1], casting="unsafe")
-        flat[-1] = self._data.time
-        return flat
+    def write(self, vector: np.ndarray) -> None:
+        """Write what `known` or `present` has returned into the data."""
+        mujoco.mj_setState(self._model, self._reference(), vector, EXCHANGED)
 
     def _refuse(self) -> None:
         """Name the first number that is not acceptable."""
-        model = self._model
-        for name in _NAMES:
-            values = np.asarray(getattr(self._data, name), dtype=np.float64)
+        model, data, vector = self._model, self._reference(), self.present()
+        for name, part in parts_of(model).items():
             limit = mujoco.mjMAXVAL if name == "ctrl" else np.inf
-            bad = np.argwhere(~(np.isfinite(values) & (np.abs(values) <= limit)))
-            if len(bad):
-                index = ", ".join(str(int(i)) for i in bad[0])
-                owner = ""
-                if name == "ctrl" and model.nu == len(model.actuator_gaintype):
-                    label = model.actuator(int(bad[0][0])).name
-                    owner = f" (actuator {label!r})" if label else ""
-                raise ModelError(
-                    f"data.{name}[{index}]{owner} is {values[tuple(bad[0])]}; it must be finite"
-                    + (f" and at most {mujoco.mjMAXVAL:g}." if name == "ctrl" else ".")
-                )
-        raise ModelError(f"data.time is {self._data.time}; it must be finite.")
+            bad = np.flatnonzero(~(np.isfinite(vector[part]) & (np.abs(vector[part]) <= limit)))
+            if len(bad) == 0 or name == "time":
+                continue
+            place = np.unravel_index(bad[0], getattr(data, name).shape)
+            index = ", ".join(str(int(i)) for i in place)
+            owner = ""
+            if name == "ctrl" and model.nu == len(model.actuator_gaintype):
+                label = model.actuator(int(bad[0])).name
+                owner = f" (actuator {label!r})" if label else ""
+            raise ModelError(
+                f"data.{name}[{index}]{owner} is {vector[part][bad[0]]}; it must be finite"
+                + (f" and at most {mujoco.mjMAXVAL:g}." if name == "ctrl" else ".")
+            )
+        raise ModelError(f"data.time is {data.time}; it must be finite.")

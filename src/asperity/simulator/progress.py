@@ -6,18 +6,20 @@ import contextlib
 import sys
 import time as clock
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 from asperity.arguments import is_flag
 from asperity.errors import ModelError
 
-if TYPE_CHECKING:
-    from asperity.simulator.simulator import Simulator
+__all__ = ["check_progress", "shown"]
 
-__all__ = ["Progress", "check_progress", "shown"]
 
-Progress = bool | Callable[["Simulator"], None] | None
-"""Whether to show a bar, or what to call with the simulator."""
+class _Timed(Protocol):
+    @property
+    def time(self) -> float: ...
+
+
+_Shown = TypeVar("_Shown", bound=_Timed)
 
 
 def check_progress(progress: Any) -> None:
@@ -27,8 +29,10 @@ def check_progress(progress: Any) -> None:
 
 
 @contextlib.contextmanager
-def shown(progress: Progress, end: float) -> Iterator[Callable[[Simulator], None] | None]:
-    """What an advance to a time [s] is to call about every 50 ms of wall time.
+def shown(
+    progress: bool | Callable[[_Shown], None] | None, end: float
+) -> Iterator[Callable[[_Shown], None] | None]:
+    """What an advance to a time [s] is to call with the simulator about every 50 ms of wall time.
 
     For True it draws a bar on the standard error, or in the notebook.
     """
@@ -48,7 +52,7 @@ def shown(progress: Progress, end: float) -> Iterator[Callable[[Simulator], None
             task = bar.add_task("", total=end, rate="")
             begin: list[tuple[float, float]] = []
 
-            def draw(simulator: Simulator) -> None:
+            def draw(simulator: _Timed) -> None:
                 now = clock.perf_counter()
                 begin.append((simulator.time, now)) if not begin else None
                 passed = (simulator.time - begin[0][0]) / max(now - begin[0][1], 1e-9)

@@ -6,17 +6,16 @@ import numpy as np
 
 from asperity.simulator.events import EventFinder
 from asperity.simulator.simulator import Simulator
+from asperity.simulator.watcher import Watcher
 
 __all__ = ["Recorder"]
 
 
-class Recorder(Simulator):
+class Recorder(Watcher, Simulator):
     """A simulator that keeps every accepted step, without making any step shorter.
 
     Takes what `Simulator` takes. Call `start_record` once, advance, and then `record`.
     """
-
-    _takes_calls = False
 
     events: EventFinder | None = None
     """What to look for in every step."""
@@ -31,7 +30,8 @@ class Recorder(Simulator):
         table.record_qpos[0] = self.data.qpos
         table.record_qvel[0] = self.data.qvel
 
-    def _flush(self) -> None:
+    def keep_record(self) -> None:
+        """See `Watcher`."""
         table = self.world.table
         n = int(table.records)
         self._parts.append(
@@ -43,17 +43,19 @@ class Recorder(Simulator):
         )
         table.records = 0
 
-    def _take_steps(self, end: float, budget: int) -> int:
+    def before_steps(self, budget: int) -> int:
+        """See `Watcher`."""
         held = getattr(self, "_held", None)
         # Controls change in Python only, between calls of the loops.
         if held is not None and not np.array_equal(held[-1][1], self.data.ctrl):
             held.append((float(self.data.time), self.data.ctrl.copy()))
-        if self.events is None:
-            return super()._take_steps(end, budget)
         # Every step is looked at before the next one, which it may rule out.
-        code = super()._take_steps(end, 1)
-        self.events.look(self.world.current.table)
-        return code
+        return budget if self.events is None else 1
+
+    def after_steps(self) -> None:
+        """See `Watcher`."""
+        if self.events is not None:
+            self.events.look(self.world.current.table)
 
     def controls_at(self, times: np.ndarray) -> np.ndarray:
         """Controls from each time on, shape (n, nu); those of the last are what led there."""
@@ -65,6 +67,6 @@ class Recorder(Simulator):
 
     def record(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Times, positions and velocities so far, shapes (n,), (n, nq) and (n, nv)."""
-        self._flush()
+        self.keep_record()
         times, qpos, qvel = (np.concatenate(part) for part in zip(*self._parts, strict=True))
         return times, qpos, qvel

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from asperity.errors import Status
-from asperity.simulator import notebook
+from asperity.shown import Shown
 
 __all__ = ["Report", "Statistics"]
 
@@ -77,7 +77,7 @@ class Statistics:
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Shown):
     """How an advance ended.
 
     Parameters
@@ -132,7 +132,3 @@ class Report:
         if self.detail:
             message += f" {self.detail}"
         return message
-
-    def _repr_html_(self) -> str:
-        """In notebooks."""
-        return notebook.report(self)

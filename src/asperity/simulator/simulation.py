@@ -15,9 +15,10 @@ from asperity.integrators import Integrator
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.simulator.current_contacts import Contacts
 from asperity.simulator.events import Event, EventFinder, EventReached, check_events
-from asperity.simulator.progress import Progress, shown
+from asperity.simulator.progress import shown
 from asperity.simulator.recorder import Recorder
-from asperity.simulator.simulator import Control, Simulator
+from asperity.simulator.session import Control
+from asperity.simulator.simulator import Progress, Simulator
 from asperity.simulator.trajectory import Trajectory
 from asperity.systems import ExternalSystem
 
@@ -118,7 +119,7 @@ def simulate(
         threads=threads,
     )
     simulator.data.time = begin
-    simulator._start_control(begin)
+    simulator.session.start_clocks(begin)
     simulator.start_record()
     if looked_for:
         simulator.advance_to(begin)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-import math
+import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, SupportsIndex
 
@@ -15,36 +14,37 @@ from numpy.typing import ArrayLike
 
 from asperity.arguments import as_number
 from asperity.contact.delivered import NOTHING
-from asperity.errors import ModelError, Status
-from asperity.integrators import Cenic, Integrator
-from asperity.loading import load_model
+from asperity.integrators import Integrator
+from asperity.integrators.methods.method import Method
+from asperity.integrators.world import World
+from asperity.loading import LoadReport
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.patch_polygons import PolygonFinder, Polygons
-from asperity.plant.support import check_supported
-from asperity.simulator import notebook
+from asperity.plant.plant import Plant
+from asperity.shown import Shown
 from asperity.simulator.advance import advance
-from asperity.simulator.call_at_once import call_at_once
 from asperity.simulator.checkpoint import load_simulator, save_simulator
-from asperity.simulator.checks import check_arguments, check_threads, find_keyframe
-from asperity.simulator.copies import reduced
+from asperity.simulator.checks import find_keyframe, reset_data
 from asperity.simulator.counters import as_statistics
 from asperity.simulator.current_contacts import Contacts, read_contacts
-from asperity.simulator.initial_state import write_initial_state
-from asperity.simulator.machinery import Control, Machinery
+from asperity.simulator.exchange import find_forces, publish_session, take_over, up_to_date
 from asperity.simulator.model_changes import take_over_model
+from asperity.simulator.opening import new_session, options_of, reopened
 from asperity.simulator.other_options import take_over_options
 from asperity.simulator.patches import Patches, read_patches
-from asperity.simulator.progress import Progress, check_progress, shown
+from asperity.simulator.progress import shown
 from asperity.simulator.report import Report, Statistics
-from asperity.simulator.sampling import SamplingClock
+from asperity.simulator.session import Control, Session
+from asperity.simulator.watcher import Watcher
 from asperity.systems import Coupling, ExternalSystem
 
-__all__ = ["Control", "Simulator"]
+__all__ = ["Progress", "Simulator"]
 
-_LOGGER = logging.getLogger("asperity")
+Progress = bool | Callable[["Simulator"], None] | None
+"""Whether to show a bar, or what to call with the simulator."""
 
 
-class Simulator(Machinery):
+class Simulator(Shown):
     """A simulation of an MJCF or URDF model.
 
     Parameters
@@ -122,14 +122,8 @@ class Simulator(Machinery):
 
     Attributes
     ----------
-    model : mujoco.MjModel
-    load_report : LoadReport
-        What was dropped, ignored or found unusual in the model.
-    integrator : Integrator
-    control : callable, optional
-        The control callback; another one, or None, may be put there between calls.
-    threads : int
-        How many a step may use.
+    session : Session
+        What the simulation is made of, for those who look inside.
     """
 
     def __init__(
@@ -150,54 +144,77 @@ class Simulator(Machinery):
         publish: str = "eager",
         threads: int | None = 1,
     ) -> None:
-        if publish not in ("eager", "lazy"):
-            raise ModelError(f"publish must be 'eager' or 'lazy', got {publish!r}.")
-        integrator = Cenic() if integrator is None else integrator
-        if not isinstance(integrator, Integrator):
-            raise ModelError(
-                f"integrator must be an asperity integrator such as Cenic(), got {integrator!r}."
-            )
-        self.model, self.load_report = load_model(model)
-        check_arguments(self.model, data, control, systems)
-        notes = check_supported(self.model, every_actuator=integrator.takes_every_actuator)
-        self._note(notes)
-        self._sampling = SamplingClock(
-            float(self.model.opt.timestep)
-            if control_period is None
-            else as_number("control_period", control_period)
+        self.session: Session = new_session(
+            model,
+            integrator=integrator,
+            contact=contact,
+            control=control,
+            control_period=control_period,
+            joint_stiction_tolerance=joint_stiction_tolerance,
+            systems=systems,
+            publish=publish,
+            threads=threads,
+            data=data,
+            keyframe=keyframe,
+            arrays={"qpos": qpos, "qvel": qvel, "ctrl": ctrl},
+            watcher=self if isinstance(self, Watcher) else None,
         )
-        joint_stiction_tolerance = as_number("joint_stiction_tolerance", joint_stiction_tolerance)
-        if not (math.isfinite(joint_stiction_tolerance) and joint_stiction_tolerance > 0):
-            raise ModelError(
-                f"joint_stiction_tolerance must be positive, got {joint_stiction_tolerance}."
-            )
-        self.integrator = integrator
-        method = integrator.make_method()
-        if systems and not method.takes_systems:
-            raise ModelError(
-                f"{integrator!r} does not take external systems; use any other integrator, such as "
-                "Cenic with scheme='step-doubling', or a control callback."
-            )
-        self.coupling = Coupling(self.model, systems, evaluated=method.base.evaluates_systems)
-        shared = method.base.evaluates_plant or method.base.shares_steps
-        self.threads = check_threads(threads, type(integrator).__name__, shared=shared)
-        self.control = control
-        self._control_period = control_period
-        self._lazy = publish == "lazy"
-        self._make_plant(
-            ContactParameters() if contact is None else contact, joint_stiction_tolerance
-        )
-        data = mujoco.MjData(self.model) if data is None else data
-        arrays = {"qpos": qpos, "qvel": qvel, "ctrl": ctrl}
-        write_initial_state(self.model, data, keyframe, arrays)
-        self._start_with(data)
 
-    # -- the user's surface ------------------------------------------------------------------
+    # -- what there is -------------------------------------------------------------------------
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The model; its numbers may be changed between calls."""
+        return self.session.model
+
+    @property
+    def load_report(self) -> LoadReport:
+        """What was dropped, ignored or found unusual in the model."""
+        return self.session.load_report
+
+    @property
+    def integrator(self) -> Integrator:
+        """How to advance."""
+        return self.session.integrator
+
+    @property
+    def control(self) -> Control | None:
+        """The control callback; another one, or None, may be put there between calls."""
+        return self.session.control
+
+    @control.setter
+    def control(self, control: Control | None) -> None:
+        self.session.control = control
+
+    @property
+    def threads(self) -> int:
+        """How many threads a step may use."""
+        return self.session.threads
+
+    @property
+    def plant(self) -> Plant:
+        """What the model is made of, in tables."""
+        return self.session.plant
+
+    @property
+    def world(self) -> World:
+        """States, and the memory in which steps are taken."""
+        return self.session.world
+
+    @property
+    def method(self) -> Method:
+        """What takes one step."""
+        return self.session.method
+
+    @property
+    def coupling(self) -> Coupling:
+        """The external systems and their states."""
+        return self.session.coupling
 
     @property
     def data(self) -> mujoco.MjData:
         """Where the state is, with all that follows from it."""
-        return self._up_to_date()
+        return up_to_date(self.session)
 
     @property
     def systems(self) -> tuple[ExternalSystem, ...]:
@@ -207,17 +224,17 @@ class Simulator(Machinery):
     @property
     def time(self) -> float:
         """Simulated time [s]."""
-        return float(self._reference().time)
+        return float(self.session.reference().time)
 
     @property
     def stats(self) -> Statistics:
         """Work done since construction or the last reset."""
-        return as_statistics(self._counters.read(), self._wall_time)
+        return as_statistics(self.session.counters.read(), self.session.wall_time)
 
     @property
     def control_period(self) -> float:
         """Time between two calls of the control callback [s]."""
-        return self._sampling.period
+        return self.session.clock.period
 
     @property
     def step_size(self) -> float:
@@ -229,14 +246,14 @@ class Simulator(Machinery):
     @property
     def contacts(self) -> Contacts:
         """Contacts of the last step with the forces that they delivered."""
-        self._find_forces()
-        return read_contacts(self._results.delivered)
+        find_forces(self.session)
+        return read_contacts(self.session.results.delivered)
 
     @property
     def patches(self) -> Patches:
         """Patches of pressure fields in the last step; the contacts are their points."""
-        self._find_forces()
-        return read_patches(self._results.delivered, self.plant.fields)
+        find_forces(self.session)
+        return read_patches(self.session.results.delivered, self.plant.fields)
 
     def polygons(self) -> Polygons:
         """Contact polygons of pressure fields at the published state, with their pressures."""
@@ -249,7 +266,7 @@ class Simulator(Machinery):
     @property
     def clearance(self) -> float | None:
         """Smallest distance of surfaces over all steps [m], of `Midas`, which keeps them apart."""
-        return self._base.clearance(self.world)
+        return self.session.base.clearance(self.world)
 
     def system_state(self, system: ExternalSystem) -> np.ndarray:
         """State z of an external system; a view that may be written between advances."""
@@ -276,8 +293,10 @@ class Simulator(Machinery):
 
     def step(self) -> Report:
         """Advance by one step: the integrator's fixed one, or the model's ``timestep``."""
-        step = self.integrator.time_step
-        return self.advance_to(self.time + (self.model.opt.timestep if step is None else step))
+        session = self.session
+        step = session.integrator.time_step
+        step = session.model.opt.timestep if step is None else step
+        return self.advance_to(session.reference().time + step)
 
     def advance_to(self, time: float, *, progress: Progress = None) -> Report:
         """Advance to a time.
@@ -307,75 +326,14 @@ class Simulator(Machinery):
         """
         if type(time) is not float:
             time = as_number("time", time)
-        check_progress(progress)
-        self._claim()
-        try:
-            if self._team is not None:
-                self._team.start()
-            if not progress and self._takes_calls and self.control is None:
-                report = call_at_once(self, time)
-                if report is not None:
-                    return report
-            if progress is True:
-                with shown(progress, time) as each:
-                    return self._advance_to(time, each)
-            return self._advance_to(time, progress if callable(progress) else None)
-        finally:
-            self._running.release()
-
-    def _advance_to(self, time: float, progress: Callable[[Simulator], None] | None) -> Report:
-        if not math.isfinite(time) or time < self.time:
-            raise ModelError(f"time {time} must be finite and not before {self.time}.")
-        if self._stale and self.control is not None:
-            self._catch_up()
-        self._follow_time_step()
-        before, wall_time = self._counters.read(), self._wall_time
-        self._base.clear_residual(self.world)
-        # What follows depends on the state alone, so that a restored one continues identically.
-        self.world.forget_history()
-        self._sync()
-        if self.coupling.systems:
-            self.coupling.check()
-            self.coupling.invalidate()
-        return self._go_on(time, progress, None, before, wall_time)
-
-    def _go_on(
-        self,
-        time: float,
-        progress: Callable[[Simulator], None] | None,
-        code: int | None,
-        before: np.ndarray,
-        wall_time: float,
-    ) -> Report:
-        """Advance to a time, from where an earlier stretch of steps has returned with a code."""
-        data = self._reference()
-        systems = self.coupling.systems
-        try:
-            status = advance(self, time, progress, code)
-            complaint = self.coupling.complaint() if systems else ""
-        except BaseException:
-            # What went wrong is told; that a system fails again in the publication is not.
-            self._publish(quietly=True)
-            raise
-        self._publish(lazily=True)
-        report = Report(
-            status=status,
-            time=float(data.time),
-            stats=as_statistics(self._counters.read() - before, self._wall_time - wall_time),
-            residual=self._base.worst_residual(self.world)
-            if status == Status.NOT_CONVERGED
-            else 0.0,
-            detail=complaint
-            if status == Status.NON_FINITE
-            else self._base.hindrance(self.world)
-            if status == Status.NOT_CONVERGED
-            else "",
-        )
-        if status != Status.SUCCESS:
-            _LOGGER.info("stopped at %g s: %s", report.time, report.message)
-        elif _LOGGER.isEnabledFor(logging.DEBUG):
-            _LOGGER.debug("advanced to %g s: %s", report.time, report.stats)
-        return report
+        session = self.session
+        with session.claim:
+            if progress is None:
+                return advance(session, time, None)
+            with shown(progress, time) as each:
+                return advance(
+                    session, time, None if each is None else functools.partial(each, self)
+                )
 
     def reset(self, keyframe: int | str | None = None) -> None:
         """Return to the model's initial state, or to a keyframe, and clear the statistics.
@@ -388,25 +346,20 @@ class Simulator(Machinery):
         SimulationError
             If the simulator is running, in another thread or above this call.
         """
-        self._claim()
-        try:
-            model, data = self.model, self.data
+        session = self.session
+        with session.claim:
+            model, data = session.model, self.data
             key = None if keyframe is None else find_keyframe(model, keyframe)
-            if self._watch.changed():
-                take_over_model(self)
-            if key is None:
-                mujoco.mj_resetData(model, data)
-            else:
-                mujoco.mj_resetDataKeyframe(model, data, key)
-            self._prepare()
-            self.coupling.reset()
-            self._inputs.forget()
-            self.world.delivered.origin = NOTHING
-            self._sync()
-            self._publish()
-            self._clear_counters()
-        finally:
-            self._running.release()
+            if session.watch.changed():
+                take_over_model(session)
+            reset_data(model, data, key)
+            session.prepare()
+            session.coupling.reset()
+            session.inputs.forget()
+            session.world.delivered.origin = NOTHING
+            take_over(session)
+            publish_session(session)
+            session.clear_counters()
 
     def change_integrator(self, integrator: Integrator) -> None:
         """Go on with other options of the same integrator, such as another accuracy.
@@ -428,11 +381,8 @@ class Simulator(Machinery):
         SimulationError
             If the simulator is running, in another thread or above this call.
         """
-        self._claim()
-        try:
-            take_over_options(self, integrator)
-        finally:
-            self._running.release()
+        with self.session.claim:
+            take_over_options(self.session, integrator)
 
     def take_over(self) -> None:
         """Take over what is in model and data, as every advance does, without a step.
@@ -444,13 +394,10 @@ class Simulator(Machinery):
         ModelError
             If it cannot be simulated; nothing has then changed.
         """
-        self._claim()
-        try:
+        with self.session.claim:
             self.world.forget_history()
-            self._inputs.forget()
-            self._sync()
-        finally:
-            self._running.release()
+            self.session.inputs.forget()
+            take_over(self.session)
 
     # -- copies ------------------------------------------------------------------------------
 
@@ -459,11 +406,11 @@ class Simulator(Machinery):
 
         ``copy.copy`` shares model, callback and external systems, ``copy.deepcopy`` nothing.
         """
-        self._claim()
-        try:
-            return reduced(self, Simulator)
-        finally:
-            self._running.release()
+        with self.session.claim:
+            # What subclasses add goes along; of them, only what `Simulator` makes is made anew.
+            further = {name: value for name, value in vars(self).items() if name != "session"}
+            options, state = options_of(self.session), self.session.state()
+            return _made_again, (type(self), options, self.load_report, state), further
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a checkpoint: the simulator with its model and all that it knows.
@@ -495,16 +442,18 @@ class Simulator(Machinery):
         """
         return load_simulator(path, Simulator)
 
-    # -- inside ------------------------------------------------------------------------------
-
-    def _repr_html_(self) -> str:
-        """In notebooks."""
-        return notebook.simulator(self)
-
     def warm_up(self) -> None:
         """Load or compile what the first step needs, without taking it."""
-        self._claim()
-        try:
-            self._take_steps(self.time, 1)
-        finally:
-            self._running.release()
+        with self.session.claim:
+            self.session.take_steps(self.time, 1)
+
+
+def _made_again(
+    kind: type[Simulator], options: Mapping[str, Any], report: LoadReport, state: Mapping[str, Any]
+) -> Simulator:
+    """A simulator of these options that goes on from a session's state."""
+    simulator = kind.__new__(kind)
+    watcher = simulator if isinstance(simulator, Watcher) else None
+    simulator.session = reopened(options, state, watcher=watcher)
+    simulator.session.load_report = report
+    return simulator

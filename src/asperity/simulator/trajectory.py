@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from asperity.arguments import as_array
 from asperity.errors import ModelError, Status
-from asperity.simulator import notebook
+from asperity.shown import Shown
 from asperity.simulator.current_contacts import Contacts
 from asperity.simulator.interpolation import interpolate
 from asperity.simulator.report import Statistics
@@ -22,7 +22,7 @@ __all__ = ["Trajectory"]
 
 
 @dataclass
-class Trajectory:
+class Trajectory(Shown):
     """States of a simulation over time.
 
     Parameters
@@ -81,10 +81,6 @@ class Trajectory:
                 f"times must lie within the trajectory, {self.time[0]} to {self.time[-1]} s."
             )
         return interpolate(self.model, self.time, self.qpos, self.qvel, times)
-
-    def _repr_html_(self) -> str:
-        """In notebooks: a table, and a playback where it can be made."""
-        return notebook.trajectory(self)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write everything, the model included, to an ``.npz`` file, which `load` reads.

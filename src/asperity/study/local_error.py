@@ -70,10 +70,11 @@ class StateRecorder(Recorder):
         self._activations: list[np.ndarray] = []
         self.world.table.record_act[0] = self.data.act
 
-    def _flush(self) -> None:
+    def keep_record(self) -> None:
+        """See `Recorder`."""
         table = self.world.table
         self._activations.append(table.record_act[: int(table.records)].copy())
-        super()._flush()
+        super().keep_record()
 
     def history(self) -> History:
         """All states so far."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from asperity.errors import AsperityError
 from asperity.simulator import Simulator
-from asperity.simulator.simulator import Control
+from asperity.simulator.session import Control
 from asperity.viewer.pull import HOLD, Carry, Pull, take_hold
 
 __all__ = ["Session"]

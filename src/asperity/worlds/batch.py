@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import math
 import os
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
 import mujoco
@@ -17,12 +15,19 @@ from numpy.typing import ArrayLike
 from asperity.arguments import as_array, as_number, is_count
 from asperity.compiled import HoldsAddresses
 from asperity.compiled.team import available_threads
-from asperity.errors import ModelError, SimulationError
-from asperity.integrators import Cenic, Integrator
+from asperity.errors import ModelError
+from asperity.integrators import Integrator
 from asperity.loading import load_model
 from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.support import check_supported
-from asperity.simulator.checks import find_keyframe
+from asperity.simulator.checks import (
+    check_count,
+    check_integrator,
+    check_stiction_tolerance,
+    find_keyframe,
+    reset_data,
+)
+from asperity.simulator.claim import Claim
 from asperity.simulator.counters import as_statistics
 from asperity.simulator.report import Statistics
 from asperity.systems import ExternalSystem
@@ -72,7 +77,7 @@ class Batch(HoldsAddresses):
     ``qpos``, ``qvel``, ``act``, ``ctrl``, ``qfrc_applied``, ``xfrc_applied``, ``mocap_pos``,
     ``mocap_quat``, ``eq_active`` and ``time`` are arrays with the world first, which may be written
     between calls, by element or as a whole: ``batch.ctrl[3] = 0.1``,
-    ``batch.ctrl = policy(batch.qpos)``.
+    ``batch.ctrl = policy(batch.qpos)``. They are views of one array with a row per world.
 
     Each world does what a `Simulator` of its own would do, to the bit, whatever the number of
     threads and the other worlds. One that fails has a `status` and stays in the state of its last
@@ -95,28 +100,22 @@ class Batch(HoldsAddresses):
         joint_stiction_tolerance: float = 1e-3,
         systems: Sequence[ExternalSystem] = (),
     ) -> None:
-        integrator = Cenic() if integrator is None else integrator
-        if not isinstance(integrator, Integrator):
-            raise ModelError(
-                f"integrator must be an asperity integrator such as Cenic(), got {integrator!r}."
-            )
-        _require_count("count", count)
-        if threads is not None:
-            _require_count("threads", threads)
-        tolerance = as_number("joint_stiction_tolerance", joint_stiction_tolerance)
-        if not (math.isfinite(tolerance) and tolerance > 0):
-            raise ModelError(f"joint_stiction_tolerance must be positive, got {tolerance}.")
+        integrator, count = check_integrator(integrator), check_count("count", count)
+        threads = available_threads() if threads is None else check_count("threads", threads)
+        tolerance = check_stiction_tolerance(joint_stiction_tolerance)
         self.model, self.load_report = load_model(model)
         check_supported(self.model, every_actuator=integrator.takes_every_actuator)
         self.integrator = integrator
-        self._rows = WorldRows(self.model, int(count))
-        crew = Crew(min(int(count), available_threads() if threads is None else int(threads)))
+        self._rows = WorldRows(self.model, count)
+        crew = Crew(min(count, threads))
         self._crew = crew
         self._worlds = make_worlds(self.model, integrator, contact, tolerance, crew, systems)
         self._worlds.adopt(self._rows)
         self._every = np.arange(self.count)
         self._initial = mujoco.MjData(self.model)
-        self._running = threading.Lock()
+        self._claim = Claim(
+            "this batch is running, in another thread; give every thread a batch of its own."
+        )
         self._variations: Variations | None = None
         self.reset()
 
@@ -133,7 +132,7 @@ class Batch(HoldsAddresses):
     )
     mocap_pos = row_view("mocap_pos", "Positions of mocap bodies [m], shape (n, nmocap, 3).")
     mocap_quat = row_view("mocap_quat", "Quaternions of mocap bodies, shape (n, nmocap, 4).")
-    eq_active = row_view("eq_active", "Whether equalities are switched on, shape (n, neq).")
+    eq_active = row_view("eq_active", "Whether equalities are switched on, 1 or 0, shape (n, neq).")
 
     @property
     def count(self) -> int:
@@ -267,7 +266,7 @@ class Batch(HoldsAddresses):
             if values is not None
         }
         key = None if keyframe is None else find_keyframe(self.model, keyframe)
-        with self._claimed():
+        with self._claim:
             self._follow_model()
             variations = self._variations
             if variations is not None and variations.changes_initial_state:
@@ -275,10 +274,7 @@ class Batch(HoldsAddresses):
                     self._rows.write(w, variations.initial_data(int(w), key))
             else:
                 data = self._initial
-                if key is None:
-                    mujoco.mj_resetData(self.model, data)
-                else:
-                    mujoco.mj_resetDataKeyframe(self.model, data, key)
+                reset_data(self.model, data, key)
                 self._rows.write(worlds, data)
             for name, values in given.items():
                 self._rows.arrays[name][worlds] = values
@@ -297,7 +293,7 @@ class Batch(HoldsAddresses):
             If there is no such world, or what was written into its arrays is not finite.
         """
         number = self._number(world)
-        with self._claimed():
+        with self._claim:
             self._follow_model()
             return self._worlds.data(self._rows, number)
 
@@ -328,7 +324,7 @@ class Batch(HoldsAddresses):
             If there is no such field, or it cannot vary. Later calls refuse values that cannot be
             simulated, naming the world.
         """
-        with self._claimed():
+        with self._claim:
             if self._variations is None:
                 self._variations = Variations(
                     self.model, self.count, meshes=self._worlds.have_models
@@ -359,20 +355,8 @@ class Batch(HoldsAddresses):
     def _has_sensors(self) -> bool:
         return self.model.nsensordata > 0
 
-    @contextlib.contextmanager
-    def _claimed(self) -> Iterator[None]:
-        """Refuse to run twice at once."""
-        if not self._running.acquire(blocking=False):
-            raise SimulationError(
-                "this batch is running, in another thread; give every thread a batch of its own."
-            )
-        try:
-            yield
-        finally:
-            self._running.release()
-
     def _advance(self, worlds: np.ndarray, substeps: int, step: float) -> np.ndarray:
-        with self._claimed():
+        with self._claim:
             self._follow_model()
             self._worlds.advance(self._rows, worlds, substeps, step, publishes=self._has_sensors)
         return self.status
@@ -425,11 +409,6 @@ class Batch(HoldsAddresses):
         if not np.all(np.isfinite(array)):
             raise ModelError(f"{name} must be finite.")
         return array
-
-
-def _require_count(name: str, value: Any) -> None:
-    if not (is_count(value) and value >= 1):
-        raise ModelError(f"{name} must be a positive whole number, got {value!r}.")
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

@@ -224,5 +224,6 @@ _NO_ROLLOUT: dict[str, Any] = {
     "state": np.zeros((0, 0, 0)),
     "sensordata": np.zeros((0, 0, 0)),
     "inputs": np.zeros((0, 0, 0)),
-    "input_start": np.full(6, -1, np.int64),
+    "input_bits": 0,
+    "controls": 0,
 }

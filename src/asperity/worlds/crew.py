@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["Crew"]
+from asperity.simulator.advance import next_pace
 
-# Wall time between two returns to Python [s]: interrupts and progress live at these returns.
-_TICK = 0.05
+__all__ = ["Crew"]
 
 
 class Crew:
@@ -67,8 +66,7 @@ class Crew:
                 if work(self._paces[number]):
                     return
                 elapsed = time.perf_counter() - started
-                factor = min(max(_TICK / max(elapsed, 1e-9), 0.2), 5.0)
-                self._paces[number] = max(1, min(int(self._paces[number] * factor), 1 << 40))
+                self._paces[number] = next_pace(self._paces[number], elapsed)
         except BaseException:
             stop()
             raise

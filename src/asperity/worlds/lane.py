@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mujoco
-import numpy as np
 
 from asperity.compiled import HoldsAddresses, Table
 from asperity.contact.delivered import grow_delivered
@@ -16,14 +15,12 @@ from asperity.plant.gliding import GlidingDetection
 from asperity.plant.own_options import OwnOptions
 from asperity.plant.plant import Plant
 from asperity.plant.sleep import wake
-from asperity.simulator.compiled_publication import (
-    BY_PYTHON,
-    new_publication,
-    publish_compiled,
-)
+from asperity.simulator.advance import COUPLED_TREES
+from asperity.simulator.compiled_call import new_call
+from asperity.simulator.compiled_publication import BY_PYTHON
 from asperity.simulator.counters import Counters
-from asperity.simulator.inputs import Inputs
 from asperity.simulator.publish import Delivered, publish
+from asperity.simulator.state_vector import new_exchange
 from asperity.systems import Coupling
 from asperity.worlds.world_kernels import DELIVERED_FULL, advance_worlds, copy_delivered
 from asperity.worlds.world_rows import WorldRows
@@ -55,34 +52,24 @@ class Lane(HoldsAddresses):
         self._results = Delivered(self.world, Coupling(model, ()))
         self.counters = Counters(self.world, base)
         states = self.world.evaluated_states
-        # Data that several states share have their inputs once; those of the current state first.
+        # Data that several states share have their inputs once.
         every = list({id(state.data): state.data for state in states}.values())
         for data in every:
             wake(model, data)
-        self._inputs = [Inputs.table_of(data, np.zeros(0)) for data in every]
         world = self.world.table
-        step = integrator.time_step
+        first_steps = float(world.next_step), float(world.last_step)
+        exchange = new_exchange(model, states, every)
         self.table = Table(
             LANE,
-            world=world,
+            call=new_call(
+                model, self.world, self._method, integrator.stepping, exchange, first_steps
+            ),
             place=NO_WORLD,
-            stepping=integrator.stepping.entry.address,
-            method=self._method.kernel.address,
-            publish=publish_compiled.address,
-            time_step=0.0 if step is None else step,
-            first_step=float(world.next_step),
-            first_last_step=float(world.last_step),
             gliding=int(states[0].table.gliding),
             delivered=self.world.delivered.address,
-            states=np.array([state.table.address for state in states], np.int64),
-            inputs=np.array([table.address for table in self._inputs], np.int64),
-            history=np.array(
-                [address for memory in self.world.memories for address in memory.history], np.int64
-            ),
             plant_slot=world.address_of("plant"),
             delivered_slot=world.address_of("delivered"),
             sensordata=self.data.sensordata,
-            publication=new_publication(model, self.data),
         )
         self._set_room()
 
@@ -108,10 +95,7 @@ class Lane(HoldsAddresses):
         else:
             table.place = NO_WORLD
             if code == TREES:
-                raise SimulationError(
-                    "a constraint of the model couples more than two kinematic trees, which is "
-                    "not supported; remove it or split it."
-                )
+                raise SimulationError(COUPLED_TREES)
             raise SimulationError(f"world {w} has ended with an unknown code, {code}.")
         return False
 

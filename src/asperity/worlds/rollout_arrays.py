@@ -9,24 +9,13 @@ import numpy as np
 
 from asperity.arguments import as_array, is_count
 from asperity.errors import ModelError
-from asperity.worlds.world_tables import INPUT_NAMES
 
 __all__ = ["RolloutArrays", "resolve_arrays"]
 
 _STATE = mujoco.mjtState
 _FULL = int(_STATE.mjSTATE_FULLPHYSICS)
 _USER = int(_STATE.mjSTATE_USER)
-
-# In MuJoCo's order of a vector of inputs.
-_INPUTS = {
-    "ctrl": _STATE.mjSTATE_CTRL,
-    "qfrc_applied": _STATE.mjSTATE_QFRC_APPLIED,
-    "xfrc_applied": _STATE.mjSTATE_XFRC_APPLIED,
-    "eq_active": _STATE.mjSTATE_EQ_ACTIVE,
-    "mocap_pos": _STATE.mjSTATE_MOCAP_POS,
-    "mocap_quat": _STATE.mjSTATE_MOCAP_QUAT,
-    "userdata": _STATE.mjSTATE_USERDATA,
-}
+_CTRL = int(_STATE.mjSTATE_CTRL)
 
 
 class RolloutArrays(NamedTuple):
@@ -38,8 +27,8 @@ class RolloutArrays(NamedTuple):
         Number of worlds, and of steps.
     initial_state : ndarray, shape (worlds or 1, nstate)
     inputs : ndarray, shape (worlds or 1, nstep or 1, ncontrol)
-    input_start : ndarray of int64
-        Where the inputs of `asperity.worlds.world_tables.INPUT_NAMES` begin, or −1.
+    input_bits, controls : int
+        Which inputs these are, and how many of them are controls, which come first.
     state, sensordata : ndarray, shapes (worlds, nstep, nstate) and (worlds, nstep, nsensordata)
         Where results go.
     """
@@ -48,7 +37,8 @@ class RolloutArrays(NamedTuple):
     nstep: int
     initial_state: np.ndarray
     inputs: np.ndarray
-    input_start: np.ndarray
+    input_bits: int
+    controls: int
     state: np.ndarray
     sensordata: np.ndarray
 
@@ -105,7 +95,8 @@ def resolve_arrays(
         length,
         start,
         np.zeros((1, 1, 0)) if inputs is None else inputs,
-        _starts(models[0], control_spec if inputs is not None else 0),
+        0 if inputs is None else control_spec,
+        0 if inputs is None else mujoco.mj_stateSize(models[0], control_spec & _CTRL),
         _result("state", state, (count, length, nstate)),
         _result("sensordata", sensordata, (count, length, nsensordata)),
     )
@@ -145,16 +136,6 @@ def _length(axis: int, known: int | None, given: dict[str, np.ndarray | None], w
             )
         wanted = array.shape[axis]
     return 1 if wanted is None else wanted
-
-
-def _starts(model: mujoco.MjModel, control_spec: int) -> np.ndarray:
-    starts = dict.fromkeys(INPUT_NAMES, -1)
-    at = 0
-    for name, bit in _INPUTS.items():
-        if control_spec & int(bit):
-            starts[name] = at
-            at += mujoco.mj_stateSize(model, int(bit))
-    return np.array([starts[name] for name in INPUT_NAMES], np.int64)
 
 
 def _result(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -11,12 +11,12 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from asperity.arguments import is_count
 from asperity.compiled.team import available_threads
 from asperity.errors import ModelError, Status, warn_user
-from asperity.integrators import Cenic, Integrator
+from asperity.integrators import Integrator
 from asperity.plant.contact_parameters import ContactParameters, contact_key
 from asperity.plant.support import check_supported
+from asperity.simulator.checks import check_count, check_integrator
 from asperity.systems import ExternalSystem
 from asperity.worlds.compiled_worlds import CompiledWorlds
 from asperity.worlds.crew import Crew
@@ -24,7 +24,6 @@ from asperity.worlds.kinds import make_worlds
 from asperity.worlds.rollout_arrays import RolloutArrays, resolve_arrays
 from asperity.worlds.simulated_worlds import SimulatedWorlds
 from asperity.worlds.world_rows import WorldRows
-from asperity.worlds.world_tables import STATE_NAMES
 
 __all__ = ["as_models", "rollout", "run_rollouts", "warn_of_failures"]
 
@@ -130,16 +129,10 @@ def run_rollouts(
     ModelError
         As by `rollout`.
     """
-    integrator = Cenic() if integrator is None else integrator
-    if not isinstance(integrator, Integrator):
-        raise ModelError(
-            f"integrator must be an asperity integrator such as Cenic(), got {integrator!r}."
-        )
-    if threads is not None and not (is_count(threads) and threads >= 1):
-        raise ModelError(f"threads must be a positive whole number, got {threads!r}.")
+    integrator = check_integrator(integrator)
+    number = available_threads() if threads is None else check_count("threads", threads)
     for one in {id(one): one for one in models}.values():
         check_supported(one, every_actuator=integrator.takes_every_actuator)
-    number = available_threads() if threads is None else int(threads)
     status = np.zeros(arrays.worlds, np.int64)
     groups = _groups(models, arrays.worlds)
     if len(groups) == 1:
@@ -191,10 +184,7 @@ def _roll(
     rows = WorldRows(model, len(worlds))
     rows.write(np.arange(len(worlds)), mujoco.MjData(model))
     initial = arrays.initial_state[worlds if len(arrays.initial_state) > 1 else [0] * len(worlds)]
-    rows.arrays["time"][:] = initial[:, 0]
-    ends = 1 + np.cumsum([0, model.nq, model.nv, model.na])
-    for name, first, last in zip(STATE_NAMES, ends[:-1], ends[1:], strict=True):
-        rows.arrays[name][:] = initial[:, first:last]
+    rows.state[:] = initial
     # Results go where they belong at once if these are all the worlds there are.
     every = len(worlds) == arrays.worlds
     state = arrays.state if every else arrays.state[worlds]
@@ -218,7 +208,8 @@ def _roll(
                 "state": state,
                 "sensordata": sensordata,
                 "inputs": inputs,
-                "input_start": arrays.input_start,
+                "input_bits": arrays.input_bits,
+                "controls": arrays.controls,
             },
         )
     finally:

@@ -25,11 +25,11 @@ from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.model_watch import ModelWatch
 from asperity.plant.support import check_supported
 from asperity.simulator.simulator import Simulator
+from asperity.simulator.state_vector import EXCHANGED, STATE_BITS
 from asperity.systems import ExternalSystem
 from asperity.worlds.crew import Crew
 from asperity.worlds.variations import Variations
 from asperity.worlds.world_rows import WorldRows
-from asperity.worlds.world_tables import INPUT_NAMES, STATE_NAMES
 
 __all__ = ["SimulatedWorlds"]
 
@@ -101,13 +101,13 @@ class SimulatedWorlds(HoldsAddresses):
         """Let the next call of worlds begin anew, and external systems in their initial states."""
         for w in worlds:
             self._simulators[w].coupling.reset()
-            self._simulators[w]._inputs.forget()
+            self._simulators[w].session.inputs.forget()
         self._put_states(worlds)
 
     @property
     def counts(self) -> np.ndarray:
         """Work done since the beginning, in the order of `Statistics`."""
-        return np.asarray(sum(sim._counters.read() for sim in self._simulators))
+        return np.asarray(sum(sim.session.counters.read() for sim in self._simulators))
 
     def follow_model(self) -> bool:
         """Let simulators follow the model, which those do themselves that share it.
@@ -196,10 +196,7 @@ class SimulatedWorlds(HoldsAddresses):
         rollout: dict[str, Any] | None,
     ) -> Status:
         sim = self._simulators[w]
-        data = sim._reference()
-        for name in (*STATE_NAMES, *INPUT_NAMES):
-            getattr(data, name)[:] = rows.arrays[name][w]
-        data.time = float(rows.arrays["time"][w])
+        mujoco.mj_setState(sim.model, sim.session.data, rows.values[w], EXCHANGED)
         for states, system in zip(self._states, sim.systems, strict=True):
             sim.system_state(system)[:] = states[w]
         try:
@@ -221,17 +218,17 @@ class SimulatedWorlds(HoldsAddresses):
         rollout: dict[str, Any] | None,
     ) -> Status:
         sim = self._simulators[w]
-        data = sim._reference()
+        data = sim.session.data
         status = Status.SUCCESS
         if substeps == 0:
             status = sim.advance_to(sim.time).status
         for substep in range(substeps):
             if status == Status.SUCCESS and rollout is not None:
-                status = _take_inputs(data, rollout, place, substep)
+                status = _take_inputs(sim.model, data, rollout, place, substep)
             if status == Status.SUCCESS:
                 status = sim.advance_to(sim.time + step).status
             if rollout is not None:
-                _record(sim.data if publishes else data, rollout, place, substep)
+                _record(sim.model, sim.data if publishes else data, rollout, place, substep)
             elif status != Status.SUCCESS:
                 break
         return status
@@ -239,10 +236,8 @@ class SimulatedWorlds(HoldsAddresses):
     def _keep(self, rows: WorldRows, w: int, publishes: bool) -> None:
         """Write a simulator's state, and sensors if asked for, into the row of its world."""
         sim = self._simulators[w]
-        data = sim.data if publishes else sim._reference()
-        for name in STATE_NAMES:
-            rows.arrays[name][w] = getattr(data, name)
-        rows.arrays["time"][w] = data.time
+        data = sim.data if publishes else sim.session.data
+        mujoco.mj_getState(sim.model, data, rows.state[w], STATE_BITS)
         if publishes:
             rows.arrays["sensordata"][w] = data.sensordata
         self._put_states([w])
@@ -283,19 +278,27 @@ def _with_own_model(simulator: Simulator) -> Simulator:
     return copy.deepcopy(simulator, {id(system): system for system in simulator.systems})
 
 
-def _take_inputs(data: mujoco.MjData, rollout: dict[str, Any], place: int, substep: int) -> Status:
+def _take_inputs(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    rollout: dict[str, Any],
+    place: int,
+    substep: int,
+) -> Status:
     inputs = rollout["inputs"]
     values = inputs[place if len(inputs) > 1 else 0, substep if inputs.shape[1] > 1 else 0]
     if not np.all(np.isfinite(values)):
         return Status.INVALID_INPUT
-    for name, start in zip(INPUT_NAMES, rollout["input_start"], strict=True):
-        if start >= 0:
-            target = getattr(data, name)
-            part = values[start : start + target.size].reshape(target.shape)
-            target[:] = part != 0.0 if name == "eq_active" else part
+    mujoco.mj_setState(model, data, values, rollout["input_bits"])
     return Status.SUCCESS
 
 
-def _record(data: mujoco.MjData, rollout: dict[str, Any], place: int, substep: int) -> None:
-    rollout["state"][place, substep] = np.concatenate([[data.time], data.qpos, data.qvel, data.act])
+def _record(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    rollout: dict[str, Any],
+    place: int,
+    substep: int,
+) -> None:
+    mujoco.mj_getState(model, data, rollout["state"][place, substep], STATE_BITS)
     rollout["sensordata"][place, substep] = data.sensordata

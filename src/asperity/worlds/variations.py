@@ -17,6 +17,7 @@ from asperity.errors import ModelError
 from asperity.plant import native
 from asperity.plant.model_watch import is_watched
 from asperity.plant.support import check_supported
+from asperity.simulator.checks import reset_data
 from asperity.worlds.varying_fields import OPTION, field_values, template_of, write_field
 
 __all__ = ["Variations"]
@@ -176,10 +177,7 @@ class Variations(HoldsAddresses):
     def initial_data(self, w: int, keyframe: int | None) -> mujoco.MjData:
         """Initial state and inputs of a world, until the next call."""
         self.write(w, self._mould)
-        if keyframe is None:
-            mujoco.mj_resetData(self._mould, self._data)
-        else:
-            mujoco.mj_resetDataKeyframe(self._mould, self._data, keyframe)
+        reset_data(self._mould, self._data, keyframe)
         return self._data
 
     # -- inside --------------------------------------------------------------------------------

@@ -10,8 +10,10 @@ from asperity.compiled.replicas import Replicas
 from asperity.contact.delivered import new_delivered
 from asperity.plant.gliding import GlidingDetection
 from asperity.plant.plant import Plant
+from asperity.simulator.inputs import present_vector
+from asperity.simulator.state_vector import parts_of
 from asperity.worlds.world_kernels import copy_delivered
-from asperity.worlds.world_tables import INPUT_NAMES, ROWS, STATE_NAMES
+from asperity.worlds.world_tables import ROWS
 
 __all__ = ["WorldRows"]
 
@@ -27,8 +29,13 @@ class WorldRows(HoldsAddresses):
 
     Attributes
     ----------
+    values : ndarray, shape (count, n)
+        State and inputs of every world (`asperity.simulator.state_vector`).
+    state : ndarray, shape (count, m)
+        What these begin with: time, positions, velocities and activations.
     arrays : dict of str to ndarray
-        Views in the shapes of MjData with the world before: ``xfrc_applied`` is (count, nbody, 6).
+        Views of them in the shapes of MjData with the world before: ``xfrc_applied`` is
+        (count, nbody, 6). And ``sensordata`` and ``status``.
     table : Table
     """
 
@@ -36,26 +43,25 @@ class WorldRows(HoldsAddresses):
         self.count = count
         self._model = model
         data = mujoco.MjData(model)
-        self.arrays: dict[str, np.ndarray] = {}
-        flat: dict[str, np.ndarray] = {}
-        for name in (*STATE_NAMES, *INPUT_NAMES, "sensordata"):
-            shape = getattr(data, name).shape
-            dtype = np.uint8 if name == "eq_active" else np.float64
-            flat[name] = np.zeros((count, int(np.prod(shape, dtype=int))), dtype)
-            self.arrays[name] = flat[name].reshape(count, *shape)
-        self.arrays["time"] = flat["time"] = np.zeros(count)
-        self.arrays["status"] = flat["status"] = np.zeros(count, np.int64)
+        parts = parts_of(model)
+        self.values = np.zeros((count, parts["mocap_quat"].stop))
+        self.state = self.values[:, : parts["act"].stop]
+        self.arrays: dict[str, np.ndarray] = {
+            name: self.values[:, part].reshape(count, *np.shape(getattr(data, name)))
+            for name, part in parts.items()
+        }
+        self.arrays["sensordata"] = np.zeros((count, model.nsensordata))
+        self.arrays["status"] = np.zeros(count, np.int64)
         self.table = Table(
             ROWS,
-            **flat,
+            values=self.values,
             # None that is known: not a number is not even itself.
-            **{f"known_{name}": np.full_like(flat[name], np.nan) for name in STATE_NAMES},
-            known_time=np.full(count, np.nan),
+            known=np.full_like(self.values, np.nan),
+            sensordata=self.arrays["sensordata"],
+            status=self.arrays["status"],
             next_step=np.zeros(count),
             last_step=np.zeros(count),
             gliding=np.zeros(count, np.int64),
-            # MuJoCo silently replaces controls beyond this by zero.
-            largest_control=float(mujoco.mjMAXVAL),
         )
 
     def set_plant(self, plant: Plant, contacts: int, rows: int) -> None:
@@ -106,9 +112,8 @@ class WorldRows(HoldsAddresses):
 
     def write(self, worlds: np.ndarray, data: mujoco.MjData) -> None:
         """Give worlds the state and the inputs of an MjData."""
-        for name in (*STATE_NAMES, *INPUT_NAMES, "time"):
-            self.arrays[name][worlds] = getattr(data, name)
+        self.values[worlds] = present_vector(self._model, data)
 
     def forget(self, worlds: np.ndarray) -> None:
         """Let the next call of these worlds begin anew."""
-        self.table.known_time[worlds] = np.nan
+        self.table.known[worlds] = np.nan

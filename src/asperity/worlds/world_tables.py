@@ -9,18 +9,9 @@ worlds from it until there are none.
 from __future__ import annotations
 
 from asperity.compiled import Layout
-from asperity.integrators.world_layout import WORLD
-from asperity.simulator.compiled_publication import PUBLICATION
+from asperity.simulator.compiled_call import CALL
 
-__all__ = ["INPUT_NAMES", "JOB", "LANE", "NO_WORLD", "ROWS", "STATE_NAMES"]
-
-STATE_NAMES = ("qpos", "qvel", "act")
-"""Arrays of a world's state, besides the time."""
-
-INPUT_NAMES = (
-    "ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat", "eq_active",
-)  # fmt: skip
-"""Arrays of a world's inputs."""
+__all__ = ["JOB", "LANE", "NO_WORLD", "ROWS"]
 
 NO_WORLD = -1
 """What a lane is at between two worlds."""
@@ -29,24 +20,12 @@ _FLAT = "f8[:,:]"
 
 ROWS = Layout(
     "rows of worlds",
-    # one row per world, which users read and write
-    time="f8[:]",  # [s]
-    qpos=_FLAT,
-    qvel=_FLAT,
-    act=_FLAT,
-    ctrl=_FLAT,
-    qfrc_applied=_FLAT,
-    xfrc_applied=_FLAT,
-    mocap_pos=_FLAT,
-    mocap_quat=_FLAT,
-    eq_active="u1[:,:]",
+    # one row per world: state and inputs (`asperity.simulator.state_vector`), which users read and
+    # write, and those that the last call has left, to see what a user has written since
+    values=_FLAT,
+    known=_FLAT,
     sensordata=_FLAT,
     status="i8[:]",  # `asperity.errors.Status`
-    # the state that the last call has left, to see what a user has written since
-    known_time="f8[:]",
-    known_qpos=_FLAT,
-    known_qvel=_FLAT,
-    known_act=_FLAT,
     # what goes with the state
     next_step="f8[:]",  # that error control will try [s]
     last_step="f8[:]",
@@ -57,7 +36,6 @@ ROWS = Layout(
     plant="i8[:]",  # addresses of `asperity.plant.plant_layouts.PLANT`
     # of `asperity.plant.plant_layouts.GLIDING`, 0 for the lane's own, or −1 for none
     gliding="i8[:]",
-    largest_control="f8",
 )
 
 JOB = Layout(
@@ -73,34 +51,24 @@ JOB = Layout(
     state="f8[:,:,:]",
     sensordata="f8[:,:,:]",
     inputs="f8[:,:,:]",
-    input_start="i8[:]",  # of `INPUT_NAMES` in the last axis, −1 where inputs are the rows'
+    input_bits="i8",  # which inputs these are, as ``mj_setState`` is told
+    controls="i8",  # how many of them are controls, which come first
 )
 
 LANE = Layout(
     "lane",
-    world=WORLD,
+    call=CALL,
     place="i8",  # in the job's list, or `NO_WORLD`
     substep="i8",  # that is being done, or the job's number of them
     phase="i8",
     published="i8",  # whether the data of the lane has the present state with its sensors
     end="f8",  # of the substep [s]
     status="i8",
-    # how to advance: entry points, the fixed step, and step sizes of a new beginning [s]
-    stepping="i8",
-    method="i8",
-    publish="i8",
-    time_step="f8",
-    first_step="f8",
-    first_last_step="f8",
     contact_room="i8",  # of the lane's contact sets
     row_room="i8",
     gliding="i8",  # addresses for worlds that have none of their own
     delivered="i8",
-    states="i8[:]",  # of states that are evaluated, the current one first
-    inputs="i8[:]",  # of `asperity.simulator.input_kernels.INPUTS` of their data, the same
-    history="i8[:]",  # of numbers that are zero where nothing is known of earlier steps
     plant_slot="i8",  # addresses of what the lane's world has of each world
     delivered_slot="i8",
     sensordata="f8[:]",
-    publication=PUBLICATION,
 )

@@ -1,34 +1,34 @@
-"""How simulators, reports and trajectories look in notebooks.
-
-Playbacks are made by `asperity.media`, which is above this layer: the package tells this module of
-it when it is loaded.
-"""
+"""How simulators, reports and trajectories look in notebooks."""
 
 from __future__ import annotations
 
+import functools
 import html
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from asperity.simulator.report import Report, Statistics
-    from asperity.simulator.simulator import Simulator
-    from asperity.simulator.trajectory import Trajectory
+from asperity.media.errors import MediaError
+from asperity.media.web import write_web_playback
+from asperity.simulator import Report, Simulator, Statistics, Trajectory
 
-__all__ = ["report", "set_playback", "simulator", "trajectory"]
+__all__ = ["as_html"]
 
 _HEIGHT = 480
-_playback: Callable[[Trajectory], str | None] | None = None
+# A notebook keeps every page: so many frames at most, of all the trajectory.
+_FRAMES = 300
+_FPS = 30.0
 
 
-def set_playback(make: Callable[[Trajectory], str | None]) -> None:
-    """Use a function that makes a page of a trajectory, or None where it cannot."""
-    global _playback
-    _playback = make
+@functools.singledispatch
+def as_html(shown: object) -> str:
+    """HTML of a simulator, a report or a trajectory."""
+    raise TypeError(f"there is no HTML of {type(shown).__name__}.")
 
 
-def simulator(shown: Simulator) -> str:
-    """A simulator as HTML."""
+@as_html.register
+def _(shown: Simulator) -> str:
     model = shown.model
     name = bytes(model.names).split(b"\0", 1)[0].decode(errors="replace")
     integrator = shown.integrator
@@ -51,14 +51,14 @@ def simulator(shown: Simulator) -> str:
     )
 
 
-def report(shown: Report) -> str:
-    """A report as HTML."""
+@as_html.register
+def _(shown: Report) -> str:
     rows = {"time": f"{shown.time:.6g} s", "message": shown.message, **_work(shown.stats)}
     return _table(f"Report: {shown.status.name}", rows)
 
 
-def trajectory(shown: Trajectory) -> str:
-    """A trajectory as HTML, with a playback where it can be made."""
+@as_html.register
+def _(shown: Trajectory) -> str:
     events = sum(len(times) for times in shown.t_events)
     span = f"{shown.time[0]:.6g} s to {shown.time[-1]:.6g} s" if len(shown.time) else "none"
     table = _table(
@@ -71,13 +71,28 @@ def trajectory(shown: Trajectory) -> str:
             **_work(shown.stats),
         },
     )
-    page = _playback(shown) if _playback is not None and len(shown.time) > 1 else None
+    page = _playback(shown)
     if page is None:
         return table
     return (
         f'{table}<iframe style="width:100%;height:{_HEIGHT}px;border:none" '
         f'srcdoc="{html.escape(page)}"></iframe>'
     )
+
+
+def _playback(trajectory: Trajectory) -> str | None:
+    """The page of `write_web_playback`, None where viser is missing or nothing can be shown."""
+    time = trajectory.time
+    if len(time) < 2 or not time[-1] > time[0]:
+        return None
+    fps = min(_FPS, _FRAMES / float(time[-1] - time[0]))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "playback.html"
+        try:
+            write_web_playback(path, trajectory.model, time, trajectory.qpos, fps=fps)
+        except MediaError:
+            return None
+        return path.read_text(encoding="utf-8")
 
 
 def _work(stats: Statistics) -> dict[str, Any]:

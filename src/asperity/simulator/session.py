@@ -1,0 +1,276 @@
+"""A session: what one simulation is made of, and the making of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import mujoco
+
+from asperity.compiled import HoldsAddresses, Table
+from asperity.compiled.compilation import compile_kernels
+from asperity.compiled.team import TEAM_KERNELS, Team
+from asperity.integrators import Integrator
+from asperity.integrators.methods.method import Method
+from asperity.integrators.methods.own_results import OwnResults
+from asperity.integrators.steppings.stepping import Stepping
+from asperity.integrators.world import THREAD_KERNELS, World
+from asperity.loading import LoadReport
+from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.data_reference import DataReference
+from asperity.plant.model_watch import WATCH_KERNELS, ModelWatch
+from asperity.plant.plant import Plant, contact_kernels
+from asperity.simulator.claim import Claim
+from asperity.simulator.compiled_call import CALL_KERNELS
+from asperity.simulator.constraint_forces import FORCE_KERNELS
+from asperity.simulator.counters import COUNTER_KERNELS, Counters
+from asperity.simulator.inputs import INPUT_KERNELS, Inputs
+from asperity.simulator.publish import PUBLICATION_KERNELS, Delivered
+from asperity.simulator.sampling import SamplingClock
+from asperity.simulator.watcher import Watcher
+from asperity.systems import Coupling
+
+__all__ = ["Control", "Session"]
+
+Control = Callable[[mujoco.MjModel, mujoco.MjData], None]
+
+# Attempted steps in the first stretch between two returns to Python.
+_FIRST_PACE = 100
+
+
+@dataclass(eq=False)
+class Session(HoldsAddresses):
+    """One simulation: a `Simulator` has one, and functions of this room work on it.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    load_report : LoadReport
+        What was noticed about the model.
+    integrator : Integrator
+    coupling : Coupling
+        External systems.
+    clock : SamplingClock
+        When the control callback is due.
+    control_period : float or None
+        Time between two control calls [s]; None if it is the model's time step.
+    control : callable or None
+        The control callback.
+    threads : int
+        How many threads a step may use.
+    lazy : bool
+        Whether what follows from a state is left to those who read it.
+    watcher : Watcher or None
+        Who looks at every stretch of steps.
+
+    Attributes
+    ----------
+    plant : Plant
+        What the model is made of, in tables.
+    reference : DataReference
+        The published data; the only reference that keeps it alive.
+    team : Team or None
+        The threads.
+    watch : ModelWatch
+        Notices what a user changes in the model.
+    method : Method
+        What takes one step.
+    stepping : Stepping
+        What chooses steps.
+    world : World
+        States, and the memory in which steps are taken.
+    first_steps : (float, float)
+        The world's next and last step size where it begins anew [s].
+    results : OwnResults
+        What the last step has left.
+    inputs : Inputs
+        What a user may change in the data.
+    counters : Counters
+        Work done.
+    call : Table, None or False
+        Of calls in compiled code; None where it is to be made, False where there are none.
+    claim : Claim
+        Held while the session runs.
+    stale : bool
+        Whether the data lacks what follows from the state.
+    wall_time : float
+        Spent in stepping loops [s].
+    pace : int
+        Attempted steps in a stretch between two returns to Python.
+    last_tick : float
+        Wall time of the last call of a progress callback [s].
+    """
+
+    model: mujoco.MjModel
+    load_report: LoadReport
+    integrator: Integrator
+    coupling: Coupling
+    clock: SamplingClock
+    control_period: float | None
+    control: Control | None
+    threads: int
+    lazy: bool
+    watcher: Watcher | None
+
+    plant: Plant = field(init=False)
+    reference: DataReference = field(init=False)
+    team: Team | None = field(init=False)
+    watch: ModelWatch = field(init=False)
+    method: Method = field(init=False)
+    stepping: Stepping = field(init=False)
+    world: World = field(init=False)
+    first_steps: tuple[float, float] = field(init=False)
+    results: OwnResults = field(init=False)
+    inputs: Inputs = field(init=False)
+    counters: Counters = field(init=False)
+    call: Table | Literal[False] | None = None
+    claim: Claim = field(init=False)
+    stale: bool = False
+    wall_time: float = 0.0
+    pace: int = _FIRST_PACE
+    last_tick: float = 0.0
+
+    # -- making --------------------------------------------------------------------------------
+
+    def make_plant(self, contact: ContactParameters, joint_stiction_tolerance: float) -> None:
+        """Compile what model, options and external systems need, and make the plant."""
+        integrator = self.integrator
+        method, name = integrator.make_method(), type(integrator).__name__
+        convex, systems = method.base.evaluates_plant, self.coupling.systems
+        compile_kernels(
+            (
+                *(contact_kernels(self.model, contact) if convex else ()),
+                *method.kernels,
+                *integrator.stepping.kernels,
+                *self.coupling.kernels,
+                *WATCH_KERNELS,
+                *INPUT_KERNELS,
+                *((*CALL_KERNELS, *COUNTER_KERNELS) if convex else FORCE_KERNELS),
+                *(PUBLICATION_KERNELS if convex and systems else ()),
+                *((THREAD_KERNELS if convex else TEAM_KERNELS) if self.threads > 1 else ()),
+            ),
+            name,
+        )
+        self.plant = Plant(
+            self.model,
+            contact,
+            joint_stiction_tolerance,
+            self.coupling.efforts,
+            evaluated=convex,
+        )
+        self.note(contact.notes)
+        self.note(self.plant.surfaces.notes)
+        if self.plant.surfaces.any_compliant and "surface" not in integrator.contact_parameters:
+            self.note([f"{name} keeps geoms apart; their pressure fields play no part."])
+
+    def start_with(self, data: mujoco.MjData) -> None:
+        """Make the world, to begin at the state that is in ``data``, where it is published."""
+        self.claim = Claim(
+            "this simulator is running, in another thread or in a call of which this one is a "
+            "part; give every thread a simulator of its own, by copy.deepcopy for example."
+        )
+        self.team = Team(self.threads) if self.threads > 1 else None
+        self.reference = DataReference(data, keep=True)
+        self.make_world()
+        self.watch = ModelWatch(self.model, meshes=self.base.copies_model)
+        self.start_clocks(float(data.time))
+
+    def make_world(self) -> None:
+        """Make method and world, with memory for what the plant has."""
+        self.method = self.integrator.make_method()
+        self.stepping = self.integrator.stepping
+        self.world = World(
+            self.plant,
+            self.reference(),
+            mujoco.MjData(self.model),
+            convex=self.base.evaluates_plant,
+            team=self.team,
+        )
+        self.world.table.records = -1
+        self.prepare()
+        self.coupling.attach(self.world)
+        self.inputs = Inputs(self.model, self.world)
+        self.counters = Counters(self.world, self.base)
+        self.results = Delivered(self.world, self.coupling)
+
+    def prepare(self) -> None:
+        """Write the options of method and stepping into the world."""
+        self.method.prepare(self.world)
+        self.stepping.prepare(self.world)
+        self.first_steps = float(self.world.table.next_step), float(self.world.table.last_step)
+        self.world.share_evaluation()
+        self.call = None
+
+    # -- parts -----------------------------------------------------------------------------------
+
+    @property
+    def base(self) -> Method:
+        """The innermost method, which memory and results are those of."""
+        return self.method.base
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """The published data; what follows from the state may be missing (`stale`)."""
+        return self.reference()
+
+    @property
+    def has_systems(self) -> bool:
+        """Whether there are external systems."""
+        return bool(self.coupling.systems)
+
+    def note(self, notes: Sequence[str]) -> None:
+        """Add sentences to what the load report says about the model."""
+        report = self.load_report
+        self.load_report = LoadReport(report.source, (*report.notes, *notes))
+
+    def start_clocks(self, time: float) -> None:
+        """Let the sampling times of control and systems begin at ``time`` [s]."""
+        self.clock.start(time)
+        self.coupling.start_clock(time)
+
+    def clear_counters(self) -> None:
+        """Set the counters of work to zero."""
+        self.base.clear_statistics(self.world)
+        self.base.clear_residual(self.world)
+        self.world.clear_counters()
+        self.wall_time = 0.0
+        self.world.forget_solutions()
+
+    def take_steps(self, end: float, budget: int) -> int:
+        """Advance the world to a time in at most so many attempts; returns a stepping's reason."""
+        watcher = self.watcher
+        if watcher is not None:
+            budget = watcher.before_steps(budget)
+        base = self.method.base
+        base.begin(self.world)
+        budget = min(budget, base.most_steps)
+        code = self.stepping.advance(self.world, self.method, end, budget)
+        base.end(self.world)
+        if watcher is not None:
+            watcher.after_steps()
+        return code
+
+    # -- copies ----------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """What a session knows besides its options: what each of its parts knows, by name."""
+        return {
+            "inputs": self.inputs.known(),
+            "data": self.inputs.present(),
+            "userdata": self.data.userdata.copy(),
+            "world": self.world.state(),
+            "coupling": self.coupling.memory(),
+            "method": self.base.memory_of(self.world),
+            "clock": self.clock.position,
+            "times": (self.wall_time, self.pace),
+            "stale": self.stale,
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Put back what `state` has returned, but for the data, into a world of other memory."""
+        self.inputs.set_known(state["inputs"])
+        self.world.set_state(state["world"])
+        self.coupling.set_memory(state["coupling"])
+        self.clock.position = state["clock"]
+        self.wall_time, self.pace = state["times"]
