@@ -21,6 +21,7 @@ _WITHOUT_KERNELS = (
     "asperity.experiments",
     "asperity.viewer",
 )
+_WITH_KERNELS = "asperity.experiments.reference"
 
 
 def _kernels() -> list[Any]:
@@ -35,7 +36,7 @@ def _kernels() -> list[Any]:
     large = (asp.Cenic(), asp.Midas(), asp.Tamsi(), asp.Sap(), asp.Sdirk2(jacobian="analytic"))
     kernels = [kernel for integrator in large for kernel in integrator.kernels]
     for module in pkgutil.walk_packages(asp.__path__, "asperity."):
-        if not module.name.startswith(_WITHOUT_KERNELS):
+        if module.name.startswith(_WITH_KERNELS) or not module.name.startswith(_WITHOUT_KERNELS):
             members = vars(importlib.import_module(module.name)).values()
             kernels += [member for member in members if isinstance(member, EntryPoint | Loop)]
     return list(dict.fromkeys(kernels))

@@ -86,17 +86,35 @@ def test_what_does_not_fit() -> None:
     assert Sb3VecEnv("CartPole-v1", 3).reset().shape == (3, 4)
 
 
-def test_an_agent_learns_with_it_and_is_evaluated() -> None:
+def test_an_agent_learns_what_it_learns_in_worlds_of_stable_baselines() -> None:
     from stable_baselines3 import PPO
 
-    env = VecNormalize(Sb3VecEnv("asperity/PegInHole-v0", num_envs=2, **OPTIONS))
-    agent = PPO("MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu")
-    agent.learn(128)
-    assert len(agent.ep_info_buffer) >= 8
-    assert len(agent.ep_success_buffer) >= 8
-    # Without a warning that there is no Monitor.
-    reward, _ = evaluate_policy(agent, env, n_eval_episodes=4)
-    assert np.isfinite(reward)
+    found = []
+    for worlds in (
+        Sb3VecEnv("asperity/PegInHole-v0", num_envs=2, **OPTIONS),
+        DummyVecEnv([lambda: Monitor(PegInHoleEnv(**OPTIONS))] * 2),
+    ):
+        env = VecNormalize(worlds)
+        agent = PPO("MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu")
+        first = [one.detach().clone() for one in agent.policy.parameters()]
+        agent.learn(128)
+        weights = [one.detach().numpy() for one in agent.policy.parameters()]
+        assert any(
+            np.abs(one - other.numpy()).max() > 1e-4
+            for one, other in zip(weights, first, strict=True)
+        )
+        assert agent.ep_info_buffer is not None
+        episodes = [(one["l"], one["r"]) for one in agent.ep_info_buffer]
+        assert len(episodes) >= 8
+        assert len(agent.ep_success_buffer or ()) == len(episodes)
+        # Without a warning that there is no Monitor.
+        rewards = evaluate_policy(agent, env, n_eval_episodes=4, return_episode_rewards=True)
+        found.append((weights, np.array(episodes), np.array(rewards)))
+    (weights, *numbers), (expected, *expected_numbers) = found
+    for one, other in zip(weights, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
+    for one, other in zip(numbers, expected_numbers, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.slow

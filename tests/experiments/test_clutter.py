@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import mujoco
 import numpy as np
 import pytest
+from convex_problems import Case
 
 from asperity.experiments.clutter_runs import clutter_simulator, cost_history, hessian
 from asperity.experiments.sap_contacts import count_contacts
 from asperity.experiments.sap_convergence import convergence
 from asperity.experiments.sap_slip import settle, slip_bound, slope
 from asperity.scenes.sap_clutter import sap_clutter
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "convex"))
-
-from convex_problems import Case
 
 
 def ignore(share: float) -> None:

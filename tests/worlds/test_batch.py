@@ -11,7 +11,7 @@ import threading
 import mujoco
 import numpy as np
 import pytest
-from test_threads import INTEGRATORS
+from every_integrator import INTEGRATORS
 
 import asperity as asp
 from asperity.integrators import Integrator

@@ -5,8 +5,8 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
+from every_integrator import INTEGRATORS
 from mujoco import rollout as mujoco_rollout
-from test_threads import INTEGRATORS
 
 import asperity as asp
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
+from every_integrator import INTEGRATORS
 from test_batch import scene, starts
-from test_threads import INTEGRATORS
 from test_vary import assert_as_simulators
 
 import asperity as asp

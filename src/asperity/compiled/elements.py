@@ -5,7 +5,8 @@ with it, and leaves it to the optimiser to see through all that. Kernels do litt
 and write elements: what they are translated to is smaller by a third without.
 
 An index counts from an array's beginning. Constants below zero count from its end, as in Python,
-but nobody looks whether a variable is below zero: that took a tenth of all time.
+but nobody looks whether a variable is below zero: that took a tenth of all time. For debugging,
+all indices can be checked (`asperity.compiled.index_checks`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 from numba.core import cgutils, ir, types
 from numba.core.lowering import Lower
 from numba.np.arrayobj import fix_integer_index, load_item, store_item
+
+from asperity.compiled.index_checks import CHECKS_INDICES, check_indices
 
 __all__ = ["ElementLower"]
 
@@ -31,7 +34,6 @@ class ElementLower(Lower):
             type(kind) is types.Array
             and kind.layout == "C"
             and isinstance(kind.dtype, types.Integer | types.Float)
-            and not self.context.enable_boundscheck
         )
 
     def _address(self, array: str, index: str) -> Any:
@@ -70,6 +72,8 @@ class ElementLower(Lower):
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
         """See Numba's method."""
+        if CHECKS_INDICES:
+            check_indices(self, value.name, index.name)
         address = self._address(value.name, index.name)
         if address is None:
             return super().lower_getitem(resty, expr, value, index, signature)
@@ -79,6 +83,8 @@ class ElementLower(Lower):
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         """See Numba's method."""
+        if CHECKS_INDICES:
+            check_indices(self, target_var.name, index_var.name)
         given = self.typeof(value_var.name)
         address = None
         if isinstance(given, _NUMBERS):

@@ -18,6 +18,7 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
 from asperity.compiled.contained import ContainedCode, unknown_numba
+from asperity.compiled.index_checks import CHECKS_INDICES
 from asperity.compiled.sources import source_stamp
 from asperity.errors import warn_user
 
@@ -67,6 +68,10 @@ class _KeptCode(FunctionCache):
             raise unknown_numba(_KEEPS, str(error)) from error
         stamp = source_stamp(function.__code__.co_filename)
         self._cache_file._source_stamp = (stamp, own_stamp)
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """Name an entry; code that checks its indices and code that does not have their own."""
+        return (super()._index_key(sig, codegen), CHECKS_INDICES)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load an entry, or return None.

@@ -7,21 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from asperity.convex.reference import (
+from asperity.errors import SimulationError, Status
+from asperity.experiments.reference import (
     ReferenceProblem,
     SizeLimitError,
     Solution,
     Tables,
     errors_of,
+    prepare_problem,
     read_problem,
     solve_clarabel,
     solve_geodesic,
     solve_gurobi,
     solve_newton,
 )
-from asperity.errors import SimulationError, Status
 from asperity.integrators import Sap
-from asperity.integrators.methods.prepared_problem import prepare_problem
 from asperity.simulator import Simulator
 
 __all__ = ["SOLVERS", "Case", "available_solvers", "compare_along", "compare_solvers"]

@@ -22,7 +22,7 @@ import pytest
 import asperity as asp
 from asperity.cli import main
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     ROOT / "README.md",
     ROOT / "examples" / "README.md",

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from asperity.convex.reference.sap_problem import ReferenceProblem
 from asperity.errors import Status
+from asperity.experiments.reference.sap_problem import ReferenceProblem
 
 __all__ = ["Errors", "Solution", "errors_of"]
 

@@ -18,8 +18,8 @@ from asperity.compiled import Table
 from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION
 from asperity.convex.potentials.law_table import has_law
 from asperity.convex.potentials.sap import SAP_LAW
-from asperity.convex.reference.geodesic_table import NO_UPPER_LIMIT
 from asperity.errors import AsperityError
+from asperity.experiments.reference.geodesic_table import NO_UPPER_LIMIT
 
 __all__ = ["ReferenceProblem", "Tables", "UnsupportedProblemError", "read_problem"]
 

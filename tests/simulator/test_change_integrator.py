@@ -7,7 +7,7 @@ import dataclasses
 import mujoco
 import numpy as np
 import pytest
-from test_threads import INTEGRATORS, SCENE
+from every_integrator import INTEGRATORS, SCENE
 
 import asperity as asp
 

@@ -1,4 +1,4 @@
-"""Memory of the geodesic interior-point method; see `asperity.convex.reference.geodesic_kernel`."""
+"""Memory of the geodesic interior-point method (`geodesic_kernel`)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT,
 from asperity.convex.potentials.lagged import LAGGED_LAW
 from asperity.convex.potentials.law_table import install_law
 from asperity.convex.potentials.sap import SAP_LAW
-from asperity.convex.reference import (
+from asperity.errors import Status
+from asperity.experiments.reference import (
     Errors,
     ReferenceProblem,
     SizeLimitError,
@@ -29,7 +30,6 @@ from asperity.convex.reference import (
     solve_gurobi,
     solve_newton,
 )
-from asperity.errors import Status
 
 LIMITED = Scene(
     sizes=MIXED.sizes, spatial=MIXED.spatial, touching=MIXED.touching, rowed=MIXED.rowed

@@ -12,11 +12,11 @@ from asperity.compiled import EntryPoint, Table
 from asperity.contact.constraint_set import EQUALITY
 from asperity.convex.convex_newton import solve_problem
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED
-from asperity.convex.reference.geodesic_kernel import geodesic_kernel
-from asperity.convex.reference.geodesic_table import GEODESIC, NO_UPPER_LIMIT
-from asperity.convex.reference.sap_problem import ReferenceProblem, Tables
-from asperity.convex.reference.solution import Solution
 from asperity.errors import Status
+from asperity.experiments.reference.geodesic_kernel import geodesic_kernel
+from asperity.experiments.reference.geodesic_table import GEODESIC, NO_UPPER_LIMIT
+from asperity.experiments.reference.sap_problem import ReferenceProblem, Tables
+from asperity.experiments.reference.solution import Solution
 
 __all__ = ["solve_geodesic", "solve_newton"]
 
@@ -104,8 +104,8 @@ def solve_geodesic(
 ) -> Solution:
     """Solve with the geodesic interior-point method.
 
-    Permenter, arXiv 2008.08047; see `asperity.convex.reference.geodesic_kernel`. Islands are solved
-    one by one, with the factorization that SAP uses.
+    Permenter, arXiv 2008.08047; see `geodesic_kernel`. Islands are solved one by one, with the
+    factorization that SAP uses.
 
     Parameters
     ----------

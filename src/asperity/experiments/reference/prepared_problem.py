@@ -11,8 +11,8 @@ from asperity.compiled.calls import call_method
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import CONVERGED, PROBLEM
-from asperity.convex.reference import Tables
 from asperity.errors import SimulationError
+from asperity.experiments.reference.sap_problem import Tables
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -374,8 +375,7 @@ def test_simulators_with_threads_run_in_threads() -> None:
 
 def test_a_process_ends_while_its_threads_wait() -> None:
     program = (
-        "import os, sys, asperity as asp\n"
-        f"sys.path.insert(0, {str(__file__.rpartition('/')[0])!r})\n"
+        "import os, asperity as asp\n"
         "from test_one_world_threads import _pile\n"
         "sim = asp.Simulator(_pile(96), integrator=asp.Icf(time_step=4e-3), threads=3)\n"
         "sim.advance_to(0.1)\n"
@@ -385,7 +385,12 @@ def test_a_process_ends_while_its_threads_wait() -> None:
         "if child: os.waitpid(child, 0)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
     )
     first, second = done.stdout.split()
     assert first == second

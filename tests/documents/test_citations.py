@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [
     path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
 ]

@@ -14,7 +14,7 @@ import pytest
 
 import asperity as asp
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 def example(name: str) -> ModuleType:
@@ -29,7 +29,7 @@ def example(name: str) -> ModuleType:
 
 def test_every_example_is_tested() -> None:
     # What needs an extra has a file of its own.
-    files = (Path(__file__), Path(__file__).parent / "distributed" / "test_rllib.py")
+    files = (Path(__file__), Path(__file__).parents[1] / "distributed" / "test_rllib.py")
     tested = "".join(file.read_text(encoding="utf-8") for file in files)
     programs = list(EXAMPLES.glob("*.py"))
     assert len(programs) >= 8

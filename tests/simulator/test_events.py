@@ -6,8 +6,8 @@ import copy
 
 import numpy as np
 import pytest
+from every_integrator import INTEGRATORS
 from scipy.integrate import solve_ivp
-from test_threads import INTEGRATORS
 
 import asperity as asp
 

@@ -1,6 +1,6 @@
 """Right-hand sides of the geodesic interior-point method, its distance d, and the choice of κ.
 
-See `asperity.convex.reference.geodesic_kernel`.
+See `asperity.experiments.reference.geodesic_kernel`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import EQUALITY
-from asperity.convex.reference.geodesic_table import HALF, limits_of_row
+from asperity.experiments.reference.geodesic_table import HALF, limits_of_row
 
 __all__ = ["choose_kappa", "fill_distance", "fill_first_impulses", "fill_second_impulses"]
 

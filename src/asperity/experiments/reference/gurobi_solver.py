@@ -7,10 +7,10 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-from asperity.convex.reference.cone_program import cone_program
-from asperity.convex.reference.sap_problem import ReferenceProblem
-from asperity.convex.reference.solution import Solution
 from asperity.errors import AsperityError, Status
+from asperity.experiments.reference.cone_program import cone_program
+from asperity.experiments.reference.sap_problem import ReferenceProblem
+from asperity.experiments.reference.solution import Solution
 
 __all__ = ["SizeLimitError", "solve_gurobi"]
 

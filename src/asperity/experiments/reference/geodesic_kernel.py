@@ -42,20 +42,20 @@ from asperity.convex.island import (
     island_velocities,
 )
 from asperity.convex.problem import CONVERGED, NON_FINITE, NOT_CONVERGED, PROBLEM
-from asperity.convex.reference.geodesic_distance import (
+from asperity.experiments.reference.geodesic_distance import (
     choose_kappa,
     fill_distance,
     fill_first_impulses,
     fill_second_impulses,
 )
-from asperity.convex.reference.geodesic_points import (
+from asperity.experiments.reference.geodesic_points import (
     fill_frames,
     fill_row_curvatures,
     fill_solution,
     move_points,
     start_points,
 )
-from asperity.convex.reference.geodesic_table import GEODESIC, LARGEST
+from asperity.experiments.reference.geodesic_table import GEODESIC, LARGEST
 
 __all__ = ["geodesic_kernel"]
 

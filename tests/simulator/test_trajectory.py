@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -201,23 +202,31 @@ def test_an_interrupt_returns_what_was_computed() -> None:
 
 
 def test_a_failure_returns_what_was_computed() -> None:
-    def control(model: mujoco.MjModel, data: mujoco.MjData) -> None:
-        data.qfrc_applied[0] = 1e308 if data.time > 0.1 else 0.0
+    text = BALL.replace('mass="1"', 'mass="1e-3"')
+    times = np.linspace(0, 1, 101)
+    force = 0.0
 
-    run = asp.simulate(
-        BALL,
-        (0.0, 1.0),
-        integrator=asp.Icf(time_step=0.01),
-        control=control,
-        control_period=0.01,
-        save_at=np.linspace(0, 1, 101),
-        qvel=[1e308, 0, 0, 0, 0, 0],
-    )
+    def control(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        data.qfrc_applied[0] = force if data.time > 0.105 else 0.0
+
+    options: dict[str, Any] = {
+        "integrator": asp.Icf(time_step=0.01),
+        "qvel": [1, 0, 0, 0, 0, 0],
+        "control": control,
+        "control_period": 0.01,
+    }
+    whole = asp.simulate(text, (0.0, 0.11), save_at=times[:12], **options)
+    # Times 0.01 s / 1 g, this is beyond the largest number, and the step that begins at 0.11 s fails.
+    force = 1e308
+    run = asp.simulate(text, (0.0, 1.0), save_at=times, **options)
+    assert run.status == asp.Status.NON_FINITE
     assert not run.success
-    assert run.message
-    assert run.time[-1] < 1.0
-    assert len(run.time) == len(run.qpos)
-    assert np.all(np.isfinite(run.qpos))
+    assert "NaN or infinite" in run.message
+    # What was before it, is right.
+    np.testing.assert_array_equal(run.time, times[:12])
+    np.testing.assert_array_equal(run.qpos, whole.qpos)
+    np.testing.assert_array_equal(run.qvel, whole.qvel)
+    assert run.qpos[-1, 0] == pytest.approx(0.11, rel=1e-12)
 
 
 def test_control_and_keyframe() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from asperity.convex.reference.sap_problem import ReferenceProblem
+from asperity.experiments.reference.sap_problem import ReferenceProblem
 
 __all__ = ["ConeProgram", "cone_program"]
 

@@ -17,7 +17,7 @@ import mujoco
 import numpy as np
 import pytest
 from changed_models import ARTICULATED, SIMPLE
-from test_threads import INTEGRATORS
+from every_integrator import INTEGRATORS
 
 import asperity as asp
 from asperity.integrators import Integrator

@@ -1,6 +1,6 @@
 """Points w of the geodesic interior-point method: start, curvatures, motion, result.
 
-See `asperity.convex.reference.geodesic_kernel`.
+See `asperity.experiments.reference.geodesic_kernel`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import EQUALITY
 from asperity.convex.potentials.contact_driver import evaluate_contacts
-from asperity.convex.reference.geodesic_table import HALF, limits_of_row
+from asperity.experiments.reference.geodesic_table import HALF, limits_of_row
 
 __all__ = ["fill_frames", "fill_row_curvatures", "fill_solution", "move_points", "start_points"]
 
