@@ -23,7 +23,7 @@ from asperity.convex.problem import PROBLEM
 __all__ = ["STIFFENED", "velocity_response"]
 
 STIFFENED = 1e4
-"""One over the share of a change that a projection leaves; more would cost digits of what sticks."""
+"""One over what a projection leaves of a change; more would cost the digits of what sticks."""
 
 
 @compiled
