@@ -125,12 +125,11 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (
             Body(
                 f"{_METHODS}.middle_forces",
-                "correct_gyroscopic_forces",
+                "correct_velocities",
                 """
                 memory = EXTRAPOLATION.at(world.memory)
                 for tree in range(memory.island.size):
                     memory.corrected[tree] = 0.0
-                return False
                 """,
             ),
         ),

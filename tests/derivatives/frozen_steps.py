@@ -38,7 +38,7 @@ def decide(derivative: StepDerivative, state: StepState, sizes: Any) -> Decision
         if isinstance(method, Extrapolation):
             derivative._differences.take(state, size)
             world = derivative.simulator.world
-            decided = (*method.last_step(world), method.undamping(world, size))
+            decided = (*method.last_step(world, size), method.undamping(world, size))
         decisions.append((float(size), decided))
         state = replay(derivative, state, decisions[-1:])
     return decisions

@@ -140,7 +140,7 @@ def test_they_agree_with_differences_of_the_same_steps(key: str) -> None:
 
 
 def test_of_steps_whose_gyroscopic_forces_are_corrected() -> None:
-    """A spinning body on a ball joint: its second half steps are solved twice."""
+    """A spinning body on a ball joint: its second half steps have other forces."""
     model = models.load("ball joint and free body")
     data = next(models.states(model, 1, seed=11))
     data.qvel[:] = np.linspace(-4.0, 6.0, model.nv)

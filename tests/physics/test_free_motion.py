@@ -206,8 +206,11 @@ def test_a_gyroscope_keeps_its_energy_in_fixed_steps(integrator: Any) -> None:
         assert sum(sim.energy()) == pytest.approx(before, rel=1e-3)
 
 
-def _chain_of_light_links() -> mujoco.MjModel:
-    """Links of 2 g, the first of which floats, and 300 g at their end; no gravity, no contacts."""
+def _chain_of_light_links(hold: str | None = None) -> mujoco.MjModel:
+    """Links of 2 g, the first of which floats, and 300 g at their end; no gravity, no contacts.
+
+    Unless the first one is held by an equality of this kind.
+    """
     apart = "contype='0' conaffinity='0'"
     link = f"<geom type='sphere' size='.03' mass='.3' {apart}/>"
     for kind in ("axis='0 1 0'", "type='ball'") * 2:
@@ -215,7 +218,36 @@ def _chain_of_light_links() -> mujoco.MjModel:
             f"<geom type='capsule' fromto='0 0 0 .07 0 0' size='.01' mass='.002' {apart}/>"
             f"<body pos='.1 0 0'><joint {kind}/>{link}</body>"
         )
-    return compile_mjcf(f"<body><freejoint/>{link}</body>", option="gravity='0 0 0'")
+    anchor = "anchor='0 0 0'" if hold == "connect" else ""
+    equality = f"<equality><{hold} body1='first' {anchor}/></equality>" if hold else ""
+    return compile_mjcf(
+        f"<body name='first'><freejoint/>{link}</body>",
+        option="gravity='0 0 0'",
+        sections=equality,
+    )
+
+
+@pytest.mark.parametrize("hold", ["connect", "weld"])
+@pytest.mark.parametrize(
+    ("integrator", "speed"),
+    [
+        (asp.Icf(time_step=2e-3), 100.0),
+        (asp.Icf(time_step=1e-2), 40.0),
+        (asp.Cenic(accuracy=0.1), 40.0),
+    ],
+)
+def test_a_chain_of_light_links_that_is_held_gains_no_energy(
+    integrator: asp.Integrator, speed: float, hold: str
+) -> None:
+    # Without a bound for what is held, a hundred times its energy and more.
+    model = _chain_of_light_links(hold)
+    for seed in range(3):
+        sim = asp.Simulator(model, integrator=integrator)
+        sim.data.qvel[6:] = speed * np.random.default_rng(seed).normal(size=model.nv - 6)
+        before = sum(sim.energy())
+        for time in np.linspace(0.0, 0.5, 26)[1:]:
+            assert sim.advance_to(time).success
+            assert sum(sim.energy()) < 1.5 * before
 
 
 def _momenta(sim: asp.Simulator) -> tuple[np.ndarray, np.ndarray]:

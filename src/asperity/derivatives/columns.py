@@ -25,7 +25,6 @@ from asperity.derivatives.displacement import (
 )
 from asperity.derivatives.layout import (
     ACTIVATION,
-    APPLIED,
     CONTROL,
     DIRECTION,
     EVALUATED_COLUMNS,
@@ -35,7 +34,7 @@ from asperity.derivatives.layout import (
 from asperity.derivatives.matching import match_contacts, same_rows
 from asperity.derivatives.pieces import has_left_pieces, keep_side, stay_on_pieces
 from asperity.derivatives.residual import activations_after, prepare, residual
-from asperity.derivatives.stages import ALL_AND_FORCES, stage
+from asperity.derivatives.stages import stage
 from asperity.integrators.world_layout import OK
 
 __all__ = ["evaluated_columns"]
@@ -50,12 +49,12 @@ _NEARER = 1e-2
 _BENT = 1e-5
 _SAME = 0.1
 
-# Displacements of central differences [m, rad; m/s, rad/s; units of controls; forces]. With
+# Displacements of central differences [m, rad; m/s, rad/s; units of controls]. With
 # positions contact velocities move, at a metre per second by 3e-8 m/s, and friction bends within
 # the stiction tolerance of 1e-4 m/s: smaller ones are lost in the round-off of distances, at larger
 # ones (the whole step would not feel them, as its velocity adapts) differences are off by their
 # square. By velocities and inputs g is nearly linear.
-_SIZES = (3e-8, 1e-6, 1e-5, 1e-3)
+_SIZES = (3e-8, 1e-6, 1e-5)
 
 
 @compiled
@@ -257,8 +256,6 @@ def evaluated_columns(world: Table, work: Table, step: float, selection: int) ->
             code = _columns(world, work, step, ACTIVATION, na, 2 * nv)
         if code == OK:
             code = _columns(world, work, step, CONTROL, nu, 2 * nv + na)
-        if code == OK and selection == ALL_AND_FORCES:
-            code = _columns(world, work, step, APPLIED, nv, 2 * nv + na + nu)
         if code == OK:
             code = _columns(world, work, step, POSITION, nv, 0)
     restore(work, world.current)

@@ -21,7 +21,7 @@ from asperity.derivatives.frozen_columns import FROZEN_KERNELS, frozen_columns
 from asperity.derivatives.layout import grow_columns
 from asperity.derivatives.mode_changes import follow_one_side
 from asperity.derivatives.root_search import ROOT_KERNELS
-from asperity.derivatives.stages import ALL, ALL_AND_FORCES, run_stage
+from asperity.derivatives.stages import run_stage
 from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent
 from asperity.derivatives.trajectory_loops import (
     TRAJECTORY_LOOPS,
@@ -81,8 +81,6 @@ class ConvexStep(ConvexRoot):
         state: StepState,
         step: float,
         *,
-        forces: bool = False,
-        added_force: np.ndarray | None = None,
         parameters: ParameterColumns | None = None,
         ahead: bool = True,
     ) -> Tangent:
@@ -93,10 +91,6 @@ class ConvexStep(ConvexRoot):
         state : StepState
         step : float
             Its size [s].
-        forces : bool
-            Whether derivatives by generalized forces are wanted.
-        added_force : numpy.ndarray, optional
-            Generalized forces beside those of the world's inputs, shape (nv,).
         parameters : ParameterColumns, optional
             By which there are derivatives, too (`asperity.derivatives.displaced_models`).
         ahead : bool
@@ -108,33 +102,24 @@ class ConvexStep(ConvexRoot):
         SimulationError
             If no solution is found.
         """
-        model, data = self._model, self._world.current.data
+        model = self._model
         count = 0 if parameters is None else parameters.count
-        self._reserve(3 * model.nv + model.na + model.nu + count, 0)
+        self._reserve(2 * model.nv + model.na + model.nu + count, 0)
         self._prepare(parameters)
         self._work.ahead = int(ahead)
         self._world.current.table.time = state.time
         row = np.concatenate([state.qpos, state.qvel, state.act])
         end = np.empty_like(row)
-        before = data.qfrc_applied.copy() if added_force is not None else None
-        if added_force is not None:
-            data.qfrc_applied += added_force
-        try:
-            while True:
-                self._work.code = linear_step.call(
-                    *self.addresses, step, ALL_AND_FORCES if forces else ALL, count, row, end
-                )
-                if self._work.code == OK:
-                    break
-                self._go_on(step, parameters)
-        finally:
-            if before is not None:
-                data.qfrc_applied[:] = before
+        while True:
+            self._work.code = linear_step.call(*self.addresses, step, count, row, end)
+            if self._work.code == OK:
+                break
+            self._go_on(step, parameters)
         first, second = model.nq, model.nq + model.nv
         return self._tangent(
             StepState(state.time + step, end[:first], end[first:second], end[second:]),
             step,
-            self._matrices(forces, count),
+            self._matrices(count),
         )
 
     def along(
@@ -177,7 +162,7 @@ class ConvexStep(ConvexRoot):
                 self._check_root(self._run(work.follow_one_side, step, -count), step)
         changes = self._work.result[:, :count].copy()
         nothing = np.zeros((len(changes), 0))
-        tangent = self._tangent(self._end(state, step), step, (nothing, nothing, nothing, nothing))
+        tangent = self._tangent(self._end(state, step), step, (nothing, nothing, nothing))
         return tangent, changes
 
     def follow(
@@ -291,27 +276,24 @@ class ConvexStep(ConvexRoot):
         if len(work.columns) < columns:
             grow_columns(work, columns)
 
-    def _matrices(self, forces: bool, parameters: int) -> tuple[np.ndarray, ...]:
-        """Derivatives of the end by state, controls, forces and parameters."""
+    def _matrices(self, parameters: int) -> tuple[np.ndarray, ...]:
+        """Derivatives of the end by state, controls and parameters."""
         model, result = self._model, self._work.result
         first = 2 * model.nv + model.na
         second = first + model.nu
-        third = second + (model.nv if forces else 0)
         return (
             result[:, :first].copy(),
             result[:, first:second].copy(),
-            result[:, second:third].copy(),
-            result[:, third : third + parameters].copy(),
+            result[:, second : second + parameters].copy(),
         )
 
     def _tangent(self, end: StepState, step: float, matrices: tuple[np.ndarray, ...]) -> Tangent:
-        by_state, by_control, by_force, by_parameter = matrices
+        by_state, by_control, by_parameter = matrices
         work = self._work
         return Tangent(
             end,
             by_state,
             by_control,
-            by_force,
             by_parameter,
             (step,),
             IMPLICIT,

@@ -8,7 +8,6 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp, call_pp_status, call_pppd, store_double
 from asperity.derivatives.layout import (
     ACTIVATION,
-    APPLIED,
     CONTROL,
     DIRECTION,
     POSITION,
@@ -79,8 +78,8 @@ def largest_change(work: Table, index: int) -> float:
 
 
 @compiled
-def size_of(work: Table, kind: int, index: int, sizes: tuple[float, float, float, float]) -> float:
-    """The displacement of a coordinate: of positions, velocities, inputs or forces.
+def size_of(work: Table, kind: int, index: int, sizes: tuple[float, float, float]) -> float:
+    """The displacement of a coordinate: of positions, velocities or inputs.
 
     That of positions is also the largest one of a direction.
     """
@@ -90,7 +89,7 @@ def size_of(work: Table, kind: int, index: int, sizes: tuple[float, float, float
         return sizes[0]
     if kind == VELOCITY:
         return sizes[1]
-    return sizes[3] if kind == APPLIED else sizes[2]
+    return sizes[2]
 
 
 @compiled
@@ -127,15 +126,13 @@ def displace(world: Table, work: Table, kind: int, index: int, size: float) -> N
         state.act[index] += size
     elif kind == CONTROL:
         _write_input(state.mj_ctrl, work.other_ctrl, index, work.ctrl[index] + size)
-    elif kind == APPLIED:
-        _write_input(state.mj_qfrc_applied, work.other_applied, index, work.applied[index] + size)
 
 
 @compiled
 def evaluate_inputs(world: Table, kind: int) -> int:
     """Evaluate a state of which all but positions is displaced."""
     state = world.current
-    if kind in (CONTROL, APPLIED):
+    if kind == CONTROL:
         state.valid = OTHER_FORCES
         return call_pp_status(world.evaluate, world.plant, state)
     return evaluate_motion(world, state)

@@ -4,9 +4,9 @@ With the ends x̂ of the whole step and x of the halves, the step's end is x ⊕
 in islands whose motion is smooth, and x elsewhere (docs/equations.md, ‘Extrapolation’). Each of the
 three solves has its derivative (`asperity.derivatives.convex_step`). That positions fall back by
 B (v − v̂) is differentiated with the matrix B of the step, which changes with the directions of
-contacts: what that leaves out is of the fourth order in the step. Where the second half step is
-solved again with the gyroscopic forces c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) added, these are a
-generalized force whose derivatives are differences of `mj_rne`.
+contacts: what that leaves out is of the fourth order in the step. So is the response R f of the
+second half step's velocities to the difference f = c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) of
+gyroscopic forces, whose derivatives are differences of `mj_rne`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ExtrapolatedStep:
         state: StepState,
         step: float,
         smooth: np.ndarray,
-        corrected: np.ndarray | None,
+        corrected: tuple[np.ndarray, np.ndarray] | None,
         undamping: np.ndarray | None = None,
         parameters: DisplacedBalances | None = None,
         ahead: bool = True,
@@ -68,9 +68,9 @@ class ExtrapolatedStep:
             Its size [s].
         smooth : numpy.ndarray
             Whether a degree of freedom is extrapolated, shape (nv,).
-        corrected : numpy.ndarray or None
-            The shares s, shape (nv,), if the second half step is solved again with other
-            gyroscopic forces.
+        corrected : tuple of numpy.ndarray or None
+            The shares s, shape (nv,), and the response R, shape (nv, nv), if the second half step
+            has other gyroscopic forces.
         undamping : numpy.ndarray, optional
             By which changes of v − v̂ move positions back, shape (nv, nv), if they do.
         parameters : DisplacedBalances, optional
@@ -81,10 +81,9 @@ class ExtrapolatedStep:
         convex.share_springs(step)
         half = convex.at(state, 0.5 * step, parameters=parameters, ahead=ahead)
         second = convex.at(half.end, 0.5 * step, parameters=parameters, ahead=False)
+        halves = chain(half, second)
         if corrected is not None:
-            halves = self._corrected(convex, state, half, second, step, corrected, parameters)
-        else:
-            halves = chain(half, second)
+            halves = self._correct(halves, state, half, second, step, corrected, parameters)
         if np.any(smooth):
             full = convex.at(state, step, parameters=parameters, ahead=ahead)
             halves = self._combine(halves, full, smooth, undamping)
@@ -177,32 +176,26 @@ class ExtrapolatedStep:
 
     # -- gyroscopic forces of the half way ---------------------------------------------------------
 
-    def _corrected(
+    def _correct(
         self,
-        convex: ConvexStep,
+        halves: Tangent,
         state: StepState,
         half: Tangent,
         second: Tangent,
         step: float,
-        share: np.ndarray,
+        corrected: tuple[np.ndarray, np.ndarray],
         parameters: DisplacedBalances | None,
     ) -> Tangent:
-        """Both half steps, the second one with the correction."""
+        """Both half steps, with the response to other forces of the second one."""
         model = self._model
         nv = model.nv
+        share, response = corrected
         middle = half.end
 
         def force(point: _Points) -> np.ndarray:
             return self._correction(model, self._data, point, share)
 
         points = (state.qpos, state.qvel, middle.qpos, middle.qvel, second.end.qvel)
-        again = convex.at(
-            *(middle, 0.5 * step),
-            forces=True,
-            added_force=force(points),
-            parameters=parameters,
-            ahead=False,
-        )
         by_end = self._differences(force, points, (4,))
         # By the state in the middle, of which the end of the second half step is a function.
         through = by_end @ second.by_state[nv : 2 * nv]
@@ -210,20 +203,44 @@ class ExtrapolatedStep:
         by_state = through @ half.by_state
         by_state[:, : 2 * nv] += self._differences(force, points, (0, 1))
         by_control = through @ half.by_control + by_end @ second.by_control[nv : 2 * nv]
-        plain = chain(half, replace(again, by_force=np.zeros((len(again.by_state), 0))))
-        by_parameter = plain.by_parameter
+        by_parameter = through @ half.by_parameter + by_end @ second.by_parameter[nv : 2 * nv]
         if parameters is not None:
-            changes = parameters.differences(
+            by_parameter += parameters.differences(
                 lambda other, data: self._correction(other, data, points, share)
             )
-            changes += through @ half.by_parameter + by_end @ second.by_parameter[nv : 2 * nv]
-            by_parameter = by_parameter + again.by_force @ changes
+        change = response @ force(points)
+        moved = 0.5 * step * change
+        qpos = halves.end.qpos.copy()
+        mujoco.mj_integratePos(model, qpos, moved, 1.0)
+        matrices = [
+            self._add_change(matrix, response @ changes, moved, step)
+            for matrix, changes in (
+                (halves.by_state, by_state),
+                (halves.by_control, by_control),
+                (halves.by_parameter, by_parameter),
+            )
+        ]
         return replace(
-            plain,
-            by_state=plain.by_state + again.by_force @ by_state,
-            by_control=plain.by_control + again.by_force @ by_control,
-            by_parameter=by_parameter,
+            halves,
+            end=replace(halves.end, qpos=qpos, qvel=halves.end.qvel + change),
+            by_state=matrices[0],
+            by_control=matrices[1],
+            by_parameter=matrices[2],
         )
+
+    def _add_change(
+        self, matrix: np.ndarray, changes: np.ndarray, moved: np.ndarray, step: float
+    ) -> np.ndarray:
+        """Add changes of velocities to derivatives of an end that they have moved."""
+        nv = self._model.nv
+        result = matrix.copy()
+        result[nv : 2 * nv] += changes
+        result[:nv] += 0.5 * step * changes
+        for first in self._rotations:
+            part = slice(first, first + 3)
+            turned = right_jacobian(moved[part]) @ (0.5 * step * changes[part])
+            result[part] = rotation(-moved[part]) @ matrix[part] + turned
+        return result
 
     def _correction(
         self, model: mujoco.MjModel, data: mujoco.MjData, points: _Points, share: np.ndarray

@@ -20,7 +20,6 @@ from asperity.derivatives.displacement import restore
 from asperity.derivatives.law_slopes import fill_law_slopes
 from asperity.derivatives.layout import (
     ACTIVATION,
-    APPLIED,
     DIRECTION,
     FROZEN_COLUMNS,
     POSITION,
@@ -30,7 +29,7 @@ from asperity.derivatives.layout import (
 from asperity.derivatives.rigid_terms import fill_rigid_terms, rigid_columns
 from asperity.derivatives.row_slopes import row_columns
 from asperity.derivatives.smooth_columns import control_columns, smooth_columns
-from asperity.derivatives.stages import ALL_AND_FORCES, stage
+from asperity.derivatives.stages import stage
 from asperity.integrators.world_layout import OK
 from asperity.plant.evaluate import evaluate_smooth
 
@@ -91,7 +90,7 @@ def _combine(work: Table, directions: int) -> None:
 
 @stage
 def frozen_columns(world: Table, work: Table, step: float, selection: int) -> int:
-    """Fill ``columns`` by positions, velocities, activations, controls and, if wanted, forces.
+    """Fill ``columns`` by positions, velocities, activations and controls.
 
     Or, with a selection below zero, by so many directions alone. Needs H, and ``sides[0]``, of the
     state itself; afterwards the current state is that again, without an evaluation.
@@ -123,9 +122,6 @@ def frozen_columns(world: Table, work: Table, step: float, selection: int) -> in
             row += na
         if code == OK:
             code = control_columns(world, work, step, row)
-            row += work.ctrl.size
-        if code == OK and selection == ALL_AND_FORCES:
-            code = smooth_columns(world, work, step, APPLIED, nv, row)
         if code == OK and not rigid:
             code = smooth_columns(world, work, step, POSITION, nv, 0)
     restore(work, state)

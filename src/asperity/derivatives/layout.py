@@ -8,7 +8,6 @@ from asperity.compiled import Layout, Table
 
 __all__ = [
     "ACTIVATION",
-    "APPLIED",
     "CONTACT_PARAMETER",
     "CONTROL",
     "DELIVERED_BOUND",
@@ -33,8 +32,7 @@ POSITION = 0
 VELOCITY = 1
 ACTIVATION = 2
 CONTROL = 3
-APPLIED = 4  # generalized forces
-DIRECTION = 5  # the state, along a row of ``directions``
+DIRECTION = 4  # the state, along a row of ``directions``
 
 # How columns by the state were found (`columns_kind`): displaced states were evaluated, contacts
 # only moved, or everything is known in closed form.

@@ -15,7 +15,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pppd
 from asperity.derivatives.displacement import begin_anew, largest_change
 from asperity.derivatives.root_search import SETS_FULL
-from asperity.derivatives.stages import ALL, ALL_AND_FORCES, call_stage, fill_columns, stage
+from asperity.derivatives.stages import ALL, call_stage, fill_columns, stage
 from asperity.integrators.world_layout import OK
 
 __all__ = ["follow_one_side"]
@@ -63,10 +63,7 @@ def _displace(world: Table, work: Table, along: bool, k: int, fastest: float) ->
             )
     else:
         size = min(_APART / max(fastest, 1e-300), _MOST)
-        if k < first + work.ctrl.size:
-            work.ctrl[k - first] += size
-        else:
-            work.applied[k - first - work.ctrl.size] += size
+        work.ctrl[k - first] += size
 
 
 @compiled
@@ -76,16 +73,9 @@ def _solve_beside(world: Table, work: Table, step: float, number: int, k: int) -
     if code != OK:
         return code
     assembled = number
-    selection = number
-    if number > 0:
-        inner = 2 * work.qvel.size + work.act.size
-        if k < inner:
-            assembled = selection = -1
-        elif number - work.displaced.shape[0] > inner + work.ctrl.size:
-            selection = ALL_AND_FORCES
-        else:
-            selection = ALL
-    code = fill_columns(world, work, step, selection)
+    if number > 0 and k < 2 * work.qvel.size + work.act.size:
+        assembled = -1
+    code = fill_columns(world, work, step, min(assembled, ALL))
     if code == OK and number < 0 and work.displaced.shape[0] > 0:
         code = call_stage(work.add_parameters, world, work, step, 0)
     if code == OK:
@@ -120,7 +110,6 @@ def follow_one_side(world: Table, work: Table, step: float, number: int) -> int:
     qvel = work.qvel.copy()
     act = work.act.copy()
     ctrl = work.ctrl.copy()
-    applied = work.applied.copy()
     velocity = work.velocity.copy()
     balance = work.sides[0].copy()
     residual = work.residual
@@ -140,7 +129,6 @@ def follow_one_side(world: Table, work: Table, step: float, number: int) -> int:
         work.qvel[:] = qvel
         work.act[:] = act
         work.ctrl[:] = ctrl
-        work.applied[:] = applied
         if code > OK or code == SETS_FULL:
             # There is more than there is room for: all is done again when there is.
             break

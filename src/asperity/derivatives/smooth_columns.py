@@ -43,11 +43,11 @@ from asperity.plant.trees import force_from_solver
 
 __all__ = ["control_columns", "smooth_columns"]
 
-# Displacements [m, rad; m/s, rad/s; units of controls; forces]. Those of positions are taken on
+# Displacements [m, rad; m/s, rad/s; units of controls]. Those of positions are taken on
 # both sides: 1e-12 remains of third powers, 1e-10 of round-off, and both may be amplified by as
 # much as the stiffness of friction is above inertia. The
 # balance is linear in inputs, and velocities have no contact to amplify what is off.
-_SIZES = (1e-6, 1e-7, 1e-6, 1e-3)
+_SIZES = (1e-6, 1e-7, 1e-6)
 
 
 @compiled

@@ -13,11 +13,10 @@ from asperity.compiled.calls import call_ppdp_status
 from asperity.derivatives.layout import DERIVATIVE
 from asperity.integrators.world_layout import WORLD
 
-__all__ = ["ALL", "ALL_AND_FORCES", "call_stage", "fill_columns", "run_stage", "stage"]
+__all__ = ["ALL", "call_stage", "fill_columns", "run_stage", "stage"]
 
 # What a stage is about, as its number; less than zero are so many directions.
 ALL = 0
-ALL_AND_FORCES = 1
 
 stage = entry_point(
     types.int64(WORLD.type, DERIVATIVE.type, types.float64, types.int64),

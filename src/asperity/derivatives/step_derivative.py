@@ -201,7 +201,7 @@ class StepDerivative:
             if isinstance(method, Extrapolation):
                 self._differences.take(state, step)
                 convex.share_springs(step)
-                smooth, corrected = method.last_step(self.simulator.world)
+                smooth, corrected = method.last_step(self.simulator.world, step)
                 undamping = method.undamping(self.simulator.world, step)
             if corrected is None:
                 return self._extrapolated.along(
@@ -256,7 +256,7 @@ class StepDerivative:
         if isinstance(method, Extrapolation):
             self._differences.take(state, step)
             world = self.simulator.world
-            decided = (*method.last_step(world), method.undamping(world, step))
+            decided = (*method.last_step(world, step), method.undamping(world, step))
             return self._extrapolated.at(convex, state, step, *decided, balances, ahead)
         if isinstance(method, StepDoubling):
             half = convex.at(state, 0.5 * step, parameters=balances, ahead=ahead)

@@ -68,7 +68,6 @@ class StepDifferences:
             end,
             matrix[:, :inner],
             matrix[:, inner:],
-            np.zeros((inner, 0)),
             np.zeros((inner, 0)) if parameters is None else parameters.changes(state, step, ctrl),
             (step,),
             DIFFERENCES,

@@ -29,10 +29,9 @@ class Tangent:
     Attributes
     ----------
     end : StepState
-    by_state, by_control, by_force, by_parameter : numpy.ndarray
+    by_state, by_control, by_parameter : numpy.ndarray
         Of the end's (position, velocity, activation), in tangent spaces, by those of the beginning,
-        by controls, and by ``qfrc_applied`` and parameters (no columns if these were not asked
-        for).
+        by controls, and by parameters (no columns if these were not asked for).
     steps : tuple of float
         Sizes of its steps [s].
     method : str
@@ -46,7 +45,6 @@ class Tangent:
     end: StepState
     by_state: np.ndarray
     by_control: np.ndarray
-    by_force: np.ndarray
     by_parameter: np.ndarray
     steps: tuple[float, ...]
     method: str
@@ -62,7 +60,6 @@ def chain(first: Tangent, second: Tangent) -> Tangent:
         second.end,
         second.by_state @ first.by_state,
         second.by_state @ first.by_control + second.by_control,
-        second.by_state @ first.by_force + second.by_force,
         second.by_state @ first.by_parameter + second.by_parameter,
         (*first.steps, *second.steps),
         ", ".join(sorted(methods, reverse=True)),

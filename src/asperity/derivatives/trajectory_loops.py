@@ -12,7 +12,7 @@ from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pppd
 from asperity.derivatives.displacement import begin_anew
 from asperity.derivatives.layout import DERIVATIVE
-from asperity.derivatives.stages import ALL, ALL_AND_FORCES, call_stage, fill_columns
+from asperity.derivatives.stages import ALL, call_stage, fill_columns
 from asperity.integrators.world_layout import OK, WORLD
 
 __all__ = ["TRAJECTORY_LOOPS", "follow_trajectory", "linear_step", "pull_back_trajectory"]
@@ -130,14 +130,12 @@ def _add_adjoint(work: Table, adjoint: np.ndarray, first: int, out: np.ndarray) 
 
 
 @compiled
-def _linear_step(world: Table, work: Table, step: float, selection: int, parameters: int) -> int:
+def _linear_step(world: Table, work: Table, step: float, parameters: int) -> int:
     """Solve a step that has begun, and assemble all of its derivatives."""
     count = 2 * work.qvel.size + work.act.size + work.ctrl.size
-    if selection == ALL_AND_FORCES:
-        count += work.qvel.size
     code = call_stage(work.find_root, world, work, step, 0)
     if code == OK:
-        code = fill_columns(world, work, step, selection)
+        code = fill_columns(world, work, step, ALL)
     if code == OK and parameters > 0:
         for j in range(count, count + parameters):
             for i in range(work.columns.shape[1]):
@@ -154,12 +152,11 @@ def _linear_step(world: Table, work: Table, step: float, selection: int, paramet
 _F1 = types.Array(_F, 1, "C")
 
 
-@compiled_loop(_I(_I, _I, _F, _I, _I, _F1, _F1))
+@compiled_loop(_I(_I, _I, _F, _I, _F1, _F1))
 def linear_step(
     world_address: int,
     work_address: int,
     step: float,
-    selection: int,
     parameters: int,
     row: np.ndarray,
     end: np.ndarray,
@@ -177,7 +174,7 @@ def linear_step(
     for i in range(work.applied.size):
         work.applied[i] = state.mj_qfrc_applied[i]
     _begin(world, work, row, state.mj_ctrl)
-    code = _linear_step(world, work, step, selection, parameters)
+    code = _linear_step(world, work, step, parameters)
     if code == OK:
         _end(world, work, step, end)
     return int(code)
@@ -209,7 +206,7 @@ def pull_back_trajectory(
     before = np.zeros(size)
     for k in range(last - 1, -1, -1):
         _begin(world, work, states[k], controls[k])
-        code = _linear_step(world, work, step, ALL, parameters)
+        code = _linear_step(world, work, step, parameters)
         work.code = code
         if code != OK:
             return k + 1

@@ -12,7 +12,6 @@ import numpy as np
 
 from asperity.compiled import Table
 from asperity.plant.joints import integers, is_disabled
-from asperity.plant.plant_layouts import FREE_TRANSLATION, ROTATION, SINGLE
 
 __all__ = ["has_other_trees", "set_trees"]
 
@@ -59,7 +58,6 @@ def set_trees(table: Table, model: mujoco.MjModel) -> None:
     table.body_parent = integers(model.body_parentid)
     table.body_dof = integers(model.body_dofadr)
     table.body_dofs = integers(model.body_dofnum)
-    table.dof_kind = _dof_kinds(model)
     table.dof_parent = integers(model.dof_parentid)
     table.dof_body = bodies
     table.bodies = np.arange(model.nbody, dtype=np.int32)
@@ -67,19 +65,6 @@ def set_trees(table: Table, model: mujoco.MjModel) -> None:
     table.mass_rownnz = integers(model.M_rownnz)
     table.mass_rowadr = integers(model.M_rowadr)
     table.mass_colind = integers(model.M_colind)
-
-
-def _dof_kinds(model: mujoco.MjModel) -> np.ndarray:
-    """What degrees of freedom are: three of a translation or a rotation, or single ones."""
-    kinds = np.full(model.nv, SINGLE, np.int64)
-    for joint in range(model.njnt):
-        dof, kind = model.jnt_dofadr[joint], model.jnt_type[joint]
-        if kind == mujoco.mjtJoint.mjJNT_FREE:
-            kinds[dof : dof + 3] = FREE_TRANSLATION
-            kinds[dof + 3 : dof + 6] = ROTATION
-        elif kind == mujoco.mjtJoint.mjJNT_BALL:
-            kinds[dof : dof + 3] = ROTATION
-    return kinds
 
 
 def has_other_trees(table: Table, model: mujoco.MjModel) -> bool:

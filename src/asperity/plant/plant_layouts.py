@@ -12,13 +12,10 @@ __all__ = [
     "CONTACTS_FULL",
     "EVALUATED",
     "FAILED",
-    "FREE_TRANSLATION",
     "GLIDING",
     "OTHER_FORCES",
     "PLANT",
-    "ROTATION",
     "ROWS_FULL",
-    "SINGLE",
     "STATE",
     "TREES",
     "VALID",
@@ -31,11 +28,6 @@ CONTACTS_FULL = 1  # grow the contact set and call again
 ROWS_FULL = 2  # grow the constraint set and call again
 TREES = 3  # a constraint couples more than two trees (see `kinematic_trees`)
 FAILED = 4  # MuJoCo ran out of memory for contacts or constraints
-
-# What a degree of freedom is: of a hinge or slide, or one of three that belong together.
-SINGLE = 0
-FREE_TRANSLATION = 1
-ROTATION = 2
 
 # What `valid` says of a state's snapshot.
 VALID = 1
@@ -132,7 +124,6 @@ PLANT = Layout(
     body_parent="i8[:]",
     body_dof="i8[:]",  # its first,
     body_dofs="i8[:]",  # and how many it has
-    dof_kind="i8[:]",  # `FREE_TRANSLATION`, `ROTATION` or `SINGLE`
     dof_parent="i8[:]",
     dof_tree="i8[:]",
     dof_body="i8[:]",
@@ -230,7 +221,7 @@ WORK = Layout(
     gyroscopic_following="f8[:]",
     gyroscopic_undone="f8[:]",  # what they lacked of those at the solution, a pass before
     gyroscopic_share="f8[:]",  # of it that they were given, by tree; 0 at first
-    body_motion="f8[:,:]",  # velocities, accelerations and forces (`asperity.plant.tree_bias`)
+    body_motion="f8[:,:]",  # poses and velocities (`asperity.plant.tree_motion`)
     turning="i8[:]",  # trees whose gyroscopic forces are still to be found
     turned="f8[:]",  # angle by which the fastest body of a tree turns in a step
     velocity_change="f8[:]",

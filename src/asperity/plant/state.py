@@ -110,7 +110,7 @@ class State(HoldsAddresses):
             gyroscopic_following=np.zeros(model.nv),
             gyroscopic_undone=np.zeros(model.nv),
             gyroscopic_share=np.zeros(model.ntree),
-            body_motion=np.zeros((model.nbody, 18)),
+            body_motion=np.zeros((model.nbody, 13)),
             turning=np.zeros(model.ntree, np.int64),
             turned=np.zeros(model.ntree),
             velocity_change=np.zeros(model.nv),

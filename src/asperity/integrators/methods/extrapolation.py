@@ -32,17 +32,16 @@ import numpy as np
 
 from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.calls import call_method, call_pppd
-from asperity.convex.tangent_part import tangent_part
+from asperity.convex.response import velocity_response
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION, extrapolation_table
 from asperity.integrators.methods.guesses import (
-    guess_end,
     guess_first_half,
     guess_second_half,
     guess_whole,
 )
 from asperity.integrators.methods.method import Method
-from asperity.integrators.methods.middle_forces import correct_gyroscopic_forces
+from asperity.integrators.methods.middle_forces import correct_velocities, response_matrix
 from asperity.integrators.methods.modes import tree_modes, tree_modes_before, tree_turning
 from asperity.integrators.methods.motion import position_difference
 from asperity.integrators.methods.step_balance import balance_doubled_step
@@ -204,11 +203,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     code = _second_half(world, half, target, 0.5 * step)
     if code != OK:
         return code
-    if correct_gyroscopic_forces(world, source, half, step):
-        guess_end(world, target.qvel)
-        code = _second_half(world, half, target, 0.5 * step)
-        if code != OK:
-            return code
+    correct_velocities(world, source, half, target, step)
     position_difference(world.plant, full, target, world.result.error)
     memory = EXTRAPOLATION.at(world.memory)
     for i in range(target.qvel.size):
@@ -236,19 +231,25 @@ class Extrapolation(StepDoubling):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (*super().kernels, tangent_part)
+        return (*super().kernels, velocity_response)
 
-    def last_step(self, world: World) -> tuple[np.ndarray, np.ndarray | None]:
-        """Of the last step: the degrees of freedom that it has extrapolated, and its correction.
+    def last_step(
+        self, world: World, step: float
+    ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
+        """Of the last step, of that size: the dofs that it has extrapolated, and its correction.
 
         That is the share of v_2 − 2 v_1 + v_0 in the velocity of the second half step's gyroscopic
-        forces (`asperity.integrators.methods.middle_forces`), shape (nv,), if it has any.
+        forces (`asperity.integrators.methods.middle_forces`), shape (nv,), and the matrix by which
+        a change of these changes velocities, shape (nv, nv), if any were changed.
         """
         assert self._table is not None
         dof_tree = world.plant.table.dof_tree
         smooth = self._table.rough[self._table.island] == 0
-        share = self._table.corrected[dof_tree] if np.any(self._table.corrected) else None
-        return smooth[dof_tree], share
+        if not np.any(self._table.corrected):
+            return smooth[dof_tree], None
+        response = np.empty((world.plant.model.nv,) * 2)
+        response_matrix.call(world.table.address, step, response)
+        return smooth[dof_tree], (self._table.corrected[dof_tree], response)
 
     def undamping(self, world: World, step: float) -> np.ndarray | None:
         """Of the last step, of that size: what moves its positions back, if anything does.
@@ -268,7 +269,7 @@ class Extrapolation(StepDoubling):
         if self._table is None:
             model = world.plant.model
             self._table = extrapolation_table(
-                int(world.plant.table.ntree), model.nv, tangent_part.address
+                int(world.plant.table.ntree), model.nv, velocity_response.address
             )
         world.table.memory = self._table.address
         # A violation that a half step leaves is its error: to take it back in the next would count

@@ -31,17 +31,18 @@ EXTRAPOLATION = Layout(
     corrected="f8[:]",
     changed="f8[:]",
     fastest="f8[:]",
+    middle_force="f8[:]",  # and what these forces change by
     # Of the positions (`asperity.integrators.methods.undamped`): of every tree whether, and what
     # share of the damping of extrapolation they are to lack, the displacement that takes it away,
     # and a compiled entry point.
     undamps="i8[:]",
     undamped_share="f8[:]",
     displacement="f8[:]",
-    tangent_part="i8",
+    velocity_response="i8",
 )
 
 
-def extrapolation_table(trees: int, dofs: int, tangent_part: int) -> Table:
+def extrapolation_table(trees: int, dofs: int, velocity_response: int) -> Table:
     """The memory for so many trees and degrees of freedom."""
     return Table(
         EXTRAPOLATION,
@@ -59,8 +60,9 @@ def extrapolation_table(trees: int, dofs: int, tangent_part: int) -> Table:
         corrected=np.zeros(trees),
         changed=np.zeros(trees),
         fastest=np.zeros(trees),
+        middle_force=np.zeros(dofs),
         undamps=np.zeros(trees, np.int64),
         undamped_share=np.zeros(trees),
         displacement=np.zeros(dofs),
-        tangent_part=tangent_part,
+        velocity_response=velocity_response,
     )

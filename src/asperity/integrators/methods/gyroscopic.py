@@ -30,13 +30,11 @@ from asperity.compiled.calls import call_pp, call_ppip
 from asperity.integrators.methods.convex_step import minimise
 from asperity.integrators.world_layout import END_VELOCITY, NON_FINITE, NOT_CONVERGED, OK
 from asperity.plant.evaluate import gyroscopic_force
-from asperity.plant.tree_bias import bias_of_trees
 from asperity.plant.trees import force_to_solver, velocity_from_solver
 
 __all__ = [
     "center_gyroscopic_forces",
     "find_turning",
-    "forces_at_rest",
     "gyroscopic_forces",
 ]
 
@@ -211,33 +209,6 @@ def gyroscopic_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndar
 
 
 @compiled
-def forces_at_rest(plant: Table, state: Table, rest: np.ndarray, out: np.ndarray) -> None:
-    """What `center_gyroscopic_forces` replaces, without velocity: gravity, of trees that turn."""
-    turning = state.work.turning
-    for tree in range(plant.ntree):
-        turning[tree] = 1 if state.work.gyroscopic_share[tree] > 0.0 else 0
-    for i in range(rest.size):
-        rest[i] = 0.0
-    _turning_forces(plant, state, rest, out)
-
-
-@compiled
-def _turning_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndarray) -> None:
-    """`gyroscopic_forces` of the trees that turn, which leave the state's MjData as they are."""
-    work = state.work
-    if plant.only_free_bodies:
-        gyroscopic_forces(plant, state, qvel, out)
-        return
-    bias = work.dof_force
-    for i in range(bias.size):
-        bias[i] = 0.0
-    bias_of_trees(plant, state, work.turning, qvel, bias)
-    for i in range(bias.size):
-        bias[i] = -bias[i]
-    force_to_solver(plant, state.cdof, bias, out)
-
-
-@compiled
 def _solve_again(world: Table, state: Table) -> int:
     """Solve the islands of trees that turn with the forces that they have now."""
     problem = world.problem
@@ -250,11 +221,11 @@ def _solve_again(world: Table, state: Table) -> int:
 
 @compiled
 def _find_forces(world: Table, state: Table, at_rest: bool) -> None:
-    """Forces at the mean velocity, or at none, of trees that turn."""
+    """Fill the forces that follow: those at the mean velocity, or at none."""
     mean = world.scratch
     for i in range(mean.size):
         mean[i] = 0.0 if at_rest else 0.5 * (state.qvel[i] + world.guess[i])
-    _turning_forces(world.plant, state, mean, state.work.gyroscopic_following)
+    gyroscopic_forces(world.plant, state, mean, state.work.gyroscopic_following)
 
 
 @compiled
@@ -301,10 +272,20 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
     if not find_turning(plant, state, step):
         return OK
     problem.turning = 1
-    work = state.work
     for tree in range(plant.ntree):
-        work.gyroscopic_share[tree] = 0.0
-    _turning_forces(plant, state, state.qvel, work.gyroscopic)
+        state.work.gyroscopic_share[tree] = 0.0
+    gyroscopic_forces(plant, state, state.qvel, state.work.gyroscopic)
+    code = _find_middle(world, state, step)
+    # The state's MjData has its own velocities again, as all that was computed of them.
+    gyroscopic_forces(plant, state, state.qvel, state.work.gyroscopic_following)
+    return code
+
+
+@compiled
+def _find_middle(world: Table, state: Table, step: float) -> int:
+    """Let the forces of trees that turn be those at the mean velocity, or none."""
+    plant = world.plant
+    problem = world.problem
     code = OK
     for _ in range(_MOST_PASSES):
         velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)

@@ -8,9 +8,11 @@ the second half step,
     v_1 + ⅔ (v_2 − 2 v_1 + v_0)
 
 adds the term z³/6, so that it shrinks by (ω δt)⁴/24: what precesses keeps time, and light links
-that whirl heavy ends gain no energy from that. Where it matters the second half step of robots is
-solved again with the forces there. Free bodies are left as they are: their velocities are those of
-fixed axes, in which their inertia turns, and this would only be a part of it.
+that whirl heavy ends gain no energy from that. Where it matters v_2 is corrected for robots: the
+difference of the forces is an impulse to which velocities respond as the step's solution does to
+first order, H⁻¹ ½ δt (c(…) − c(v_1)), and ½ δt times this is added to positions. Free bodies are
+left as they are: their velocities are those of fixed axes, in which their inertia turns, and this
+would only be a part of it.
 
 Where a contact or an equality holds a body second order asks for more. A step meets J v = 0 with
 the Jacobian of its beginning, so v_1 is off by the acceleration normal to the constraint, a
@@ -20,13 +22,20 @@ forces. v_2 − v_1 + v_0 is free of that, and takes the other's place, for free
 
 from __future__ import annotations
 
-from asperity.compiled import Table, compiled
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, compiled_loop
+from asperity.compiled.calls import call_pppd, call_pppn_status
 from asperity.contact.constraint_set import EQUALITY
+from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.methods.gyroscopic import gyroscopic_forces
-from asperity.plant.trees import velocity_from_solver
+from asperity.integrators.methods.icf import smooth_terms
+from asperity.integrators.world_layout import WORLD
+from asperity.plant.trees import force_to_solver, velocity_from_solver
 
-__all__ = ["correct_gyroscopic_forces"]
+__all__ = ["correct_velocities", "response_matrix"]
 
 # Of v_2 − 2 v_1 + v_0.
 _SHARE = 2.0 / 3.0
@@ -110,8 +119,29 @@ def _find_what_matters(world: Table, half: Table, step: float) -> bool:
 
 
 @compiled
-def correct_gyroscopic_forces(world: Table, source: Table, half: Table, step: float) -> bool:
-    """Take the forces of the second half step at another velocity; True if that matters anywhere.
+def _fill_changes(world: Table, half: Table, step: float, out: np.ndarray) -> None:
+    """Fill what the forces that were found change of the velocities at the end."""
+    plant = world.plant
+    problem = world.problem
+    memory = EXTRAPOLATION.at(world.memory)
+    for i in range(problem.direction.size):
+        problem.direction[i] = 0.0
+    for tree in range(plant.ntree):
+        problem.tree_marked[tree] = 0
+        if memory.corrected[tree] > 0.0:
+            problem.tree_marked[tree] = 1
+            start = plant.tree_start[tree]
+            for i in range(start, start + plant.tree_size[tree]):
+                problem.direction[i] = 0.5 * step * memory.middle_force[i]
+    call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, 0)
+    velocity_from_solver(plant, half.cdof, problem.direction, out)
+
+
+@compiled
+def correct_velocities(
+    world: Table, source: Table, half: Table, target: Table, step: float
+) -> None:
+    """Let the velocities after the second half step have other forces in it, where that matters.
 
     Needs the solution of the second half step in the problem.
     """
@@ -120,7 +150,7 @@ def correct_gyroscopic_forces(world: Table, source: Table, half: Table, step: fl
     memory = EXTRAPOLATION.at(world.memory)
     _find_held_islands(memory, half)
     if not _find_trees(problem, memory):
-        return False
+        return
     present = half.work.gyroscopic
     corrected = half.work.gyroscopic_following
     middle = problem.direction
@@ -132,8 +162,40 @@ def correct_gyroscopic_forces(world: Table, source: Table, half: Table, step: fl
     gyroscopic_forces(plant, half, half.qvel, present)
     gyroscopic_forces(plant, half, world.guess, corrected)
     if not _find_what_matters(world, half, step):
-        return False
+        return
     for i in range(present.size):
-        if memory.corrected[plant.dof_tree[i]] > 0.0:
-            half.force[i] += corrected[i] - present[i]
-    return True
+        memory.middle_force[i] = corrected[i] - present[i]
+    # Modes have been looked for at another velocity.
+    velocities_at(problem, half, problem.velocity)
+    _fill_changes(world, half, step, world.scratch)
+    for i in range(present.size):
+        target.qvel[i] += world.scratch[i]
+    call_pppd(
+        plant.integrate_positions,
+        plant.model,
+        target.qpos.ctypes.data,
+        world.scratch.ctypes.data,
+        0.5 * step,
+    )
+
+
+@compiled_loop(types.void(types.int64, types.float64, types.float64[:, ::1]))
+def response_matrix(address: int, step: float, out: np.ndarray) -> None:
+    """Fill the matrix by which generalized forces of the last step change velocities.
+
+    Contacts and laws stay as they are.
+    """
+    world = WORLD.at(address)
+    half = world.half
+    force = EXTRAPOLATION.at(world.memory).middle_force
+    # Positions that were moved have another matrix A (`asperity.integrators.methods.undamped`).
+    smooth_terms(world.plant, world.problem, half, 0.5 * step, 0, world.plant.ntree)
+    unit = np.zeros(force.size)
+    change = np.zeros(force.size)
+    for i in range(force.size):
+        unit[i] = 1.0
+        force_to_solver(world.plant, half.cdof, unit, force)
+        unit[i] = 0.0
+        _fill_changes(world, half, step, change)
+        for k in range(force.size):
+            out[k, i] = change[k]

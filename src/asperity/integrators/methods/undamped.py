@@ -21,7 +21,7 @@ tenths of its energy in ten seconds at 1e-3, where it loses a fifth with θ = 1/
 What a step solves for must not get that: extrapolation of contacts, constraints, servos, springs
 and dampers is L-stable and never feeds an implicit spring, and of a displacement that a stiff one
 takes back in a step, −θ would be left instead of nothing. So v_2 − v̂ is taken without what they
-oppose (`asperity.convex.tangent_part`). And of what turns far in a step, whose velocities turn with
+oppose (`asperity.convex.response`). And of what turns far in a step, whose velocities turn with
 it, the series says little: θ is 1/3 over 1 + (φ/φ_0)⁴, with the angle φ by which the fastest body
 of a tree turns. It is 0 on patches of pressure fields, whose points come and go.
 """
@@ -32,9 +32,9 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
-from asperity.compiled.calls import call_ppp_status
+from asperity.compiled.calls import call_pppn_status
 from asperity.convex.matrix import multiply
-from asperity.convex.tangent_part import STIFFENED
+from asperity.convex.response import STIFFENED
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.world_layout import WORLD
@@ -108,7 +108,7 @@ def _fill_displacement(world: Table, half: Table, step: float, change: np.ndarra
     _set_matrix(world, half, STIFFENED)
     for tree in range(problem.ntree):
         problem.tree_marked[tree] = memory.undamps[tree]
-    call_ppp_status(memory.tangent_part, problem, half.contacts, half.rows)
+    call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, 1)
     velocity_from_solver(plant, half.cdof, along, memory.displacement)
     for i in range(change.size):
         tree = plant.dof_tree[i]

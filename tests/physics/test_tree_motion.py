@@ -1,4 +1,4 @@
-"""Bias forces, energies and momenta of single trees are MuJoCo's of all of them."""
+"""Energies and momenta of single trees are MuJoCo's of all of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.plant.tree_bias import bias_of_trees
 from asperity.plant.tree_motion import (
     INERTIA,
     MOMENT,
@@ -56,28 +55,6 @@ BRANCHES = """
   </worldbody>
 </mujoco>
 """
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_bias_of_trees(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    sim = asp.Simulator(BRANCHES, integrator=asp.Icf(time_step=1e-3))
-    model, data = sim.model, sim.data
-    mujoco.mj_integratePos(model, data.qpos, rng.standard_normal(model.nv), 1.0)
-    data.qvel[:] = 5.0 * rng.standard_normal(model.nv)
-    mujoco.mj_forward(model, data)
-    expected = np.zeros(model.nv)
-    mujoco.mj_rne(model, data, 0, expected)
-    plant, state = sim.plant.table, sim.world.current.table
-    for tree in range(model.ntree):
-        marked = np.zeros(model.ntree, np.int64)
-        marked[tree] = 1
-        found = np.full(model.nv, np.nan)
-        bias_of_trees(plant, state, marked, data.qvel, found)
-        own = model.dof_treeid == tree
-        scale = np.abs(expected).max()
-        assert np.allclose(found[own], expected[own], rtol=0.0, atol=1e-13 * scale)
-        assert np.all(np.isnan(found[~own]))
 
 
 def _random_state(model: mujoco.MjModel, rng: np.random.Generator) -> mujoco.MjData:

@@ -1,10 +1,11 @@
-"""The part of a change of velocities that nothing stiff opposes.
+"""How the velocities of a solved problem respond to impulses.
 
-With the Hessian H = A + Jᵀ G J of a solved problem, H⁻¹ M w is w without what A has beside the mass
-M, and contacts and constraints with their curvatures G, would take back: where these are stiff, the
-projection of w onto their tangent space in the metric of the mass. A contact that the step resolves
-is soft and would be seen to yield; so that this is a projection whatever the step, curvatures are
-first multiplied by a large number, and those of contacts are that times their mass at least.
+With the Hessian H = A + Jᵀ G J, impulses p change the solution by H⁻¹ p, up to what is quadratic in
+them. H⁻¹ M w is a change w of velocities without what A has beside the mass M, and contacts and
+constraints with their curvatures G, would take back: where these are stiff, the projection of w
+onto their tangent space in the metric of the mass. A contact that the step resolves is soft and
+would be seen to yield. For a projection whatever the step, curvatures are first multiplied by a
+large number, and those of contacts are that times their mass at least.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from asperity.convex.hessian_assembly import begin_tree
 from asperity.convex.island import choose_island, factorize_island, island_impulses
 from asperity.convex.problem import PROBLEM
 
-__all__ = ["STIFFENED", "tangent_part"]
+__all__ = ["STIFFENED", "velocity_response"]
 
 STIFFENED = 1e4
-"""What is left of a change is about one over this; more would cost the digits of what sticks."""
+"""One over what a projection leaves of a change; more would cost the digits of what sticks."""
 
 
 @compiled
@@ -63,28 +64,30 @@ def _stiffen(problem: Table, contacts: Table) -> None:
 
 
 @compiled
-def _factorize(problem: Table, contacts: Table, rows: Table) -> bool:
-    """Factorize the island's stiffened Hessian; False if that fails."""
+def _factorize(problem: Table, contacts: Table, rows: Table, stiffened: bool) -> bool:
+    """Factorize the island's Hessian; False if that fails."""
     if problem.first_contact == problem.last_contact and problem.first_row == problem.last_row:
         begin_tree(problem, problem.island_tree[problem.first_tree])
         return call_pp_status(problem.factorize, problem, 0) != 0
     island_impulses(problem)
-    _stiffen(problem, contacts)
+    if stiffened:
+        _stiffen(problem, contacts)
     return factorize_island(problem, contacts, rows)
 
 
-@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
-def tangent_part(problem: Table, contacts: Table, rows: Table) -> int:
-    """Replace ``direction``, which holds M w, by H⁻¹ M w in islands in which a tree is marked.
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
+def velocity_response(problem: Table, contacts: Table, rows: Table, stiffened: int) -> int:
+    """Replace impulses in ``direction`` by H⁻¹ p in islands in which a tree is marked.
 
-    Elsewhere, and where H cannot be factorized, it becomes zero. Needs the solution of the problem,
-    with the velocities of its contacts and rows. Returns the number of islands that were solved.
+    Elsewhere, and where H cannot be factorized, ``direction`` becomes zero. Needs the solution of
+    the problem, with the velocities of its contacts and rows. With ``stiffened`` 1 curvatures are
+    so stiff that H⁻¹ projects. Returns the number of islands that were solved.
     """
     solved = 0
     problem.base_tree = 0
     for k in range(problem.islands):
         choose_island(problem, k)
-        if not _is_marked(problem) or not _factorize(problem, contacts, rows):
+        if not _is_marked(problem) or not _factorize(problem, contacts, rows, stiffened == 1):
             _clear_direction(problem)
             continue
         # These are the factors of no solve.
