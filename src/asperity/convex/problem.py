@@ -268,9 +268,6 @@ PROBLEM = Layout(
     settle_contacts="i8",  # or 0: numbers that are to agree with the solution
     most_changes="i8",  # of them in a solve, after which they stay as they are
     settle_tolerance="f8",  # relative change of friction by which they may differ from it
-    center_gyroscopic="i8",  # 1: gyroscopic forces of fast spins are those in the middle of a step
-    turning="i8",  # 1: there were such forces in the last step
-    balances_steps="i8",  # 1: robots that turn far get energy and momentum that they should have
     refuse_unsettled="i8",  # 1: a solve in which they do not has not converged
     coupled="i8",  # 1 if the law couples normal and tangential
     extension="i8",  # the table of a solver that needs one of its own, or 0
@@ -287,9 +284,6 @@ PROBLEM = Layout(
     # interval in which the impulses of the contact set have acted, if they are those of another
     # solution from the same configuration [s]; 0: they are not
     expected_interval="f8",
-    # size of the step, of which this one may be a half, that decides how implicit springs are [s];
-    # 0: they are
-    spring_interval="f8",
     # 1: contact and row velocities of the guess are filled already
     guess_is_known="i8",
     # 1: only islands of trees that are marked are solved; the others have their solution, with all

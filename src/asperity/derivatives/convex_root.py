@@ -100,7 +100,7 @@ class ConvexRoot(HoldsAddresses):
 
     def share_springs(self, step: float) -> None:
         """Let springs be as implicit as in all solves of an extrapolated step of that size [s]."""
-        self._world.problem.spring_interval = step
+        self._world.table.spring_interval = step
 
     # -- the balance at another simulation's solution ----------------------------------------------
 

@@ -259,5 +259,5 @@ def fill_hessian(world: Table, work: Table, state: Table, step: float) -> None:
     _fill_inertia(world, work, state)
     _fill_jacobian(world, work, state)
     _add_curvatures(work, state.contacts.count, state.rows.count)
-    if world.problem.center_gyroscopic == 1:
+    if world.center_gyroscopic == 1:
         _add_gyroscopic_columns(world, work, state, step)

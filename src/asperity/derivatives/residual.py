@@ -76,7 +76,7 @@ def residual(world: Table, work: Table, state: Table, step: float, out: np.ndarr
     """Fill ``out`` with g at the prescribed velocity, in generalized forces, after `prepare`."""
     plant = world.plant
     problem = world.problem
-    if problem.center_gyroscopic == 1:
+    if world.center_gyroscopic == 1:
         _center_gyroscopic_forces(world, work, state, step)
     velocity_to_solver(plant, state.cdof, work.velocity, problem.velocity)
     guess_velocities(problem, state.contacts)
@@ -113,8 +113,8 @@ def smooth_balance(world: Table, work: Table, state: Table, step: float) -> None
     """Fill the problem's ``gradient`` with A v − r of an evaluated state, in a step of `Icf`'s."""
     plant = world.plant
     problem = world.problem
-    smooth_terms(plant, problem, state, step, 0, problem.ntree)
-    if problem.center_gyroscopic == 1:
+    smooth_terms(world, state, step, 0, problem.ntree)
+    if world.center_gyroscopic == 1:
         _center_gyroscopic_forces(world, work, state, step)
     velocity_to_solver(plant, state.cdof, work.velocity, problem.velocity)
     multiply(problem, 0, problem.ntree, problem.velocity, problem.gradient)

@@ -74,7 +74,7 @@ def _read_solution(world: Table, work: Table, step: float) -> None:
     velocity_from_solver(plant, state.cdof, world.problem.velocity, work.velocity)
     for tree in range(plant.ntree):
         work.turning[tree] = 0
-    if world.problem.center_gyroscopic == 1:
+    if world.center_gyroscopic == 1:
         find_turning(plant, state, step)
         for tree in range(plant.ntree):
             work.turning[tree] = state.work.turning[tree]

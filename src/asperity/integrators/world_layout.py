@@ -95,6 +95,12 @@ WORLD = Layout(
     base_order="i8",  # its order of accuracy
     order="i8",  # and that of the method that wraps it
     memory="i8",  # address of the table of its own that it may have
+    center_gyroscopic="i8",  # 1: gyroscopic forces of fast spins are those in the middle of a step
+    has_centered_forces="i8",  # 1: there were such forces in the last step
+    balances_steps="i8",  # 1: trees that turn far get the energy and momentum that they should have
+    # size of the step, of which this one may be a half, that decides how implicit springs are [s];
+    # 0: they are
+    spring_interval="f8",
     current=STATE,
     following=STATE,
     half=STATE,

@@ -208,7 +208,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     half = world.half
     full = world.full
     guess_whole(world, source, step)
-    world.problem.spring_interval = step
+    world.spring_interval = step
     code = call_method(world.base_method, world, source, full, step)
     if code != OK:
         return code
@@ -294,4 +294,4 @@ class Extrapolation(StepDoubling):
         # A violation that a half step leaves is its error: to take it back in the next would count
         # it twice.
         world.problem.drift_speed = 0.0
-        world.problem.balances_steps = 0
+        world.table.balances_steps = 0

@@ -297,10 +297,10 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
     """
     plant = world.plant
     problem = world.problem
-    problem.turning = 0
+    world.has_centered_forces = 0
     if not find_turning(plant, state, step):
         return OK
-    problem.turning = 1
+    world.has_centered_forces = 1
     work = state.work
     for tree in range(plant.ntree):
         work.gyroscopic_share[tree] = 0.0

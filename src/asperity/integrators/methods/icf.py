@@ -58,10 +58,10 @@ _FIELD_PASSES = 40
 
 
 @compiled
-def smooth_terms(
-    plant: Table, problem: Table, state: Table, step: float, first: int, last: int
-) -> None:
+def smooth_terms(world: Table, state: Table, step: float, first: int, last: int) -> None:
     """Fill A, diag(M) and r of the trees ``first .. last`` from the snapshot."""
+    plant = world.plant
+    problem = world.problem
     problem.plain_mass = 1
     for tree in range(first, last):
         start = problem.tree_start[tree]
@@ -88,8 +88,8 @@ def smooth_terms(
             problem.mass_inverse_diagonal[start + i] = state.mass_inverse_diagonal[start + i]
         if not problem.tree_spatial[tree]:
             share = 1.0
-            if problem.spring_interval > 0.0:
-                share = implicit_share(plant, tree, problem.spring_interval)
+            if world.spring_interval > 0.0:
+                share = implicit_share(plant, tree, world.spring_interval)
             for i in range(n):
                 problem.matrix[block + i * n + i] += step * (
                     plant.dof_damping[start + i] + share * step * plant.dof_stiffness[start + i]
@@ -102,7 +102,7 @@ def _fill_smooth(world: Table, first: int, last: int, _unused: int) -> int:
     state = STATE.at(world.shared_source)
     if first < 0:
         return graph_of(world, state)
-    smooth_terms(world.plant, world.problem, state, world.shared_step, first, last)
+    smooth_terms(world, state, world.shared_step, first, last)
     return OK
 
 
@@ -122,7 +122,7 @@ def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int
     if code != OK:
         return code
     code = solve_potentials(world, state, step)
-    if code == OK and problem.center_gyroscopic == 1:
+    if code == OK and world.center_gyroscopic == 1:
         code = center_gyroscopic_forces(world, state, step)
     return code
 
@@ -232,9 +232,9 @@ class IcfMethod(ConvexMethod):
         if passes is None:
             passes = _FIELD_PASSES if world.plant.fields.any else _PASSES
         problem.most_changes = int(passes)
-        problem.spring_interval = 0.0
-        problem.center_gyroscopic = int(self.center_gyroscopic)
-        problem.balances_steps = 1
+        world.table.spring_interval = 0.0
+        world.table.center_gyroscopic = int(self.center_gyroscopic)
+        world.table.balances_steps = 1
         problem.refuse_unsettled = int(self.refuse_unsettled)
         problem.criterion = RESIDUAL_AND_STEP
         problem.line_search_method = EXACT

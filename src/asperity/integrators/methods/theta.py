@@ -304,7 +304,7 @@ def theta_solution(world: Table, state: Table, _target: Table, step: float) -> i
     # exact, such as energy without friction, stays exact.
     world.guess_kind = 0
     code = solve_potentials(world, state, step)
-    if code == OK and problem.center_gyroscopic == 1:
+    if code == OK and world.center_gyroscopic == 1:
         code = center_gyroscopic_forces(world, state, step)
     return code
 
@@ -427,7 +427,7 @@ class ThetaMethod(ConvexMethod):
         problem.largest_search_step = _LARGEST_SEARCH_STEP[self.line_search]
         problem.near_rigid = self.near_rigid
         # Implicit schemes solve for them.
-        problem.center_gyroscopic = table.is_symplectic
-        problem.balances_steps = table.is_symplectic
+        world.table.center_gyroscopic = table.is_symplectic
+        world.table.balances_steps = table.is_symplectic
         self.let_glide(world, relaxes=True, default_relaxation=self.relaxation_time)
         problem.relaxation_time = -1.0 if self.relaxation_time is None else self.relaxation_time

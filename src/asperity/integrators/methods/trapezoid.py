@@ -249,7 +249,7 @@ def _double(world: Table, source: Table, target: Table, step: float) -> int:
     code = call_method(memory.doubling, world, source, target, step)
     world.memory = memory.address
     problem.drift_speed = drift_speed
-    problem.spring_interval = 0.0
+    world.spring_interval = 0.0
     if code != OK:
         return code
     # The middle state has been used.
@@ -346,7 +346,7 @@ class Trapezoid(WrappingMethod):
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
-        world.problem.balances_steps = 0
+        world.table.balances_steps = 0
         if self._table is None:
             model = world.plant.model
             trees = int(model.ntree)

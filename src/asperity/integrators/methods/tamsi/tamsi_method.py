@@ -90,6 +90,6 @@ class TamsiMethod(Method):
         problem.factorize = factorize_jacobian.address
         problem.solve_factors = solve_jacobian.address
         problem.max_iterations = self.max_iterations
-        problem.center_gyroscopic = int(self.center_gyroscopic)
-        problem.balances_steps = 1
+        world.table.center_gyroscopic = int(self.center_gyroscopic)
+        world.table.balances_steps = 1
         world.table.solve_problem = solve_tamsi.address
