@@ -15,12 +15,12 @@ import numpy as np
 from asperity.compiled import EntryPoint, Table
 from asperity.contact.constraint_set import (
     ACTUATOR,
+    CONSTRAINT_SET,
     EQUALITY,
     FRICTION,
     LIMIT,
-    new_constraint_set,
 )
-from asperity.contact.contact_set import new_contact_set
+from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.contact_velocities import (
     add_impulses,
@@ -41,7 +41,7 @@ from asperity.convex.potentials.contact_driver import (
 from asperity.convex.potentials.lagged import LAGGED_LAW
 from asperity.convex.potentials.law_table import has_law, install_law
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
-from asperity.convex.problem import grow_factor, new_problem
+from asperity.convex.problem import new_problem
 
 
 def call(entry: EntryPoint, *arguments: Table | int) -> int:
@@ -87,7 +87,7 @@ class Case:
         """Find islands and structure, with as much memory as that takes."""
         status = call(build_graph, *self.tables)
         if status == COUPLING_TOO_SMALL:
-            grow_factor(self.problem, self.problem.coupling_size)
+            self.problem.resize(coupling_room=self.problem.coupling_size)
             status = call(build_graph, *self.tables)
         assert status != COUPLING_TOO_SMALL
         return status
@@ -285,7 +285,9 @@ def empty_case(
     install_solver(problem)
     install_law(problem, LAGGED_LAW)
     return Case(
-        problem, new_contact_set(contacts, links, max(chain, 1)), new_constraint_set(rows, entries)
+        problem,
+        Table(CONTACT_SET, contacts=contacts, links=links, chain=max(chain, 1)),
+        Table(CONSTRAINT_SET, rows=rows, entries=entries),
     )
 
 

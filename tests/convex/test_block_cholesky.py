@@ -12,7 +12,6 @@ from convex_problems import MIXED, Case, Scene, call, random_case
 from asperity.convex.block_cholesky import factorize
 from asperity.convex.couplings import block_of
 from asperity.convex.graph import COUPLING_TOO_SMALL, OK, PATTERN_CHANGED, build_graph
-from asperity.convex.problem import grow_factor
 
 STEP = 1e-2
 
@@ -225,7 +224,7 @@ def test_too_little_memory_for_couplings_is_reported_and_mended() -> None:
     assert p.coupling_size == 15 * 36
     # Asking again without growing must not pass for success.
     assert call(build_graph, *case.tables) == COUPLING_TOO_SMALL
-    grow_factor(p, p.coupling_size)
+    p.resize(coupling_room=p.coupling_size)
     assert call(build_graph, *case.tables) == PATTERN_CHANGED
     assert call(build_graph, *case.tables) == OK
     case.prepare(np.zeros(p.nv), STEP)

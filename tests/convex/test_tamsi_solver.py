@@ -14,7 +14,7 @@ from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 from asperity.integrators.methods.tamsi.block_lu import factorize_jacobian, solve_jacobian
 from asperity.integrators.methods.tamsi.jacobian_assembly import assemble_jacobian
 from asperity.integrators.methods.tamsi.tamsi_law import ONE_WAY, TWO_WAY
-from asperity.integrators.methods.tamsi.tamsi_layout import grow_lower, new_tamsi_table
+from asperity.integrators.methods.tamsi.tamsi_layout import new_tamsi_table
 from asperity.integrators.methods.tamsi.tamsi_newton import solve_tamsi
 
 STEP = 1e-2
@@ -50,7 +50,7 @@ def tamsi_case(
     case = random_case(rng, scene, max_iterations=max_iterations)
     case.build()
     table = new_tamsi_table(case.problem)
-    grow_lower(table, case.problem)
+    table.resize(coupling_room=case.problem.coupling.size)
     table.parabolic = int(parabolic)
     install_law(case.problem, law)
     case.problem.assemble = assemble_jacobian.address

@@ -65,7 +65,7 @@ def _spans(chains: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def chain_fields(
     tree_start: np.ndarray, tree_size: np.ndarray, dof_parent: np.ndarray | None
 ) -> dict[str, np.ndarray]:
-    """The chains of all trees, as fields of the problem.
+    """Chains of all trees and spans of their ancestors, as fields of the problem.
 
     Parameters
     ----------
@@ -106,15 +106,9 @@ def chain_fields(
         "chain_first": np.array(firsts, np.int64),
         "chain_size": np.array(sizes, np.int64),
         "chain_ancestors": np.array(masks, np.int64),
-        "chain_neighbours": np.zeros(count, np.int64),
         "span_start": np.array(spans, np.int64),
         "mass_spans": np.zeros(count, np.int64),
         "mass_span": np.zeros((max(total, 1), 2), np.int64),
-        "fill_spans": np.zeros(count, np.int64),
-        "fill_span": np.zeros((max(total, 1), 2), np.int64),
-        "tree_touched": np.zeros(ntree, np.int64),
-        # A chain alone has all rows.
-        "tree_rows": np.ones(ntree, np.int64),
     }
     for tree in range(ntree):
         base = int(start[tree])

@@ -32,8 +32,8 @@ SHARED_ISLANDS = Layout(
     own="u1[:]",  # slots of a problem that each thread has for itself
     contacts="i8",  # addresses of the sets that are solved for
     rows="i8",
-    first="i8[:]",  # islands [first, last) of each part
-    last="i8[:]",
+    first="i8[room]",  # islands [first, last) of each part
+    last="i8[room]",
 )
 
 _SCRATCH = (
@@ -217,11 +217,7 @@ class SharedIslands(HoldsAddresses):
             own[field.slot : field.slot + 1 + field.ndim] = 1
         self._members = [problem]
         for _ in range(1, team.threads):
-            member = problem.twin()
-            for name in _SCRATCH:
-                setattr(member, name, np.zeros_like(getattr(problem, name)))
-            self._members.append(member)
-        room = problem.ntree + 1
+            self._members.append(problem.twin(*_SCRATCH))
         self.table = Table(
             SHARED_ISLANDS,
             team=team.table,
@@ -229,8 +225,7 @@ class SharedIslands(HoldsAddresses):
             solve_part=solve_part.address,
             members=np.array([member.address for member in self._members], np.int64),
             own=own,
-            first=np.zeros(room, np.int64),
-            last=np.zeros(room, np.int64),
+            room=problem.ntree + 1,
         )
         problem.shared = self.table.address
         problem.members = self.table.members

@@ -11,7 +11,7 @@ import numpy as np
 from asperity.compiled import HoldsAddresses, Table
 from asperity.compiled.team import TEAM_KERNELS, Team
 from asperity.contact.delivered import grow_delivered, new_delivered
-from asperity.convex.problem import grow_contacts, grow_factor, grow_rows, new_problem
+from asperity.convex.problem import new_problem
 from asperity.convex.shared_islands import SharedIslands, solve_part, solve_shared
 from asperity.integrators.world_layout import (
     CONTACTS_FULL,
@@ -122,26 +122,22 @@ class World(HoldsAddresses):
         self.memories: list[Memory] = []
         self.contact_capacity = _CONTACTS
         self.row_capacity = len(self.current.rows.kind)
-        self.result = Table(RESULT, error=np.zeros(model.nv), acceleration=np.zeros(model.nv))
+        self.result = Table(RESULT, nv=model.nv)
         # Published: what a step has delivered stays, whatever later attempts leave elsewhere.
         self.delivered = new_delivered(
             model.nv, model.njnt, self.contact_capacity, self.row_capacity
         )
         self.table = Table(
             WORLD,
+            nv=model.nv,
             plant=plant.table,
             team=0 if team is None else team.table.address,
             current=self.current.table,
             following=self.following.table,
             half=self.half.table,
             full=self.full.table,
-            guess=np.zeros(model.nv),
-            guess_direction=np.zeros(model.nv),
-            tried_half=np.zeros(model.nv),
-            tried_end=np.zeros(model.nv),
             result=self.result,
             delivered=self.delivered,
-            scratch=np.zeros(model.nv),
             sweep=new_sweep(plant.table),
             systems=np.zeros(0, np.int64),
             system_weight=np.zeros(0),
@@ -267,7 +263,7 @@ class World(HoldsAddresses):
             self.contact_capacity *= 2
             for state in self.evaluated_states:
                 state.grow_contacts(self.contact_capacity)
-            grow_contacts(self.problem, self.contact_capacity)
+            self.problem.resize(contacts=self.contact_capacity)
             grow_delivered(self.delivered, self.contact_capacity, self.row_capacity)
             for memory in self.memories:
                 memory.grow_contacts(self.contact_capacity)
@@ -275,11 +271,11 @@ class World(HoldsAddresses):
             self.row_capacity *= 2
             for state in self.evaluated_states:
                 state.grow_rows(self.row_capacity)
-            grow_rows(self.problem, self.row_capacity)
+            self.problem.resize(rows=self.row_capacity)
             grow_delivered(self.delivered, self.contact_capacity, self.row_capacity)
         elif code == COUPLING_FULL:
             size = 2 * self.problem.coupling_size
-            grow_factor(self.problem, size)
+            self.problem.resize(coupling_room=size)
             for memory in self.memories:
                 memory.grow_coupling(size)
         else:

@@ -64,7 +64,7 @@ TOWARDS = 3  # the end velocity, or further along `guess_direction`
 RESULT = Layout(
     "step result",
     error_order="i8",  # of ``error`` in the step size; 0 if the step has no estimate
-    error="f8[:]",  # difference of two solutions' positions, in the tangent space
+    error="f8[nv]",  # difference of two solutions' positions, in the tangent space
     # Address of the last state in which the method has looked for contacts, with geoms where the
     # state's MjData has them; 0 if contacts that it may have missed are not to be looked for.
     sample="i8",
@@ -73,7 +73,7 @@ RESULT = Layout(
     # of generalized velocities in it, per time.
     solved="i8",
     interval="f8",
-    acceleration="f8[:]",
+    acceleration="f8[nv]",
 )
 """What a method leaves with the state at a step's end; ``world.full`` is the other solution."""
 
@@ -105,11 +105,11 @@ WORLD = Layout(
     following=STATE,
     half=STATE,
     full=STATE,
-    guess="f8[:]",
-    guess_direction="f8[:]",
+    guess="f8[nv]",
+    guess_direction="f8[nv]",
     guess_kind="i8",
     result=RESULT,
-    scratch="f8[:]",
+    scratch="f8[nv]",
     sweep=SWEEP,  # poses at a sample before, and memory (`asperity.plant.sweep`)
     factors_valid="i8",
     # address and evaluation of the state whose graph is at hand, or 0
@@ -130,8 +130,8 @@ WORLD = Layout(
     # An attempt from the current state that was refused: its size [s], or 0 if there is none, and
     # the generalized velocities that it has found, half way and at the end of the whole step.
     tried="f8",
-    tried_half="f8[:]",
-    tried_end="f8[:]",
+    tried_half="f8[nv]",
+    tried_end="f8[nv]",
     velocity_weight="f8",
     velocity_time="f8",  # [s]
     # impacts that are shorter than steps (`asperity.integrators.steppings.impacts`): compiled entry

@@ -221,32 +221,33 @@ PLANT = Layout(
 
 WORK = Layout(
     "work arrays of an evaluation",
-    body_link="i8[:]",  # links that bodies have so far
-    dof_row="f8[:]",  # the generalized Jacobian of a row
-    dof_force="f8[:]",
-    passive_force="f8[:]",  # of the last evaluation, with bias forces
-    actuator_length="f8[:]",
-    gyroscopic="f8[:]",
-    gyroscopic_following="f8[:]",
-    gyroscopic_undone="f8[:]",  # what they lacked of those at the solution, a pass before
-    gyroscopic_share="f8[:]",  # of it that they were given, by tree; 0 at first
-    body_motion="f8[:,:]",  # velocities, accelerations and forces (`asperity.plant.tree_bias`)
-    turning="i8[:]",  # trees whose gyroscopic forces are still to be found
-    turned="f8[:]",  # angle by which the fastest body of a tree turns in a step
-    velocity_change="f8[:]",
+    body_link="i8[bodies] = -1",  # links that bodies have so far
+    dof_row="f8[nv]",  # the generalized Jacobian of a row
+    dof_force="f8[nv]",
+    passive_force="f8[nv]",  # of the last evaluation, with bias forces
+    actuator_length="f8[outputs]",
+    gyroscopic="f8[nv]",
+    gyroscopic_following="f8[nv]",
+    gyroscopic_undone="f8[nv]",  # what they lacked of those at the solution, a pass before
+    gyroscopic_share="f8[trees]",  # of it that they were given, by tree; 0 at first
+    # velocities, accelerations and forces (`asperity.plant.tree_bias`)
+    body_motion="f8[bodies, 18]",
+    turning="i8[trees]",  # trees whose gyroscopic forces are still to be found
+    turned="f8[trees]",  # angle by which the fastest body of a tree turns in a step
+    velocity_change="f8[nv]",
     # Twice the energy, momentum and angular momentum that trees should have, and what they have
-    gains="f8[:,:]",
-    tree_motion="f8[:,:]",  # (`asperity.plant.tree_motion`)
-    pair_material="f8[:]",
+    gains="f8[trees, inertia]",
+    tree_motion="f8[trees, motion]",  # (`asperity.plant.tree_motion`)
+    pair_material="f8[parameters]",
     fields=FIELD_WORK,
 )
 
 GLIDING = Layout(
     "detection of sliding contacts at a distance",
     model="i8",  # address of an mjModel with the margins below
-    geom_margin="f8[:]",  # [m]
-    body_margin="f8[:]",
-    pair_margin="f8[:]",
+    geom_margin="f8[geoms]",  # [m]
+    body_margin="f8[bodies]",
+    pair_margin="f8[pairs]",
     option_margin="f8[:]",  # in that mjModel; of all pairs, if margins are overridden
     # the user's
     own_geom_margin="f8[:]",
@@ -254,11 +255,11 @@ GLIDING = Layout(
     own_option_margin="f8",
     overridden="i8",
     pair_geom="i8[:,:]",
-    added="f8[:]",  # to the margins of geoms
+    added="f8[geoms]",  # to the margins of geoms
     radius="f8[:]",  # of a ball around each geom's centre [m]
     surface_speed="f8[:]",  # of moving surfaces [m/s]
-    dof_velocity="f8[:,:]",  # spatial, at centres of mass of trees
-    geom_velocity="f8[:,:]",  # of the centre, and angular speed
+    dof_velocity="f8[dofs, 6]",  # spatial, at centres of mass of trees
+    geom_velocity="f8[geoms, 4]",  # of the centre, and angular speed
     friction="f8",  # the largest coefficient
     relaxation="f8",  # the longest relaxation time of any pair [s], negative if there is none
     relaxes="i8",
@@ -273,7 +274,7 @@ STATE = Layout(
     rows=CONSTRAINT_SET,
     work=WORK,
     near_pairs=NEAR_PAIRS,
-    effort_row="i8[:]",  # where the efforts of external systems are in the constraint set
+    effort_row="i8[efforts]",  # where the efforts of external systems are in the constraint set
     # Where contacts of what glides are found too, the address of `GLIDING`, and the time step [s]
     gliding="i8",
     step="f8",
@@ -289,20 +290,21 @@ STATE = Layout(
     found_address="i8",
     # the state
     time="f8",  # [s]
-    qpos="f8[:]",
-    qvel="f8[:]",
-    act="f8[:]",
-    system_state="f8[:]",  # of external systems; the plant only carries it
+    qpos="f8[nq]",
+    qvel="f8[nv]",
+    act="f8[na]",
+    system_state="f8[system_states]",  # of external systems; the plant only carries it
     valid="i8",  # whether the snapshot belongs to the state: `VALID`, `OTHER_FORCES` or 0
     evaluations="i8",
     # the snapshot, in solver velocities
-    mass="f8[:]",
-    mass_diagonal="f8[:]",
-    mass_inverse_diagonal="f8[:]",
-    velocity="f8[:]",
-    force="f8[:]",  # without joint damping
-    act_dot="f8[:]",
-    cdof="f8[:,:]",
+    mass="f8[mass_room]",
+    mass_diagonal="f8[nv] = 1",
+    mass_inverse_diagonal="f8[nv] = 1",
+    # with places for the spatial velocities of links, like the convex problem's vectors
+    velocity="f8[nv + 6 * links]",
+    force="f8[nv]",  # without joint damping
+    act_dot="f8[na]",
+    cdof="f8[nv, 6]",
     # MuJoCo's arrays (views of the MjData)
     mj_qpos="f8[:]",
     mj_qvel="f8[:]",

@@ -50,10 +50,7 @@ class WorldRows(HoldsAddresses):
             **flat,
             # None that is known: not a number is not even itself.
             **{f"known_{name}": np.full_like(flat[name], np.nan) for name in STATE_NAMES},
-            known_time=np.full(count, np.nan),
-            next_step=np.zeros(count),
-            last_step=np.zeros(count),
-            gliding=np.zeros(count, np.int64),
+            worlds=count,
             # MuJoCo silently replaces controls beyond this by zero.
             largest_control=float(mujoco.mjMAXVAL),
         )

@@ -30,7 +30,7 @@ _FLAT = "f8[:,:]"
 ROWS = Layout(
     "rows of worlds",
     # one row per world, which users read and write
-    time="f8[:]",  # [s]
+    time="f8[worlds]",  # [s]
     qpos=_FLAT,
     qvel=_FLAT,
     act=_FLAT,
@@ -41,22 +41,22 @@ ROWS = Layout(
     mocap_quat=_FLAT,
     eq_active="u1[:,:]",
     sensordata=_FLAT,
-    status="i8[:]",  # `asperity.errors.Status`
+    status="i8[worlds]",  # `asperity.errors.Status`
     # the state that the last call has left, to see what a user has written since
-    known_time="f8[:]",
+    known_time="f8[worlds] = nan",
     known_qpos=_FLAT,
     known_qvel=_FLAT,
     known_act=_FLAT,
     # what goes with the state
-    next_step="f8[:]",  # that error control will try [s]
-    last_step="f8[:]",
+    next_step="f8[worlds]",  # that error control will try [s]
+    last_step="f8[worlds]",
     # addresses of `asperity.contact.delivered.DELIVERED`, or 0 where none is to be kept
     delivered="i8[:]",
     contact_room="i8[:]",  # in these
     row_room="i8[:]",
     plant="i8[:]",  # addresses of `asperity.plant.plant_layouts.PLANT`
     # of `asperity.plant.plant_layouts.GLIDING`, 0 for the lane's own, or −1 for none
-    gliding="i8[:]",
+    gliding="i8[worlds]",
     largest_control="f8",
 )
 

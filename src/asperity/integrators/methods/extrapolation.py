@@ -34,7 +34,7 @@ from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.calls import call_method, call_pppd
 from asperity.convex.tangent_part import tangent_part
 from asperity.integrators.methods.convex_step import velocities_at
-from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION, extrapolation_table
+from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.methods.guesses import (
     guess_end,
     guess_first_half,
@@ -287,8 +287,11 @@ class Extrapolation(StepDoubling):
         super().prepare(world)
         if self._table is None:
             model = world.plant.model
-            self._table = extrapolation_table(
-                int(world.plant.table.ntree), model.nv, tangent_part.address
+            self._table = Table(
+                EXTRAPOLATION,
+                trees=world.plant.table.ntree,
+                dofs=model.nv,
+                tangent_part=tangent_part.address,
             )
         world.table.memory = self._table.address
         # A violation that a half step leaves is its error: to take it back in the next would count

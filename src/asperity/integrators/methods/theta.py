@@ -64,7 +64,7 @@ THETA = Layout(
     norm_by_system="f8",  # 1 to scale norms by diag(A), 0 by diag(M)
     evaluate_smooth="i8",  # compiled entry point
     between=STATE,  # the plant at q^θ and v^θ
-    mean="f8[:]",
+    mean="f8[nv]",
 )
 
 _TOLERANCE = 1e-10
@@ -407,8 +407,7 @@ class ThetaMethod(ConvexMethod):
             # Data of its own: a step's sample of contacts is looked at after this evaluation.
             data = mujoco.MjData(world.plant.model)
             self._between = world.new_state(data)
-            mean = np.zeros(world.plant.model.nv)
-            self._table = Table(THETA, between=self._between.table, mean=mean)
+            self._table = Table(THETA, between=self._between.table, nv=world.plant.model.nv)
         table, problem = self._table, world.problem
         world.table.memory = table.address
         table.theta, table.theta_vq = self.theta, self.theta_vq

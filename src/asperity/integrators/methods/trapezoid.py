@@ -58,13 +58,13 @@ TRAPEZOID = Layout(
     doubling="i8",
     doubling_memory="i8",
     # of every tree: its island at the beginning and at the end, and 1 if it is doubled
-    island="i8[:,:]",
-    doubled="i8[:]",
-    rough="i8[:]",  # per island
+    island="i8[2, trees]",
+    doubled="i8[trees]",
+    rough="i8[trees]",  # per island
     # the trapezoid's solution
-    qpos="f8[:]",
-    qvel="f8[:]",
-    error="f8[:]",
+    qpos="f8[nq]",
+    qvel="f8[nv]",
+    error="f8[nv]",
 )
 
 # k w δt² up to which a step resolves a contact: (δt ω)², and half a period is π/ω. And the rate of
@@ -349,18 +349,7 @@ class Trapezoid(WrappingMethod):
         world.table.balances_steps = 0
         if self._table is None:
             model = world.plant.model
-            trees = int(model.ntree)
-            self._table = Table(
-                TRAPEZOID,
-                doubling=0,
-                doubling_memory=0,
-                island=np.zeros((2, trees), np.int64),
-                doubled=np.zeros(trees, np.int64),
-                rough=np.zeros(trees, np.int64),
-                qpos=np.zeros(model.nq),
-                qvel=np.zeros(model.nv),
-                error=np.zeros(model.nv),
-            )
+            self._table = Table(TRAPEZOID, trees=model.ntree, nq=model.nq, nv=model.nv)
         world.table.memory = self._table.address
 
 
