@@ -174,8 +174,9 @@ def test_line_search_looks_at_the_same_cost() -> None:
         p.search_slope, _ = direction_size(p)
         p.smooth_slope = p.direction[: p.nv] @ (p.product - p.rhs)
         p.smooth_curvature = p.direction[: p.nv] @ p.direction_product
-        evaluations = call(line_search, p, 0)
-        steps.append((evaluations, p.search_step))
+        before = p.line_search_evaluations
+        alpha = line_search.call(p.address, p.first_row, p.last_row, p.line_search_tolerance)
+        steps.append((p.line_search_evaluations - before, alpha))
     assert 0.0 < steps[0][1] < 1.0
     assert steps[0][0] == steps[1][0] > 1
     assert steps[0][1] == pytest.approx(steps[1][1], rel=1e-8)

@@ -20,7 +20,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import call_pp_status
+from asperity.compiled.calls import call_pppd_double
 from asperity.contact.constraint_set import CONSTRAINT_SET, FRICTION
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chain_cholesky import (
@@ -179,8 +179,8 @@ def _search(problem: Table, rho: float, square: float, slope: float) -> float:
         pushed += problem.gn[i] * change[at + 2]
         at += 3
     curvature = rho * rho * square - 2.0 * rho * _dot(z, step, n) + _dot(step, weighted, n)
-    last = problem.last_row
-    for i in range(problem.first_row, last):
+    first = problem.first_row
+    for i in range(first, problem.last_row):
         k = problem.row_coordinate[i]
         if k >= 0:
             bend = problem.row_curvature[i] - problem.row_base[i]
@@ -188,10 +188,8 @@ def _search(problem: Table, rho: float, square: float, slope: float) -> float:
     problem.smooth_slope = slope + pushed
     problem.smooth_curvature = curvature
     problem.search_slope = slope
-    problem.last_row = problem.first_row
-    problem.line_search_evaluations += call_pp_status(problem.line_search, problem, 0)
-    problem.last_row = last
-    return problem.search_step
+    tolerance = problem.line_search_tolerance
+    return call_pppd_double(problem.line_search, problem, first, first, tolerance)
 
 
 @compiled

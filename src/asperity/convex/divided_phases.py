@@ -188,14 +188,12 @@ def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: in
             problem.vn[i] += alpha * problem.dvn[i]
         update_estimates(own, first, last, alpha)
     elif phase == DISAGREEMENT:
-        own.anticipates = problem.anticipates
-        measure_disagreement(own, contacts, first, last)
+        measure_disagreement(own, contacts, first, last, alpha == 1.0)
         problem.chunk_sum[chunk, 4] = own.bounds_square
         problem.chunk_sum[chunk, 5] = own.changes_square
     elif phase == SETTLE:
-        own.anticipates = problem.anticipates
         own.changes = problem.changes
-        change_numbers(own, contacts, first, last)
+        change_numbers(own, contacts, first, last, alpha == 1.0)
 
 
 @inlined

@@ -35,9 +35,10 @@ from asperity.convex.divided_island import (
 from asperity.convex.matrix import multiply
 from asperity.convex.paths import gather_forces, spread_velocities
 from asperity.convex.potentials.contact_driver import (
+    change_numbers,
     evaluate_contacts,
+    measure_disagreement,
     numbers_agree,
-    settle_contacts,
     update_estimates,
 )
 from asperity.convex.potentials.rows import evaluate_rows
@@ -239,22 +240,31 @@ def settle(problem: Table, contacts: Table) -> bool:
     """
     if problem.settle_contacts == 0 or problem.changes > problem.most_changes:
         return True
-    if settle_island(problem, contacts):
+    if settle_island(problem, contacts, problem.settle_tolerance, False):
         problem.changes += 1
         return False
     return True
 
 
 @compiled
-def settle_island(problem: Table, contacts: Table) -> bool:
-    """`settle_contacts` of the island: True if that changes the problem."""
+def settle_island(problem: Table, contacts: Table, tolerance: float, ahead: bool) -> bool:
+    """Let the law's numbers agree with velocities to a tolerance; True if that changes the problem.
+
+    These are the present velocities, or those at the end of the prepared direction.
+    """
+    first = problem.first_contact
+    last = problem.last_contact
     if not is_divided(problem):
-        first = problem.first_contact
-        return settle_contacts(problem, contacts, first, problem.last_contact)
+        measure_disagreement(problem, contacts, first, last, ahead)
+        if numbers_agree(problem, problem.bounds_square, problem.changes_square, tolerance):
+            return False
+        change_numbers(problem, contacts, first, last, ahead)
+        return True
     chunks = problem.last_chunk - problem.first_chunk
     problem.phase_contacts = contacts.address
+    problem.phase_share = 1.0 if ahead else 0.0
     share_phase(problem, DISAGREEMENT, chunks)
-    if numbers_agree(problem, chunk_sum(problem, 4), chunk_sum(problem, 5)):
+    if numbers_agree(problem, chunk_sum(problem, 4), chunk_sum(problem, 5), tolerance):
         return False
     share_phase(problem, SETTLE, chunks)
     return True

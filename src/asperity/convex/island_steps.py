@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.compiled.calls import call_pp_status
+from asperity.compiled.calls import call_pp_status, call_pppd_double
 from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.divided_island import (
     PREPARE,
@@ -27,7 +27,6 @@ __all__ = [
     "begin_direction",
     "direction_size",
     "follow_direction",
-    "follow_prepared",
     "newton_direction",
     "prepare_direction",
     "take_step",
@@ -133,17 +132,12 @@ def _move_rows(problem: Table, alpha: float) -> None:
 
 
 @compiled
-def follow_direction(
-    problem: Table, contacts: Table, rows: Table, cost: float, slope: float
-) -> float:
-    """Go along ``direction`` to the least cost of the island; returns the step length."""
-    prepare_direction(problem, contacts, rows)
-    return follow_prepared(problem, cost, slope)
+def follow_direction(problem: Table, tolerance: float) -> float:
+    """Go along the prepared direction to the least cost of the island; returns the step length.
 
-
-@compiled
-def follow_prepared(problem: Table, cost: float, slope: float) -> float:
-    """`follow_direction` after `prepare_direction`."""
+    Needs the cost of its potentials in ``search_cost`` and the slope in ``search_slope``. An exact
+    search ends where the slope is that part of the first one.
+    """
     direction = problem.direction
     smooth_slope = 0.0
     smooth_curvature = 0.0
@@ -158,9 +152,8 @@ def follow_prepared(problem: Table, cost: float, slope: float) -> float:
                 smooth_curvature += direction[i] * problem.direction_product[i]
     problem.smooth_slope = smooth_slope
     problem.smooth_curvature = smooth_curvature
-    problem.search_cost = cost
-    problem.search_slope = slope
-    problem.line_search_evaluations += call_pp_status(problem.line_search, problem, 0)
-    if problem.search_step != 0.0:
-        take_step(problem, problem.search_step)
-    return problem.search_step
+    first = problem.first_row
+    alpha = call_pppd_double(problem.line_search, problem, first, problem.last_row, tolerance)
+    if alpha != 0.0:
+        take_step(problem, alpha)
+    return alpha

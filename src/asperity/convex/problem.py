@@ -239,8 +239,6 @@ PROBLEM = Layout(
     last_row="i8",
     **DIVIDED_FIELDS,
     changes="i8",  # of the law's numbers in this island's solve
-    # 1: the law's numbers are to be those of a Newton step's end, which is yet to be searched for
-    anticipates="i8",
     bounds_square="f8",  # bounds of friction, and how far they are from those of the velocities
     changes_square="f8",
     disagreement="f8",  # of the law's numbers with the velocities, when last looked at
@@ -249,7 +247,18 @@ PROBLEM = Layout(
     smooth_curvature="f8",
     search_cost="f8",  # of contacts and rows at α = 0
     search_slope="f8",  # of everything at α = 0
-    search_step="f8",  # the result
+    search_step="f8",  # part of the last direction that was taken
+    # Newton's method
+    in_contact_space="i8",  # 1 if directions are those of contact space
+    has_factors="i8",  # 1 if there are factors of just this island
+    residual="f8",  # ‖D ∇ℓ‖
+    previous_residual="f8",  # one iteration ago
+    least_residual="f8",  # so far, with those that are not much smaller left out
+    stalled="i8",  # iterations since then
+    direction_ends="i8",  # where the direction leads (`asperity.convex.contact_space`)
+    direction_length="f8",  # ‖D⁻¹ p‖
+    step_length="f8",  # of the part that was taken
+    rate="f8",  # θ, by which it has shrunk
     contact_curvature="f8",  # the contacts' second derivative where they were last evaluated
     # compiled entry points
     assemble="i8",

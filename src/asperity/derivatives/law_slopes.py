@@ -16,9 +16,9 @@ from asperity.convex.contact_velocities import add_surface_velocities, link_velo
 from asperity.convex.contact_velocities import contact_velocities as fill_velocities
 from asperity.convex.potentials.contact_driver import (
     begin_estimates,
+    change_numbers,
     evaluate_contacts,
     prepare_contacts,
-    settle_contacts,
 )
 
 __all__ = ["contact_velocities_of", "fill_law_slopes", "respond"]
@@ -63,12 +63,9 @@ def respond(
         problem.v2[i] = work.end_velocity[i, 1]
         problem.vn[i] = work.end_velocity[i, 2]
     if problem.settle_contacts != 0:
-        tolerance = problem.settle_tolerance
-        problem.settle_tolerance = np.nan
         problem.changes = 0
         begin_estimates(problem, 0, count)
-        settle_contacts(problem, contacts, 0, count)
-        problem.settle_tolerance = tolerance
+        change_numbers(problem, contacts, 0, count, False)
     evaluate_contacts(problem, 0, count)
 
 

@@ -25,7 +25,7 @@ from asperity.convex.island import (
     island_gradient,
 )
 from asperity.convex.matrix import multiply
-from asperity.convex.potentials.contact_driver import begin_estimates, settle_contacts
+from asperity.convex.potentials.contact_driver import begin_estimates, change_numbers
 from asperity.convex.problem import CONVERGED, PROBLEM
 from asperity.integrators.methods.gyroscopic import gyroscopic_forces
 from asperity.integrators.methods.icf import smooth_terms
@@ -80,18 +80,16 @@ def residual(world: Table, work: Table, state: Table, step: float, out: np.ndarr
         _center_gyroscopic_forces(world, work, state, step)
     velocity_to_solver(plant, state.cdof, work.velocity, problem.velocity)
     guess_velocities(problem, state.contacts)
-    tolerance = problem.settle_tolerance
-    # No change of a bound is within this tolerance, not even where nothing slips.
-    problem.settle_tolerance = np.nan
     for k in range(problem.islands):
         choose_island(problem, k)
         begin_island(problem, state.rows)
         if problem.settle_contacts != 0:
             problem.changes = 0
             begin_estimates(problem, problem.first_contact, problem.last_contact)
-            settle_contacts(problem, state.contacts, problem.first_contact, problem.last_contact)
+            # However little that is.
+            first = problem.first_contact
+            change_numbers(problem, state.contacts, first, problem.last_contact, False)
         island_gradient(problem, state.contacts, state.rows)
-    problem.settle_tolerance = tolerance
     force_from_solver(plant, state.cdof, problem.gradient, work.generalized)
     for i in range(work.generalized.size):
         out[i] = work.generalized[i]

@@ -91,14 +91,24 @@ _OVERSHOOTS = 0.4
 
 
 @inlined
-def _coefficient(problem: Table, contacts: Table, i: int) -> float:
-    """μ at the present slip."""
+def _slip_square(problem: Table, i: int, ahead: int) -> float:
+    """‖v_t‖² now, or at the prepared direction's end."""
+    x = problem.v1[i]
+    y = problem.v2[i]
+    if ahead == 1:
+        x += problem.dv1[i]
+        y += problem.dv2[i]
+    return x * x + y * y
+
+
+@inlined
+def _coefficient(problem: Table, contacts: Table, i: int, slip_square: float) -> float:
+    """μ at a slip."""
     c = problem.contact[i]
-    slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
     return friction_coefficient(
         contacts.static_friction[c],
         contacts.dynamic_friction[c],
-        slip,
+        np.sqrt(slip_square),
         contacts.stiction_tolerance[c],
     )
 
@@ -112,14 +122,21 @@ def _delivered_normal(problem: Table, i: int) -> float:
 
 
 @inlined
-def _balanced_normal(problem: Table, i: int) -> float:
+def _balanced_normal(problem: Table, i: int, ahead: int) -> float:
     """The n that the momentum balance has asked for along the last direction, or this one's."""
-    if problem.anticipates == 1:
+    if ahead == 1:
         return max(problem.gn[i] - problem.hnn[i] * problem.dvn[i], 0.0)
     normal, _, _ = normal_impulse(
         problem.dual_n[i], problem.normal_slope[i], problem.normal_bend[i]
     )
     return normal
+
+
+@inlined
+def _balanced_limit(problem: Table, contacts: Table, i: int, ahead: int) -> float:
+    """The bound of friction that goes with that n."""
+    coefficient = _coefficient(problem, contacts, i, _slip_square(problem, i, ahead))
+    return coefficient * _balanced_normal(problem, i, ahead)
 
 
 @inlined
@@ -181,9 +198,11 @@ def prepare_lagged(
 
 
 @compiled
-def _settle_contact(problem: Table, contacts: Table, i: int, meets_halfway: bool) -> None:
+def _settle_contact(
+    problem: Table, contacts: Table, i: int, meets_halfway: bool, ahead: int
+) -> None:
     """Bound a contact's friction anew."""
-    limit = _coefficient(problem, contacts, i) * _balanced_normal(problem, i)
+    limit = _balanced_limit(problem, contacts, i, ahead)
     difference = limit - problem.friction_limit[i]
     before = problem.friction_change[i]
     problem.friction_change[i] = difference
@@ -194,7 +213,7 @@ def _settle_contact(problem: Table, contacts: Table, i: int, meets_halfway: bool
         limit = max(limit + difference * difference / (before - difference), 0.0)
     grows = limit > _MUCH * problem.friction_limit[i]
     _limit_friction(problem, contacts, i, limit)
-    square = problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i]
+    square = _slip_square(problem, i, ahead)
     if grows and square < problem.stoppable[i] * problem.stoppable[i]:
         problem.dual1[i] = 0.0
         problem.dual2[i] = 0.0
@@ -211,7 +230,7 @@ def _patch_end(problem: Table, contacts: Table, i: int, last: int) -> int:
 
 
 @compiled
-def _goes_to_and_fro(problem: Table, contacts: Table, first: int, last: int) -> bool:
+def _goes_to_and_fro(problem: Table, contacts: Table, first: int, last: int, ahead: int) -> bool:
     """Whether the bounds of a patch change to and fro, by about as much as the last time.
 
     Friction tilts the body, which presses one side of the patch more and the other less: that may
@@ -222,7 +241,7 @@ def _goes_to_and_fro(problem: Table, contacts: Table, first: int, last: int) -> 
     along = 0.0
     square = 0.0
     for i in range(first, last):
-        limit = _coefficient(problem, contacts, i) * _balanced_normal(problem, i)
+        limit = _balanced_limit(problem, contacts, i, ahead)
         difference = limit - problem.friction_limit[i]
         along += difference * problem.friction_change[i]
         square += problem.friction_change[i] * problem.friction_change[i]
@@ -238,26 +257,25 @@ def _anticipate_contact(problem: Table, contacts: Table, i: int) -> None:
     c = problem.contact[i]
     if contacts.static_friction[c] != contacts.dynamic_friction[c]:
         return
-    limit = _coefficient(problem, contacts, i) * _balanced_normal(problem, i)
+    limit = _balanced_limit(problem, contacts, i, 1)
     problem.friction_change[i] = limit - problem.friction_limit[i]
     _limit_friction(problem, contacts, i, limit)
 
 
 @entry_point(SETTLE_SIGNATURE)
-def _measure(problem: Table, contacts: Table, first: int, last: int) -> int:
-    """Measure how far bounds of friction are from those of the present velocities.
+def _measure(problem: Table, contacts: Table, first: int, last: int, ahead: int) -> int:
+    """Measure how far bounds of friction are from those of the velocities.
 
     That is as velocity at the contacts, in the root mean square, so that what is light and what is
     heavy count alike.
     """
-    anticipates = problem.anticipates == 1
     total = 0.0
     change = 0.0
     for i in range(first, last):
         w = contacts.inverse_mass[problem.contact[i]]
-        normal = _balanced_normal(problem, i) if anticipates else _delivered_normal(problem, i)
-        limit = _coefficient(problem, contacts, i) * normal
-        slip_square = problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i]
+        normal = _balanced_normal(problem, i, 1) if ahead == 1 else _delivered_normal(problem, i)
+        slip_square = _slip_square(problem, i, ahead)
+        limit = _coefficient(problem, contacts, i, slip_square) * normal
         mobilised = w * w * slip_square / (slip_square + problem.soft_slip_square[i])
         largest = max(limit, problem.friction_limit[i])
         difference = limit - problem.friction_limit[i]
@@ -269,24 +287,24 @@ def _measure(problem: Table, contacts: Table, first: int, last: int) -> int:
 
 
 @entry_point(SETTLE_SIGNATURE)
-def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
+def _settle(problem: Table, contacts: Table, first: int, last: int, ahead: int) -> int:
     """Bound friction by normal impulses. Needs the estimates of the present velocities."""
     i = first
     while i < last:
         end = _patch_end(problem, contacts, i, last)
         # What goes to and fro, as a foot between sticking and slipping may, meets halfway.
-        meets_halfway = problem.changes >= _FREE_CHANGES and problem.anticipates == 0
+        meets_halfway = problem.changes >= _FREE_CHANGES and ahead == 0
         if end > i + 1 and not meets_halfway:
             if problem.changes == 0:
                 problem.to_and_fro[i] = 0.0
-            elif _goes_to_and_fro(problem, contacts, i, end):
+            elif _goes_to_and_fro(problem, contacts, i, end, ahead):
                 problem.to_and_fro[i] = 1.0
             meets_halfway = problem.to_and_fro[i] == 1.0
-        if problem.anticipates == 1 and end == i + 1:
+        if ahead == 1 and end == i + 1:
             _anticipate_contact(problem, contacts, i)
         else:
             for point in range(i, end):
-                _settle_contact(problem, contacts, point, meets_halfway)
+                _settle_contact(problem, contacts, point, meets_halfway, ahead)
         i = end
     return 0
 
