@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.verification.case import GRAVITY, Case, Contact, Simulate, World
 
-__all__ = ["CASES", "rolling_ball", "slab_and_balls", "turntable"]
+__all__ = ["CASES", "rocker", "rolling_ball", "slab_and_balls", "turntable"]
 
 FLOOR = "<geom type='plane' size='9 9 1'/>"
 
@@ -42,6 +42,35 @@ def slip_distance() -> float:
 def _backspin(simulate: Simulate) -> float:
     run = simulate(rolling_ball(), 1.5, qvel=[1, 0, 0, 0, -50, 0])
     return float(run.qvel[-1, 0])
+
+
+# -- a ball that rocks -----------------------------------------------------------------------------
+
+ROCK, ROCKER_STIFFNESS = 0.05, 1e6
+
+
+def rocker() -> World:
+    """A ball of 1 kg and 10 cm whose centre of mass is 5 cm below its own."""
+    sunk = 0.1 - GRAVITY / ROCKER_STIFFNESS
+    return World(
+        f"{FLOOR}<body pos='0 0 {sunk:.17g}'><freejoint/>"
+        "<inertial pos='0 0 -.05' mass='1' diaginertia='.002 .002 .002'/><geom size='.1'/></body>",
+        Contact(stiffness=ROCKER_STIFFNESS, dissipation=0.0),
+    )
+
+
+def _rocking(simulate: Simulate) -> float:
+    """The mean over the last of ten seconds of (θ² + (θ'/Ω)²)/θ₀², with the tilt θ."""
+    world = rocker()
+    height = float(world.model().body_pos[1, 2])
+    half = 0.5 * ROCK
+    run = simulate(world, 10.0, qpos=[0, 0, height, math.cos(half), 0, math.sin(half), 0])
+    # About the point of contact, 5 cm below the centre of mass.
+    frequency = math.sqrt(GRAVITY * 0.05 / (0.002 + 0.05**2))
+    late = run.time >= 9.0
+    tilt = 2.0 * run.qpos[late, 5]
+    speed = run.qvel[late, 4] / frequency
+    return float(np.mean(tilt**2 + speed**2) / ROCK**2)
 
 
 # -- SimBenchmark's rolling test -------------------------------------------------------------------
@@ -164,6 +193,15 @@ def _orbit(simulate: Simulate) -> float:
 FIELD_BALL = "Their law, integrated over the patch by itself, and the ball's motion by Radau."
 
 CASES = (
+    Case(
+        "rocking-ball",
+        "A ball of 10 cm with its centre of mass 5 cm below its own rocks by 0.05 rad (5 mm).",
+        "energy of its swing in the last of 10 s, over the first",
+        0.988,
+        "Converged: TAMSI's contact in steps of 10 µs and CENIC's at 1e-6 both find 0.988.",
+        0.02,
+        _rocking,
+    ),
     Case(
         "slip-to-roll",
         "A ball is pushed off at 2 m/s without spin, μ = 0.3: it slips, then rolls.",

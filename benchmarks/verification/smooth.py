@@ -6,7 +6,16 @@ import math
 
 import numpy as np
 
-from benchmarks.verification.case import GRAVITY, Array, Case, Record, Simulate, World, energies
+from benchmarks.verification.case import (
+    GRAVITY,
+    Array,
+    Case,
+    Measure,
+    Record,
+    Simulate,
+    World,
+    energies,
+)
 
 __all__ = ["CASES", "double_pendulum", "gyroscope", "pendulum", "spring_mass", "tumbling_box"]
 
@@ -20,11 +29,16 @@ def pendulum() -> World:
     )
 
 
-def _pendulum(simulate: Simulate) -> float:
-    run = simulate(pendulum(), 20.0, qpos=[math.pi / 3])
-    rest = -GRAVITY
-    before, after = energies(run)
-    return float((after - rest) / (before - rest))
+def _swing(angle: float) -> Measure:
+    """Energy that a pendulum has left after 20 s, over that of its first angle [rad]."""
+
+    def measure(simulate: Simulate) -> float:
+        run = simulate(pendulum(), 20.0, qpos=[angle])
+        rest = -GRAVITY
+        before, after = energies(run)
+        return float((after - rest) / (before - rest))
+
+    return measure
 
 
 FLIP_SPIN = np.array([0.1, 5.0, 0.1])
@@ -222,7 +236,16 @@ CASES = (
         1.0,
         "Energy is conserved.",
         0.02,
-        _pendulum,
+        _swing(math.radians(60.0)),
+    ),
+    Case(
+        "small-swing",
+        "The same pendulum swings by ±2°, which is 35 mm, for 20 s.",
+        "E/E₀",
+        1.0,
+        "Energy is conserved.",
+        0.02,
+        _swing(math.radians(2.0)),
     ),
     Case(
         "double-pendulum",

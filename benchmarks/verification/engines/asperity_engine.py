@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import mujoco
@@ -48,7 +49,13 @@ def _touching(model: mujoco.MjModel, qpos: ArrayLike) -> np.ndarray:
 
 
 class AsperitySimulate:
-    """Simulates worlds with one of Asperity's integrators, in points or with pressure fields."""
+    """Simulates worlds with one of Asperity's integrators, in points or with pressure fields.
+
+    Attributes
+    ----------
+    work
+        Counts of `asperity.Statistics`, over all simulations.
+    """
 
     def __init__(
         self, integrator: Integrator, deadline: Deadline | None = None, *, fields: bool = False
@@ -56,6 +63,7 @@ class AsperitySimulate:
         self.integrator = integrator
         self.deadline = deadline or Deadline(float("inf"))
         self.fields = fields
+        self.work: Counter[str] = Counter()
 
     def __call__(
         self,
@@ -113,6 +121,8 @@ class AsperitySimulate:
             report = simulator.advance_to(duration, progress=lambda _: self.deadline.check())
         except asp.ModelError as refusal:  # what an engine cannot start from
             raise NotApplicable(str(refusal)) from refusal
+        finally:
+            self.work.update(vars(simulator.stats))
         if not report.success:
             raise Stopped(f"{report.status.name.lower()} at {simulator.time:.3g} s")
         self.deadline.check()

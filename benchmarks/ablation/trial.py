@@ -1,0 +1,107 @@
+"""``python -m benchmarks.ablation.trial``: methods on cases, with the package that Python finds.
+
+Writes one line of JSON for each run. A process of its own, since a process has one package.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.verification.engines.asperity_engine import AsperitySimulate
+from benchmarks.verification.engines.limits import Deadline
+from benchmarks.verification.families import CASES
+from benchmarks.verification.methods import Method, evaluate, resolve, warm_up
+from benchmarks.verification.page import grade
+
+__all__ = ["GRADES", "NEAR_BY", "STOPPED", "Trial", "run"]
+
+GRADES = ("right", "near", "wrong", "stopped")
+STOPPED = GRADES.index("stopped")
+
+NEAR_BY = (0.8, 1.0, 1.25)
+"""Every accuracy (or time step) is tried at these multiples of it, since single runs scatter."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One method on one case.
+
+    Attributes
+    ----------
+    case, method
+        Names.
+    number
+        The accuracy or time step [s] that a table shows it under.
+    near_by
+        Multiple of that with which it was run.
+    grade
+        Index into `GRADES`.
+    value
+        What was found; None if nothing was.
+    steps, rejections, solves, iterations
+        Work, as in `asperity.Statistics`.
+    """
+
+    case: str
+    method: str
+    number: float
+    near_by: float
+    grade: int
+    value: float | None
+    steps: int
+    rejections: int
+    solves: int
+    iterations: int
+
+
+def _run_one(case: str, method: str, number: float, near_by: float, limit: float) -> Trial | None:
+    """One run; None where the method cannot take part."""
+    name = f"{method}@{number * near_by:.6g}"
+    (make,) = resolve(name).ways
+    made: list[AsperitySimulate] = []
+
+    def keep(deadline: Deadline) -> AsperitySimulate:
+        simulate = make(deadline)
+        assert isinstance(simulate, AsperitySimulate)
+        made.append(simulate)
+        return simulate
+
+    value, status = evaluate(CASES[case], Method(name, (keep,)), limit)
+    if status.startswith("cannot"):
+        return None
+    found = grade(CASES[case], value, name) if status in ("ok", "never") else STOPPED
+    work = made[0].work
+    return Trial(
+        case,
+        method,
+        number,
+        near_by,
+        found,
+        value,
+        *(work[count] for count in ("steps", "rejections", "solves", "iterations")),
+    )
+
+
+def run(
+    methods: Sequence[tuple[str, float]], cases: Sequence[str], limit: float, path: Path
+) -> None:
+    """Run methods, given as name and number, on cases, and write what they find."""
+    with path.open("w", encoding="utf-8") as file:
+        for method, number in methods:
+            warm_up(resolve(f"{method}@{number:g}"))
+            for case in cases:
+                for near_by in NEAR_BY:
+                    found = _run_one(case, method, number, near_by, limit)
+                    if found is not None:
+                        file.write(json.dumps(asdict(found)) + "\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ablation.trial")
+    parser.add_argument("job", type=json.loads, help="JSON: methods, cases, limit, path")
+    job = parser.parse_args().job
+    run([tuple(m) for m in job["methods"]], job["cases"], job["limit"], Path(job["path"]))
