@@ -219,7 +219,7 @@ def test_too_little_memory_for_couplings_is_reported_and_mended() -> None:
     scene = GRAPHS["full graph"]
     case = random_case(np.random.default_rng(0), scene)
     p = case.problem
-    p.coupling = np.zeros(36)
+    p.resize(coupling_room=36)
     assert call(build_graph, *case.tables) == COUPLING_TOO_SMALL
     assert p.coupling_size == 15 * 36
     # Asking again without growing must not pass for success.

@@ -219,7 +219,7 @@ class World(HoldsAddresses):
     def set_system_states(self, count: int) -> None:
         """Give all states so many states of external systems, zero."""
         for state in (*self.evaluated_states, self.following):
-            state.table.system_state = np.zeros(count)
+            state.table.resize(system_states=count)
         for memory in self.memories:
             memory.set_system_states(count)
 

@@ -399,7 +399,7 @@ class ThetaMethod(ConvexMethod):
 
     def set_system_states(self, count: int) -> None:
         assert self._between is not None
-        self._between.table.system_state = np.zeros(count)
+        self._between.table.resize(system_states=count)
 
     def prepare(self, world: World) -> None:
         super().prepare(world)

@@ -147,7 +147,7 @@ class ImplicitMethod(ClassicalMethod):
     def set_system_states(self, count: int) -> None:
         super().set_system_states(count)
         for state in self.states:
-            state.table.system_state = np.zeros(count)
+            state.table.resize(system_states=count)
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
