@@ -273,6 +273,21 @@ def test_another_size_changes_what_depends_on_it_alone() -> None:
     assert (table.bodies, table.pairs.shape) == (3, (3, 2))
 
 
+HOLDING = Layout("holding", inner=GROWING, force="f8[contacts, 3]")
+
+
+def test_tables_in_a_table_are_resized_with_it() -> None:
+    inner = Table(GROWING, bodies=2, contacts=1)
+    table = Table(HOLDING, contacts=1, inner=inner)
+    inner.depth[:], table.force[:] = 5.0, 6.0
+    table.extend(contacts=2)
+    assert inner.depth.tolist() == [5.0, 0.0]
+    assert table.force.tolist() == [[6.0] * 3, [0.0] * 3]
+    table.resize(bodies=4)
+    assert inner.mass.tolist() == [1.0] * 4
+    assert table.force.shape == (2, 3)
+
+
 def test_work_space_is_allocated_without_sizes() -> None:
     table = Table(GROWING)
     assert table.missing() == ["mass", "pose", "pairs", "near", "depth", "given"]

@@ -424,21 +424,42 @@ class Table(HoldsAddresses):
     def resize(self, **sizes: int) -> None:
         """Allocate the arrays of other sizes anew; what they held is gone.
 
+        Tables in the table that have such a size are resized, too.
+
         Raises
         ------
         TypeError
             If the table has no such size, or an array needs one besides that is not known.
         """
-        self._set_sizes(sizes)
+        inner = self._inner_tables(sizes)
+        everywhere = {name for one, names in inner for name in names}
+        self._set_sizes(
+            {
+                name: size
+                for name, size in sizes.items()
+                if name not in everywhere - self.layout.sizes
+            }
+        )
         for name in self._arrays_of(sizes):
             setattr(self, name, self.layout.fields[name].allocate(self.sizes))
+        for one, names in inner:
+            one.resize(**{name: sizes[name] for name in names})
 
     def extend(self, **sizes: int) -> None:
         """Enlarge arrays like `resize`, and keep what they hold."""
-        before = {name: getattr(self, name) for name in self._arrays_of(sizes)}
+        tables = [self, *(one for one, _ in self._inner_tables(sizes))]
+        before = [
+            (one, {name: getattr(one, name) for name in one._arrays_of(sizes)}) for one in tables
+        ]
         self.resize(**sizes)
-        for name, array in before.items():
-            getattr(self, name)[tuple(map(slice, array.shape))] = array
+        for one, arrays in before:
+            for name, array in arrays.items():
+                getattr(one, name)[tuple(map(slice, array.shape))] = array
+
+    def _inner_tables(self, sizes: Iterable[str]) -> list[tuple[Table, set[str]]]:
+        """Tables in the table that have any of these sizes, and which."""
+        inner = [value for value in self._values.values() if isinstance(value, Table)]
+        return [(one, one.sizes.keys() & {*sizes}) for one in inner if one.sizes.keys() & {*sizes}]
 
     def _arrays_of(self, sizes: Iterable[str]) -> list[str]:
         """Names of declared arrays whose shapes depend on any of these sizes."""

@@ -121,23 +121,25 @@ def _evaluate(problem: Table, contacts: Table, rows: Table) -> None:
 @compiled
 def _wanted_residual(problem: Table, iteration: int) -> float:
     """What ‖D ∇ℓ‖ must not exceed at the end: ε s, or ε_a + ε max(‖D p‖, ‖D j‖)."""
+    options = problem.options
     first = problem.first_tree
     last = problem.last_tree
-    if problem.criterion == MOMENTUM:
-        return problem.absolute_tolerance + problem.tolerance * momentum_scale(problem, first, last)
+    if options.criterion == MOMENTUM:
+        return options.absolute_tolerance + options.tolerance * momentum_scale(problem, first, last)
     if iteration == 0:
-        return problem.tolerance * max(1.0, scaled_norm(problem, first, last, problem.rhs))
+        return options.tolerance * max(1.0, scaled_norm(problem, first, last, problem.rhs))
     return problem.wanted_residual
 
 
 @compiled
 def _extrapolate_guess(problem: Table, contacts: Table, rows: Table) -> bool:
     """Improve the guess along ``extrapolation``, as far as the cost falls; True if it does."""
+    graph = problem.graph
     slope = 0.0
     problem.begun = 0
     for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[problem.island_tree[index]]
-        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+        start = graph.tree_start[graph.island_tree[index]]
+        for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
             problem.direction[i] = problem.extrapolation[i]
             slope += problem.gradient[i] * problem.extrapolation[i]
     if not slope < 0.0:
@@ -170,13 +172,14 @@ def _stalls(problem: Table) -> bool:
 @compiled
 def _is_round_off(problem: Table) -> bool:
     """Whether a gradient that has stopped falling is round-off, a difference of large numbers."""
-    scale = max(problem.wanted_residual / problem.tolerance, abs(problem.search_cost))
+    scale = max(problem.wanted_residual / problem.options.tolerance, abs(problem.search_cost))
     return problem.residual <= 1e4 * _ROUND_OFF * scale
 
 
 @compiled
 def _look(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
     """Evaluate the iterate; a code if the solve is over, or `_GOES_ON`."""
+    options = problem.options
     follows = problem.guess_is_close == 1 if iteration == 0 else problem.search_step > _SHORT
     settled = follows and settle(problem, contacts)
     _evaluate(problem, contacts, rows)
@@ -201,8 +204,8 @@ def _look(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
         if _is_round_off(problem):
             return CONVERGED
         problem.in_contact_space = 0
-    if iteration == problem.max_iterations:
-        return give_up(problem, problem.residual * problem.tolerance / wanted)
+    if iteration == options.max_iterations:
+        return give_up(problem, problem.residual * options.tolerance / wanted)
     return _GOES_ON
 
 
@@ -210,7 +213,7 @@ def _look(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
 def _has_factors(problem: Table) -> bool:
     """Whether there are factors of just this island from an earlier solve of the same graph."""
     size = problem.last_tree - problem.first_tree
-    return problem.factor_island[problem.island_tree[problem.first_tree]] == size
+    return problem.factor_island[problem.graph.island_tree[problem.first_tree]] == size
 
 
 @compiled
@@ -220,7 +223,7 @@ def _factors_serve(problem: Table, iteration: int) -> bool:
     With Hessian reuse they are unless the predicted error θ^m/(1 − θ) ‖D⁻¹ Δv‖, after the m
     iterations that are left of those wished for, is too large (CENIC, equation 35).
     """
-    wished = problem.reused_iterations
+    wished = problem.options.reused_iterations
     wanted = problem.wanted_residual
     if wished == 0:
         # Where they gain once more what the last iteration has gained, that is enough to end with.
@@ -239,7 +242,7 @@ def _refresh_factors(problem: Table, contacts: Table, rows: Table) -> bool:
     if not factorize_island(problem, contacts, rows):
         return False
     for index in range(problem.first_tree, problem.last_tree):
-        tree = problem.island_tree[index]
+        tree = problem.graph.island_tree[index]
         problem.factor_island[tree] = problem.last_tree - problem.first_tree
     problem.has_factors = 1
     return True
@@ -248,15 +251,16 @@ def _refresh_factors(problem: Table, contacts: Table, rows: Table) -> bool:
 @compiled
 def _look_ahead(problem: Table, contacts: Table) -> bool:
     """Let the law's numbers follow the end of the prepared direction; False if they agree."""
+    options = problem.options
     if (
-        problem.settle_contacts == 0
-        or problem.refuse_unsettled == 0
-        or problem.changes >= problem.most_changes
-        or problem.disagreement <= problem.settle_tolerance
+        problem.law.settle_contacts == 0
+        or options.refuse_unsettled == 0
+        or problem.changes >= options.most_changes
+        or problem.disagreement <= options.settle_tolerance
         or problem.disagreement > _WORTH_ANTICIPATING
     ):
         return False
-    return settle_island(problem, contacts, problem.settle_tolerance, True)
+    return settle_island(problem, contacts, options.settle_tolerance, True)
 
 
 @compiled
@@ -327,7 +331,7 @@ def _rate(iteration: int, length: float, before: float) -> float:
 @compiled
 def _step_is_small(problem: Table, iteration: int) -> bool:
     """η ‖D⁻¹ Δv‖ ≤ ε s, if the criterion has this part and the direction leads to the minimum."""
-    if problem.criterion == MOMENTUM or problem.direction_ends != AT_END:
+    if problem.options.criterion == MOMENTUM or problem.direction_ends != AT_END:
         return False
     eta = 1.0 if iteration == 0 else problem.rate / (1.0 - problem.rate)
     return eta * problem.step_length <= problem.wanted_residual
@@ -336,7 +340,7 @@ def _step_is_small(problem: Table, iteration: int) -> bool:
 @compiled
 def _search(problem: Table, contacts: Table, iteration: int) -> int:
     """Go along the direction to the least cost; a code if the solve is over."""
-    alpha = follow_direction(problem, problem.line_search_tolerance)
+    alpha = follow_direction(problem, problem.options.line_search_tolerance)
     if alpha == 0.0:
         return CONVERGED
     problem.search_step = alpha
@@ -360,7 +364,7 @@ def _search(problem: Table, contacts: Table, iteration: int) -> int:
 def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
     """Minimise over the island at hand, from the guess in ``velocity``."""
     _begin(problem, rows)
-    for iteration in range(problem.max_iterations + 1):
+    for iteration in range(problem.options.max_iterations + 1):
         code = _look(problem, contacts, rows, iteration)
         if code == _GOES_ON:
             code = _descent(problem, contacts, rows, iteration)
@@ -377,12 +381,13 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
 
     Where they cannot be found, the solve counts as not converged, or else the last ones stay.
     """
+    options = problem.options
     code = _minimise(problem, contacts, rows)
-    if code != CONVERGED or problem.changes <= problem.most_changes:
+    if code != CONVERGED or problem.changes <= options.most_changes:
         return code
-    if not settle_island(problem, contacts, max(problem.settle_tolerance, _NEARLY_SETTLED), False):
+    if not settle_island(problem, contacts, max(options.settle_tolerance, _NEARLY_SETTLED), False):
         return code
-    if problem.refuse_unsettled == 1:
+    if options.refuse_unsettled == 1:
         return NOT_CONVERGED
     problem.unsettled += 1
     return code
@@ -391,9 +396,10 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
 @compiled
 def _solve_free(problem: Table) -> int:
     """Solve an island without contacts or rows, which is one tree: A v = r."""
-    tree = problem.island_tree[problem.first_tree]
-    start = problem.tree_start[tree]
-    size = problem.tree_size[tree]
+    graph = problem.graph
+    tree = graph.island_tree[problem.first_tree]
+    start = graph.tree_start[tree]
+    size = graph.tree_size[tree]
     begin_tree(problem, tree)
     if call_pp_status(problem.factorize, problem, 0) == 0:
         return NON_FINITE
@@ -414,7 +420,7 @@ def _is_left_out(problem: Table) -> bool:
     if problem.only_marked == 0:
         return False
     for index in range(problem.first_tree, problem.last_tree):
-        if problem.tree_marked[problem.island_tree[index]] == 1:
+        if problem.tree_marked[problem.graph.island_tree[index]] == 1:
             return False
     return True
 
@@ -432,8 +438,8 @@ def _solve_any_island(problem: Table, contacts: Table, rows: Table) -> int:
 def begin_solve(problem: Table, have_factors: int) -> None:
     """Forget what earlier solves have left that is of no use to this one."""
     # Of several trees that there could be a base of only one would be served, the last.
-    if problem.only_marked == 0 or problem.large_tree < 0:
-        problem.base_tree = 0
+    if problem.only_marked == 0 or problem.graph.large_tree < 0:
+        problem.scratch.base_tree = 0
     if have_factors == 0:
         for tree in range(problem.factor_island.size):
             problem.factor_island[tree] = 0
@@ -467,14 +473,15 @@ def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: in
 
 def install_solver(problem: Table) -> None:
     """Compile the solver and put its entry points into a problem."""
+    graph = problem.graph
     problem.assemble = assemble.address
     problem.factorize = factorize.address
     problem.solve_factors = solve_factors.address
     problem.line_search = line_search.address
     # Of robots only: it is large, and piles need not compile it.
-    large = large_trees(problem)
-    problem.large_tree = int(large[0]) if len(large) == 1 else -1
-    if problem.ntree >= FEWEST_TREES:
+    large = large_trees(graph)
+    graph.large_tree = int(large[0]) if len(large) == 1 else -1
+    if graph.ntree >= FEWEST_TREES:
         install_divided(problem)
     if len(large) > 0:
         problem.solve_in_contact_space = solve_in_contact_space.address

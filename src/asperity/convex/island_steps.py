@@ -45,27 +45,29 @@ def newton_direction(problem: Table) -> None:
 @inlined
 def begin_direction(problem: Table) -> None:
     """Fill ``direction`` with −g."""
-    listed = problem.island_tree
+    graph = problem.graph
+    listed = graph.island_tree
     for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[listed[index]]
-        for i in range(start, start + problem.tree_size[listed[index]]):
+        start = graph.tree_start[listed[index]]
+        for i in range(start, start + graph.tree_size[listed[index]]):
             problem.direction[i] = -problem.gradient[i]
 
 
 @inlined
 def direction_size(problem: Table) -> tuple[float, float]:
     """g·p and ‖D⁻¹ p‖ of the direction p, which is prepared if the island is divided."""
+    graph = problem.graph
     if is_divided(problem):
         return block_sum(problem, 0), np.sqrt(block_sum(problem, 1))
     first = problem.first_tree
     last = problem.last_tree
-    listed = problem.island_tree
+    listed = graph.island_tree
     direction = problem.direction
     slope = 0.0
     norm = 0.0
     for index in range(first, last):
-        start = problem.tree_start[listed[index]]
-        for i in range(start, start + problem.tree_size[listed[index]]):
+        start = graph.tree_start[listed[index]]
+        for i in range(start, start + graph.tree_size[listed[index]]):
             slope += problem.gradient[i] * direction[i]
             norm += problem.mass_diagonal[i] * direction[i] * direction[i]
     return slope, np.sqrt(norm)
@@ -74,14 +76,15 @@ def direction_size(problem: Table) -> tuple[float, float]:
 @compiled
 def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
     """Fill A p and the changes of contact and row velocities along ``direction``."""
+    graph = problem.graph
     if is_divided(problem):
         direction = problem.direction
-        island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+        island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
         spread_velocities(problem, contacts, island, island + 1, direction)
         problem.phase_contacts = contacts.address
         share_phase(problem, PREPARE, _chunks_and_blocks(problem))
         first = problem.first_row
-        row_velocities(problem, rows, first, problem.last_row, direction, problem.row_du)
+        row_velocities(graph, rows, first, problem.last_row, direction, problem.row_du)
         return
     island_velocities(
         problem,
@@ -108,14 +111,15 @@ def _chunks_and_blocks(problem: Table) -> int:
 @inlined
 def take_step(problem: Table, alpha: float) -> None:
     """Go a share α of the prepared direction."""
+    graph = problem.graph
     if is_divided(problem):
         problem.phase_share = alpha
         share_phase(problem, STEP, _chunks_and_blocks(problem))
         _move_rows(problem, alpha)
         return
     for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[problem.island_tree[index]]
-        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+        start = graph.tree_start[graph.island_tree[index]]
+        for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
             problem.velocity[i] += alpha * problem.direction[i]
             problem.product[i] += alpha * problem.direction_product[i]
     for i in range(problem.first_contact, problem.last_contact):
@@ -138,6 +142,7 @@ def follow_direction(problem: Table, tolerance: float) -> float:
     Needs the cost of its potentials in ``search_cost`` and the slope in ``search_slope``. An exact
     search ends where the slope is that part of the first one.
     """
+    graph = problem.graph
     direction = problem.direction
     smooth_slope = 0.0
     smooth_curvature = 0.0
@@ -146,8 +151,8 @@ def follow_direction(problem: Table, tolerance: float) -> float:
         smooth_curvature = block_sum(problem, 3)
     else:
         for index in range(problem.first_tree, problem.last_tree):
-            start = problem.tree_start[problem.island_tree[index]]
-            for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+            start = graph.tree_start[graph.island_tree[index]]
+            for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
                 smooth_slope += direction[i] * (problem.product[i] - problem.rhs[i])
                 smooth_curvature += direction[i] * problem.direction_product[i]
     problem.smooth_slope = smooth_slope

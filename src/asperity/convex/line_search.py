@@ -106,7 +106,7 @@ def _backtrack(problem: Table, rows: Range, slope_0: float) -> tuple[float, int]
     if -slope_0 <= round_off:
         return 1.0, 0
     best = 0.0
-    alpha = problem.largest_search_step
+    alpha = problem.options.largest_search_step
     previous = np.inf
     for k in range(_ARMIJO_REDUCTIONS):
         change = _cost_along(problem, rows, alpha) - cost
@@ -160,7 +160,7 @@ def _exact(problem: Table, rows: Range, slope_0: float, tolerance: float) -> tup
     slope_1 += smooth_slope + smooth_curvature
     curvature_1 += smooth_curvature
     target = tolerance * -slope_0
-    largest = problem.largest_search_step
+    largest = problem.options.largest_search_step
     if slope_1 <= target and (slope_1 >= -target or largest <= 1.0):
         # ℓ is flat at α = 1, or still falls but may not be followed: take the whole Newton step.
         return 1.0, 1
@@ -198,7 +198,7 @@ def line_search(problem: Table, first_row: int, last_row: int, tolerance: float)
     if not slope < 0.0:
         return 0.0
     rows = (first_row, last_row)
-    if problem.line_search_method == ARMIJO:
+    if problem.options.line_search_method == ARMIJO:
         alpha, evaluations = _backtrack(problem, rows, slope)
     else:
         alpha, evaluations = _exact(problem, rows, slope, tolerance)

@@ -231,7 +231,7 @@ class World(HoldsAddresses):
         # A graph keeps the order of a larger one that it is part of.
         self.table.graph_state = 0
         if self._problem is not None:
-            self._problem.components = -1
+            self._problem.graph.components = -1
         if self.current.table.gliding != 0:
             # What glides is looked for as far as a step takes it: that of an earlier one.
             self.current.table.valid = 0
@@ -274,7 +274,7 @@ class World(HoldsAddresses):
             self.problem.resize(rows=self.row_capacity)
             grow_delivered(self.delivered, self.contact_capacity, self.row_capacity)
         elif code == COUPLING_FULL:
-            size = 2 * self.problem.coupling_size
+            size = 2 * self.problem.graph.coupling_size
             self.problem.resize(coupling_room=size)
             for memory in self.memories:
                 memory.grow_coupling(size)

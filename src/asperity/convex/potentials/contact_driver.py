@@ -120,40 +120,42 @@ def prepare_contacts(problem: Table, contacts: Table, step: float, ncontact: int
 
     Needs contact velocities at the beginning of the step in ``v1, v2, vn``, and the problem's A.
     """
-    call_ppdp_status(problem.prepare_contacts, problem, contacts, step, ncontact)
+    call_ppdp_status(problem.law.prepare_contacts, problem, contacts, step, ncontact)
 
 
 @compiled
 def evaluate_contacts(problem: Table, first: int, last: int) -> float:
     """Fill impulses and curvatures of contacts ``first .. last``; return their cost."""
-    return call_ppp_double(problem.evaluate_contacts, problem, first, last)
+    return call_ppp_double(problem.law.evaluate_contacts, problem, first, last)
 
 
 @compiled
 def along_contacts(problem: Table, first: int, last: int, alpha: float) -> tuple[float, float]:
     """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
-    slope = call_pppd_double(problem.along_contacts, problem, first, last, alpha)
+    slope = call_pppd_double(problem.law.along_contacts, problem, first, last, alpha)
     return slope, problem.contact_curvature
 
 
 @compiled
 def contact_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
     """Cost of the contacts at ``v + α Δv``."""
-    return call_pppd_double(problem.contact_cost_along, problem, first, last, alpha)
+    return call_pppd_double(problem.law.contact_cost_along, problem, first, last, alpha)
 
 
 @compiled
 def begin_estimates(problem: Table, first: int, last: int) -> None:
     """Let the law estimate, from the present velocities, what shapes its curvatures, if it does."""
-    if problem.begin_estimates != 0:
-        call_ppp_status(problem.begin_estimates, problem, first, last)
+    law = problem.law
+    if law.begin_estimates != 0:
+        call_ppp_status(law.begin_estimates, problem, first, last)
 
 
 @compiled
 def update_estimates(problem: Table, first: int, last: int, alpha: float) -> None:
     """Let the law's estimates follow a Newton step Δv, of which α has been taken."""
-    if problem.update_estimates != 0:
-        call_pppd_double(problem.update_estimates, problem, first, last, alpha)
+    law = problem.law
+    if law.update_estimates != 0:
+        call_pppd_double(law.update_estimates, problem, first, last, alpha)
 
 
 @compiled
@@ -161,13 +163,13 @@ def measure_disagreement(
     problem: Table, contacts: Table, first: int, last: int, ahead: bool
 ) -> None:
     """Fill ``bounds_square`` and ``changes_square``, what `numbers_agree` is asked about."""
-    call_ppppn_status(problem.measure_contacts, problem, contacts, first, last, int(ahead))
+    call_ppppn_status(problem.law.measure_contacts, problem, contacts, first, last, int(ahead))
 
 
 @compiled
 def change_numbers(problem: Table, contacts: Table, first: int, last: int, ahead: bool) -> None:
     """Let the law's numbers follow the present velocities, or those where the direction leads."""
-    call_ppppn_status(problem.settle_contacts, problem, contacts, first, last, int(ahead))
+    call_ppppn_status(problem.law.settle_contacts, problem, contacts, first, last, int(ahead))
 
 
 @compiled

@@ -68,16 +68,16 @@ def solve_newton(
         If the tolerance is not positive and finite.
     """
     table = tables.problem
-    usual = float(table.tolerance)
+    usual = float(table.options.tolerance)
     wanted = usual if tolerance is None else tolerance
     if not (math.isfinite(wanted) and wanted > 0.0):
         raise ValueError(f"tolerance must be positive and finite, got {tolerance}.")
     nv = problem.nv
     table.velocity[:nv] = problem.guess
     before = int(table.longest_iterations)
-    table.tolerance = wanted
+    table.options.tolerance = wanted
     code, wall, cpu = _call(solve_problem, *(one.address for one in tables), 0)
-    table.tolerance = usual
+    table.options.tolerance = usual
     velocity = table.velocity[:nv].copy()
     table.velocity[:nv] = problem.guess
     status = _status(code)
@@ -143,7 +143,7 @@ def solve_geodesic(
     )
     code, wall, cpu = _call(geodesic_kernel, *(one.address for one in tables), work.address)
     impulse = np.empty((count, 3))
-    impulse[table.contact[:count]] = work.impulse
+    impulse[table.graph.contact[:count]] = work.impulse
     status = _status(code)
     return Solution(
         solver="geodesic",
@@ -164,6 +164,6 @@ def _row_impulses(tables: Tables, sides: np.ndarray) -> np.ndarray:
     out = []
     for i, (lower, upper) in enumerate(sides):
         out.append(lower)
-        if table.row_kind[i] != EQUALITY and table.row_upper[i] < NO_UPPER_LIMIT:
+        if table.law.row_kind[i] != EQUALITY and table.law.row_upper[i] < NO_UPPER_LIMIT:
             out.append(upper)
     return np.array(out)

@@ -44,9 +44,9 @@ GEODESIC = Layout(
 
 
 @compiled
-def limits_of_row(problem: Table, i: int) -> tuple[float, float, bool]:
+def limits_of_row(law: Table, i: int) -> tuple[float, float, bool]:
     """(v̂ of the lower limit in terms of u, v̂ of the upper one in terms of −u, has an upper one)."""
-    target = problem.row_target[i]
-    upper = problem.row_upper[i]
-    shift = problem.row_lower[i] / problem.row_gain[i]
+    target = law.row_target[i]
+    upper = law.row_upper[i]
+    shift = law.row_lower[i] / law.row_gain[i]
     return target - shift, shift - upper, upper < NO_UPPER_LIMIT

@@ -162,7 +162,7 @@ def read_problem(tables: Tables) -> ReferenceProblem:
             "only the problem of SAP is a second-order cone program; use the integrator Sap()."
         )
     count = rows.count
-    _efforts_as_equalities(problem, count)
+    _efforts_as_equalities(problem.law, count)
     for kind, what in (
         (FRICTION, "dry friction of a joint or tendon"),
         (ACTUATOR, "an actuator with limits or without damping"),
@@ -181,7 +181,7 @@ def read_problem(tables: Tables) -> ReferenceProblem:
         matrix=_matrix(problem),
         mass_diagonal=problem.mass_diagonal.copy(),
         momentum=problem.rhs + constant,
-        contact_jacobian=_contact_jacobian(problem, contacts),
+        contact_jacobian=_contact_jacobian(problem.graph, contacts),
         contact_target=target,
         contact_regularization=regularization,
         friction=friction,
@@ -193,40 +193,42 @@ def read_problem(tables: Tables) -> ReferenceProblem:
     )
 
 
-def _efforts_as_equalities(problem: Table, count: int) -> None:
-    gain, target = problem.row_gain[:count], problem.row_target[:count]
-    lower, upper = problem.row_lower[:count], problem.row_upper[:count]
+def _efforts_as_equalities(law: Table, count: int) -> None:
+    gain, target = law.row_gain[:count], law.row_target[:count]
+    lower, upper = law.row_lower[:count], law.row_upper[:count]
     free = (lower <= -NO_UPPER_LIMIT) & (upper >= NO_UPPER_LIMIT)
-    found = (problem.row_kind[:count] == ACTUATOR) & free & (gain > 0.0)
+    found = (law.row_kind[:count] == ACTUATOR) & free & (gain > 0.0)
     target[found] /= gain[found]
-    problem.row_kind[:count][found] = EQUALITY
+    law.row_kind[:count][found] = EQUALITY
 
 
 def _matrix(problem: Table) -> sp.csc_array:
+    graph = problem.graph
     blocks = []
-    for tree in range(problem.ntree):
-        n = problem.tree_size[tree]
-        start = problem.block_start[tree]
+    for tree in range(graph.ntree):
+        n = graph.tree_size[tree]
+        start = graph.block_start[tree]
         blocks.append(problem.matrix[start : start + n * n].reshape(n, n))
     return sp.csc_array(sp.block_diag(blocks)) if blocks else sp.csc_array((0, 0))
 
 
 def _contact_numbers(problem: Table, contacts: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """v̂, R and μ in the order of the contact set."""
+    law = problem.law
     count = contacts.count
-    order = problem.contact[:count]
+    order = problem.graph.contact[:count]
     target = np.zeros((count, 3))
-    target[order, 2] = problem.normal_target[:count]
+    target[order, 2] = law.normal_target[:count]
     target[:, :2] = -contacts.surface_velocity[:count]
     regularization = np.zeros((count, 3))
-    regularization[order, 0] = regularization[order, 1] = 1.0 / problem.tangential_gain[:count]
-    regularization[order, 2] = 1.0 / problem.normal_gain[:count]
+    regularization[order, 0] = regularization[order, 1] = 1.0 / law.tangential_gain[:count]
+    regularization[order, 2] = 1.0 / law.normal_gain[:count]
     friction = np.zeros(count)
-    friction[order] = problem.friction[:count]
+    friction[order] = law.friction[:count]
     return target, regularization, friction
 
 
-def _contact_jacobian(problem: Table, contacts: Table) -> sp.csr_array:
+def _contact_jacobian(graph: Table, contacts: Table) -> sp.csr_array:
     count = contacts.count
     values: list[np.ndarray] = []
     row_index: list[np.ndarray] = []
@@ -241,8 +243,8 @@ def _contact_jacobian(problem: Table, contacts: Table) -> sp.csr_array:
             which = np.flatnonzero(contacts.link[:count, side] == link)
             block = sign * jacobian[which].reshape(-1, 6)
             tree = contacts.link_tree[link]
-            if problem.tree_spatial[tree]:
-                dofs = problem.tree_start[tree] + six
+            if graph.tree_spatial[tree]:
+                dofs = graph.tree_start[tree] + six
             else:
                 start = contacts.link_start[link]
                 chain = slice(start, start + contacts.link_size[link])
@@ -252,7 +254,7 @@ def _contact_jacobian(problem: Table, contacts: Table) -> sp.csr_array:
             values.append(block.ravel())
             row_index.append(np.repeat(at, len(dofs)))
             column_index.append(np.tile(dofs, len(at)))
-    shape = (3 * count, int(problem.nv))
+    shape = (3 * count, int(graph.nv))
     if not values:
         return sp.csr_array(shape)
     entries = np.concatenate(values)

@@ -150,6 +150,7 @@ def _note_modes(world: Table, state: Table, interval: float, solution: int) -> N
 def _note_beginning(world: Table, source: Table, step: float) -> None:
     """Keep the modes before the step, and the islands of its graph."""
     problem = world.problem
+    graph = problem.graph
     memory = EXTRAPOLATION.at(world.memory)
     velocities_at(problem, source, source.velocity)
     tree_modes_before(
@@ -160,8 +161,8 @@ def _note_beginning(world: Table, source: Table, step: float) -> None:
         memory.closing[_BEFORE],
         memory.doubtful,
     )
-    for tree in range(problem.ntree):
-        memory.island[tree] = problem.component[problem.ntree + tree]
+    for tree in range(graph.ntree):
+        memory.island[tree] = graph.component[graph.ntree + tree]
 
 
 @compiled

@@ -60,7 +60,7 @@ def _find_held_islands(memory: Table, state: Table) -> None:
 
 
 @compiled
-def _find_trees(problem: Table, memory: Table) -> bool:
+def _find_trees(graph: Table, memory: Table) -> bool:
     """Fill the share of every tree, 0 of those that are left as they are; False if all are."""
     found = False
     for tree in range(memory.island.size):
@@ -71,7 +71,7 @@ def _find_trees(problem: Table, memory: Table) -> bool:
         if memory.held[island] == 1:
             memory.corrected[tree] = _SHARE_WHERE_HELD
             found = True
-        elif not problem.tree_spatial[tree]:
+        elif not graph.tree_spatial[tree]:
             memory.corrected[tree] = _SHARE
             found = True
     return found
@@ -119,7 +119,7 @@ def correct_gyroscopic_forces(world: Table, source: Table, half: Table, step: fl
     problem = world.problem
     memory = EXTRAPOLATION.at(world.memory)
     _find_held_islands(memory, half)
-    if not _find_trees(problem, memory):
+    if not _find_trees(problem.graph, memory):
         return False
     present = half.work.gyroscopic
     corrected = half.work.gyroscopic_following

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from asperity.compiled import EntryPoint, Kernel, Table
 from asperity.contact.laws import LINEAR, PARABOLIC, SMOOTH
 from asperity.integrators.methods.classical.analytic import differentiate_forces

@@ -24,11 +24,12 @@ TAMSI = Layout(
 
 def new_tamsi_table(problem: Table) -> Table:
     """Allocate the memory that goes with a problem, and join the two."""
+    graph = problem.graph
     table = Table(
         TAMSI,
-        nv=problem.nv,
+        nv=graph.nv,
         coupling_room=problem.coupling.size,
-        largest_tree=int(problem.tree_size.max(initial=6)),
+        largest_tree=int(graph.tree_size.max(initial=6)),
     )
     problem.extension = table.address
     return table

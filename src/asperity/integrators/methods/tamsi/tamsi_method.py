@@ -88,7 +88,7 @@ class TamsiMethod(Method):
         problem.assemble = assemble_jacobian.address
         problem.factorize = factorize_jacobian.address
         problem.solve_factors = solve_jacobian.address
-        problem.max_iterations = self.max_iterations
+        problem.options.max_iterations = self.max_iterations
         world.table.center_gyroscopic = int(self.center_gyroscopic)
         world.table.balances_steps = 1
         world.table.solve_problem = solve_tamsi.address
