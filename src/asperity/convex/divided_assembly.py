@@ -13,6 +13,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.divided_island import ADD_PAIRS, SUM_PAIRS, share_phase, tree_blocks
+from asperity.convex.graph_layout import NOT_FREE
 from asperity.convex.hessian_assembly import (
     add_contacts,
     add_lower,
@@ -35,7 +36,7 @@ def sum_pairs(problem: Table, contacts: Table, first: int, last: int) -> None:
     """Add up the Hessians of pairs of free bodies, or of one and the world."""
     graph = problem.graph
     for pair in range(first, last):
-        if graph.pair_tree[pair, 0] == -2:
+        if graph.pair_tree[pair, 0] == NOT_FREE:
             continue
         begin = graph.pair_contact[pair, 0]
         end = graph.pair_contact[pair, 1]
@@ -111,7 +112,7 @@ def assemble_divided(problem: Table, contacts: Table, rows: Table) -> int:
     if problem.last_chunk > problem.first_chunk:
         first = graph.chunk_pair[problem.first_chunk, 0]
         for pair in range(first, graph.chunk_pair[problem.last_chunk - 1, 1]):
-            if graph.pair_tree[pair, 0] == -2:
+            if graph.pair_tree[pair, 0] == NOT_FREE:
                 begin = graph.pair_contact[pair, 0]
                 add_contacts(problem, contacts, begin, graph.pair_contact[pair, 1])
         end_paths(problem, contacts)

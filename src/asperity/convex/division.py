@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from asperity.compiled import Table, compiled
 from asperity.convex.couplings import block_of
-from asperity.convex.graph_layout import MOST_CHUNK
+from asperity.convex.graph_layout import MOST_CHUNK, NOT_FREE
 
 __all__ = ["list_pairs", "list_sources", "order_by_parts", "weigh"]
 
@@ -134,11 +134,11 @@ def list_sources(graph: Table, first: int, last: int, begin: int) -> int:
 
 @compiled
 def _free_body(graph: Table, contacts: Table, link: int) -> int:
-    """The tree of a link that is a free body; −1 for the world, −2 for any other link."""
+    """The tree of a link that is a free body; −1 for the world, `NOT_FREE` for any other link."""
     if link < 0:
         return -1
     tree = contacts.link_tree[link]
-    return tree if graph.tree_spatial[tree] == 1 else -2
+    return tree if graph.tree_spatial[tree] == 1 else NOT_FREE
 
 
 @compiled
@@ -164,9 +164,9 @@ def _list_pairs_of(graph: Table, contacts: Table, k: int, pairs: int, chunks: in
         graph.pair_contact[pairs, 1] = i
         tree_a = _free_body(graph, contacts, a)
         tree_b = _free_body(graph, contacts, b)
-        if tree_a == -2 or tree_b == -2 or tree_a == tree_b:
-            tree_a = -2
-            tree_b = -2
+        if NOT_FREE in (tree_a, tree_b) or tree_a == tree_b:
+            tree_a = NOT_FREE
+            tree_b = NOT_FREE
             graph.island_mixed[k] += 1
         graph.pair_tree[pairs, 0] = tree_a
         graph.pair_tree[pairs, 1] = tree_b

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from asperity.compiled import Layout
 
-__all__ = ["GRAPH", "MOST_CHUNK"]
+__all__ = ["GRAPH", "MOST_CHUNK", "NOT_FREE"]
 
 MOST_CHUNK = 48
 """Contacts after which a chunk ends with the pair at hand."""
+
+NOT_FREE = -2
+"""In the place of a pair's trees, where these are not those of two free bodies or of one."""
 
 GRAPH = Layout(
     "graph of a convex problem",
@@ -100,7 +103,7 @@ GRAPH = Layout(
     source_entry="i8[tree_pairs]",
     # pairs: contacts of the same two links that follow each other
     pair_contact="i8[contacts, 2]",  # [first, last)
-    # of two free bodies, or of one and the world (−1); −2: of any others
+    # of two free bodies, or of one and the world (−1); `NOT_FREE`: of any others
     pair_tree="i8[contacts, 2]",
     pair_block="i8[contacts]",  # of two free bodies: their block in `coupling`
     tree_pair_start="i8[ntree + 2]",  # pairs of a free body

@@ -32,6 +32,7 @@ from asperity.convex.divided_island import (
     share_phase,
     tree_blocks,
 )
+from asperity.convex.graph_layout import NOT_FREE
 from asperity.convex.matrix import multiply
 from asperity.convex.paths import gather_forces, spread_velocities
 from asperity.convex.potentials.contact_driver import (
@@ -345,7 +346,7 @@ def _divided_gradient(problem: Table, contacts: Table, rows: Table) -> None:
         clear_links(graph, island, island + 1, out)
         first = graph.chunk_pair[problem.first_chunk, 0]
         for pair in range(first, graph.chunk_pair[problem.last_chunk - 1, 1]):
-            if graph.pair_tree[pair, 0] == -2:
+            if graph.pair_tree[pair, 0] == NOT_FREE:
                 begin = graph.pair_contact[pair, 0]
                 end = graph.pair_contact[pair, 1]
                 add_contact_impulses(problem, contacts, begin, end, out, -1.0)
