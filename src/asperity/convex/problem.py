@@ -152,7 +152,7 @@ PROBLEM = Layout(
     # In: guess; out: solution. This and the work vectors end with six places per link, the spatial
     # velocity (or force) of links of articulated trees; a free body's is its own part.
     velocity="f8[nv + 6 * links]",
-    # In: a change of velocity along which the guess may be improved (see `EXTRAPOLATED`).
+    # In: a change of velocity along which the guess may be improved.
     extrapolation="f8[nv + 6 * links]",
     # dofs between links and the world, place by place
     path_velocity="f8[nv, 6]",  # spatial velocity there, or force of all that is beyond
