@@ -22,7 +22,7 @@ __all__ = ["GRADES", "NEAR_BY", "STOPPED", "Trial", "run"]
 GRADES = ("right", "near", "wrong", "stopped")
 STOPPED = GRADES.index("stopped")
 
-NEAR_BY = (0.8, 1.0, 1.25)
+NEAR_BY = (0.7, 0.84, 1.0, 1.19, 1.41)
 """Every accuracy (or time step) is tried at these multiples of it, since single runs scatter."""
 
 

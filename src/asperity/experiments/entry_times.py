@@ -169,6 +169,7 @@ class EntryTimes:
         """Put the entries that are timed into their tables, from which a reset removes them."""
         simulator = self._simulator
         plant, world = simulator.plant.table, simulator.world
+        law = world.problem.law
         for field, name in _PLANT.items():
             self._wrap(plant, field, name, "whole")
         for field, name in _WORLD.items():
@@ -177,11 +178,11 @@ class EntryTimes:
             self._wrap(world.problem, field, name, "whole")
         self._wrap(world.problem, "line_search", "line search", "cost along")
         for field, name in _LAW.items():
-            self._wrap(world.problem.law, field, name, "whole")
+            self._wrap(law, field, name, "whole")
         for field in _LAW_COSTS:
-            self._wrap(world.problem.law, field, "contact law", "cost")
+            self._wrap(law, field, "contact law", "cost")
         for field in _LAW_COSTS_ALONG:
-            self._wrap(world.problem.law, field, "contact law", "cost along")
+            self._wrap(law, field, "contact law", "cost along")
         self._wrap(plant, "integrate_positions", "MuJoCo, position", "real")
         self._wrap(world.table, "solve_step", "method", "real")
         for field, name in _SYSTEMS.items():
