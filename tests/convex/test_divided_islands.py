@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 
 import numpy as np
@@ -181,7 +182,8 @@ def test_line_search_looks_at_the_same_cost() -> None:
         p.smooth_slope = p.direction[: p.graph.nv] @ (p.product - p.rhs)
         p.smooth_curvature = p.direction[: p.graph.nv] @ p.direction_product
         before = p.line_search_evaluations
-        alpha = line_search.call(
+        search = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_int64] * 3, ctypes.c_double)
+        alpha = search(line_search.address)(
             p.address, p.first_row, p.last_row, p.options.line_search_tolerance
         )
         steps.append((p.line_search_evaluations - before, alpha))

@@ -167,14 +167,16 @@ def read_problem(tables: Tables) -> ReferenceProblem:
         (FRICTION, "dry friction of a joint or tendon"),
         (ACTUATOR, "an actuator with limits or without damping"),
     ):
-        unknown = (rows.kind[problem.row[:count]] == kind) & (problem.row_kind[:count] != EQUALITY)
-        found = np.sort(problem.row[:count][unknown])
+        unknown = (rows.kind[problem.graph.row[:count]] == kind) & (
+            problem.law.row_kind[:count] != EQUALITY
+        )
+        found = np.sort(problem.graph.row[:count][unknown])
         if len(found):
             raise UnsupportedProblemError(
                 f"constraint {found[0]} is {what}, which the reference solvers do not know; "
                 "take it out of the model (frictionloss=0, or a motor instead of a servo)."
             )
-    nv = int(problem.nv)
+    nv = int(problem.graph.nv)
     target, regularization, friction = _contact_numbers(problem, contacts)
     row_jacobian, row_target, row_regularization, one_sided, constant = _rows(tables)
     return ReferenceProblem(
@@ -267,29 +269,29 @@ def _rows(
 ) -> tuple[sp.csr_array, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """G, v̂, R, which are one-sided, and the constant generalized impulse of violated limits."""
     problem, _, rows = tables
-    nv = int(problem.nv)
+    nv = int(problem.graph.nv)
     jacobian: list[np.ndarray] = []
     target: list[float] = []
     regularization: list[float] = []
     one_sided: list[bool] = []
     constant = np.zeros(nv)
     for i in range(rows.count):
-        r = int(problem.row[i])
+        r = int(problem.graph.row[i])
         line = np.zeros(nv)
         entries = slice(rows.start[r, 0], rows.start[r, 2])
         np.add.at(line, rows.dof[entries], rows.jacobian[entries])
-        compliance = 1.0 / problem.row_gain[i]
-        limit = problem.row_kind[i] != EQUALITY
+        compliance = 1.0 / problem.law.row_gain[i]
+        limit = problem.law.row_kind[i] != EQUALITY
         # Between its limits a row has a constant impulse, zero unless it starts beyond one.
-        between = problem.row_lower[i] if limit else 0.0
+        between = problem.law.row_lower[i] if limit else 0.0
         constant += between * line
         jacobian.append(line)
-        target.append(problem.row_target[i] - between * compliance)
+        target.append(problem.law.row_target[i] - between * compliance)
         regularization.append(compliance)
         one_sided.append(limit)
-        if limit and problem.row_upper[i] < NO_UPPER_LIMIT:
+        if limit and problem.law.row_upper[i] < NO_UPPER_LIMIT:
             jacobian.append(-line)
-            target.append(between * compliance - problem.row_upper[i])
+            target.append(between * compliance - problem.law.row_upper[i])
             regularization.append(compliance)
             one_sided.append(True)
     return (
