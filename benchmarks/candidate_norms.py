@@ -106,7 +106,7 @@ def _slip_error(world, difference):
     contacts = half.contacts
     largest = 0.0
     for i in range(count):
-        c = problem.contact[i]
+        c = problem.graph.contact[i]
         if contacts.signed_distance[c] < 0.0:
             x = problem.v1[i] - contacts.surface_velocity[c, 0]
             y = problem.v2[i] - contacts.surface_velocity[c, 1]
@@ -120,12 +120,12 @@ def _modes(world, state, out):
     problem = world.problem
     count, _ = velocities_at(problem, state, problem.velocity)
     for i in range(count):
-        if not problem.vn[i] < problem.cutoff[i]:
-            out[problem.contact[i]] = OPEN
-        elif problem.v1[i] ** 2 + problem.v2[i] ** 2 < problem.soft_slip_square[i]:
-            out[problem.contact[i]] = STICK
+        if not problem.vn[i] < problem.law.cutoff[i]:
+            out[problem.graph.contact[i]] = OPEN
+        elif problem.v1[i] ** 2 + problem.v2[i] ** 2 < problem.law.soft_slip_square[i]:
+            out[problem.graph.contact[i]] = STICK
         else:
-            out[problem.contact[i]] = SLIP
+            out[problem.graph.contact[i]] = SLIP
 
 
 class _Steps:

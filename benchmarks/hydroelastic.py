@@ -25,7 +25,8 @@ import mujoco
 import numpy as np
 
 import asperity as asp
-from asperity.contact.hydroelastic.field_layout import new_field_work
+from asperity.compiled import Table
+from asperity.contact.hydroelastic.field_layout import FIELD_WORK
 from asperity.experiments.paper import paper_cenic
 from asperity.integrators import Integrator
 from asperity.plant.patch_polygons import find_patch
@@ -132,7 +133,7 @@ def our_query(query: Query, repeat: int, **rules: object) -> tuple[float, int]:
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     fields = Plant(model, contact(query.resolution, **rules), evaluated=False).fields
-    work = new_field_work(20000)
+    work = Table(FIELD_WORK, points=20000)
     arguments = (fields, work, 0, 1, data.geom_xpos, data.geom_xmat, 0.0, 0.0, 1.0)
     find_patch(*arguments)
     times = []

@@ -109,7 +109,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
                 "displace_undamped",
                 """
                 memory = EXTRAPOLATION.at(world.memory)
-                for tree in range(world.problem.ntree):
+                for tree in range(world.problem.graph.ntree):
                     memory.undamps[tree] = 0
                 for i in range(memory.displacement.size):
                     memory.displacement[i] = 0.0

@@ -210,7 +210,10 @@ def test_numbers_are_zero_until_set() -> None:
         _ = pair.first
 
 
-@pytest.mark.parametrize("kind", ["i4", "u1", "f4", "f8[", "f8[:", "i8[,]x", "float64", ""])
+@pytest.mark.parametrize(
+    "kind",
+    ["i4", "u1", "f4", "f8[", "f8[:", "i8[,]x", "f8[n..m]", "f8[2n]", "f8[n] =", "float64", ""],
+)
 def test_unknown_kinds(kind: str) -> None:
     with pytest.raises(TypeError, match=r"wrong\.field"):
         Layout("wrong", field=kind)
@@ -223,3 +226,112 @@ def test_slots_do_not_overlap() -> None:
         for slot in range(field.slot, field.slot + 1 + field.ndim)
     ]
     assert sorted(covered) == list(range(EVERYTHING.size))
+
+
+GROWING = Layout(
+    "growing",
+    bodies="i8",
+    mass="f8[bodies] = 1",
+    pose="f8[bodies + 1, 4, 3]",
+    pairs="i4[bodies * (bodies - 1) // 2, 2] = -1",
+    near="u1[bodies, contacts]",
+    depth="f8[contacts]",
+    work="f8[3, 3]",
+    given="f8[:, 2]",
+    tolerance="f8 = 1e-3",
+    first="i8 = -1",
+)
+
+
+def test_arrays_have_the_shapes_and_values_that_fields_declare() -> None:
+    table = Table(GROWING, bodies=3, contacts=2)
+    arrays = {name: getattr(table, name) for name in ("mass", "pose", "pairs", "near", "depth")}
+    shapes = {name: array.shape for name, array in arrays.items()}
+    assert shapes == {
+        "mass": (3,), "pose": (4, 4, 3), "pairs": (3, 2), "near": (3, 2), "depth": (2,)
+    }  # fmt: skip
+    assert [array.dtype for array in arrays.values()] == ["f8", "f8", "i4", "u1", "f8"]
+    assert np.all(table.mass == 1.0)
+    assert np.all(table.pairs == -1)
+    assert not table.pose.any()
+    assert (table.bodies, table.tolerance, table.first) == (3, 1e-3, -1)
+    assert table.missing() == ["given"]
+
+
+def test_another_size_changes_what_depends_on_it_alone() -> None:
+    table = Table(GROWING, bodies=2, contacts=1)
+    table.mass[:], table.near[:], table.depth[:] = [5.0, 6.0], 7, 8.0
+    mass = table.mass
+    table.resize(contacts=4)
+    assert table.mass is mass
+    assert table.near.shape == (2, 4)
+    assert not table.near.any()
+    assert table.depth.shape == (4,)
+    assert not table.depth.any()
+    table.extend(bodies=3)
+    assert table.mass.tolist() == [5.0, 6.0, 1.0]
+    assert (table.bodies, table.pairs.shape) == (3, (3, 2))
+
+
+HOLDING = Layout("holding", inner=GROWING, force="f8[contacts, 3]")
+
+
+def test_tables_in_a_table_are_resized_with_it() -> None:
+    inner = Table(GROWING, bodies=2, contacts=1)
+    table = Table(HOLDING, contacts=1, inner=inner)
+    inner.depth[:], table.force[:] = 5.0, 6.0
+    table.extend(contacts=2)
+    assert inner.depth.tolist() == [5.0, 0.0]
+    assert table.force.tolist() == [[6.0] * 3, [0.0] * 3]
+    table.resize(bodies=4)
+    assert inner.mass.tolist() == [1.0] * 4
+    assert table.force.shape == (2, 3)
+
+
+def test_work_space_is_allocated_without_sizes() -> None:
+    table = Table(GROWING)
+    assert table.missing() == ["mass", "pose", "pairs", "near", "depth", "given"]
+    table.resize(bodies=0, contacts=0)
+    assert table.pose.shape == (1, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"bodies": 2}, r"growing\.near: u1\[bodies, contacts\] needs the size contacts"),
+        ({"bodies": 2, "contacts": -1}, "'growing': size 'contacts' is negative, -1"),
+        ({"bodies": 2, "contacts": 1, "links": 1}, "neither a field nor a size 'links'"),
+        ({"bodies": 2, "contacts": 1, "depth": np.zeros(2)}, r"growing\.depth: .* than \(2,\)"),
+        ({"bodies": 2, "contacts": 1, "work": np.zeros((3, 2))}, r"growing\.work: .* \(3, 2\)"),
+        ({"bodies": 2, "contacts": 1, "given": np.zeros((5, 3))}, r"growing\.given: .* \(5, 3\)"),
+    ],
+)  # fmt: skip
+def test_wrong_and_missing_sizes_name_field_and_table(
+    values: dict[str, object], message: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        Table(GROWING, **values)
+
+
+def test_a_size_that_there_is_not() -> None:
+    table = Table(GROWING, bodies=1, contacts=1)
+    with pytest.raises(TypeError, match="table 'growing' has no size 'links'"):
+        table.resize(links=3)
+    with pytest.raises(TypeError, match=r"growing\.near: .* needs the size contacts"):
+        Table(GROWING).resize(bodies=3)
+
+
+def test_a_number_that_says_a_size_is_an_integer() -> None:
+    with pytest.raises(TypeError, match=r"wrong\.bodies: a size has this name, so it must be i8"):
+        Layout("wrong", bodies="f8", mass="f8[bodies]")
+
+
+def test_a_twin_has_arrays_of_its_own_where_it_is_told() -> None:
+    table = Table(GROWING, bodies=2, contacts=1)
+    table.mass[:], table.depth[:] = 3.0, 4.0
+    twin = table.twin("depth")
+    assert twin.mass is table.mass
+    assert twin.sizes == table.sizes
+    assert twin.depth is not table.depth
+    assert not twin.depth.any()
+    assert (twin.bodies, twin.tolerance) == (2, 1e-3)

@@ -7,20 +7,21 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from asperity.compiled import Table
 from asperity.contact.hydroelastic.field_layout import (
     CENTRE_OF_PRESSURE,
     COMPLIANT_HALF_SPACE,
     COMPLIANT_MESH,
+    FIELD_WORK,
     RIGID_HALF_SPACE,
     RIGID_MESH,
     SMOOTH,
-    new_field_work,
 )
 from asperity.contact.hydroelastic.field_mesh import FieldMesh, boundary_faces
 from asperity.contact.hydroelastic.fields import Field, compliant_field, new_fields, rigid_field
 from asperity.contact.hydroelastic.patch import find_points
 
-WORK = new_field_work(20000)
+WORK = Table(FIELD_WORK, points=20000)
 MODULUS = 1e7
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from asperity.compiled import EntryPoint, Table
 from asperity.contact.constraint_set import (
     ACTUATOR,
+    CONSTRAINT_SET,
     EQUALITY,
     FRICTION,
     LIMIT,
-    new_constraint_set,
 )
-from asperity.contact.contact_set import new_contact_set
+from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.contact_velocities import (
     add_impulses,
@@ -41,7 +41,7 @@ from asperity.convex.potentials.contact_driver import (
 from asperity.convex.potentials.lagged import LAGGED_LAW
 from asperity.convex.potentials.law_table import has_law, install_law
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
-from asperity.convex.problem import grow_factor, new_problem
+from asperity.convex.problem import new_problem
 
 
 def call(entry: EntryPoint, *arguments: Table | int) -> int:
@@ -87,7 +87,7 @@ class Case:
         """Find islands and structure, with as much memory as that takes."""
         status = call(build_graph, *self.tables)
         if status == COUPLING_TOO_SMALL:
-            grow_factor(self.problem, self.problem.coupling_size)
+            self.problem.resize(coupling_room=self.problem.graph.coupling_size)
             status = call(build_graph, *self.tables)
         assert status != COUPLING_TOO_SMALL
         return status
@@ -95,12 +95,12 @@ class Case:
     @property
     def solution(self) -> np.ndarray:
         """The velocities that the solver reads and writes, shape (nv,)."""
-        return self.problem.velocity[: self.problem.nv]
+        return self.problem.velocity[: self.problem.graph.nv]
 
     def padded(self, vector: np.ndarray) -> np.ndarray:
         """A vector with the places for links that the kernels use behind its end."""
         out = np.zeros(len(self.problem.velocity))
-        out[: self.problem.nv] = vector[: self.problem.nv]
+        out[: self.problem.graph.nv] = vector[: self.problem.graph.nv]
         return out
 
     def add_impulses(self, vector: np.ndarray, sign: float, contacts: int, rows: int) -> None:
@@ -114,9 +114,9 @@ class Case:
         p = self.problem
         velocity = self.padded(velocity)
         link_velocities(p, self.contacts, velocity)
-        contact_velocities(p, self.contacts, 0, self.ncontact, velocity, p.v1, p.v2, p.vn)
+        contact_velocities(p.graph, self.contacts, 0, self.ncontact, velocity, p.v1, p.v2, p.vn)
         add_surface_velocities(p, self.contacts, 0, self.ncontact)
-        row_velocities(p, self.rows, 0, self.nrow, velocity, p.row_u)
+        row_velocities(p.graph, self.rows, 0, self.nrow, velocity, p.row_u)
 
     def prepare(self, velocity: np.ndarray, step: float) -> None:
         """Fill the potentials' numbers for a step from a velocity."""
@@ -128,12 +128,12 @@ class Case:
     def evaluate(self, velocity: np.ndarray) -> float:
         """Fill impulses and curvatures; return the whole cost."""
         self.set_velocity(velocity)
-        velocity = velocity[: self.problem.nv]
+        velocity = velocity[: self.problem.graph.nv]
         if has_law(self.problem, LAGGED_LAW):
             # So that the curvatures are the Hessian's.
             self.problem.dv1[:] = self.problem.dv2[:] = 0.0
             update_estimates(self.problem, 0, self.ncontact, 0.0)
-            self.problem.dual_n[:] = np.maximum(self.problem.cutoff - self.problem.vn, 0.0)
+            self.problem.law.dual_n[:] = np.maximum(self.problem.law.cutoff - self.problem.vn, 0.0)
         cost = evaluate_contacts(self.problem, 0, self.ncontact)
         cost += evaluate_rows(self.problem, 0, self.nrow)
         matrix = self.dense_matrix()
@@ -141,13 +141,13 @@ class Case:
 
     def solve(self, guess: np.ndarray, have_factors: int = 0) -> int:
         """Run Newton's method from a guess."""
-        self.problem.velocity[: self.problem.nv] = guess[: self.problem.nv]
+        self.problem.velocity[: self.problem.graph.nv] = guess[: self.problem.graph.nv]
         return call(solve_problem, *self.tables, have_factors)
 
     def islands(self) -> Iterator[int]:
         """Point the problem at one island after the other."""
         p = self.problem
-        for k in range(p.islands):
+        for k in range(p.graph.islands):
             choose_island(p, k)
             yield k
 
@@ -156,18 +156,20 @@ class Case:
         p = self.problem
         for _ in self.islands():
             call(assemble, *self.tables)
-        out = np.zeros((p.nv, p.nv))
-        for tree in range(p.ntree):
+        out = np.zeros((p.graph.nv, p.graph.nv))
+        for tree in range(p.graph.ntree):
             rows = self.dofs(tree)
-            n = p.tree_size[tree]
-            block = p.factor[p.block_start[tree] : p.block_start[tree] + n * n].reshape(n, n)
+            n = p.graph.tree_size[tree]
+            block = p.factor[p.graph.block_start[tree] : p.graph.block_start[tree] + n * n].reshape(
+                n, n
+            )
             # Only lower triangles are filled.
             out[rows, rows] = np.tril(block) + np.tril(block, -1).T
-            start = p.column_start[tree]
-            for entry in range(start, start + p.column_size[tree]):
-                other = p.entry_tree[entry]
-                m = p.tree_size[other]
-                at = p.entry_block[entry]
+            start = p.graph.column_start[tree]
+            for entry in range(start, start + p.graph.column_size[tree]):
+                other = p.graph.entry_tree[entry]
+                m = p.graph.tree_size[other]
+                at = p.graph.entry_block[entry]
                 cross = p.coupling[at : at + n * m].reshape(n, m)
                 out[rows, self.dofs(other)] = cross
                 out[self.dofs(other), rows] = cross.T
@@ -176,33 +178,33 @@ class Case:
     def factorize_and_solve(self, b: np.ndarray) -> np.ndarray:
         """Solve with the assembled Hessian."""
         p = self.problem
-        p.direction[: p.nv] = b
+        p.direction[: p.graph.nv] = b
         for _ in self.islands():
             assert call(factorize, p, 0) == 1
             call(solve_factors, p, 0)
-        return p.direction[: p.nv].copy()
+        return p.direction[: p.graph.nv].copy()
 
     # -- dense --------------------------------------------------------------------------------
 
     def dofs(self, tree: int) -> slice:
         """Degrees of freedom of a tree."""
-        start = int(self.problem.tree_start[tree])
-        return slice(start, start + int(self.problem.tree_size[tree]))
+        start = int(self.problem.graph.tree_start[tree])
+        return slice(start, start + int(self.problem.graph.tree_size[tree]))
 
     def dense_matrix(self) -> np.ndarray:
         """A."""
         p = self.problem
-        out = np.zeros((p.nv, p.nv))
-        for tree in range(p.ntree):
-            n = p.tree_size[tree]
-            block = p.matrix[p.block_start[tree] : p.block_start[tree] + n * n]
+        out = np.zeros((p.graph.nv, p.graph.nv))
+        for tree in range(p.graph.ntree):
+            n = p.graph.tree_size[tree]
+            block = p.matrix[p.graph.block_start[tree] : p.graph.block_start[tree] + n * n]
             out[self.dofs(tree), self.dofs(tree)] = block.reshape(n, n)
         return out
 
     def dense_contact_jacobian(self) -> np.ndarray:
         """J of the contacts in the order of the contact set, shape (n, 3, nv)."""
         c = self.contacts
-        out = np.zeros((self.ncontact, 3, self.problem.nv))
+        out = np.zeros((self.ncontact, 3, self.problem.graph.nv))
         for i in range(self.ncontact):
             frame = c.frame[i].reshape(3, 3)
             for side, sign, arm in ((0, -1.0, c.arm_a), (1, 1.0, c.arm_b)):
@@ -215,9 +217,9 @@ class Case:
     def link_columns(self, link: int) -> np.ndarray:
         """Spatial velocity of a link per solver velocity, shape (6, nv)."""
         c = self.contacts
-        columns = np.zeros((6, self.problem.nv))
+        columns = np.zeros((6, self.problem.graph.nv))
         tree = c.link_tree[link]
-        if self.problem.tree_spatial[tree]:
+        if self.problem.graph.tree_spatial[tree]:
             columns[:, self.dofs(tree)] = np.eye(6)
             return columns
         for e in range(c.link_start[link], c.link_start[link] + c.link_size[link]):
@@ -227,7 +229,7 @@ class Case:
     def dense_row_jacobian(self) -> np.ndarray:
         """J of the rows in the order of the constraint set, shape (n, nv)."""
         r = self.rows
-        out = np.zeros((self.nrow, self.problem.nv))
+        out = np.zeros((self.nrow, self.problem.graph.nv))
         for i in range(self.nrow):
             entries = slice(r.start[i, 0], r.start[i, 2])
             np.add.at(out[i], r.dof[entries], r.jacobian[entries])
@@ -238,10 +240,10 @@ class Case:
         p = self.problem
         out = self.dense_matrix() @ velocity - p.rhs
         contact_jacobian = self.dense_contact_jacobian()
-        for i, c in enumerate(p.contact[: self.ncontact]):
+        for i, c in enumerate(p.graph.contact[: self.ncontact]):
             out -= contact_jacobian[c].T @ [p.g1[i], p.g2[i], p.gn[i]]
         row_jacobian = self.dense_row_jacobian()
-        for i, r in enumerate(p.row[: self.nrow]):
+        for i, r in enumerate(p.graph.row[: self.nrow]):
             out -= row_jacobian[r] * p.row_impulse[i]
         return out
 
@@ -250,10 +252,10 @@ class Case:
         p = self.problem
         out = self.dense_matrix()
         contact_jacobian = self.dense_contact_jacobian()
-        for i, c in enumerate(p.contact[: self.ncontact]):
+        for i, c in enumerate(p.graph.contact[: self.ncontact]):
             out += contact_jacobian[c].T @ curvature(p, i) @ contact_jacobian[c]
         row_jacobian = self.dense_row_jacobian()
-        for i, r in enumerate(p.row[: self.nrow]):
+        for i, r in enumerate(p.graph.row[: self.nrow]):
             out += p.row_curvature[i] * np.outer(row_jacobian[r], row_jacobian[r])
         return out
 
@@ -285,7 +287,9 @@ def empty_case(
     install_solver(problem)
     install_law(problem, LAGGED_LAW)
     return Case(
-        problem, new_contact_set(contacts, links, max(chain, 1)), new_constraint_set(rows, entries)
+        problem,
+        Table(CONTACT_SET, contacts=contacts, links=links, chain=max(chain, 1)),
+        Table(CONSTRAINT_SET, rows=rows, entries=entries),
     )
 
 
@@ -336,10 +340,10 @@ def random_case(rng: np.random.Generator, scene: Scene, *, max_iterations: int =
     for tree in range(trees):
         n = scene.sizes[tree]
         block = _spd(rng, n, scene.mass_spread)
-        p.matrix[p.block_start[tree] : p.block_start[tree] + n * n] = block.ravel()
+        p.matrix[p.graph.block_start[tree] : p.graph.block_start[tree] + n * n] = block.ravel()
         p.mass_diagonal[case.dofs(tree)] = np.diag(block)
         p.mass_inverse_diagonal[case.dofs(tree)] = 1.0 / np.diag(block)
-    p.rhs[:] = case.dense_matrix() @ rng.standard_normal(p.nv)
+    p.rhs[:] = case.dense_matrix() @ rng.standard_normal(p.graph.nv)
     chain = 0
     # Two links per tree: 2t at the end of the chain, 2t + 1 one joint nearer to the root.
     for link in range(2 * trees):
@@ -403,7 +407,7 @@ def _random_rows(rng: np.random.Generator, case: Case, rowed: Sequence[tuple[int
         r.start[i] = entry
         for part, tree in enumerate((a, b)):
             if tree >= 0:
-                dofs = np.arange(case.problem.nv)[case.dofs(tree)]
+                dofs = np.arange(case.problem.graph.nv)[case.dofs(tree)]
                 keep = np.sort(rng.choice(dofs, size=rng.integers(1, len(dofs) + 1), replace=False))
                 r.dof[entry : entry + len(keep)] = keep
                 r.jacobian[entry : entry + len(keep)] = rng.standard_normal(len(keep))

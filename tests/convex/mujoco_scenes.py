@@ -100,11 +100,11 @@ class MujocoCase(Case):
     @property
     def start_velocity(self) -> np.ndarray:
         """Solver velocities of the state, shape (nv,)."""
-        return self.state.table.velocity[: self.problem.nv]
+        return self.state.table.velocity[: self.problem.graph.nv]
 
     def to_generalized(self) -> np.ndarray:
         """T in q̇-velocities = T · solver velocities."""
-        nv = self.problem.nv
+        nv = self.problem.graph.nv
         out = np.zeros((nv, nv))
         for i in range(nv):
             column = np.zeros(nv)

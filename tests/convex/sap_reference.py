@@ -93,7 +93,7 @@ def solve_socp(case: Case, contacts: list[SapContact]) -> tuple[np.ndarray, np.n
     matrix = case.dense_matrix()
     jacobian = case.dense_contact_jacobian()
     bias = contact_bias(case)
-    n, nv = case.ncontact, case.problem.nv
+    n, nv = case.ncontact, case.problem.graph.nv
     # Unknowns σ √R, so that the quadratic form stays well scaled.
     roots = np.array([np.sqrt(one.r) for one in contacts]).reshape(n, 3)
     quadratic = np.zeros((nv + 3 * n, nv + 3 * n))

@@ -12,7 +12,6 @@ from convex_problems import MIXED, Case, Scene, call, random_case
 from asperity.convex.block_cholesky import factorize
 from asperity.convex.couplings import block_of
 from asperity.convex.graph import COUPLING_TOO_SMALL, OK, PATTERN_CHANGED, build_graph
-from asperity.convex.problem import grow_factor
 
 STEP = 1e-2
 
@@ -66,8 +65,8 @@ def made(name: str, seed: int = 0, spread: float = 1.0) -> Case:
     scene = replace(scene, mass_spread=spread, parameters=parameters)
     rng = np.random.default_rng(seed)
     case = random_case(rng, scene)
-    case.prepare(rng.standard_normal(case.problem.nv), STEP)
-    case.evaluate(0.1 * rng.standard_normal(case.problem.nv))
+    case.prepare(rng.standard_normal(case.problem.graph.nv), STEP)
+    case.evaluate(0.1 * rng.standard_normal(case.problem.graph.nv))
     return case
 
 
@@ -77,7 +76,7 @@ def test_solution_is_that_of_dense_algebra(name: str, seed: int) -> None:
     case = made(name, seed)
     dense = case.dense_hessian()
     np.testing.assert_allclose(case.assemble(), dense, atol=1e-13 * np.abs(dense).max())
-    b = np.random.default_rng(seed).standard_normal(case.problem.nv)
+    b = np.random.default_rng(seed).standard_normal(case.problem.graph.nv)
     x = case.factorize_and_solve(b)
     expected = np.linalg.solve(dense, b)
     condition = np.linalg.cond(dense)
@@ -91,7 +90,7 @@ def test_ill_conditioned_systems_are_solved_backward_stably(name: str) -> None:
     dense = case.dense_hessian()
     assert np.linalg.cond(dense) > 1e8
     case.assemble()
-    b = np.random.default_rng(1).standard_normal(case.problem.nv)
+    b = np.random.default_rng(1).standard_normal(case.problem.graph.nv)
     x = case.factorize_and_solve(b)
     assert np.linalg.norm(dense @ x - b) <= 1e-14 * np.linalg.norm(dense) * np.linalg.norm(x)
 
@@ -101,7 +100,7 @@ def test_same_problem_gives_the_same_bits() -> None:
     for _ in range(2):
         case = made("mixed")
         case.assemble()
-        results.append(case.factorize_and_solve(np.ones(case.problem.nv)))
+        results.append(case.factorize_and_solve(np.ones(case.problem.graph.nv)))
     np.testing.assert_array_equal(*results)
 
 
@@ -115,7 +114,7 @@ def test_indefinite_matrix_is_refused() -> None:
 
 def dense_pattern(case: Case) -> np.ndarray:
     """Which trees couple, from contacts and rows."""
-    n = case.problem.ntree
+    n = case.problem.graph.ntree
     out = np.zeros((n, n), bool)
     c, r = case.contacts, case.rows
     pairs = [
@@ -132,27 +131,33 @@ def dense_pattern(case: Case) -> np.ndarray:
 def test_symbolic_factorization(name: str) -> None:
     case = made(name)
     p = case.problem
-    n = p.ntree
-    np.testing.assert_array_equal(np.sort(p.order), np.arange(n))
-    np.testing.assert_array_equal(p.order[p.position], np.arange(n))
+    n = p.graph.ntree
+    np.testing.assert_array_equal(np.sort(p.graph.order), np.arange(n))
+    np.testing.assert_array_equal(p.graph.order[p.graph.position], np.arange(n))
     # Eliminate in that order: every coupling and every fill needs its block, and nothing else.
     pattern = dense_pattern(case)
-    for step, tree in enumerate(p.order):
-        later = [t for t in p.order[step + 1 :] if pattern[tree, t]]
+    for step, tree in enumerate(p.graph.order):
+        later = [t for t in p.graph.order[step + 1 :] if pattern[tree, t]]
         for a, b in itertools.combinations(later, 2):
             pattern[a, b] = pattern[b, a] = True
     listed = np.zeros_like(pattern)
-    taken = np.zeros(p.coupling_size, int)
+    taken = np.zeros(p.graph.coupling_size, int)
     for tree in range(n):
-        entries = range(p.column_start[tree], p.column_start[tree] + p.column_size[tree])
-        others = p.entry_tree[list(entries)]
-        assert np.all(p.position[others] > p.position[tree])
-        assert np.all(np.diff(p.position[others]) > 0)
+        entries = range(
+            p.graph.column_start[tree], p.graph.column_start[tree] + p.graph.column_size[tree]
+        )
+        others = p.graph.entry_tree[list(entries)]
+        assert np.all(p.graph.position[others] > p.graph.position[tree])
+        assert np.all(np.diff(p.graph.position[others]) > 0)
         for entry, other in zip(entries, others, strict=True):
-            assert block_of(p, tree, other) == block_of(p, other, tree) == p.entry_block[entry]
+            assert (
+                block_of(p.graph, tree, other)
+                == block_of(p.graph, other, tree)
+                == p.graph.entry_block[entry]
+            )
             listed[tree, other] = listed[other, tree] = True
-            start = p.entry_block[entry]
-            taken[start : start + p.tree_size[tree] * p.tree_size[other]] += 1
+            start = p.graph.entry_block[entry]
+            taken[start : start + p.graph.tree_size[tree] * p.graph.tree_size[other]] += 1
     np.testing.assert_array_equal(taken, 1)
     np.testing.assert_array_equal(listed, pattern)
 
@@ -163,30 +168,32 @@ def test_chains_and_stars_have_no_fill() -> None:
         ("star around a free body", 7),
     ):
         case = made(name)
-        assert case.problem.entries == edges
+        assert case.problem.graph.entries == edges
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_islands_are_the_components(name: str) -> None:
     case = made(name)
     p = case.problem
-    reach = np.linalg.matrix_power(dense_pattern(case).astype(int) + np.eye(p.ntree, dtype=int), 12)
+    reach = np.linalg.matrix_power(
+        dense_pattern(case).astype(int) + np.eye(p.graph.ntree, dtype=int), 12
+    )
     expected = {frozenset(np.flatnonzero(row > 0).tolist()) for row in reach}
     found = []
     c, r = case.contacts, case.rows
     contacts, rows = [], []
     for _ in case.islands():
-        trees = p.island_tree[p.first_tree : p.last_tree]
-        assert np.all(np.diff(p.position[trees]) > 0)
+        trees = p.graph.island_tree[p.first_tree : p.last_tree]
+        assert np.all(np.diff(p.graph.position[trees]) > 0)
         found.append(frozenset(trees.tolist()))
-        for contact in p.contact[p.first_contact : p.last_contact]:
+        for contact in p.graph.contact[p.first_contact : p.last_contact]:
             assert {c.link_tree[link] for link in c.link[contact] if link >= 0} <= found[-1]
             contacts.append(int(contact))
-        for row in p.row[p.first_row : p.last_row]:
+        for row in p.graph.row[p.first_row : p.last_row]:
             assert {t for t in r.tree[row] if t >= 0} <= found[-1]
             rows.append(int(row))
     assert set(found) == expected
-    assert len(found) == len(expected) == p.islands
+    assert len(found) == len(expected) == p.graph.islands
     assert sorted(contacts) == list(range(case.ncontact))
     assert sorted(rows) == list(range(case.nrow))
 
@@ -198,39 +205,39 @@ def test_pattern_is_kept_while_it_serves() -> None:
     n = case.ncontact
     reduced = n - 2
     case.contacts.count = reduced
-    entries = case.problem.entries
+    entries = case.problem.graph.entries
     assert call(build_graph, *case.tables) == OK
-    assert case.problem.entries == entries
-    case.evaluate(np.zeros(case.problem.nv))
+    assert case.problem.graph.entries == entries
+    case.evaluate(np.zeros(case.problem.graph.nv))
     dense = case.dense_hessian()
     case.assemble()
-    b = np.ones(case.problem.nv)
+    b = np.ones(case.problem.graph.nv)
     np.testing.assert_allclose(case.factorize_and_solve(b), np.linalg.solve(dense, b), rtol=1e-9)
     # An island falls apart: a new structure.
     case.contacts.count = 2
     assert call(build_graph, *case.tables) == PATTERN_CHANGED
-    assert case.problem.entries == 1
+    assert case.problem.graph.entries == 1
     # A coupling without a block: a new structure too.
     case.contacts.count = n
     assert call(build_graph, *case.tables) == PATTERN_CHANGED
-    assert case.problem.entries == entries
+    assert case.problem.graph.entries == entries
 
 
 def test_too_little_memory_for_couplings_is_reported_and_mended() -> None:
     scene = GRAPHS["full graph"]
     case = random_case(np.random.default_rng(0), scene)
     p = case.problem
-    p.coupling = np.zeros(36)
+    p.resize(coupling_room=36)
     assert call(build_graph, *case.tables) == COUPLING_TOO_SMALL
-    assert p.coupling_size == 15 * 36
+    assert p.graph.coupling_size == 15 * 36
     # Asking again without growing must not pass for success.
     assert call(build_graph, *case.tables) == COUPLING_TOO_SMALL
-    grow_factor(p, p.coupling_size)
+    p.resize(coupling_room=p.graph.coupling_size)
     assert call(build_graph, *case.tables) == PATTERN_CHANGED
     assert call(build_graph, *case.tables) == OK
-    case.prepare(np.zeros(p.nv), STEP)
-    case.evaluate(np.full(p.nv, 0.1))
+    case.prepare(np.zeros(p.graph.nv), STEP)
+    case.evaluate(np.full(p.graph.nv, 0.1))
     dense = case.dense_hessian()
     np.testing.assert_allclose(case.assemble(), dense, atol=1e-13 * np.abs(dense).max())
-    b = np.ones(p.nv)
+    b = np.ones(p.graph.nv)
     np.testing.assert_allclose(case.factorize_and_solve(b), np.linalg.solve(dense, b), rtol=1e-9)

@@ -73,7 +73,7 @@ def branched_case(
     p, c, r = case.tables
     for tree, own in enumerate(trees):
         block = _mass(rng, own)
-        p.matrix[p.block_start[tree] : p.block_start[tree + 1]] = block.ravel()
+        p.matrix[p.graph.block_start[tree] : p.graph.block_start[tree + 1]] = block.ravel()
         p.mass_diagonal[case.dofs(tree)] = np.diag(block)
         p.mass_inverse_diagonal[case.dofs(tree)] = 1.0 / np.diag(block)
     p.rhs[:] = rng.standard_normal(nv)
@@ -82,7 +82,7 @@ def branched_case(
     # A link at every dof.
     for link in range(nv):
         dofs = _ancestors(parent, link)
-        c.link_tree[link] = p.dof_tree[link]
+        c.link_tree[link] = p.graph.dof_tree[link]
         c.link_start[link], c.link_size[link] = at, len(dofs)
         c.chain_dof[at : at + len(dofs)] = dofs
         c.chain_column[at : at + len(dofs)] = column[dofs]
@@ -125,14 +125,14 @@ def test_hessian_and_solution_are_those_of_dense_matrices(straight: float) -> No
         case = branched_case(seed, straight)
         p = case.problem
         rng = np.random.default_rng(seed)
-        velocity = 0.1 * rng.standard_normal(p.nv)
+        velocity = 0.1 * rng.standard_normal(p.graph.nv)
         case.prepare(velocity, STEP)
         case.evaluate(velocity)
         expected = case.dense_hessian()
         size = np.abs(expected).max()
         # Places that the factor leaves out are those of zeros.
         assert np.allclose(case.assemble(), expected, rtol=0.0, atol=1e-12 * size)
-        b = expected @ rng.standard_normal(p.nv)
+        b = expected @ rng.standard_normal(p.graph.nv)
         found = case.factorize_and_solve(b)
         residual = np.abs(expected @ found - b).max()
         assert residual <= 1e-11 * size * max(1.0, np.abs(found).max())
@@ -144,23 +144,23 @@ def test_contacts_of_one_branch_add_no_fill() -> None:
     case.contacts.count = case.rows.count = 0
     case.build()
     p = case.problem
-    assert len(p.chain_size) > p.ntree
-    branching = np.diff(p.chain_start) > 1
+    assert len(p.graph.chain_size) > p.graph.ntree
+    branching = np.diff(p.graph.chain_start) > 1
     for tree in np.flatnonzero(branching):
-        chains = slice(p.chain_start[tree], p.chain_start[tree + 1])
-        assert np.array_equal(p.chain_neighbours[chains], p.chain_ancestors[chains])
-        assert np.array_equal(p.fill_spans[chains], p.mass_spans[chains])
+        chains = slice(p.graph.chain_start[tree], p.graph.chain_start[tree + 1])
+        assert np.array_equal(p.graph.chain_neighbours[chains], p.graph.chain_ancestors[chains])
+        assert np.array_equal(p.graph.fill_spans[chains], p.graph.mass_spans[chains])
 
 
 def test_products_leave_nothing_out() -> None:
     for seed in range(20):
         case = branched_case(seed, 0.6)
         p = case.problem
-        x = case.padded(np.random.default_rng(seed).standard_normal(p.nv))
-        out = np.zeros(p.nv)
-        for tree in range(p.ntree):
-            multiply_chains(p, p.matrix, tree, x, out)
-        assert np.allclose(out, case.dense_matrix() @ x[: p.nv], rtol=0.0, atol=1e-12)
+        x = case.padded(np.random.default_rng(seed).standard_normal(p.graph.nv))
+        out = np.zeros(p.graph.nv)
+        for tree in range(p.graph.ntree):
+            multiply_chains(p.graph, p.matrix, tree, x, out)
+        assert np.allclose(out, case.dense_matrix() @ x[: p.graph.nv], rtol=0.0, atol=1e-12)
 
 
 def test_velocities_add_up_from_joint_to_joint() -> None:
@@ -168,11 +168,11 @@ def test_velocities_add_up_from_joint_to_joint() -> None:
         case = branched_case(seed, 0.6)
         case.build()
         p = case.problem
-        velocity = case.padded(np.random.default_rng(seed).standard_normal(p.nv))
+        velocity = case.padded(np.random.default_rng(seed).standard_normal(p.graph.nv))
         link_velocities(p, case.contacts, velocity)
         for link in range(case.contacts.link_count):
-            found = velocity[p.nv + 6 * link : p.nv + 6 * link + 6]
-            expected = case.link_columns(link) @ velocity[: p.nv]
+            found = velocity[p.graph.nv + 6 * link : p.graph.nv + 6 * link + 6]
+            expected = case.link_columns(link) @ velocity[: p.graph.nv]
             assert np.allclose(found, expected, rtol=0.0, atol=1e-12)
 
 
@@ -180,7 +180,7 @@ def test_impulses_are_the_transpose_of_velocities() -> None:
     for seed in range(20):
         case = branched_case(seed, 0.6)
         p = case.problem
-        velocity = 0.1 * np.random.default_rng(seed).standard_normal(p.nv)
+        velocity = 0.1 * np.random.default_rng(seed).standard_normal(p.graph.nv)
         case.prepare(velocity, STEP)
         case.evaluate(velocity)
         out = case.dense_matrix() @ velocity - p.rhs
@@ -209,7 +209,7 @@ def test_many_branches_are_one_chain_after_another() -> None:
     p.matrix[:] = matrix.ravel()
     case.contacts.count = case.rows.count = 0
     case.build()
-    assert len(p.chain_size) <= 62
+    assert len(p.graph.chain_size) <= 62
     case.assemble()
     b = rng.standard_normal(n)
     assert np.allclose(case.factorize_and_solve(b), np.linalg.solve(matrix, b), rtol=1e-12)

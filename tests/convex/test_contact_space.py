@@ -24,8 +24,8 @@ def one_tree(seed: int, straight: float = 0.6, law: ContactLaw = LAGGED_LAW) -> 
     case = branched_case(seed, straight, smallest=20, count=1, touching=4)
     p, _, r = case.tables
     install_law(p, law)
-    p.coupled = int(law.coupled)
-    p.tolerance = 1e-12
+    p.law.coupled = int(law.coupled)
+    p.options.tolerance = 1e-12
     rng = np.random.default_rng(seed)
     for i in range(r.count):
         r.kind[i] = (EQUALITY, LIMIT, LIMIT, ACTUATOR, FRICTION)[i % 5]
@@ -38,7 +38,7 @@ def one_tree(seed: int, straight: float = 0.6, law: ContactLaw = LAGGED_LAW) -> 
             r.proportional[i], r.derivative[i] = rng.uniform(0.0, 100.0, 2)
             r.force[i] = 10.0 * rng.standard_normal()
             r.lower[i], r.upper[i] = -5.0, 5.0
-    case.prepare(0.1 * rng.standard_normal(p.nv), STEP)
+    case.prepare(0.1 * rng.standard_normal(p.graph.nv), STEP)
     choose_island(p, 0)
     return case
 
@@ -53,7 +53,7 @@ def test_solutions_are_those_of_the_hessian_factorized(law: str, straight: float
             p = case.problem
             p.solve_in_contact_space = address
             assert fits_contact_space(p) == (address != 0)
-            guess = 0.1 * np.random.default_rng(seed).standard_normal(p.nv)
+            guess = 0.1 * np.random.default_rng(seed).standard_normal(p.graph.nv)
             assert case.solve(guess) == CONVERGED
             assert np.abs(case.dense_gradient(case.solution)).max() <= 1e-9
             if law == "delivered":
@@ -72,20 +72,20 @@ def several_trees(seed: int, count: int) -> Case:
     case = branched_case(seed, 0.6, smallest=10, count=count, touching=9)
     p, c, r = case.tables
     install_law(p, LAGGED_LAW)
-    p.tolerance = 1e-12
+    p.options.tolerance = 1e-12
     rng = np.random.default_rng(seed)
     # All trees are in one island.
     for i in range(count - 1):
-        c.link[i] = p.tree_start[i], p.tree_start[i + 1]
+        c.link[i] = p.graph.tree_start[i], p.graph.tree_start[i + 1]
     for i in range(r.count):
-        dof = int(rng.integers(p.nv))
-        r.tree[i] = p.dof_tree[dof], -1
+        dof = int(rng.integers(p.graph.nv))
+        r.tree[i] = p.graph.dof_tree[dof], -1
         r.start[i] = i, i + 1, i + 1
         r.dof[i], r.jacobian[i] = dof, 1.0
         r.kind[i] = LIMIT
         r.position[i], r.upper[i] = 1e-2 * rng.standard_normal(), rng.uniform(0.0, 2e-2)
     r.entry_count = r.count
-    case.prepare(0.1 * rng.standard_normal(p.nv), STEP)
+    case.prepare(0.1 * rng.standard_normal(p.graph.nv), STEP)
     choose_island(p, 0)
     return case
 
@@ -100,7 +100,10 @@ def test_trees_that_touch_one_another(count: int) -> None:
             assert p.last_tree - p.first_tree == count
             p.solve_in_contact_space = address
             assert fits_contact_space(p) == (address != 0)
-            assert case.solve(0.1 * np.random.default_rng(seed).standard_normal(p.nv)) == CONVERGED
+            assert (
+                case.solve(0.1 * np.random.default_rng(seed).standard_normal(p.graph.nv))
+                == CONVERGED
+            )
             assert np.abs(case.dense_gradient(case.solution)).max() <= 1e-9
             solutions.append(case.solution.copy())
             factorizations.append(p.factorizations)
@@ -118,16 +121,16 @@ def test_directions_are_newtons_where_contacts_are_linear() -> None:
         case = one_tree(seed)
         p = case.problem
         case.contacts.signed_distance[: case.ncontact] = 10.0
-        case.prepare(np.zeros(p.nv), STEP)
+        case.prepare(np.zeros(p.graph.nv), STEP)
         choose_island(p, 0)
-        velocity = 0.1 * np.random.default_rng(seed).standard_normal(p.nv)
+        velocity = 0.1 * np.random.default_rng(seed).standard_normal(p.graph.nv)
         case.evaluate(velocity)
         gradient = case.dense_gradient(velocity)
-        p.gradient[: p.nv] = gradient
+        p.gradient[: p.graph.nv] = gradient
         p.wanted_residual = 1e-9
-        p.base_tree = 0
+        p.scratch.base_tree = 0
         assert call(solve_in_contact_space, *case.tables) == 1
-        found = case.dense_hessian() @ p.direction[: p.nv]
+        found = case.dense_hessian() @ p.direction[: p.graph.nv]
         assert np.allclose(found, -gradient, rtol=0.0, atol=1e-9 * np.abs(gradient).max())
 
 
@@ -138,17 +141,17 @@ def test_constraints_that_change_need_no_other_factors() -> None:
         p = case.problem
         rng = np.random.default_rng(seed)
         case.contacts.signed_distance[: case.ncontact] = 10.0
-        case.prepare(np.zeros(p.nv), STEP)
+        case.prepare(np.zeros(p.graph.nv), STEP)
         choose_island(p, 0)
-        case.evaluate(np.zeros(p.nv))
+        case.evaluate(np.zeros(p.graph.nv))
         p.wanted_residual = 1e-9
-        p.base_tree = 0
+        p.scratch.base_tree = 0
         for _ in range(5):
             p.row_curvature[: case.nrow] = rng.integers(0, 2, case.nrow) * 10.0 ** rng.uniform(0, 4)
-            b = rng.standard_normal(p.nv)
-            p.gradient[: p.nv] = -b
+            b = rng.standard_normal(p.graph.nv)
+            p.gradient[: p.graph.nv] = -b
             assert call(solve_in_contact_space, *case.tables) == 1
-            found = case.dense_hessian() @ p.direction[: p.nv]
+            found = case.dense_hessian() @ p.direction[: p.graph.nv]
             assert np.allclose(found, b, rtol=0.0, atol=1e-9 * np.abs(p.direction).max())
         assert p.factorizations == 1
 
@@ -158,25 +161,25 @@ def test_constraints_may_change_in_any_order() -> None:
     case = one_tree(0)
     p = case.problem
     case.contacts.signed_distance[: case.ncontact] = 10.0
-    case.prepare(np.zeros(p.nv), STEP)
+    case.prepare(np.zeros(p.graph.nv), STEP)
     choose_island(p, 0)
-    case.evaluate(np.zeros(p.nv))
-    p.coordinates = p.base_tree = 0
+    case.evaluate(np.zeros(p.graph.nv))
+    p.scratch.coordinates = p.scratch.base_tree = 0
     p.wanted_residual = 1e-9
-    b = np.random.default_rng(0).standard_normal(p.nv)
+    b = np.random.default_rng(0).standard_normal(p.graph.nv)
     curvature = p.row_curvature[: case.nrow].copy()
     for row in reversed(range(case.nrow)):
         curvature[row] += 100.0 * (1 + row)
         p.row_curvature[: case.nrow] = curvature
-        p.gradient[: p.nv] = -b
+        p.gradient[: p.graph.nv] = -b
         assert call(solve_in_contact_space, *case.tables) == 1
-        found = case.dense_hessian() @ p.direction[: p.nv]
+        found = case.dense_hessian() @ p.direction[: p.graph.nv]
         assert np.allclose(found, b, rtol=0.0, atol=1e-9 * np.abs(p.direction).max())
 
 
 def test_trees_with_many_contacts_do_not_fit() -> None:
     case = branched_case(0, 0.6, smallest=20, count=1, touching=13)
-    case.prepare(np.zeros(case.problem.nv), STEP)
+    case.prepare(np.zeros(case.problem.graph.nv), STEP)
     choose_island(case.problem, 0)
     assert not fits_contact_space(case.problem)
 

@@ -42,8 +42,8 @@ def made(
     """A prepared problem and the velocity at the beginning of its step."""
     rng = np.random.default_rng(seed)
     case = random_case(rng, scene, max_iterations=max_iterations)
-    case.problem.tolerance = tolerance
-    before = rng.standard_normal(case.problem.nv)
+    case.problem.options.tolerance = tolerance
+    before = rng.standard_normal(case.problem.graph.nv)
     case.prepare(before, STEP)
     return case, before
 
@@ -64,7 +64,7 @@ def test_solution_does_not_depend_on_the_guess(scene: Scene) -> None:
     rng = np.random.default_rng(7)
     for size in (0.0, 1e-6, 1e-3, 0.1, 1.0, 10.0, 100.0):
         for _ in range(4):
-            other = solved(case, size * rng.standard_normal(case.problem.nv))
+            other = solved(case, size * rng.standard_normal(case.problem.graph.nv))
             distance = energy_norm(case, other - solution)
             assert distance <= 1e-9 * energy_norm(case, solution)
 
@@ -103,12 +103,12 @@ def test_agrees_with_a_general_optimizer(seed: int) -> None:
 @pytest.mark.parametrize("scene", [SMALL, MIXED, PILE], ids=["small", "mixed", "pile"])
 def test_cost_falls_in_every_iteration(scene: Scene, line_search_tolerance: float) -> None:
     case, before = made(scene, tolerance=1e-9)
-    case.problem.line_search_tolerance = line_search_tolerance
+    case.problem.options.line_search_tolerance = line_search_tolerance
     value, _, _ = reference_objective(case, before, STEP)
-    guess = 3.0 * np.random.default_rng(0).standard_normal(case.problem.nv)
+    guess = 3.0 * np.random.default_rng(0).standard_normal(case.problem.graph.nv)
     costs = [value(guess)]
     for limit in range(1, 60):
-        case.problem.max_iterations = limit
+        case.problem.options.max_iterations = limit
         status = case.solve(guess)
         costs.append(value(case.solution))
         if status == CONVERGED:
@@ -124,9 +124,9 @@ def test_cost_falls_in_every_iteration(scene: Scene, line_search_tolerance: floa
 
 def test_no_iteration_from_the_solution() -> None:
     case, before = made(MIXED, tolerance=1e-8)
-    case.problem.tolerance = TIGHT
+    case.problem.options.tolerance = TIGHT
     solution = solved(case, before)
-    case.problem.tolerance = 1e-8
+    case.problem.options.tolerance = 1e-8
     write_statistics(case.problem)
     again = solved(case, solution)
     np.testing.assert_array_equal(again, solution)
@@ -142,7 +142,7 @@ def test_islands_without_contacts_are_solved_directly() -> None:
     solution = solved(case, np.zeros(9))
     expected = np.linalg.solve(case.dense_matrix(), case.problem.rhs)
     np.testing.assert_allclose(solution, expected, rtol=1e-12)
-    assert case.problem.islands == 2
+    assert case.problem.graph.islands == 2
     assert case.problem.iterations == 0
 
 
@@ -165,10 +165,10 @@ def joined(first: Scene, second: Scene) -> Scene:
 def copy_into(target: Case, source: Case, tree: int, contact: int, row: int) -> None:
     """Copy a problem's numbers into a larger one that contains its scene."""
     p, q = target.problem, source.problem
-    block, dof = int(p.block_start[tree]), int(p.tree_start[tree])
+    block, dof = int(p.graph.block_start[tree]), int(p.graph.tree_start[tree])
     p.matrix[block : block + len(q.matrix)] = q.matrix
     for name in ("rhs", "mass_diagonal", "mass_inverse_diagonal"):
-        getattr(p, name)[dof : dof + q.nv] = getattr(q, name)
+        getattr(p, name)[dof : dof + q.graph.nv] = getattr(q, name)
     c, d = target.contacts, source.contacts
     n = source.ncontact
     for name in (
@@ -186,7 +186,7 @@ def copy_into(target: Case, source: Case, tree: int, contact: int, row: int) -> 
     ):
         getattr(c, name)[contact : contact + n] = getattr(d, name)[:n]
     c.link[contact : contact + n] = np.where(d.link[:n] >= 0, d.link[:n] + 2 * tree, -1)
-    for link in range(2 * q.ntree):
+    for link in range(2 * q.graph.ntree):
         size = d.link_size[link]
         at, start = c.link_start[link + 2 * tree], d.link_start[link]
         c.chain_column[at : at + size] = d.chain_column[start : start + size]
@@ -228,7 +228,7 @@ def test_scenes_far_apart_are_solved_as_if_alone() -> None:
     copy_into(both, second, len(SMALL.sizes), first.ncontact, first.nrow)
     before = np.concatenate([before_first, before_second])
     both.prepare(before, STEP)
-    assert both.problem.islands == first.problem.islands + second.problem.islands
+    assert both.problem.graph.islands == first.problem.graph.islands + second.problem.graph.islands
     together = solved(both, before)
     apart = np.concatenate([solved(first, before_first), solved(second, before_second)])
     np.testing.assert_array_equal(together, apart)
@@ -237,7 +237,7 @@ def test_scenes_far_apart_are_solved_as_if_alone() -> None:
         assert total[name] == one[name] + other[name]
     assert both.problem.solves == 1
     counts = [case.problem.iterations for case in (first, second)]
-    assert first.problem.islands == second.problem.islands == 1
+    assert first.problem.graph.islands == second.problem.graph.islands == 1
     assert both.problem.longest_iterations == max(counts)
 
 
@@ -259,13 +259,13 @@ def test_bad_island_does_not_spoil_the_others() -> None:
     alone = case.dofs(6)  # the body without contact
     case.problem.rhs[alone] = np.nan
     assert case.solve(before) == NON_FINITE
-    rest = np.setdiff1d(np.arange(case.problem.nv), np.arange(case.problem.nv)[alone])
+    rest = np.setdiff1d(np.arange(case.problem.graph.nv), np.arange(case.problem.graph.nv)[alone])
     np.testing.assert_array_equal(case.solution[rest], good[rest])
 
 
 def test_iteration_limit() -> None:
     case, _ = made(PILE, tolerance=1e-10, max_iterations=2)
-    guess = 5.0 * np.ones(case.problem.nv)
+    guess = 5.0 * np.ones(case.problem.graph.nv)
     assert case.problem.worst_residual == 0.0
     assert case.solve(guess) == NOT_CONVERGED
     assert case.problem.iterations == 2
@@ -277,7 +277,7 @@ def test_iteration_limit() -> None:
     assert case.problem.worst_residual == pytest.approx(residual, rel=1e-9)
     assert residual > 1e-10
     # The worst is kept.
-    case.problem.max_iterations = 3
+    case.problem.options.max_iterations = 3
     assert case.solve(case.solution.copy()) in (CONVERGED, NOT_CONVERGED)
     assert case.problem.worst_residual >= residual * (1 - 1e-9)
 
@@ -303,7 +303,7 @@ def test_statistics_add_up() -> None:
 def test_reused_hessians_lead_to_the_same_solution(scene: Scene) -> None:
     case, before = made(scene)
     solution = solved(case, before)
-    case.problem.max_iterations, case.problem.reused_iterations = 1000, 10
+    case.problem.options.max_iterations, case.problem.options.reused_iterations = 1000, 10
     write_statistics(case.problem)
     reused = solved(case, before)
     distance = energy_norm(case, reused - solution)
@@ -326,7 +326,7 @@ def test_box_pushed_along_the_floor() -> None:
         dissipation=0.0,
     )
     p = case.problem
-    p.tolerance = TIGHT
+    p.options.tolerance = TIGHT
     weight, elastic, slip = mass * 9.81, 4 * stiffness * depth, 3e-5
     resisted = 0.5 * elastic * slip / np.hypot(slip, 1e-4)
     push = resisted + mass * slip / step
@@ -353,7 +353,7 @@ def test_impact_takes_few_iterations(speed: float) -> None:
         stiffness=stiffness,
         dissipation=dissipation,
     )
-    case.problem.tolerance = TIGHT
+    case.problem.options.tolerance = TIGHT
     before = np.array([0.0, 0.0, 0.0, 0.0, 0.0, -speed])
     case.problem.rhs[:] = case.dense_matrix() @ before
     case.prepare(before, step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 
 import numpy as np
@@ -55,16 +56,16 @@ def made(scene: Scene, divided: bool = True, seed: int = 0) -> Case:
     rng = np.random.default_rng(seed)
     case = random_case(rng, scene)
     install_divided(case.problem)
-    case.problem.fewest_divided = 20 if divided else case.problem.ntree + 1
-    case.prepare(rng.standard_normal(case.problem.nv), STEP)
-    case.evaluate(0.1 * rng.standard_normal(case.problem.nv))
+    case.problem.graph.fewest_divided = 20 if divided else case.problem.graph.ntree + 1
+    case.prepare(rng.standard_normal(case.problem.graph.nv), STEP)
+    case.evaluate(0.1 * rng.standard_normal(case.problem.graph.nv))
     return case
 
 
 def begin(case: Case, velocity: np.ndarray) -> float:
     """Choose the only island, and fill its gradient at a velocity; returns the cost."""
     p = case.problem
-    p.velocity[: p.nv] = velocity
+    p.velocity[: p.graph.nv] = velocity
     list(case.islands())
     guess_velocities(p, case.contacts)
     begin_island(p, case.rows)
@@ -76,42 +77,48 @@ def test_parts_are_subtrees_that_do_not_need_each_other(trees: int) -> None:
     case = made(heap(trees, "rows"))
     p = case.problem
     whole = made(heap(trees, "rows"), divided=False).problem
-    assert p.islands == 1
+    assert p.graph.islands == 1
     # Another order of the same elimination: no other fill.
-    assert p.entries == whole.entries
-    assert p.coupling_size == whole.coupling_size
-    parts = int(p.island_part_start[1])
+    assert p.graph.entries == whole.graph.entries
+    assert p.graph.coupling_size == whole.graph.coupling_size
+    parts = int(p.graph.island_part_start[1])
     assert parts >= 3
-    assert p.part_first[0] == 0
-    np.testing.assert_array_equal(p.part_first[1:parts], p.part_last[: parts - 1])
-    assert p.part_last[parts - 1] < trees
+    assert p.graph.part_first[0] == 0
+    np.testing.assert_array_equal(p.graph.part_first[1:parts], p.graph.part_last[: parts - 1])
+    assert p.graph.part_last[parts - 1] < trees
     of_place = np.full(trees, -1)
     for part in range(parts):
-        of_place[p.part_first[part] : p.part_last[part]] = part
-    for place, tree in enumerate(p.order):
-        entries = range(p.column_start[tree], p.column_start[tree] + p.column_size[tree])
-        later = p.position[p.entry_tree[list(entries)]]
+        of_place[p.graph.part_first[part] : p.graph.part_last[part]] = part
+    for place, tree in enumerate(p.graph.order):
+        entries = range(
+            p.graph.column_start[tree], p.graph.column_start[tree] + p.graph.column_size[tree]
+        )
+        later = p.graph.position[p.graph.entry_tree[list(entries)]]
         assert set(of_place[later]) <= {of_place[place], -1}
         # The same couplings by the later tree.
-        start = p.source_start[tree]
+        start = p.graph.source_start[tree]
         for source, entry in zip(
-            p.source_tree[start : start + p.source_size[tree]],
-            p.source_entry[start : start + p.source_size[tree]],
+            p.graph.source_tree[start : start + p.graph.source_size[tree]],
+            p.graph.source_entry[start : start + p.graph.source_size[tree]],
             strict=True,
         ):
-            assert p.entry_tree[entry] == tree
-            assert p.column_start[source] <= entry < p.column_start[source] + p.column_size[source]
-    assert np.sum(p.source_size) == p.entries
+            assert p.graph.entry_tree[entry] == tree
+            assert (
+                p.graph.column_start[source]
+                <= entry
+                < p.graph.column_start[source] + p.graph.column_size[source]
+            )
+    assert np.sum(p.graph.source_size) == p.graph.entries
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kinds", KINDS)
 def test_hessian_and_its_solution_are_those_of_dense_algebra(kinds: str, seed: int) -> None:
     case = made(heap(40, kinds, seed), seed=seed)
-    assert case.problem.island_part_start[1] > 0
+    assert case.problem.graph.island_part_start[1] > 0
     dense = case.dense_hessian()
     np.testing.assert_allclose(case.assemble(), dense, atol=1e-13 * np.abs(dense).max())
-    b = np.random.default_rng(seed).standard_normal(case.problem.nv)
+    b = np.random.default_rng(seed).standard_normal(case.problem.graph.nv)
     x = case.factorize_and_solve(b)
     assert np.linalg.norm(dense @ x - b) <= 1e-14 * np.linalg.norm(dense) * np.linalg.norm(x)
 
@@ -120,18 +127,18 @@ def test_hessian_and_its_solution_are_those_of_dense_algebra(kinds: str, seed: i
 def test_gradient_and_direction_are_those_of_dense_algebra(kinds: str) -> None:
     case = made(heap(45, kinds))
     p = case.problem
-    velocity = 0.1 * np.random.default_rng(3).standard_normal(p.nv)
+    velocity = 0.1 * np.random.default_rng(3).standard_normal(p.graph.nv)
     begin(case, velocity)
     gradient = case.dense_gradient(velocity)
     scale = np.abs(gradient).max()
-    np.testing.assert_allclose(p.gradient[: p.nv], gradient, atol=1e-13 * scale)
+    np.testing.assert_allclose(p.gradient[: p.graph.nv], gradient, atol=1e-13 * scale)
     norm = np.linalg.norm(gradient * np.sqrt(p.mass_inverse_diagonal))
     assert gradient_norm(p) == pytest.approx(norm, rel=1e-13)
     hessian = case.dense_hessian()
     assert factorize_island(*case.tables)
     newton_direction(p)
     prepare_direction(*case.tables)
-    direction = p.direction[: p.nv].copy()
+    direction = p.direction[: p.graph.nv].copy()
     residual = np.linalg.norm(hessian @ direction + gradient)
     assert residual <= 1e-13 * np.linalg.norm(hessian) * np.linalg.norm(direction)
     slope, length = direction_size(p)
@@ -141,7 +148,7 @@ def test_gradient_and_direction_are_those_of_dense_algebra(kinds: str) -> None:
         p.direction_product, case.dense_matrix() @ direction, atol=1e-13 * np.abs(direction).max()
     )
     changes = np.stack([p.dv1, p.dv2, p.dvn], axis=1)[: case.ncontact]
-    jacobian = case.dense_contact_jacobian()[p.contact[: case.ncontact]]
+    jacobian = case.dense_contact_jacobian()[p.graph.contact[: case.ncontact]]
     np.testing.assert_allclose(changes, jacobian @ direction, atol=1e-12 * np.abs(changes).max())
 
 
@@ -150,7 +157,7 @@ def test_solution_and_iterations_are_those_of_whole_islands(kinds: str) -> None:
     ends = []
     for divided in (True, False):
         case = made(heap(60, kinds), divided)
-        guess = 0.3 * np.random.default_rng(1).standard_normal(case.problem.nv)
+        guess = 0.3 * np.random.default_rng(1).standard_normal(case.problem.graph.nv)
         assert case.solve(guess) == CONVERGED
         p = case.problem
         counts = (p.iterations, p.factorizations, p.line_search_evaluations)
@@ -166,16 +173,20 @@ def test_line_search_looks_at_the_same_cost() -> None:
     for divided in (True, False):
         case = made(heap(45, "rows"), divided)
         p = case.problem
-        cost = begin(case, 0.3 * np.random.default_rng(4).standard_normal(p.nv))
+        cost = begin(case, 0.3 * np.random.default_rng(4).standard_normal(p.graph.nv))
         assert factorize_island(*case.tables)
         newton_direction(p)
         prepare_direction(*case.tables)
         p.search_cost = cost
         p.search_slope, _ = direction_size(p)
-        p.smooth_slope = p.direction[: p.nv] @ (p.product - p.rhs)
-        p.smooth_curvature = p.direction[: p.nv] @ p.direction_product
-        evaluations = call(line_search, p, 0)
-        steps.append((evaluations, p.search_step))
+        p.smooth_slope = p.direction[: p.graph.nv] @ (p.product - p.rhs)
+        p.smooth_curvature = p.direction[: p.graph.nv] @ p.direction_product
+        before = p.line_search_evaluations
+        search = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_int64] * 3, ctypes.c_double)
+        alpha = search(line_search.address)(
+            p.address, p.first_row, p.last_row, p.options.line_search_tolerance
+        )
+        steps.append((p.line_search_evaluations - before, alpha))
     assert 0.0 < steps[0][1] < 1.0
     assert steps[0][0] == steps[1][0] > 1
     assert steps[0][1] == pytest.approx(steps[1][1], rel=1e-8)
@@ -186,7 +197,7 @@ def test_line_search_looks_at_the_same_cost() -> None:
 def test_matrix_that_is_not_positive_definite_is_refused(place: int, entry: float) -> None:
     case = made(heap(40, "free bodies"))
     p = case.problem
-    p.matrix[p.block_start[p.order[place]]] = entry
+    p.matrix[p.graph.block_start[p.graph.order[place]]] = entry
     case.assemble()
     assert [call(factorize, p, 0) for _ in case.islands()] == [0]
     assert call(solve_problem, *case.tables, 0) == NON_FINITE
@@ -195,11 +206,11 @@ def test_matrix_that_is_not_positive_definite_is_refused(place: int, entry: floa
 def test_islands_of_few_trees_are_whole() -> None:
     few = random_case(np.random.default_rng(0), heap(FEWEST_TREES - 1, "free bodies"))
     few.build()
-    assert few.problem.islands == 1
-    assert few.problem.island_part_start[1] == 0
+    assert few.problem.graph.islands == 1
+    assert few.problem.graph.island_part_start[1] == 0
     many = random_case(np.random.default_rng(0), heap(FEWEST_TREES, "free bodies"))
     many.build()
-    assert many.problem.island_part_start[1] > 0
+    assert many.problem.graph.island_part_start[1] > 0
 
 
 def test_contacts_without_curvature_add_nothing() -> None:

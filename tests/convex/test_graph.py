@@ -47,7 +47,7 @@ def _minimum_degree(coupled: np.ndarray, trees: list[int]) -> tuple[list[int], n
 def test_trees_are_eliminated_by_minimum_degree(together: int, apart: int) -> None:
     simulator = asp.Simulator(_scene(together, apart), integrator=asp.Icf(time_step=1e-3))
     state, problem = simulator.world.current.table, simulator.world.problem
-    problem.components = -1
+    problem.graph.components = -1
     assert call(build_graph, problem, state.contacts, state.rows) == 1
     count = together + apart
     links = state.contacts.link[: state.contacts.count]
@@ -55,15 +55,21 @@ def test_trees_are_eliminated_by_minimum_degree(together: int, apart: int) -> No
     for a, b in state.contacts.link_tree[links]:
         coupled[a, b] = coupled[b, a] = a != b
     assert coupled.sum() > 0
-    for island in range(problem.islands):
-        first, last = problem.island_start[island : island + 2]
-        trees = problem.island_tree[first:last].tolist()
+    for island in range(problem.graph.islands):
+        first, last = problem.graph.island_start[island : island + 2]
+        trees = problem.graph.island_tree[first:last].tolist()
         order, factor = _minimum_degree(coupled, trees)
         assert trees == order
         for place, tree in enumerate(order):
-            start = problem.column_start[tree]
-            found = problem.entry_tree[start : start + problem.column_size[tree]].tolist()
+            start = problem.graph.column_start[tree]
+            found = problem.graph.entry_tree[
+                start : start + problem.graph.column_size[tree]
+            ].tolist()
             assert found == [other for other in order[place + 1 :] if factor[tree, other]]
             for entry, other in enumerate(found, start):
-                block = problem.entry_block[entry]
-                assert block_of(problem, tree, other) == block_of(problem, other, tree) == block
+                block = problem.graph.entry_block[entry]
+                assert (
+                    block_of(problem.graph, tree, other)
+                    == block_of(problem.graph, other, tree)
+                    == block
+                )

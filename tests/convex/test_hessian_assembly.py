@@ -23,7 +23,7 @@ def scene() -> MujocoCase:
 
 def made(seed: int) -> Case:
     case = random_case(np.random.default_rng(seed), MIXED)
-    case.prepare(np.random.default_rng(seed + 100).standard_normal(case.problem.nv), STEP)
+    case.prepare(np.random.default_rng(seed + 100).standard_normal(case.problem.graph.nv), STEP)
     return case
 
 
@@ -77,7 +77,7 @@ def test_contact_velocities(scene: MujocoCase) -> None:
     expected = scene.mujoco_contact_jacobian() @ scene.state.table.qvel
     p = scene.problem
     found = np.stack([p.v1, p.v2, p.vn], axis=1)[: scene.ncontact]
-    np.testing.assert_allclose(found, expected[p.contact[: scene.ncontact]], atol=1e-13)
+    np.testing.assert_allclose(found, expected[p.graph.contact[: scene.ncontact]], atol=1e-13)
 
 
 def test_normal_velocity_is_the_rate_of_the_distance() -> None:
@@ -193,8 +193,8 @@ def test_power_balance(scene: MujocoCase) -> None:
     for name in ("g1", "g2", "gn"):
         getattr(p, name)[: scene.ncontact] = rng.standard_normal(scene.ncontact)
     p.row_impulse[: scene.nrow] = rng.standard_normal(scene.nrow)
-    velocity = rng.standard_normal(p.nv)
-    impulse = rng.standard_normal(p.nv)
+    velocity = rng.standard_normal(p.graph.nv)
+    impulse = rng.standard_normal(p.graph.nv)
     before = impulse.copy()
     scene.add_impulses(impulse, -2.0, scene.ncontact, scene.nrow)
     scene.set_velocity(velocity)
@@ -217,7 +217,7 @@ def test_contacts_between_bodies_conserve_momentum() -> None:
     rng = np.random.default_rng(2)
     for name in ("g1", "g2", "gn"):
         getattr(p, name)[:n] = rng.standard_normal(n)
-    impulse = np.zeros(p.nv)
+    impulse = np.zeros(p.graph.nv)
     case.add_impulses(impulse, 1.0, n, 0)
     np.testing.assert_allclose(impulse[3:6] + impulse[9:12], 0.0, atol=1e-14)
     # Angular momentum about the origin; every body's angular part is about its own centre of mass.
@@ -248,7 +248,7 @@ def check_derivatives(case: Case, velocity: np.ndarray, before: np.ndarray) -> N
     np.testing.assert_allclose(dense, hessian(velocity), atol=1e-12 * np.abs(dense).max())
     rng = np.random.default_rng(0)
     for _ in range(3):
-        direction = rng.standard_normal(p.nv)
+        direction = rng.standard_normal(p.graph.nv)
         h = 1e-7
         costs = [case.evaluate(velocity + s * h * direction) for s in (1, -1)]
         curvature = direction @ dense @ direction
@@ -266,9 +266,9 @@ def check_derivatives(case: Case, velocity: np.ndarray, before: np.ndarray) -> N
 def test_gradient_and_hessian_of_random_problems(seed: int) -> None:
     case = made(seed)
     rng = np.random.default_rng(seed + 100)
-    before = rng.standard_normal(case.problem.nv)
+    before = rng.standard_normal(case.problem.graph.nv)
     for size in (0.02, 1.0):
-        check_derivatives(case, size * rng.standard_normal(case.problem.nv), before)
+        check_derivatives(case, size * rng.standard_normal(case.problem.graph.nv), before)
 
 
 def test_gradient_and_hessian_of_the_scene(scene: MujocoCase) -> None:
@@ -276,19 +276,21 @@ def test_gradient_and_hessian_of_the_scene(scene: MujocoCase) -> None:
     rng = np.random.default_rng(1)
     scene.prepare(before, STEP)
     for size in (0.01, 0.5):
-        check_derivatives(scene, before + size * rng.standard_normal(scene.problem.nv), before)
+        check_derivatives(
+            scene, before + size * rng.standard_normal(scene.problem.graph.nv), before
+        )
     # The same with MuJoCo's Jacobian in place of the contact set's.
     p = scene.problem
     scene.evaluate(before)
     jacobian = scene.mujoco_contact_jacobian() @ scene.to_generalized()
     rows = scene.dense_row_jacobian()
     expected = scene.dense_matrix()
-    for i, c in enumerate(p.contact[: scene.ncontact]):
+    for i, c in enumerate(p.graph.contact[: scene.ncontact]):
         curvature = np.array(
             [[p.h11[i], p.h12[i], 0.0], [p.h12[i], p.h22[i], 0.0], [0.0, 0.0, p.hnn[i]]]
         )
         expected += jacobian[c].T @ curvature @ jacobian[c]
-    for i, r in enumerate(p.row[: scene.nrow]):
+    for i, r in enumerate(p.graph.row[: scene.nrow]):
         expected += p.row_curvature[i] * np.outer(rows[r], rows[r])
     np.testing.assert_allclose(scene.assemble(), expected, atol=1e-12 * np.abs(expected).max())
 

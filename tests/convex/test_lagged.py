@@ -35,8 +35,8 @@ class Contact(OneContact):
         if direction is None:
             direction = self.direction(v, np.zeros(3))
         p = self.case.problem
-        p.dual1[0], p.dual2[0] = direction
-        p.dual_n[0] = max(p.cutoff[0] - v[2], 0.0) if final_speed is None else final_speed
+        p.law.dual1[0], p.law.dual2[0] = direction
+        p.law.dual_n[0] = max(p.law.cutoff[0] - v[2], 0.0) if final_speed is None else final_speed
         self.cost(v)
         return np.array(
             [[p.h11[0], p.h12[0], 0.0], [p.h12[0], p.h22[0], 0.0], [0.0, 0.0, p.hnn[0]]]
@@ -48,7 +48,7 @@ class Contact(OneContact):
         self.set_velocity(v)
         self.set_velocity(step, "dv")
         update_estimates(p, 0, 1, 1.0)
-        return np.array([p.dual1[0], p.dual2[0]])
+        return np.array([p.law.dual1[0], p.law.dual2[0]])
 
 
 @pytest.fixture(scope="module")
@@ -285,7 +285,7 @@ def test_elastic_shift_turns_the_distance_at_the_end_into_that_at_the_beginning(
     contact.prepare(v, shift=STEP, signed_distance=-1e-3)
     normal = contact.impulse(v)[2]
     assert normal == pytest.approx(STEP * 1e5 * 1e-3 * (1.0 + 2.0 * 0.05), rel=1e-13)
-    assert contact.case.problem.friction_limit[0] == pytest.approx(0.8 * normal, rel=1e-13)
+    assert contact.case.problem.law.friction_limit[0] == pytest.approx(0.8 * normal, rel=1e-13)
 
 
 def test_friction_coefficient_at_its_marks() -> None:
@@ -344,7 +344,7 @@ def test_direction_of_friction_follows_a_step(
     epsilon = contact.reference.epsilon
     before = v[:2] - step[:2]
     eta = np.hypot(epsilon, np.hypot(*before))
-    p.dual1[0], p.dual2[0] = w = np.array([0.3, -0.5])
+    p.law.dual1[0], p.law.dual2[0] = w = np.array([0.3, -0.5])
     after = contact.direction(v, step)
     # w η = v linearised at the beginning of the step, and shortened to the unit disc.
     linear = (v[:2] - w * (before @ step[:2]) / eta) / eta
@@ -364,7 +364,7 @@ def test_curvature_along_the_normal_is_a_secant(
     contact: Contact, v: np.ndarray, final: float, dissipation: float
 ) -> None:
     contact.prepare(np.zeros(3), dissipation=dissipation)
-    cutoff = contact.case.problem.cutoff[0]
+    cutoff = contact.case.problem.law.cutoff[0]
     here = contact.impulse(v)[2]
     there = contact.impulse(np.array([v[0], v[1], cutoff - final]))[2]
     curvature = contact.curvature(v, final_speed=final)[2, 2]
@@ -388,8 +388,8 @@ def test_estimate_of_the_normal_follows_a_step(
     asked = max(p.gn[0] - curvature * change, 0.0)
     # Half of the step is taken; the momentum balance that was asked for is that of the whole.
     contact.direction(v + np.array([0.0, 0.0, 0.5 * change]), np.array([0.0, 0.0, change]))
-    found = contact.impulse(np.array([0.0, 0.0, p.cutoff[0] - p.dual_n[0]]))[2]
-    assert p.dual_n[0] >= 0.0
+    found = contact.impulse(np.array([0.0, 0.0, p.law.cutoff[0] - p.law.dual_n[0]]))[2]
+    assert p.law.dual_n[0] >= 0.0
     assert found == pytest.approx(asked, rel=1e-9, abs=1e-12)
 
 
@@ -400,4 +400,4 @@ def test_slip_that_friction_can_stop_is_taken_to_stop(contact: Contact) -> None:
         contact.prepare(np.zeros(3))
         contact.impulse(np.array([slip, 0.0, 0.0]))
         begin_estimates(contact.case.problem, 0, 1)
-        assert (contact.case.problem.dual1[0] == 0.0) == stops
+        assert (contact.case.problem.law.dual1[0] == 0.0) == stops

@@ -324,7 +324,7 @@ def test_a_violated_limit_brakes_what_it_has_pushed(step: float) -> None:
 def test_speeds_at_which_equalities_are_restored(step: float) -> None:
     def speed(violation: float) -> float:
         ROW.prepare(EQUALITY, 0.0, step, position=violation)
-        return float(ROW.case.problem.row_target[0])
+        return float(ROW.case.problem.law.row_target[0])
 
     violations = np.geomspace(1e-9, 10.0, 200)
     speeds = np.array([speed(-c) for c in violations])

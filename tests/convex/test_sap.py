@@ -36,8 +36,8 @@ class SapLawContact(OneContact):
 
     def use(self, contact: SapContact) -> Self:
         p = self.case.problem
-        p.friction[0], p.normal_target[0] = contact.mu, contact.target
-        p.normal_gain[0], p.tangential_gain[0] = 1.0 / contact.rn, 1.0 / contact.rt
+        p.law.friction[0], p.law.normal_target[0] = contact.mu, contact.target
+        p.law.normal_gain[0], p.law.tangential_gain[0] = 1.0 / contact.rn, 1.0 / contact.rt
         return self
 
 
@@ -206,14 +206,14 @@ def sap_case(
     case = random_case(rng, scene)
     p = case.problem
     install_law(p, SAP_LAW)
-    p.criterion = MOMENTUM
-    p.max_iterations = 500
-    p.tolerance = tolerance
-    p.line_search_tolerance = 1e-8
-    p.largest_search_step = 1.5
-    p.near_rigid = beta
-    p.relaxation_time = -1.0 if relaxation is None else relaxation
-    before = rng.standard_normal(p.nv)
+    p.options.criterion = MOMENTUM
+    p.options.max_iterations = 500
+    p.options.tolerance = tolerance
+    p.options.line_search_tolerance = 1e-8
+    p.options.largest_search_step = 1.5
+    p.options.near_rigid = beta
+    p.options.relaxation_time = -1.0 if relaxation is None else relaxation
+    before = rng.standard_normal(p.graph.nv)
     case.prepare(before, STEP)
     return case, before
 
@@ -232,13 +232,13 @@ def test_parameters(relaxation: float | None) -> None:
     expected = sap_contacts(case, STEP, beta=2.0, relaxation=relaxation)
     p = case.problem
     stiff = 0
-    for i, c in enumerate(p.contact[: case.ncontact]):
+    for i, c in enumerate(p.graph.contact[: case.ncontact]):
         one = expected[c]
         stiff += one.rn * STEP * 3e4 * STEP > 1.0
-        assert p.friction[i] == one.mu
-        assert p.normal_target[i] == pytest.approx(one.target, rel=1e-13)
-        assert p.normal_gain[i] == pytest.approx(1.0 / one.rn, rel=1e-9)
-        assert p.tangential_gain[i] == pytest.approx(1.0 / one.rt, rel=1e-9)
+        assert p.law.friction[i] == one.mu
+        assert p.law.normal_target[i] == pytest.approx(one.target, rel=1e-13)
+        assert p.law.normal_gain[i] == pytest.approx(1.0 / one.rn, rel=1e-9)
+        assert p.law.tangential_gain[i] == pytest.approx(1.0 / one.rt, rel=1e-9)
     assert 0 < stiff <= case.ncontact
 
 
@@ -249,10 +249,10 @@ def test_inverse_masses_of_a_real_scene() -> None:
     case.build()
     prepare_contacts(*case.tables[:2], 1e-3, case.ncontact)
     same_tree = 0
-    for i, c in enumerate(case.problem.contact[: case.ncontact]):
+    for i, c in enumerate(case.problem.graph.contact[: case.ncontact]):
         a, b = case.contacts.link[c]
         same_tree += a >= 0 and b >= 0 and case.contacts.link_tree[a] == case.contacts.link_tree[b]
-        sigma_w = 1.0 / case.problem.tangential_gain[i]
+        sigma_w = 1.0 / case.problem.law.tangential_gain[i]
         assert sigma_w == pytest.approx(1e-3 * inverse_mass(case, c), rel=1e-9)
     assert same_tree > 0
 
@@ -365,20 +365,20 @@ def test_optimality(kind: str) -> None:
         p = case.problem
         jacobian = case.dense_contact_jacobian()
         scale = np.sqrt(p.mass_diagonal)
-        impulses = np.zeros(p.nv)
-        for i, c in enumerate(p.contact[: case.ncontact]):
+        impulses = np.zeros(p.graph.nv)
+        for i, c in enumerate(p.graph.contact[: case.ncontact]):
             g = np.array([p.g1[i], p.g2[i], p.gn[i]])
             impulses += jacobian[c].T @ g
             vc = np.array([p.v1[i], p.v2[i], p.vn[i]])
-            r = 1.0 / np.array([p.tangential_gain[i]] * 2 + [p.normal_gain[i]])
-            target = np.array([0.0, 0.0, p.normal_target[i]])
+            r = 1.0 / np.array([p.law.tangential_gain[i]] * 2 + [p.law.normal_gain[i]])
+            target = np.array([0.0, 0.0, p.law.normal_target[i]])
             slack = vc - target + r * g
             # Complementarity, to the round-off of its own terms.
             size = np.abs(g) @ (np.abs(vc) + np.abs(target) + r * np.abs(g))
             assert abs(g @ slack) <= 1e-14 * size
-            assert np.hypot(*g[:2]) <= p.friction[i] * g[2] * (1 + 1e-14)
-            room = np.linalg.norm(vc) + abs(p.normal_target[i])
-            assert p.friction[i] * np.hypot(*slack[:2]) <= slack[2] + 1e-14 * room
+            assert np.hypot(*g[:2]) <= p.law.friction[i] * g[2] * (1 + 1e-14)
+            room = np.linalg.norm(vc) + abs(p.law.normal_target[i])
+            assert p.law.friction[i] * np.hypot(*slack[:2]) <= slack[2] + 1e-14 * room
         momentum = case.dense_matrix() @ v
         residual = np.linalg.norm((momentum - p.rhs - impulses) / scale)
         largest = max(np.linalg.norm(momentum / scale), np.linalg.norm(impulses / scale))
@@ -391,20 +391,20 @@ def test_converges_from_anywhere_and_always_downhill(kind: str, search: str) -> 
     case, before = sap_case(1, KINDS[kind], tolerance=1e-10)
     p = case.problem
     if search == "armijo":
-        p.line_search_method = ARMIJO
-        p.largest_search_step = 1.25
+        p.options.line_search_method = ARMIJO
+        p.options.largest_search_step = 1.25
     assert case.solve(before) == CONVERGED
     solution = case.solution.copy()
     best = case.evaluate(solution)
     rng = np.random.default_rng(0)
     for _ in range(100):
-        guess = 10.0 ** rng.uniform(-3, 3) * rng.standard_normal(p.nv)
+        guess = 10.0 ** rng.uniform(-3, 3) * rng.standard_normal(p.graph.nv)
         assert case.solve(guess) == CONVERGED
         assert energy_norm(case, case.solution - solution) <= 1e-6 * energy_norm(case, solution)
-    guess = 3.0 * rng.standard_normal(p.nv)
+    guess = 3.0 * rng.standard_normal(p.graph.nv)
     costs = [case.evaluate(guess)]
     for limit in range(1, 200):
-        p.max_iterations = limit
+        p.options.max_iterations = limit
         status = case.solve(guess)
         costs.append(case.evaluate(case.solution.copy()))
         if status == CONVERGED:
@@ -424,11 +424,11 @@ def test_momentum_criterion() -> None:
     gradient = case.dense_gradient(case.solution)
     momentum = case.dense_matrix() @ case.solution
     impulse = momentum - p.rhs - gradient
-    for k in range(p.islands):
+    for k in range(p.graph.islands):
         dofs = np.concatenate(
             [
-                np.arange(p.nv)[case.dofs(t)]
-                for t in p.island_tree[p.island_start[k] : p.island_start[k + 1]]
+                np.arange(p.graph.nv)[case.dofs(t)]
+                for t in p.graph.island_tree[p.graph.island_start[k] : p.graph.island_start[k + 1]]
             ]
         )
         largest = max(
@@ -437,5 +437,5 @@ def test_momentum_criterion() -> None:
         assert np.linalg.norm((scale * gradient)[dofs]) <= 1e-4 * largest
     # One iteration less does not meet it.
     iterations = p.iterations
-    p.max_iterations = iterations - 1
-    assert p.islands > 1 or case.solve(before) != CONVERGED
+    p.options.max_iterations = iterations - 1
+    assert p.graph.islands > 1 or case.solve(before) != CONVERGED

@@ -43,9 +43,9 @@ def test_derivatives(name: str) -> None:
     v = np.array(v)
     contact = SHARED.prepare(BEFORE, **material)
     p = contact.case.problem
-    epsilon = np.sqrt(p.soft_slip_square[0])
-    z = v[2] - p.friction[0] * (np.hypot(epsilon, np.hypot(*v[:2])) - epsilon)
-    margin = abs(z - p.cutoff[0])
+    epsilon = np.sqrt(p.law.soft_slip_square[0])
+    z = v[2] - p.law.friction[0] * (np.hypot(epsilon, np.hypot(*v[:2])) - epsilon)
+    margin = abs(z - p.law.cutoff[0])
     assert margin > 1e-4
     h = min(1e-2 * np.hypot(epsilon, np.hypot(*v[:2])), 0.1 * margin)
     impulse, hessian = contact.impulse(v), contact.hessian(v)
@@ -139,12 +139,12 @@ def test_solutions_are_optimal(seed: int) -> None:
     rng = np.random.default_rng(seed)
     case = random_case(rng, scene)
     install_law(case.problem, SIMILAR_LAW)
-    case.problem.tolerance = 1e-11
-    before = rng.standard_normal(case.problem.nv)
+    case.problem.options.tolerance = 1e-11
+    before = rng.standard_normal(case.problem.graph.nv)
     case.prepare(before, STEP)
     solutions = []
     for size in (0.0, 1.0, 100.0):
-        assert case.solve(size * rng.standard_normal(case.problem.nv)) == CONVERGED
+        assert case.solve(size * rng.standard_normal(case.problem.graph.nv)) == CONVERGED
         solutions.append(case.solution.copy())
         case.evaluate(solutions[-1])
         gradient = case.dense_gradient(solutions[-1])

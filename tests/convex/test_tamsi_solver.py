@@ -14,7 +14,7 @@ from asperity.convex.problem import CONVERGED, NOT_CONVERGED
 from asperity.integrators.methods.tamsi.block_lu import factorize_jacobian, solve_jacobian
 from asperity.integrators.methods.tamsi.jacobian_assembly import assemble_jacobian
 from asperity.integrators.methods.tamsi.tamsi_law import ONE_WAY, TWO_WAY
-from asperity.integrators.methods.tamsi.tamsi_layout import grow_lower, new_tamsi_table
+from asperity.integrators.methods.tamsi.tamsi_layout import new_tamsi_table
 from asperity.integrators.methods.tamsi.tamsi_newton import solve_tamsi
 
 STEP = 1e-2
@@ -50,13 +50,13 @@ def tamsi_case(
     case = random_case(rng, scene, max_iterations=max_iterations)
     case.build()
     table = new_tamsi_table(case.problem)
-    grow_lower(table, case.problem)
+    table.resize(coupling_room=case.problem.coupling.size)
     table.parabolic = int(parabolic)
     install_law(case.problem, law)
     case.problem.assemble = assemble_jacobian.address
     case.problem.factorize = factorize_jacobian.address
     case.problem.solve_factors = solve_jacobian.address
-    velocity = 0.02 * rng.standard_normal(case.problem.nv)
+    velocity = 0.02 * rng.standard_normal(case.problem.graph.nv)
     case.problem.rhs[:] = case.dense_matrix() @ velocity
     case.prepare(velocity, STEP)
     return case, table, velocity
@@ -79,10 +79,10 @@ def dense_jacobian(case: Case) -> np.ndarray:
     p = case.problem
     out = case.dense_matrix()
     jacobian = case.dense_contact_jacobian()
-    for i, c in enumerate(p.contact[: case.ncontact]):
+    for i, c in enumerate(p.graph.contact[: case.ncontact]):
         out += jacobian[c].T @ derivative(p, i) @ jacobian[c]
     rows = case.dense_row_jacobian()
-    for i, r in enumerate(p.row[: case.nrow]):
+    for i, r in enumerate(p.graph.row[: case.nrow]):
         out += p.row_curvature[i] * np.outer(rows[r], rows[r])
     return out
 
@@ -92,17 +92,17 @@ def block_jacobian(case: Case, table: Table) -> np.ndarray:
     p = case.problem
     for _ in case.islands():
         call(assemble_jacobian, *case.tables)
-    out = np.zeros((p.nv, p.nv))
-    for tree in range(p.ntree):
+    out = np.zeros((p.graph.nv, p.graph.nv))
+    for tree in range(p.graph.ntree):
         rows = case.dofs(tree)
-        n = p.tree_size[tree]
-        block = slice(p.block_start[tree], p.block_start[tree] + n * n)
+        n = p.graph.tree_size[tree]
+        block = slice(p.graph.block_start[tree], p.graph.block_start[tree] + n * n)
         out[rows, rows] = p.factor[block].reshape(n, n)
-        start = p.column_start[tree]
-        for entry in range(start, start + p.column_size[tree]):
-            other = p.entry_tree[entry]
-            m = p.tree_size[other]
-            at = slice(p.entry_block[entry], p.entry_block[entry] + n * m)
+        start = p.graph.column_start[tree]
+        for entry in range(start, start + p.graph.column_size[tree]):
+            other = p.graph.entry_tree[entry]
+            m = p.graph.tree_size[other]
+            at = slice(p.graph.entry_block[entry], p.graph.entry_block[entry] + n * m)
             out[rows, case.dofs(other)] = p.coupling[at].reshape(n, m)
             out[case.dofs(other), rows] = table.lower[at].reshape(m, n)
     return out
@@ -132,12 +132,12 @@ def test_factors_solve(name: str) -> None:
     case.evaluate(velocity)
     dense = dense_jacobian(case)
     block_jacobian(case, table)
-    b = rng.standard_normal(case.problem.nv)
-    case.problem.direction[: case.problem.nv] = b
+    b = rng.standard_normal(case.problem.graph.nv)
+    case.problem.direction[: case.problem.graph.nv] = b
     for _ in case.islands():
         assert call(factorize_jacobian, case.problem, 0) == 1
         assert call(solve_jacobian, case.problem, 0) == 1
-    x = case.problem.direction[: case.problem.nv]
+    x = case.problem.direction[: case.problem.graph.nv]
     exact = np.linalg.solve(dense, b)
     np.testing.assert_allclose(x, exact, rtol=1e-8, atol=1e-10 * np.abs(exact).max())
 
@@ -174,7 +174,7 @@ def test_jacobian_is_the_derivative_of_the_residual(
     pressing = case.problem.gn[: case.ncontact] > 0
     assert np.count_nonzero(pressing) > 0
     for _ in range(4):
-        direction = rng.standard_normal(case.problem.nv)
+        direction = rng.standard_normal(case.problem.graph.nv)
         size = 1e-9 * max(speed, 1e-3)
         ahead = residual(case, velocity + size * direction)
         behind = residual(case, velocity - size * direction)
@@ -192,7 +192,7 @@ def test_solution_balances_momentum(name: str, law: ContactLaw, parabolic: bool)
     for seed in range(30):
         rng = np.random.default_rng(seed)
         case, _, velocity = tamsi_case(rng, SCENES[name], law, parabolic=parabolic)
-        case.problem.velocity[: case.problem.nv] = velocity
+        case.problem.velocity[: case.problem.graph.nv] = velocity
         if call(solve_tamsi, *case.tables, 0) == NOT_CONVERGED:
             failures += 1
             continue
@@ -208,12 +208,12 @@ def test_solution_balances_momentum(name: str, law: ContactLaw, parabolic: bool)
 def test_friction_is_limited_and_opposes_slip() -> None:
     rng = np.random.default_rng(3)
     case, _, velocity = tamsi_case(rng, SCENES["a hand and what it holds"])
-    case.problem.velocity[: case.problem.nv] = velocity
+    case.problem.velocity[: case.problem.graph.nv] = velocity
     assert call(solve_tamsi, *case.tables, 0) == CONVERGED
     p, n = case.problem, case.ncontact
     friction = np.hypot(p.g1[:n], p.g2[:n])
     slip = np.hypot(p.v1[:n], p.v2[:n])
-    order = p.contact[:n]
+    order = p.graph.contact[:n]
     tolerance = case.contacts.stiction_tolerance[order]
     bound = case.contacts.dynamic_friction[order] * p.gn[:n]
     np.testing.assert_allclose(friction, bound * np.minimum(slip / tolerance, 1.0), atol=1e-15)
@@ -225,6 +225,6 @@ def test_a_solve_that_does_not_converge_says_so() -> None:
     case, _, velocity = tamsi_case(rng, SCENES["mixed"], max_iterations=1)
     velocity = 10.0 * velocity
     case.problem.rhs[:] = case.dense_matrix() @ velocity
-    case.problem.velocity[: case.problem.nv] = velocity
+    case.problem.velocity[: case.problem.graph.nv] = velocity
     assert call(solve_tamsi, *case.tables, 0) == NOT_CONVERGED
     assert case.problem.worst_residual > 1e-8

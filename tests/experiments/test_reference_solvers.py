@@ -50,7 +50,7 @@ def reference_case(seed: int, kind: str) -> tuple[Case, Tables, ReferenceProblem
         case.rows.upper[:count] = 1e-2 * rng.standard_normal(count)
         case.rows.upper[1] = NO_LIMIT
     case.prepare(before, STEP)
-    case.problem.velocity[: case.problem.nv] = before
+    case.problem.velocity[: case.problem.graph.nv] = before
     tables = Tables(case.problem, case.contacts, case.rows)
     return case, tables, read_problem(tables)
 
@@ -110,7 +110,7 @@ def test_copy_of_a_problem(kind: str) -> None:
     case.evaluate(v)
     impulses = np.zeros((case.ncontact, 3))
     p = case.problem
-    order = p.contact[: case.ncontact]
+    order = p.graph.contact[: case.ncontact]
     impulses[order] = np.column_stack([p.g1, p.g2, p.gn])[: case.ncontact]
     scale = np.max(np.abs(impulses))
     np.testing.assert_allclose(problem.project(v), impulses, atol=1e-12 * scale)
@@ -127,7 +127,7 @@ def test_copy_of_a_problem_with_arms() -> None:
     case.prepare(case.start_velocity, 1e-3)
     problem = read_problem(Tables(case.problem, case.contacts, case.rows))
     jacobian = case.dense_contact_jacobian()
-    assert np.any(~case.problem.tree_spatial.astype(bool))
+    assert np.any(~case.problem.graph.tree_spatial.astype(bool))
     np.testing.assert_allclose(
         problem.contact_jacobian.toarray().reshape(jacobian.shape), jacobian, atol=1e-12
     )
@@ -191,7 +191,7 @@ def test_gurobi_agrees_with_newton(friction: float) -> None:
     scene = replace(SMALL, parameters={"dynamic_friction": friction})
     for seed in range(5):
         case, before = sap_case(seed, scene)
-        case.problem.velocity[: case.problem.nv] = before
+        case.problem.velocity[: case.problem.graph.nv] = before
         tables = Tables(case.problem, case.contacts, case.rows)
         problem = read_problem(tables)
         expected = solve_newton(problem, tables)
@@ -258,7 +258,7 @@ def test_complementarity_of_newton_is_exact(kind: str) -> None:
 
 def test_errors_by_their_definition() -> None:
     case, tables, problem = reference_case(2, "arms and free bodies")
-    case.problem.max_iterations = 2
+    case.problem.options.max_iterations = 2
     early = solve_newton(problem, tables)
     assert early.status == Status.NOT_CONVERGED
     coarse = solve_geodesic(problem, tables, complementarity=1e-2)
@@ -337,7 +337,7 @@ def test_failures_are_named() -> None:
     assert few.status == Status.NOT_CONVERGED
     assert few.iterations == 3
     assert np.all(np.isfinite(few.velocity))
-    case.problem.max_iterations = 1
+    case.problem.options.max_iterations = 1
     assert solve_newton(problem, tables).status == Status.NOT_CONVERGED
     rhs = case.problem.rhs.copy()
     for bad in (np.nan, np.inf):

@@ -260,7 +260,7 @@ def test_newton_with_another_tolerance() -> None:
     tight = solve_newton(problem, tables)
     assert loose.iterations < tight.iterations
     assert errors_of(problem, tight).momentum < 1e-8 < errors_of(problem, loose).momentum
-    assert tables.problem.tolerance == SAP.tolerance
+    assert tables.problem.options.tolerance == SAP.tolerance
     for tolerance in (0.0, np.nan, -1.0):
         with pytest.raises(ValueError, match="tolerance"):
             solve_newton(problem, tables, tolerance=tolerance)

@@ -116,7 +116,7 @@ def test_potentials_converge_to_the_laws() -> None:
     exact = np.concatenate([getattr(problem, name)[:contacts] for name in names])
     exact_rows = problem.row_impulse[:rows].copy()
     install_law(problem, LAGGED_LAW)
-    problem.slip_regularization = 0.0
+    problem.options.slip_regularization = 0.0
     errors, row_errors = [], []
     for step in (1e-8, 1e-9, 1e-10):
         prepare_potentials(world.table, state.table, step)

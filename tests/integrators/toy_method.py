@@ -29,20 +29,20 @@ def toy_solution(world: Table, state: Table, _target: Table, step: float) -> int
         return code
     problem = world.problem
     velocity, factor = problem.velocity, problem.factor
-    for i in range(problem.nv):
+    for i in range(problem.graph.nv):
         velocity[i] = state.force[i]
-    for tree in range(problem.ntree):
+    for tree in range(problem.graph.ntree):
         start, n, block = (
-            problem.tree_start[tree],
-            problem.tree_size[tree],
-            problem.block_start[tree],
+            problem.graph.tree_start[tree],
+            problem.graph.tree_size[tree],
+            problem.graph.block_start[tree],
         )
         for k in range(block, block + n * n):
             factor[k] = state.mass[k]
         cholesky(factor, block, n, problem.factor_inverse_diagonal, start)
         cholesky_solve(factor, block, n, problem.factor_inverse_diagonal, velocity, start)
     drag = MEMORY.at(world.memory).drag
-    for i in range(problem.nv):
+    for i in range(problem.graph.nv):
         velocity[i] = state.velocity[i] + step * (velocity[i] - drag * state.velocity[i])
     return OK
 

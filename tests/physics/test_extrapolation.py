@@ -245,7 +245,7 @@ def test_islands_keep_their_momentum(accuracy: float) -> None:
         option="gravity='0 0 0'",
     )
     sim = _Watched(model, integrator=asp.Cenic(accuracy=accuracy))
-    sim.world.problem.tolerance = 1e-15
+    sim.world.problem.options.tolerance = 1e-15
     sim.data.qvel[:] = [1.0, 0.3, 0.1, 0, 0, 0, 0, 0, 0, 0, 0, 0]
     sim.data.body("a").xfrc_applied[0] = 50.0
     sim.data.body("b").xfrc_applied[0] = -50.0

@@ -143,11 +143,11 @@ def test_large_islands_are_divided() -> None:
     simulator = asp.Simulator(_heap(144), integrator=asp.Icf(time_step=4e-3), threads=2)
     simulator.advance_to(0.2)
     problem = simulator.world.problem
-    sizes = np.diff(problem.island_start[: problem.islands + 1])
-    parts = np.diff(problem.island_part_start[: problem.islands + 1])
+    sizes = np.diff(problem.graph.island_start[: problem.graph.islands + 1])
+    parts = np.diff(problem.graph.island_part_start[: problem.graph.islands + 1])
     np.testing.assert_array_equal(parts > 0, sizes >= 100)
     # The chain on top is in the same island.
-    mixed = problem.island_mixed[: problem.islands]
+    mixed = problem.graph.island_mixed[: problem.graph.islands]
     assert parts.max() > 3
     assert mixed[np.argmax(parts)] > 0
 

@@ -33,6 +33,7 @@ __all__ = [
     "call_pppdpn",
     "call_pppn",
     "call_pppn_status",
+    "call_ppppn_status",
     "call_stepping",
     "load_address",
     "load_double",
@@ -103,6 +104,7 @@ call_p_status = _call("call_p_status", [_P], (types.int64, _I64))
 call_pp_status = _call("call_pp_status", [_P, _P], (types.int64, _I64))
 call_ppp_status = _call("call_ppp_status", [_P, _P, _P], (types.int64, _I64))
 call_pppn_status = _call("call_pppn_status", [_P, _P, _P, _P], (types.int64, _I64))
+call_ppppn_status = _call("call_ppppn_status", [_P, _P, _P, _P, _P], (types.int64, _I64))
 call_ppdd_status = _call("call_ppdd_status", [_P, _P, _D, _D], (types.int64, _I64))
 call_ppdp_status = _call("call_ppdp_status", [_P, _P, _D, _P], (types.int64, _I64))
 call_ppp_double = _call("call_ppp_double", [_P, _P, _P], (types.float64, _F64))

@@ -11,6 +11,9 @@ Python passes `Table` objects to loops and reads the same attributes. Where an a
 number (through C, or in an array), `Layout.at` makes a table of it in compiled code, and
 ``table.address`` a number.
 
+A field declares its shape: ``force="f8[contacts, 3]"``. A table that is made with its sizes has all
+its arrays, and `Table.resize` gives it others.
+
 Within one call of compiled code the addresses and shapes of arrays, and of tables in tables, must
 not change: they are loaded as invariants, so that the optimiser reads them once, outside of loops.
 """
@@ -19,6 +22,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -50,37 +55,112 @@ _DTYPES: dict[str, tuple[Any, np.dtype[Any]]] = {
     "i4": (types.int32, np.dtype(np.int32)),
     "u1": (types.uint8, np.dtype(np.uint8)),
 }
-_KIND = re.compile(r"(f8|i8|i4|u1)(\[:(?:,:)*\])?")
+_KIND = re.compile(r"(f8|i8|i4|u1)(?:\[([^\[\]]+)\])?(?: = (\S+))?")
+_LENGTH = re.compile(r"[a-z0-9_ +*/()-]+")
 _I64 = ir.IntType(64)
 
 
 class Field:
-    """Where a field is in its table, and what compiled code sees of it."""
+    """Where a field is in its table, its shape, and what compiled code sees of it."""
 
     def __init__(self, owner: str, name: str, kind: str | Layout, slot: int) -> None:
         self.name = name
         self.slot = slot
         self.layout = kind if isinstance(kind, Layout) else None
         self.code = ""
-        self.ndim = 0
+        self.shape: tuple[CodeType | None, ...] = ()
+        self.default: float = 0
+        self._what = f"{owner}.{name}"
+        self._kind = kind
         self.numba_type: Any
         if isinstance(kind, Layout):
             self.numba_type = kind.type
             return
         match = _KIND.fullmatch(kind)
         if match is None:
-            raise TypeError(f"{owner}.{name}: unknown kind {kind!r}")
+            raise TypeError(f"{self._what}: unknown kind {kind!r}")
         self.code = match[1]
-        self.ndim = 0 if match[2] is None else match[2].count(":")
+        if match[2] is not None:
+            self.shape = tuple(self._length(text.strip()) for text in match[2].split(","))
+        if match[3] is not None:
+            self.default = float(match[3]) if self.code == "f8" else int(match[3])
         scalar = _DTYPES[self.code][0]
         if self.ndim == 0 and self.code not in ("f8", "i8"):
-            raise TypeError(f"{owner}.{name}: a number is f8 or i8, not {kind!r}")
+            raise TypeError(f"{self._what}: a number is f8 or i8, not {kind!r}")
         self.numba_type = types.Array(scalar, self.ndim, "C") if self.ndim else scalar
+
+    def _length(self, text: str) -> CodeType | None:
+        """One axis: None where whoever sets the array decides, or else a formula of sizes."""
+        if text == ":":
+            return None
+        try:
+            if _LENGTH.fullmatch(text) is None:
+                raise SyntaxError
+            return compile(text, self._what, "eval")
+        except SyntaxError:
+            raise TypeError(f"{self._what}: unknown kind {self._kind!r}") from None
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes; 0 of a number or a table."""
+        return len(self.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Of a number, or of an array's elements."""
         return _DTYPES[self.code][1]
+
+    @property
+    def signature(self) -> str:
+        """What compiled code knows of the field: its name, kind and number of axes."""
+        axes = f"[{','.join(':' * self.ndim)}]" if self.ndim else ""
+        return f"{self.name}:{self.layout.type.key if self.layout else self.code + axes}"
+
+    @property
+    def sizes(self) -> set[str]:
+        """Names of the sizes that the shape is made of."""
+        return {name for length in self.shape if length for name in length.co_names}
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether the field is an array whose shape its sizes say."""
+        return self.ndim > 0 and None not in self.shape
+
+    def allocate(self, sizes: dict[str, int]) -> np.ndarray:
+        """Make the array, filled with its default."""
+        shape = self._lengths(sizes)
+        if None in shape:
+            missing = ", ".join(sorted(self.sizes - sizes.keys()))
+            raise TypeError(f"{self._what}: {self._kind} needs the size {missing}")
+        if self.default == 0:
+            return np.zeros(shape, self.dtype)
+        return np.full(shape, self.default, self.dtype)
+
+    def check_array(self, value: Any, sizes: dict[str, int]) -> None:
+        """Refuse what is not such an array, of these sizes as far as they are known."""
+        if (
+            not isinstance(value, np.ndarray)
+            or value.dtype != self.dtype
+            or value.ndim != self.ndim
+            or not value.flags.c_contiguous
+        ):
+            raise TypeError(
+                f"{self._what}: needs a C-contiguous {self.ndim}-d array of {self.dtype}, got "
+                f"{type(value).__name__} {getattr(value, 'dtype', '')} "
+                f"{getattr(value, 'shape', '')}"
+            )
+        for length, wanted in zip(value.shape, self._lengths(sizes), strict=True):
+            if wanted is not None and length != wanted:
+                raise TypeError(f"{self._what}: {self._kind} has another shape than {value.shape}")
+
+    def _lengths(self, sizes: dict[str, int]) -> tuple[Any, ...]:
+        """The shape, with None where it is not known."""
+        return tuple(
+            eval(length, {"__builtins__": {}}, sizes)
+            if length and sizes.keys() >= set(length.co_names)
+            else None
+            for length in self.shape
+        )
 
 
 class Layout:
@@ -91,11 +171,15 @@ class Layout:
     name : str
         For messages.
     **fields : str or Layout
-        ``"f8"`` or ``"i8"`` for a number; ``"f8[:]"``, ``"i4[:]"``, ``"f8[:,:]"``, ... for a
-        C-contiguous array; a layout for another table.
+        ``"f8"`` or ``"i8"`` for a number; ``"f8[contacts]"``, ``"i4[links + 1, 4, 3]"``, ... for a
+        C-contiguous array of that shape, in which names are sizes of the table, and ``:`` is what
+        whoever sets the array decides; a layout for another table. ``"f8[contacts] = -1"`` and
+        ``"f8 = 0.5"`` say what values are at first, instead of zero.
 
     Attributes
     ----------
+    sizes : set of str
+        Names of sizes. If there is a number of that name, it says the size.
     type : TableType
         The table's type in compiled code, for signatures of entry points and loops.
     at : callable
@@ -109,11 +193,12 @@ class Layout:
         for field, kind in fields.items():
             self.fields[field] = Field(name, field, kind, self.size)
             self.size += 1 + self.fields[field].ndim
-        text = ",".join(
-            f"{field}:{kind.type.key if isinstance(kind, Layout) else kind}"
-            for field, kind in fields.items()
-        )
+        text = ",".join(field.signature for field in self.fields.values())
         self.type: TableType = TableType(name, hashlib.sha256(text.encode()).hexdigest()[:8])
+        self.sizes = {size for field in self.fields.values() for size in field.sizes}
+        for size in self.sizes & self.fields.keys():
+            if self.fields[size].numba_type is not types.int64:
+                raise TypeError(f"{name}.{size}: a size has this name, so it must be i8")
         _LAYOUTS[self.type.key] = self
         self.at = _make_at(self.type)
 
@@ -289,12 +374,24 @@ class Table(HoldsAddresses):
 
     Keeps what it points to alive, checks types, and writes addresses into the slots. Attributes
     read and replace the fields: ``table.qpos``, ``table.qpos = other``, ``table.steps = 0``.
-    Numbers are zero until they are set.
+
+    Parameters
+    ----------
+    layout : Layout
+    **values : int, float, ndarray or Table
+        Sizes, and values of fields. Arrays that are not among them are allocated: of given sizes
+        all, without sizes only those whose shapes need none.
+
+    Raises
+    ------
+    TypeError
+        If a size that an array needs is missing, or an array has another shape or type.
     """
 
     def __init__(self, layout: Layout, **values: Any) -> None:
         own = self.__dict__
         own["layout"] = layout
+        own["sizes"] = {}
         own["_values"] = {}
         slots = np.zeros(layout.size, dtype=np.int64)
         own["_integers"] = slots
@@ -303,8 +400,71 @@ class Table(HoldsAddresses):
         own["_integer"] = slots.data
         own["_real"] = own["_reals"].data
         own["address"] = int(slots.ctypes.data)
-        for field, value in values.items():
-            setattr(self, field, value)
+        self._set_sizes({size: values[size] for size in layout.sizes & values.keys()})
+        for name, field in layout.fields.items():
+            if name in values:
+                setattr(self, name, values.pop(name))
+            elif field.ndim == 0 and field.default != 0:
+                setattr(self, name, field.default)
+            elif field.is_declared and (self.sizes or not field.sizes):
+                setattr(self, name, field.allocate(self.sizes))
+        for name in values.keys() - layout.sizes:
+            raise TypeError(f"table {layout.name!r} has neither a field nor a size {name!r}")
+
+    def _set_sizes(self, sizes: dict[str, int]) -> None:
+        for name, size in sizes.items():
+            if name not in self.layout.sizes:
+                raise TypeError(f"table {self.layout.name!r} has no size {name!r}")
+            if size < 0:
+                raise TypeError(f"table {self.layout.name!r}: size {name!r} is negative, {size}")
+            self.sizes[name] = int(size)
+            if name in self.layout.fields:
+                setattr(self, name, int(size))
+
+    def resize(self, **sizes: int) -> None:
+        """Allocate the arrays of other sizes anew; what they held is gone.
+
+        Tables in the table that have such a size are resized, too.
+
+        Raises
+        ------
+        TypeError
+            If the table has no such size, or an array needs one besides that is not known.
+        """
+        inner = self._inner_tables(sizes)
+        everywhere = {name for one, names in inner for name in names}
+        self._set_sizes(
+            {
+                name: size
+                for name, size in sizes.items()
+                if name not in everywhere - self.layout.sizes
+            }
+        )
+        for name in self._arrays_of(sizes):
+            setattr(self, name, self.layout.fields[name].allocate(self.sizes))
+        for one, names in inner:
+            one.resize(**{name: sizes[name] for name in names})
+
+    def extend(self, **sizes: int) -> None:
+        """Enlarge arrays like `resize`, and keep what they hold."""
+        tables = [self, *(one for one, _ in self._inner_tables(sizes))]
+        before = [
+            (one, {name: getattr(one, name) for name in one._arrays_of(sizes)}) for one in tables
+        ]
+        self.resize(**sizes)
+        for one, arrays in before:
+            for name, array in arrays.items():
+                getattr(one, name)[tuple(map(slice, array.shape))] = array
+
+    def _inner_tables(self, sizes: Iterable[str]) -> list[tuple[Table, set[str]]]:
+        """Tables in the table that have any of these sizes, and which."""
+        inner = [value for value in self._values.values() if isinstance(value, Table)]
+        return [(one, one.sizes.keys() & {*sizes}) for one in inner if one.sizes.keys() & {*sizes}]
+
+    def _arrays_of(self, sizes: Iterable[str]) -> list[str]:
+        """Names of declared arrays whose shapes depend on any of these sizes."""
+        fields = self.layout.fields.items()
+        return [name for name, field in fields if field.is_declared and field.sizes & {*sizes}]
 
     def __setattr__(self, name: str, value: Any) -> None:
         field = self.layout.fields.get(name)
@@ -323,18 +483,8 @@ class Table(HoldsAddresses):
             else:
                 (self._reals if field.code == "f8" else self._integers)[field.slot] = value
             return
-        elif (
-            not isinstance(value, np.ndarray)
-            or value.dtype != field.dtype
-            or value.ndim != field.ndim
-            or not value.flags.c_contiguous
-        ):
-            raise TypeError(
-                f"{self.layout.name}.{name}: needs a C-contiguous {field.ndim}-d array of "
-                f"{field.dtype}, got {type(value).__name__} "
-                f"{getattr(value, 'dtype', '')} {getattr(value, 'shape', '')}"
-            )
         else:
+            field.check_array(value, self.sizes)
             self._integers[field.slot] = value.ctypes.data
             self._integers[field.slot + 1 : field.slot + 1 + value.ndim] = value.shape
         self._values[name] = value
@@ -355,12 +505,18 @@ class Table(HoldsAddresses):
         """Keep alive what owns memory whose address is in a number of this table."""
         self.__dict__["_owners"] = owners
 
-    def twin(self) -> Table:
-        """Another table with the same numbers, and the very same arrays and tables."""
+    def twin(self, *own: str) -> Table:
+        """Another table with the same numbers, and the very same arrays and tables.
+
+        Arrays whose names are given are its own.
+        """
         other = Table(self.layout)
         other._integers[:] = self._integers
+        other.sizes.update(self.sizes)
         other._values.update(self._values)
         other.__dict__.update(self._values)
+        for name in own:
+            setattr(other, name, np.zeros_like(self._values[name]))
         return other
 
     def address_of(self, name: str) -> int:

@@ -48,10 +48,11 @@ TEAM = Layout(
     "team",
     # Numbers that threads write at once, each in a cache line of its own: parts that nobody has
     # claimed, parts that are done, threads that sleep, and whether they are to end.
-    numbers="i8[:,:]",
-    codes="i8[:,:]",  # the largest code of each member's parts, a cache line each
-    mutex="i8[:]",
-    condition="i8[:]",
+    numbers=f"i8[4, {_LINE}]",
+    codes=f"i8[threads, {_LINE}]",  # the largest code of each member's parts, a cache line each
+    # zeros are what a mutex and a condition of Linux begin with; neither is as large
+    mutex="i8[16]",
+    condition="i8[16]",
     # C functions
     lock="i8",
     unlock="i8",
@@ -61,7 +62,7 @@ TEAM = Layout(
     # the job
     task="i8",
     context="i8",
-    own="i8",  # a part more that the first member does, before others, or −1
+    own="i8 = -1",  # a part more that the first member does, before others, or −1
     threads="i8",
     share="i8",
     # a job whose parts are ranges, see `over_ranges`
@@ -251,7 +252,6 @@ class Team(HoldsAddresses):
             wait=_c_function("pthread_cond_wait"),
             wake=_c_function("pthread_cond_broadcast"),
             give_way=_c_function("sched_yield"),
-            own=-1,
             threads=threads,
             share=share.address,
             do_range=_do_range.address,

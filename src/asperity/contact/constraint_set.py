@@ -18,9 +18,7 @@ Kinds
 
 from __future__ import annotations
 
-import numpy as np
-
-from asperity.compiled import Layout, Table
+from asperity.compiled import Layout
 
 __all__ = [
     "ACTUATOR",
@@ -29,7 +27,6 @@ __all__ = [
     "FRICTION",
     "LIMIT",
     "NO_LIMIT",
-    "new_constraint_set",
 ]
 
 EQUALITY = 0
@@ -44,43 +41,22 @@ CONSTRAINT_SET = Layout(
     "constraint set",
     count="i8",  # of rows
     entry_count="i8",  # of Jacobian entries
-    kind="i8[:]",
-    tree="i8[:,:]",  # −1 where the second tree is missing
-    start="i8[:,:]",  # entries [start 0, start 1) belong to tree 1, [start 1, start 2) to tree 2
-    dof="i8[:]",  # one per Jacobian entry
-    jacobian="f8[:]",
-    position="f8[:]",
-    force="f8[:]",
-    proportional="f8[:]",
-    derivative="f8[:]",
-    lower="f8[:]",
-    upper="f8[:]",
-    inverse_mass="f8[:]",  # diagonal estimate of J M⁻¹ Jᵀ
+    kind="i8[rows]",
+    tree="i8[rows, 2]",  # −1 where the second tree is missing
+    # entries [start 0, start 1) belong to tree 1, [start 1, start 2) to tree 2
+    start="i8[rows, 3]",
+    dof="i8[entries]",  # one per Jacobian entry
+    jacobian="f8[entries]",
+    position="f8[rows]",
+    force="f8[rows]",
+    proportional="f8[rows]",
+    derivative="f8[rows]",
+    lower="f8[rows]",
+    upper="f8[rows]",
+    inverse_mass="f8[rows]",  # diagonal estimate of J M⁻¹ Jᵀ
     # MuJoCo's constraint row, or −1 − the index of an actuator's output, of a joint with limits, or
     # of the dof of dry friction
-    source="i8[:]",
-    identity="i8[:]",  # of a row of MuJoCo's: type · 2³² + id, increasing with the row
-    impulse="f8[:]",  # of the step in which the set was used [N s or Nm s]
+    source="i8[rows]",
+    identity="i8[rows]",  # of a row of MuJoCo's: type · 2³² + id, increasing with the row
+    impulse="f8[rows]",  # of the step in which the set was used [N s or Nm s]
 )
-
-
-def new_constraint_set(rows: int, entries: int) -> Table:
-    """Allocate a constraint set for so many rows and Jacobian entries."""
-    return Table(
-        CONSTRAINT_SET,
-        kind=np.zeros(rows, np.int64),
-        tree=np.zeros((rows, 2), np.int64),
-        start=np.zeros((rows, 3), np.int64),
-        dof=np.zeros(entries, np.int64),
-        jacobian=np.zeros(entries),
-        position=np.zeros(rows),
-        force=np.zeros(rows),
-        proportional=np.zeros(rows),
-        derivative=np.zeros(rows),
-        lower=np.zeros(rows),
-        upper=np.zeros(rows),
-        inverse_mass=np.zeros(rows),
-        source=np.zeros(rows, np.int64),
-        identity=np.zeros(rows, np.int64),
-        impulse=np.zeros(rows),
-    )

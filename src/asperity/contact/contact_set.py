@@ -22,85 +22,45 @@ of freedom between the link and the world,
 
 from __future__ import annotations
 
-import numpy as np
+from asperity.compiled import Layout
 
-from asperity.compiled import Layout, Table
-
-__all__ = ["CONTACT_SET", "new_contact_set"]
+__all__ = ["CONTACT_SET"]
 
 CONTACT_SET = Layout(
     "contact set",
+    # Sizes are room for contacts, for links, and for all their chains of dofs one after another.
     count="i8",  # of contacts
     link_count="i8",
     patch_count="i8",
     # one entry per link
-    link_tree="i8[:]",
-    link_start="i8[:]",  # first entry in the chain arrays; meaningless for spatial trees
-    link_size="i8[:]",
-    chain_dof="i8[:]",
-    chain_column="f8[:,:]",  # (angular, linear)
+    link_tree="i8[links]",
+    link_start="i8[links]",  # first entry in the chain arrays; meaningless for spatial trees
+    link_size="i8[links]",
+    chain_dof="i8[chain]",
+    chain_column="f8[chain, 6]",  # (angular, linear)
     # one row per contact
-    link="i8[:,:]",  # A, B; −1 for a body fixed to the world
-    arm_a="f8[:,:]",  # from the centre of mass of A's tree to the contact point, world axes [m]
-    arm_b="f8[:,:]",
-    signed_distance="f8[:]",  # [m]
-    stiffness="f8[:]",  # [N/m]
-    dissipation="f8[:]",  # Hunt–Crossley [s/m]
-    static_friction="f8[:]",
-    dynamic_friction="f8[:]",
-    stiction_tolerance="f8[:]",  # [m/s]
-    relaxation_time="f8[:]",  # of linear dissipation [s]; negative where none is given
-    inverse_mass="f8[:]",  # mean diagonal of J diag(M)⁻¹ Jᵀ [1/kg]
-    surface_velocity="f8[:,:]",  # of B relative to A along t1, t2 [m/s]
-    geom="i8[:,:]",
-    source="i8[:]",  # index among MuJoCo's contacts
-    area="f8[:]",  # of a patch that the contact stands for [m²]; 0 for a point contact
-    patch="i8[:]",  # number of the patch of pressure fields, −1 for a point contact
-    growth="f8[:]",  # of the force with a power of the overlap; 1 for a point contact
-    carried="f8[:]",  # part of the normal velocity that presses nothing in [m/s]
-    point="f8[:,:]",  # [m], world
-    frame="f8[:,:]",  # t1, t2, n in world axes, row by row
+    link="i8[contacts, 2]",  # A, B; −1 for a body fixed to the world
+    # from the centre of mass of A's tree to the contact point, world axes [m]
+    arm_a="f8[contacts, 3]",
+    arm_b="f8[contacts, 3]",
+    signed_distance="f8[contacts]",  # [m]
+    stiffness="f8[contacts]",  # [N/m]
+    dissipation="f8[contacts]",  # Hunt–Crossley [s/m]
+    static_friction="f8[contacts]",
+    dynamic_friction="f8[contacts]",
+    stiction_tolerance="f8[contacts]",  # [m/s]
+    relaxation_time="f8[contacts] = -1",  # of linear dissipation [s]; negative where none is given
+    inverse_mass="f8[contacts]",  # mean diagonal of J diag(M)⁻¹ Jᵀ [1/kg]
+    surface_velocity="f8[contacts, 2]",  # of B relative to A along t1, t2 [m/s]
+    geom="i8[contacts, 2]",
+    source="i8[contacts]",  # index among MuJoCo's contacts
+    area="f8[contacts]",  # of a patch that the contact stands for [m²]; 0 for a point contact
+    patch="i8[contacts] = -1",  # number of the patch of pressure fields, −1 for a point contact
+    growth="f8[contacts] = 1",  # of the force with a power of the overlap; 1 for a point contact
+    carried="f8[contacts]",  # part of the normal velocity that presses nothing in [m/s]
+    point="f8[contacts, 3]",  # [m], world
+    frame="f8[contacts, 9]",  # t1, t2, n in world axes, row by row
     # results of the step in which the set was used, along t1, t2, n
-    impulse="f8[:,:]",  # on B [N s]
-    velocity="f8[:,:]",  # of B relative to A at the step's end [m/s]
+    impulse="f8[contacts, 3]",  # on B [N s]
+    velocity="f8[contacts, 3]",  # of B relative to A at the step's end [m/s]
 )
-
-
-def new_contact_set(contacts: int, links: int, chain: int) -> Table:
-    """Allocate a contact set.
-
-    Parameters
-    ----------
-    contacts, links, chain : int
-        Capacities: contacts, moving bodies, and the total length of the links' chains of dofs.
-    """
-    return Table(
-        CONTACT_SET,
-        link_tree=np.zeros(links, np.int64),
-        link_start=np.zeros(links, np.int64),
-        link_size=np.zeros(links, np.int64),
-        chain_dof=np.zeros(chain, np.int64),
-        chain_column=np.zeros((chain, 6)),
-        link=np.zeros((contacts, 2), np.int64),
-        arm_a=np.zeros((contacts, 3)),
-        arm_b=np.zeros((contacts, 3)),
-        signed_distance=np.zeros(contacts),
-        stiffness=np.zeros(contacts),
-        dissipation=np.zeros(contacts),
-        static_friction=np.zeros(contacts),
-        dynamic_friction=np.zeros(contacts),
-        stiction_tolerance=np.zeros(contacts),
-        relaxation_time=np.full(contacts, -1.0),
-        inverse_mass=np.zeros(contacts),
-        surface_velocity=np.zeros((contacts, 2)),
-        geom=np.zeros((contacts, 2), np.int64),
-        source=np.zeros(contacts, np.int64),
-        area=np.zeros(contacts),
-        patch=np.full(contacts, -1, np.int64),
-        growth=np.ones(contacts),
-        carried=np.zeros(contacts),
-        point=np.zeros((contacts, 3)),
-        frame=np.zeros((contacts, 9)),
-        impulse=np.zeros((contacts, 3)),
-        velocity=np.zeros((contacts, 3)),
-    )

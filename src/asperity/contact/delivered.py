@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from asperity.compiled import Layout, Table
-from asperity.contact.constraint_set import CONSTRAINT_SET, new_constraint_set
-from asperity.contact.contact_set import CONTACT_SET, new_contact_set
+from asperity.contact.constraint_set import CONSTRAINT_SET
+from asperity.contact.contact_set import CONTACT_SET
 
 __all__ = [
     "DELIVERED",
@@ -39,41 +39,30 @@ DELIVERED = Layout(
     origin="i8",
     contacts=CONTACT_SET,
     rows=CONSTRAINT_SET,
-    step="f8",  # the interval over which the impulses acted [s]
-    acceleration="f8[:]",  # change of generalized velocities in it, per time
+    step="f8 = 1",  # the interval over which the impulses acted [s]
+    acceleration="f8[nv]",  # change of generalized velocities in it, per time
     # where MuJoCo's rows are that publication writes into, by joint and sign, and by dof, or −1
-    limit_rows="i8[:,:]",
-    friction_rows="i8[:]",
-    loose_force="f8[:]",  # generalized forces without such a row
+    limit_rows="i8[joints, 2] = -1",
+    friction_rows="i8[nv] = -1",
+    loose_force="f8[nv]",  # generalized forces without such a row
 )
 
 
 def new_delivered(nv: int, joints: int, contacts: int, rows: int) -> Table:
     """Make an empty one, with room for so many contacts and scalar constraints."""
-    table = Table(
+    return Table(
         DELIVERED,
-        step=1.0,
-        acceleration=np.zeros(nv),
-        limit_rows=np.full((joints, 2), -1, np.int64),
-        friction_rows=np.full(nv, -1, np.int64),
-        loose_force=np.zeros(nv),
+        nv=nv,
+        joints=joints,
+        contacts=Table(CONTACT_SET, contacts=contacts, links=0, chain=0),
+        rows=Table(CONSTRAINT_SET, rows=rows, entries=0),
     )
-    table.contacts = new_contact_set(contacts, 0, 0)
-    table.rows = new_constraint_set(rows, 0)
-    return table
 
 
 def grow_delivered(table: Table, contacts: int, rows: int) -> None:
     """Make room for so many contacts and scalar constraints, and keep those that there are."""
-    before = table.contacts, table.rows
-    table.contacts = new_contact_set(contacts, 0, 0)
-    table.rows = new_constraint_set(rows, 0)
-    for old, new in zip(before, (table.contacts, table.rows), strict=True):
-        for name, field in old.layout.fields.items():
-            if field.ndim > 0:
-                getattr(new, name)[: len(getattr(old, name))] = getattr(old, name)
-            else:
-                setattr(new, name, getattr(old, name))
+    table.contacts.extend(contacts=contacts)
+    table.rows.extend(rows=rows)
 
 
 def read_delivered(table: Table) -> dict[str, Any]:

@@ -90,12 +90,13 @@ def cholesky_solve(
 @compiled
 def _substitute(problem: Table, tree: int, at: int, m: int) -> None:
     """Replace an n × m coupling U of a tree of one chain by L⁻¹ U."""
-    n = problem.tree_size[tree]
+    graph = problem.graph
+    n = graph.tree_size[tree]
     substitute_rows(
-        problem.factor.ctypes.data + 8 * problem.block_start[tree],
+        problem.factor.ctypes.data + 8 * graph.block_start[tree],
         8 * n,
         n,
-        problem.factor_inverse_diagonal.ctypes.data + 8 * problem.tree_start[tree],
+        problem.factor_inverse_diagonal.ctypes.data + 8 * graph.tree_start[tree],
         problem.coupling.ctypes.data + 8 * at,
         8 * m,
         m,
@@ -105,17 +106,18 @@ def _substitute(problem: Table, tree: int, at: int, m: int) -> None:
 @compiled
 def factorize_tree(problem: Table, tree: int) -> bool:
     """Factorize a tree's block, and replace its couplings U by L⁻¹ U."""
-    if problem.tree_size[tree] != 6 or has_branches(problem, tree):
+    graph = problem.graph
+    if graph.tree_size[tree] != 6 or has_branches(graph, tree):
         return factorize_chains(problem, tree)
-    dof = problem.tree_start[tree]
-    start = problem.block_start[tree]
+    dof = graph.tree_start[tree]
+    start = graph.block_start[tree]
     inverse = problem.factor_inverse_diagonal
     if not cholesky_6(problem.factor, start, inverse, dof):
         return False
-    entries = problem.column_start[tree]
-    for entry in range(entries, entries + problem.column_size[tree]):
-        at = problem.entry_block[entry]
-        m = problem.tree_size[problem.entry_tree[entry]]
+    entries = graph.column_start[tree]
+    for entry in range(entries, entries + graph.column_size[tree]):
+        at = graph.entry_block[entry]
+        m = graph.tree_size[graph.entry_tree[entry]]
         if m == 6:
             substitute_6(problem.factor, start, inverse, dof, problem.coupling, at)
         else:
@@ -128,7 +130,7 @@ def downdate(
     problem: Table, tree: int, a: int, m: int, b: int, p: int, target: np.ndarray, at: int
 ) -> None:
     """target(m × p) −= U_aᵀ U_b for two couplings of a tree."""
-    if problem.tree_size[tree] == 6 and m == 6 and p == 6:
+    if problem.graph.tree_size[tree] == 6 and m == 6 and p == 6:
         downdate_6(problem.coupling, a, b, target, at)
     else:
         downdate_blocks(problem, tree, a, m, b, p, target, at)
@@ -137,28 +139,29 @@ def downdate(
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def factorize(problem: Table, _unused: int) -> int:
     """Factorize the island's blocks; returns 1, or 0 if they are not positive definite."""
+    graph = problem.graph
     if problem.last_part > problem.first_part:
         return call_pp_status(problem.factorize_divided, problem, 0)
-    tree_size = problem.tree_size
-    entry_block = problem.entry_block
+    tree_size = graph.tree_size
+    entry_block = graph.entry_block
     factor = problem.factor
     coupling = problem.coupling
     for index in range(problem.first_tree, problem.last_tree):
-        tree = problem.island_tree[index]
+        tree = graph.island_tree[index]
         if not factorize_tree(problem, tree):
             return 0
-        entries = problem.column_start[tree]
-        end = entries + problem.column_size[tree]
+        entries = graph.column_start[tree]
+        end = entries + graph.column_size[tree]
         for entry in range(entries, end):
-            other = problem.entry_tree[entry]
+            other = graph.entry_tree[entry]
             m = tree_size[other]
             a = entry_block[entry]
-            downdate(problem, tree, a, m, a, m, factor, problem.block_start[other])
+            downdate(problem, tree, a, m, a, m, factor, graph.block_start[other])
             # Couplings of both are in the order of elimination.
-            target = problem.column_start[other]
+            target = graph.column_start[other]
             for later in range(entry + 1, end):
-                third = problem.entry_tree[later]
-                while problem.entry_tree[target] != third:
+                third = graph.entry_tree[later]
+                while graph.entry_tree[target] != third:
                     target += 1
                 p = tree_size[third]
                 downdate(problem, tree, a, m, entry_block[later], p, coupling, entry_block[target])
@@ -168,10 +171,11 @@ def factorize(problem: Table, _unused: int) -> int:
 @inlined
 def forward_tree(problem: Table, tree: int, x: np.ndarray) -> None:
     """x = L⁻¹ x for the part of a tree."""
-    if problem.tree_size[tree] == 6 and not has_branches(problem, tree):
-        block = problem.block_start[tree]
+    graph = problem.graph
+    if graph.tree_size[tree] == 6 and not has_branches(graph, tree):
+        block = graph.block_start[tree]
         inverse = problem.factor_inverse_diagonal
-        forward_6(problem.factor, block, inverse, problem.tree_start[tree], x)
+        forward_6(problem.factor, block, inverse, graph.tree_start[tree], x)
     else:
         forward_chains(problem, tree, x)
 
@@ -179,33 +183,35 @@ def forward_tree(problem: Table, tree: int, x: np.ndarray) -> None:
 @inlined
 def push(problem: Table, tree: int, entry: int, other: int, x: np.ndarray) -> None:
     """x(other) −= Uᵀ x(tree) for a coupling of a tree with another."""
-    n = problem.tree_size[tree]
-    m = problem.tree_size[other]
-    at = problem.entry_block[entry]
-    dof = problem.tree_start[tree]
+    graph = problem.graph
+    n = graph.tree_size[tree]
+    m = graph.tree_size[other]
+    at = graph.entry_block[entry]
+    dof = graph.tree_start[tree]
     if n == 6 and m == 6:
-        push_6(problem.coupling, at, x, dof, problem.tree_start[other])
+        push_6(problem.coupling, at, x, dof, graph.tree_start[other])
     else:
-        push_rows(problem, x, dof, n, at, problem.tree_start[other], m)
+        push_rows(problem, x, dof, n, at, graph.tree_start[other], m)
 
 
 @inlined
 def backward_column(problem: Table, tree: int, x: np.ndarray) -> None:
     """x = L⁻ᵀ (x − U x(others)) for the part of a tree and its couplings with later ones."""
-    n = problem.tree_size[tree]
-    dof = problem.tree_start[tree]
-    first = problem.column_start[tree]
-    for entry in range(first, first + problem.column_size[tree]):
-        other = problem.entry_tree[entry]
-        at = problem.entry_block[entry]
-        m = problem.tree_size[other]
+    graph = problem.graph
+    n = graph.tree_size[tree]
+    dof = graph.tree_start[tree]
+    first = graph.column_start[tree]
+    for entry in range(first, first + graph.column_size[tree]):
+        other = graph.entry_tree[entry]
+        at = graph.entry_block[entry]
+        m = graph.tree_size[other]
         if n == 6 and m == 6:
-            pull_6(problem.coupling, at, x, dof, problem.tree_start[other])
+            pull_6(problem.coupling, at, x, dof, graph.tree_start[other])
         else:
-            pull_rows(problem, x, dof, n, at, problem.tree_start[other], m)
-    if n == 6 and not has_branches(problem, tree):
+            pull_rows(problem, x, dof, n, at, graph.tree_start[other], m)
+    if n == 6 and not has_branches(graph, tree):
         inverse = problem.factor_inverse_diagonal
-        backward_6(problem.factor, problem.block_start[tree], inverse, dof, x)
+        backward_6(problem.factor, graph.block_start[tree], inverse, dof, x)
     else:
         backward_chains(problem, tree, x)
 
@@ -213,18 +219,19 @@ def backward_column(problem: Table, tree: int, x: np.ndarray) -> None:
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def solve_factors(problem: Table, _unused: int) -> int:
     """Solve H x = b in place for the island's part of ``direction``."""
+    graph = problem.graph
     if problem.last_part > problem.first_part:
         return call_pp_status(problem.solve_divided, problem, 0)
     first = problem.first_tree
     last = problem.last_tree
     x = problem.direction
     for index in range(first, last):
-        tree = problem.island_tree[index]
+        tree = graph.island_tree[index]
         forward_tree(problem, tree, x)
         for entry in range(
-            problem.column_start[tree], problem.column_start[tree] + problem.column_size[tree]
+            graph.column_start[tree], graph.column_start[tree] + graph.column_size[tree]
         ):
-            push(problem, tree, entry, problem.entry_tree[entry], x)
+            push(problem, tree, entry, graph.entry_tree[entry], x)
     for index in range(last - 1, first - 1, -1):
-        backward_column(problem, problem.island_tree[index], x)
+        backward_column(problem, graph.island_tree[index], x)
     return 0

@@ -36,56 +36,57 @@ _DENSE = 96
 
 
 @compiled
-def _has_no_rows(problem: Table, tree: int, chain: int) -> bool:
+def _has_no_rows(graph: Table, tree: int, chain: int) -> bool:
     """Whether a chain's rows of the tree's couplings are zero."""
-    return not problem.tree_rows[tree] >> chain & 1
+    return not graph.tree_rows[tree] >> chain & 1
 
 
 @compiled
 def copy_chains(problem: Table, source: np.ndarray, tree: int) -> None:
     """Copy those blocks of a tree that its factor has from a matrix into ``factor``."""
-    stride = problem.tree_size[tree]
-    for chain in range(problem.chain_start[tree], problem.chain_start[tree + 1]):
-        first = problem.chain_first[chain]
-        spans = problem.span_start[chain]
-        for i in range(problem.chain_size[chain]):
-            row = problem.block_start[tree] + (first + i) * stride
+    graph = problem.graph
+    stride = graph.tree_size[tree]
+    for chain in range(graph.chain_start[tree], graph.chain_start[tree + 1]):
+        first = graph.chain_first[chain]
+        spans = graph.span_start[chain]
+        for i in range(graph.chain_size[chain]):
+            row = graph.block_start[tree] + (first + i) * stride
             target = problem.factor.ctypes.data + 8 * row
             origin = source.ctypes.data + 8 * row
             copy_row(target + 8 * first, origin + 8 * first, i + 1)
-            for s in range(spans, spans + problem.fill_spans[chain]):
-                at = 8 * problem.fill_span[s, 0]
-                copy_row(target + at, origin + at, problem.fill_span[s, 1])
+            for s in range(spans, spans + graph.fill_spans[chain]):
+                at = 8 * graph.fill_span[s, 0]
+                copy_row(target + at, origin + at, graph.fill_span[s, 1])
 
 
 @compiled
 def multiply_chains(
-    problem: Table, matrix: np.ndarray, tree: int, x: np.ndarray, out: np.ndarray
+    graph: Table, matrix: np.ndarray, tree: int, x: np.ndarray, out: np.ndarray
 ) -> None:
     """``out = A x`` for one tree and a symmetric matrix with the structure of M, whole."""
-    n = problem.tree_size[tree]
-    start = problem.tree_start[tree]
+    n = graph.tree_size[tree]
+    start = graph.tree_start[tree]
     given = x.ctypes.data + 8 * start
     result = out.ctypes.data + 8 * start
     for i in range(start, start + n):
         out[i] = 0.0
     if n <= _DENSE:
-        block = matrix.ctypes.data + 8 * problem.block_start[tree]
+        block = matrix.ctypes.data + 8 * graph.block_start[tree]
         subtract_rows(result, given, 8, block, 8 * n, n, n)
         for i in range(start, start + n):
             out[i] = -out[i]
         return
-    for chain in range(problem.chain_start[tree], problem.chain_start[tree + 1]):
-        first = problem.chain_first[chain]
-        spans = problem.span_start[chain]
-        for i in range(first, first + problem.chain_size[chain]):
-            row = matrix.ctypes.data + 8 * (problem.block_start[tree] + i * n)
+    for chain in range(graph.chain_start[tree], graph.chain_start[tree + 1]):
+        first = graph.chain_first[chain]
+        spans = graph.span_start[chain]
+        for i in range(first, first + graph.chain_size[chain]):
+            row = matrix.ctypes.data + 8 * (graph.block_start[tree] + i * n)
             own = x[start + i]
             # Both triangles of the chain's own square; of other chains the one before it.
-            value = dot_rows(row + 8 * first, given + 8 * first, problem.chain_size[chain])
-            for s in range(spans, spans + problem.mass_spans[chain]):
-                at = 8 * problem.mass_span[s, 0]
-                width = problem.mass_span[s, 1]
+            value = dot_rows(row + 8 * first, given + 8 * first, graph.chain_size[chain])
+            for s in range(spans, spans + graph.mass_spans[chain]):
+                at = 8 * graph.mass_span[s, 0]
+                width = graph.mass_span[s, 1]
                 value += dot_rows(row + at, given + at, width)
                 add_row(result + at, row + at, own, width)
             out[start + i] += value
@@ -163,20 +164,20 @@ def subtract_block(
 
 
 @compiled
-def _downdate_tree(problem: Table, chain: int, block: int, size: int) -> None:
+def _downdate_tree(graph: Table, chain: int, block: int, size: int) -> None:
     """H_ab −= U_aᵀ U_b for the neighbours of a chain."""
     stride = 8 * size
-    rows = block + problem.chain_first[chain] * stride
-    n = problem.chain_size[chain]
-    begin = problem.span_start[chain]
-    for a in range(begin, begin + problem.fill_spans[chain]):
-        first = problem.fill_span[a, 0]
-        for i in range(first, first + problem.fill_span[a, 1]):
+    rows = block + graph.chain_first[chain] * stride
+    n = graph.chain_size[chain]
+    begin = graph.span_start[chain]
+    for a in range(begin, begin + graph.fill_spans[chain]):
+        first = graph.fill_span[a, 0]
+        for i in range(first, first + graph.fill_span[a, 1]):
             target = block + i * stride
             for b in range(begin, a):
-                at = 8 * problem.fill_span[b, 0]
+                at = 8 * graph.fill_span[b, 0]
                 subtract_rows(
-                    target + at, rows + 8 * i, stride, rows + at, stride, n, problem.fill_span[b, 1]
+                    target + at, rows + 8 * i, stride, rows + at, stride, n, graph.fill_span[b, 1]
                 )
             # Up to the diagonal, and beyond to a whole vector: nobody reads the upper triangle.
             at = 8 * first
@@ -193,46 +194,47 @@ def factorize_chains(problem: Table, tree: int) -> bool:
 
     Returns False if the block is not positive definite.
     """
-    stride = 8 * problem.tree_size[tree]
-    block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
-    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * problem.tree_start[tree]
-    base = problem.chain_start[tree]
-    entries = problem.column_start[tree]
-    end = entries + problem.column_size[tree]
-    for chain in range(problem.chain_start[tree + 1] - 1, base - 1, -1):
-        first = problem.chain_first[chain]
-        n = problem.chain_size[chain]
+    graph = problem.graph
+    stride = 8 * graph.tree_size[tree]
+    block = problem.factor.ctypes.data + 8 * graph.block_start[tree]
+    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * graph.tree_start[tree]
+    base = graph.chain_start[tree]
+    entries = graph.column_start[tree]
+    end = entries + graph.column_size[tree]
+    for chain in range(graph.chain_start[tree + 1] - 1, base - 1, -1):
+        first = graph.chain_first[chain]
+        n = graph.chain_size[chain]
         rows = block + first * stride
         triangle = rows + 8 * first
         if not _factorize_triangle(triangle, stride, n, inverse + 8 * first):
             return False
-        spans = problem.span_start[chain]
-        for s in range(spans, spans + problem.fill_spans[chain]):
+        spans = graph.span_start[chain]
+        for s in range(spans, spans + graph.fill_spans[chain]):
             substitute_rows(
                 triangle,
                 stride,
                 n,
                 inverse + 8 * first,
-                rows + 8 * problem.fill_span[s, 0],
+                rows + 8 * graph.fill_span[s, 0],
                 stride,
-                problem.fill_span[s, 1],
+                graph.fill_span[s, 1],
             )
-        _downdate_tree(problem, chain, block, problem.tree_size[tree])
-        if _has_no_rows(problem, tree, chain - base):
+        _downdate_tree(graph, chain, block, graph.tree_size[tree])
+        if _has_no_rows(graph, tree, chain - base):
             continue
         for entry in range(entries, end):
-            m = problem.tree_size[problem.entry_tree[entry]]
-            coupling = problem.coupling.ctypes.data + 8 * problem.entry_block[entry]
+            m = graph.tree_size[graph.entry_tree[entry]]
+            coupling = problem.coupling.ctypes.data + 8 * graph.entry_block[entry]
             own = coupling + 8 * first * m
             substitute_rows(triangle, stride, n, inverse + 8 * first, own, 8 * m, m)
-            for s in range(spans, spans + problem.fill_spans[chain]):
-                at = problem.fill_span[s, 0]
+            for s in range(spans, spans + graph.fill_spans[chain]):
+                at = graph.fill_span[s, 0]
                 subtract_block(
                     coupling + 8 * at * m,
                     8 * m,
                     rows + 8 * at,
                     stride,
-                    problem.fill_span[s, 1],
+                    graph.fill_span[s, 1],
                     own,
                     8 * m,
                     m,
@@ -246,19 +248,18 @@ def downdate_blocks(
     problem: Table, tree: int, a: int, na: int, b: int, nb: int, target: np.ndarray, at: int
 ) -> None:
     """target(na × nb) −= U_aᵀ U_b for two couplings of a tree, those of their rows that count."""
-    base = problem.chain_start[tree]
+    graph = problem.graph
+    base = graph.chain_start[tree]
     coupling = problem.coupling.ctypes.data
     chain = base
-    while chain < problem.chain_start[tree + 1]:
-        if _has_no_rows(problem, tree, chain - base):
+    while chain < graph.chain_start[tree + 1]:
+        if _has_no_rows(graph, tree, chain - base):
             chain += 1
             continue
-        first = problem.chain_first[chain]
+        first = graph.chain_first[chain]
         n = 0
-        while chain < problem.chain_start[tree + 1] and not _has_no_rows(
-            problem, tree, chain - base
-        ):
-            n += problem.chain_size[chain]
+        while chain < graph.chain_start[tree + 1] and not _has_no_rows(graph, tree, chain - base):
+            n += graph.chain_size[chain]
             chain += 1
         subtract_block(
             target.ctypes.data + 8 * at,
@@ -296,14 +297,15 @@ def pull_rows(
 @compiled
 def forward_chains(problem: Table, tree: int, x: np.ndarray) -> None:
     """x = L⁻¹ x for the part of a tree."""
-    size = problem.tree_size[tree]
-    dof = problem.tree_start[tree]
-    factor = problem.factor.ctypes.data + 8 * problem.block_start[tree]
+    graph = problem.graph
+    size = graph.tree_size[tree]
+    dof = graph.tree_start[tree]
+    factor = problem.factor.ctypes.data + 8 * graph.block_start[tree]
     inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * dof
     data = x.ctypes.data + 8 * dof
-    for chain in range(problem.chain_start[tree + 1] - 1, problem.chain_start[tree] - 1, -1):
-        first = problem.chain_first[chain]
-        n = problem.chain_size[chain]
+    for chain in range(graph.chain_start[tree + 1] - 1, graph.chain_start[tree] - 1, -1):
+        first = graph.chain_first[chain]
+        n = graph.chain_size[chain]
         rows = factor + 8 * first * size
         for i in range(first, first + n):
             value = load_double(data + 8 * i)
@@ -311,32 +313,33 @@ def forward_chains(problem: Table, tree: int, x: np.ndarray) -> None:
             for k in range(8 * first, 8 * i, 8):
                 value -= load_double(row + k) * load_double(data + k)
             store_double(data + 8 * i, value * load_double(inverse + 8 * i))
-        spans = problem.span_start[chain]
-        for s in range(spans, spans + problem.fill_spans[chain]):
-            at = 8 * problem.fill_span[s, 0]
+        spans = graph.span_start[chain]
+        for s in range(spans, spans + graph.fill_spans[chain]):
+            at = 8 * graph.fill_span[s, 0]
             subtract_rows(
-                data + at, data + 8 * first, 8, rows + at, 8 * size, n, problem.fill_span[s, 1]
+                data + at, data + 8 * first, 8, rows + at, 8 * size, n, graph.fill_span[s, 1]
             )
 
 
 @compiled
 def backward_chains(problem: Table, tree: int, x: np.ndarray) -> None:
     """x = L⁻ᵀ x for the part of a tree."""
-    size = problem.tree_size[tree]
-    dof = problem.tree_start[tree]
-    factor = problem.factor.ctypes.data + 8 * problem.block_start[tree]
+    graph = problem.graph
+    size = graph.tree_size[tree]
+    dof = graph.tree_start[tree]
+    factor = problem.factor.ctypes.data + 8 * graph.block_start[tree]
     inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * dof
     data = x.ctypes.data + 8 * dof
-    for chain in range(problem.chain_start[tree], problem.chain_start[tree + 1]):
-        first = problem.chain_first[chain]
-        last = first + problem.chain_size[chain] - 1
-        spans = problem.span_start[chain]
+    for chain in range(graph.chain_start[tree], graph.chain_start[tree + 1]):
+        first = graph.chain_first[chain]
+        last = first + graph.chain_size[chain] - 1
+        spans = graph.span_start[chain]
         for i in range(first, last + 1):
             row = factor + 8 * i * size
             value = load_double(data + 8 * i)
-            for s in range(spans, spans + problem.fill_spans[chain]):
-                at = 8 * problem.fill_span[s, 0]
-                value -= dot_rows(row + at, data + at, problem.fill_span[s, 1])
+            for s in range(spans, spans + graph.fill_spans[chain]):
+                at = 8 * graph.fill_span[s, 0]
+                value -= dot_rows(row + at, data + at, graph.fill_span[s, 1])
             store_double(data + 8 * i, value)
         for i in range(last, first - 1, -1):
             value = load_double(data + 8 * i)

@@ -65,7 +65,7 @@ def _spans(chains: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def chain_fields(
     tree_start: np.ndarray, tree_size: np.ndarray, dof_parent: np.ndarray | None
 ) -> dict[str, np.ndarray]:
-    """The chains of all trees, as fields of the problem.
+    """Chains of all trees and spans of their ancestors, as fields of the problem.
 
     Parameters
     ----------
@@ -106,15 +106,9 @@ def chain_fields(
         "chain_first": np.array(firsts, np.int64),
         "chain_size": np.array(sizes, np.int64),
         "chain_ancestors": np.array(masks, np.int64),
-        "chain_neighbours": np.zeros(count, np.int64),
         "span_start": np.array(spans, np.int64),
         "mass_spans": np.zeros(count, np.int64),
         "mass_span": np.zeros((max(total, 1), 2), np.int64),
-        "fill_spans": np.zeros(count, np.int64),
-        "fill_span": np.zeros((max(total, 1), 2), np.int64),
-        "tree_touched": np.zeros(ntree, np.int64),
-        # A chain alone has all rows.
-        "tree_rows": np.ones(ntree, np.int64),
     }
     for tree in range(ntree):
         base = int(start[tree])
@@ -128,32 +122,32 @@ def chain_fields(
 
 
 @compiled
-def has_branches(problem: Table, tree: int) -> bool:
+def has_branches(graph: Table, tree: int) -> bool:
     """Whether a tree has more than one chain."""
-    return problem.chain_start[tree + 1] - problem.chain_start[tree] > 1
+    return graph.chain_start[tree + 1] - graph.chain_start[tree] > 1
 
 
 @compiled
-def path_chains(problem: Table, tree: int, dof: int) -> int:
+def path_chains(graph: Table, tree: int, dof: int) -> int:
     """Mask of the chains between a dof and the root."""
-    chain = problem.dof_chain[dof]
-    return problem.chain_ancestors[problem.chain_start[tree] + chain] | (1 << chain)
+    chain = graph.dof_chain[dof]
+    return graph.chain_ancestors[graph.chain_start[tree] + chain] | (1 << chain)
 
 
 @compiled
-def _couple(problem: Table, tree: int, some: int, others: int) -> None:
+def _couple(graph: Table, tree: int, some: int, others: int) -> None:
     """Let all chains of one mask be neighbours of all of another, in one tree."""
-    start = problem.chain_start[tree]
-    for chain in range(problem.chain_start[tree + 1] - start):
+    start = graph.chain_start[tree]
+    for chain in range(graph.chain_start[tree + 1] - start):
         below = (1 << chain) - 1
         if some >> chain & 1:
-            problem.chain_neighbours[start + chain] |= others & below
+            graph.chain_neighbours[start + chain] |= others & below
         if others >> chain & 1:
-            problem.chain_neighbours[start + chain] |= some & below
+            graph.chain_neighbours[start + chain] |= some & below
 
 
 @compiled
-def _touch_by_contacts(problem: Table, contacts: Table) -> None:
+def _touch_by_contacts(graph: Table, contacts: Table) -> None:
     for contact in range(contacts.count):
         a = contacts.link[contact, 0]
         b = contacts.link[contact, 1]
@@ -161,23 +155,23 @@ def _touch_by_contacts(problem: Table, contacts: Table) -> None:
             continue
         tree_a = contacts.link_tree[a]
         tree_b = contacts.link_tree[b]
-        if tree_a == tree_b and problem.tree_spatial[tree_a]:
+        if tree_a == tree_b and graph.tree_spatial[tree_a]:
             continue
         mask_a = 1
         mask_b = 1
-        if not problem.tree_spatial[tree_a]:
-            mask_a = path_chains(problem, tree_a, contacts.chain_dof[contacts.link_start[a]])
-        if not problem.tree_spatial[tree_b]:
-            mask_b = path_chains(problem, tree_b, contacts.chain_dof[contacts.link_start[b]])
+        if not graph.tree_spatial[tree_a]:
+            mask_a = path_chains(graph, tree_a, contacts.chain_dof[contacts.link_start[a]])
+        if not graph.tree_spatial[tree_b]:
+            mask_b = path_chains(graph, tree_b, contacts.chain_dof[contacts.link_start[b]])
         if tree_a == tree_b:
-            _couple(problem, tree_a, mask_a, mask_b)
+            _couple(graph, tree_a, mask_a, mask_b)
         else:
-            problem.tree_touched[tree_a] |= mask_a
-            problem.tree_touched[tree_b] |= mask_b
+            graph.tree_touched[tree_a] |= mask_a
+            graph.tree_touched[tree_b] |= mask_b
 
 
 @compiled
-def _touch_by_rows(problem: Table, rows: Table) -> None:
+def _touch_by_rows(graph: Table, rows: Table) -> None:
     for row in range(rows.count):
         if rows.start[row, 2] - rows.start[row, 0] <= 1:
             continue
@@ -187,62 +181,62 @@ def _touch_by_rows(problem: Table, rows: Table) -> None:
                 continue
             mask = 0
             for e in range(rows.start[row, part], rows.start[row, part + 1]):
-                mask |= 1 << problem.dof_chain[rows.dof[e]]
+                mask |= 1 << graph.dof_chain[rows.dof[e]]
             if rows.tree[row, 1] >= 0:
-                problem.tree_touched[tree] |= mask
+                graph.tree_touched[tree] |= mask
             elif mask & (mask - 1) != 0:
-                _couple(problem, tree, mask, mask)
+                _couple(graph, tree, mask, mask)
 
 
 @compiled
-def _eliminate(problem: Table, tree: int) -> None:
+def _eliminate(graph: Table, tree: int) -> None:
     """Add the fill of the elimination, and make spans of neighbours."""
-    start = problem.chain_start[tree]
-    last = problem.chain_start[tree + 1] - start - 1
-    span = problem.fill_span
-    rows = problem.tree_touched[tree]
+    start = graph.chain_start[tree]
+    last = graph.chain_start[tree + 1] - start - 1
+    span = graph.fill_span
+    rows = graph.tree_touched[tree]
     for chain in range(last, -1, -1):
-        mask = problem.chain_neighbours[start + chain]
+        mask = graph.chain_neighbours[start + chain]
         if rows >> chain & 1:
             rows |= mask
-        at = problem.span_start[start + chain]
+        at = graph.span_start[start + chain]
         number = 0
         nearest = -1
         for below in range(chain):
             if not mask >> below & 1:
                 continue
             nearest = below
-            first = problem.chain_first[start + below]
+            first = graph.chain_first[start + below]
             if number > 0 and span[at + number - 1, 0] + span[at + number - 1, 1] == first:
-                span[at + number - 1, 1] += problem.chain_size[start + below]
+                span[at + number - 1, 1] += graph.chain_size[start + below]
             else:
                 span[at + number, 0] = first
-                span[at + number, 1] = problem.chain_size[start + below]
+                span[at + number, 1] = graph.chain_size[start + below]
                 number += 1
-        problem.fill_spans[start + chain] = number
+        graph.fill_spans[start + chain] = number
         if nearest >= 0:
-            problem.chain_neighbours[start + nearest] |= mask & ((1 << nearest) - 1)
-    problem.tree_rows[tree] = rows
+            graph.chain_neighbours[start + nearest] |= mask & ((1 << nearest) - 1)
+    graph.tree_rows[tree] = rows
 
 
 @compiled
-def fill_chains(problem: Table, contacts: Table, rows: Table) -> None:
+def fill_chains(graph: Table, contacts: Table, rows: Table) -> None:
     """Find what the factors of all trees' blocks consist of, for these contacts and rows.
 
     Between trees whole blocks couple; within a tree all chains that couple with another tree become
     neighbours, and ``tree_rows`` has those whose rows of these blocks are not zero.
     """
-    if problem.chain_neighbours.size == problem.ntree:
+    if graph.chain_neighbours.size == graph.ntree:
         return
-    for tree in range(problem.ntree):
-        problem.tree_touched[tree] = 0
-    for chain in range(problem.chain_neighbours.size):
-        problem.chain_neighbours[chain] = problem.chain_ancestors[chain]
-    _touch_by_contacts(problem, contacts)
-    _touch_by_rows(problem, rows)
-    for tree in range(problem.ntree):
-        if has_branches(problem, tree):
-            touched = problem.tree_touched[tree]
+    for tree in range(graph.ntree):
+        graph.tree_touched[tree] = 0
+    for chain in range(graph.chain_neighbours.size):
+        graph.chain_neighbours[chain] = graph.chain_ancestors[chain]
+    _touch_by_contacts(graph, contacts)
+    _touch_by_rows(graph, rows)
+    for tree in range(graph.ntree):
+        if has_branches(graph, tree):
+            touched = graph.tree_touched[tree]
             if touched & (touched - 1) != 0:
-                _couple(problem, tree, touched, touched)
-            _eliminate(problem, tree)
+                _couple(graph, tree, touched, touched)
+            _eliminate(graph, tree)

@@ -20,7 +20,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import call_pp_status
+from asperity.compiled.calls import call_pppd_double
 from asperity.contact.constraint_set import CONSTRAINT_SET, FRICTION
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chain_cholesky import (
@@ -68,26 +68,27 @@ ON_THE_WAY = 2
 SOLVED = 3
 
 
-def large_trees(problem: Table) -> np.ndarray:
+def large_trees(graph: Table) -> np.ndarray:
     """The trees that may fit."""
-    return np.flatnonzero((problem.tree_size >= _SMALLEST_TREE) & (problem.tree_spatial == 0))
+    return np.flatnonzero((graph.tree_size >= _SMALLEST_TREE) & (graph.tree_spatial == 0))
 
 
 @compiled
 def _island_size(problem: Table) -> int:
     """Dofs of the island, or 0 if there are trees that do not fit, or constraints between trees."""
+    graph = problem.graph
     several = problem.last_tree - problem.first_tree
     size = 0
     if several > MOST_TREES:
         return 0
     for index in range(problem.first_tree, problem.last_tree):
-        tree = problem.island_tree[index]
-        if problem.tree_spatial[tree] or problem.tree_size[tree] < _SMALLEST_TREE:
+        tree = graph.island_tree[index]
+        if graph.tree_spatial[tree] or graph.tree_size[tree] < _SMALLEST_TREE:
             return 0
-        size += problem.tree_size[tree]
+        size += graph.tree_size[tree]
     if several > 1:
         for i in range(problem.first_row, problem.last_row):
-            if problem.row_entry[i] < 0:
+            if graph.row_entry[i] < 0:
                 return 0
     return size
 
@@ -95,16 +96,18 @@ def _island_size(problem: Table) -> int:
 @compiled
 def fits_contact_space(problem: Table) -> bool:
     """Whether the island at hand is to be solved with `solve_in_contact_space`."""
-    if problem.solve_in_contact_space == 0 or problem.reused_iterations != 0:
+    options = problem.options
+    law = problem.law
+    if problem.solve_in_contact_space == 0 or options.reused_iterations != 0:
         return False
     size = _island_size(problem)
     if size == 0:
         return False
     # Coupled laws have contacts whose curvature has no inverse.
-    if problem.coupled == 1:
+    if law.coupled == 1:
         return False
     # On near-rigid contacts, which methods with the other criterion have, solves have failed.
-    if problem.criterion != RESIDUAL_AND_STEP:
+    if options.criterion != RESIDUAL_AND_STEP:
         return False
     alone = problem.last_tree - problem.first_tree == 1
     most = min(_MOST_OF_CONTACTS if alone else _MOST_OF_SEVERAL, int(_LARGEST_PART * size))
@@ -114,19 +117,19 @@ def fits_contact_space(problem: Table) -> bool:
     # The curvature of dry friction changes with every iteration.
     friction = 0
     for i in range(problem.first_row, problem.last_row):
-        if problem.row_kind[i] == FRICTION:
+        if law.row_kind[i] == FRICTION:
             friction += 1
     return friction == 0 or count + friction <= int(_LARGEST_PART_WITH_FRICTION * size)
 
 
 @compiled
-def _multiply(problem: Table, x: np.ndarray, out: np.ndarray) -> None:
+def _multiply(scratch: Table, x: np.ndarray, out: np.ndarray) -> None:
     """``out = W x``."""
-    width = problem.coordinates
+    width = scratch.coordinates
     for k in range(width):
         out[k] = 0.0
     subtract_rows(
-        out.ctypes.data, x.ctypes.data, 8, problem.delassus.ctypes.data, STRIDE, width, width
+        out.ctypes.data, x.ctypes.data, 8, scratch.delassus.ctypes.data, STRIDE, width, width
     )
     for k in range(width):
         out[k] = -out[k]
@@ -146,7 +149,7 @@ def _read_impulses(problem: Table, out: np.ndarray) -> None:
 @compiled
 def _fill_residual(problem: Table, rows: Table) -> None:
     """x = μ + γ₀ − γ of contacts, and μ + G du of changed rows."""
-    mu, start, x, du = problem.coordinate[:4]
+    mu, start, x, du = problem.scratch.coordinate[:4]
     at = 0
     for i in range(problem.first_contact, problem.last_contact):
         x[at] = mu[at] + start[at] - problem.g1[i]
@@ -167,8 +170,9 @@ def _dot(a: np.ndarray, b: np.ndarray, n: int) -> float:
 @compiled
 def _search(problem: Table, rho: float, square: float, slope: float) -> float:
     """Line search along the direction of coordinates; rows are linear here."""
-    _, _, _, _, z, step, change, weighted, _ = problem.coordinate
-    n = problem.coordinates
+    scratch = problem.scratch
+    _, _, _, _, z, step, change, weighted, _ = scratch.coordinate
+    n = scratch.coordinates
     pushed = 0.0
     at = 0
     for i in range(problem.first_contact, problem.last_contact):
@@ -179,8 +183,8 @@ def _search(problem: Table, rho: float, square: float, slope: float) -> float:
         pushed += problem.gn[i] * change[at + 2]
         at += 3
     curvature = rho * rho * square - 2.0 * rho * _dot(z, step, n) + _dot(step, weighted, n)
-    last = problem.last_row
-    for i in range(problem.first_row, last):
+    first = problem.first_row
+    for i in range(first, problem.last_row):
         k = problem.row_coordinate[i]
         if k >= 0:
             bend = problem.row_curvature[i] - problem.row_base[i]
@@ -188,10 +192,8 @@ def _search(problem: Table, rho: float, square: float, slope: float) -> float:
     problem.smooth_slope = slope + pushed
     problem.smooth_curvature = curvature
     problem.search_slope = slope
-    problem.last_row = problem.first_row
-    problem.line_search_evaluations += call_pp_status(problem.line_search, problem, 0)
-    problem.last_row = last
-    return problem.search_step
+    tolerance = problem.options.line_search_tolerance
+    return call_pppd_double(problem.line_search, problem, first, first, tolerance)
 
 
 @compiled
@@ -199,8 +201,9 @@ def _iterate(
     problem: Table, contacts: Table, rows: Table, square: float
 ) -> tuple[int, float, float]:
     """Minimise in the coordinates; returns how that has ended, ρ, and the residual's square."""
-    mu, start, x, du, z, step, change, weighted, y = problem.coordinate
-    n = problem.coordinates
+    scratch = problem.scratch
+    mu, start, x, du, z, step, change, weighted, y = scratch.coordinate
+    n = scratch.coordinates
     first = problem.first_contact
     last = problem.last_contact
     for k in range(n):
@@ -217,7 +220,7 @@ def _iterate(
             settled = settle(problem, contacts)
         problem.search_cost = evaluate_contacts(problem, first, last)
         _fill_residual(problem, rows)
-        _multiply(problem, x, y)
+        _multiply(scratch, x, y)
         # ρ g + Jᵀ x in the norm of B⁻¹
         left = rho * (rho * square + 2.0 * _dot(z, x, n)) + _dot(x, y, n)
         if settled and left <= wanted * wanted:
@@ -227,7 +230,7 @@ def _iterate(
         # s, then dμ = s − x and its velocities
         if not solve_reduced(problem, y, step):
             return SPOILED, rho, left
-        _multiply(problem, step, change)
+        _multiply(scratch, step, change)
         for k in range(n):
             change[k] -= y[k]
             weighted[k] = change[k] + rho * z[k]
@@ -256,18 +259,19 @@ def _iterate(
 @compiled
 def _end_here(problem: Table, rows: Table) -> bool:
     """Take the whole direction, and be done, unless constraints change along it."""
+    graph = problem.graph
     first = problem.first_row
     last = problem.last_row
-    row_velocities(problem, rows, first, last, problem.direction, problem.row_du)
+    row_velocities(graph, rows, first, last, problem.direction, problem.row_du)
     if not rows_are_linear(problem, first, last):
         return False
     for i in range(first, last):
         problem.row_u[i] += problem.row_du[i]
     evaluate_rows(problem, first, last)
     for index in range(problem.first_tree, problem.last_tree):
-        tree = problem.island_tree[index]
-        start = problem.tree_start[tree]
-        for i in range(start, start + problem.tree_size[tree]):
+        tree = graph.island_tree[index]
+        start = graph.tree_start[tree]
+        for i in range(start, start + graph.tree_size[tree]):
             problem.velocity[i] += problem.direction[i]
     return True
 
@@ -275,9 +279,10 @@ def _end_here(problem: Table, rows: Table) -> bool:
 @compiled
 def _return_to_beginning(problem: Table) -> None:
     """Give contacts their velocities at the direction's beginning."""
-    if problem.coordinates == 0:
+    scratch = problem.scratch
+    if scratch.coordinates == 0:
         return
-    du = problem.coordinate[3]
+    du = scratch.coordinate[3]
     at = 0
     for i in range(problem.first_contact, problem.last_contact):
         problem.v1[i] -= du[at]
@@ -289,17 +294,19 @@ def _return_to_beginning(problem: Table) -> None:
 @compiled
 def _forward(problem: Table) -> float:
     """Replace the direction by f = L⁻¹ b, and fill −Uᵀ f; returns fᵀ f."""
-    z = problem.coordinate[4]
-    width = problem.coordinates
+    graph = problem.graph
+    scratch = problem.scratch
+    z = scratch.coordinate[4]
+    width = scratch.coordinates
     for k in range(width):
         z[k] = 0.0
     square = 0.0
     for index in range(problem.first_tree, problem.last_tree):
-        tree = problem.island_tree[index]
-        n = problem.tree_size[tree]
+        tree = graph.island_tree[index]
+        n = graph.tree_size[tree]
         forward_chains(problem, tree, problem.direction)
-        f = problem.direction.ctypes.data + 8 * problem.tree_start[tree]
-        columns = problem.response.ctypes.data + problem.response_start[tree] * STRIDE
+        f = problem.direction.ctypes.data + 8 * graph.tree_start[tree]
+        columns = scratch.response.ctypes.data + scratch.response_start[tree] * STRIDE
         subtract_rows(z.ctypes.data, f, 8, columns, STRIDE, n, width)
         square += dot_rows(f, f, n)
     return square
@@ -308,14 +315,16 @@ def _forward(problem: Table) -> float:
 @compiled
 def _add_responses(problem: Table, share: float) -> None:
     """Replace f by a share of it and U μ."""
-    mu = problem.coordinate[0]
+    graph = problem.graph
+    scratch = problem.scratch
+    mu = scratch.coordinate[0]
     direction = problem.direction
     for index in range(problem.first_tree, problem.last_tree):
-        tree = problem.island_tree[index]
-        start = problem.tree_start[tree]
-        columns = problem.response.ctypes.data + problem.response_start[tree] * STRIDE
-        for i in range(problem.tree_size[tree]):
-            own = dot_rows(columns + i * STRIDE, mu.ctypes.data, problem.coordinates)
+        tree = graph.island_tree[index]
+        start = graph.tree_start[tree]
+        columns = scratch.response.ctypes.data + scratch.response_start[tree] * STRIDE
+        for i in range(graph.tree_size[tree]):
+            own = dot_rows(columns + i * STRIDE, mu.ctypes.data, scratch.coordinates)
             direction[start + i] = share * direction[start + i] + own
 
 
@@ -329,10 +338,12 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     belongs to it, `SPOILED` if round-off keeps the direction from being found, which H itself may
     stand, and `ON_THE_WAY` if it does not lead to the minimum: its length then says nothing.
     """
+    graph = problem.graph
+    scratch = problem.scratch
     begin_direction(problem)
     changes = problem.changes
     cost = problem.search_cost
-    begun = problem.base_tree == problem.island_tree[problem.first_tree] + 1
+    begun = scratch.base_tree == graph.island_tree[problem.first_tree] + 1
     if not begun and not begin_contact_space(problem, contacts, rows):
         return SPOILED
     # Where there is no room for more coordinates, a new base needs none but those of contacts.
@@ -341,7 +352,7 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     end = AT_END
     left = 0.0
     square = _forward(problem)
-    if problem.coordinates > 0:
+    if scratch.coordinates > 0:
         end, rho, left = _iterate(problem, contacts, rows, square)
         if end == SPOILED:
             _return_to_beginning(problem)
@@ -350,7 +361,7 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     else:
         problem.iterations += 1
     for index in range(problem.first_tree, problem.last_tree):
-        backward_chains(problem, problem.island_tree[index], problem.direction)
+        backward_chains(problem, graph.island_tree[index], problem.direction)
     wanted = _BEYOND_DOUBT * problem.wanted_residual
     if end == AT_END and left <= wanted * wanted and _end_here(problem, rows):
         return SOLVED

@@ -26,7 +26,7 @@ __all__ = [
 @compiled
 def link_velocities(problem: Table, contacts: Table, vector: np.ndarray) -> None:
     """Fill a vector's end with the spatial velocities of the links of articulated trees."""
-    spread_velocities(problem, contacts, 0, problem.islands, vector)
+    spread_velocities(problem, contacts, 0, problem.graph.islands, vector)
 
 
 @inlined
@@ -49,7 +49,7 @@ def _side_velocity(
 
 @inlined
 def contact_velocities(
-    problem: Table,
+    graph: Table,
     contacts: Table,
     first: int,
     last: int,
@@ -61,14 +61,14 @@ def contact_velocities(
     """Fill contact velocities (without surface velocity), after `link_velocities`."""
     frame = contacts.frame
     for i in range(first, last):
-        c = problem.contact[i]
+        c = graph.contact[i]
         x = 0.0
         y = 0.0
         z = 0.0
-        if problem.base_b[i] >= 0:
-            x, y, z = _side_velocity(contacts.arm_b, c, vector, problem.base_b[i])
-        if problem.base_a[i] >= 0:
-            ax, ay, az = _side_velocity(contacts.arm_a, c, vector, problem.base_a[i])
+        if graph.base_b[i] >= 0:
+            x, y, z = _side_velocity(contacts.arm_b, c, vector, graph.base_b[i])
+        if graph.base_a[i] >= 0:
+            ax, ay, az = _side_velocity(contacts.arm_a, c, vector, graph.base_a[i])
             x -= ax
             y -= ay
             z -= az
@@ -81,24 +81,24 @@ def contact_velocities(
 def add_surface_velocities(problem: Table, contacts: Table, first: int, last: int) -> None:
     """Add the velocity of moving surfaces (conveyor belts) to the contact velocities."""
     for i in range(first, last):
-        c = problem.contact[i]
+        c = problem.graph.contact[i]
         problem.v1[i] += contacts.surface_velocity[c, 0]
         problem.v2[i] += contacts.surface_velocity[c, 1]
 
 
 @compiled
 def row_velocities(
-    problem: Table, rows: Table, first: int, last: int, velocity: np.ndarray, out: np.ndarray
+    graph: Table, rows: Table, first: int, last: int, velocity: np.ndarray, out: np.ndarray
 ) -> None:
     """Fill ``out`` with the velocity of rows ``first .. last`` (sorted by island)."""
     jacobian = rows.jacobian
     dof = rows.dof
     for i in range(first, last):
-        alone = problem.row_entry[i]
+        alone = graph.row_entry[i]
         if alone >= 0:
             out[i] = jacobian[alone] * velocity[dof[alone]]
             continue
-        r = problem.row[i]
+        r = graph.row[i]
         value = 0.0
         for e in range(rows.start[r, 0], rows.start[r, 2]):
             value += jacobian[e] * velocity[dof[e]]
@@ -132,10 +132,11 @@ def add_impulses(
     sign: float,
 ) -> None:
     """``out += sign · Jᵀ γ`` for the impulses of a range of contacts and rows."""
+    graph = problem.graph
     if contact_range[1] > contact_range[0]:
-        first = _island_of_contact(problem, contacts, contact_range[0])
-        last = _island_of_contact(problem, contacts, contact_range[1] - 1) + 1
-        clear_links(problem, first, last, out)
+        first = _island_of_contact(graph, contacts, contact_range[0])
+        last = _island_of_contact(graph, contacts, contact_range[1] - 1) + 1
+        clear_links(graph, first, last, out)
         add_contact_impulses(problem, contacts, contact_range[0], contact_range[1], out, sign)
         gather_forces(problem, contacts, first, last, out)
     add_row_impulses(problem, rows, row_range[0], row_range[1], out, sign)
@@ -146,34 +147,35 @@ def add_row_impulses(
     problem: Table, rows: Table, first: int, last: int, out: np.ndarray, sign: float
 ) -> None:
     """The same for rows alone."""
+    graph = problem.graph
     jacobian = rows.jacobian
     dof = rows.dof
     for i in range(first, last):
         value = sign * problem.row_impulse[i]
         if value == 0.0:
             continue
-        alone = problem.row_entry[i]
+        alone = graph.row_entry[i]
         if alone >= 0:
             out[dof[alone]] += jacobian[alone] * value
             continue
-        r = problem.row[i]
+        r = graph.row[i]
         for e in range(rows.start[r, 0], rows.start[r, 2]):
             out[dof[e]] += jacobian[e] * value
 
 
 @compiled
-def _island_of_contact(problem: Table, contacts: Table, i: int) -> int:
+def _island_of_contact(graph: Table, contacts: Table, i: int) -> int:
     """The island of one of the problem's contacts."""
-    c = problem.contact[i]
+    c = graph.contact[i]
     link = contacts.link[c, 0] if contacts.link[c, 0] >= 0 else contacts.link[c, 1]
-    return problem.component[problem.ntree + contacts.link_tree[link]]
+    return graph.component[graph.ntree + contacts.link_tree[link]]
 
 
 @inlined
-def clear_links(problem: Table, first: int, last: int, out: np.ndarray) -> None:
+def clear_links(graph: Table, first: int, last: int, out: np.ndarray) -> None:
     """Set the forces on links of articulated trees of islands ``first .. last`` to 0."""
-    for index in range(problem.island_link_start[first], problem.island_link_start[last]):
-        base = problem.nv + 6 * problem.link_order[index]
+    for index in range(graph.island_link_start[first], graph.island_link_start[last]):
+        base = graph.nv + 6 * graph.link_order[index]
         for k in range(base, base + 6):
             out[k] = 0.0
 
@@ -184,7 +186,7 @@ def impulse_in_world(
 ) -> tuple[float, float, float]:
     """The impulse of a contact in world axes, or what is opposite."""
     frame = contacts.frame
-    c = problem.contact[i]
+    c = problem.graph.contact[i]
     s = sign * problem.g1[i]
     t = sign * problem.g2[i]
     n = sign * problem.gn[i]
@@ -200,10 +202,11 @@ def add_contact_impulses(
     problem: Table, contacts: Table, first: int, last: int, out: np.ndarray, sign: float
 ) -> None:
     """Add impulses of contacts to free bodies and to the links of articulated trees."""
+    graph = problem.graph
     for i in range(first, last):
-        c = problem.contact[i]
+        c = graph.contact[i]
         x, y, z = impulse_in_world(problem, contacts, i, sign)
-        if problem.base_b[i] >= 0:
-            _add_side(contacts.arm_b, c, x, y, z, out, problem.base_b[i])
-        if problem.base_a[i] >= 0:
-            _add_side(contacts.arm_a, c, -x, -y, -z, out, problem.base_a[i])
+        if graph.base_b[i] >= 0:
+            _add_side(contacts.arm_b, c, x, y, z, out, graph.base_b[i])
+        if graph.base_a[i] >= 0:
+            _add_side(contacts.arm_a, c, -x, -y, -z, out, graph.base_a[i])

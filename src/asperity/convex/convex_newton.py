@@ -61,7 +61,6 @@ from asperity.convex.island import (
 from asperity.convex.island_steps import (
     direction_size,
     follow_direction,
-    follow_prepared,
     newton_direction,
     prepare_direction,
 )
@@ -86,85 +85,155 @@ _ROUGH = 0.3
 # the direction leads, which is what the law's numbers are taken from.
 _SHORT = 0.3
 
+# What a stage of an iteration has found, besides the codes that solvers return.
+_GOES_ON = 3
+_BEGINS_ANEW = 4  # contact space has failed: the next iteration takes the Hessian itself
+
 # np.isfinite subtracts a value from itself, which reassociation turns into zero for any sum.
 _LARGEST = 1.7976931348623157e308
 
 
 @compiled
-def _residual(problem: Table, contacts: Table, rows: Table) -> tuple[float, float]:
-    """Fill gradient and curvatures; the cost of the potentials, and ‖D ∇ℓ‖."""
-    cost = island_gradient(problem, contacts, rows)
-    return cost, gradient_norm(problem)
+def _begin(problem: Table, rows: Table) -> None:
+    """Prepare the solve of the island at hand from the guess in ``velocity``."""
+    begin_island(problem, rows)
+    begin_estimates(problem, problem.first_contact, problem.last_contact)
+    problem.disagreement = np.inf
+    problem.changes = 0
+    problem.in_contact_space = 1 if fits_contact_space(problem) else 0
+    problem.has_factors = 1 if _has_factors(problem) else 0
+    problem.wanted_residual = 0.0
+    problem.previous_residual = 0.0
+    problem.least_residual = np.inf
+    problem.stalled = 0
+    problem.search_step = 1.0
+    problem.step_length = 0.0
+    problem.rate = 0.0
 
 
 @compiled
-def _wanted_residual(problem: Table, iteration: int, before: float) -> float:
+def _evaluate(problem: Table, contacts: Table, rows: Table) -> None:
+    """Fill gradient, curvatures, the cost of the potentials, and ‖D ∇ℓ‖."""
+    problem.search_cost = island_gradient(problem, contacts, rows)
+    problem.residual = gradient_norm(problem)
+
+
+@compiled
+def _wanted_residual(problem: Table, iteration: int) -> float:
     """What ‖D ∇ℓ‖ must not exceed at the end: ε s, or ε_a + ε max(‖D p‖, ‖D j‖)."""
+    options = problem.options
     first = problem.first_tree
     last = problem.last_tree
-    if problem.criterion == MOMENTUM:
-        return problem.absolute_tolerance + problem.tolerance * momentum_scale(problem, first, last)
+    if options.criterion == MOMENTUM:
+        return options.absolute_tolerance + options.tolerance * momentum_scale(problem, first, last)
     if iteration == 0:
-        return problem.tolerance * max(1.0, scaled_norm(problem, first, last, problem.rhs))
-    return before
+        return options.tolerance * max(1.0, scaled_norm(problem, first, last, problem.rhs))
+    return problem.wanted_residual
 
 
 @compiled
-def _extrapolate_guess(problem: Table, contacts: Table, rows: Table, cost: float) -> bool:
+def _extrapolate_guess(problem: Table, contacts: Table, rows: Table) -> bool:
     """Improve the guess along ``extrapolation``, as far as the cost falls; True if it does."""
+    graph = problem.graph
     slope = 0.0
     problem.begun = 0
     for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[problem.island_tree[index]]
-        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+        start = graph.tree_start[graph.island_tree[index]]
+        for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
             problem.direction[i] = problem.extrapolation[i]
             slope += problem.gradient[i] * problem.extrapolation[i]
     if not slope < 0.0:
         return False
-    tolerance = problem.line_search_tolerance
-    problem.line_search_tolerance = _ROUGH
-    step = follow_direction(problem, contacts, rows, cost, slope)
-    problem.line_search_tolerance = tolerance
-    return step > 0.0
+    prepare_direction(problem, contacts, rows)
+    problem.search_slope = slope
+    if follow_direction(problem, _ROUGH) == 0.0:
+        return False
+    first = problem.first_contact
+    last = problem.last_contact
+    begin_estimates(problem, first, last)
+    settle(problem, contacts)
+    problem.changes = 0
+    begin_estimates(problem, first, last)
+    _evaluate(problem, contacts, rows)
+    return True
 
 
 @compiled
-def _is_round_off(problem: Table, norm: float, wanted: float, cost: float) -> bool:
+def _stalls(problem: Table) -> bool:
+    """Whether the gradient has stopped falling."""
+    if problem.residual < 0.5 * problem.least_residual:
+        problem.stalled = 0
+        problem.least_residual = problem.residual
+        return False
+    problem.stalled += 1
+    return problem.stalled >= _PATIENCE
+
+
+@compiled
+def _is_round_off(problem: Table) -> bool:
     """Whether a gradient that has stopped falling is round-off, a difference of large numbers."""
-    scale = max(wanted / problem.tolerance, abs(cost))
-    return norm <= 1e4 * _ROUND_OFF * scale
+    scale = max(problem.wanted_residual / problem.options.tolerance, abs(problem.search_cost))
+    return problem.residual <= 1e4 * _ROUND_OFF * scale
+
+
+@compiled
+def _look(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
+    """Evaluate the iterate; a code if the solve is over, or `_GOES_ON`."""
+    options = problem.options
+    follows = problem.guess_is_close == 1 if iteration == 0 else problem.search_step > _SHORT
+    settled = follows and settle(problem, contacts)
+    _evaluate(problem, contacts, rows)
+    wanted = _wanted_residual(problem, iteration)
+    problem.wanted_residual = wanted
+    if not abs(problem.residual + problem.search_cost) <= _LARGEST:
+        return NON_FINITE
+    if problem.residual <= wanted:
+        if settled or settle(problem, contacts):
+            return CONVERGED
+        _evaluate(problem, contacts, rows)
+    if (
+        iteration == 0
+        and problem.extrapolated == 1
+        # In contact space the guess is the friction's direction, which extrapolation spoils.
+        and problem.in_contact_space == 0
+        and _extrapolate_guess(problem, contacts, rows)
+        and problem.residual <= wanted
+    ):
+        return CONVERGED
+    if _stalls(problem):
+        if _is_round_off(problem):
+            return CONVERGED
+        problem.in_contact_space = 0
+    if iteration == options.max_iterations:
+        return give_up(problem, problem.residual * options.tolerance / wanted)
+    return _GOES_ON
 
 
 @compiled
 def _has_factors(problem: Table) -> bool:
     """Whether there are factors of just this island from an earlier solve of the same graph."""
     size = problem.last_tree - problem.first_tree
-    return problem.factor_island[problem.island_tree[problem.first_tree]] == size
+    return problem.factor_island[problem.graph.island_tree[problem.first_tree]] == size
 
 
 @compiled
-def _factors_serve(
-    problem: Table,
-    iteration: int,
-    wanted: float,
-    residuals: tuple[float, float],
-    rate: float,
-    length: float,
-) -> bool:
+def _factors_serve(problem: Table, iteration: int) -> bool:
     """Whether the last factors are good enough for this iteration, too.
 
     With Hessian reuse they are unless the predicted error θ^m/(1 − θ) ‖D⁻¹ Δv‖, after the m
     iterations that are left of those wished for, is too large (CENIC, equation 35).
     """
-    wished = problem.reused_iterations
+    wished = problem.options.reused_iterations
+    wanted = problem.wanted_residual
     if wished == 0:
         # Where they gain once more what the last iteration has gained, that is enough to end with.
-        norm, before = residuals
-        return iteration > 0 and norm * norm <= wanted * before
+        norm = problem.residual
+        return iteration > 0 and norm * norm <= wanted * problem.previous_residual
     if iteration < 2:
         return True
+    rate = problem.rate
     ahead = max(wished - iteration, 0)
-    return not rate**ahead / (1.0 - rate) * length >= wanted
+    return not rate**ahead / (1.0 - rate) * problem.step_length >= wanted
 
 
 @compiled
@@ -173,9 +242,82 @@ def _refresh_factors(problem: Table, contacts: Table, rows: Table) -> bool:
     if not factorize_island(problem, contacts, rows):
         return False
     for index in range(problem.first_tree, problem.last_tree):
-        tree = problem.island_tree[index]
+        tree = problem.graph.island_tree[index]
         problem.factor_island[tree] = problem.last_tree - problem.first_tree
+    problem.has_factors = 1
     return True
+
+
+@compiled
+def _look_ahead(problem: Table, contacts: Table) -> bool:
+    """Let the law's numbers follow the end of the prepared direction; False if they agree."""
+    options = problem.options
+    if (
+        problem.law.settle_contacts == 0
+        or options.refuse_unsettled == 0
+        or problem.changes >= options.most_changes
+        or problem.disagreement <= options.settle_tolerance
+        or problem.disagreement > _WORTH_ANTICIPATING
+    ):
+        return False
+    return settle_island(problem, contacts, options.settle_tolerance, True)
+
+
+@compiled
+def _prepare_newton_direction(problem: Table, contacts: Table, rows: Table) -> None:
+    """Solve for the direction with the factors at hand, and prepare it; fill g·p and ‖D⁻¹ p‖."""
+    newton_direction(problem)
+    prepare_direction(problem, contacts, rows)
+    problem.search_slope, problem.direction_length = direction_size(problem)
+
+
+@compiled
+def _descent_by_factors(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
+    """`_descent` by the Hessian's factors, new ones or the last.
+
+    Near the end the law's numbers are taken where the direction leads, and it is found once more
+    with the same factors: a second step of the fixed point at a fraction of an iteration's cost.
+    The cost that is searched is that of the new numbers, of which the direction is one of descent.
+    """
+    if problem.has_factors == 1 and _factors_serve(problem, iteration):
+        problem.reuses += 1
+    elif not _refresh_factors(problem, contacts, rows):
+        return NON_FINITE
+    problem.direction_ends = AT_END
+    _prepare_newton_direction(problem, contacts, rows)
+    if iteration > 0 and problem.search_slope < 0.0 and _look_ahead(problem, contacts):
+        problem.search_cost = island_gradient(problem, contacts, rows)
+        _prepare_newton_direction(problem, contacts, rows)
+    if not problem.search_slope < 0.0:
+        # Uphill within round-off, or NaN.
+        return CONVERGED if abs(problem.search_slope) <= _LARGEST else NON_FINITE
+    return _GOES_ON
+
+
+@compiled
+def _descent_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
+    """`_descent` by `asperity.convex.contact_space`; `_BEGINS_ANEW` if that has failed."""
+    end = call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows)
+    if end == SOLVED:
+        return CONVERGED
+    if end != SPOILED:
+        problem.search_slope, problem.direction_length = direction_size(problem)
+    if end == SPOILED or not problem.search_slope < 0.0:
+        # Round-off in contact space says nothing about how far the solution is.
+        problem.in_contact_space = 0
+        begin_estimates(problem, problem.first_contact, problem.last_contact)
+        return _BEGINS_ANEW
+    problem.direction_ends = end
+    prepare_direction(problem, contacts, rows)
+    return _GOES_ON
+
+
+@compiled
+def _descent(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
+    """Prepare a direction of descent, with its slope and length; a code if the solve is over."""
+    if problem.in_contact_space == 1:
+        return _descent_in_contact_space(problem, contacts, rows)
+    return _descent_by_factors(problem, contacts, rows, iteration)
 
 
 @compiled
@@ -187,12 +329,50 @@ def _rate(iteration: int, length: float, before: float) -> float:
 
 
 @compiled
-def _step_is_small(
-    problem: Table, iteration: int, wanted: float, rate: float, length: float
-) -> bool:
-    """η ‖D⁻¹ Δv‖ ≤ ε s, if the criterion has this part."""
-    eta = 1.0 if iteration == 0 else rate / (1.0 - rate)
-    return problem.criterion != MOMENTUM and eta * length <= wanted
+def _step_is_small(problem: Table, iteration: int) -> bool:
+    """η ‖D⁻¹ Δv‖ ≤ ε s, if the criterion has this part and the direction leads to the minimum."""
+    if problem.options.criterion == MOMENTUM or problem.direction_ends != AT_END:
+        return False
+    eta = 1.0 if iteration == 0 else problem.rate / (1.0 - problem.rate)
+    return eta * problem.step_length <= problem.wanted_residual
+
+
+@compiled
+def _search(problem: Table, contacts: Table, iteration: int) -> int:
+    """Go along the direction to the least cost; a code if the solve is over."""
+    alpha = follow_direction(problem, problem.options.line_search_tolerance)
+    if alpha == 0.0:
+        return CONVERGED
+    problem.search_step = alpha
+    if problem.in_contact_space == 0:
+        problem.iterations += 1
+        island_estimates(problem, alpha)
+    elif alpha != 1.0:
+        # Those that there are belong to the end of the direction.
+        begin_estimates(problem, problem.first_contact, problem.last_contact)
+    length = alpha * problem.direction_length
+    problem.rate = _rate(iteration, length, problem.step_length)
+    problem.step_length = length
+    problem.previous_residual = problem.residual
+    if _step_is_small(problem, iteration) and settle(problem, contacts):
+        island_impulses(problem)
+        return CONVERGED
+    return _GOES_ON
+
+
+@compiled
+def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
+    """Minimise over the island at hand, from the guess in ``velocity``."""
+    _begin(problem, rows)
+    for iteration in range(problem.options.max_iterations + 1):
+        code = _look(problem, contacts, rows, iteration)
+        if code == _GOES_ON:
+            code = _descent(problem, contacts, rows, iteration)
+        if code == _GOES_ON:
+            code = _search(problem, contacts, iteration)
+        if code not in (_GOES_ON, _BEGINS_ANEW):
+            return code
+    return NOT_CONVERGED
 
 
 @compiled
@@ -201,178 +381,25 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
 
     Where they cannot be found, the solve counts as not converged, or else the last ones stay.
     """
+    options = problem.options
     code = _minimise(problem, contacts, rows)
-    if code != CONVERGED or problem.changes <= problem.most_changes:
+    if code != CONVERGED or problem.changes <= options.most_changes:
         return code
-    tolerance = problem.settle_tolerance
-    problem.settle_tolerance = max(tolerance, _NEARLY_SETTLED)
-    unsettled = settle_island(problem, contacts)
-    problem.settle_tolerance = tolerance
-    if not unsettled:
+    if not settle_island(problem, contacts, max(options.settle_tolerance, _NEARLY_SETTLED), False):
         return code
-    if problem.refuse_unsettled == 1:
+    if options.refuse_unsettled == 1:
         return NOT_CONVERGED
     problem.unsettled += 1
     return code
 
 
 @compiled
-def _look_ahead(problem: Table, contacts: Table) -> bool:
-    """Let the law's numbers follow the end of the prepared direction; False if they agree."""
-    if (
-        problem.settle_contacts == 0
-        or problem.refuse_unsettled == 0
-        or problem.changes >= problem.most_changes
-        or problem.disagreement <= problem.settle_tolerance
-        or problem.disagreement > _WORTH_ANTICIPATING
-    ):
-        return False
-    first = problem.first_contact
-    last = problem.last_contact
-    for i in range(first, last):
-        problem.v1[i] += problem.dv1[i]
-        problem.v2[i] += problem.dv2[i]
-        problem.vn[i] += problem.dvn[i]
-    problem.anticipates = 1
-    other = settle_island(problem, contacts)
-    problem.anticipates = 0
-    for i in range(first, last):
-        problem.v1[i] -= problem.dv1[i]
-        problem.v2[i] -= problem.dv2[i]
-        problem.vn[i] -= problem.dvn[i]
-    return other
-
-
-@compiled
-def _direction(
-    problem: Table, contacts: Table, rows: Table, cost: float, iteration: int
-) -> tuple[float, float, float]:
-    """Prepare Newton's direction; the cost, g·p and ‖D⁻¹ p‖.
-
-    Near the end the law's numbers are taken where the direction leads, and it is found once more
-    with the same factors: a second step of the fixed point at a fraction of an iteration's cost.
-    The cost that is searched is that of the new numbers, of which the direction is one of descent.
-    """
-    newton_direction(problem)
-    prepare_direction(problem, contacts, rows)
-    slope, length = direction_size(problem)
-    if iteration > 0 and slope < 0.0 and _look_ahead(problem, contacts):
-        cost = island_gradient(problem, contacts, rows)
-        newton_direction(problem)
-        prepare_direction(problem, contacts, rows)
-        slope, length = direction_size(problem)
-    return cost, slope, length
-
-
-@compiled
-def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
-    """Minimise over the island at hand, from the guess in ``velocity``."""
-    first = problem.first_contact
-    last = problem.last_contact
-    begin_island(problem, rows)
-    begin_estimates(problem, first, last)
-    problem.disagreement = np.inf
-    reduced = fits_contact_space(problem)
-    fresh = _has_factors(problem)
-    problem.changes = 0
-    wanted = before = length = rate = 0.0
-    best = np.inf
-    stalled = 0
-    alpha = 1.0
-    for iteration in range(problem.max_iterations + 1):
-        follows = problem.guess_is_close == 1 if iteration == 0 else alpha > _SHORT
-        settled = follows and settle(problem, contacts)
-        cost, norm = _residual(problem, contacts, rows)
-        wanted = _wanted_residual(problem, iteration, wanted)
-        if not abs(norm + cost) <= _LARGEST:
-            return NON_FINITE
-        if norm <= wanted:
-            if settled or settle(problem, contacts):
-                return CONVERGED
-            cost, norm = _residual(problem, contacts, rows)
-        if (
-            iteration == 0
-            and problem.extrapolated == 1
-            # In contact space the guess is the friction's direction, which extrapolation spoils.
-            and not reduced
-            and _extrapolate_guess(problem, contacts, rows, cost)
-        ):
-            begin_estimates(problem, first, last)
-            settle(problem, contacts)
-            problem.changes = 0
-            begin_estimates(problem, first, last)
-            cost, norm = _residual(problem, contacts, rows)
-            if norm <= wanted:
-                return CONVERGED
-        stalled = 0 if norm < 0.5 * best else stalled + 1
-        if stalled == 0:
-            best = norm
-        elif stalled >= _PATIENCE:
-            if _is_round_off(problem, norm, wanted, cost):
-                return CONVERGED
-            reduced = False
-        if iteration == problem.max_iterations:
-            return give_up(problem, norm * problem.tolerance / wanted)
-
-        if reduced:
-            problem.wanted_residual = wanted
-            problem.search_cost = cost
-            end = call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows)
-            if end == SOLVED:
-                return CONVERGED
-            if end == SPOILED:
-                reduced = False
-                begin_estimates(problem, first, last)
-                continue
-            cost = problem.search_cost
-            slope, newton_length = direction_size(problem)
-            prepared = False
-        else:
-            end = AT_END
-            if fresh and _factors_serve(problem, iteration, wanted, (norm, before), rate, length):
-                problem.reuses += 1
-            elif _refresh_factors(problem, contacts, rows):
-                fresh = True
-            else:
-                return NON_FINITE
-            cost, slope, newton_length = _direction(problem, contacts, rows, cost, iteration)
-            prepared = True
-        if reduced and not slope < 0.0:
-            # Round-off in contact space says nothing about how far the solution is.
-            reduced = False
-            begin_estimates(problem, first, last)
-            continue
-        if not slope < 0.0:
-            # Uphill within round-off, or NaN.
-            return CONVERGED if abs(slope) <= _LARGEST else NON_FINITE
-        if not prepared:
-            prepare_direction(problem, contacts, rows)
-        alpha = follow_prepared(problem, cost, slope)
-        if alpha == 0.0:
-            return CONVERGED
-        if not reduced:
-            problem.iterations += 1
-            island_estimates(problem, alpha)
-        elif alpha != 1.0:
-            # Those that there are belong to the end of the direction.
-            begin_estimates(problem, first, last)
-
-        rate = _rate(iteration, alpha * newton_length, length)
-        length = alpha * newton_length
-        before = norm
-        small = end == AT_END and _step_is_small(problem, iteration, wanted, rate, length)
-        if small and settle(problem, contacts):
-            island_impulses(problem)
-            return CONVERGED
-    return NOT_CONVERGED
-
-
-@compiled
 def _solve_free(problem: Table) -> int:
     """Solve an island without contacts or rows, which is one tree: A v = r."""
-    tree = problem.island_tree[problem.first_tree]
-    start = problem.tree_start[tree]
-    size = problem.tree_size[tree]
+    graph = problem.graph
+    tree = graph.island_tree[problem.first_tree]
+    start = graph.tree_start[tree]
+    size = graph.tree_size[tree]
     begin_tree(problem, tree)
     if call_pp_status(problem.factorize, problem, 0) == 0:
         return NON_FINITE
@@ -393,7 +420,7 @@ def _is_left_out(problem: Table) -> bool:
     if problem.only_marked == 0:
         return False
     for index in range(problem.first_tree, problem.last_tree):
-        if problem.tree_marked[problem.island_tree[index]] == 1:
+        if problem.tree_marked[problem.graph.island_tree[index]] == 1:
             return False
     return True
 
@@ -411,8 +438,8 @@ def _solve_any_island(problem: Table, contacts: Table, rows: Table) -> int:
 def begin_solve(problem: Table, have_factors: int) -> None:
     """Forget what earlier solves have left that is of no use to this one."""
     # Of several trees that there could be a base of only one would be served, the last.
-    if problem.only_marked == 0 or problem.large_tree < 0:
-        problem.base_tree = 0
+    if problem.only_marked == 0 or problem.graph.large_tree < 0:
+        problem.scratch.base_tree = 0
     if have_factors == 0:
         for tree in range(problem.factor_island.size):
             problem.factor_island[tree] = 0
@@ -446,14 +473,15 @@ def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: in
 
 def install_solver(problem: Table) -> None:
     """Compile the solver and put its entry points into a problem."""
+    graph = problem.graph
     problem.assemble = assemble.address
     problem.factorize = factorize.address
     problem.solve_factors = solve_factors.address
     problem.line_search = line_search.address
     # Of robots only: it is large, and piles need not compile it.
-    large = large_trees(problem)
-    problem.large_tree = int(large[0]) if len(large) == 1 else -1
-    if problem.ntree >= FEWEST_TREES:
+    large = large_trees(graph)
+    graph.large_tree = int(large[0]) if len(large) == 1 else -1
+    if graph.ntree >= FEWEST_TREES:
         install_divided(problem)
     if len(large) > 0:
         problem.solve_in_contact_space = solve_in_contact_space.address

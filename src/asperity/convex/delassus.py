@@ -25,9 +25,11 @@ STRIDE = 8 * MOST_COORDINATES
 @compiled
 def _fill_contact(problem: Table, contacts: Table, i: int, at: int) -> None:
     """Fill the columns of Jᵀ of one contact, and note their chains."""
-    response = problem.response
+    graph = problem.graph
+    scratch = problem.scratch
+    response = scratch.response
     frame = contacts.frame
-    c = problem.contact[i]
+    c = graph.contact[i]
     for side in range(2):
         link = contacts.link[c, side]
         if link < 0:
@@ -38,9 +40,9 @@ def _fill_contact(problem: Table, contacts: Table, i: int, at: int) -> None:
         last = first + contacts.link_size[link]
         tree = contacts.link_tree[link]
         # From a dof to its row.
-        shift = problem.response_start[tree] - problem.tree_start[tree]
+        shift = scratch.response_start[tree] - graph.tree_start[tree]
         if last > first:
-            problem.response_chains[tree] |= path_chains(problem, tree, contacts.chain_dof[first])
+            scratch.response_chains[tree] |= path_chains(graph, tree, contacts.chain_dof[first])
         for k in range(3):
             x = sign * frame[c, 3 * k]
             y = sign * frame[c, 3 * k + 1]
@@ -60,29 +62,31 @@ def _fill_contact(problem: Table, contacts: Table, i: int, at: int) -> None:
 @compiled
 def _eliminate(problem: Table, tree: int, at: int, width: int, mask: int) -> None:
     """U = L⁻¹ Jᵀ for some columns, which are zero but in the chains of a mask."""
-    stride = 8 * problem.tree_size[tree]
-    block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
-    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * problem.tree_start[tree]
-    columns = problem.response.ctypes.data + problem.response_start[tree] * STRIDE + 8 * at
-    base = problem.chain_start[tree]
-    for chain in range(problem.chain_start[tree + 1] - 1, base - 1, -1):
+    scratch = problem.scratch
+    graph = problem.graph
+    stride = 8 * graph.tree_size[tree]
+    block = problem.factor.ctypes.data + 8 * graph.block_start[tree]
+    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * graph.tree_start[tree]
+    columns = scratch.response.ctypes.data + scratch.response_start[tree] * STRIDE + 8 * at
+    base = graph.chain_start[tree]
+    for chain in range(graph.chain_start[tree + 1] - 1, base - 1, -1):
         if not mask >> (chain - base) & 1:
             continue
-        mask |= problem.chain_neighbours[chain]
-        first = problem.chain_first[chain]
-        n = problem.chain_size[chain]
+        mask |= graph.chain_neighbours[chain]
+        first = graph.chain_first[chain]
+        n = graph.chain_size[chain]
         rows = block + first * stride
         own = columns + first * STRIDE
         substitute_rows(rows + 8 * first, stride, n, inverse + 8 * first, own, STRIDE, width)
-        spans = problem.span_start[chain]
-        for s in range(spans, spans + problem.fill_spans[chain]):
-            to = problem.fill_span[s, 0]
+        spans = graph.span_start[chain]
+        for s in range(spans, spans + graph.fill_spans[chain]):
+            to = graph.fill_span[s, 0]
             subtract_block(
                 columns + to * STRIDE,
                 STRIDE,
                 rows + 8 * to,
                 stride,
-                problem.fill_span[s, 1],
+                graph.fill_span[s, 1],
                 own,
                 STRIDE,
                 width,
@@ -91,11 +95,11 @@ def _eliminate(problem: Table, tree: int, at: int, width: int, mask: int) -> Non
 
 
 @compiled
-def _extend_delassus(problem: Table, first: int) -> None:
+def _extend_delassus(scratch: Table, first: int) -> None:
     """Fill W from a coordinate on."""
-    columns = problem.response.ctypes.data
-    w = problem.delassus
-    count = problem.coordinates
+    columns = scratch.response.ctypes.data
+    w = scratch.delassus
+    count = scratch.coordinates
     for a in range(first, count):
         for b in range(a + 1):
             w[a, b] = 0.0
@@ -106,7 +110,7 @@ def _extend_delassus(problem: Table, first: int) -> None:
             STRIDE,
             columns,
             STRIDE,
-            problem.response_rows,
+            scratch.response_rows,
             a + 1,
         )
         for b in range(a + 1):
@@ -115,29 +119,30 @@ def _extend_delassus(problem: Table, first: int) -> None:
 
 
 @compiled
-def _clear_columns(problem: Table, first: int, last: int) -> None:
-    for i in range(problem.response_rows):
+def _clear_columns(scratch: Table, first: int, last: int) -> None:
+    for i in range(scratch.response_rows):
         for k in range(first, last):
-            problem.response[i, k] = 0.0
+            scratch.response[i, k] = 0.0
 
 
 @compiled
 def _factorize_base(problem: Table, rows: Table) -> bool:
     """Factorize the trees' matrices one by one: without contacts nothing couples them."""
+    graph = problem.graph
     first = problem.first_tree
     last = problem.last_tree
     for index in range(first, last):
-        begin_tree(problem, problem.island_tree[index])
+        begin_tree(problem, graph.island_tree[index])
     add_rows(problem, rows, problem.first_row, problem.last_row)
     done = True
     for index in range(first, last):
-        tree = problem.island_tree[index]
-        couplings = problem.column_size[tree]
-        problem.column_size[tree] = 0
+        tree = graph.island_tree[index]
+        couplings = graph.column_size[tree]
+        graph.column_size[tree] = 0
         problem.first_tree = index
         problem.last_tree = index + 1
         done = done and call_pp_status(problem.factorize, problem, 0) != 0
-        problem.column_size[tree] = couplings
+        graph.column_size[tree] = couplings
         problem.factor_island[tree] = 0
     problem.first_tree = first
     problem.last_tree = last
@@ -147,56 +152,60 @@ def _factorize_base(problem: Table, rows: Table) -> bool:
 @compiled
 def begin_contact_space(problem: Table, contacts: Table, rows: Table) -> bool:
     """Factorize the base with the present curvatures of rows, and make U and W of contacts."""
-    problem.base_tree = 0
+    graph = problem.graph
+    scratch = problem.scratch
+    scratch.base_tree = 0
     if not _factorize_base(problem, rows):
         return False
     problem.factorizations += 1
-    problem.base_tree = problem.island_tree[problem.first_tree] + 1
+    scratch.base_tree = graph.island_tree[problem.first_tree] + 1
     size = 0
     for index in range(problem.first_tree, problem.last_tree):
-        tree = problem.island_tree[index]
-        problem.response_start[tree] = size
-        problem.response_chains[tree] = 0
-        size += problem.tree_size[tree]
-    problem.response_rows = size
+        tree = graph.island_tree[index]
+        scratch.response_start[tree] = size
+        scratch.response_chains[tree] = 0
+        size += graph.tree_size[tree]
+    scratch.response_rows = size
     for i in range(problem.first_row, problem.last_row):
         problem.row_base[i] = problem.row_curvature[i]
         problem.row_coordinate[i] = -1
     count = 3 * (problem.last_contact - problem.first_contact)
-    problem.coordinates = count
+    scratch.coordinates = count
     if count > 0:
-        _clear_columns(problem, 0, count)
+        _clear_columns(scratch, 0, count)
         for i in range(problem.first_contact, problem.last_contact):
             _fill_contact(problem, contacts, i, 3 * (i - problem.first_contact))
         for index in range(problem.first_tree, problem.last_tree):
-            tree = problem.island_tree[index]
-            _eliminate(problem, tree, 0, count, problem.response_chains[tree])
-        _extend_delassus(problem, 0)
+            tree = graph.island_tree[index]
+            _eliminate(problem, tree, 0, count, scratch.response_chains[tree])
+        _extend_delassus(scratch, 0)
     return True
 
 
 @compiled
 def follow_rows(problem: Table, rows: Table) -> bool:
     """Give coordinates to rows whose curvature is not that of the base; False if there are none."""
-    first = problem.coordinates
+    graph = problem.graph
+    scratch = problem.scratch
+    first = scratch.coordinates
     for i in range(problem.first_row, problem.last_row):
         if problem.row_curvature[i] == problem.row_base[i] or problem.row_coordinate[i] >= 0:
             continue
-        at = problem.coordinates
+        at = scratch.coordinates
         if at == MOST_COORDINATES:
             return False
-        _clear_columns(problem, at, at + 1)
+        _clear_columns(scratch, at, at + 1)
         mask = 0
-        r = problem.row[i]
+        r = graph.row[i]
         tree = rows.tree[r, 0]
-        shift = problem.response_start[tree] - problem.tree_start[tree]
+        shift = scratch.response_start[tree] - graph.tree_start[tree]
         for e in range(rows.start[r, 0], rows.start[r, 2]):
             dof = rows.dof[e]
-            problem.response[dof + shift, at] = rows.jacobian[e]
-            mask |= 1 << problem.dof_chain[dof]
+            scratch.response[dof + shift, at] = rows.jacobian[e]
+            mask |= 1 << graph.dof_chain[dof]
         _eliminate(problem, tree, at, 1, mask)
         problem.row_coordinate[i] = at
-        problem.coordinates = at + 1
-    if problem.coordinates > first:
-        _extend_delassus(problem, first)
+        scratch.coordinates = at + 1
+    if scratch.coordinates > first:
+        _extend_delassus(scratch, first)
     return True

@@ -13,6 +13,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.divided_island import ADD_PAIRS, SUM_PAIRS, share_phase, tree_blocks
+from asperity.convex.graph_layout import NOT_FREE
 from asperity.convex.hessian_assembly import (
     add_contacts,
     add_lower,
@@ -33,14 +34,15 @@ __all__ = ["add_pairs_of_tree", "assemble_divided", "sum_pairs"]
 @compiled
 def sum_pairs(problem: Table, contacts: Table, first: int, last: int) -> None:
     """Add up the Hessians of pairs of free bodies, or of one and the world."""
+    graph = problem.graph
     for pair in range(first, last):
-        if problem.pair_tree[pair, 0] == -2:
+        if graph.pair_tree[pair, 0] == NOT_FREE:
             continue
-        begin = problem.pair_contact[pair, 0]
-        end = problem.pair_contact[pair, 1]
-        about_a = problem.pair_tree[pair, 0] >= 0
+        begin = graph.pair_contact[pair, 0]
+        end = graph.pair_contact[pair, 1]
+        about_a = graph.pair_tree[pair, 0] >= 0
         active, p, q, g = sum_of_contacts(problem, contacts, begin, end, about_a)
-        d = between_arms(contacts, problem.contact[begin])
+        d = between_arms(contacts, graph.contact[begin])
         problem.pair_sum[pair, 0] = 1.0 if active else 0.0
         for k in range(6):
             problem.pair_sum[pair, 1 + k] = p[k]
@@ -54,12 +56,13 @@ def sum_pairs(problem: Table, contacts: Table, first: int, last: int) -> None:
 @compiled
 def add_pairs_of_tree(problem: Table, tree: int) -> None:
     """Fill the block of a tree, and its couplings with later ones, with A and its pairs."""
+    graph = problem.graph
     begin_tree(problem, tree)
-    clear_column(problem, tree, problem.coupling)
-    block = problem.block_start[tree]
+    clear_column(graph, tree, problem.coupling)
+    block = graph.block_start[tree]
     s = problem.pair_sum
-    for k in range(problem.tree_pair_start[tree], problem.tree_pair_start[tree + 1]):
-        pair = problem.tree_pair[k]
+    for k in range(graph.tree_pair_start[tree], graph.tree_pair_start[tree + 1]):
+        pair = graph.tree_pair[k]
         if s[pair, 0] == 0.0:
             continue
         p = (s[pair, 1], s[pair, 2], s[pair, 3], s[pair, 4], s[pair, 5], s[pair, 6])
@@ -75,8 +78,8 @@ def add_pairs_of_tree(problem: Table, tree: int) -> None:
             s[pair, 15],
         )
         g = (s[pair, 16], s[pair, 17], s[pair, 18], s[pair, 19], s[pair, 20], s[pair, 21])
-        a = problem.pair_tree[pair, 0]
-        b = problem.pair_tree[pair, 1]
+        a = graph.pair_tree[pair, 0]
+        b = graph.pair_tree[pair, 1]
         if a < 0 or b < 0:
             add_lower(problem.factor, block, p, q, g)
             continue
@@ -84,13 +87,13 @@ def add_pairs_of_tree(problem: Table, tree: int) -> None:
         q_b, between, p_b = other_side(d, g, q, p)
         if tree == a:
             add_lower(problem.factor, block, p, q, g)
-            if problem.position[a] < problem.position[b]:
-                at = problem.pair_block[pair]
+            if graph.position[a] < graph.position[b]:
+                at = graph.pair_block[pair]
                 subtract_spatial(problem.coupling, at, 6, 1, between, q, q_b, g)
         else:
             add_lower(problem.factor, block, p_b, q_b, g)
-            if problem.position[b] < problem.position[a]:
-                at = problem.pair_block[pair]
+            if graph.position[b] < graph.position[a]:
+                at = graph.pair_block[pair]
                 subtract_spatial(problem.coupling, at, 1, 6, between, q, q_b, g)
 
 
@@ -100,17 +103,18 @@ def assemble_divided(problem: Table, contacts: Table, rows: Table) -> int:
 
     If the factorization is to fill them, only pairs are summed up.
     """
+    graph = problem.graph
     problem.phase_contacts = contacts.address
     share_phase(problem, SUM_PAIRS, problem.last_chunk - problem.first_chunk)
     if problem.fused == 1:
         return 0
     share_phase(problem, ADD_PAIRS, tree_blocks(problem))
     if problem.last_chunk > problem.first_chunk:
-        first = problem.chunk_pair[problem.first_chunk, 0]
-        for pair in range(first, problem.chunk_pair[problem.last_chunk - 1, 1]):
-            if problem.pair_tree[pair, 0] == -2:
-                begin = problem.pair_contact[pair, 0]
-                add_contacts(problem, contacts, begin, problem.pair_contact[pair, 1])
+        first = graph.chunk_pair[problem.first_chunk, 0]
+        for pair in range(first, graph.chunk_pair[problem.last_chunk - 1, 1]):
+            if graph.pair_tree[pair, 0] == NOT_FREE:
+                begin = graph.pair_contact[pair, 0]
+                add_contacts(problem, contacts, begin, graph.pair_contact[pair, 1])
         end_paths(problem, contacts)
     add_rows(problem, rows, problem.first_row, problem.last_row)
     return 0

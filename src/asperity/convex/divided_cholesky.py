@@ -52,27 +52,28 @@ def _wait_for(problem: Table, tree: int) -> None:
 @compiled
 def _compute_column(problem: Table, tree: int) -> bool:
     """Subtract what earlier columns have to do with a tree's, and factorize it."""
+    graph = problem.graph
     if problem.fused == 1:
         add_pairs_of_tree(problem, tree)
     factor = problem.factor
     coupling = problem.coupling
-    m = problem.tree_size[tree]
-    begin = problem.source_start[tree]
-    for k in range(begin, begin + problem.source_size[tree]):
-        source = problem.source_tree[k]
-        entry = problem.source_entry[k]
+    m = graph.tree_size[tree]
+    begin = graph.source_start[tree]
+    for k in range(begin, begin + graph.source_size[tree]):
+        source = graph.source_tree[k]
+        entry = graph.source_entry[k]
         _wait_for(problem, source)
-        a = problem.entry_block[entry]
-        downdate(problem, source, a, m, a, m, factor, problem.block_start[tree])
+        a = graph.entry_block[entry]
+        downdate(problem, source, a, m, a, m, factor, graph.block_start[tree])
         # Couplings of both are in the order of elimination, and the source's are among the tree's.
-        target = problem.column_start[tree]
-        for later in range(entry + 1, problem.column_start[source] + problem.column_size[source]):
-            third = problem.entry_tree[later]
-            while problem.entry_tree[target] != third:
+        target = graph.column_start[tree]
+        for later in range(entry + 1, graph.column_start[source] + graph.column_size[source]):
+            third = graph.entry_tree[later]
+            while graph.entry_tree[target] != third:
                 target += 1
-            p = problem.tree_size[third]
-            b = problem.entry_block[later]
-            downdate(problem, source, a, m, b, p, coupling, problem.entry_block[target])
+            p = graph.tree_size[third]
+            b = graph.entry_block[later]
+            downdate(problem, source, a, m, b, p, coupling, graph.entry_block[target])
     whole = factorize_tree(problem, tree)
     # Also if it failed: others wait for it.
     atomic_store(problem.column_done.ctypes.data + 8 * tree, problem.factorization)
@@ -82,16 +83,17 @@ def _compute_column(problem: Table, tree: int) -> bool:
 @compiled
 def factorize_item(problem: Table, item: int) -> int:
     """Factorize a part, or one column of what parts hang on; returns 1 if that fails."""
+    graph = problem.graph
     parts = problem.last_part - problem.first_part
     if item < parts:
-        first = problem.part_first[problem.first_part + item]
-        last = problem.part_last[problem.first_part + item]
+        first = graph.part_first[problem.first_part + item]
+        last = graph.part_last[problem.first_part + item]
     else:
-        first = problem.part_last[problem.last_part - 1] + item - parts
+        first = graph.part_last[problem.last_part - 1] + item - parts
         last = first + 1
     code = 0
     for index in range(first, last):
-        if not _compute_column(problem, problem.island_tree[index]):
+        if not _compute_column(problem, graph.island_tree[index]):
             code = 1
     return code
 
@@ -101,44 +103,47 @@ def factorize_divided(problem: Table, _unused: int) -> int:
     """Factorize the island's blocks; returns 1, or 0 if they are not positive definite."""
     problem.factorization += 1
     parts = problem.last_part - problem.first_part
-    columns = problem.last_tree - problem.part_last[problem.last_part - 1]
+    columns = problem.last_tree - problem.graph.part_last[problem.last_part - 1]
     return 1 - in_order(problem, FACTORIZE, parts + columns)
 
 
 @compiled
 def forward_part(problem: Table, part: int) -> None:
     """x = L⁻¹ x for a part."""
-    _forward(problem, problem.part_first[part], problem.part_last[part])
+    graph = problem.graph
+    _forward(problem, graph.part_first[part], graph.part_last[part])
 
 
 @compiled
 def _forward(problem: Table, first: int, last: int) -> None:
+    graph = problem.graph
     x = problem.direction
     for index in range(first, last):
-        tree = problem.island_tree[index]
-        begin = problem.source_start[tree]
-        for k in range(begin, begin + problem.source_size[tree]):
-            push(problem, problem.source_tree[k], problem.source_entry[k], tree, x)
+        tree = graph.island_tree[index]
+        begin = graph.source_start[tree]
+        for k in range(begin, begin + graph.source_size[tree]):
+            push(problem, graph.source_tree[k], graph.source_entry[k], tree, x)
         forward_tree(problem, tree, x)
 
 
 @compiled
 def _backward(problem: Table, first: int, last: int) -> None:
     for index in range(last - 1, first - 1, -1):
-        backward_column(problem, problem.island_tree[index], problem.direction)
+        backward_column(problem, problem.graph.island_tree[index], problem.direction)
 
 
 @compiled
 def backward_part(problem: Table, part: int) -> None:
     """x = L⁻ᵀ x for a part, after what it hangs on."""
-    _backward(problem, problem.part_first[part], problem.part_last[part])
+    graph = problem.graph
+    _backward(problem, graph.part_first[part], graph.part_last[part])
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def solve_divided(problem: Table, _unused: int) -> int:
     """Solve H x = b in place for the island's part of ``direction``."""
     parts = problem.last_part - problem.first_part
-    above = problem.part_last[problem.last_part - 1]
+    above = problem.graph.part_last[problem.last_part - 1]
     share_phase(problem, FORWARD, parts)
     _forward(problem, above, problem.last_tree)
     _backward(problem, above, problem.last_tree)

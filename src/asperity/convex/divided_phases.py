@@ -60,11 +60,12 @@ def _gradient_of_tree(problem: Table, contacts: Table, tree: int) -> float:
 
     The direction becomes −g.
     """
-    start = problem.tree_start[tree]
-    if problem.tree_spatial[tree] == 1:
+    graph = problem.graph
+    start = graph.tree_start[tree]
+    if graph.tree_spatial[tree] == 1:
         return _gradient_of_body(problem, contacts, tree, start)
     norm = 0.0
-    for i in range(start, start + problem.tree_size[tree]):
+    for i in range(start, start + graph.tree_size[tree]):
         value = problem.product[i] - problem.rhs[i]
         problem.gradient[i] = value
         problem.direction[i] = -value
@@ -74,15 +75,16 @@ def _gradient_of_tree(problem: Table, contacts: Table, tree: int) -> float:
 
 @inlined
 def _gradient_of_body(problem: Table, contacts: Table, tree: int, start: int) -> float:
+    graph = problem.graph
     a = b = c = d = e = f = 0.0
-    for k in range(problem.tree_pair_start[tree], problem.tree_pair_start[tree + 1]):
-        pair = problem.tree_pair[k]
-        on_b = problem.pair_tree[pair, 1] == tree
+    for k in range(graph.tree_pair_start[tree], graph.tree_pair_start[tree + 1]):
+        pair = graph.tree_pair[k]
+        on_b = graph.pair_tree[pair, 1] == tree
         arm = contacts.arm_b if on_b else contacts.arm_a
         sign = -1.0 if on_b else 1.0
-        for i in range(problem.pair_contact[pair, 0], problem.pair_contact[pair, 1]):
+        for i in range(graph.pair_contact[pair, 0], graph.pair_contact[pair, 1]):
             x, y, z = impulse_in_world(problem, contacts, i, sign)
-            at = problem.contact[i]
+            at = graph.contact[i]
             a += arm[at, 1] * z - arm[at, 2] * y
             b += arm[at, 2] * x - arm[at, 0] * z
             c += arm[at, 0] * y - arm[at, 1] * x
@@ -107,8 +109,9 @@ def _set_gradient(problem: Table, i: int, impulse: float) -> float:
 
 @compiled
 def _look_along(problem: Table, own: Table, chunk: int, alpha: float) -> None:
-    first = problem.chunk_contact[chunk, 0]
-    last = problem.chunk_contact[chunk, 1]
+    graph = problem.graph
+    first = graph.chunk_contact[chunk, 0]
+    last = graph.chunk_contact[chunk, 1]
     slope, curvature = along_contacts(own, first, last, alpha)
     problem.chunk_sum[chunk, 1] = slope
     problem.chunk_sum[chunk, 2] = curvature
@@ -128,10 +131,11 @@ def _terms_of_direction(problem: Table, i: int) -> tuple[float, float, float, fl
 @compiled
 def _sum_direction(problem: Table, first: int, last: int, block: int) -> None:
     """Fill `asperity.convex.divided_island.block_sum` for a block."""
+    graph = problem.graph
     slope = norm = smooth_slope = smooth_curvature = 0.0
     for index in range(first, last):
-        start = problem.tree_start[problem.island_tree[index]]
-        size = problem.tree_size[problem.island_tree[index]]
+        start = graph.tree_start[graph.island_tree[index]]
+        size = graph.tree_size[graph.island_tree[index]]
         if size == 6:
             # A loop whose turns are known is none.
             for k in range(6):
@@ -155,17 +159,18 @@ def _sum_direction(problem: Table, first: int, last: int, block: int) -> None:
 
 @compiled
 def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: int) -> None:
-    first = problem.chunk_contact[chunk, 0]
-    last = problem.chunk_contact[chunk, 1]
+    graph = problem.graph
+    first = graph.chunk_contact[chunk, 0]
+    last = graph.chunk_contact[chunk, 1]
     alpha = problem.phase_share
     if phase == EVALUATE:
         problem.chunk_sum[chunk, 0] = evaluate_contacts(own, first, last)
     elif phase == SUM_PAIRS:
-        pairs = problem.chunk_pair
+        pairs = graph.chunk_pair
         sum_pairs(problem, contacts, pairs[chunk, 0], pairs[chunk, 1])
     elif phase == PREPARE:
         contact_velocities(
-            problem,
+            graph,
             contacts,
             first,
             last,
@@ -174,7 +179,7 @@ def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: in
             problem.dv2,
             problem.dvn,
         )
-        if problem.line_search_method == EXACT:
+        if problem.options.line_search_method == EXACT:
             # Where line searches look first.
             _look_along(problem, own, chunk, 1.0)
     elif phase == ALONG:
@@ -188,26 +193,25 @@ def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: in
             problem.vn[i] += alpha * problem.dvn[i]
         update_estimates(own, first, last, alpha)
     elif phase == DISAGREEMENT:
-        own.anticipates = problem.anticipates
-        measure_disagreement(own, contacts, first, last)
+        measure_disagreement(own, contacts, first, last, alpha == 1.0)
         problem.chunk_sum[chunk, 4] = own.bounds_square
         problem.chunk_sum[chunk, 5] = own.changes_square
     elif phase == SETTLE:
-        own.anticipates = problem.anticipates
         own.changes = problem.changes
-        change_numbers(own, contacts, first, last)
+        change_numbers(own, contacts, first, last, alpha == 1.0)
 
 
 @inlined
 def _move_tree(problem: Table, tree: int, alpha: float) -> None:
-    start = problem.tree_start[tree]
-    if problem.tree_size[tree] == 6:
+    graph = problem.graph
+    start = graph.tree_start[tree]
+    if graph.tree_size[tree] == 6:
         for k in range(6):
             i = start + k
             problem.velocity[i] += alpha * problem.direction[i]
             problem.product[i] += alpha * problem.direction_product[i]
         return
-    for i in range(start, start + problem.tree_size[tree]):
+    for i in range(start, start + graph.tree_size[tree]):
         problem.velocity[i] += alpha * problem.direction[i]
         problem.product[i] += alpha * problem.direction_product[i]
 
@@ -223,7 +227,7 @@ def _do_block(problem: Table, contacts: Table, phase: int, block: int) -> None:
     alpha = problem.phase_share
     norm = 0.0
     for index in range(first, last):
-        tree = problem.island_tree[index]
+        tree = problem.graph.island_tree[index]
         if phase == GRADIENT:
             norm += _gradient_of_tree(problem, contacts, tree)
         elif phase == ADD_PAIRS:
@@ -279,4 +283,4 @@ def install_divided(problem: Table) -> None:
     problem.assemble_divided = assemble_divided.address
     problem.factorize_divided = factorize_divided.address
     problem.solve_divided = solve_divided.address
-    problem.fewest_divided = FEWEST_TREES
+    problem.graph.fewest_divided = FEWEST_TREES

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from asperity.compiled import Table, compiled
 from asperity.convex.couplings import block_of
-from asperity.convex.divided_layout import MOST_CHUNK
+from asperity.convex.graph_layout import MOST_CHUNK, NOT_FREE
 
 __all__ = ["list_pairs", "list_sources", "order_by_parts", "weigh"]
 
@@ -21,30 +21,30 @@ _PARTS = 12
 
 
 @compiled
-def weigh(problem: Table, tree: int) -> None:
+def weigh(graph: Table, tree: int) -> None:
     """Note a tree's parent, and about what its elimination takes."""
-    own = problem.tree_size[tree]
+    own = graph.tree_size[tree]
     width = own
     parent = -1
-    begin = problem.column_start[tree]
-    for entry in range(begin, begin + problem.column_size[tree]):
-        other = problem.entry_tree[entry]
-        width += problem.tree_size[other]
-        if parent < 0 or problem.position[other] < problem.position[parent]:
+    begin = graph.column_start[tree]
+    for entry in range(begin, begin + graph.column_size[tree]):
+        other = graph.entry_tree[entry]
+        width += graph.tree_size[other]
+        if parent < 0 or graph.position[other] < graph.position[parent]:
             parent = other
-    problem.elimination_parent[tree] = parent
-    problem.elimination_work[tree] = 1.0 * own * width * width
+    graph.elimination_parent[tree] = parent
+    graph.elimination_work[tree] = 1.0 * own * width * width
 
 
 @compiled
-def _number_parts(problem: Table, first: int, last: int, parts: int) -> int:
+def _number_parts(graph: Table, first: int, last: int, parts: int) -> int:
     """Number the parts of an island and write them to its trees, −1 to what they hang on.
 
     Returns how many parts there are then.
     """
-    order = problem.order
-    parent = problem.elimination_parent
-    work = problem.elimination_work
+    order = graph.order
+    parent = graph.elimination_parent
+    work = graph.elimination_work
     total = 0.0
     for step in range(first, last):
         tree = order[step]
@@ -66,150 +66,150 @@ def _number_parts(problem: Table, first: int, last: int, parts: int) -> int:
             parts += 1
             filled = 0.0
         filled += work[tree]
-        problem.tree_part[tree] = parts - 1
+        graph.tree_part[tree] = parts - 1
     for step in range(last - 1, first - 1, -1):
         tree = order[step]
         above = parent[tree]
         if work[tree] > largest:
-            problem.tree_part[tree] = -1
+            graph.tree_part[tree] = -1
         elif above >= 0 and work[above] <= largest:
-            problem.tree_part[tree] = problem.tree_part[above]
+            graph.tree_part[tree] = graph.tree_part[above]
     return parts
 
 
 @compiled
-def order_by_parts(problem: Table, first: int, last: int, parts: int) -> int:
+def order_by_parts(graph: Table, first: int, last: int, parts: int) -> int:
     """Bring an island's part of ``order`` into that of its parts; how many there are up to it.
 
     `weigh` has noted parents and work of all its trees.
     """
     before = parts
-    parts = _number_parts(problem, first, last, parts)
-    order = problem.order
+    parts = _number_parts(graph, first, last, parts)
+    order = graph.order
     place = first
     for part in range(before, parts + 1):
         wanted = part if part < parts else -1
         if part < parts:
-            problem.part_first[part] = place
+            graph.part_first[part] = place
         for step in range(first, last):
             tree = order[step]
-            if problem.tree_part[tree] == wanted:
-                problem.neighbours[place - first] = tree
+            if graph.tree_part[tree] == wanted:
+                graph.neighbours[place - first] = tree
                 place += 1
         if part < parts:
-            problem.part_last[part] = place
+            graph.part_last[part] = place
     for step in range(first, last):
-        tree = problem.neighbours[step - first]
+        tree = graph.neighbours[step - first]
         order[step] = tree
-        problem.position[tree] = step
+        graph.position[tree] = step
     return parts
 
 
 @compiled
-def list_sources(problem: Table, first: int, last: int, begin: int) -> int:
+def list_sources(graph: Table, first: int, last: int, begin: int) -> int:
     """List the couplings of an island's trees by the later tree; where the list then ends."""
-    order = problem.order
+    order = graph.order
     for step in range(first, last):
-        problem.source_size[order[step]] = 0
+        graph.source_size[order[step]] = 0
     for step in range(first, last):
-        start = problem.column_start[order[step]]
-        for entry in range(start, start + problem.column_size[order[step]]):
-            problem.source_size[problem.entry_tree[entry]] += 1
-    for step in range(first, last):
-        tree = order[step]
-        problem.source_start[tree] = begin
-        begin += problem.source_size[tree]
-        problem.source_size[tree] = 0
+        start = graph.column_start[order[step]]
+        for entry in range(start, start + graph.column_size[order[step]]):
+            graph.source_size[graph.entry_tree[entry]] += 1
     for step in range(first, last):
         tree = order[step]
-        start = problem.column_start[tree]
-        for entry in range(start, start + problem.column_size[tree]):
-            other = problem.entry_tree[entry]
-            at = problem.source_start[other] + problem.source_size[other]
-            problem.source_tree[at] = tree
-            problem.source_entry[at] = entry
-            problem.source_size[other] += 1
+        graph.source_start[tree] = begin
+        begin += graph.source_size[tree]
+        graph.source_size[tree] = 0
+    for step in range(first, last):
+        tree = order[step]
+        start = graph.column_start[tree]
+        for entry in range(start, start + graph.column_size[tree]):
+            other = graph.entry_tree[entry]
+            at = graph.source_start[other] + graph.source_size[other]
+            graph.source_tree[at] = tree
+            graph.source_entry[at] = entry
+            graph.source_size[other] += 1
     return begin
 
 
 @compiled
-def _free_body(problem: Table, contacts: Table, link: int) -> int:
-    """The tree of a link that is a free body; −1 for the world, −2 for any other link."""
+def _free_body(graph: Table, contacts: Table, link: int) -> int:
+    """The tree of a link that is a free body; −1 for the world, `NOT_FREE` for any other link."""
     if link < 0:
         return -1
     tree = contacts.link_tree[link]
-    return tree if problem.tree_spatial[tree] == 1 else -2
+    return tree if graph.tree_spatial[tree] == 1 else NOT_FREE
 
 
 @compiled
-def _list_pairs_of(problem: Table, contacts: Table, k: int, pairs: int, chunks: int) -> int:
+def _list_pairs_of(graph: Table, contacts: Table, k: int, pairs: int, chunks: int) -> int:
     """List pairs and chunks of an island; returns how many pairs there are then."""
     link = contacts.link
-    i = problem.island_contact_start[k]
-    end = problem.island_contact_start[k + 1]
-    problem.island_mixed[k] = 0
+    i = graph.island_contact_start[k]
+    end = graph.island_contact_start[k + 1]
+    graph.island_mixed[k] = 0
     begun = i
     begun_pair = pairs
     while i < end:
-        c = problem.contact[i]
+        c = graph.contact[i]
         a = link[c, 0]
         b = link[c, 1]
         first = i
         while i < end:
-            c = problem.contact[i]
+            c = graph.contact[i]
             if link[c, 0] != a or link[c, 1] != b:
                 break
             i += 1
-        problem.pair_contact[pairs, 0] = first
-        problem.pair_contact[pairs, 1] = i
-        tree_a = _free_body(problem, contacts, a)
-        tree_b = _free_body(problem, contacts, b)
-        if tree_a == -2 or tree_b == -2 or tree_a == tree_b:
-            tree_a = -2
-            tree_b = -2
-            problem.island_mixed[k] += 1
-        problem.pair_tree[pairs, 0] = tree_a
-        problem.pair_tree[pairs, 1] = tree_b
+        graph.pair_contact[pairs, 0] = first
+        graph.pair_contact[pairs, 1] = i
+        tree_a = _free_body(graph, contacts, a)
+        tree_b = _free_body(graph, contacts, b)
+        if NOT_FREE in (tree_a, tree_b) or tree_a == tree_b:
+            tree_a = NOT_FREE
+            tree_b = NOT_FREE
+            graph.island_mixed[k] += 1
+        graph.pair_tree[pairs, 0] = tree_a
+        graph.pair_tree[pairs, 1] = tree_b
         if tree_a >= 0 and tree_b >= 0:
-            problem.pair_block[pairs] = block_of(problem, tree_a, tree_b)
+            graph.pair_block[pairs] = block_of(graph, tree_a, tree_b)
         if tree_a >= 0:
-            problem.tree_pair_start[tree_a + 2] += 1
+            graph.tree_pair_start[tree_a + 2] += 1
         if tree_b >= 0:
-            problem.tree_pair_start[tree_b + 2] += 1
+            graph.tree_pair_start[tree_b + 2] += 1
         pairs += 1
         if i - begun >= MOST_CHUNK or i == end:
-            problem.chunk_contact[chunks, 0] = begun
-            problem.chunk_contact[chunks, 1] = i
-            problem.chunk_pair[chunks, 0] = begun_pair
-            problem.chunk_pair[chunks, 1] = pairs
+            graph.chunk_contact[chunks, 0] = begun
+            graph.chunk_contact[chunks, 1] = i
+            graph.chunk_pair[chunks, 0] = begun_pair
+            graph.chunk_pair[chunks, 1] = pairs
             chunks += 1
             begun = i
             begun_pair = pairs
-    problem.island_chunk_start[k + 1] = chunks
+    graph.island_chunk_start[k + 1] = chunks
     return pairs
 
 
 @compiled
-def list_pairs(problem: Table, contacts: Table) -> None:
+def list_pairs(graph: Table, contacts: Table) -> None:
     """List pairs and chunks of contacts of all divided islands, and the pairs of free bodies."""
-    part = problem.island_part_start
-    chunk = problem.island_chunk_start
-    if part[problem.islands] == 0:
+    part = graph.island_part_start
+    chunk = graph.island_chunk_start
+    if part[graph.islands] == 0:
         return
-    start = problem.tree_pair_start
-    for tree in range(problem.ntree + 2):
+    start = graph.tree_pair_start
+    for tree in range(graph.ntree + 2):
         start[tree] = 0
     chunk[0] = 0
     pairs = 0
-    for k in range(problem.islands):
+    for k in range(graph.islands):
         chunk[k + 1] = chunk[k]
         if part[k + 1] > part[k]:
-            pairs = _list_pairs_of(problem, contacts, k, pairs, chunk[k])
-    for tree in range(2, problem.ntree + 2):
+            pairs = _list_pairs_of(graph, contacts, k, pairs, chunk[k])
+    for tree in range(2, graph.ntree + 2):
         start[tree] += start[tree - 1]
     for pair in range(pairs):
         for side in range(2):
-            tree = problem.pair_tree[pair, side]
+            tree = graph.pair_tree[pair, side]
             if tree >= 0:
-                problem.tree_pair[start[tree + 1]] = pair
+                graph.tree_pair[start[tree + 1]] = pair
                 start[tree + 1] += 1

@@ -53,11 +53,11 @@ def _is_next(link: np.ndarray, contact: int) -> bool:
 
 
 @compiled
-def _join(problem: Table, a: int, b: int) -> tuple[bool, bool]:
+def _join(graph: Table, a: int, b: int) -> tuple[bool, bool]:
     """Join the components of two trees; returns (has a block, joined two components)."""
     if a < 0 or b < 0 or a == b:
         return True, False
-    parent = problem.component
+    parent = graph.component
     root_a = _root(parent, a)
     root_b = _root(parent, b)
     joined = root_a != root_b
@@ -66,34 +66,34 @@ def _join(problem: Table, a: int, b: int) -> tuple[bool, bool]:
             parent[root_b] = root_a
         else:
             parent[root_a] = root_b
-    return have_block(problem, a, b), joined
+    return have_block(graph, a, b), joined
 
 
 @compiled
-def _symbolic(problem: Table, contacts: Table, rows: Table, islands: int) -> int:
+def _symbolic(graph: Table, contacts: Table, rows: Table, islands: int) -> int:
     """Recompute order and structure, component by component; returns the size of all blocks."""
-    ntree = problem.ntree
-    clear_couplings(problem)
+    ntree = graph.ntree
+    clear_couplings(graph)
     for contact in range(contacts.count):
         if not _is_next(contacts.link, contact):
             a, b = _trees_of_contact(contacts.link, contacts.link_tree, contact)
-            couple(problem, a, b)
+            couple(graph, a, b)
     for row in range(rows.count):
-        couple(problem, rows.tree[row, 0], rows.tree[row, 1])
+        couple(graph, rows.tree[row, 0], rows.tree[row, 1])
     for tree in range(ntree):
-        problem.order[tree] = tree
-    _list_islands(problem, islands)
+        graph.order[tree] = tree
+    _list_islands(graph, islands)
     for tree in range(ntree):
-        problem.order[tree] = problem.island_tree[tree]
-    return eliminate_islands(problem, islands)
+        graph.order[tree] = graph.island_tree[tree]
+    return eliminate_islands(graph, islands)
 
 
 @compiled
-def _number_islands(problem: Table, parent: np.ndarray) -> int:
+def _number_islands(graph: Table, parent: np.ndarray) -> int:
     """Number the components in the order of their first tree; returns how many there are."""
-    island = problem.component[problem.ntree : 2 * problem.ntree]
+    island = graph.component[graph.ntree : 2 * graph.ntree]
     islands = 0
-    for tree in range(problem.ntree):
+    for tree in range(graph.ntree):
         root = _root(parent, tree)
         if root == tree:
             island[tree] = islands
@@ -105,11 +105,11 @@ def _number_islands(problem: Table, parent: np.ndarray) -> int:
 
 
 @compiled
-def _list_islands(problem: Table, islands: int) -> None:
+def _list_islands(graph: Table, islands: int) -> None:
     """List the trees of every component by position."""
-    ntree = problem.ntree
-    island = problem.component[ntree : 2 * ntree]
-    start = problem.island_start
+    ntree = graph.ntree
+    island = graph.component[ntree : 2 * ntree]
+    start = graph.island_start
     for k in range(islands + 1):
         start[k] = 0
     for tree in range(ntree):
@@ -121,9 +121,9 @@ def _list_islands(problem: Table, islands: int) -> None:
         total += count
     start[islands] = total
     for step in range(ntree):
-        tree = problem.order[step]
+        tree = graph.order[step]
         k = island[tree]
-        problem.island_tree[start[k]] = tree
+        graph.island_tree[start[k]] = tree
         start[k] += 1
     for k in range(islands, 0, -1):
         start[k] = start[k - 1]
@@ -139,24 +139,24 @@ def _base(tree: int, link: int, nv: int, tree_start: np.ndarray, tree_spatial: n
 
 
 @compiled
-def _list_all(problem: Table, contacts: Table, rows: Table) -> None:
+def _list_all(graph: Table, contacts: Table, rows: Table) -> None:
     """List contacts and rows of the only tree, which is the only island, as they are."""
-    fill_chains(problem, contacts, rows)
-    make_paths(problem, contacts, 1, problem.component[1:2])
-    spatial = problem.tree_spatial[0] == 1
+    fill_chains(graph, contacts, rows)
+    make_paths(graph, contacts, 1, graph.component[1:2])
+    spatial = graph.tree_spatial[0] == 1
     for i in range(contacts.count):
-        problem.contact[i] = i
+        graph.contact[i] = i
         a = contacts.link[i, 0]
         b = contacts.link[i, 1]
         # As `_base`, of one tree that begins at 0.
-        problem.base_a[i] = a if a < 0 else (0 if spatial else problem.nv + 6 * a)
-        problem.base_b[i] = b if b < 0 else (0 if spatial else problem.nv + 6 * b)
-    problem.island_contact_start[1] = contacts.count
+        graph.base_a[i] = a if a < 0 else (0 if spatial else graph.nv + 6 * a)
+        graph.base_b[i] = b if b < 0 else (0 if spatial else graph.nv + 6 * b)
+    graph.island_contact_start[1] = contacts.count
     for i in range(rows.count):
-        problem.row[i] = i
+        graph.row[i] = i
         first = rows.start[i, 0]
-        problem.row_entry[i] = first if rows.start[i, 2] == first + 1 else -1
-    problem.island_row_start[1] = rows.count
+        graph.row_entry[i] = first if rows.start[i, 2] == first + 1 else -1
+    graph.island_row_start[1] = rows.count
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
@@ -166,11 +166,12 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     Returns ``OK``, ``PATTERN_CHANGED`` (blocks and factors of earlier solves are void) or
     ``COUPLING_TOO_SMALL`` (the needed size is in ``coupling_size``; grow and call again).
     """
-    ntree = problem.ntree
-    if ntree == 1 and problem.components == 1:
-        _list_all(problem, contacts, rows)
+    graph = problem.graph
+    ntree = graph.ntree
+    if ntree == 1 and graph.components == 1:
+        _list_all(graph, contacts, rows)
         return OK
-    parent = problem.component
+    parent = graph.component
     link = contacts.link
     row_tree = rows.tree
     ncontact = contacts.count
@@ -184,36 +185,36 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
         if _is_next(link, contact):
             continue
         a, b = _trees_of_contact(link, contacts.link_tree, contact)
-        has_block, joined = _join(problem, a, b)
+        has_block, joined = _join(graph, a, b)
         known = known and has_block
         if joined:
             components -= 1
     for row in range(nrow):
         a = row_tree[row, 0]
         b = row_tree[row, 1]
-        has_block, joined = _join(problem, a, b)
+        has_block, joined = _join(graph, a, b)
         known = known and has_block
         if joined:
             components -= 1
 
-    islands = _number_islands(problem, parent)
+    islands = _number_islands(graph, parent)
     status = OK
-    if not known or components != problem.components:
-        problem.coupling_size = _symbolic(problem, contacts, rows, islands)
-        problem.components = components
+    if not known or components != graph.components:
+        graph.coupling_size = _symbolic(graph, contacts, rows, islands)
+        graph.components = components
         status = PATTERN_CHANGED
-    if problem.coupling_size > problem.coupling.size:
-        problem.components = -1  # come back here after the memory has grown
+    if graph.coupling_size > problem.coupling.size:
+        graph.components = -1  # come back here after the memory has grown
         return COUPLING_TOO_SMALL
 
-    _list_islands(problem, islands)
-    problem.islands = islands
+    _list_islands(graph, islands)
+    graph.islands = islands
     island = parent[ntree : 2 * ntree]
-    fill_chains(problem, contacts, rows)
-    make_paths(problem, contacts, islands, island)
-    nv = problem.nv
-    order = problem.contact
-    start = problem.island_contact_start
+    fill_chains(graph, contacts, rows)
+    make_paths(graph, contacts, islands, island)
+    nv = graph.nv
+    order = graph.contact
+    start = graph.island_contact_start
     for k in range(islands + 2):
         start[k] = 0
     k = 0
@@ -229,15 +230,15 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
         if not _is_next(link, contact):
             a, b = _trees_of_contact(link, contacts.link_tree, contact)
             k = island[a if a >= 0 else b] + 1
-            base_a = _base(a, link[contact, 0], nv, problem.tree_start, problem.tree_spatial)
-            base_b = _base(b, link[contact, 1], nv, problem.tree_start, problem.tree_spatial)
+            base_a = _base(a, link[contact, 0], nv, graph.tree_start, graph.tree_spatial)
+            base_b = _base(b, link[contact, 1], nv, graph.tree_start, graph.tree_spatial)
         i = start[k]
         order[i] = contact
-        problem.base_a[i] = base_a
-        problem.base_b[i] = base_b
+        graph.base_a[i] = base_a
+        graph.base_b[i] = base_b
         start[k] += 1
-    order = problem.row
-    start = problem.island_row_start
+    order = graph.row
+    start = graph.island_row_start
     for k in range(islands + 2):
         start[k] = 0
     for row in range(nrow):
@@ -248,7 +249,7 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
         k = island[row_tree[row, 0]] + 1
         order[start[k]] = row
         first = rows.start[row, 0]
-        problem.row_entry[start[k]] = first if rows.start[row, 2] == first + 1 else -1
+        graph.row_entry[start[k]] = first if rows.start[row, 2] == first + 1 else -1
         start[k] += 1
-    list_pairs(problem, contacts)
+    list_pairs(graph, contacts)
     return status

@@ -117,9 +117,10 @@ def _add_own(
     g: tuple[float, float, float, float, float, float],
 ) -> None:
     """Add a Hessian (P, Q; Qᵀ, G) to what one link's tree has of its own contacts."""
+    graph = problem.graph
     tree = contacts.link_tree[link]
-    if problem.tree_spatial[tree]:
-        add_lower(problem.factor, problem.block_start[tree], p, q, g)
+    if graph.tree_spatial[tree]:
+        add_lower(problem.factor, graph.block_start[tree], p, q, g)
         return
     gather_hessian(problem, link, p, q, g)
 
@@ -139,43 +140,45 @@ def _add_cross(
 
     Links of one articulated tree are `_add_within`'s.
     """
+    scratch = problem.scratch
+    graph = problem.graph
     factor = problem.factor
     coupling = problem.coupling
     tree_a = contacts.link_tree[a]
     tree_b = contacts.link_tree[b]
-    if tree_a == tree_b and problem.tree_spatial[tree_a]:
-        block = problem.block_start[tree_a]
+    if tree_a == tree_b and graph.tree_spatial[tree_a]:
+        block = graph.block_start[tree_a]
         subtract_spatial(factor, block, 6, 1, corner, right, low, g)
         subtract_spatial(factor, block, 1, 6, corner, right, low, g)
         return
-    first_a = problem.tree_start[tree_a]
-    first_b = problem.tree_start[tree_b]
-    na = problem.tree_size[tree_a]
-    nb = problem.tree_size[tree_b]
-    a_first = problem.position[tree_a] < problem.position[tree_b]
-    at = block_of(problem, tree_a, tree_b)
-    spatial_a = problem.tree_spatial[tree_a]
-    spatial_b = problem.tree_spatial[tree_b]
+    first_a = graph.tree_start[tree_a]
+    first_b = graph.tree_start[tree_b]
+    na = graph.tree_size[tree_a]
+    nb = graph.tree_size[tree_b]
+    a_first = graph.position[tree_a] < graph.position[tree_b]
+    at = block_of(graph, tree_a, tree_b)
+    spatial_a = graph.tree_spatial[tree_a]
+    spatial_b = graph.tree_spatial[tree_b]
     if spatial_a and spatial_b:
         if a_first:
             subtract_spatial(coupling, at, 6, 1, corner, right, low, g)
         else:
             subtract_spatial(coupling, at, 1, 6, corner, right, low, g)
         return
-    patch = problem.patch[0]
+    patch = scratch.patch[0]
     write_patch(patch, corner, right, low, g)
     size_a = 6 if spatial_a else contacts.link_size[a]
     size_b = 6 if spatial_b else contacts.link_size[b]
     start_a = contacts.link_start[a]
     start_b = contacts.link_start[b]
     if not spatial_b:
-        _project(patch, contacts.chain_column, start_b, size_b, problem.projection)
+        _project(patch, contacts.chain_column, start_b, size_b, scratch.projection)
     for i in range(size_a):
         row = i if spatial_a else contacts.chain_dof[start_a + i] - first_a
         for j in range(size_b):
             value = 0.0
             for k in range(6):
-                column = patch[6 * k + j] if spatial_b else problem.projection[k, j]
+                column = patch[6 * k + j] if spatial_b else scratch.projection[k, j]
                 if spatial_a:
                     if k == i:
                         value = column
@@ -204,7 +207,7 @@ def _add_pair(
         _add_own(problem, contacts, max(a, b), p, q, g)
         return
     tree = contacts.link_tree[a]
-    if tree == contacts.link_tree[b] and not problem.tree_spatial[tree]:
+    if tree == contacts.link_tree[b] and not problem.graph.tree_spatial[tree]:
         add_within(problem, contacts, a, b, p, q, g)
         return
     q_b, between, p_b = other_side(d, g, q, p)
@@ -234,7 +237,7 @@ def sum_of_contacts(
 
     The first number tells whether any of them has a Hessian.
     """
-    coupled = problem.coupled == 1
+    coupled = problem.law.coupled == 1
     curvature = (
         problem.h11,
         problem.h12,
@@ -251,7 +254,7 @@ def sum_of_contacts(
     for i in range(begin, end):
         if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
             active = True
-            c = problem.contact[i]
+            c = problem.graph.contact[i]
             one = spatial_hessian(c, i, contacts.frame, arm, curvature, coupled)
             g = add_symmetric(g, one[0])
             q = add_full(q, one[1])
@@ -262,15 +265,16 @@ def sum_of_contacts(
 @inlined
 def add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None:
     """Add the Hessians of some contacts; those of articulated trees' links wait for `end_paths`."""
+    graph = problem.graph
     link = contacts.link
     begin = first
     while begin < last:
-        c = problem.contact[begin]
+        c = graph.contact[begin]
         a = link[c, 0]
         b = link[c, 1]
         end = begin + 1
         while end < last:
-            other = problem.contact[end]
+            other = graph.contact[end]
             if link[other, 0] != a or link[other, 1] != b:
                 break
             end += 1
@@ -283,17 +287,19 @@ def add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None
 @compiled
 def end_paths(problem: Table, contacts: Table) -> None:
     """Add what `add_contacts` has left on the joints of the island's articulated trees."""
-    island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+    graph = problem.graph
+    island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
     add_paths(
         problem,
         contacts,
-        problem.island_path_start[island],
-        problem.island_path_start[island + 1],
+        graph.island_path_start[island],
+        graph.island_path_start[island + 1],
     )
 
 
 @compiled
 def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
+    graph = problem.graph
     start = rows.start
     dof = rows.dof
     jacobian = rows.jacobian
@@ -301,21 +307,21 @@ def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
         g = problem.row_curvature[i]
         if g == 0.0:
             continue
-        alone = problem.row_entry[i]
+        alone = graph.row_entry[i]
         if alone >= 0:
-            t = problem.dof_tree[dof[alone]]
-            diagonal = (problem.tree_size[t] + 1) * (dof[alone] - problem.tree_start[t])
-            problem.factor[problem.block_start[t] + diagonal] += g * jacobian[alone] ** 2
+            t = graph.dof_tree[dof[alone]]
+            diagonal = (graph.tree_size[t] + 1) * (dof[alone] - graph.tree_start[t])
+            problem.factor[graph.block_start[t] + diagonal] += g * jacobian[alone] ** 2
             continue
-        r = problem.row[i]
+        r = graph.row[i]
         for part in range(2):
             t = rows.tree[r, part]
             if t < 0:
                 continue
-            n = problem.tree_size[t]
-            offset = problem.tree_start[t]
+            n = graph.tree_size[t]
+            offset = graph.tree_start[t]
             for e in range(start[r, part], start[r, part + 1]):
-                row = problem.block_start[t] + (dof[e] - offset) * n - offset
+                row = graph.block_start[t] + (dof[e] - offset) * n - offset
                 value = g * jacobian[e]
                 # Dofs ascend within a part: the lower triangle.
                 for f in range(start[r, part], e + 1):
@@ -324,44 +330,46 @@ def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
         s = rows.tree[r, 1]
         if s < 0:
             continue
-        at = block_of(problem, t, s)
-        t_first = problem.position[t] < problem.position[s]
+        at = block_of(graph, t, s)
+        t_first = graph.position[t] < graph.position[s]
         for e in range(start[r, 0], start[r, 1]):
             for f in range(start[r, 1], start[r, 2]):
                 value = g * jacobian[e] * jacobian[f]
-                p = dof[e] - problem.tree_start[t]
-                q = dof[f] - problem.tree_start[s]
+                p = dof[e] - graph.tree_start[t]
+                q = dof[f] - graph.tree_start[s]
                 if t_first:
-                    problem.coupling[at + p * problem.tree_size[s] + q] += value
+                    problem.coupling[at + p * graph.tree_size[s] + q] += value
                 else:
-                    problem.coupling[at + q * problem.tree_size[t] + p] += value
+                    problem.coupling[at + q * graph.tree_size[t] + p] += value
 
 
 @inlined
-def clear_column(problem: Table, tree: int, coupling: np.ndarray) -> None:
+def clear_column(graph: Table, tree: int, coupling: np.ndarray) -> None:
     """Set a tree's couplings with later ones to 0."""
-    n = problem.tree_size[tree]
-    first = problem.column_start[tree]
-    for entry in range(first, first + problem.column_size[tree]):
-        at = problem.entry_block[entry]
-        for k in range(at, at + n * problem.tree_size[problem.entry_tree[entry]]):
+    n = graph.tree_size[tree]
+    first = graph.column_start[tree]
+    for entry in range(first, first + graph.column_size[tree]):
+        at = graph.entry_block[entry]
+        for k in range(at, at + n * graph.tree_size[graph.entry_tree[entry]]):
             coupling[k] = 0.0
 
 
 @inlined
 def clear_couplings(problem: Table, coupling: np.ndarray) -> None:
     """Set the couplings of the island to 0, in an array of the problem's structure."""
+    graph = problem.graph
     for index in range(problem.first_tree, problem.last_tree):
-        clear_column(problem, problem.island_tree[index], coupling)
+        clear_column(graph, graph.island_tree[index], coupling)
 
 
 @compiled
 def begin_blocks(problem: Table) -> None:
     """Fill the island's diagonal blocks with A, whole, and its couplings with 0."""
+    graph = problem.graph
     for index in range(problem.first_tree, problem.last_tree):
-        tree = problem.island_tree[index]
-        block = problem.block_start[tree]
-        for k in range(block, block + problem.tree_size[tree] * problem.tree_size[tree]):
+        tree = graph.island_tree[index]
+        block = graph.block_start[tree]
+        for k in range(block, block + graph.tree_size[tree] * graph.tree_size[tree]):
             problem.factor[k] = problem.matrix[k]
     clear_couplings(problem, problem.coupling)
 
@@ -369,10 +377,11 @@ def begin_blocks(problem: Table) -> None:
 @inlined
 def begin_tree(problem: Table, tree: int) -> None:
     """Fill what the factor of a tree's block has with A: its lower triangle."""
-    if not problem.tree_spatial[tree]:
+    graph = problem.graph
+    if not graph.tree_spatial[tree]:
         copy_chains(problem, problem.matrix, tree)
         return
-    at = 8 * problem.block_start[tree]
+    at = 8 * graph.block_start[tree]
     copy_row(problem.factor.ctypes.data + at, problem.matrix.ctypes.data + at, 36)
 
 
@@ -382,7 +391,7 @@ def assemble(problem: Table, contacts: Table, rows: Table) -> int:
     if problem.last_part > problem.first_part:
         return call_ppp_status(problem.assemble_divided, problem, contacts, rows)
     for index in range(problem.first_tree, problem.last_tree):
-        begin_tree(problem, problem.island_tree[index])
+        begin_tree(problem, problem.graph.island_tree[index])
     clear_couplings(problem, problem.coupling)
     add_contacts(problem, contacts, problem.first_contact, problem.last_contact)
     end_paths(problem, contacts)

@@ -32,12 +32,14 @@ from asperity.convex.divided_island import (
     share_phase,
     tree_blocks,
 )
+from asperity.convex.graph_layout import NOT_FREE
 from asperity.convex.matrix import multiply
 from asperity.convex.paths import gather_forces, spread_velocities
 from asperity.convex.potentials.contact_driver import (
+    change_numbers,
     evaluate_contacts,
+    measure_disagreement,
     numbers_agree,
-    settle_contacts,
     update_estimates,
 )
 from asperity.convex.potentials.rows import evaluate_rows
@@ -73,7 +75,7 @@ def solve_islands(
     """
     whole = problem.last_island == 0
     first = 0 if whole else problem.first_island
-    last = problem.islands if whole else problem.last_island
+    last = problem.graph.islands if whole else problem.last_island
     worst = CONVERGED
     longest = 0
     for k in range(first, last):
@@ -94,13 +96,14 @@ def solve_islands(
 @compiled
 def _guess_contact_velocities(problem: Table, contacts: Table, k: int) -> None:
     """Fill the velocities of an island's contacts for the guess in ``velocity``."""
-    first = problem.island_contact_start[k]
-    last = problem.island_contact_start[k + 1]
+    graph = problem.graph
+    first = graph.island_contact_start[k]
+    last = graph.island_contact_start[k + 1]
     if first == last:
         return
     spread_velocities(problem, contacts, k, k + 1, problem.velocity)
     contact_velocities(
-        problem,
+        graph,
         contacts,
         first,
         last,
@@ -115,7 +118,7 @@ def _guess_contact_velocities(problem: Table, contacts: Table, k: int) -> None:
 @compiled
 def guess_velocities(problem: Table, contacts: Table) -> None:
     """Fill the velocities of all contacts for the guess in ``velocity``."""
-    for k in range(problem.islands):
+    for k in range(problem.graph.islands):
         _guess_contact_velocities(problem, contacts, k)
 
 
@@ -125,7 +128,12 @@ def begin_island(problem: Table, rows: Table) -> None:
     multiply(problem, problem.first_tree, problem.last_tree, problem.velocity, problem.product)
     if problem.guess_is_known == 0:
         row_velocities(
-            problem, rows, problem.first_row, problem.last_row, problem.velocity, problem.row_u
+            problem.graph,
+            rows,
+            problem.first_row,
+            problem.last_row,
+            problem.velocity,
+            problem.row_u,
         )
 
 
@@ -139,26 +147,28 @@ def give_up(problem: Table, residual: float) -> int:
 @compiled
 def choose_island(problem: Table, k: int) -> None:
     """Make island ``k`` of the graph the one at hand."""
-    problem.first_tree = problem.island_start[k]
-    problem.last_tree = problem.island_start[k + 1]
-    problem.first_contact = problem.island_contact_start[k]
-    problem.last_contact = problem.island_contact_start[k + 1]
-    problem.first_row = problem.island_row_start[k]
-    problem.last_row = problem.island_row_start[k + 1]
+    graph = problem.graph
+    problem.first_tree = graph.island_start[k]
+    problem.last_tree = graph.island_start[k + 1]
+    problem.first_contact = graph.island_contact_start[k]
+    problem.last_contact = graph.island_contact_start[k + 1]
+    problem.first_row = graph.island_row_start[k]
+    problem.last_row = graph.island_row_start[k + 1]
     problem.begun = 0
-    problem.first_part = problem.island_part_start[k]
-    problem.last_part = problem.island_part_start[k + 1]
-    problem.first_chunk = problem.island_chunk_start[k]
-    problem.last_chunk = problem.island_chunk_start[k + 1]
+    problem.first_part = graph.island_part_start[k]
+    problem.last_part = graph.island_part_start[k + 1]
+    problem.first_chunk = graph.island_chunk_start[k]
+    problem.last_chunk = graph.island_chunk_start[k + 1]
 
 
 @inlined
 def scaled_norm(problem: Table, first: int, last: int, vector: np.ndarray) -> float:
     """‖D vector‖ over an island."""
+    graph = problem.graph
     total = 0.0
     for index in range(first, last):
-        start = problem.tree_start[problem.island_tree[index]]
-        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+        start = graph.tree_start[graph.island_tree[index]]
+        for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
             total += vector[i] * vector[i] * problem.mass_inverse_diagonal[i]
     return np.sqrt(total)
 
@@ -166,11 +176,12 @@ def scaled_norm(problem: Table, first: int, last: int, vector: np.ndarray) -> fl
 @compiled
 def momentum_scale(problem: Table, first: int, last: int) -> float:
     """max(‖D p‖, ‖D j‖) with j = p − r − ∇ℓ."""
+    graph = problem.graph
     momentum = 0.0
     impulse = 0.0
     for index in range(first, last):
-        start = problem.tree_start[problem.island_tree[index]]
-        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+        start = graph.tree_start[graph.island_tree[index]]
+        for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
             j = problem.product[i] - problem.rhs[i] - problem.gradient[i]
             momentum += problem.product[i] * problem.product[i] * problem.mass_inverse_diagonal[i]
             impulse += j * j * problem.mass_inverse_diagonal[i]
@@ -180,8 +191,9 @@ def momentum_scale(problem: Table, first: int, last: int) -> float:
 @compiled
 def only_pairs(problem: Table) -> bool:
     """Whether a divided island has nothing but contacts of free bodies."""
-    island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
-    return problem.island_mixed[island] == 0 and problem.first_row == problem.last_row
+    graph = problem.graph
+    island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
+    return graph.island_mixed[island] == 0 and problem.first_row == problem.last_row
 
 
 @inlined
@@ -215,11 +227,12 @@ def island_velocities(
     row_out: np.ndarray,
 ) -> None:
     """Fill the velocities of contacts (without surface velocity) and rows along a vector."""
+    graph = problem.graph
     if problem.last_contact > problem.first_contact:
-        island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+        island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
         spread_velocities(problem, contacts, island, island + 1, vector)
     contact_velocities(
-        problem,
+        graph,
         contacts,
         problem.first_contact,
         problem.last_contact,
@@ -228,7 +241,7 @@ def island_velocities(
         out[1],
         out[2],
     )
-    row_velocities(problem, rows, problem.first_row, problem.last_row, vector, row_out)
+    row_velocities(graph, rows, problem.first_row, problem.last_row, vector, row_out)
 
 
 @compiled
@@ -237,24 +250,34 @@ def settle(problem: Table, contacts: Table) -> bool:
 
     A solve in which they have changed too often goes on with those that it has.
     """
-    if problem.settle_contacts == 0 or problem.changes > problem.most_changes:
+    options = problem.options
+    if problem.law.settle_contacts == 0 or problem.changes > options.most_changes:
         return True
-    if settle_island(problem, contacts):
+    if settle_island(problem, contacts, options.settle_tolerance, False):
         problem.changes += 1
         return False
     return True
 
 
 @compiled
-def settle_island(problem: Table, contacts: Table) -> bool:
-    """`settle_contacts` of the island: True if that changes the problem."""
+def settle_island(problem: Table, contacts: Table, tolerance: float, ahead: bool) -> bool:
+    """Let the law's numbers agree with velocities to a tolerance; True if that changes the problem.
+
+    These are the present velocities, or those at the end of the prepared direction.
+    """
+    first = problem.first_contact
+    last = problem.last_contact
     if not is_divided(problem):
-        first = problem.first_contact
-        return settle_contacts(problem, contacts, first, problem.last_contact)
+        measure_disagreement(problem, contacts, first, last, ahead)
+        if numbers_agree(problem, problem.bounds_square, problem.changes_square, tolerance):
+            return False
+        change_numbers(problem, contacts, first, last, ahead)
+        return True
     chunks = problem.last_chunk - problem.first_chunk
     problem.phase_contacts = contacts.address
+    problem.phase_share = 1.0 if ahead else 0.0
     share_phase(problem, DISAGREEMENT, chunks)
-    if numbers_agree(problem, chunk_sum(problem, 4), chunk_sum(problem, 5)):
+    if numbers_agree(problem, chunk_sum(problem, 4), chunk_sum(problem, 5), tolerance):
         return False
     share_phase(problem, SETTLE, chunks)
     return True
@@ -283,6 +306,7 @@ def island_estimates(problem: Table, alpha: float) -> None:
 @compiled
 def island_gradient(problem: Table, contacts: Table, rows: Table) -> float:
     """Fill the island's impulses, curvatures and gradient; return the cost of its potentials."""
+    graph = problem.graph
     problem.begun = 0
     problem.phase_contacts = contacts.address
     cost = island_impulses(problem)
@@ -290,8 +314,8 @@ def island_gradient(problem: Table, contacts: Table, rows: Table) -> float:
         _divided_gradient(problem, contacts, rows)
         return cost
     for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[problem.island_tree[index]]
-        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+        start = graph.tree_start[graph.island_tree[index]]
+        for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
             problem.gradient[i] = problem.product[i] - problem.rhs[i]
     add_impulses(
         problem,
@@ -311,19 +335,20 @@ def _divided_gradient(problem: Table, contacts: Table, rows: Table) -> None:
 
     Impulses between free bodies are added by them, all others at the end.
     """
+    graph = problem.graph
     out = problem.gradient
     share_phase(problem, GRADIENT, tree_blocks(problem))
     if only_pairs(problem):
         problem.begun = 1
         return
     if problem.last_chunk > problem.first_chunk:
-        island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
-        clear_links(problem, island, island + 1, out)
-        first = problem.chunk_pair[problem.first_chunk, 0]
-        for pair in range(first, problem.chunk_pair[problem.last_chunk - 1, 1]):
-            if problem.pair_tree[pair, 0] == -2:
-                begin = problem.pair_contact[pair, 0]
-                end = problem.pair_contact[pair, 1]
+        island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
+        clear_links(graph, island, island + 1, out)
+        first = graph.chunk_pair[problem.first_chunk, 0]
+        for pair in range(first, graph.chunk_pair[problem.last_chunk - 1, 1]):
+            if graph.pair_tree[pair, 0] == NOT_FREE:
+                begin = graph.pair_contact[pair, 0]
+                end = graph.pair_contact[pair, 1]
                 add_contact_impulses(problem, contacts, begin, end, out, -1.0)
         gather_forces(problem, contacts, island, island + 1, out)
     add_row_impulses(problem, rows, problem.first_row, problem.last_row, out, -1.0)

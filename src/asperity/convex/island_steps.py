@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.compiled.calls import call_pp_status
+from asperity.compiled.calls import call_pp_status, call_pppd_double
 from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.divided_island import (
     PREPARE,
@@ -27,7 +27,6 @@ __all__ = [
     "begin_direction",
     "direction_size",
     "follow_direction",
-    "follow_prepared",
     "newton_direction",
     "prepare_direction",
     "take_step",
@@ -46,27 +45,29 @@ def newton_direction(problem: Table) -> None:
 @inlined
 def begin_direction(problem: Table) -> None:
     """Fill ``direction`` with −g."""
-    listed = problem.island_tree
+    graph = problem.graph
+    listed = graph.island_tree
     for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[listed[index]]
-        for i in range(start, start + problem.tree_size[listed[index]]):
+        start = graph.tree_start[listed[index]]
+        for i in range(start, start + graph.tree_size[listed[index]]):
             problem.direction[i] = -problem.gradient[i]
 
 
 @inlined
 def direction_size(problem: Table) -> tuple[float, float]:
     """g·p and ‖D⁻¹ p‖ of the direction p, which is prepared if the island is divided."""
+    graph = problem.graph
     if is_divided(problem):
         return block_sum(problem, 0), np.sqrt(block_sum(problem, 1))
     first = problem.first_tree
     last = problem.last_tree
-    listed = problem.island_tree
+    listed = graph.island_tree
     direction = problem.direction
     slope = 0.0
     norm = 0.0
     for index in range(first, last):
-        start = problem.tree_start[listed[index]]
-        for i in range(start, start + problem.tree_size[listed[index]]):
+        start = graph.tree_start[listed[index]]
+        for i in range(start, start + graph.tree_size[listed[index]]):
             slope += problem.gradient[i] * direction[i]
             norm += problem.mass_diagonal[i] * direction[i] * direction[i]
     return slope, np.sqrt(norm)
@@ -75,14 +76,15 @@ def direction_size(problem: Table) -> tuple[float, float]:
 @compiled
 def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
     """Fill A p and the changes of contact and row velocities along ``direction``."""
+    graph = problem.graph
     if is_divided(problem):
         direction = problem.direction
-        island = problem.component[problem.ntree + problem.island_tree[problem.first_tree]]
+        island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
         spread_velocities(problem, contacts, island, island + 1, direction)
         problem.phase_contacts = contacts.address
         share_phase(problem, PREPARE, _chunks_and_blocks(problem))
         first = problem.first_row
-        row_velocities(problem, rows, first, problem.last_row, direction, problem.row_du)
+        row_velocities(graph, rows, first, problem.last_row, direction, problem.row_du)
         return
     island_velocities(
         problem,
@@ -109,14 +111,15 @@ def _chunks_and_blocks(problem: Table) -> int:
 @inlined
 def take_step(problem: Table, alpha: float) -> None:
     """Go a share α of the prepared direction."""
+    graph = problem.graph
     if is_divided(problem):
         problem.phase_share = alpha
         share_phase(problem, STEP, _chunks_and_blocks(problem))
         _move_rows(problem, alpha)
         return
     for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[problem.island_tree[index]]
-        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+        start = graph.tree_start[graph.island_tree[index]]
+        for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
             problem.velocity[i] += alpha * problem.direction[i]
             problem.product[i] += alpha * problem.direction_product[i]
     for i in range(problem.first_contact, problem.last_contact):
@@ -133,17 +136,13 @@ def _move_rows(problem: Table, alpha: float) -> None:
 
 
 @compiled
-def follow_direction(
-    problem: Table, contacts: Table, rows: Table, cost: float, slope: float
-) -> float:
-    """Go along ``direction`` to the least cost of the island; returns the step length."""
-    prepare_direction(problem, contacts, rows)
-    return follow_prepared(problem, cost, slope)
+def follow_direction(problem: Table, tolerance: float) -> float:
+    """Go along the prepared direction to the least cost of the island; returns the step length.
 
-
-@compiled
-def follow_prepared(problem: Table, cost: float, slope: float) -> float:
-    """`follow_direction` after `prepare_direction`."""
+    Needs the cost of its potentials in ``search_cost`` and the slope in ``search_slope``. An exact
+    search ends where the slope is that part of the first one.
+    """
+    graph = problem.graph
     direction = problem.direction
     smooth_slope = 0.0
     smooth_curvature = 0.0
@@ -152,15 +151,14 @@ def follow_prepared(problem: Table, cost: float, slope: float) -> float:
         smooth_curvature = block_sum(problem, 3)
     else:
         for index in range(problem.first_tree, problem.last_tree):
-            start = problem.tree_start[problem.island_tree[index]]
-            for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+            start = graph.tree_start[graph.island_tree[index]]
+            for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
                 smooth_slope += direction[i] * (problem.product[i] - problem.rhs[i])
                 smooth_curvature += direction[i] * problem.direction_product[i]
     problem.smooth_slope = smooth_slope
     problem.smooth_curvature = smooth_curvature
-    problem.search_cost = cost
-    problem.search_slope = slope
-    problem.line_search_evaluations += call_pp_status(problem.line_search, problem, 0)
-    if problem.search_step != 0.0:
-        take_step(problem, problem.search_step)
-    return problem.search_step
+    first = problem.first_row
+    alpha = call_pppd_double(problem.line_search, problem, first, problem.last_row, tolerance)
+    if alpha != 0.0:
+        take_step(problem, alpha)
+    return alpha

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.convex.divided_island import ALONG, COST, chunk_sum, is_divided, share_phase
 from asperity.convex.potentials.contact_driver import along_contacts, contact_cost_along
 from asperity.convex.potentials.rows import along_rows, row_cost_along
@@ -29,6 +29,8 @@ from asperity.convex.problem import (
 __all__ = ["line_search"]
 
 
+Range = tuple[int, int]
+
 _EPSILON = 2.220446049250313e-16
 _MAX_EVALUATIONS = 60
 _CLOSE = 0.3  # slope at α = 1 over that at 0, up to which Newton's method starts from α = 1
@@ -38,8 +40,8 @@ _ARMIJO_REDUCTIONS = 60
 
 
 @compiled
-def _along(problem: Table, alpha: float) -> tuple[float, float]:
-    """First and second derivative of contacts and rows of the island."""
+def _along(problem: Table, rows: Range, alpha: float) -> tuple[float, float]:
+    """First and second derivative of the island's contacts and of rows."""
     if is_divided(problem):
         problem.phase_share = alpha
         share_phase(problem, ALONG, problem.last_chunk - problem.first_chunk)
@@ -48,16 +50,16 @@ def _along(problem: Table, alpha: float) -> tuple[float, float]:
         slope_a, curvature_a = along_contacts(
             problem, problem.first_contact, problem.last_contact, alpha
         )
-    slope_b, curvature_b = along_rows(problem, problem.first_row, problem.last_row, alpha)
+    slope_b, curvature_b = along_rows(problem, rows[0], rows[1], alpha)
     return slope_a + slope_b, curvature_a + curvature_b
 
 
 @compiled
-def _along_whole(problem: Table) -> tuple[float, float]:
+def _along_whole(problem: Table, rows: Range) -> tuple[float, float]:
     """`_along` at α = 1, as the preparation of a divided island's direction has left it."""
     if not is_divided(problem):
-        return _along(problem, 1.0)
-    slope, curvature = along_rows(problem, problem.first_row, problem.last_row, 1.0)
+        return _along(problem, rows, 1.0)
+    slope, curvature = along_rows(problem, rows[0], rows[1], 1.0)
     return slope + chunk_sum(problem, 1), curvature + chunk_sum(problem, 2)
 
 
@@ -79,8 +81,8 @@ def _cubic_minimum(cost_0: float, cost_1: float, slope_0: float, slope_1: float)
 
 
 @compiled
-def _cost_along(problem: Table, alpha: float) -> float:
-    """Cost of contacts and rows of the island at α, with the change of the quadratic part."""
+def _cost_along(problem: Table, rows: Range, alpha: float) -> float:
+    """Cost of the island's contacts and of rows at α, with the change of the quadratic part."""
     if is_divided(problem):
         problem.phase_share = alpha
         share_phase(problem, COST, problem.last_chunk - problem.first_chunk)
@@ -89,44 +91,44 @@ def _cost_along(problem: Table, alpha: float) -> float:
         cost = contact_cost_along(problem, problem.first_contact, problem.last_contact, alpha)
     return (
         cost
-        + row_cost_along(problem, problem.first_row, problem.last_row, alpha)
+        + row_cost_along(problem, rows[0], rows[1], alpha)
         + alpha * problem.smooth_slope
         + 0.5 * alpha * alpha * problem.smooth_curvature
     )
 
 
 @compiled
-def _backtrack(problem: Table, slope_0: float) -> int:
-    """Step of the least cost that meets Armijo's criterion; returns the number of evaluations."""
+def _backtrack(problem: Table, rows: Range, slope_0: float) -> tuple[float, int]:
+    """Step of the least cost that meets Armijo's criterion, and the number of evaluations."""
     cost = problem.search_cost
     # What the sums of costs cannot tell apart is left to Newton's own step.
     round_off = 8.0 * _EPSILON * abs(cost)
     if -slope_0 <= round_off:
-        problem.search_step = 1.0
-        return 0
-    alpha = problem.largest_search_step
+        return 1.0, 0
+    best = 0.0
+    alpha = problem.options.largest_search_step
     previous = np.inf
     for k in range(_ARMIJO_REDUCTIONS):
-        change = _cost_along(problem, alpha) - cost
+        change = _cost_along(problem, rows, alpha) - cost
         # The cost is convex: once it grows, the step before was the best of all.
         if change >= previous:
-            return k + 1
+            return best, k + 1
         if change <= _ARMIJO_SLOPE * alpha * slope_0 + round_off:
-            problem.search_step = alpha
+            best = alpha
             previous = change
         alpha *= _ARMIJO_FACTOR
-    return _ARMIJO_REDUCTIONS
+    return best, _ARMIJO_REDUCTIONS
 
 
 @compiled
 def _root(
-    problem: Table, low: float, high: float, alpha: float, target: float
+    problem: Table, rows: Range, low: float, high: float, alpha: float, target: float
 ) -> tuple[float, int]:
-    """Root of ℓ' in a bracket from a first guess; returns it and the number of evaluations."""
+    """Root of ℓ' in a bracket from a first guess, and the number of evaluations."""
     evaluations = 0
     previous = high - low
     while evaluations < _MAX_EVALUATIONS:
-        slope, curvature = _along(problem, alpha)
+        slope, curvature = _along(problem, rows, alpha)
         slope += problem.smooth_slope + alpha * problem.smooth_curvature
         curvature += problem.smooth_curvature
         evaluations += 1
@@ -149,48 +151,56 @@ def _root(
     return alpha, evaluations
 
 
-@entry_point(types.int64(PROBLEM.type, types.int64))
-def line_search(problem: Table, _unused: int) -> int:
-    """Minimise the cost of the island along the direction.
-
-    Reads ``smooth_slope``, ``smooth_curvature``, ``search_cost`` and ``search_slope``; ``v*``,
-    ``dv*``, ``row_u`` and ``row_du``.
-
-    Returns the number of evaluations, and α in ``search_step``: 0 < α ≤ α_max, or 0 if ℓ does not
-    decrease along the direction within round-off.
-    """
+@inlined
+def _exact(problem: Table, rows: Range, slope_0: float, tolerance: float) -> tuple[float, int]:
+    """Step to the least cost, and the number of evaluations."""
     smooth_slope = problem.smooth_slope
     smooth_curvature = problem.smooth_curvature
-    problem.search_step = 0.0
-    slope_0 = problem.search_slope
-    if not slope_0 < 0.0:
-        return 0
-    if problem.line_search_method == ARMIJO:
-        return _backtrack(problem, slope_0)
-    slope_1, curvature_1 = _along_whole(problem)
+    slope_1, curvature_1 = _along_whole(problem, rows)
     slope_1 += smooth_slope + smooth_curvature
     curvature_1 += smooth_curvature
-    target = problem.line_search_tolerance * -slope_0
-    largest = problem.largest_search_step
+    target = tolerance * -slope_0
+    largest = problem.options.largest_search_step
     if slope_1 <= target and (slope_1 >= -target or largest <= 1.0):
         # ℓ is flat at α = 1, or still falls but may not be followed: take the whole Newton step.
-        problem.search_step = 1.0
-        return 1
+        return 1.0, 1
     if slope_1 < 0.0:
-        slope, _ = _along(problem, largest)
+        slope, _ = _along(problem, rows, largest)
         slope += smooth_slope + largest * smooth_curvature
         if slope <= target:
-            problem.search_step = largest
-            return 2
+            return largest, 2
         alpha = 1.0 + (largest - 1.0) * slope_1 / (slope_1 - slope)
-        problem.search_step, evaluations = _root(problem, 1.0, largest, alpha, target)
-        return evaluations + 2
+        alpha, evaluations = _root(problem, rows, 1.0, largest, alpha, target)
+        return alpha, evaluations + 2
     alpha = 1.0 - slope_1 / curvature_1
     first = 1
     if not (alpha > 0.0 and slope_1 <= _CLOSE * -slope_0):
-        alpha = _cubic_minimum(problem.search_cost, _cost_along(problem, 1.0), slope_0, slope_1)
+        cost_1 = _cost_along(problem, rows, 1.0)
+        alpha = _cubic_minimum(problem.search_cost, cost_1, slope_0, slope_1)
         first = 2
     if not 0.0 < alpha < 1.0:
         alpha = 0.5
-    problem.search_step, evaluations = _root(problem, 0.0, 1.0, alpha, target)
-    return evaluations + first
+    alpha, evaluations = _root(problem, rows, 0.0, 1.0, alpha, target)
+    return alpha, evaluations + first
+
+
+@entry_point(types.float64(PROBLEM.type, types.int64, types.int64, types.float64))
+def line_search(problem: Table, first_row: int, last_row: int, tolerance: float) -> float:
+    """Minimise the cost of the island along the direction, with these rows.
+
+    Reads ``smooth_slope``, ``smooth_curvature``, ``search_cost`` and ``search_slope``; ``v*``,
+    ``dv*``, ``row_u`` and ``row_du``. An exact search ends where the slope is that part of the
+    first one. Counts evaluations.
+
+    Returns α, 0 < α ≤ α_max, or 0 if ℓ does not decrease along the direction within round-off.
+    """
+    slope = problem.search_slope
+    if not slope < 0.0:
+        return 0.0
+    rows = (first_row, last_row)
+    if problem.options.line_search_method == ARMIJO:
+        alpha, evaluations = _backtrack(problem, rows, slope)
+    else:
+        alpha, evaluations = _exact(problem, rows, slope, tolerance)
+    problem.line_search_evaluations += evaluations
+    return alpha

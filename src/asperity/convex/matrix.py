@@ -13,13 +13,14 @@ __all__ = ["multiply"]
 @inlined
 def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarray) -> None:
     """``out = A x`` for the trees listed at ``first .. last``."""
+    graph = problem.graph
     matrix = problem.matrix
     plain = problem.plain_mass == 1
     for index in range(first, last):
-        tree = problem.island_tree[index]
-        start = problem.tree_start[tree]
-        block = problem.block_start[tree]
-        if problem.tree_spatial[tree]:
+        tree = graph.island_tree[index]
+        start = graph.tree_start[tree]
+        block = graph.block_start[tree]
+        if graph.tree_spatial[tree]:
             a = x[start]
             b = x[start + 1]
             c = x[start + 2]
@@ -43,4 +44,4 @@ def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarr
                     + (matrix[k + 4] * e + matrix[k + 5] * f)
                 )
             continue
-        multiply_chains(problem, matrix, tree, x, out)
+        multiply_chains(graph, matrix, tree, x, out)

@@ -49,12 +49,14 @@ def _invert_rotation(matrix: np.ndarray, factor: np.ndarray, block: int) -> None
 @compiled
 def _prepare_tree(problem: Table, tree: int) -> int:
     """Factorize or invert a tree's block of A into the memory of its factor; returns its mark."""
+    scratch = problem.scratch
+    graph = problem.graph
     matrix = problem.matrix
     factor = problem.factor
-    block = problem.block_start[tree]
-    start = problem.tree_start[tree]
-    n = problem.tree_size[tree]
-    spatial = problem.tree_spatial[tree]
+    block = graph.block_start[tree]
+    start = graph.tree_start[tree]
+    n = graph.tree_size[tree]
+    spatial = graph.tree_spatial[tree]
     if spatial:
         coupling = 0.0
         for i in range(3, 6):
@@ -75,9 +77,9 @@ def _prepare_tree(problem: Table, tree: int) -> int:
             problem.direction[start + j] = 1.0 if i == j else 0.0
         cholesky_solve(factor, block, 6, problem.factor_inverse_diagonal, problem.direction, start)
         for j in range(6):
-            problem.patch[0, 6 * i + j] = problem.direction[start + j]
+            scratch.patch[0, 6 * i + j] = problem.direction[start + j]
     for k in range(36):
-        factor[block + k] = problem.patch[0, k]
+        factor[block + k] = scratch.patch[0, k]
     return _INVERTED
 
 
@@ -86,10 +88,11 @@ def _link_mobility(
     problem: Table, contacts: Table, link: int, other: int, mobility: np.ndarray, which: int
 ) -> None:
     """mobility[which] = C_link A⁻¹ C_otherᵀ for two links of one articulated tree."""
+    graph = problem.graph
     tree = contacts.link_tree[link]
-    block = problem.block_start[tree]
-    first = problem.tree_start[tree]
-    n = problem.tree_size[tree]
+    block = graph.block_start[tree]
+    first = graph.tree_start[tree]
+    n = graph.tree_size[tree]
     link_start = contacts.link_start
     work = problem.direction
     for k in range(6):
@@ -164,7 +167,7 @@ def _link_matrix(
     if mark == _FACTORIZED:
         _link_mobility(problem, contacts, link, link, mobility, which)
     elif mark == _INVERTED:
-        block = problem.block_start[contacts.link_tree[link]]
+        block = problem.graph.block_start[contacts.link_tree[link]]
         for k in range(36):
             mobility[which, k] = problem.factor[block + k]
 
@@ -175,17 +178,19 @@ def fill_inverse_masses(problem: Table, contacts: Table, ncontact: int, out: np.
 
     Uses the memory of the factors, which are void afterwards, ``direction`` and ``patch``.
     """
-    mark = problem.neighbours
-    mobility = problem.patch
-    w = problem.projection
-    jacobian = problem.jacobian
-    for tree in range(problem.ntree):
+    scratch = problem.scratch
+    graph = problem.graph
+    mark = graph.neighbours
+    mobility = scratch.patch
+    w = scratch.projection
+    jacobian = scratch.jacobian
+    for tree in range(graph.ntree):
         mark[tree] = _UNTOUCHED
         problem.factor_island[tree] = 0
     last_a = -2
     last_b = -2
     for i in range(ncontact):
-        c = problem.contact[i]
+        c = graph.contact[i]
         a = contacts.link[c, 0]
         b = contacts.link[c, 1]
         tree_a = contacts.link_tree[a] if a >= 0 else -1
@@ -210,13 +215,13 @@ def fill_inverse_masses(problem: Table, contacts: Table, ncontact: int, out: np.
         if a >= 0:
             _fill_jacobian(contacts.frame, contacts.arm_a, c, jacobian, 0)
             if mark[tree_a] == _DECOUPLED:
-                _add_decoupled(jacobian, 0, problem.factor, problem.block_start[tree_a], w)
+                _add_decoupled(jacobian, 0, problem.factor, graph.block_start[tree_a], w)
             else:
                 _add_block(jacobian, 0, 0, mobility, 0, 1.0, w)
         if b >= 0:
             _fill_jacobian(contacts.frame, contacts.arm_b, c, jacobian, 1)
             if mark[tree_b] == _DECOUPLED:
-                _add_decoupled(jacobian, 1, problem.factor, problem.block_start[tree_b], w)
+                _add_decoupled(jacobian, 1, problem.factor, graph.block_start[tree_b], w)
             else:
                 _add_block(jacobian, 1, 1, mobility, 1, 1.0, w)
         if same and mark[tree_a] == _FACTORIZED:

@@ -19,61 +19,61 @@ __all__ = ["gather_forces", "make_paths", "spread_velocities"]
 
 
 @compiled
-def _place_link(problem: Table, contacts: Table, link: int, count: int) -> int:
+def _place_link(graph: Table, contacts: Table, link: int, count: int) -> int:
     """Give places to the dofs of a link that have none; returns how many there are then."""
     start = contacts.link_start[link]
     parent = -1
     # Chains begin at the link.
     for e in range(start + contacts.link_size[link] - 1, start - 1, -1):
         dof = contacts.chain_dof[e]
-        place = problem.dof_path[dof]
+        place = graph.dof_path[dof]
         if place < 0:
             place = count
-            problem.dof_path[dof] = place
-            problem.path_dof[place] = dof
-            problem.path_entry[place] = e
-            problem.path_parent[place] = parent
-            follows = parent >= 0 and parent == place - 1 and problem.path_dof[parent] == dof - 1
-            problem.path_run[place] = problem.path_run[parent] if follows else place
+            graph.dof_path[dof] = place
+            graph.path_dof[place] = dof
+            graph.path_entry[place] = e
+            graph.path_parent[place] = parent
+            follows = parent >= 0 and parent == place - 1 and graph.path_dof[parent] == dof - 1
+            graph.path_run[place] = graph.path_run[parent] if follows else place
             for a in range(6):
-                problem.path_columns[a, place] = contacts.chain_column[e, a]
+                graph.path_columns[a, place] = contacts.chain_column[e, a]
             count += 1
         parent = place
-    problem.link_tip[link] = parent
+    graph.link_tip[link] = parent
     return count
 
 
 @compiled
-def make_paths(problem: Table, contacts: Table, islands: int, island: np.ndarray) -> None:
+def make_paths(graph: Table, contacts: Table, islands: int, island: np.ndarray) -> None:
     """Sort links of articulated trees by island (of each tree), and place their dofs."""
-    start = problem.island_link_start
+    start = graph.island_link_start
     for k in range(islands + 2):
         start[k] = 0
     articulated = 0
     for link in range(contacts.link_count):
         tree = contacts.link_tree[link]
-        if not problem.tree_spatial[tree]:
+        if not graph.tree_spatial[tree]:
             start[island[tree] + 2] += 1
             articulated += 1
     for k in range(2, islands + 2):
         start[k] += start[k - 1]
     for k in range(islands + 1):
-        problem.island_path_start[k] = 0
+        graph.island_path_start[k] = 0
     if articulated == 0:
         return
     for link in range(contacts.link_count):
         tree = contacts.link_tree[link]
-        if not problem.tree_spatial[tree]:
+        if not graph.tree_spatial[tree]:
             k = island[tree] + 1
-            problem.link_order[start[k]] = link
+            graph.link_order[start[k]] = link
             start[k] += 1
-    for dof in range(problem.dof_path.size):
-        problem.dof_path[dof] = -1
+    for dof in range(graph.dof_path.size):
+        graph.dof_path[dof] = -1
     count = 0
     for k in range(islands):
         for index in range(start[k], start[k + 1]):
-            count = _place_link(problem, contacts, problem.link_order[index], count)
-        problem.island_path_start[k + 1] = count
+            count = _place_link(graph, contacts, graph.link_order[index], count)
+        graph.island_path_start[k + 1] = count
 
 
 @compiled
@@ -81,23 +81,24 @@ def spread_velocities(
     problem: Table, contacts: Table, first: int, last: int, vector: np.ndarray
 ) -> None:
     """Fill a vector's end with the velocities of the links of articulated trees, some islands'."""
+    graph = problem.graph
     velocity = problem.path_velocity
     data = velocity.ctypes.data
     columns = contacts.chain_column.ctypes.data
-    for i in range(problem.island_path_start[first], problem.island_path_start[last]):
-        v = vector[problem.path_dof[i]]
-        column = columns + 48 * problem.path_entry[i]
-        parent = problem.path_parent[i]
+    for i in range(graph.island_path_start[first], graph.island_path_start[last]):
+        v = vector[graph.path_dof[i]]
+        column = columns + 48 * graph.path_entry[i]
+        parent = graph.path_parent[i]
         if parent < 0:
             copy_row(data + 48 * i, column, 6)
             scale_row(data + 48 * i, v, 6)
         else:
             copy_row(data + 48 * i, data + 48 * parent, 6)
             add_row(data + 48 * i, column, v, 6)
-    for index in range(problem.island_link_start[first], problem.island_link_start[last]):
-        link = problem.link_order[index]
-        tip = problem.link_tip[link]
-        base = problem.nv + 6 * link
+    for index in range(graph.island_link_start[first], graph.island_link_start[last]):
+        link = graph.link_order[index]
+        tip = graph.link_tip[link]
+        base = graph.nv + 6 * link
         for a in range(6):
             vector[base + a] = velocity[tip, a]
 
@@ -107,23 +108,24 @@ def gather_forces(
     problem: Table, contacts: Table, first: int, last: int, vector: np.ndarray
 ) -> None:
     """Add to a vector the generalized forces of the spatial ones at its end, some islands'."""
+    graph = problem.graph
     force = problem.path_velocity
-    begin = problem.island_path_start[first]
-    end = problem.island_path_start[last]
+    begin = graph.island_path_start[first]
+    end = graph.island_path_start[last]
     for i in range(begin, end):
         for a in range(6):
             force[i, a] = 0.0
-    for index in range(problem.island_link_start[first], problem.island_link_start[last]):
-        link = problem.link_order[index]
-        tip = problem.link_tip[link]
-        base = problem.nv + 6 * link
+    for index in range(graph.island_link_start[first], graph.island_link_start[last]):
+        link = graph.link_order[index]
+        tip = graph.link_tip[link]
+        base = graph.nv + 6 * link
         for a in range(6):
             force[tip, a] += vector[base + a]
     data = force.ctypes.data
     columns = contacts.chain_column.ctypes.data
     for i in range(end - 1, begin - 1, -1):
-        column = columns + 48 * problem.path_entry[i]
-        parent = problem.path_parent[i]
-        vector[problem.path_dof[i]] += dot_rows(column, data + 48 * i, 6)
+        column = columns + 48 * graph.path_entry[i]
+        parent = graph.path_parent[i]
+        vector[graph.path_dof[i]] += dot_rows(column, data + 48 * i, 6)
         if parent >= 0:
             add_row(data + 48 * parent, data + 48 * i, 1.0, 6)

@@ -8,6 +8,10 @@ velocities, except that a free body uses its spatial velocity at its centre of m
 Everything that Newton's method evaluates per contact is stored field by field ("structure of
 arrays") and sorted by island, so that the potentials and the line search run over contiguous
 memory.
+
+A problem is the smooth part, the iterate with its gradient, curvatures and factors, and what is
+known of the solve at hand. Tables of their own have its structure (`GRAPH`), the numbers of its
+laws (`LAW`), the options of its solver, and scratch, which each thread has for itself.
 """
 
 from __future__ import annotations
@@ -19,7 +23,9 @@ import numpy as np
 from asperity.compiled import Layout, Table
 from asperity.contact.constraint_laws import DRIFT_SPEED
 from asperity.convex.chains import chain_fields
-from asperity.convex.divided_layout import DIVIDED_FIELDS, contact_lists, division_lists
+from asperity.convex.divided_layout import DIVIDED_FIELDS
+from asperity.convex.graph_layout import GRAPH
+from asperity.convex.law_layout import LAW
 
 __all__ = [
     "ARMIJO",
@@ -33,10 +39,8 @@ __all__ = [
     "PROBLEM",
     "REDUCED_WIDTH",
     "RESIDUAL_AND_STEP",
+    "SCRATCH",
     "STATISTICS",
-    "grow_contacts",
-    "grow_factor",
-    "grow_rows",
     "new_problem",
     "read_statistics",
     "write_statistics",
@@ -75,30 +79,6 @@ _CONTACT_FIELDS = [
     # normal with tangential: zero unless the law is `coupled`
     "h1n",
     "h2n",
-    # numbers of the laws; each law says which it uses
-    "friction",  # coefficient μ
-    "friction_limit",  # largest impulse of friction μ n_0, known before the step [N s]
-    "friction_change",  # the last change of that bound in this solve
-    "to_and_fro",  # of a patch's first point: 1 if the patch's bounds change so in this solve
-    "soft_slip_square",  # ε² of a friction law smoothed by √(‖v_t‖² + ε²)
-    "stiction_tolerance",  # v_s of a friction law with a ramp
-    "cutoff",  # of the Hunt–Crossley normal impulse: see `asperity.convex.potentials.normal`
-    "normal_slope",
-    "normal_bend",
-    "explicit_normal",  # part of the normal impulse that is known before the step [N s]
-    "normal_target",  # v̂_n of a linear spring and damper
-    "normal_gain",
-    "tangential_gain",
-    "dual1",  # the lagged law's estimates: of the direction of friction,
-    "dual2",
-    "dual_n",  # and of the final speed below the cutoff
-    # the normal impulse that is expected of the solution, for the first of these; or −1
-    "expected_impulse",
-    "stoppable",  # slip speed that friction could stop within the step
-    # of continuous forces, for analytic Jacobians: their derivatives by the signed distance
-    "by_distance1",
-    "by_distance2",
-    "by_distance_n",
 ]
 STATISTICS = (
     "solves",
@@ -111,126 +91,93 @@ STATISTICS = (
 )
 """Counters of a problem's solver."""
 
-_ROW_FIELDS = ["u", "du", "impulse", "curvature", "target", "gain", "lower", "upper"]
+_ROW_FIELDS = ["u", "du", "impulse", "curvature"]
 
-PROBLEM = Layout(
-    "convex problem",
-    nv="i8",
-    ntree="i8",
-    tree_start="i8[:]",
-    tree_size="i8[:]",
-    tree_spatial="i8[:]",
-    dof_tree="i8[:]",
-    block_start="i8[:]",  # of a tree's dense block in `matrix` and `factor`
-    # chains of trees (`asperity.convex.chains`): numbers and masks are those within a tree
-    chain_start="i8[:]",  # of a tree's chains
-    dof_chain="i8[:]",
-    chain_first="i8[:]",  # first dof, from that of the tree
-    chain_size="i8[:]",
-    chain_ancestors="i8[:]",
-    chain_neighbours="i8[:]",  # chains before it with which it couples in the factor
-    span_start="i8[:]",  # of a chain's spans
-    mass_spans="i8[:]",  # number of spans of ancestors
-    mass_span="i8[:,:]",  # first dof from that of the tree, number of dofs
-    fill_spans="i8[:]",  # the same of neighbours
-    fill_span="i8[:,:]",
-    tree_touched="i8[:]",  # chains that couple with other trees
-    tree_rows="i8[:]",  # chains whose rows of couplings with other trees are not zero
-    # the smooth part
-    matrix="f8[:]",  # A, block by block
-    plain_mass="i8",  # 1: of free bodies A is the inertia about the centre of mass, and the mass
-    mass_diagonal="f8[:]",  # diag(M), which scales the norms
-    mass_inverse_diagonal="f8[:]",
-    rhs="f8[:]",
-    # In: guess; out: solution. This and the work vectors end with six places per link, the spatial
-    # velocity (or force) of links of articulated trees; a free body's is its own part.
-    velocity="f8[:]",
-    # In: a change of velocity along which the guess may be improved (see `EXTRAPOLATED`).
-    extrapolation="f8[:]",
-    # Dofs of articulated trees between links and the world, by island, each one after those before
-    # it (`asperity.convex.paths`)
-    path_dof="i8[:]",
-    path_entry="i8[:]",  # its column in the contact set's chains
-    path_parent="i8[:]",  # the place of the dof before it, −1 for the first of a tree
-    path_run="i8[:]",  # first place of those that follow each other, with dofs that do, to this one
-    path_columns="f8[:,:]",  # (angular, linear) of all places, component by component
-    path_force="f8[:]",  # six numbers
-    path_velocity="f8[:,:]",  # spatial velocity there, or force of all that is beyond
-    path_hessian="f8[:,:]",  # of contacts beyond, (P, Q, G) of `asperity.convex.spatial_hessian`
-    pair_hessian="f8[:,:]",  # the same of one pair of links
-    path_active="i8[:]",  # whether that is not zero
-    dof_path="i8[:]",  # place of a dof, −1 if it has none
-    link_tip="i8[:]",  # place of a link's last dof
-    island_path_start="i8[:]",
-    link_order="i8[:]",  # links of articulated trees by island
-    island_link_start="i8[:]",
-    # graph of trees
-    islands="i8",
-    components="i8",  # of the symbolic factorization, −1 if there is none
-    coupling_size="i8",  # numbers in its blocks
-    entries="i8",  # blocks
-    order="i8[:]",
-    position="i8[:]",
-    column_start="i8[:]",  # per tree, into the entry arrays
-    column_size="i8[:]",
-    entry_tree="i8[:]",
-    entry_block="i8[:]",  # offset of the entry's block in `coupling`
-    # bits of the trees with which a tree couples and that are eliminated later
-    adjacency="i8[:,:]",
-    waiting="i8[:]",  # bits of trees that are yet to be eliminated
-    neighbours="i8[:]",  # marks and lists of trees, for whoever needs them next
-    degree="i8[:]",  # sizes of all trees with which a tree couples
-    elimination_key="i8[:]",  # by place: see `asperity.convex.elimination`
-    elimination_slot="i8[:]",  # a tree's place
-    component="i8[:]",  # union-find parents, then island of a tree
-    island_start="i8[:]",
-    island_tree="i8[:]",
-    island_contact_start="i8[:]",
-    island_row_start="i8[:]",
-    # factorization
-    factor="f8[:]",
-    factor_inverse_diagonal="f8[:]",
-    factor_island="i8[:]",  # trees in the island with which a tree was factorized; 0: never
-    coupling="f8[:]",
+OPTIONS = Layout(
+    "options of a convex solver",
+    tolerance="f8 = 1e-8",  # of the solve
+    absolute_tolerance="f8 = 1e-14",  # ε_a of the momentum criterion [√J]
+    criterion="i8",
+    max_iterations="i8 = 100",
+    reused_iterations="i8",  # wished iterations with a reused Hessian (0: never reuse)
+    line_search_method="i8",
+    line_search_tolerance="f8 = 1e-2",  # part of |ℓ'(0)| at which an exact line search ends
+    largest_search_step="f8 = 1",  # α_max
+    # of laws whose numbers are to agree with the solution
+    most_changes="i8 = 40",  # of these numbers in a solve, after which they stay as they are
+    settle_tolerance="f8 = 1e-3",  # relative change of friction by which they may differ from it
+    refuse_unsettled="i8",  # 1: a solve in which they do not agree has not converged
+    # of single laws
+    slip_regularization="f8 = 1e-3",  # σ of the friction laws
+    near_rigid="f8 = 1",  # β of the SAP law
+    relaxation_time="f8 = -1",  # [s], of contacts without one; negative: the step size
+)
+
+SCRATCH = Layout(
+    "scratch of a convex solver",
+    path_force="f8[6]",
+    pair_hessian="f8[1, 21]",  # (P, Q, G) of one pair of links
     # contact space (`asperity.convex.contact_space`)
     # 1 + the first tree of the island whose matrix is factorized without contacts, or 0
     base_tree="i8",
     coordinates="i8",
-    row_base="f8[:]",  # curvature of a row in that matrix
-    row_coordinate="i8[:]",  # or −1
-    response="f8[:,:]",  # U, dof by dof
+    response=f"f8[response_room, {MOST_COORDINATES}]",  # U, dof by dof
     response_rows="i8",
-    response_start="i8[:]",  # of a tree's rows
-    response_chains="i8[:]",  # mask of a tree's chains in which contacts act
-    delassus="f8[:,:]",  # W
-    active="i8[:]",  # coordinates with curvature,
-    compliance="f8[:,:]",  # and G⁻¹
-    reduced="f8[:,:]",  # K, and a right-hand side
-    coordinate="f8[:,:]",  # vectors: see `asperity.convex.contact_space`
-    wanted_residual="f8",
+    response_start="i8[ntree]",  # of a tree's rows
+    response_chains="i8[ntree]",  # mask of a tree's chains in which contacts act
+    delassus=f"f8[{MOST_COORDINATES}, {MOST_COORDINATES}]",  # W
+    active=f"i8[{MOST_COORDINATES}]",  # coordinates with curvature,
+    compliance=f"f8[2, {MOST_COORDINATES}]",  # and G⁻¹
+    reduced=f"f8[{MOST_COORDINATES}, {REDUCED_WIDTH}]",  # K, and a right-hand side
+    coordinate=f"f8[9, {MOST_COORDINATES}]",  # vectors: see `asperity.convex.contact_space`
+    # assembly
+    patch="f8[3, 36]",
+    projection="f8[6, largest_tree]",
+    jacobian="f8[2, 3, 6]",  # of both sides of one contact
+)
+"""What belongs to the island at hand, wherever it is."""
+
+PROBLEM = Layout(
+    "convex problem",
+    graph=GRAPH,
+    law=LAW,
+    options=OPTIONS,
+    scratch=SCRATCH,
+    # the smooth part
+    matrix="f8[matrix_room]",  # A, block by block
+    plain_mass="i8",  # 1: of free bodies A is the inertia about the centre of mass, and the mass
+    mass_diagonal="f8[nv] = 1",  # diag(M), which scales the norms
+    mass_inverse_diagonal="f8[nv] = 1",
+    rhs="f8[nv]",
+    # In: guess; out: solution. This and the work vectors end with six places per link, the spatial
+    # velocity (or force) of links of articulated trees; a free body's is its own part.
+    velocity="f8[nv + 6 * links]",
+    # In: a change of velocity along which the guess may be improved.
+    extrapolation="f8[nv + 6 * links]",
+    # dofs between links and the world, place by place
+    path_velocity="f8[nv, 6]",  # spatial velocity there, or force of all that is beyond
+    path_hessian="f8[nv, 21]",  # of contacts beyond, (P, Q, G) of `asperity.convex.spatial_hessian`
+    path_active="i8[nv]",  # whether that is not zero
+    # factorization
+    factor="f8[matrix_room]",
+    factor_inverse_diagonal="f8[nv]",
+    factor_island="i8[ntree]",  # trees in the island with which a tree was factorized; 0: never
+    coupling="f8[coupling_room]",
+    row_base="f8[rows]",  # curvature of a row in the matrix of contact space
+    row_coordinate="i8[rows] = -1",  # its coordinate there, or −1
     # contacts, sorted by island
-    contact="i8[:]",  # index into the contact set
-    base_a="i8[:]",  # where the spatial velocity of side A or B starts in a vector, or −1
-    base_b="i8[:]",
-    row="i8[:]",
-    row_entry="i8[:]",  # of its Jacobian, of a row of one dof, or −1
-    row_kind="i8[:]",
-    **dict.fromkeys(_CONTACT_FIELDS, "f8[:]"),
-    **{"row_" + name: "f8[:]" for name in _ROW_FIELDS},
+    **dict.fromkeys(_CONTACT_FIELDS, "f8[contacts]"),
+    **{"row_" + name: "f8[rows]" for name in _ROW_FIELDS},
     # work vectors
-    product="f8[:]",  # A v
-    gradient="f8[:]",
-    direction="f8[:]",
-    direction_product="f8[:]",  # A p
-    patch="f8[:,:]",
-    projection="f8[:,:]",
-    jacobian="f8[:,:,:]",  # of both sides of one contact
+    product="f8[nv]",  # A v
+    gradient="f8[nv + 6 * links]",
+    direction="f8[nv + 6 * links]",
+    direction_product="f8[nv]",  # A p
     # [first, last) of the islands that a call of the solver is about; all where the last is 0
     first_island="i8",
     last_island="i8",
     part_longest="i8",  # iterations of the island that took most, of such parts
     shared="i8",  # address of the table of `asperity.convex.shared_islands`, or 0
-    large_tree="i8",  # the one tree that may fit contact space, −1 where there are none or several
     # the island at hand: [first, last) of its trees in `island_tree`, of contacts and of rows
     first_tree="i8",
     last_tree="i8",
@@ -240,8 +187,6 @@ PROBLEM = Layout(
     last_row="i8",
     **DIVIDED_FIELDS,
     changes="i8",  # of the law's numbers in this island's solve
-    # 1: the law's numbers are to be those of a Newton step's end, which is yet to be searched for
-    anticipates="i8",
     bounds_square="f8",  # bounds of friction, and how far they are from those of the velocities
     changes_square="f8",
     disagreement="f8",  # of the law's numbers with the velocities, when last looked at
@@ -250,7 +195,19 @@ PROBLEM = Layout(
     smooth_curvature="f8",
     search_cost="f8",  # of contacts and rows at α = 0
     search_slope="f8",  # of everything at α = 0
-    search_step="f8",  # the result
+    search_step="f8",  # part of the last direction that was taken
+    # Newton's method
+    in_contact_space="i8",  # 1 if directions are those of contact space
+    has_factors="i8",  # 1 if there are factors of just this island
+    wanted_residual="f8",
+    residual="f8",  # ‖D ∇ℓ‖
+    previous_residual="f8",  # one iteration ago
+    least_residual="f8",  # so far, with those that are not much smaller left out
+    stalled="i8",  # iterations since then
+    direction_ends="i8",  # where the direction leads (`asperity.convex.contact_space`)
+    direction_length="f8",  # ‖D⁻¹ p‖
+    step_length="f8",  # of the part that was taken
+    rate="f8",  # θ, by which it has shrunk
     contact_curvature="f8",  # the contacts' second derivative where they were last evaluated
     # compiled entry points
     assemble="i8",
@@ -258,49 +215,20 @@ PROBLEM = Layout(
     solve_factors="i8",
     line_search="i8",
     solve_in_contact_space="i8",  # or 0
-    prepare_contacts="i8",  # the contact law
-    evaluate_contacts="i8",
-    along_contacts="i8",
-    contact_cost_along="i8",
-    begin_estimates="i8",  # or 0
-    update_estimates="i8",
-    measure_contacts="i8",  # or 0: how far numbers are from agreement with the solution
-    settle_contacts="i8",  # or 0: numbers that are to agree with the solution
-    most_changes="i8",  # of them in a solve, after which they stay as they are
-    settle_tolerance="f8",  # relative change of friction by which they may differ from it
-    center_gyroscopic="i8",  # 1: gyroscopic forces of fast spins are those in the middle of a step
-    turning="i8",  # 1: there were such forces in the last step
-    balances_steps="i8",  # 1: robots that turn far get energy and momentum that they should have
-    refuse_unsettled="i8",  # 1: a solve in which they do not has not converged
-    coupled="i8",  # 1 if the law couples normal and tangential
     extension="i8",  # the table of a solver that needs one of its own, or 0
-    # options, statistics
-    tolerance="f8",  # of the solve
-    absolute_tolerance="f8",  # ε_a of the momentum criterion [√J]
-    criterion="i8",
-    max_iterations="i8",
-    reused_iterations="i8",  # wished iterations with a reused Hessian (0: never reuse)
-    line_search_method="i8",
-    line_search_tolerance="f8",  # part of |ℓ'(0)| at which an exact line search ends
-    largest_search_step="f8",  # α_max
     guess_is_close="i8",  # 1 if the guess is worth taking the law's numbers from
     # interval in which the impulses of the contact set have acted, if they are those of another
     # solution from the same configuration [s]; 0: they are not
     expected_interval="f8",
-    # size of the step, of which this one may be a half, that decides how implicit springs are [s];
-    # 0: they are
-    spring_interval="f8",
     # 1: contact and row velocities of the guess are filled already
     guess_is_known="i8",
     # 1: only islands of trees that are marked are solved; the others have their solution, with all
     # that belongs to it. Cleared by the solve.
     only_marked="i8",
-    tree_marked="i8[:]",
+    tree_marked="i8[ntree]",
     extrapolated="i8",  # 1 if `extrapolation` is filled; cleared by the solve
-    slip_regularization="f8",  # σ of the friction laws
-    drift_speed="f8",  # up to which equalities are restored within a step [m/s or rad/s]
-    near_rigid="f8",  # β of the SAP law
-    relaxation_time="f8",  # [s], of contacts without one; negative: the step size
+    # up to which equalities are restored within a step [m/s or rad/s]
+    drift_speed=f"f8 = {DRIFT_SPEED}",
     **dict.fromkeys(STATISTICS, "i8"),
     worst_residual="f8",  # largest ‖D∇ℓ‖/s at which a solve ended without meeting its tolerance
 )
@@ -327,121 +255,45 @@ def new_problem(
     nv = int(np.sum(tree_size))
     block_start = np.concatenate([[0], np.cumsum(tree_size**2)]).astype(np.int64)
     largest = int(tree_size.max(initial=6))
+    chains = chain_fields(tree_start, tree_size, dof_parent)
+    sizes = {"contacts": contacts, "rows": rows, "links": links}
     table = Table(
         PROBLEM,
+        **sizes,
         nv=nv,
         ntree=ntree,
-        tree_start=tree_start.astype(np.int64),
-        tree_size=tree_size.astype(np.int64),
-        tree_spatial=tree_spatial.astype(np.int64),
-        dof_tree=np.repeat(np.arange(ntree, dtype=np.int64), tree_size),
-        block_start=block_start,
-        **chain_fields(tree_start, tree_size, dof_parent),
-        **division_lists(ntree),
-        matrix=np.zeros(block_start[-1]),
-        mass_diagonal=np.ones(nv),
-        mass_inverse_diagonal=np.ones(nv),
-        rhs=np.zeros(nv),
-        velocity=np.zeros(nv + 6 * links),
-        extrapolation=np.zeros(nv + 6 * links),
-        path_dof=np.zeros(nv, np.int64),
-        path_entry=np.zeros(nv, np.int64),
-        path_parent=np.zeros(nv, np.int64),
-        path_run=np.zeros(nv, np.int64),
-        path_columns=np.zeros((6, nv)),
-        path_force=np.zeros(6),
-        path_velocity=np.zeros((nv, 6)),
-        path_hessian=np.zeros((nv, 21)),
-        pair_hessian=np.zeros((1, 21)),
-        path_active=np.zeros(nv, np.int64),
-        dof_path=np.full(nv, -1, np.int64),
-        link_tip=np.zeros(links, np.int64),
-        island_path_start=np.zeros(ntree + 1, np.int64),
-        link_order=np.zeros(links, np.int64),
-        island_link_start=np.zeros(ntree + 2, np.int64),
-        components=-1,
-        order=np.arange(ntree, dtype=np.int64),
-        position=np.arange(ntree, dtype=np.int64),
-        column_start=np.zeros(ntree + 1, np.int64),
-        column_size=np.zeros(ntree, np.int64),
-        entry_tree=np.zeros(max(1, ntree * (ntree - 1) // 2), np.int64),
-        entry_block=np.zeros(max(1, ntree * (ntree - 1) // 2), np.int64),
-        tree_marked=np.zeros(ntree, np.int64),
-        adjacency=np.zeros((ntree, (ntree + 63) // 64), np.int64),
-        waiting=np.zeros((ntree + 63) // 64, np.int64),
-        neighbours=np.zeros(ntree, np.int64),
-        degree=np.zeros(ntree, np.int64),
-        elimination_key=np.zeros(ntree, np.int64),
-        elimination_slot=np.zeros(ntree, np.int64),
-        component=np.zeros(2 * ntree + 1, np.int64),
-        island_start=np.zeros(ntree + 1, np.int64),
-        island_tree=np.zeros(ntree, np.int64),
-        island_contact_start=np.zeros(ntree + 2, np.int64),
-        island_row_start=np.zeros(ntree + 2, np.int64),
-        factor=np.zeros(block_start[-1]),
-        factor_inverse_diagonal=np.zeros(nv),
-        factor_island=np.zeros(ntree, np.int64),
-        coupling=np.zeros(36 * 64),
-        response=np.zeros((min(nv, MOST_TREES * largest), MOST_COORDINATES)),
-        response_start=np.zeros(ntree, np.int64),
-        response_chains=np.zeros(ntree, np.int64),
-        delassus=np.zeros((MOST_COORDINATES, MOST_COORDINATES)),
-        active=np.zeros(MOST_COORDINATES, np.int64),
-        compliance=np.zeros((2, MOST_COORDINATES)),
-        reduced=np.zeros((MOST_COORDINATES, REDUCED_WIDTH)),
-        coordinate=np.zeros((9, MOST_COORDINATES)),
-        product=np.zeros(nv),
-        gradient=np.zeros(nv + 6 * links),
-        direction=np.zeros(nv + 6 * links),
-        direction_product=np.zeros(nv),
-        patch=np.zeros((3, 36)),
-        projection=np.zeros((6, largest)),
-        jacobian=np.zeros((2, 3, 6)),
-        tolerance=1e-8,
-        absolute_tolerance=1e-14,
-        criterion=RESIDUAL_AND_STEP,
-        max_iterations=max_iterations,
-        reused_iterations=reuse_iterations,
-        line_search_method=EXACT,
-        line_search_tolerance=1e-2,
-        largest_search_step=1.0,
-        slip_regularization=1e-3,
-        near_rigid=1.0,
-        settle_tolerance=1e-3,
-        most_changes=40,
-        drift_speed=DRIFT_SPEED,
-        relaxation_time=-1.0,
+        matrix_room=int(block_start[-1]),
+        coupling_room=36 * 64,
+        graph=Table(
+            GRAPH,
+            **sizes,
+            nv=nv,
+            ntree=ntree,
+            chains=len(chains["chain_first"]),
+            spans=len(chains["mass_span"]),
+            tree_pairs=max(1, ntree * (ntree - 1) // 2),
+            tree_start=tree_start.astype(np.int64),
+            tree_size=tree_size.astype(np.int64),
+            tree_spatial=tree_spatial.astype(np.int64),
+            dof_tree=np.repeat(np.arange(ntree, dtype=np.int64), tree_size),
+            block_start=block_start,
+            order=np.arange(ntree, dtype=np.int64),
+            position=np.arange(ntree, dtype=np.int64),
+            fewest_divided=ntree + 1,  # no island is, at first
+            **chains,
+        ),
+        law=Table(LAW, contacts=contacts, rows=rows),
+        options=Table(OPTIONS, max_iterations=max_iterations, reused_iterations=reuse_iterations),
+        scratch=Table(
+            SCRATCH,
+            ntree=ntree,
+            response_room=min(nv, MOST_TREES * largest),
+            largest_tree=largest,
+        ),
+        members=np.zeros(1, np.int64),
     )
     table.members[0] = table.address
-    grow_contacts(table, contacts)
-    grow_rows(table, rows)
     return table
-
-
-def grow_contacts(problem: Table, contacts: int) -> None:
-    """Make room for so many contacts."""
-    for name in ("contact", "base_a", "base_b"):
-        setattr(problem, name, np.zeros(contacts, np.int64))
-    for name in _CONTACT_FIELDS:
-        setattr(problem, name, np.zeros(contacts))
-    for name, array in contact_lists(contacts).items():
-        setattr(problem, name, array)
-
-
-def grow_rows(problem: Table, rows: int) -> None:
-    """Make room for so many scalar constraints."""
-    problem.row = np.zeros(rows, np.int64)
-    problem.row_entry = np.full(rows, -1, np.int64)
-    problem.row_kind = np.zeros(rows, np.int64)
-    problem.row_coordinate = np.full(rows, -1, np.int64)
-    problem.row_base = np.zeros(rows)
-    for name in _ROW_FIELDS:
-        setattr(problem, "row_" + name, np.zeros(rows))
-
-
-def grow_factor(problem: Table, size: int) -> None:
-    """Make room for so many numbers in the couplings between trees."""
-    problem.coupling = np.zeros(size)
 
 
 def read_statistics(problem: Table) -> dict[str, int]:

@@ -40,8 +40,9 @@ def _find_active(problem: Table) -> int:
 
     ``compliance`` has the diagonal of G⁻¹, and its entry with the next coordinate.
     """
-    active = problem.active
-    diagonal, beside = problem.compliance
+    scratch = problem.scratch
+    active = scratch.active
+    diagonal, beside = scratch.compliance
     count = 0
     at = 0
     for i in range(problem.first_contact, problem.last_contact):
@@ -75,15 +76,15 @@ def _find_active(problem: Table) -> int:
 
 
 @compiled
-def _reduce(problem: Table, count: int, y: np.ndarray) -> int:
+def _reduce(scratch: Table, count: int, y: np.ndarray) -> int:
     """Fill K, with y as a further column; returns its size, which is even.
 
     An odd one is completed with a row that concerns no other.
     """
-    active = problem.active
-    diagonal, beside = problem.compliance
-    k = problem.reduced
-    w = problem.delassus
+    active = scratch.active
+    diagonal, beside = scratch.compliance
+    k = scratch.reduced
+    w = scratch.delassus
     size = (count + 1) // 2 * 2
     same = 0
     while same < count and active[same] == same:
@@ -110,10 +111,10 @@ def _reduce(problem: Table, count: int, y: np.ndarray) -> int:
 
 
 @compiled
-def _eliminate(problem: Table, size: int) -> bool:
+def _eliminate(scratch: Table, size: int) -> bool:
     """Leave the solution in the column behind K; False if a pivot has not the sign of G."""
-    data = problem.reduced.ctypes.data
-    compliance = problem.compliance[0]
+    data = scratch.reduced.ctypes.data
+    compliance = scratch.compliance[0]
     last = 8 * size // _PIECE * _PIECE
     for i in range(0, size, 2):
         first = data + i * _STRIDE
@@ -140,13 +141,14 @@ def _eliminate(problem: Table, size: int) -> bool:
 @compiled
 def solve_reduced(problem: Table, y: np.ndarray, out: np.ndarray) -> bool:
     """``out = K⁻¹ y``, 0 without curvature; False if K has not the signs that it must have."""
-    active = problem.active
+    scratch = problem.scratch
+    active = scratch.active
     count = _find_active(problem)
-    size = _reduce(problem, count, y)
-    if not _eliminate(problem, size):
+    size = _reduce(scratch, count, y)
+    if not _eliminate(scratch, size):
         return False
-    for k in range(problem.coordinates):
+    for k in range(scratch.coordinates):
         out[k] = 0.0
     for a in range(count):
-        out[active[a]] = problem.reduced[a, size]
+        out[active[a]] = scratch.reduced[a, size]
     return True

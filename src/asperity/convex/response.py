@@ -29,7 +29,7 @@ STIFFENED = 1e4
 @compiled
 def _is_marked(problem: Table) -> bool:
     for index in range(problem.first_tree, problem.last_tree):
-        if problem.tree_marked[problem.island_tree[index]] == 1:
+        if problem.tree_marked[problem.graph.island_tree[index]] == 1:
             return True
     return False
 
@@ -37,10 +37,11 @@ def _is_marked(problem: Table) -> bool:
 @compiled
 def _clear_direction(problem: Table) -> None:
     """Let the island's part of ``direction`` be zero."""
+    graph = problem.graph
     for index in range(problem.first_tree, problem.last_tree):
-        tree = problem.island_tree[index]
-        start = problem.tree_start[tree]
-        for i in range(start, start + problem.tree_size[tree]):
+        tree = graph.island_tree[index]
+        start = graph.tree_start[tree]
+        for i in range(start, start + graph.tree_size[tree]):
             problem.direction[i] = 0.0
 
 
@@ -51,7 +52,7 @@ def _stiffen(problem: Table, contacts: Table) -> None:
         normal = problem.hnn[i]
         if not normal > 0.0:
             continue
-        share = contacts.inverse_mass[problem.contact[i]] * normal
+        share = contacts.inverse_mass[problem.graph.contact[i]] * normal
         factor = STIFFENED * max(1.0, 1.0 / share) if share > 0.0 else STIFFENED
         problem.h11[i] *= factor
         problem.h12[i] *= factor
@@ -67,7 +68,7 @@ def _stiffen(problem: Table, contacts: Table) -> None:
 def _factorize(problem: Table, contacts: Table, rows: Table, stiffened: bool) -> bool:
     """Factorize the island's Hessian; False if that fails."""
     if problem.first_contact == problem.last_contact and problem.first_row == problem.last_row:
-        begin_tree(problem, problem.island_tree[problem.first_tree])
+        begin_tree(problem, problem.graph.island_tree[problem.first_tree])
         return call_pp_status(problem.factorize, problem, 0) != 0
     island_impulses(problem)
     if stiffened:
@@ -83,16 +84,17 @@ def velocity_response(problem: Table, contacts: Table, rows: Table, stiffened: i
     the problem, with the velocities of its contacts and rows. With ``stiffened`` 1 curvatures are
     so stiff that H⁻¹ projects. Returns the number of islands that were solved.
     """
+    graph = problem.graph
     solved = 0
-    problem.base_tree = 0
-    for k in range(problem.islands):
+    problem.scratch.base_tree = 0
+    for k in range(graph.islands):
         choose_island(problem, k)
         if not _is_marked(problem) or not _factorize(problem, contacts, rows, stiffened == 1):
             _clear_direction(problem)
             continue
         # These are the factors of no solve.
         for index in range(problem.first_tree, problem.last_tree):
-            problem.factor_island[problem.island_tree[index]] = 0
+            problem.factor_island[graph.island_tree[index]] = 0
         call_pp_status(problem.solve_factors, problem, 0)
         solved += 1
     return solved

@@ -23,7 +23,7 @@ def gather_hessian(
     g: tuple[float, float, float, float, float, float],
 ) -> None:
     """Add the Hessian (P, Q; Qᵀ, G) of a link's own contacts to those of its joint."""
-    tip = problem.link_tip[link]
+    tip = problem.graph.link_tip[link]
     total = problem.path_hessian
     if problem.path_active[tip] == 0:
         problem.path_active[tip] = 1
@@ -69,32 +69,33 @@ def add_paths(problem: Table, contacts: Table, first: int, last: int) -> None:
     add up, as inertias do in the composite rigid body algorithm: S_jᵀ (Σ H) S_i for each dof i and
     those before it, j.
     """
+    graph = problem.graph
     column = contacts.chain_column
     total = problem.path_hessian
     factor = problem.factor
-    force = problem.path_force
-    columns = problem.path_columns.ctypes.data
-    stride = 8 * problem.nv
+    force = problem.scratch.path_force
+    columns = graph.path_columns.ctypes.data
+    stride = 8 * graph.nv
     for i in range(last - 1, first - 1, -1):
         if problem.path_active[i] == 0:
             continue
         problem.path_active[i] = 0
-        dof = problem.path_dof[i]
-        tree = problem.dof_tree[dof]
-        start = problem.tree_start[tree]
-        row = problem.block_start[tree] + (dof - start) * problem.tree_size[tree] - start
-        f = _spatial_product(total, i, column, problem.path_entry[i])
+        dof = graph.path_dof[i]
+        tree = graph.dof_tree[dof]
+        start = graph.tree_start[tree]
+        row = graph.block_start[tree] + (dof - start) * graph.tree_size[tree] - start
+        f = _spatial_product(total, i, column, graph.path_entry[i])
         for a in range(6):
             force[a] = -f[a]
         j = i
         while j >= 0:
             # Dofs that follow each other have their columns and their places in the row side by
             # side.
-            run = problem.path_run[j]
-            at = factor.ctypes.data + 8 * (row + problem.path_dof[run])
+            run = graph.path_run[j]
+            at = factor.ctypes.data + 8 * (row + graph.path_dof[run])
             subtract_rows(at, force.ctypes.data, 8, columns + 8 * run, stride, 6, j - run + 1)
-            j = problem.path_parent[run]
-        parent = problem.path_parent[i]
+            j = graph.path_parent[run]
+        parent = graph.path_parent[i]
         if parent < 0:
             continue
         origin = total.ctypes.data + 8 * 21 * i
@@ -129,7 +130,7 @@ def add_within(
     while size_a > 0 and size_b > 0 and dof[start_a + size_a - 1] == dof[start_b + size_b - 1]:
         size_a -= 1
         size_b -= 1
-    total = problem.pair_hessian
+    total = problem.scratch.pair_hessian
     for k in range(6):
         total[0, k] = p[k]
         total[0, 15 + k] = g[k]
@@ -145,15 +146,16 @@ def _add_branches(
     problem: Table, contacts: Table, left: tuple[int, int], right: tuple[int, int], sign: float
 ) -> None:
     """Add ± S_iᵀ H S_j for the dofs of two parts of chains, in the lower triangle of their tree."""
+    graph = problem.graph
     column = contacts.chain_column
     factor = problem.factor
     for e in range(left[0], left[0] + left[1]):
         i = contacts.chain_dof[e]
-        tree = problem.dof_tree[i]
-        start = problem.tree_start[tree]
-        n = problem.tree_size[tree]
-        block = problem.block_start[tree] - start
-        f = _spatial_product(problem.pair_hessian, 0, column, e)
+        tree = graph.dof_tree[i]
+        start = graph.tree_start[tree]
+        n = graph.tree_size[tree]
+        block = graph.block_start[tree] - start
+        f = _spatial_product(problem.scratch.pair_hessian, 0, column, e)
         # Of one part with itself each pair once, the larger dof first: chains begin at the link.
         begin = e if left == right else right[0]
         for c in range(begin, right[0] + right[1]):

@@ -19,7 +19,7 @@ from asperity.compiled.team import TEAM, Team
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.convex_newton import begin_solve, end_solve
-from asperity.convex.problem import PROBLEM
+from asperity.convex.problem import PROBLEM, SCRATCH
 
 __all__ = ["SharedIslands", "solve_shared"]
 
@@ -29,18 +29,13 @@ SHARED_ISLANDS = Layout(
     solve="i8",  # the solver, compiled entry points
     solve_part="i8",
     members="i8[:]",  # addresses of the problems of all threads
-    own="u1[:]",  # slots of a problem that each thread has for itself
+    words="i8",  # of a problem,
+    own_word="i8",  # and the one that each thread has for itself: the address of its scratch
     contacts="i8",  # addresses of the sets that are solved for
     rows="i8",
-    first="i8[:]",  # islands [first, last) of each part
-    last="i8[:]",
+    first="i8[room]",  # islands [first, last) of each part
+    last="i8[room]",
 )
-
-_SCRATCH = (
-    *("path_force", "pair_hessian", "patch", "projection", "jacobian", "response", "delassus"),
-    *("active", "compliance", "reduced", "coordinate"),
-)
-"""Arrays of a problem that belong to the island at hand, wherever it is."""
 
 # Parts per thread: islands differ in the iterations that they need, which nobody knows beforehand.
 _PARTS = 8
@@ -51,8 +46,9 @@ _SMALLEST_JOB = 400
 
 @compiled
 def _is_marked(problem: Table, k: int) -> bool:
-    for index in range(problem.island_start[k], problem.island_start[k + 1]):
-        if problem.tree_marked[problem.island_tree[index]] == 1:
+    graph = problem.graph
+    for index in range(graph.island_start[k], graph.island_start[k + 1]):
+        if problem.tree_marked[graph.island_tree[index]] == 1:
             return True
     return False
 
@@ -60,21 +56,22 @@ def _is_marked(problem: Table, k: int) -> bool:
 @compiled
 def _size(problem: Table, k: int) -> int:
     """About how long an island takes."""
+    graph = problem.graph
     if problem.only_marked == 1 and not _is_marked(problem, k):
         return 0
-    contacts = problem.island_contact_start[k + 1] - problem.island_contact_start[k]
-    rows = problem.island_row_start[k + 1] - problem.island_row_start[k]
+    contacts = graph.island_contact_start[k + 1] - graph.island_contact_start[k]
+    rows = graph.island_row_start[k + 1] - graph.island_row_start[k]
     size = 1 + 4 * contacts + rows
     if contacts + rows > 0:
-        for index in range(problem.island_start[k], problem.island_start[k + 1]):
-            size += problem.tree_size[problem.island_tree[index]]
+        for index in range(graph.island_start[k], graph.island_start[k + 1]):
+            size += graph.tree_size[graph.island_tree[index]]
     return size
 
 
 @compiled
-def _is_apart(problem: Table, k: int, apart: int) -> bool:
+def _is_apart(graph: Table, k: int, apart: int) -> bool:
     """Whether an island is not one of those that threads do each by itself."""
-    return k == apart or problem.island_part_start[k + 1] > problem.island_part_start[k]
+    return k == apart or graph.island_part_start[k + 1] > graph.island_part_start[k]
 
 
 @compiled
@@ -83,17 +80,18 @@ def _divide(problem: Table, shared: Table, apart: int) -> int:
 
     Large ones are last: parts are begun from there.
     """
+    graph = problem.graph
     total = 0
-    for k in range(problem.islands):
-        if not _is_apart(problem, k, apart):
+    for k in range(graph.islands):
+        if not _is_apart(graph, k, apart):
             total += _size(problem, k)
     largest = max(total // (_PARTS * shared.team.threads), _SMALLEST_PART)
     count = 0
     begin = 0
     sum_ = 0
-    for k in range(problem.islands + 1):
+    for k in range(graph.islands + 1):
         size = 0
-        alone = k == problem.islands or _is_apart(problem, k, apart)
+        alone = k == graph.islands or _is_apart(graph, k, apart)
         if not alone:
             size = _size(problem, k)
             alone = size > largest
@@ -108,8 +106,8 @@ def _divide(problem: Table, shared: Table, apart: int) -> int:
         if alone:
             begin = k + 1
             sum_ = 0
-    for k in range(problem.islands):
-        if not _is_apart(problem, k, apart) and _size(problem, k) > largest:
+    for k in range(graph.islands):
+        if not _is_apart(graph, k, apart) and _size(problem, k) > largest:
             shared.first[count] = k
             shared.last[count] = k + 1
             count += 1
@@ -121,11 +119,11 @@ def _begin_members(problem: Table, shared: Table) -> None:
     """Give the other threads' problems what this one has."""
     for member in range(1, shared.members.size):
         target = shared.members[member]
-        for slot in range(shared.own.size):
-            if shared.own[slot] == 0:
+        for slot in range(shared.words):
+            if slot != shared.own_word:
                 store_address(target + 8 * slot, load_address(problem.address + 8 * slot))
         other = PROBLEM.at(target)
-        other.base_tree = 0
+        other.scratch.base_tree = 0
         other.iterations = 0
         other.factorizations = 0
         other.reuses = 0
@@ -159,18 +157,19 @@ def solve_part(shared: Table, part: int, member: int, _unused: int) -> int:
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
 def solve_shared(problem: Table, contacts: Table, rows: Table, have_factors: int) -> int:
     """Solve every island, as `asperity.convex.convex_newton.solve_problem` does."""
+    graph = problem.graph
     shared = SHARED_ISLANDS.at(problem.shared)
     total = 0
-    for k in range(problem.islands):
+    for k in range(graph.islands):
         total += _size(problem, k)
     if total < _SMALLEST_JOB:
         return call_pppn_status(shared.solve, problem, contacts, rows, have_factors)
     begin_solve(problem, have_factors)
     # What one solve of a large tree leaves for the next one is in the first member's problem.
     apart = -1
-    if problem.large_tree >= 0:
-        k = problem.component[problem.ntree + problem.large_tree]
-        apart = -1 if _is_apart(problem, k, -1) else k
+    if graph.large_tree >= 0:
+        k = graph.component[graph.ntree + graph.large_tree]
+        apart = -1 if _is_apart(graph, k, -1) else k
     shared.contacts = contacts.address
     shared.rows = rows.address
     problem.part_longest = 0
@@ -184,8 +183,8 @@ def solve_shared(problem: Table, contacts: Table, rows: Table, have_factors: int
     worst = call_pppn_status(team.share, team, shared.solve_part, shared, parts)
     # Not at any other time: what members have is that of this solve.
     problem.team = team.address
-    for k in range(problem.islands):
-        if _is_apart(problem, k, -1):
+    for k in range(graph.islands):
+        if _is_apart(graph, k, -1):
             problem.first_island = k
             problem.last_island = k + 1
             code = call_pppn_status(shared.solve, problem, contacts, rows, 1)
@@ -211,26 +210,20 @@ class SharedIslands(HoldsAddresses):
     """
 
     def __init__(self, problem: Table, team: Team, solve: int) -> None:
-        own = np.zeros(problem.layout.size, np.uint8)
-        for name in _SCRATCH:
-            field = problem.layout.fields[name]
-            own[field.slot : field.slot + 1 + field.ndim] = 1
         self._members = [problem]
         for _ in range(1, team.threads):
             member = problem.twin()
-            for name in _SCRATCH:
-                setattr(member, name, np.zeros_like(getattr(problem, name)))
+            member.scratch = Table(SCRATCH, **problem.scratch.sizes)
             self._members.append(member)
-        room = problem.ntree + 1
         self.table = Table(
             SHARED_ISLANDS,
             team=team.table,
             solve=solve,
             solve_part=solve_part.address,
             members=np.array([member.address for member in self._members], np.int64),
-            own=own,
-            first=np.zeros(room, np.int64),
-            last=np.zeros(room, np.int64),
+            words=problem.layout.size,
+            own_word=problem.layout.fields["scratch"].slot,
+            room=problem.graph.ntree + 1,
         )
         problem.shared = self.table.address
         problem.members = self.table.members

@@ -121,7 +121,7 @@ def _along_frames(
 
 
 @compiled
-def _wrenches_of(plant: Table, work: Table, state: Table, problem: Table) -> None:
+def _wrenches_of(plant: Table, work: Table, state: Table, graph: Table) -> None:
     """Fill the wrenches of contacts of the state itself behind every degree of freedom."""
     contacts = state.contacts
     force = np.zeros(3)
@@ -130,7 +130,7 @@ def _wrenches_of(plant: Table, work: Table, state: Table, problem: Table) -> Non
         for a in range(6):
             work.wrench[d, a] = 0.0
     for i in range(contacts.count):
-        c = problem.contact[i]
+        c = graph.contact[i]
         for a in range(3):
             force[a] = 0.0
             for k in range(3):
@@ -190,7 +190,7 @@ def _by_positions(world: Table, work: Table) -> None:
         column = work.columns[j]
         any_moved = False
         for i in range(contacts.count):
-            c = problem.contact[i]
+            c = problem.graph.contact[i]
             body_a = plant.geom_body[contacts.geom[c, 0]]
             body_b = plant.geom_body[contacts.geom[c, 1]]
             dofs = (plant.body_last_dof[body_a], plant.body_last_dof[body_b])
@@ -281,5 +281,5 @@ def contact_columns(world: Table, work: Table) -> None:
         return
     if work.uses_start == 1:
         _by_start_velocities(world, work)
-    _wrenches_of(world.plant, work, world.current, world.problem)
+    _wrenches_of(world.plant, work, world.current, world.problem.graph)
     _by_positions(world, work)

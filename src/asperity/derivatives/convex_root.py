@@ -8,15 +8,14 @@ from contextlib import contextmanager
 import mujoco
 import numpy as np
 
-from asperity.compiled import HoldsAddresses
+from asperity.compiled import HoldsAddresses, Table
 from asperity.convex.potentials.lagged import DELIVERED_LAW
 from asperity.derivatives.direct_numbers import DirectNumbers
 from asperity.derivatives.layout import (
     DELIVERED_BOUND,
+    DERIVATIVE,
     FRICTION_ALONE,
     SYMMETRIC,
-    grow_sets,
-    new_derivative,
 )
 from asperity.derivatives.residual import keep_the_guess
 from asperity.derivatives.rigid_model import joint_order, moves_rigidly
@@ -53,11 +52,29 @@ class ConvexRoot(HoldsAddresses):
         self._model = model
         self._share = method.theta_vq if isinstance(method, ThetaMethod) else 1.0
         rotations = np.array(rotation_dofs(model), np.int64)
-        self._work = new_derivative(
-            *(model.nq, model.nv, model.na, model.nu, model.ntree, model.nbody),
-            *(len(world.problem.velocity), len(rotations)),
+        own = world.current.data
+        others = {id(one.data): one.data for one in world.evaluated_states if one.data is not own}
+        self._datas = [own, *others.values()]
+        self._work = Table(
+            DERIVATIVE,
+            nq=model.nq,
+            nv=model.nv,
+            na=model.na,
+            nu=model.nu,
+            trees=model.ntree,
+            bodies=model.nbody,
+            vector=len(world.problem.velocity),
+            further=len(others),
+            rotations=rotations,
+            turned=len(rotations),
+            direction_room=1,
+            column_room=3 * model.nv + model.na + model.nu,
+            contact_room=1,
+            row_room=1,
+            other_ctrl=_addresses(others.values(), "ctrl"),
+            other_applied=_addresses(others.values(), "qfrc_applied"),
+            displaced=np.zeros((0, 4), np.int64),
         )
-        self._work.rotations = rotations
         self._work.share = self._share
         self._work.find_root = find_root.address
         self._work.no_solver = keep_the_guess.address
@@ -79,11 +96,6 @@ class ConvexRoot(HoldsAddresses):
             self._work.coupling = DELIVERED_BOUND
         else:
             self._work.coupling = SYMMETRIC
-        own = world.current.data
-        others = {id(one.data): one.data for one in world.evaluated_states if one.data is not own}
-        self._datas = [own, *others.values()]
-        self._work.other_ctrl = _addresses(others.values(), "ctrl")
-        self._work.other_applied = _addresses(others.values(), "qfrc_applied")
         self._work.reach = 1e-3 * max(1e-3, float(model.stat.extent))
 
     def end(self, state: StepState, step: float) -> StepState:
@@ -100,7 +112,7 @@ class ConvexRoot(HoldsAddresses):
 
     def share_springs(self, step: float) -> None:
         """Let springs be as implicit as in all solves of an extrapolated step of that size [s]."""
-        self._world.problem.spring_interval = step
+        self._world.table.spring_interval = step
 
     # -- the balance at another simulation's solution ----------------------------------------------
 
@@ -125,7 +137,7 @@ class ConvexRoot(HoldsAddresses):
         """
         if code == SETS_FULL:
             solved = other._work
-            grow_sets(self._work, self._model.nv, len(solved.contact_geom), len(solved.row_kind))
+            self._work.resize(contact_room=len(solved.contact_geom), row_room=len(solved.row_kind))
             return True
         return code > OK and self._world.grow(code)
 
@@ -203,7 +215,7 @@ class ConvexRoot(HoldsAddresses):
         if code == SETS_FULL:
             current = self._world.current
             contacts, rows = current.contacts.count, current.rows.count
-            grow_sets(self._work, self._model.nv, max(1, 2 * contacts), max(1, 2 * rows))
+            self._work.resize(contact_room=max(1, 2 * contacts), row_room=max(1, 2 * rows))
             return True
         return code > OK and self._world.grow(code)
 

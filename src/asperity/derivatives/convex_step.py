@@ -18,7 +18,6 @@ from asperity.derivatives.assembly import assemble_step
 from asperity.derivatives.columns import evaluated_columns
 from asperity.derivatives.convex_root import ConvexRoot
 from asperity.derivatives.frozen_columns import FROZEN_KERNELS, frozen_columns
-from asperity.derivatives.layout import grow_columns
 from asperity.derivatives.mode_changes import follow_one_side
 from asperity.derivatives.root_search import ROOT_KERNELS
 from asperity.derivatives.stages import run_stage
@@ -270,11 +269,11 @@ class ConvexStep(ConvexRoot):
 
     def _reserve(self, columns: int, directions: int) -> None:
         """Make room for so many columns, and directions."""
-        model, work = self._model, self._work
+        work = self._work
         if len(work.directions) < directions:
-            work.directions = np.zeros((directions, 2 * model.nv + model.na))
+            work.resize(direction_room=directions)
         if len(work.columns) < columns:
-            grow_columns(work, columns)
+            work.resize(column_room=columns)
 
     def _matrices(self, parameters: int) -> tuple[np.ndarray, ...]:
         """Derivatives of the end by state, controls and parameters."""

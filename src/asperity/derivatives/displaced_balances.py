@@ -77,7 +77,7 @@ def _take_over(world: Table, work: Table, at_world: Table, at_work: Table) -> in
         work.row_source[r] = at_work.row_source[r]
     restore(work, state)
     state.valid = 0
-    world.problem.spring_interval = at_world.problem.spring_interval
+    world.spring_interval = at_world.spring_interval
     return OK
 
 

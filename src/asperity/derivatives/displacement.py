@@ -59,7 +59,7 @@ def begin_anew(world: Table, work: Table) -> None:
     world.tried = 0.0
     world.factors_valid = 0
     world.graph_state = 0
-    world.problem.components = -1
+    world.problem.graph.components = -1
 
 
 @compiled

@@ -29,7 +29,7 @@ def _add_gyroscopic_columns(world: Table, work: Table, state: Table, step: float
     plant = world.plant
     problem = world.problem
     force = work.gyroscopic
-    nv = problem.nv
+    nv = problem.graph.nv
     for j in range(nv):
         if work.turning[plant.dof_tree[j]] == 0:
             continue
@@ -53,11 +53,12 @@ def _fill_inertia(world: Table, work: Table, state: Table) -> None:
     """Fill A by generalized velocities."""
     plant = world.plant
     problem = world.problem
+    graph = problem.graph
     matrix = problem.matrix
     system = work.system
     cdof = state.cdof
-    for i in range(problem.nv):
-        for j in range(problem.nv):
+    for i in range(graph.nv):
+        for j in range(graph.nv):
             system[i, j] = 0.0
     x = np.zeros(6)
     y = np.zeros(6)
@@ -113,23 +114,24 @@ def _fill_jacobian(world: Table, work: Table, state: Table) -> None:
     """Fill the Jacobians of contacts and rows, by generalized velocities."""
     plant = world.plant
     problem = world.problem
+    graph = problem.graph
     contacts = state.contacts
     rows = state.rows
-    nv = problem.nv
+    nv = graph.nv
     jacobian = work.jacobian
     count = contacts.count
     for k in range(3 * count + rows.count):
         for j in range(nv):
             jacobian[k, j] = 0.0
     for i in range(count):
-        c = problem.contact[i]
+        c = graph.contact[i]
         if contacts.link[c, 0] >= 0:
             _add_side(plant, work, state, i, c, 0, contacts.arm_a)
         if contacts.link[c, 1] >= 0:
             _add_side(plant, work, state, i, c, 1, contacts.arm_b)
     row = work.mean
     for i in range(rows.count):
-        r = problem.row[i]
+        r = graph.row[i]
         for j in range(nv):
             row[j] = 0.0
         for e in range(rows.start[r, 0], rows.start[r, 2]):
@@ -187,13 +189,14 @@ def _add_bound(problem: Table, contacts: Table, work: Table, i: int) -> None:
 
     Where ε = σ L w, η = √(‖v_t‖² + ε²) depends on the bound, too.
     """
-    c = problem.contact[i]
+    law = problem.law
+    c = problem.graph.contact[i]
     x = problem.v1[i]
     y = problem.v2[i]
-    square = problem.soft_slip_square[i]
+    square = law.soft_slip_square[i]
     inverse = 1.0 / np.sqrt(x * x + y * y + square)
     by_limit = inverse
-    if problem.slip_regularization * problem.stoppable[i] > contacts.stiction_tolerance[c]:
+    if problem.options.slip_regularization * law.stoppable[i] > contacts.stiction_tolerance[c]:
         by_limit -= square * inverse * inverse * inverse
     slip = np.sqrt(x * x + y * y)
     coefficient, slope = friction_slope(
@@ -220,17 +223,18 @@ def _add_bound(problem: Table, contacts: Table, work: Table, i: int) -> None:
 def _fill_blocks(world: Table, work: Table, state: Table, step: float) -> None:
     """Fill −∂γ/∂v of every contact and the curvatures of rows, at the prescribed velocity."""
     problem = world.problem
+    law = problem.law
     contacts = state.contacts
     count = contacts.count
-    if problem.begin_estimates != 0:
+    if law.begin_estimates != 0:
         # Curvatures are those of the law itself where the estimates are the present velocities.
         for i in range(count):
-            problem.stoppable[i] = 0.0
+            law.stoppable[i] = 0.0
         begin_estimates(problem, 0, count)
         evaluate_contacts(problem, 0, count)
         for i in range(count):
-            c = problem.contact[i]
-            problem.stoppable[i] = problem.friction_limit[i] * contacts.inverse_mass[c]
+            c = problem.graph.contact[i]
+            law.stoppable[i] = law.friction_limit[i] * contacts.inverse_mass[c]
     for i in range(count):
         work.blocks[i, 0, 0] = problem.h11[i]
         work.blocks[i, 0, 1] = problem.h12[i]
@@ -259,5 +263,5 @@ def fill_hessian(world: Table, work: Table, state: Table, step: float) -> None:
     _fill_inertia(world, work, state)
     _fill_jacobian(world, work, state)
     _add_curvatures(work, state.contacts.count, state.rows.count)
-    if world.problem.center_gyroscopic == 1:
+    if world.center_gyroscopic == 1:
         _add_gyroscopic_columns(world, work, state, step)

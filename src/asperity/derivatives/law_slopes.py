@@ -16,9 +16,9 @@ from asperity.convex.contact_velocities import add_surface_velocities, link_velo
 from asperity.convex.contact_velocities import contact_velocities as fill_velocities
 from asperity.convex.potentials.contact_driver import (
     begin_estimates,
+    change_numbers,
     evaluate_contacts,
     prepare_contacts,
-    settle_contacts,
 )
 
 __all__ = ["contact_velocities_of", "fill_law_slopes", "respond"]
@@ -39,7 +39,7 @@ def contact_velocities_of(
     contacts = state.contacts
     count = contacts.count
     link_velocities(problem, contacts, vector)
-    fill_velocities(problem, contacts, 0, count, vector, problem.v1, problem.v2, problem.vn)
+    fill_velocities(problem.graph, contacts, 0, count, vector, problem.v1, problem.v2, problem.vn)
     add_surface_velocities(problem, contacts, 0, count)
     for i in range(count):
         out[i, 0] = problem.v1[i]
@@ -62,13 +62,10 @@ def respond(
         problem.v1[i] = work.end_velocity[i, 0]
         problem.v2[i] = work.end_velocity[i, 1]
         problem.vn[i] = work.end_velocity[i, 2]
-    if problem.settle_contacts != 0:
-        tolerance = problem.settle_tolerance
-        problem.settle_tolerance = np.nan
+    if problem.law.settle_contacts != 0:
         problem.changes = 0
         begin_estimates(problem, 0, count)
-        settle_contacts(problem, contacts, 0, count)
-        problem.settle_tolerance = tolerance
+        change_numbers(problem, contacts, 0, count, False)
     evaluate_contacts(problem, 0, count)
 
 
@@ -133,7 +130,7 @@ def fill_law_slopes(work: Table, problem: Table, state: Table, step: float) -> N
         if side == 0:
             _keep_ahead(problem, count, ahead)
     for i in range(count):
-        c = problem.contact[i]
+        c = problem.graph.contact[i]
         for a in range(3):
             work.by_mass[i, a] = 0.0
             if work.inverse_mass[c] > 0.0:

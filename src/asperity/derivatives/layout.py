@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from asperity.compiled import Layout, Table
+from asperity.compiled import Layout
 
 __all__ = [
     "ACTIVATION",
@@ -22,9 +20,6 @@ __all__ = [
     "SIMULATED_PARAMETER",
     "SYMMETRIC",
     "VELOCITY",
-    "grow_columns",
-    "grow_sets",
-    "new_derivative",
 ]
 
 # What is displaced (`asperity.derivatives.columns`).
@@ -54,60 +49,61 @@ DERIVATIVE = Layout(
     "derivative of a step",
     coupling="i8",
     # the state at the step's beginning, and the velocity at its end
-    qpos="f8[:]",
-    qvel="f8[:]",
-    act="f8[:]",
-    ctrl="f8[:]",
-    applied="f8[:]",
-    velocity="f8[:]",
+    qpos="f8[nq]",
+    qvel="f8[nv]",
+    act="f8[na]",
+    ctrl="f8[nu]",
+    applied="f8[nv]",
+    velocity="f8[nv]",
     # addresses of these inputs in further data
-    other_ctrl="i8[:]",
-    other_applied="i8[:]",
-    turning="i8[:]",  # trees with gyroscopic forces of the middle of the step
+    other_ctrl="i8[further]",
+    other_applied="i8[further]",
+    turning="i8[trees]",  # trees with gyroscopic forces of the middle of the step
     # contacts and rows there, to be found again in displaced states
     contacts="i8",
     patches="i8",  # 1 if some of them are points of pressure fields
-    contact_geom="i8[:,:]",
-    contact_point="f8[:,:]",
+    contact_geom="i8[contact_room, 2]",
+    contact_point="f8[contact_room, 3]",
     rows="i8",
-    row_kind="i8[:]",
-    row_source="i8[:]",
+    row_kind="i8[row_room]",
+    row_source="i8[row_room]",
     reach="f8",  # how far a contact may move in a displaced state [m]
     one_sided="i8",  # number of displacements of which one side alone has the same contacts
     unmatched="i8",  # and of those with none
     # work vectors, with the problem's length of vectors
-    displacement="f8[:]",
-    directions="f8[:,:]",  # changes of positions, velocities and activations
-    gyroscopic="f8[:]",
-    mean="f8[:]",
-    generalized="f8[:]",
-    sides="f8[:,:]",  # residual and activations at the end: at the state, and on both sides of it
-    columns="f8[:,:]",  # their derivatives, one row for each displacement
+    displacement="f8[nv]",
+    directions="f8[direction_room, 2 * nv + na]",  # changes of positions, velocities, activations
+    gyroscopic="f8[vector]",
+    mean="f8[nv]",
+    generalized="f8[nv]",
+    # residual and activations at the end: at the state, and on both sides of it
+    sides="f8[3, nv + na]",
+    columns="f8[column_room, nv + na]",  # their derivatives, one row for each displacement
     # at the solution
-    system="f8[:,:]",  # H = ∂g/∂v, in generalized velocities
-    jacobian="f8[:,:]",  # rows (1, 2, n) of every contact, then scalar constraints
-    blocks="f8[:,:,:]",  # −∂γ/∂v of every contact
-    row_curvature="f8[:]",
-    row_impulse="f8[:]",
-    row_piece="i8[:]",
+    system="f8[nv, nv]",  # H = ∂g/∂v, in generalized velocities
+    jacobian="f8[3 * contact_room + row_room, nv]",  # rows (1, 2, n) of contacts, then constraints
+    blocks="f8[contact_room, 3, 3]",  # −∂γ/∂v of every contact
+    row_curvature="f8[row_room]",
+    row_impulse="f8[row_room]",
+    row_piece="i8[row_room]",
     kinks="i8",  # contacts and rows that are where pieces of their laws meet
     # there and on both sides of a displacement (`pieces`); contacts and rows in the order of the
     # problem of the state itself
-    contact_place="i8[:]",
-    row_place="i8[:]",
-    side_force="f8[:,:,:]",
-    side_piece="i8[:,:]",
-    side_impulse="f8[:,:]",
-    side_row_piece="i8[:,:]",
+    contact_place="i8[contact_room]",
+    row_place="i8[row_room]",
+    side_force="f8[3, contact_room, 3]",
+    side_piece="i8[3, contact_room]",
+    side_impulse="f8[3, row_room]",
+    side_row_piece="i8[3, row_room]",
     # how the root is sought
     solver="i8",  # address of the step's own solver
     no_solver="i8",  # and of what stands in for it
     residual="f8",  # ‖D g‖/max(1, ‖D r‖) in the end
-    factors="f8[:,:]",
-    pivots="i8[:]",
-    index="i8[:]",
-    right="f8[:,:]",
-    before="f8[:]",
+    factors="f8[nv, nv]",
+    pivots="i8[nv]",
+    index="i8[nv]",
+    right="f8[nv, column_room]",
+    before="f8[nv]",
     # how contacts move with geoms and laws respond (`contact_motion`, `law_slopes`)
     frozen="i8",  # 1 where contacts need not be found again in displaced states
     code="i8",  # of the last step of a trajectory
@@ -122,45 +118,46 @@ DERIVATIVE = Layout(
     collision="i8",  # address of MuJoCo's table of functions for two geoms
     geom_type="i8[:]",
     geom_kinds="i8",
-    found="f8[:,:]",  # what such a function returns
-    contact_frame="f8[:,:]",
-    contact_distance="f8[:]",
-    contact_origin="f8[:,:]",  # centre of geom 2
-    motion="f8[:,:,:]",  # (point, normal, distance) by the motion of geom 2 against geom 1
-    cdof="f8[:,:]",
-    com="f8[:,:]",
-    by_distance="f8[:,:]",  # derivatives of impulses
-    by_mass="f8[:,:]",
-    by_start="f8[:,:,:]",
+    found="f8[100, 10]",  # what such a function returns: contacts, and numbers of each
+    contact_frame="f8[contact_room, 9]",
+    contact_distance="f8[contact_room]",
+    contact_origin="f8[contact_room, 3]",  # centre of geom 2
+    # (point, normal, distance) by the motion of geom 2 against geom 1
+    motion="f8[contact_room, 7, 6]",
+    cdof="f8[nv, 6]",
+    com="f8[bodies, 3]",
+    by_distance="f8[contact_room, 3]",  # derivatives of impulses
+    by_mass="f8[contact_room, 3]",
+    by_start="f8[contact_room, 3, 3]",
     uses_mass="i8",
     uses_start="i8",
-    impulse="f8[:,:]",
-    end_velocity="f8[:,:]",
-    start_velocity="f8[:,:]",
-    inverse_mass="f8[:]",
-    row_change="f8[:]",
-    row_done="i8[:]",
+    impulse="f8[contact_room, 3]",
+    end_velocity="f8[contact_room, 3]",
+    start_velocity="f8[contact_room, 3]",
+    inverse_mass="f8[contact_room]",
+    row_change="f8[row_room]",
+    row_done="i8[row_room]",
     others="i8",  # rows that a displacement leads to another piece
     # rigid bodies without tendons, fluids and the like (`rigid_terms`, `contact_columns`)
     rigid="i8",  # 1 if the model is of this kind
-    joint_first="i8[:]",  # degrees of freedom of the same joint, and behind the last that it moves
-    joint_last="i8[:]",
-    subtree_end="i8[:]",
-    motion_rate="f8[:,:]",  # spatial velocity behind every degree of freedom, in inverse dynamics
-    start_motion="f8[:,:]",  # at the step's beginning
-    end_motion="f8[:,:]",  # and at its end
-    acceleration="f8[:,:]",
-    inertia="f8[:,:]",  # of all that is behind a degree of freedom, as the following
-    body_force="f8[:,:]",
-    force_rate="f8[:,:]",  # B
-    axis_momentum="f8[:,:]",  # I S
-    axis_rate="f8[:,:]",  # Bᵀ S
-    wrench="f8[:,:]",  # of contacts
-    wrench_change="f8[:,:]",
+    joint_first="i8[nv]",  # degrees of freedom of the same joint, and behind the last that it moves
+    joint_last="i8[nv]",
+    subtree_end="i8[nv]",
+    motion_rate="f8[nv, 6]",  # spatial velocity behind every degree of freedom, in inverse dynamics
+    start_motion="f8[nv, 6]",  # at the step's beginning
+    end_motion="f8[nv, 6]",  # and at its end
+    acceleration="f8[nv, 6]",
+    inertia="f8[nv, 10]",  # of all that is behind a degree of freedom, as the following
+    body_force="f8[nv, 6]",
+    force_rate="f8[nv, 36]",  # B
+    axis_momentum="f8[nv, 6]",  # I S
+    axis_rate="f8[nv, 6]",  # Bᵀ S
+    wrench="f8[nv, 6]",  # of contacts
+    wrench_change="f8[nv, 6]",
     # simulations with displaced parameters (`displaced_balances`)
-    displaced="i8[:,:]",  # addresses of world and table, of the larger and the smaller value
+    displaced="i8[:, 4]",  # addresses of world and table, of the larger and the smaller value
     displaced_sizes="f8[:]",
-    displaced_codes="i8[:,:]",
+    displaced_codes="i8[:, 2]",
     # and those of which columns are known without (`direct_parameters`)
     columns_kind="i8",  # how columns by the state were found
     displaced_kind="i8[:]",
@@ -169,112 +166,11 @@ DERIVATIVE = Layout(
     geom_priority="i8[:]",
     inertial_start="i8[:]",  # where a parameter's bodies begin
     inertial_body="i8[:]",
-    inertial_change="f8[:,:]",  # ∂I/∂θ at the body's centre of mass, in its inertial axes
+    inertial_change="f8[:, 10]",  # ∂I/∂θ at the body's centre of mass, in its inertial axes
     mj_ximat="f8[:,:]",
     # the step's derivatives
     share="f8",  # of the end velocity in the motion of positions
     rotations="i8[:]",  # first dofs of rotations that a quaternion describes
-    turns="f8[:,:]",  # their J_r(travel) and exp(−travel) − 1
-    result="f8[:,:]",
+    turns="f8[turned, 18]",  # their J_r(travel) and exp(−travel) − 1
+    result="f8[2 * nv + na, column_room]",
 )
-
-
-_SPATIAL = (
-    *("motion_rate", "start_motion", "end_motion", "acceleration", "body_force"),
-    *("axis_momentum", "axis_rate", "wrench", "wrench_change"),
-)
-
-# Contacts of two geoms that MuJoCo finds at most, and numbers of each.
-_PAIR = (100, 10)
-
-
-def new_derivative(
-    nq: int, nv: int, na: int, nu: int, trees: int, bodies: int, vector: int, rotations: int
-) -> Table:
-    """Allocate the table; ``vector`` is the length of the problem's vectors."""
-    table = Table(
-        DERIVATIVE,
-        qpos=np.zeros(nq),
-        qvel=np.zeros(nv),
-        act=np.zeros(na),
-        ctrl=np.zeros(nu),
-        applied=np.zeros(nv),
-        other_ctrl=np.zeros(0, np.int64),
-        other_applied=np.zeros(0, np.int64),
-        velocity=np.zeros(nv),
-        turning=np.zeros(trees, np.int64),
-        displacement=np.zeros(nv),
-        directions=np.zeros((1, 2 * nv + na)),
-        gyroscopic=np.zeros(vector),
-        mean=np.zeros(nv),
-        generalized=np.zeros(nv),
-        sides=np.zeros((3, nv + na)),
-        system=np.zeros((nv, nv)),
-        factors=np.zeros((nv, nv)),
-        pivots=np.zeros(nv, np.int64),
-        index=np.zeros(nv, np.int64),
-        before=np.zeros(nv),
-        found=np.zeros(_PAIR),
-        cdof=np.zeros((nv, 6)),
-        com=np.zeros((bodies, 3)),
-        turns=np.zeros((rotations, 18)),
-        displaced=np.zeros((0, 4), np.int64),
-        displaced_sizes=np.zeros(0),
-        displaced_codes=np.zeros((0, 2), np.int64),
-        displaced_kind=np.zeros(0, np.int64),
-        displaced_plant=np.zeros(0, np.int64),
-        geom_sliding=np.zeros((1, 0)),
-        geom_priority=np.zeros(0, np.int64),
-        inertial_start=np.zeros(1, np.int64),
-        inertial_body=np.zeros(0, np.int64),
-        inertial_change=np.zeros((0, 10)),
-        joint_first=np.zeros(nv, np.int64),
-        joint_last=np.zeros(nv, np.int64),
-        subtree_end=np.zeros(nv, np.int64),
-        inertia=np.zeros((nv, 10)),
-        force_rate=np.zeros((nv, 36)),
-        **{name: np.zeros((nv, 6)) for name in _SPATIAL},
-    )
-    grow_columns(table, 3 * nv + na + nu)
-    grow_sets(table, nv, 1, 1)
-    return table
-
-
-def grow_columns(table: Table, count: int) -> None:
-    """Make room for derivatives by so many coordinates."""
-    nv, na = len(table.qvel), len(table.act)
-    table.columns = np.zeros((count, nv + na))
-    table.right = np.zeros((nv, count))
-    table.result = np.zeros((2 * nv + na, count))
-
-
-def grow_sets(table: Table, nv: int, contacts: int, rows: int) -> None:
-    """Make room for so many contacts and scalar constraints."""
-    table.contact_geom = np.zeros((contacts, 2), np.int64)
-    table.contact_point = np.zeros((contacts, 3))
-    table.row_kind = np.zeros(rows, np.int64)
-    table.row_source = np.zeros(rows, np.int64)
-    table.jacobian = np.zeros((3 * contacts + rows, nv))
-    table.blocks = np.zeros((contacts, 3, 3))
-    table.row_curvature = np.zeros(rows)
-    table.row_impulse = np.zeros(rows)
-    table.row_piece = np.zeros(rows, np.int64)
-    table.contact_place = np.zeros(contacts, np.int64)
-    table.row_place = np.zeros(rows, np.int64)
-    table.side_force = np.zeros((3, contacts, 3))
-    table.side_piece = np.zeros((3, contacts), np.int64)
-    table.side_impulse = np.zeros((3, rows))
-    table.side_row_piece = np.zeros((3, rows), np.int64)
-    table.row_change = np.zeros(rows)
-    table.row_done = np.zeros(rows, np.int64)
-    table.contact_frame = np.zeros((contacts, 9))
-    table.contact_distance = np.zeros(contacts)
-    table.contact_origin = np.zeros((contacts, 3))
-    table.motion = np.zeros((contacts, 7, 6))
-    table.by_distance = np.zeros((contacts, 3))
-    table.by_mass = np.zeros((contacts, 3))
-    table.by_start = np.zeros((contacts, 3, 3))
-    table.impulse = np.zeros((contacts, 3))
-    table.end_velocity = np.zeros((contacts, 3))
-    table.start_velocity = np.zeros((contacts, 3))
-    table.inverse_mass = np.zeros(contacts)

@@ -46,7 +46,8 @@ def row_piece(
     problem: Table, rows: Table, i: int, impulse: float, curvature: float, step: float, shift: float
 ) -> int:
     """The piece that a row with this impulse and curvature is on, its position shifted by a bit."""
-    r = problem.row[i]
+    law = problem.law
+    r = problem.graph.row[i]
     kind = rows.kind[r]
     if kind == LIMIT:
         piece = 1 if curvature > 0.0 else 0
@@ -63,9 +64,9 @@ def row_piece(
             return 0
         return 1 if slow > problem.drift_speed else 2
     if kind == ACTUATOR and curvature == 0.0:
-        if impulse <= problem.row_lower[i]:
+        if impulse <= law.row_lower[i]:
             return 1
-        return 2 if impulse >= problem.row_upper[i] else 0
+        return 2 if impulse >= law.row_upper[i] else 0
     return 0
 
 
@@ -76,8 +77,9 @@ def keep_side(work: Table, problem: Table, state: Table, step: float, side: int)
     False if contacts are in another order than in the state itself.
     """
     contacts = state.contacts
+    graph = problem.graph
     for i in range(contacts.count):
-        c = problem.contact[i]
+        c = graph.contact[i]
         if side == 0:
             work.contact_place[i] = c
         elif not is_near(work, contacts, c, c):
@@ -90,7 +92,7 @@ def keep_side(work: Table, problem: Table, state: Table, step: float, side: int)
                 + problem.gn[i] * contacts.frame[c, 6 + a]
             )
     for i in range(state.rows.count):
-        r = problem.row[i]
+        r = graph.row[i]
         if side == 0:
             work.row_place[i] = r
         impulse = problem.row_impulse[i]

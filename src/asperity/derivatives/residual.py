@@ -25,7 +25,7 @@ from asperity.convex.island import (
     island_gradient,
 )
 from asperity.convex.matrix import multiply
-from asperity.convex.potentials.contact_driver import begin_estimates, settle_contacts
+from asperity.convex.potentials.contact_driver import begin_estimates, change_numbers
 from asperity.convex.problem import CONVERGED, PROBLEM
 from asperity.integrators.methods.gyroscopic import gyroscopic_forces
 from asperity.integrators.methods.icf import smooth_terms
@@ -53,6 +53,7 @@ def _center_gyroscopic_forces(world: Table, work: Table, state: Table, step: flo
     """Let r have the gyroscopic forces of the middle of the step, of trees that turn far."""
     plant = world.plant
     problem = world.problem
+    graph = problem.graph
     any_turns = False
     for tree in range(plant.ntree):
         any_turns = any_turns or work.turning[tree] == 1
@@ -61,12 +62,12 @@ def _center_gyroscopic_forces(world: Table, work: Table, state: Table, step: flo
     for i in range(work.mean.size):
         work.mean[i] = 0.5 * (state.qvel[i] + work.velocity[i])
     gyroscopic_forces(plant, state, work.mean, work.gyroscopic)
-    for i in range(problem.nv):
+    for i in range(graph.nv):
         if work.turning[plant.dof_tree[i]] == 1:
             problem.rhs[i] += step * work.gyroscopic[i]
     # The data keep the velocities of the step's beginning, as all that was computed of them.
     gyroscopic_forces(plant, state, state.qvel, work.gyroscopic)
-    for i in range(problem.nv):
+    for i in range(graph.nv):
         if work.turning[plant.dof_tree[i]] == 1:
             problem.rhs[i] -= step * work.gyroscopic[i]
 
@@ -76,22 +77,20 @@ def residual(world: Table, work: Table, state: Table, step: float, out: np.ndarr
     """Fill ``out`` with g at the prescribed velocity, in generalized forces, after `prepare`."""
     plant = world.plant
     problem = world.problem
-    if problem.center_gyroscopic == 1:
+    if world.center_gyroscopic == 1:
         _center_gyroscopic_forces(world, work, state, step)
     velocity_to_solver(plant, state.cdof, work.velocity, problem.velocity)
     guess_velocities(problem, state.contacts)
-    tolerance = problem.settle_tolerance
-    # No change of a bound is within this tolerance, not even where nothing slips.
-    problem.settle_tolerance = np.nan
-    for k in range(problem.islands):
+    for k in range(problem.graph.islands):
         choose_island(problem, k)
         begin_island(problem, state.rows)
-        if problem.settle_contacts != 0:
+        if problem.law.settle_contacts != 0:
             problem.changes = 0
             begin_estimates(problem, problem.first_contact, problem.last_contact)
-            settle_contacts(problem, state.contacts, problem.first_contact, problem.last_contact)
+            # However little that is.
+            first = problem.first_contact
+            change_numbers(problem, state.contacts, first, problem.last_contact, False)
         island_gradient(problem, state.contacts, state.rows)
-    problem.settle_tolerance = tolerance
     force_from_solver(plant, state.cdof, problem.gradient, work.generalized)
     for i in range(work.generalized.size):
         out[i] = work.generalized[i]
@@ -113,10 +112,11 @@ def smooth_balance(world: Table, work: Table, state: Table, step: float) -> None
     """Fill the problem's ``gradient`` with A v − r of an evaluated state, in a step of `Icf`'s."""
     plant = world.plant
     problem = world.problem
-    smooth_terms(plant, problem, state, step, 0, problem.ntree)
-    if problem.center_gyroscopic == 1:
+    graph = problem.graph
+    smooth_terms(world, state, step, 0, graph.ntree)
+    if world.center_gyroscopic == 1:
         _center_gyroscopic_forces(world, work, state, step)
     velocity_to_solver(plant, state.cdof, work.velocity, problem.velocity)
-    multiply(problem, 0, problem.ntree, problem.velocity, problem.gradient)
-    for i in range(problem.nv):
+    multiply(problem, 0, graph.ntree, problem.velocity, problem.gradient)
+    for i in range(graph.nv):
         problem.gradient[i] -= problem.rhs[i]

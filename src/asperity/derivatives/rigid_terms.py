@@ -91,7 +91,7 @@ def _dot(a: np.ndarray, b: np.ndarray) -> float:
 def _present_rate(world: Table, work: Table, dof: int) -> float:
     """The velocity w at which velocity forces are taken."""
     turning = work.turning[world.plant.dof_tree[dof]] == 1
-    if turning and world.problem.center_gyroscopic == 1:
+    if turning and world.center_gyroscopic == 1:
         return float(0.5 * (work.qvel[dof] + work.velocity[dof]))
     return float(work.qvel[dof])
 
@@ -216,7 +216,7 @@ def rigid_columns(world: Table, work: Table, step: float) -> None:
     state = world.current
     nv = work.qvel.size
     cdof = state.cdof
-    centred = world.problem.center_gyroscopic == 1
+    centred = world.center_gyroscopic == 1
     velocity = np.zeros(6)
     acceleration = np.zeros(6)
     psi = np.zeros(6)

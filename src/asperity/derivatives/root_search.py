@@ -46,23 +46,23 @@ _CONTRACTION = 1e-2
 def _solve(world: Table, work: Table, step: float, attempt: int) -> int:
     """Let the step's own solver find its solution."""
     problem = world.problem
-    tolerance = problem.tolerance
-    settle_tolerance = problem.settle_tolerance
-    most_changes = problem.most_changes
-    max_iterations = problem.max_iterations
-    problem.tolerance = min(tolerance, _TOLERANCES[attempt])
-    problem.settle_tolerance = min(settle_tolerance, _SETTLE_TOLERANCES[attempt])
-    problem.most_changes = max(most_changes, _MOST_CHANGES[attempt])
-    problem.max_iterations = max(max_iterations, _MOST_ITERATIONS)
+    tolerance = problem.options.tolerance
+    settle_tolerance = problem.options.settle_tolerance
+    most_changes = problem.options.most_changes
+    max_iterations = problem.options.max_iterations
+    problem.options.tolerance = min(tolerance, _TOLERANCES[attempt])
+    problem.options.settle_tolerance = min(settle_tolerance, _SETTLE_TOLERANCES[attempt])
+    problem.options.most_changes = max(most_changes, _MOST_CHANGES[attempt])
+    problem.options.max_iterations = max(max_iterations, _MOST_ITERATIONS)
     world.solve_problem = work.solver
     world.factors_valid = 0
     world.graph_state = 0
     world.guess_kind = 0
     code = call_method(world.solve_step, world, world.current, 0, step)
-    problem.tolerance = tolerance
-    problem.settle_tolerance = settle_tolerance
-    problem.most_changes = most_changes
-    problem.max_iterations = max_iterations
+    problem.options.tolerance = tolerance
+    problem.options.settle_tolerance = settle_tolerance
+    problem.options.most_changes = most_changes
+    problem.options.max_iterations = max_iterations
     return OK if code == NOT_CONVERGED else code
 
 
@@ -74,7 +74,7 @@ def _read_solution(world: Table, work: Table, step: float) -> None:
     velocity_from_solver(plant, state.cdof, world.problem.velocity, work.velocity)
     for tree in range(plant.ntree):
         work.turning[tree] = 0
-    if world.problem.center_gyroscopic == 1:
+    if world.center_gyroscopic == 1:
         find_turning(plant, state, step)
         for tree in range(plant.ntree):
             work.turning[tree] = state.work.turning[tree]
@@ -106,7 +106,7 @@ def _polish(world: Table, work: Table, step: float) -> int:
     """Make g vanish; H is that of the velocity in the end."""
     state = world.current
     problem = world.problem
-    nv = problem.nv
+    nv = problem.graph.nv
     gradient = work.sides[0]
     code = _balance(world, work, step)
     if code != OK:

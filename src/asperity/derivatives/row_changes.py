@@ -48,11 +48,12 @@ def find_row_changes(world: Table, work: Table, state: Table, step: float, size:
     ``others`` counts the rows that are on another piece. Fills the rows' impulses and curvatures.
     """
     problem = world.problem
+    graph = problem.graph
     rows = state.rows
     count = rows.count
-    row_velocities(problem, rows, 0, count, state.velocity, problem.row_u)
+    row_velocities(graph, rows, 0, count, state.velocity, problem.row_u)
     prepare_rows(problem, rows, step, count, False)
-    row_velocities(problem, rows, 0, count, problem.velocity, problem.row_u)
+    row_velocities(graph, rows, 0, count, problem.velocity, problem.row_u)
     evaluate_rows(problem, 0, count)
     for i in range(work.rows):
         impulse = problem.row_impulse[i]

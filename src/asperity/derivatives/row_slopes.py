@@ -138,7 +138,7 @@ def _by_inverse_masses(world: Table, work: Table) -> None:
     for i in range(rows.count):
         if work.row_change[i] == 0.0:
             continue
-        r = world.problem.row[i]
+        r = world.problem.graph.row[i]
         entry = rows.start[r, 0]
         dof = rows.dof[entry]
         slope = -work.row_change[i] * rows.jacobian[entry] / state.mass_diagonal[dof]
@@ -162,7 +162,7 @@ def row_columns(world: Table, work: Table, step: float) -> None:
     for kind in (POSITION, VELOCITY):
         _slopes(world, work, step, kind, kept, servo)
         for i in range(rows.count):
-            entry = rows.start[world.problem.row[i], 0]
+            entry = rows.start[world.problem.graph.row[i], 0]
             dof = rows.dof[entry]
             column = work.columns[dof if kind == POSITION else nv + dof]
             column[dof] -= work.row_change[i] * rows.jacobian[entry]
@@ -192,7 +192,7 @@ def servo_columns(world: Table, work: Table, step: float, row: int, known: np.nd
     _slopes(world, work, step, CONTROL, kept, servo)
     first = 3 * work.contacts
     for i in range(rows.count):
-        k = servo[world.problem.row[i]]
+        k = servo[world.problem.graph.row[i]]
         if k >= 0 and work.row_change[i] != 0.0:
             column = work.columns[row + plant.servo_ctrl[k]]
             for j in range(work.qvel.size):

@@ -70,13 +70,14 @@ def _move_links(world: Table, work: Table, state: Table) -> None:
     """Let contacts, and the links that they are on, be where the state has been displaced to."""
     plant = world.plant
     problem = world.problem
+    graph = problem.graph
     contacts = state.contacts
     move_contacts(plant, work, state)
     column = contacts.chain_column
     if work.uses_mass == 0:
-        for i in range(problem.island_path_start[problem.islands]):
-            dof = problem.path_dof[i]
-            entry = problem.path_entry[i]
+        for i in range(graph.island_path_start[graph.islands]):
+            dof = graph.path_dof[i]
+            entry = graph.path_entry[i]
             for a in range(6):
                 column[entry, a] = state.cdof[dof, a]
         return
@@ -115,7 +116,7 @@ def _add_responses(
 def _velocities(problem: Table, state: Table, vector: np.ndarray) -> None:
     link_velocities(problem, state.contacts, vector)
     fill_velocities(
-        problem,
+        problem.graph,
         state.contacts,
         0,
         state.contacts.count,
@@ -133,7 +134,7 @@ def _contact_impulses(world: Table, work: Table, state: Table) -> None:
     contacts = state.contacts
     count = contacts.count
     for i in range(count):
-        c = problem.contact[i]
+        c = problem.graph.contact[i]
         distance = contacts.signed_distance[c] - work.contact_distance[c]
         mass = contacts.inverse_mass[c] - work.inverse_mass[c]
         by_distance = work.by_distance[i]

@@ -73,12 +73,13 @@ def _solve(world: World, step: float) -> int:
 def _cost(world: World) -> float:
     """The cost at the problem's present velocity, without the constant ½ v*ᵀ A v*."""
     problem = world.problem
-    velocity = problem.velocity[: problem.nv]
+    graph = problem.graph
+    velocity = problem.velocity[: graph.nv]
     cost = evaluate_contacts(problem, 0, world.current.contacts.count)
     cost -= problem.rhs @ velocity
-    for tree in range(problem.ntree):
-        n, start = problem.tree_size[tree], problem.tree_start[tree]
-        block = problem.block_start[tree]
+    for tree in range(graph.ntree):
+        n, start = graph.tree_size[tree], graph.tree_start[tree]
+        block = graph.block_start[tree]
         part = velocity[start : start + n]
         cost += 0.5 * part @ problem.matrix[block : block + n * n].reshape(n, n) @ part
     return float(cost)
@@ -97,11 +98,12 @@ def cost_history(simulator: Simulator) -> np.ndarray:
         If the solver ends without meeting its criterion.
     """
     world = simulator.world
+    options = world.problem.options
     assert simulator.integrator.time_step is not None
-    before = int(world.problem.max_iterations)
+    before = int(options.max_iterations)
     costs: list[float] = []
     try:
-        for world.problem.max_iterations in range(before + 1):
+        for options.max_iterations in range(before + 1):
             code = _solve(world, simulator.integrator.time_step)
             costs.append(_cost(world))
             if code == OK:
@@ -109,7 +111,7 @@ def cost_history(simulator: Simulator) -> np.ndarray:
             if code != NOT_CONVERGED:
                 break
     finally:
-        world.problem.max_iterations = before
+        options.max_iterations = before
     raise SimulationError("a convex problem could not be solved to its tolerance.")
 
 
@@ -123,25 +125,26 @@ def hessian(simulator: Simulator) -> np.ndarray:
     """
     world = simulator.world
     problem, contacts, rows = world.problem, world.current.contacts, world.current.rows
+    graph = problem.graph
     assert simulator.integrator.time_step is not None
     _solve(world, simulator.integrator.time_step)
     evaluate_contacts(problem, 0, contacts.count)
     assemble = ctypes.CFUNCTYPE(ctypes.c_int64, *3 * [ctypes.c_int64])(problem.assemble)
-    for k in range(problem.islands):
+    for k in range(graph.islands):
         choose_island(problem, k)
         assemble(problem.address, contacts.address, rows.address)
-    out = np.zeros((problem.nv, problem.nv))
-    for tree in range(problem.ntree):
-        n, start = problem.tree_size[tree], problem.tree_start[tree]
+    out = np.zeros((graph.nv, graph.nv))
+    for tree in range(graph.ntree):
+        n, start = graph.tree_size[tree], graph.tree_start[tree]
         dofs = slice(start, start + n)
-        block = problem.block_start[tree]
+        block = graph.block_start[tree]
         lower = np.tril(problem.factor[block : block + n * n].reshape(n, n))
         out[dofs, dofs] = lower + np.tril(lower, -1).T
-        first = problem.column_start[tree]
-        for entry in range(first, first + problem.column_size[tree]):
-            other = problem.entry_tree[entry]
-            m, at = problem.tree_size[other], problem.entry_block[entry]
-            columns = slice(problem.tree_start[other], problem.tree_start[other] + m)
+        first = graph.column_start[tree]
+        for entry in range(first, first + graph.column_size[tree]):
+            other = graph.entry_tree[entry]
+            m, at = graph.tree_size[other], graph.entry_block[entry]
+            columns = slice(graph.tree_start[other], graph.tree_start[other] + m)
             cross = problem.coupling[at : at + n * m].reshape(n, m)
             out[dofs, columns] = cross
             out[columns, dofs] = cross.T

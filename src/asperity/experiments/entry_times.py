@@ -20,7 +20,7 @@ from asperity.compiled.calls import (
     call_method,
     call_ppp_double,
     call_pppd_double,
-    call_pppn_status,
+    call_ppppn_status,
 )
 from asperity.simulator import Simulator
 from asperity.simulator.exchange import call_of
@@ -57,18 +57,19 @@ _SYSTEMS = {
     "advance_systems": "external systems",
 }
 _PROBLEM = {
-    "prepare_contacts": "Newton's rest",
     "assemble": "assembly",
     "factorize": "factorization",
     "solve_factors": "solves",
     "solve_in_contact_space": "contact space",
-    "line_search": "line search",
+}
+_LAW = {
+    "prepare_contacts": "Newton's rest",
     "begin_estimates": "contact law",
     "measure_contacts": "contact law",
     "settle_contacts": "contact law",
 }
-_PROBLEM_COSTS = ("evaluate_contacts",)
-_PROBLEM_COSTS_ALONG = ("along_contacts", "contact_cost_along", "update_estimates")
+_LAW_COSTS = ("evaluate_contacts",)
+_LAW_COSTS_ALONG = ("along_contacts", "contact_cost_along", "update_estimates")
 _SLOTS = 64
 
 
@@ -129,10 +130,11 @@ def _wrapper(slot: int, memory: int, kind: str) -> Any:
             return result
     else:
 
-        @numba.cfunc("int64(int64, int64, int64, int64)")
-        def entry(a: int, b: int, c: int, d: int) -> int:
+        @numba.cfunc("int64(int64, int64, int64, int64, int64)")
+        def entry(a: int, b: int, c: int, d: int, e: int) -> int:
             outer, start = begin()
-            result = call_pppn_status(carray(_pointer(memory), _SLOTS, np.int64)[slot], a, b, c, d)
+            address = carray(_pointer(memory), _SLOTS, np.int64)[slot]
+            result = call_ppppn_status(address, a, b, c, d, e)
             end(outer, start)
             return result
 
@@ -167,16 +169,20 @@ class EntryTimes:
         """Put the entries that are timed into their tables, from which a reset removes them."""
         simulator = self._simulator
         plant, world = simulator.plant.table, simulator.world
+        law = world.problem.law
         for field, name in _PLANT.items():
             self._wrap(plant, field, name, "whole")
         for field, name in _WORLD.items():
             self._wrap(world.table, field, name, "whole")
         for field, name in _PROBLEM.items():
             self._wrap(world.problem, field, name, "whole")
-        for field in _PROBLEM_COSTS:
-            self._wrap(world.problem, field, "contact law", "cost")
-        for field in _PROBLEM_COSTS_ALONG:
-            self._wrap(world.problem, field, "contact law", "cost along")
+        self._wrap(world.problem, "line_search", "line search", "cost along")
+        for field, name in _LAW.items():
+            self._wrap(law, field, name, "whole")
+        for field in _LAW_COSTS:
+            self._wrap(law, field, "contact law", "cost")
+        for field in _LAW_COSTS_ALONG:
+            self._wrap(law, field, "contact law", "cost along")
         self._wrap(plant, "integrate_positions", "MuJoCo, position", "real")
         self._wrap(world.table, "solve_step", "method", "real")
         for field, name in _SYSTEMS.items():

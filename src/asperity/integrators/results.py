@@ -38,7 +38,7 @@ FEWEST_CONTACTS = 200
 @compiled
 def _write_contacts(problem: Table, contacts: Table, first: int, last: int) -> None:
     for i in range(first, last):
-        c = problem.contact[i]
+        c = problem.graph.contact[i]
         contacts.impulse[c, 0] = problem.g1[i]
         contacts.impulse[c, 1] = problem.g2[i]
         contacts.impulse[c, 2] = problem.gn[i]
@@ -50,7 +50,7 @@ def _write_contacts(problem: Table, contacts: Table, first: int, last: int) -> N
 @compiled
 def _write_rows(problem: Table, rows: Table) -> None:
     for i in range(rows.count):
-        rows.impulse[problem.row[i]] = problem.row_impulse[i]
+        rows.impulse[problem.graph.row[i]] = problem.row_impulse[i]
 
 
 @compiled

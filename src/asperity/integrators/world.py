@@ -16,14 +16,7 @@ from asperity.contact.delivered import (
     read_delivered,
     write_delivered,
 )
-from asperity.convex.problem import (
-    grow_contacts,
-    grow_factor,
-    grow_rows,
-    new_problem,
-    read_statistics,
-    write_statistics,
-)
+from asperity.convex.problem import new_problem, read_statistics, write_statistics
 from asperity.convex.shared_islands import SharedIslands, solve_part, solve_shared
 from asperity.integrators.world_layout import (
     CONTACTS_FULL,
@@ -140,26 +133,22 @@ class World(HoldsAddresses):
         self.memories: list[Memory] = []
         self.contact_capacity = _CONTACTS
         self.row_capacity = len(self.current.rows.kind)
-        self.result = Table(RESULT, error=np.zeros(model.nv), acceleration=np.zeros(model.nv))
+        self.result = Table(RESULT, nv=model.nv)
         # Published: what a step has delivered stays, whatever later attempts leave elsewhere.
         self.delivered = new_delivered(
             model.nv, model.njnt, self.contact_capacity, self.row_capacity
         )
         self.table = Table(
             WORLD,
+            nv=model.nv,
             plant=plant.table,
             team=0 if team is None else team.table.address,
             current=self.current.table,
             following=self.following.table,
             half=self.half.table,
             full=self.full.table,
-            guess=np.zeros(model.nv),
-            guess_direction=np.zeros(model.nv),
-            tried_half=np.zeros(model.nv),
-            tried_end=np.zeros(model.nv),
             result=self.result,
             delivered=self.delivered,
-            scratch=np.zeros(model.nv),
             sweep=new_sweep(plant.table),
             systems=np.zeros(0, np.int64),
             system_weight=np.zeros(0),
@@ -241,7 +230,7 @@ class World(HoldsAddresses):
     def set_system_states(self, count: int) -> None:
         """Give all states so many states of external systems, zero."""
         for state in (*self.evaluated_states, self.following):
-            state.table.system_state = np.zeros(count)
+            state.table.resize(system_states=count)
         for memory in self.memories:
             memory.set_system_states(count)
 
@@ -253,7 +242,7 @@ class World(HoldsAddresses):
         # A graph keeps the order of a larger one that it is part of.
         self.table.graph_state = 0
         if self._problem is not None:
-            self._problem.components = -1
+            self._problem.graph.components = -1
         if self.current.table.gliding != 0:
             # What glides is looked for as far as a step takes it: that of an earlier one.
             self.current.table.valid = 0
@@ -338,7 +327,7 @@ class World(HoldsAddresses):
             self.contact_capacity *= 2
             for state in self.evaluated_states:
                 state.grow_contacts(self.contact_capacity)
-            grow_contacts(self.problem, self.contact_capacity)
+            self.problem.resize(contacts=self.contact_capacity)
             grow_delivered(self.delivered, self.contact_capacity, self.row_capacity)
             for memory in self.memories:
                 memory.grow_contacts(self.contact_capacity)
@@ -346,11 +335,11 @@ class World(HoldsAddresses):
             self.row_capacity *= 2
             for state in self.evaluated_states:
                 state.grow_rows(self.row_capacity)
-            grow_rows(self.problem, self.row_capacity)
+            self.problem.resize(rows=self.row_capacity)
             grow_delivered(self.delivered, self.contact_capacity, self.row_capacity)
         elif code == COUPLING_FULL:
-            size = 2 * self.problem.coupling_size
-            grow_factor(self.problem, size)
+            size = 2 * self.problem.graph.coupling_size
+            self.problem.resize(coupling_room=size)
             for memory in self.memories:
                 memory.grow_coupling(size)
         else:

@@ -62,7 +62,7 @@ TOWARDS = 3  # the end velocity, or further along `guess_direction`
 RESULT = Layout(
     "step result",
     error_order="i8",  # of ``error`` in the step size; 0 if the step has no estimate
-    error="f8[:]",  # difference of two solutions' positions, in the tangent space
+    error="f8[nv]",  # difference of two solutions' positions, in the tangent space
     # Address of the last state in which the method has looked for contacts, with geoms where the
     # state's MjData has them; 0 if contacts that it may have missed are not to be looked for.
     sample="i8",
@@ -71,7 +71,7 @@ RESULT = Layout(
     # of generalized velocities in it, per time.
     solved="i8",
     interval="f8",
-    acceleration="f8[:]",
+    acceleration="f8[nv]",
 )
 """What a method leaves with the state at a step's end; ``world.full`` is the other solution."""
 
@@ -93,15 +93,21 @@ WORLD = Layout(
     base_order="i8",  # its order of accuracy
     order="i8",  # and that of the method that wraps it
     memory="i8",  # address of the table of its own that it may have
+    center_gyroscopic="i8",  # 1: gyroscopic forces of fast spins are those in the middle of a step
+    has_centered_forces="i8",  # 1: there were such forces in the last step
+    balances_steps="i8",  # 1: trees that turn far get the energy and momentum that they should have
+    # size of the step, of which this one may be a half, that decides how implicit springs are [s];
+    # 0: they are
+    spring_interval="f8",
     current=STATE,
     following=STATE,
     half=STATE,
     full=STATE,
-    guess="f8[:]",
-    guess_direction="f8[:]",
+    guess="f8[nv]",
+    guess_direction="f8[nv]",
     guess_kind="i8",
     result=RESULT,
-    scratch="f8[:]",
+    scratch="f8[nv]",
     sweep=SWEEP,  # poses at a sample before, and memory (`asperity.plant.sweep`)
     factors_valid="i8",
     # address and evaluation of the state whose graph is at hand, or 0
@@ -120,8 +126,8 @@ WORLD = Layout(
     # An attempt from the current state that was refused: its size [s], or 0 if there is none, and
     # the generalized velocities that it has found, half way and at the end of the whole step.
     tried="f8",
-    tried_half="f8[:]",
-    tried_end="f8[:]",
+    tried_half="f8[nv]",
+    tried_end="f8[nv]",
     velocity_weight="f8",
     velocity_time="f8",  # [s]
     # impacts that are shorter than steps (`asperity.integrators.steppings.impacts`): compiled entry

@@ -15,7 +15,7 @@ from asperity.midas.anticipation import ANTICIPATION_KERNELS
 from asperity.midas.candidate_lists import rebuild
 from asperity.midas.candidate_runs import RUN_KERNELS
 from asperity.midas.candidates import SEARCH_KERNELS
-from asperity.midas.contact_schedule import SCHEDULE_KERNELS
+from asperity.midas.contact_schedule import SCHEDULE_KERNELS, SCHEDULE_SIZE, meeting_fields
 from asperity.midas.contact_terms import CONTACT_KERNELS
 from asperity.midas.contradictions import contradicted_limits, held_tendons
 from asperity.midas.directions import find_direction
@@ -31,13 +31,7 @@ from asperity.midas.engine_layout import (
     SLIDE,
 )
 from asperity.midas.engine_support import check_equalities
-from asperity.midas.engine_team import (
-    NOT_REMEMBERED,
-    EngineTeam,
-    list_fields,
-    run_fields,
-    work_fields,
-)
+from asperity.midas.engine_team import NOT_REMEMBERED, EngineTeam
 from asperity.midas.envelope import ENVELOPE_KERNELS
 from asperity.midas.equalities import mocap_points, read_equalities
 from asperity.midas.evaluated_motors import EvaluatedMotors
@@ -58,20 +52,22 @@ from asperity.midas.link_tables import (
     is_linear,
     link_fields,
     shape_fields,
-    state_fields,
+    state_sizes,
 )
 from asperity.midas.link_terms import LINK_KERNELS
-from asperity.midas.links import Link, read_links
+from asperity.midas.links import Link, read_links, variable_count
 from asperity.midas.pairs import LinkPair, exclude_links, pair_geoms, pair_links
 from asperity.midas.parts import do_part
 from asperity.midas.placement import place
 from asperity.midas.poses import write_qpos
 from asperity.midas.relative_paths import RELATIVE_KERNELS
 from asperity.midas.relative_times import RELATIVE_TIME_KERNELS
+from asperity.midas.round_planes import FEW
 from asperity.midas.second_order import SHORTEST_WAIT
 from asperity.midas.shapes import read_shapes
 from asperity.midas.shared_lists import LIST_KERNELS
 from asperity.midas.state_gains import feed_state_gains, state_gains
+from asperity.midas.stencils import FEW as FEW_PAIRS
 from asperity.midas.step_start import START_KERNELS
 from asperity.midas.tendon_terms import tendon_coordinates
 from asperity.midas.tendons import member_tables, tendon_tables
@@ -110,6 +106,12 @@ ENGINE_KERNELS = (
     *ENVELOPE_KERNELS,
 )
 """What the engine's steps need compiled."""
+
+# Poses of links, whose last row is the world's.
+_POSES = (
+    *("q", "q_before", "q_older", "q_slip", "q_target", "q_now", "q_trial", "q_straight"),
+    *("path_begin", "path_end"),
+)
 
 Floats = NDArray[np.float64]
 
@@ -199,10 +201,6 @@ class Engine(HoldsAddresses):
             mesh_tolerance=options.mesh_tolerance,
             mesh_repair=options.mesh_repair,
         )
-        self.table = Table(
-            MIDAS,
-            **{kernel.name.partition(":")[2]: kernel.address for kernel in ENGINE_KERNELS},
-        )
         links = self.links.links
         constraints = self.equalities.tables()
         self.state_gains = state_gains(model)
@@ -225,9 +223,11 @@ class Engine(HoldsAddresses):
                 dtype=np.int64,
             ).reshape(-1, 2),
         }
-        for fields in (
+        tables = (
+            {kernel.name.partition(":")[2]: kernel.address for kernel in ENGINE_KERNELS},
+            state_sizes(model, links, len(self.linearized.sources)),
+            meeting_fields(len(links)),
             link_fields(model, links, self.shapes, options.rigidity),
-            state_fields(model, links, len(self.linearized.sources)),
             shape_fields(model, self.shapes, links, held),
             constraints,
             turns,
@@ -242,16 +242,26 @@ class Engine(HoldsAddresses):
             self.linearized.tables(),
             motor_tables(model, coordinates, self.gears),
             self.evaluated_motors.tables(),
-        ):
-            for name, values in fields.items():
-                setattr(self.table, name, values)
-        for name, values in work_fields().items():
-            setattr(self.table, name, values)
+        )
         self._team: EngineTeam | None = None
+        self.table = Table(
+            MIDAS,
+            **{name: value for fields in tables for name, value in fields.items()},
+            drag=np.zeros((0, 12, 12)),
+            drag_rate=np.zeros((0, 4, 3)),
+            few_pairs=FEW_PAIRS,
+            schedule_size=SCHEDULE_SIZE,
+            slot_room=4 * len(links) + 64,
+            entry_room=16 * len(links),
+            factor_room=64 * sum(variable_count(link.kind) for link in links),
+            list_room=0,
+            run_room=0,
+            stencil_room=0,
+            part_room=0,
+        )
+        for name in _POSES:
+            getattr(self.table, name)[-1, 1:] = np.eye(3)
         self._set_candidates(1024)
-        self._set_slots(4 * len(self.links.links) + 64)
-        self._set_entries(16 * len(self.links.links))
-        self._set_factor(64 * len(self.table.z))
         self._set_numbers()
         self.table.member_table = self.table.search_table = np.zeros(1, np.int64)
         if team is not None:
@@ -288,36 +298,28 @@ class Engine(HoldsAddresses):
         rims = 2 * int(
             np.count_nonzero((table.pair_shape[:, 1] < 0) | (table.pair_faces[:, 0] >= 0))
         )
-        for name, values in (list_fields(size) | run_fields(size, rims)).items():
-            setattr(table, name, values)
+        table.resize(
+            list_room=size,
+            run_room=size,
+            stencil_room=size + FEW * rims,
+            # More than there are parts of anything.
+            part_room=size + len(table.vertex_link) + len(table.link_kind),
+        )
         table.runs = 0
-        # More than there are parts of anything.
-        table.part_value = np.zeros(size + len(table.vertex_link) + len(table.link_kind))
         if self._team is not None:
             self._team.set_lists(size)
-
-    def _set_slots(self, size: int) -> None:
-        self.table.slot_link = np.zeros((size, 2), np.int64)
-        self.table.slot_sums = np.zeros((size, 6, 16))
-        self.table.slot_next = np.zeros(size, np.int64)
-
-    def _set_entries(self, size: int) -> None:
-        self.table.entry_link = np.zeros(size, np.int64)
-
-    def _set_factor(self, size: int) -> None:
-        self.table.factor = np.zeros(size)
 
     def grow(self, code: int) -> bool:
         """Enlarge what a step found too small; False if ``code`` is about something else."""
         table = self.table
         if code == CANDIDATES_FULL:
             self._set_candidates(2 * len(table.candidate_kind))
-            self._set_slots(2 * len(table.slot_link))
+            table.resize(slot_room=2 * len(table.slot_link))
         elif code == LINKS_FULL:
-            self._set_slots(2 * len(table.slot_link))
-            self._set_entries(2 * len(table.entry_link))
+            table.resize(slot_room=2 * len(table.slot_link))
+            table.resize(entry_room=2 * len(table.entry_link))
         elif code == FACTOR_FULL:
-            self._set_factor(max(2 * len(table.factor), int(table.row_start[-1])))
+            table.resize(factor_room=max(2 * len(table.factor), int(table.row_start[-1])))
         else:
             return False
         return True
@@ -332,6 +334,7 @@ class Engine(HoldsAddresses):
                 value = getattr(self.table, name)
                 table[name] = value.copy() if field.ndim > 0 else value
         return {
+            "sizes": dict(self.table.sizes),
             "table": table,
             "adapted": self.adapted,
             "checked": self.checked,
@@ -340,6 +343,7 @@ class Engine(HoldsAddresses):
 
     def set_memory(self, memory: Mapping[str, Any]) -> None:
         """Put back what `memory` of an engine of the same model has returned."""
+        self.table.resize(**memory["sizes"])
         for name, value in memory["table"].items():
             setattr(self.table, name, np.copy(value) if isinstance(value, np.ndarray) else value)
         if self._team is not None:

@@ -18,6 +18,7 @@ a slide joint has the single variable s. ``variables`` lists all of them.
 from __future__ import annotations
 
 from asperity.compiled import Layout
+from asperity.midas.box_trees import LEAF, STACK
 from asperity.midas.entry_points import ENTRY_POINTS
 
 __all__ = [
@@ -90,7 +91,7 @@ MIDAS = Layout(
     has_history="i8",  # 1 if the state before the present one is known
     smooth_steps="i8",  # how many steps in a row were of second order
     was_free="i8",  # 1 if nothing touched at the end of the last
-    past_weight="f8[:]",  # what the two states before count for in a step
+    past_weight="f8[2]",  # what the two states before count for in a step
     wait="i8",  # steps until BDF2 is tried again
     patience="i8",  # how many that will be after the next impact
     clearance="f8",  # smallest distance of surfaces at the end of any step so far [m]
@@ -130,7 +131,7 @@ MIDAS = Layout(
     known_time="f8",  # of the trial path, until which it is free as far as is known
     member_table="i8[:]",
     search_table="i8[:]",
-    part_value="f8[:]",  # what is found part by part, to be put together in their order
+    part_value="f8[part_room]",  # what is found part by part, to be put together in their order
     # Links, n of them; in arrays of shape (n + 1, ...) the last row is the world.
     link_parent="i8[:]",  # the world is n
     link_kind="i8[:]",
@@ -163,44 +164,44 @@ MIDAS = Layout(
     # Joints that others' coordinates depend on, and links whose Jacobians that takes: 1 for those.
     joint_crossed="i8[:]",
     link_crossed="i8[:]",
-    cross_row="i8[:]",
-    cross_slope="f8[:,:]",
+    cross_row="i8[2 * longest_chain]",
+    cross_slope="f8[2, 2 * longest_chain]",
     jacobian="f8[:,:,:]",  # ∂Q/∂z, one (4, 3) for every entry of chain_variable
     # State at the end of the last step, and before it.
-    z="f8[:]",
-    q="f8[:,:,:]",  # shape (n + 1, 4, 3)
-    v="f8[:,:,:]",
-    q_before="f8[:,:,:]",
-    v_before="f8[:,:,:]",
-    q_older="f8[:,:,:]",  # before that
-    v_older="f8[:,:,:]",
-    qpos="f8[:]",  # of the state, as published
-    qvel="f8[:]",
-    qvel_before="f8[:]",
-    shift="f8[:]",  # mean generalized velocity of the last step
-    shift_older="f8[:]",
+    z="f8[variables]",
+    q="f8[links + 1, 4, 3]",
+    v="f8[links + 1, 4, 3]",
+    q_before="f8[links + 1, 4, 3]",
+    v_before="f8[links + 1, 4, 3]",
+    q_older="f8[links + 1, 4, 3]",  # before that
+    v_older="f8[links + 1, 4, 3]",
+    qpos="f8[nq] = nan",  # of the state, as published
+    qvel="f8[nv] = nan",
+    qvel_before="f8[nv]",
+    shift="f8[nv]",  # mean generalized velocity of the last step
+    shift_older="f8[nv]",
     # During a step: from where displacements count, where inertia leads, iterate and trial.
-    q_slip="f8[:,:,:]",
-    q_target="f8[:,:,:]",
-    v_free="f8[:,:,:]",  # rate at its end, and a step ago, if nothing had acted on links
-    v_past="f8[:,:,:]",
-    turns="i8[:]",  # 1 of links whose rotation is predicted, with their angular momentum
-    momentum="f8[:,:]",  # but for what torques of the step add [N m s], shape (n, 3)
-    slender_momentum="f8[:]",  # likewise, about the slender axis
-    z_now="f8[:]",
-    q_now="f8[:,:,:]",
-    z_trial="f8[:]",
-    z_solution="f8[:]",  # of the last converged solve
-    q_trial="f8[:,:,:]",
-    q_straight="f8[:,:,:]",  # of a trial state on arcs: the straight one
-    arc_work="f8[:,:,:]",
-    wrench="f8[:,:]",  # applied force at the centre of mass and torque, shape (n, 6)
-    force="f8[:,:,:]",  # what it is on Q, shape (n, 4, 3)
+    q_slip="f8[links + 1, 4, 3]",
+    q_target="f8[links + 1, 4, 3]",
+    v_free="f8[links + 1, 4, 3]",  # rate at its end, and a step ago, if nothing had acted on links
+    v_past="f8[links + 1, 4, 3]",
+    turns="i8[links]",  # 1 of links whose rotation is predicted, with their angular momentum
+    momentum="f8[links, 3]",  # but for what torques of the step add [N m s]
+    slender_momentum="f8[links]",  # likewise, about the slender axis
+    z_now="f8[variables]",
+    q_now="f8[links + 1, 4, 3]",
+    z_trial="f8[variables]",
+    z_solution="f8[variables]",  # of the last converged solve
+    q_trial="f8[links + 1, 4, 3]",
+    q_straight="f8[links + 1, 4, 3]",  # of a trial state on arcs: the straight one
+    arc_work="f8[4, 3, 3]",
+    wrench="f8[links, 6]",  # applied force at the centre of mass and torque
+    force="f8[links, 4, 3]",  # what it is on Q
     drag="f8[:,:,:]",  # −∂F/∂Q̇ of a fluid [kg/s], shape (n, 12, 12), or (0, 12, 12) without
     drag_rate="f8[:,:,:]",  # Q̇ that its forces are of
-    link_gradient="f8[:,:,:]",  # shape (n, 4, 3)
-    gradient="f8[:]",
-    direction="f8[:]",
+    link_gradient="f8[links, 4, 3]",
+    gradient="f8[variables]",
+    direction="f8[variables]",
     # Coordinates, j of them, relative to the reference pose: those of hinges and slides, and then
     # those of fixed tendons, which are sums of them, and linearized ones. `joint_link`,
     # `joint_qpos`, `joint_frame` and arrays over chains have entries for joints only.
@@ -217,22 +218,23 @@ MIDAS = Layout(
     joint_limit="f8[:,:]",  # lower and upper, infinite where there is none, shape (j, 2)
     joint_activation="f8[:]",  # distance from a limit at which it begins to push
     joint_barrier="f8[:]",  # stiffness of that barrier [J]
-    joint_anchor="f8[:,:]",  # gap over width where a limit's barrier is linearized; 0: where it is
-    joint_dual="f8[:]",  # of dry friction, as friction_dual, in [−1, 1]
-    joint_applied="f8[:]",  # applied force [N or N m]
-    joint="f8[:]",
-    joint_rate="f8[:]",
-    joint_before="f8[:]",
-    joint_rate_before="f8[:]",
-    joint_older="f8[:]",
-    joint_rate_older="f8[:]",
-    joint_start="f8[:]",  # during a step, like q_slip
-    joint_target="f8[:]",
-    joint_now="f8[:]",
-    joint_trial="f8[:]",
-    joint_gradient="f8[:,:]",  # ∂θ/∂z over the chain of the joint's link
-    joint_slope="f8[:]",  # ψ′ and ψ″, motors included
-    joint_stiffening="f8[:]",
+    # gap over width where a limit's barrier is linearized; 0: where it is
+    joint_anchor="f8[coordinates, 2]",
+    joint_dual="f8[coordinates]",  # of dry friction, as friction_dual, in [−1, 1]
+    joint_applied="f8[coordinates]",  # applied force [N or N m]
+    joint="f8[coordinates]",
+    joint_rate="f8[coordinates]",
+    joint_before="f8[coordinates]",
+    joint_rate_before="f8[coordinates]",
+    joint_older="f8[coordinates]",
+    joint_rate_older="f8[coordinates]",
+    joint_start="f8[coordinates]",  # during a step, like q_slip
+    joint_target="f8[coordinates]",
+    joint_now="f8[coordinates]",
+    joint_trial="f8[coordinates]",
+    joint_gradient="f8[joints, longest_chain]",  # ∂θ/∂z over the chain of the joint's link
+    joint_slope="f8[coordinates]",  # ψ′ and ψ″, motors included
+    joint_stiffening="f8[coordinates]",
     # Joints that a coordinate is a weighted sum of: member_start[i] to member_start[i + 1].
     member_start="i8[:]",
     member_joint="i8[:]",
@@ -341,28 +343,28 @@ MIDAS = Layout(
     pair_dissipation="f8[:]",  # of Hunt and Crossley [s/m]
     pair_block="i8[:]",  # number of its two links' pair, or −1 if one is the world
     block_link="i8[:,:]",  # pairs of links, the smaller first
-    block_slot="i8[:]",  # Hessian block in use, or −1
+    block_slot="i8[blocks] = -1",  # Hessian block in use, or −1
     # Positions of the vertices that candidates have, and how far from now to the trial state.
     vertex_now="f8[:,:]",
     vertex_trial="f8[:,:]",
-    vertex_move="f8[:,:]",
-    listed_vertex="i8[:]",  # the moving ones among them
+    vertex_move="f8[vertices, 3]",
+    listed_vertex="i8[moving]",  # the moving ones among them
     listed_vertices="i8",
-    vertex_mark="i8[:]",  # number of the last list that has a vertex
+    vertex_mark="i8[vertices]",  # number of the last list that has a vertex
     # Boxes that vertices stay in while the candidates hold (`vertex_boxes`), and how far they let
     # these move.
     vertex_low="f8[:,:]",
     vertex_high="f8[:,:]",
-    vertex_reach="f8[:]",
-    shape_box="f8[:,:,:]",
-    shape_boxed="i8[:]",  # 0 if its vertices need no boxes
-    vertex_stamp="i8[:]",  # number of the list that they were made for
+    vertex_reach="f8[vertices]",
+    shape_box="f8[shapes, 2, 3]",
+    shape_boxed="i8[shapes] = 1",  # 0 if its vertices need no boxes
+    vertex_stamp="i8[vertices]",  # number of the list that they were made for
     vertex_start="f8[:,:]",
-    vertex_path="f8[:,:]",
-    path_begin="f8[:,:,:]",  # the links' coordinates between which their paths are
-    path_end="f8[:,:,:]",
-    path_length="f8[:]",  # of the longest of a link, or more [m], shape (n,)
-    link_share="f8[:]",  # of a link's paths that boxes hold, shape (n + 1,)
+    vertex_path="f8[vertices, 3]",
+    path_begin="f8[links + 1, 4, 3]",  # the links' coordinates between which their paths are
+    path_end="f8[links + 1, 4, 3]",
+    path_length="f8[links]",  # of the longest of a link, or more [m]
+    link_share="f8[links + 1]",  # of a link's paths that boxes hold
     # Pairs of links of one tree, which are looked at from one of them (`relative_paths`). Trees
     # that one body carries, which does not move, are one tree here.
     link_root="i8[:]",
@@ -387,11 +389,11 @@ MIDAS = Layout(
     relative_reach="f8[:]",  # distance that counts as near where links are [m]
     relative_room="f8[:]",  # sum of drifts up to which they are apart, wherever they go [m]
     # Candidates that are kept while others are listed anew, and where those of a third are.
-    kept_found="i8[:,:]",
-    kept_kind="i8[:]",
-    kept_vertex="i8[:,:]",
-    kept_weight="f8[:]",
-    kept_threshold="f8[:]",
+    kept_found="i8[thirds, 2]",
+    kept_kind="i8[run_room]",
+    kept_vertex="i8[run_room, 4]",
+    kept_weight="f8[run_room]",
+    kept_threshold="f8[run_room]",
     # Trees over the vertices, edges and faces of shape s (`box_trees`), numbers 3s to 3s + 2.
     tree_item="i8[:]",  # vertices, edges and faces in the order of the trees
     tree_first="i8[:]",  # first item of a tree
@@ -402,117 +404,118 @@ MIDAS = Layout(
     tree_still="f8[:,:,:]",  # where they are, and least and largest moves, shape (nodes, 4, 3)
     tree_slack="f8[:]",  # how much wider than what they hold boxes are [m]
     tree_stamp="i8[:]",
-    now_square="f8[:]",  # of the iterate
+    now_square="f8[run_room]",  # of the iterate
     # Runs of candidates (`candidate_runs`), run_begin[r] to run_begin[r + 1].
     runs="i8",
-    run_begin="i8[:]",
-    run_link="i8[:,:]",
-    run_activation="f8[:]",  # d̂ of its pair [m]
-    run_least="f8[:]",  # bound of the least distance at the iterate, exact if it is within reach
-    run_trial="f8[:]",  # at the trial state
-    run_state="i8[:]",
-    run_known="i8[:]",
-    run_anchored="i8[:]",  # 1 if some of it may have an anchor
+    run_begin="i8[run_room + 1]",
+    run_link="i8[run_room, 2]",
+    run_activation="f8[run_room]",  # d̂ of its pair [m]
+    # bound of the least distance at the iterate, exact if it is within reach
+    run_least="f8[run_room]",
+    run_trial="f8[run_room]",  # at the trial state
+    run_state="i8[run_room]",
+    run_known="i8[run_room]",
+    run_anchored="i8[run_room]",  # 1 if some of it may have an anchor
     # Contacts and friction by the parts of the schedule (`contact_schedule`).
     link_group="i8[:]",
     meeting="i8[:,:]",  # part of two groups
-    run_part="i8[:]",
-    run_schedule="i8[:]",
-    run_order="i8[:]",
-    friction_schedule="i8[:]",
-    friction_order="i8[:]",
-    friction_part="i8[:]",
-    friction_bound="f8[:]",  # μλ of candidates [N]
-    link_move="f8[:]",  # bound of how far points move to the trial state [m], shape (n + 1,)
+    run_part="i8[run_room]",
+    run_schedule="i8[schedule_size + 1]",
+    run_order="i8[run_room]",
+    friction_schedule="i8[schedule_size + 1]",
+    friction_order="i8[stencil_room]",
+    friction_part="i8[stencil_room]",
+    friction_bound="f8[run_room]",  # μλ of candidates [N]
+    link_move="f8[links + 1]",  # bound of how far points move to the trial state [m]
     # Friction's stencils, frozen over a solve.
-    friction_pair="i8[:]",
-    friction_link="i8[:,:]",
-    friction_weight="f8[:,:,:]",  # Σ c_i [1, x̄_i] of both sides, shape (., 2, 4)
-    friction_frame="f8[:,:,:]",  # tangents, shape (., 2, 3)
-    friction_force="f8[:]",  # μ λ [N]
+    friction_pair="i8[stencil_room]",
+    friction_link="i8[stencil_room, 2]",
+    friction_weight="f8[stencil_room, 2, 4]",  # Σ c_i [1, x̄_i] of both sides
+    friction_frame="f8[stencil_room, 2, 3]",  # tangents
+    friction_force="f8[stencil_room]",  # μ λ [N]
     # Of restitution (`rebounds`): what friction bears besides [N], the gradient without contacts,
     # and what the change of the trial state is to be divided by for one of velocities [s].
-    rebound_friction="f8[:]",
-    rebound_gradient="f8[:]",
+    rebound_friction="f8[stencil_room]",
+    rebound_gradient="f8[variables]",
     rebound_share="f8",
-    friction_dual="f8[:,:]",  # what the Hessian takes for f₁ u/|u|, in the unit disc, shape (., 2)
+    friction_dual="f8[stencil_room, 2]",  # what the Hessian takes for f₁ u/|u|, in the unit disc
     # Hessian: blocks of links and of pairs of links, then the reduced one in envelope form.
-    link_block="f8[:,:,:]",  # shape (n, 12, 12)
-    link_sums="f8[:,:,:]",  # those of contacts and friction, as `add_outer` sums them
+    link_block="f8[links, 12, 12]",
+    link_sums="f8[links, 6, 16]",  # those of contacts and friction, as `add_outer` sums them
     # Pairs with a block, the smaller link first: those in use, and then what links hand on to their
     # parents (`coupled_links`).
-    slot_link="i8[:,:]",
-    slot_sums="f8[:,:,:]",
-    slot_next="i8[:]",  # another pair of the same larger link, or −1
-    slot_first="i8[:]",  # first pair of which a link is the larger, or −1
+    slot_link="i8[slot_room, 2]",
+    slot_sums="f8[slot_room, 6, 16]",
+    slot_next="i8[slot_room]",  # another pair of the same larger link, or −1
+    slot_first="i8[links]",  # first pair of which a link is the larger, or −1
     # Links whose variables a link's have an entry with, itself first, children before parents:
     # entry_start[l] to entry_start[l + 1].
-    entry_start="i8[:]",
-    entry_link="i8[:]",
+    entry_start="i8[links + 1]",
+    entry_link="i8[entry_room]",
     # Space of `tree_assembly`: where links are carried by their parents, how slides move them, a
     # link's rows in the coordinates of every other.
-    carry="f8[:,:,:]",
-    slide_motion="f8[:,:]",
-    link_rows="f8[:,:,:]",
-    rows_used="i8[:]",  # 1 if there is anything in them
-    tree_order="i8[:]",
-    tree_place="i8[:]",
-    tree_near="u1[:,:]",
+    carry="f8[links, 4, 4]",
+    slide_motion="f8[links, 3]",
+    link_rows="f8[links, 12, 12]",
+    rows_used="i8[links]",  # 1 if there is anything in them
+    tree_order="i8[trees]",
+    tree_place="i8[trees]",
+    tree_near="u1[trees, trees]",
     # Islands, by their rows and links: island_row[i] to island_row[i + 1].
     islands="i8",
-    island_row="i8[:]",
-    island_link="i8[:]",
-    island_order="i8[:]",
-    tree_island="i8[:]",
-    row_first="i8[:]",
-    row_start="i8[:]",
-    row_used="i8[:]",  # first column that is not zero in the factor at hand
-    variable_row="i8[:]",
-    factor="f8[:]",
-    right="f8[:]",
+    island_row="i8[trees + 1]",
+    island_link="i8[trees + 1]",
+    island_order="i8[links]",
+    tree_island="i8[trees]",
+    row_first="i8[variables]",
+    row_start="i8[variables + 1]",
+    row_used="i8[variables]",  # first column that is not zero in the factor at hand
+    variable_row="i8[variables]",
+    factor="f8[factor_room]",
+    right="f8[variables]",
     # Of thirds of pairs of shapes: who has listed their candidates, and where these are listed.
-    pair_found="i8[:,:]",
-    search_begin="i8[:]",  # first third of a part of the search
+    pair_found="i8[thirds, 3]",
+    search_begin="i8[thirds + 1]",  # first third of a part of the search
     # Candidates: stencils that may come closer than the activation distance of their pair.
-    candidate_kind="i8[:]",
-    candidate_vertex="i8[:,:]",
-    candidate_pair="i8[:]",
-    candidate_weight="f8[:]",  # contact area [m²]
-    candidate_threshold="f8[:]",  # of the mollifier
-    candidate_square="f8[:]",  # as last measured
-    candidate_coefficient="f8[:,:]",
-    candidate_arm="f8[:,:]",
-    candidate_anchor="f8[:]",  # ratio D/d̂ where its barrier is linearized; 0: where it is
+    candidate_kind="i8[list_room]",
+    candidate_vertex="i8[list_room + 1, 4]",
+    candidate_pair="i8[list_room]",
+    candidate_weight="f8[list_room]",  # contact area [m²]
+    candidate_threshold="f8[list_room]",  # of the mollifier
+    candidate_square="f8[list_room]",  # as last measured
+    candidate_coefficient="f8[list_room + 1, 6]",
+    candidate_arm="f8[list_room + 1, 3]",
+    candidate_anchor="f8[list_room]",  # ratio D/d̂ where its barrier is linearized; 0: where it is
     # Space to work in, of which every member has its own.
     # Of two links seen from one of them: matrices, axes of the other one with what turns along
     # them, where boxes are, paths of a stencil, and the direction that told the last one apart.
-    relative_work="f8[:,:]",
-    relative_axes="f8[:,:]",
-    relative_gap="f8[:,:]",
-    relative_move="f8[:,:]",
-    relative_normal="f8[:]",
+    relative_work="f8[16, 3]",
+    relative_axes="f8[3, 9]",
+    relative_gap="f8[3, 3]",
+    relative_move="f8[4, 3]",
+    relative_normal="f8[3]",
     # Of two links' axes: themselves, products with the axes of both, and the sum of components.
-    pair_axes="f8[:,:]",
+    pair_axes="f8[6, 10]",
     # Space of searches: nodes that wait, primitives of leaves and of small shapes with their boxes,
     # where two shapes meet, how far a link is from its path's beginning, and a node's box.
-    node_stack="i8[:,:]",
-    leaf_item="i8[:]",
-    leaf_box="f8[:,:,:]",
-    leaf_corner="f8[:,:,:,:]",
-    chosen="i8[:,:]",
-    chosen_box="f8[:,:,:,:]",
-    region="f8[:,:]",
-    deviation="f8[:,:]",
-    box_work="f8[:,:]",
-    block_work="f8[:,:,:]",
-    angle_slope="f8[:,:]",
-    angle_work="f8[:,:]",
-    side_weight="f8[:,:]",
-    mollifier_slope="f8[:,:]",
-    slip="f8[:]",
-    corner="f8[:,:]",
-    directions="f8[:,:]",
-    inertia_work="f8[:,:]",
-    moments_work="f8[:,:]",
-    round_work="f8[:,:]",
+    node_stack=f"i8[{STACK}, 2]",
+    leaf_item=f"i8[{LEAF}]",
+    leaf_box=f"f8[{LEAF} + 1, 4, 3]",
+    leaf_corner=f"f8[{LEAF}, 3, 2, 3]",
+    chosen="i8[2, few_pairs]",
+    chosen_box="f8[2, few_pairs + 1, 2, 3]",
+    region="f8[2, 3]",
+    deviation="f8[4, 3]",
+    box_work="f8[4, 3]",
+    block_work="f8[3, 12, 12]",
+    angle_slope="f8[3, 3]",
+    angle_work="f8[9, 9]",
+    side_weight="f8[2, 4]",
+    mollifier_slope="f8[2, 3]",
+    slip="f8[3]",
+    corner="f8[7, 3]",
+    directions="f8[3, 3]",
+    inertia_work="f8[16, 3]",
+    moments_work="f8[3, 3]",
+    round_work="f8[8, 4]",
 )

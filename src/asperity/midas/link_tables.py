@@ -8,7 +8,6 @@ import mujoco
 import numpy as np
 
 from asperity.midas.box_trees import tree_tables
-from asperity.midas.contact_schedule import meeting_fields
 from asperity.midas.engine_layout import BALL, HINGE, SLIDE
 from asperity.midas.face_tables import face_tables
 from asperity.midas.links import Link, change_of_variables, own_rows, variable_count
@@ -22,7 +21,7 @@ __all__ = [
     "is_linear",
     "link_fields",
     "shape_fields",
-    "state_fields",
+    "state_sizes",
 ]
 
 # Density [kg/m³] that gives a link without shapes its volume, the least that a model has as a whole
@@ -215,117 +214,29 @@ def gravity_shares(model: mujoco.MjModel, links: list[Link]) -> np.ndarray:
     return shares
 
 
-def state_fields(model: mujoco.MjModel, links: list[Link], linearized: int) -> dict[str, Any]:
-    """State and iterates, still without values, with so many linearized coordinates."""
-    count, size = len(links), sum(variable_count(link.kind) for link in links)
+def state_sizes(model: mujoco.MjModel, links: list[Link], linearized: int) -> dict[str, int]:
+    """Sizes of the engine's table, of which so many coordinates are linearized."""
     joints = sum(link.kind in (HINGE, SLIDE) for link in links)
-    coordinates = joints + len(fixed_tendons(model)) + linearized
-    trees = len({link.tree for link in links})
     # No chain of variables is longer than its tree's.
     in_tree = np.bincount(
         [link.tree for link in links], [variable_count(link.kind) for link in links], minlength=1
     )
-    longest = int(in_tree.max())
-    fields: dict[str, Any] = {
-        name: np.zeros(size)
-        for name in (
-            "z",
-            "z_now",
-            "z_trial",
-            "z_solution",
-            "gradient",
-            "direction",
-            "right",
-            "rebound_gradient",
-        )
-    }
-    names = (
-        "q",
-        "v",
-        "q_before",
-        "v_before",
-        "q_older",
-        "v_older",
-        "q_slip",
-        "q_target",
-        "v_free",
-        "v_past",
-    )
-    for name in (*names, "q_now", "q_trial", "q_straight", "path_begin", "path_end"):
-        fields[name] = np.zeros((count + 1, 4, 3))
-        if not name.startswith("v"):
-            fields[name][count, 1:] = np.eye(3)
-    for name in (
-        "joint",
-        "joint_rate",
-        "joint_before",
-        "joint_rate_before",
-        "joint_older",
-        "joint_rate_older",
-        "joint_start",
-        "joint_target",
-        "joint_now",
-        "joint_trial",
-        "joint_dual",
-        "joint_applied",
-    ):
-        fields[name] = np.zeros(coordinates)
     return {
-        **fields,
-        "arc_work": np.zeros((4, 3, 3)),
-        "joint_anchor": np.zeros((coordinates, 2)),
-        "turns": np.zeros(count, np.int64),
-        "momentum": np.zeros((count, 3)),
-        "slender_momentum": np.zeros(count),
-        "wrench": np.zeros((count, 6)),
-        "drag": np.zeros((0, 12, 12)),
-        "drag_rate": np.zeros((0, 4, 3)),
-        "force": np.zeros((count, 4, 3)),
-        "link_gradient": np.zeros((count, 4, 3)),
-        "link_block": np.zeros((count, 12, 12)),
-        "link_sums": np.zeros((count, 6, 16)),
-        "slot_first": np.zeros(count, np.int64),
-        "link_move": np.zeros(count + 1),
-        "path_length": np.zeros(count),
-        "link_share": np.zeros(count + 1),
-        "entry_start": np.zeros(count + 1, np.int64),
-        "carry": np.zeros((count, 4, 4)),
-        "slide_motion": np.zeros((count, 3)),
-        "link_rows": np.zeros((count, 12, 12)),
-        "rows_used": np.zeros(count, np.int64),
-        "rebounded": 0,
-        "rebound_share": 0.0,
-        "qpos": np.full(model.nq, np.nan),
-        "qvel": np.full(model.nv, np.nan),
-        "qvel_before": np.zeros(model.nv),
-        "shift": np.zeros(model.nv),
-        "shift_older": np.zeros(model.nv),
-        "past_weight": np.zeros(2),
-        "tree_order": np.zeros(trees, np.int64),
-        "tree_island": np.zeros(trees, np.int64),
-        "island_row": np.zeros(trees + 1, np.int64),
-        "island_link": np.zeros(trees + 1, np.int64),
-        "island_order": np.zeros(count, np.int64),
-        **meeting_fields(count),
-        "tree_place": np.zeros(trees, np.int64),
-        "tree_near": np.zeros((trees, trees), np.uint8),
-        "row_first": np.zeros(size, np.int64),
-        "row_used": np.zeros(size, np.int64),
-        "row_start": np.zeros(size + 1, np.int64),
-        "variable_row": np.zeros(size, np.int64),
-        "joint_gradient": np.zeros((joints, longest)),
-        # Of two joints, which may be of different trees.
-        "cross_row": np.zeros(2 * longest, np.int64),
-        "cross_slope": np.zeros((2, 2 * longest)),
-        "joint_slope": np.zeros(coordinates),
-        "joint_stiffening": np.zeros(coordinates),
+        "nq": model.nq,
+        "nv": model.nv,
+        "links": len(links),
+        "trees": len({link.tree for link in links}),
+        "variables": sum(variable_count(link.kind) for link in links),
+        "joints": joints,
+        "coordinates": joints + len(fixed_tendons(model)) + linearized,
+        "longest_chain": int(in_tree.max()),
     }
 
 
 def shape_fields(
     model: mujoco.MjModel, shapes: Shapes, links: list[Link], held: dict[str, np.ndarray]
 ) -> dict[str, Any]:
-    """Surfaces, and the pairs of shapes and of links that may touch or are held.
+    """Surfaces, pairs of shapes and of links that may touch or are held, and their numbers.
 
     ``held`` has pairs of links, by the name of the field that shall have the pairs' numbers.
     """
@@ -346,11 +257,9 @@ def shape_fields(
     radius = np.array([link.size for link in links], dtype=np.float64)
     reach = np.linalg.norm(rest[:moving, 1:], axis=1) + fields["vertex_radius"][:moving]
     np.maximum.at(radius, owner[:moving], reach)
-    still = ("vertex_now", "vertex_trial", "vertex_low", "vertex_high", "vertex_start")
-    for name in (*still, "vertex_move", "vertex_path"):
+    for name in ("vertex_now", "vertex_trial", "vertex_low", "vertex_high", "vertex_start"):
         fields[name] = np.zeros((len(owner), 3))
-        if name in still:
-            fields[name][moving:] = rest[moving:, 1:]
+        fields[name][moving:] = rest[moving:, 1:]
     fields["moving_vertices"] = moving
     fields["pair_block"] = block[: starts[0]].copy()
     fields |= face_tables(shapes, fields)
@@ -367,16 +276,10 @@ def shape_fields(
             for start, (name, pairs) in zip(starts, held.items(), strict=False)
         },
         "block_link": np.ascontiguousarray(blocks.reshape(-1, 2)),
-        "block_slot": np.full(len(blocks), -1, np.int64),
-        "vertex_reach": np.zeros(len(owner)),
-        "pair_found": np.zeros((THIRDS * len(shapes.pair_shape), 3), np.int64),
-        "search_begin": np.zeros(THIRDS * len(shapes.pair_shape) + 1, np.int64),
-        "kept_found": np.zeros((THIRDS * len(shapes.pair_shape), 2), np.int64),
-        "vertex_stamp": np.zeros(len(owner), np.int64),
-        "vertex_mark": np.zeros(len(owner), np.int64),
-        "listed_vertex": np.zeros(moving, np.int64),
-        "listed_vertices": 0,
-        "shape_box": np.zeros((len(shapes.link), 2, 3)),
-        "shape_boxed": np.ones(len(shapes.link), np.int64),
+        "blocks": len(blocks),
+        "vertices": len(owner),
+        "moving": moving,
+        "shapes": len(shapes.link),
+        "thirds": THIRDS * len(shapes.pair_shape),
         **relative_tables(model, shapes, links, blocks, fields),
     }

@@ -253,17 +253,18 @@ def fill_mujoco_contact(
     material: np.ndarray,
 ) -> None:
     """Make contact ``c`` of the set one of MuJoCo's, as `fill_contact` does."""
-    distance = load_double(address + plant.contact_dist)
+    offsets = plant.offsets
+    distance = load_double(address + offsets.contact_dist)
     # MuJoCo's rows are (n, t1, t2).
-    normal = _triple(address + plant.contact_frame)
-    tangent_1 = _triple(address + plant.contact_frame + 24)
-    tangent_2 = _triple(address + plant.contact_frame + 48)
+    normal = _triple(address + offsets.contact_frame)
+    tangent_1 = _triple(address + offsets.contact_frame + 24)
+    tangent_2 = _triple(address + offsets.contact_frame + 48)
     # Its point is midway through the overlap; the stiffer side's surface is nearer to where the
     # force acts.
-    x, y, z = _triple(address + plant.contact_pos)
+    x, y, z = _triple(address + offsets.contact_pos)
     ahead = (share - 0.5) * distance
-    sliding = load_int(address + plant.contact_dim) >= 3
-    surface = address + plant.contact_surfacevel
+    sliding = load_int(address + offsets.contact_dim) >= 3
+    surface = address + offsets.contact_surfacevel
     fill_contact(
         plant,
         state,
@@ -314,9 +315,10 @@ def follow_pair(
     does. Contacts of the same two geoms follow each other and share all of this: ``last`` is that
     of the contact before.
     """
-    a = load_int(address + plant.contact_geom)
-    b = load_int(address + plant.contact_geom + 4)
-    friction = load_double(address + plant.contact_friction)
+    offsets = plant.offsets
+    a = load_int(address + offsets.contact_geom)
+    b = load_int(address + offsets.contact_geom + 4)
+    friction = load_double(address + offsets.contact_friction)
     if a == last[0] and b == last[1] and friction == last[2]:
         return last
     moving = make_links(plant, state, a, b)
@@ -327,15 +329,20 @@ def follow_pair(
 @compiled
 def contacts_found(plant: Table, state: Table) -> int:
     """How many contacts MuJoCo has found."""
-    return state.found if state.detect_shared != 0 else load_int(state.data + plant.ncon_offset)
+    return (
+        state.found
+        if state.detect_shared != 0
+        else load_int(state.data + plant.offsets.ncon_offset)
+    )
 
 
 @inlined
 def contact_address(plant: Table, state: Table, index: int) -> int:
     """Where one of them is."""
+    offsets = plant.offsets
     if state.detect_shared != 0:
         return load_address(state.found_address + 8 * index)
-    return load_address(state.data + plant.contact_offset) + index * plant.contact_size
+    return load_address(state.data + offsets.contact_offset) + index * offsets.contact_size
 
 
 @compiled
@@ -345,10 +352,11 @@ def counts_as_contact(plant: Table, address: int) -> bool:
     What touches without overlap carries no force in MuJoCo. Here it does at the end of a step
     that presses it together, however long the step is.
     """
-    excluded = load_int(address + plant.contact_exclude)
+    offsets = plant.offsets
+    excluded = load_int(address + offsets.contact_exclude)
     if excluded == _IN_GAP:
-        distance = load_double(address + plant.contact_dist)
-        return distance <= load_double(address + plant.contact_margin)
+        distance = load_double(address + offsets.contact_dist)
+        return distance <= load_double(address + offsets.contact_margin)
     return excluded == 0
 
 

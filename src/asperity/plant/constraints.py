@@ -262,32 +262,33 @@ def add_tendon_limits(plant: Table, state: Table) -> int:
 def add_mujoco_rows(plant: Table, state: Table) -> int:
     """Append MuJoCo's rows of equalities, tendon limits and tendon friction."""
     rows = state.rows
+    offsets = plant.offsets
     data = state.data
     # MuJoCo makes rows for everything but the contacts that are marked as excluded.
-    ncon = load_int(data + plant.ncon_offset)
-    excluded = load_address(data + plant.contact_offset)
-    excluded += plant.contact_exclude
-    size = plant.contact_size
+    ncon = load_int(data + offsets.ncon_offset)
+    excluded = load_address(data + offsets.contact_offset)
+    excluded += offsets.contact_exclude
+    size = offsets.contact_size
     for i in range(ncon):
         store_int(excluded + i * size, load_int(excluded + i * size) + _EXCLUDED)
     call_pp(plant.make_constraint, plant.model, data)
     for i in range(ncon):
         store_int(excluded + i * size, load_int(excluded + i * size) - _EXCLUDED)
-    count = load_int(data + plant.nefc_offset)
-    store_int(data + plant.nefc_offset, 0)
+    count = load_int(data + offsets.nefc_offset)
+    store_int(data + offsets.nefc_offset, 0)
     if count == 0:
         return EVALUATED
-    types = load_address(data + plant.efc_type_offset)
-    identities = load_address(data + plant.efc_id_offset)
-    positions = load_address(data + plant.efc_pos_offset)
-    margins = load_address(data + plant.efc_margin_offset)
-    losses = load_address(data + plant.efc_frictionloss_offset)
-    jacobian = load_address(data + plant.efc_jacobian_offset)
+    types = load_address(data + offsets.efc_type_offset)
+    identities = load_address(data + offsets.efc_id_offset)
+    positions = load_address(data + offsets.efc_pos_offset)
+    margins = load_address(data + offsets.efc_margin_offset)
+    losses = load_address(data + offsets.efc_frictionloss_offset)
+    jacobian = load_address(data + offsets.efc_jacobian_offset)
     if types == 0 or jacobian == 0:
         return FAILED
-    rownnz = load_address(data + plant.efc_rownnz_offset)
-    rowadr = load_address(data + plant.efc_rowadr_offset)
-    colind = load_address(data + plant.efc_colind_offset)
+    rownnz = load_address(data + offsets.efc_rownnz_offset)
+    rowadr = load_address(data + offsets.efc_rowadr_offset)
+    colind = load_address(data + offsets.efc_colind_offset)
     dense = state.work.dof_row
     nv = dense.size
     for i in range(count):

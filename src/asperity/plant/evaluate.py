@@ -37,7 +37,7 @@ def _copy_in(plant: Table, state: Table) -> None:
         state.mj_qvel[i] = state.qvel[i]
     for i in range(state.act.size):
         state.mj_act[i] = state.act[i]
-    store_double(data + plant.time_offset, state.time)
+    store_double(data + plant.offsets.time_offset, state.time)
 
 
 @compiled
@@ -273,7 +273,7 @@ def evaluate_motion(plant: Table, state: Table) -> int:
     if plant.has_articulated_trees:
         call_pp(plant.make_mass, model, data)
     # Rows of an earlier evaluation would be read by the velocity stage.
-    store_int(data + plant.nefc_offset, 0)
+    store_int(data + plant.offsets.nefc_offset, 0)
     if plant.has_actuators:
         call_pp(plant.transmission, model, data)
     if not plant.only_free_bodies:

@@ -53,12 +53,13 @@ def _modulus(fields: Table, geom: int) -> float:
 @compiled
 def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: int) -> int:
     """Add the points of two geoms; ``EVALUATED`` or ``CONTACTS_FULL``."""
+    offsets = plant.offsets
     fields = plant.fields
     work = state.work.fields
     contacts = state.contacts
     xpos = state.mj_geom_xpos
     xmat = state.mj_geom_xmat
-    at = address + plant.contact_frame
+    at = address + offsets.contact_frame
     normal = (load_double(at), load_double(at + 8), load_double(at + 16))
     status, base = find_points(fields, work, a, b, xpos, xmat, normal)
     if status == POINTS_FULL or contacts.count + work.point_count > contacts.link.shape[0]:
@@ -77,10 +78,10 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
         _modulus(fields, a),
         _modulus(fields, b),
     )
-    sliding = load_int(address + plant.contact_dim) >= 3
+    sliding = load_int(address + offsets.contact_dim) >= 3
     sign = 1.0 if base == a else -1.0
     point = work.point
-    growth = growth_of(work, -load_double(address + plant.contact_dist))
+    growth = growth_of(work, -load_double(address + offsets.contact_dist))
     for i in range(work.point_count):
         if point[i, 6] <= 0.0:
             continue
@@ -182,7 +183,7 @@ def read_field_contacts(plant: Table, state: Table) -> int:
                 if _add_patch(plant, state, index, address, a, b) == CONTACTS_FULL:
                     return CONTACTS_FULL
                 nothing = contacts.count == before
-            distance = load_double(address + plant.contact_dist)
+            distance = load_double(address + plant.offsets.contact_dist)
             if not (nothing and _is_deep(plant.fields, a, b, distance)):
                 continue
         if contacts.count >= contacts.link.shape[0]:

@@ -63,14 +63,12 @@ class GlidingDetection(HoldsAddresses):
         self.table = Table(
             GLIDING,
             model=self._struct.ctypes.data,
-            geom_margin=np.zeros(model.ngeom),
-            body_margin=np.zeros(model.nbody),
-            pair_margin=np.zeros(model.npair),
+            geoms=model.ngeom,
+            bodies=model.nbody,
+            pairs=model.npair,
+            dofs=model.nv,
             option_margin=self._struct[option // _WORD :][:1].view(np.float64),
             pair_geom=np.stack([model.pair_geom1, model.pair_geom2], axis=1).astype(np.int64),
-            added=np.zeros(model.ngeom),
-            dof_velocity=np.zeros((model.nv, 6)),
-            geom_velocity=np.zeros((model.ngeom, 4)),
             relaxes=int(relaxes),
             default_relaxation=UNSET if default_relaxation is None else default_relaxation,
         )

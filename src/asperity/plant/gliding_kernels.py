@@ -146,7 +146,7 @@ def counts_at_distance(plant: Table, state: Table, c: int, address: int) -> bool
     own = gliding.own_option_margin
     if gliding.overridden == 0:
         own = (
-            load_double(address + plant.contact_margin)
+            load_double(address + plant.offsets.contact_margin)
             - gliding.added[contacts.geom[c, 0]]
             - gliding.added[contacts.geom[c, 1]]
         )

@@ -167,15 +167,13 @@ def new_near_pairs(model: mujoco.MjModel) -> Table:
         arrays[name][:] = 0
     return Table(
         NEAR_PAIRS,
-        struct=np.zeros(native.struct_size("mjModel") // _WORD, np.int64),
+        words=native.struct_size("mjModel") // _WORD,
+        bodies=model.nbody,
+        trees=model.ntree,
         **{"at_" + name: native.offset("mjModel", name) for name in (*MODEL_NUMBERS, *PAIR_ARRAYS)},
-        body_box=np.zeros((model.nbody, 6)),
-        tree_box=np.zeros((model.ntree, 6)),
         order=np.arange(model.ntree),
         key=np.empty(most, np.int64),
         ordered=np.empty(most, np.int64),
-        body_first=np.zeros(model.nbody + 1, np.int64),
         kinds=np.full(most, -1),
-        none=np.zeros(2, np.int32),
         **arrays,
     )

@@ -54,19 +54,19 @@ POSSIBLE_PAIRS = Layout(
 NEAR_PAIRS = Layout(
     "pairs that may touch in a state",
     stamp="i8",  # of the `POSSIBLE_PAIRS` that the struct below was made for
-    struct="i8[:]",  # an ``mjModel`` whose pairs are those listed here
+    struct="i8[words]",  # an ``mjModel`` whose pairs are those listed here
     **{"at_" + name: "i8" for name in (*MODEL_NUMBERS, *PAIR_ARRAYS)},  # there [bytes]
-    body_box="f8[:,:]",  # lower and upper ends of bodies in their list [m]
-    tree_box="f8[:,:]",
+    body_box="f8[bodies, 6]",  # lower and upper ends of bodies in their list [m]
+    tree_box="f8[trees, 6]",
     order="i8[:]",  # trees by their lower ends along an axis
     axis="i8",
     count="i8",  # −1 if there is no room
     key="i8[:]",  # bodies and geoms of pairs, as they are found
     ordered="i8[:]",  # and in the order in which MuJoCo finds them
-    body_first="i8[:]",
+    body_first="i8[bodies + 1]",
     kinds="i8[:]",  # of the geoms that the parameters below are of
     # as in ``MjModel``
-    none="i4[:]",  # what bodies collide with
+    none="i4[2]",  # what bodies collide with
     pair_geom1="i4[:]",
     pair_geom2="i4[:]",
     pair_dim="i4[:]",

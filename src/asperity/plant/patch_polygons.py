@@ -13,8 +13,6 @@ from asperity.compiled import Table, compiled_loop
 from asperity.contact.hydroelastic.field_layout import (
     FIELD_WORK,
     FIELDS,
-    grow_points,
-    new_field_work,
 )
 from asperity.contact.hydroelastic.patch import find_points, makes_patch
 from asperity.contact.hydroelastic.points import POINTS_FULL
@@ -85,7 +83,7 @@ class PolygonFinder:
     def __init__(self, model: mujoco.MjModel, fields: Table) -> None:
         self.model = model
         self._fields = fields
-        self._work = new_field_work(_START)
+        self._work = Table(FIELD_WORK, points=_START)
         self._work.keep_polygons = 1
 
     @classmethod
@@ -136,7 +134,7 @@ class PolygonFinder:
             arguments = (int(a), int(b), xpos, xmat, *(float(x) for x in normal))
             base = find_patch(self._fields, self._work, *arguments)
             while base == -1:
-                grow_points(self._work, 2 * len(self._work.point))
+                self._work.resize(points=2 * len(self._work.point))
                 base = find_patch(self._fields, self._work, *arguments)
             if base < 0 or self._work.polygon_count == 0:
                 continue

@@ -21,7 +21,7 @@ from asperity.plant.joints import integers, is_disabled, set_joints
 from asperity.plant.kinematic_trees import has_other_trees, set_trees
 from asperity.plant.near_pair_lists import list_pairs
 from asperity.plant.near_pairs import can_list_pairs, possible_pairs
-from asperity.plant.plant_layouts import PLANT
+from asperity.plant.plant_layouts import OFFSETS, PLANT
 from asperity.plant.resolved_materials import resolve_materials
 from asperity.plant.servos import set_activations, set_servos
 from asperity.plant.state import State
@@ -213,13 +213,14 @@ class Plant(HoldsAddresses):
         table.model = model._address
         for field, name in _FUNCTIONS.items():
             setattr(table, field, native.function_address(name))
-        for field, name in _DATA_OFFSETS.items():
-            setattr(table, field, native.offset("mjData", name))
-        for field, name in _CONTACT_OFFSETS.items():
-            setattr(table, field, native.offset("mjContact", name))
+        table.offsets = Table(
+            OFFSETS,
+            **{field: native.offset("mjData", name) for field, name in _DATA_OFFSETS.items()},
+            **{field: native.offset("mjContact", name) for field, name in _CONTACT_OFFSETS.items()},
+            contact_size=native.struct_size("mjContact"),
+        )
         table.read_constraints = read_constraints.address if evaluated else 0
         table.evaluate_motion = evaluate_motion.address if evaluated else 0
-        table.contact_size = native.struct_size("mjContact")
 
     def _set_geoms(self) -> None:
         table, model = self.table, self.model

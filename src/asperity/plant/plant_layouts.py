@@ -13,6 +13,7 @@ __all__ = [
     "EVALUATED",
     "FAILED",
     "GLIDING",
+    "OFFSETS",
     "OTHER_FORCES",
     "PLANT",
     "ROWS_FULL",
@@ -32,6 +33,40 @@ FAILED = 4  # MuJoCo ran out of memory for contacts or constraints
 # What `valid` says of a state's snapshot.
 VALID = 1
 OTHER_FORCES = 2  # controls or applied forces are other ones, and all else is as it was
+
+OFFSETS = Layout(
+    "offsets in MuJoCo's structs",
+    # in ``mjData``
+    time_offset="i8",
+    ncon_offset="i8",
+    contact_offset="i8",
+    nefc_offset="i8",
+    efc_type_offset="i8",
+    efc_id_offset="i8",
+    efc_pos_offset="i8",
+    efc_margin_offset="i8",
+    efc_frictionloss_offset="i8",
+    efc_jacobian_offset="i8",
+    efc_rownnz_offset="i8",
+    efc_rowadr_offset="i8",
+    efc_colind_offset="i8",
+    efc_force_offset="i8",
+    # in ``mjContact``, and how large one is
+    contact_size="i8",
+    contact_dist="i8",
+    contact_pos="i8",
+    contact_frame="i8",
+    contact_friction="i8",
+    contact_surfacevel="i8",
+    contact_dim="i8",
+    contact_geom="i8",
+    contact_first_geom="i8",
+    contact_second_geom="i8",
+    contact_exclude="i8",
+    contact_margin="i8",
+    contact_efc_address="i8",
+)
+"""Where fields of MuJoCo's structs are [bytes]."""
 
 PLANT = Layout(
     "plant",
@@ -73,34 +108,7 @@ PLANT = Layout(
     tendon_rowadr="i8[:]",
     tendon_colind="i8[:]",
     sparse_rows="i8",
-    # struct offsets [bytes]
-    time_offset="i8",
-    ncon_offset="i8",
-    contact_offset="i8",
-    nefc_offset="i8",
-    efc_type_offset="i8",
-    efc_id_offset="i8",
-    efc_pos_offset="i8",
-    efc_margin_offset="i8",
-    efc_frictionloss_offset="i8",
-    efc_jacobian_offset="i8",
-    efc_rownnz_offset="i8",
-    efc_rowadr_offset="i8",
-    efc_colind_offset="i8",
-    efc_force_offset="i8",
-    contact_size="i8",
-    contact_dist="i8",
-    contact_pos="i8",
-    contact_frame="i8",
-    contact_friction="i8",
-    contact_surfacevel="i8",
-    contact_dim="i8",
-    contact_geom="i8",
-    contact_first_geom="i8",
-    contact_second_geom="i8",
-    contact_exclude="i8",
-    contact_margin="i8",
-    contact_efc_address="i8",
+    offsets=OFFSETS,
     # bodies, trees, dofs
     nq="i8",
     nv="i8",
@@ -212,32 +220,32 @@ PLANT = Layout(
 
 WORK = Layout(
     "work arrays of an evaluation",
-    body_link="i8[:]",  # links that bodies have so far
-    dof_row="f8[:]",  # the generalized Jacobian of a row
-    dof_force="f8[:]",
-    passive_force="f8[:]",  # of the last evaluation, with bias forces
-    actuator_length="f8[:]",
-    gyroscopic="f8[:]",
-    gyroscopic_following="f8[:]",
-    gyroscopic_undone="f8[:]",  # what they lacked of those at the solution, a pass before
-    gyroscopic_share="f8[:]",  # of it that they were given, by tree; 0 at first
-    body_motion="f8[:,:]",  # poses and velocities (`asperity.plant.tree_motion`)
-    turning="i8[:]",  # trees whose gyroscopic forces are still to be found
-    turned="f8[:]",  # angle by which the fastest body of a tree turns in a step
-    velocity_change="f8[:]",
+    body_link="i8[bodies] = -1",  # links that bodies have so far
+    dof_row="f8[nv]",  # the generalized Jacobian of a row
+    dof_force="f8[nv]",
+    passive_force="f8[nv]",  # of the last evaluation, with bias forces
+    actuator_length="f8[outputs]",
+    gyroscopic="f8[nv]",
+    gyroscopic_following="f8[nv]",
+    gyroscopic_undone="f8[nv]",  # what they lacked of those at the solution, a pass before
+    gyroscopic_share="f8[trees]",  # of it that they were given, by tree; 0 at first
+    body_motion="f8[bodies, 13]",  # poses and velocities (`asperity.plant.tree_motion`)
+    turning="i8[trees]",  # trees whose gyroscopic forces are still to be found
+    turned="f8[trees]",  # angle by which the fastest body of a tree turns in a step
+    velocity_change="f8[nv]",
     # Twice the energy, momentum and angular momentum that trees should have, and what they have
-    gains="f8[:,:]",
-    tree_motion="f8[:,:]",  # (`asperity.plant.tree_motion`)
-    pair_material="f8[:]",
+    gains="f8[trees, inertia]",
+    tree_motion="f8[trees, motion]",  # (`asperity.plant.tree_motion`)
+    pair_material="f8[parameters]",
     fields=FIELD_WORK,
 )
 
 GLIDING = Layout(
     "detection of sliding contacts at a distance",
     model="i8",  # address of an mjModel with the margins below
-    geom_margin="f8[:]",  # [m]
-    body_margin="f8[:]",
-    pair_margin="f8[:]",
+    geom_margin="f8[geoms]",  # [m]
+    body_margin="f8[bodies]",
+    pair_margin="f8[pairs]",
     option_margin="f8[:]",  # in that mjModel; of all pairs, if margins are overridden
     # the user's
     own_geom_margin="f8[:]",
@@ -245,11 +253,11 @@ GLIDING = Layout(
     own_option_margin="f8",
     overridden="i8",
     pair_geom="i8[:,:]",
-    added="f8[:]",  # to the margins of geoms
+    added="f8[geoms]",  # to the margins of geoms
     radius="f8[:]",  # of a ball around each geom's centre [m]
     surface_speed="f8[:]",  # of moving surfaces [m/s]
-    dof_velocity="f8[:,:]",  # spatial, at centres of mass of trees
-    geom_velocity="f8[:,:]",  # of the centre, and angular speed
+    dof_velocity="f8[dofs, 6]",  # spatial, at centres of mass of trees
+    geom_velocity="f8[geoms, 4]",  # of the centre, and angular speed
     friction="f8",  # the largest coefficient
     relaxation="f8",  # the longest relaxation time of any pair [s], negative if there is none
     relaxes="i8",
@@ -264,7 +272,7 @@ STATE = Layout(
     rows=CONSTRAINT_SET,
     work=WORK,
     near_pairs=NEAR_PAIRS,
-    effort_row="i8[:]",  # where the efforts of external systems are in the constraint set
+    effort_row="i8[efforts]",  # where the efforts of external systems are in the constraint set
     # Where contacts of what glides are found too, the address of `GLIDING`, and the time step [s]
     gliding="i8",
     step="f8",
@@ -280,20 +288,21 @@ STATE = Layout(
     found_address="i8",
     # the state
     time="f8",  # [s]
-    qpos="f8[:]",
-    qvel="f8[:]",
-    act="f8[:]",
-    system_state="f8[:]",  # of external systems; the plant only carries it
+    qpos="f8[nq]",
+    qvel="f8[nv]",
+    act="f8[na]",
+    system_state="f8[system_states]",  # of external systems; the plant only carries it
     valid="i8",  # whether the snapshot belongs to the state: `VALID`, `OTHER_FORCES` or 0
     evaluations="i8",
     # the snapshot, in solver velocities
-    mass="f8[:]",
-    mass_diagonal="f8[:]",
-    mass_inverse_diagonal="f8[:]",
-    velocity="f8[:]",
-    force="f8[:]",  # without joint damping
-    act_dot="f8[:]",
-    cdof="f8[:,:]",
+    mass="f8[mass_room]",
+    mass_diagonal="f8[nv] = 1",
+    mass_inverse_diagonal="f8[nv] = 1",
+    # with places for the spatial velocities of links, like the convex problem's vectors
+    velocity="f8[nv + 6 * links]",
+    force="f8[nv]",  # without joint damping
+    act_dot="f8[na]",
+    cdof="f8[nv, 6]",
     # MuJoCo's arrays (views of the MjData)
     mj_qpos="f8[:]",
     mj_qvel="f8[:]",

@@ -36,7 +36,7 @@ from asperity.plant import native
 from asperity.plant.collision import read_contacts
 from asperity.plant.near_pair_lists import point_to_pairs
 from asperity.plant.plant_layouts import PLANT, STATE
-from asperity.plant.shared_detection_layout import BINS, MODEL_WORDS, SHARED_DETECTION
+from asperity.plant.shared_detection_layout import MODEL_WORDS, SHARED_DETECTION
 from asperity.plant.shared_reading import list_contacts, merge_contacts, read_merged, read_part
 from asperity.plant.slabs import cut_slabs
 
@@ -224,25 +224,14 @@ class SharedDetection(HoldsAddresses):
             override=int(mujoco.mjtEnableBit.mjENBL_OVERRIDE),
             first_number=native.offset("mjData", "ntree_awake") // _WORD,
             last_number=native.offset("mjData", "buffer") // _WORD,
-            models=np.zeros((slabs, size), np.int64),
+            words=size,
+            bodies=model.nbody,
             datas=datas,
-            contype=np.zeros((slabs, model.nbody), np.int32),
-            conaffinity=np.zeros((slabs, model.nbody), np.int32),
-            lower=np.zeros(model.nbody),
-            upper=np.zeros(model.nbody),
-            cut=np.zeros(slabs),
-            pair_first=np.zeros(slabs + 1, np.int64),
-            prepared=np.zeros(8, np.int64),
-            bins=np.zeros(BINS, np.int64),
-            across=np.zeros(BINS, np.int64),
-            count=np.zeros(slabs, np.int64),
-            following=np.zeros(slabs, np.int64),
             pair=np.empty((slabs, most), np.int64),
             contact=np.empty((slabs, most), np.int64),
             found=np.empty(slabs * most, np.int64),
             plain_reader=read_contacts.address,
             read_part=read_part.address,
-            total=np.zeros(slabs, np.int64),
             geoms=np.empty((slabs, most), np.int64),
             number=np.empty((slabs, most), np.int64),
             material=np.empty((slabs, most, PARAMETERS)),

@@ -30,32 +30,32 @@ SHARED_DETECTION = Layout(
     first_number="i8",  # of those in ``MjData`` that may change
     last_number="i8",
     # per slab: structs, and what bodies collide with
-    models="i8[:,:]",
+    models="i8[slabs, words]",
     datas="i8[:,:]",
-    contype="i4[:,:]",
-    conaffinity="i4[:,:]",
+    contype="i4[slabs, bodies]",
+    conaffinity="i4[slabs, bodies]",
     # per body: where it begins and ends along the axis [m]
-    lower="f8[:]",
-    upper="f8[:]",
-    cut="f8[:]",  # ends of slabs
+    lower="f8[bodies]",
+    upper="f8[bodies]",
+    cut="f8[slabs]",  # ends of slabs
     # or, instead of slabs: whether there are listed pairs, and where those of a part begin
     listed="i8",
-    pair_first="i8[:]",
-    prepared="i8[:]",  # 1 as soon as there are slabs or lists
-    bins="i8[:]",
-    across="i8[:]",
+    pair_first="i8[slabs + 1]",
+    prepared="i8[8]",  # 1 as soon as there are slabs or lists
+    bins=f"i8[{BINS}]",
+    across=f"i8[{BINS}]",
     # per slab: contacts that count there, their pairs of bodies and addresses
-    count="i8[:]",
+    count="i8[slabs]",
     pair="i8[:,:]",
     contact="i8[:,:]",
-    following="i8[:]",  # the next one to be listed
+    following="i8[slabs]",  # the next one to be listed
     found="i8[:]",  # addresses of all contacts in MuJoCo's order
     # Where threads read the contacts, too, these are those that count, and further, per slab: how
     # many there are in all, geoms of a contact, and number, material and share of its pair
     reads="i8",
     plain_reader="i8",  # the entry point that reads contacts in the same way
     read_part="i8",
-    total="i8[:]",
+    total="i8[slabs]",
     geoms="i8[:,:]",
     number="i8[:,:]",
     material="f8[:,:,:]",

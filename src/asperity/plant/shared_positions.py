@@ -39,7 +39,7 @@ SHARED_POSITIONS = Layout(
     find_part="i8",  # compiled entry point
     kinematics="i8",  # MuJoCo's functions
     com_pos="i8",
-    model="i8[:]",  # MuJoCo's structs
+    model="i8[words]",  # MuJoCo's structs
     datas="i8[:,:]",  # the world's is the last
     flags="i8",  # word of the model in which flags are,
     sleep="i8",  # and the bit
@@ -114,7 +114,7 @@ class SharedPositions(HoldsAddresses):
             find_part=find_positions_of_part.address,
             kinematics=native.function_address("mj_kinematics"),
             com_pos=native.function_address("mj_comPos"),
-            model=np.zeros(native.struct_size("mjModel") // _WORD, np.int64),
+            words=native.struct_size("mjModel") // _WORD,
             datas=self._datas,
             flags=word,
             sleep=int(mujoco.mjtEnableBit.mjENBL_SLEEP) << (8 * place),

@@ -31,10 +31,11 @@ _FEWEST_CONTACTS = 100
 @compiled
 def _note_material(plant: Table, shared: Table, slab: int, count: int, address: int) -> None:
     """Note a contact's geoms and the material of its pair, which may be that of the one before."""
-    a = load_int(address + plant.contact_geom)
-    b = load_int(address + plant.contact_geom + 4)
+    offsets = plant.offsets
+    a = load_int(address + offsets.contact_geom)
+    b = load_int(address + offsets.contact_geom + 4)
     geoms = (a << 32) + b
-    friction = load_double(address + plant.contact_friction)
+    friction = load_double(address + offsets.contact_friction)
     shared.geoms[slab, count] = geoms
     number = 0
     if count > 0:
@@ -42,7 +43,7 @@ def _note_material(plant: Table, shared: Table, slab: int, count: int, address: 
         before = shared.contact[slab, count - 1]
         if (
             shared.geoms[slab, count - 1] != geoms
-            or load_double(before + plant.contact_friction) != friction
+            or load_double(before + offsets.contact_friction) != friction
         ):
             number += 1
     if count == 0 or number != shared.number[slab, count - 1]:
@@ -62,14 +63,15 @@ def _note_material(plant: Table, shared: Table, slab: int, count: int, address: 
 @compiled
 def list_contacts(plant: Table, shared: Table, slab: int, begin: float, end: float) -> None:
     """List the contacts of a slab that belong there, with their pairs of bodies."""
+    offsets = plant.offsets
     data = shared.datas[slab].ctypes.data
-    base = load_address(data + plant.contact_offset)
+    base = load_address(data + offsets.contact_offset)
     count = 0
     total = 0
-    for index in range(load_int(data + plant.ncon_offset)):
-        address = base + index * plant.contact_size
-        a = plant.geom_body[load_int(address + plant.contact_geom)]
-        b = plant.geom_body[load_int(address + plant.contact_geom + 4)]
+    for index in range(load_int(data + offsets.ncon_offset)):
+        address = base + index * offsets.contact_size
+        a = plant.geom_body[load_int(address + offsets.contact_geom)]
+        b = plant.geom_body[load_int(address + offsets.contact_geom + 4)]
         # Where the second one begins; the first slab has what is everywhere.
         place = max(shared.lower[a], shared.lower[b])
         if shared.listed == 1 or (place >= begin and place < end):

@@ -7,9 +7,9 @@ import numpy as np
 
 from asperity.compiled import HoldsAddresses, Table
 from asperity.contact.combination import PARAMETERS
-from asperity.contact.constraint_set import new_constraint_set
-from asperity.contact.contact_set import new_contact_set
-from asperity.contact.hydroelastic.field_layout import grow_points, new_field_work
+from asperity.contact.constraint_set import CONSTRAINT_SET
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.contact.hydroelastic.field_layout import FIELD_WORK
 from asperity.plant.data_reference import DataReference
 from asperity.plant.near_pairs import new_near_pairs
 from asperity.plant.plant_layouts import STATE, WORK
@@ -54,19 +54,14 @@ class State(HoldsAddresses):
         self.table = Table(
             STATE,
             data=data._address,
+            nq=model.nq,
+            nv=model.nv,
+            na=model.na,
+            links=model.nbody + 1,
+            system_states=0,
+            efforts=len(plant.effort_dof),
+            mass_room=int(np.sum(plant.tree_size**2)),
             qpos=np.array(model.qpos0, dtype=np.float64),
-            qvel=np.zeros(model.nv),
-            act=np.zeros(model.na),
-            system_state=np.zeros(0),
-            effort_row=np.zeros(len(plant.effort_dof), np.int64),
-            mass=np.zeros(int(np.sum(plant.tree_size**2))),
-            mass_diagonal=np.ones(model.nv),
-            mass_inverse_diagonal=np.ones(model.nv),
-            # With places for the spatial velocities of links, as in the problem's vectors.
-            velocity=np.zeros(model.nv + 6 * (model.nbody + 1)),
-            force=np.zeros(model.nv),
-            act_dot=np.zeros(model.na),
-            cdof=np.zeros((model.nv, 6)),
             mj_qpos=data.qpos,
             mj_qvel=data.qvel,
             mj_act=data.act,
@@ -97,28 +92,18 @@ class State(HoldsAddresses):
             mj_moment_rowadr=data.moment_rowadr,
             mj_moment_colind=data.moment_colind,
         )
-        self._fields = new_field_work(0)
-        self._work = Table(
+        self._fields = Table(FIELD_WORK, points=0)
+        self.table.work = Table(
             WORK,
             fields=self._fields,
-            body_link=np.full(model.nbody, -1, np.int64),
-            dof_row=np.zeros(model.nv),
-            dof_force=np.zeros(model.nv),
-            passive_force=np.zeros(model.nv),
-            actuator_length=np.zeros(len(data.actuator_length)),
-            gyroscopic=np.zeros(model.nv),
-            gyroscopic_following=np.zeros(model.nv),
-            gyroscopic_undone=np.zeros(model.nv),
-            gyroscopic_share=np.zeros(model.ntree),
-            body_motion=np.zeros((model.nbody, 13)),
-            turning=np.zeros(model.ntree, np.int64),
-            turned=np.zeros(model.ntree),
-            velocity_change=np.zeros(model.nv),
-            gains=np.zeros((model.ntree, INERTIA)),
-            tree_motion=np.zeros((model.ntree, MOTION_SIZE)),
-            pair_material=np.zeros(PARAMETERS),
+            nv=model.nv,
+            bodies=model.nbody,
+            trees=model.ntree,
+            outputs=len(data.actuator_length),
+            inertia=INERTIA,
+            motion=MOTION_SIZE,
+            parameters=PARAMETERS,
         )
-        self.table.work = self._work
         self.table.near_pairs = new_near_pairs(model)
         self.grow_contacts(contacts)
         self.grow_rows(rows)
@@ -133,10 +118,11 @@ class State(HoldsAddresses):
         """Make room for so many contacts."""
         model = self._model
         links = min(model.nbody, 2 * contacts) + 1
-        self.contacts = new_contact_set(contacts, links, max(1, self._longest_chains(links)))
+        chain = max(1, self._longest_chains(links))
+        self.contacts = Table(CONTACT_SET, contacts=contacts, links=links, chain=chain)
         if self._plant.fields.any:
             # A face needs room for six points to begin with.
-            grow_points(self._fields, contacts + 6)
+            self._fields.resize(points=contacts + 6)
         self.table.contacts = self.contacts
         self.table.valid = 0
 
@@ -151,6 +137,7 @@ class State(HoldsAddresses):
 
     def grow_rows(self, rows: int) -> None:
         """Make room for so many scalar constraints."""
-        self.rows = new_constraint_set(rows, rows * max(8, min(64, self._model.nv)))
+        entries = rows * max(8, min(64, self._model.nv))
+        self.rows = Table(CONSTRAINT_SET, rows=rows, entries=entries)
         self.table.rows = self.rows
         self.table.valid = 0

@@ -16,14 +16,14 @@ __all__ = ["SWEEP", "cannot_pass", "find_motion", "new_sweep", "order_geoms", "s
 SWEEP = Layout(
     "motion of geoms between two samples",
     # poses at the sample before
-    position="f8[:,:]",
-    rotation="f8[:,:]",
+    position="f8[geoms, 3]",
+    rotation="f8[geoms, 9]",
     # of geoms that collide with any: how far its rotation moves points at unit distance; 1 if it
     # moves beyond itself; its interval along the axis, empty of other geoms
-    turn="f8[:]",
-    moves="i8[:]",
-    low="f8[:]",
-    high="f8[:]",
+    turn="f8[geoms]",
+    moves="i8[geoms]",
+    low="f8[geoms] = inf",
+    high="f8[geoms] = -inf",
     order="i8[:]",  # all geoms, by the lower ends of their intervals
     axis="i8",
 )
@@ -37,16 +37,7 @@ _MUCH_WIDER = 2.0
 def new_sweep(plant: Table) -> Table:
     """Make the memory for a plant."""
     ngeom = len(plant.geom_inner_radius)
-    return Table(
-        SWEEP,
-        position=np.zeros((ngeom, 3)),
-        rotation=np.zeros((ngeom, 9)),
-        turn=np.zeros(ngeom),
-        moves=np.zeros(ngeom, np.int64),
-        low=np.full(ngeom, np.inf),
-        high=np.full(ngeom, -np.inf),
-        order=np.arange(ngeom),
-    )
+    return Table(SWEEP, geoms=ngeom, order=np.arange(ngeom))
 
 
 @compiled

@@ -123,14 +123,15 @@ def take_over(call: Table, delivered: Table, values: np.ndarray, found: int) -> 
 def forget_history(call: Table) -> None:
     """Let what follows depend on the current state alone, as `World.forget_history`."""
     world = call.world
+    graph = world.problem.graph
     world.has_history = 0
     world.tried = 0.0
     world.factors_valid = 0
     world.graph_state = 0
     world.guess_kind = 0
     # A tree alone has one order.
-    if world.problem.ntree > 1:
-        world.problem.components = -1
+    if graph.ntree > 1:
+        graph.components = -1
     current = world.current
     if current.gliding != 0:
         current.valid = 0

@@ -74,27 +74,28 @@ WARM_START = native.offset("mjData", "qacc_warmstart")
 @compiled
 def add_contacts(plant: Table, data: int, delivered: Table, blank: int) -> int:
     """Replace MuJoCo's contacts by those delivered, while there is room; returns how many not."""
+    offsets = plant.offsets
     contacts = delivered.contacts
-    store_int(data + plant.ncon_offset, 0)
+    store_int(data + offsets.ncon_offset, 0)
     for c in range(contacts.count):
-        store_double(blank + plant.contact_dist, contacts.signed_distance[c])
+        store_double(blank + offsets.contact_dist, contacts.signed_distance[c])
         for a in range(3):
-            store_double(blank + plant.contact_pos + 8 * a, contacts.point[c, a])
+            store_double(blank + offsets.contact_pos + 8 * a, contacts.point[c, a])
             # MuJoCo's rows are (n, t1, t2).
             for i in range(3):
-                at = plant.contact_frame + 8 * (3 * ((i + 1) % 3) + a)
+                at = offsets.contact_frame + 8 * (3 * ((i + 1) % 3) + a)
                 store_double(blank + at, contacts.frame[c, 3 * i + a])
         sliding = contacts.static_friction[c] > 0.0
-        store_int(blank + plant.contact_dim, 3 if sliding else 1)
+        store_int(blank + offsets.contact_dim, 3 if sliding else 1)
         for a in range(2):
             friction = max(contacts.static_friction[c], _LEAST_FRICTION)
-            store_double(blank + plant.contact_friction + 8 * a, friction)
-        store_int(blank + plant.contact_geom, contacts.geom[c, 0])
-        store_int(blank + plant.contact_geom + 4, contacts.geom[c, 1])
-        store_int(blank + plant.contact_first_geom, contacts.geom[c, 0])
-        store_int(blank + plant.contact_second_geom, contacts.geom[c, 1])
+            store_double(blank + offsets.contact_friction + 8 * a, friction)
+        store_int(blank + offsets.contact_geom, contacts.geom[c, 0])
+        store_int(blank + offsets.contact_geom + 4, contacts.geom[c, 1])
+        store_int(blank + offsets.contact_first_geom, contacts.geom[c, 0])
+        store_int(blank + offsets.contact_second_geom, contacts.geom[c, 1])
         call_ppp_status(plant.add_contact, plant.model, data, blank)
-    return contacts.count - load_int(data + plant.ncon_offset)
+    return contacts.count - load_int(data + offsets.ncon_offset)
 
 
 # Tables as addresses: Numba needs two microseconds to see what a table is, whenever Python calls.
@@ -105,18 +106,19 @@ def _add_contacts(plant_address: int, data: int, delivered_address: int, blank: 
 
 @compiled
 def _write_contacts(plant: Table, data: int, delivered: Table, force: int, pyramidal: int) -> None:
+    offsets = plant.offsets
     contacts = delivered.contacts
-    base = load_address(data + plant.contact_offset)
+    base = load_address(data + offsets.contact_offset)
     for c in range(contacts.count):
-        contact = base + c * plant.contact_size
-        row = load_int(contact + plant.contact_efc_address)
+        contact = base + c * offsets.contact_size
+        row = load_int(contact + offsets.contact_efc_address)
         if row < 0:
             continue
         at = force + 8 * row
         first = contacts.impulse[c, 0] / delivered.step
         second = contacts.impulse[c, 1] / delivered.step
         normal = contacts.impulse[c, 2] / delivered.step
-        if load_int(contact + plant.contact_dim) == 1:
+        if load_int(contact + offsets.contact_dim) == 1:
             store_double(at, normal)
         elif pyramidal == 0:
             store_double(at, normal)
@@ -134,15 +136,17 @@ def _write_contacts(plant: Table, data: int, delivered: Table, force: int, pyram
 @compiled
 def _identity(plant: Table, data: int, row: int) -> int:
     """Type and id of one of MuJoCo's rows, as a constraint set has them."""
-    kind = load_int(load_address(data + plant.efc_type_offset) + 4 * row)
-    return (kind << 32) + load_int(load_address(data + plant.efc_id_offset) + 4 * row)
+    offsets = plant.offsets
+    kind = load_int(load_address(data + offsets.efc_type_offset) + 4 * row)
+    return (kind << 32) + load_int(load_address(data + offsets.efc_id_offset) + 4 * row)
 
 
 @compiled
 def _find_rows(plant: Table, data: int, delivered: Table, count: int) -> None:
     """Find MuJoCo's rows of joint limits, by sign, and of dry friction of dofs."""
-    jacobian = load_address(data + plant.efc_jacobian_offset)
-    rowadr = load_address(data + plant.efc_rowadr_offset)
+    offsets = plant.offsets
+    jacobian = load_address(data + offsets.efc_jacobian_offset)
+    rowadr = load_address(data + offsets.efc_rowadr_offset)
     limit_rows = delivered.limit_rows
     nv = plant.nv
     for i in range(limit_rows.shape[0]):
@@ -211,9 +215,10 @@ def _write_rows(plant: Table, data: int, delivered: Table, force: int, count: in
 @compiled
 def fill_forces(plant: Table, data: int, delivered: Table, pyramidal: int, field: int) -> None:
     """Fill ``efc_force``, and the generalized constraint forces, whose offset is ``field``."""
+    offsets = plant.offsets
     out = load_address(data + field)
-    count = load_int(data + plant.nefc_offset)
-    force = load_address(data + plant.efc_force_offset)
+    count = load_int(data + offsets.nefc_offset)
+    force = load_address(data + offsets.efc_force_offset)
     loose = delivered.loose_force
     for i in range(plant.nv):
         loose[i] = 0.0

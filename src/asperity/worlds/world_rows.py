@@ -59,9 +59,7 @@ class WorldRows(HoldsAddresses):
             known=np.full_like(self.values, np.nan),
             sensordata=self.arrays["sensordata"],
             status=self.arrays["status"],
-            next_step=np.zeros(count),
-            last_step=np.zeros(count),
-            gliding=np.zeros(count, np.int64),
+            worlds=count,
         )
 
     def set_plant(self, plant: Plant, contacts: int, rows: int) -> None:

@@ -25,17 +25,17 @@ ROWS = Layout(
     values=_FLAT,
     known=_FLAT,
     sensordata=_FLAT,
-    status="i8[:]",  # `asperity.errors.Status`
+    status="i8[worlds]",  # `asperity.errors.Status`
     # what goes with the state
-    next_step="f8[:]",  # that error control will try [s]
-    last_step="f8[:]",
+    next_step="f8[worlds]",  # that error control will try [s]
+    last_step="f8[worlds]",
     # addresses of `asperity.contact.delivered.DELIVERED`, or 0 where none is to be kept
     delivered="i8[:]",
     contact_room="i8[:]",  # in these
     row_room="i8[:]",
     plant="i8[:]",  # addresses of `asperity.plant.plant_layouts.PLANT`
     # of `asperity.plant.plant_layouts.GLIDING`, 0 for the lane's own, or −1 for none
-    gliding="i8[:]",
+    gliding="i8[worlds]",
 )
 
 JOB = Layout(

@@ -9,9 +9,7 @@ surface.
 
 from __future__ import annotations
 
-import numpy as np
-
-from asperity.compiled import Layout, Table
+from asperity.compiled import Layout
 
 __all__ = [
     "ADAPTIVE",
@@ -29,8 +27,6 @@ __all__ = [
     "RIGID_HALF_SPACE",
     "RIGID_MESH",
     "SMOOTH",
-    "grow_points",
-    "new_field_work",
 ]
 
 # What a geom is.
@@ -114,53 +110,26 @@ _CORNERS_KEPT = 8
 
 FIELD_WORK = Layout(
     "search for contact polygons",
-    point="f8[:,:]",  # (n, POINT_COLUMNS)
+    point=f"f8[points, {POINT_COLUMNS}]",
     point_count="i8",
-    stack="i8[:,:]",
-    polygon="f8[:,:]",
-    clipped="f8[:,:]",
-    value="f8[:]",
-    other_value="f8[:]",
-    moved="f8[:,:]",  # vertices of a tetrahedron of the second geom, in the frame of the first
-    centre="f8[:]",
-    rotation="f8[:,:]",  # of the second geom in the frame of the first
-    translation="f8[:]",
+    stack=f"i8[{_STACK}, 2]",
+    polygon=f"f8[{_CORNERS}, 3]",
+    clipped=f"f8[{_CORNERS}, 3]",
+    value="f8[4]",
+    other_value="f8[4]",
+    moved="f8[4, 3]",  # vertices of a tetrahedron of the second geom, in the frame of the first
+    centre="f8[3]",
+    rotation="f8[3, 3]",  # of the second geom in the frame of the first
+    translation="f8[3]",
     # faces: polygons, or all in one plane of the same two linear pressures, as of one
     face_count="i8",
-    face="f8[:,:]",
-    face_key="i8[:,:]",  # (n, 2): cells or facets
+    face=f"f8[points, {_FACE_COLUMNS}]",
+    face_key="i8[points, 2]",  # cells or facets
     # polygons
     exact="i8",  # so many points, the first ones, are those of balls, without polygons
     keep_polygons="i8",  # whether somebody wants to see them
     corner_count="i8",
-    corner="f8[:,:]",  # (n, 4): position and pressure
+    corner=f"f8[{_CORNERS_KEPT} * points, 4]",  # position and pressure
     polygon_count="i8",
-    corner_first="i8[:]",
+    corner_first="i8[points + 1]",
 )
-
-
-def new_field_work(points: int) -> Table:
-    """Allocate what a search with so many points at most needs."""
-    work = Table(
-        FIELD_WORK,
-        stack=np.zeros((_STACK, 2), np.int64),
-        polygon=np.zeros((_CORNERS, 3)),
-        clipped=np.zeros((_CORNERS, 3)),
-        value=np.zeros(4),
-        other_value=np.zeros(4),
-        moved=np.zeros((4, 3)),
-        centre=np.zeros(3),
-        rotation=np.zeros((3, 3)),
-        translation=np.zeros(3),
-    )
-    grow_points(work, points)
-    return work
-
-
-def grow_points(work: Table, points: int) -> None:
-    """Make room for so many points, and as many polygons."""
-    work.point = np.zeros((points, POINT_COLUMNS))
-    work.corner = np.zeros((_CORNERS_KEPT * points, 4))
-    work.corner_first = np.zeros(points + 1, np.int64)
-    work.face = np.zeros((points, _FACE_COLUMNS))
-    work.face_key = np.zeros((points, 2), np.int64)

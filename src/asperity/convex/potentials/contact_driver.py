@@ -29,7 +29,7 @@ from asperity.compiled.calls import (
     call_ppp_double,
     call_ppp_status,
     call_pppd_double,
-    call_pppn_status,
+    call_ppppn_status,
 )
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import PROBLEM
@@ -52,7 +52,6 @@ __all__ = [
     "measure_disagreement",
     "numbers_agree",
     "prepare_contacts",
-    "settle_contacts",
     "update_estimates",
 ]
 
@@ -62,7 +61,10 @@ EVALUATE_SIGNATURE = types.float64(PROBLEM.type, types.int64, types.int64)
 ALONG_SIGNATURE = types.float64(PROBLEM.type, types.int64, types.int64, types.float64)
 BEGIN_SIGNATURE = types.int64(PROBLEM.type, types.int64, types.int64)
 
-SETTLE_SIGNATURE = types.int64(PROBLEM.type, CONTACT_SET.type, types.int64, types.int64)
+SETTLE_SIGNATURE = types.int64(
+    PROBLEM.type, CONTACT_SET.type, types.int64, types.int64, types.int64
+)
+"""Contacts [first, last), at the present velocities (0) or at the prepared direction's end (1)."""
 
 _Kernel = Callable[..., Any]
 
@@ -118,68 +120,67 @@ def prepare_contacts(problem: Table, contacts: Table, step: float, ncontact: int
 
     Needs contact velocities at the beginning of the step in ``v1, v2, vn``, and the problem's A.
     """
-    call_ppdp_status(problem.prepare_contacts, problem, contacts, step, ncontact)
+    call_ppdp_status(problem.law.prepare_contacts, problem, contacts, step, ncontact)
 
 
 @compiled
 def evaluate_contacts(problem: Table, first: int, last: int) -> float:
     """Fill impulses and curvatures of contacts ``first .. last``; return their cost."""
-    return call_ppp_double(problem.evaluate_contacts, problem, first, last)
+    return call_ppp_double(problem.law.evaluate_contacts, problem, first, last)
 
 
 @compiled
 def along_contacts(problem: Table, first: int, last: int, alpha: float) -> tuple[float, float]:
     """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
-    slope = call_pppd_double(problem.along_contacts, problem, first, last, alpha)
+    slope = call_pppd_double(problem.law.along_contacts, problem, first, last, alpha)
     return slope, problem.contact_curvature
 
 
 @compiled
 def contact_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
     """Cost of the contacts at ``v + α Δv``."""
-    return call_pppd_double(problem.contact_cost_along, problem, first, last, alpha)
+    return call_pppd_double(problem.law.contact_cost_along, problem, first, last, alpha)
 
 
 @compiled
 def begin_estimates(problem: Table, first: int, last: int) -> None:
     """Let the law estimate, from the present velocities, what shapes its curvatures, if it does."""
-    if problem.begin_estimates != 0:
-        call_ppp_status(problem.begin_estimates, problem, first, last)
+    law = problem.law
+    if law.begin_estimates != 0:
+        call_ppp_status(law.begin_estimates, problem, first, last)
 
 
 @compiled
 def update_estimates(problem: Table, first: int, last: int, alpha: float) -> None:
     """Let the law's estimates follow a Newton step Δv, of which α has been taken."""
-    if problem.update_estimates != 0:
-        call_pppd_double(problem.update_estimates, problem, first, last, alpha)
+    law = problem.law
+    if law.update_estimates != 0:
+        call_pppd_double(law.update_estimates, problem, first, last, alpha)
 
 
 @compiled
-def settle_contacts(problem: Table, contacts: Table, first: int, last: int) -> bool:
-    """Let the law's numbers follow the present velocities; True if that changes the problem."""
-    measure_disagreement(problem, contacts, first, last)
-    if numbers_agree(problem, problem.bounds_square, problem.changes_square):
-        return False
-    change_numbers(problem, contacts, first, last)
-    return True
-
-
-@compiled
-def measure_disagreement(problem: Table, contacts: Table, first: int, last: int) -> None:
+def measure_disagreement(
+    problem: Table, contacts: Table, first: int, last: int, ahead: bool
+) -> None:
     """Fill ``bounds_square`` and ``changes_square``, what `numbers_agree` is asked about."""
-    call_pppn_status(problem.measure_contacts, problem, contacts, first, last)
+    call_ppppn_status(problem.law.measure_contacts, problem, contacts, first, last, int(ahead))
 
 
 @compiled
-def change_numbers(problem: Table, contacts: Table, first: int, last: int) -> None:
-    """Let the law's numbers follow the present velocities."""
-    call_pppn_status(problem.settle_contacts, problem, contacts, first, last)
+def change_numbers(problem: Table, contacts: Table, first: int, last: int, ahead: bool) -> None:
+    """Let the law's numbers follow the present velocities, or those where the direction leads."""
+    call_ppppn_status(problem.law.settle_contacts, problem, contacts, first, last, int(ahead))
 
 
 @compiled
-def numbers_agree(problem: Table, bounds_square: float, changes_square: float) -> bool:
-    """Whether the law's numbers are those of the present velocities; notes the disagreement."""
+def numbers_agree(
+    problem: Table, bounds_square: float, changes_square: float, tolerance: float
+) -> bool:
+    """Whether the law's numbers are those of the velocities that were measured.
+
+    Notes the disagreement.
+    """
     total = bounds_square
     change = changes_square
     problem.disagreement = np.sqrt(change / total) if total > 0.0 else 0.0
-    return change <= problem.settle_tolerance * problem.settle_tolerance * total
+    return change <= tolerance * tolerance * total

@@ -91,14 +91,24 @@ _OVERSHOOTS = 0.4
 
 
 @inlined
-def _coefficient(problem: Table, contacts: Table, i: int) -> float:
-    """μ at the present slip."""
-    c = problem.contact[i]
-    slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
+def _slip_square(problem: Table, i: int, ahead: int) -> float:
+    """‖v_t‖² now, or at the prepared direction's end."""
+    x = problem.v1[i]
+    y = problem.v2[i]
+    if ahead == 1:
+        x += problem.dv1[i]
+        y += problem.dv2[i]
+    return x * x + y * y
+
+
+@inlined
+def _coefficient(graph: Table, contacts: Table, i: int, slip_square: float) -> float:
+    """μ at a slip."""
+    c = graph.contact[i]
     return friction_coefficient(
         contacts.static_friction[c],
         contacts.dynamic_friction[c],
-        slip,
+        np.sqrt(slip_square),
         contacts.stiction_tolerance[c],
     )
 
@@ -106,32 +116,40 @@ def _coefficient(problem: Table, contacts: Table, i: int) -> float:
 @inlined
 def _delivered_normal(problem: Table, i: int) -> float:
     """The law's n at the present velocity."""
-    speed = max(problem.cutoff[i] - problem.vn[i], 0.0)
-    normal, _, _ = normal_impulse(speed, problem.normal_slope[i], problem.normal_bend[i])
+    law = problem.law
+    speed = max(law.cutoff[i] - problem.vn[i], 0.0)
+    normal, _, _ = normal_impulse(speed, law.normal_slope[i], law.normal_bend[i])
     return normal
 
 
 @inlined
-def _balanced_normal(problem: Table, i: int) -> float:
+def _balanced_normal(problem: Table, i: int, ahead: int) -> float:
     """The n that the momentum balance has asked for along the last direction, or this one's."""
-    if problem.anticipates == 1:
+    law = problem.law
+    if ahead == 1:
         return max(problem.gn[i] - problem.hnn[i] * problem.dvn[i], 0.0)
-    normal, _, _ = normal_impulse(
-        problem.dual_n[i], problem.normal_slope[i], problem.normal_bend[i]
-    )
+    normal, _, _ = normal_impulse(law.dual_n[i], law.normal_slope[i], law.normal_bend[i])
     return normal
+
+
+@inlined
+def _balanced_limit(problem: Table, contacts: Table, i: int, ahead: int) -> float:
+    """The bound of friction that goes with that n."""
+    coefficient = _coefficient(problem.graph, contacts, i, _slip_square(problem, i, ahead))
+    return coefficient * _balanced_normal(problem, i, ahead)
 
 
 @inlined
 def _limit_friction(problem: Table, contacts: Table, i: int, limit: float) -> None:
     """Set the bound of friction, and what depends on it."""
-    c = problem.contact[i]
-    problem.friction_limit[i] = limit
-    problem.stoppable[i] = limit * contacts.inverse_mass[c]
+    law = problem.law
+    c = problem.graph.contact[i]
+    law.friction_limit[i] = limit
+    law.stoppable[i] = limit * contacts.inverse_mass[c]
     tolerance = max(
-        contacts.stiction_tolerance[c], problem.slip_regularization * problem.stoppable[i]
+        contacts.stiction_tolerance[c], problem.options.slip_regularization * law.stoppable[i]
     )
-    problem.soft_slip_square[i] = tolerance * tolerance
+    law.soft_slip_square[i] = tolerance * tolerance
 
 
 @inlined
@@ -158,8 +176,9 @@ def prepare_lagged(
     the configuration is that of the step's end (docs/equations.md, ‘Trapezoid’). What of the normal
     velocity presses nothing in over a step is added, too (docs/equations.md, ‘Pressure fields’).
     """
+    law = problem.law
     for i in range(ncontact):
-        c = problem.contact[i]
+        c = problem.graph.contact[i]
         k = contacts.stiffness[c]
         d = contacts.dissipation[c]
         present = -k * contacts.signed_distance[c]
@@ -174,58 +193,60 @@ def prepare_lagged(
             contacts.stiction_tolerance[c],
         )
         _limit_friction(problem, contacts, i, lagged * coefficient)
-        problem.expected_impulse[i] = _expected_impulse(problem, contacts, c, step)
-        problem.cutoff[i], problem.normal_slope[i], problem.normal_bend[i] = normal_numbers(
-            force, k, d, step
-        )
+        law.expected_impulse[i] = _expected_impulse(problem, contacts, c, step)
+        law.cutoff[i], law.normal_slope[i], law.normal_bend[i] = normal_numbers(force, k, d, step)
 
 
 @compiled
-def _settle_contact(problem: Table, contacts: Table, i: int, meets_halfway: bool) -> None:
+def _settle_contact(
+    problem: Table, contacts: Table, i: int, meets_halfway: bool, ahead: int
+) -> None:
     """Bound a contact's friction anew."""
-    limit = _coefficient(problem, contacts, i) * _balanced_normal(problem, i)
-    difference = limit - problem.friction_limit[i]
-    before = problem.friction_change[i]
-    problem.friction_change[i] = difference
+    law = problem.law
+    limit = _balanced_limit(problem, contacts, i, ahead)
+    difference = limit - law.friction_limit[i]
+    before = law.friction_change[i]
+    law.friction_change[i] = difference
     if meets_halfway:
         limit -= 0.5 * difference
     elif problem.changes > 1 and problem.changes % 2 == 1 and abs(difference) < 0.9 * abs(before):
         # Aitken's extrapolation of what shrinks by a factor from one change to the next.
         limit = max(limit + difference * difference / (before - difference), 0.0)
-    grows = limit > _MUCH * problem.friction_limit[i]
+    grows = limit > _MUCH * law.friction_limit[i]
     _limit_friction(problem, contacts, i, limit)
-    square = problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i]
-    if grows and square < problem.stoppable[i] * problem.stoppable[i]:
-        problem.dual1[i] = 0.0
-        problem.dual2[i] = 0.0
+    square = _slip_square(problem, i, ahead)
+    if grows and square < law.stoppable[i] * law.stoppable[i]:
+        law.dual1[i] = 0.0
+        law.dual2[i] = 0.0
 
 
 @compiled
-def _patch_end(problem: Table, contacts: Table, i: int, last: int) -> int:
+def _patch_end(graph: Table, contacts: Table, i: int, last: int) -> int:
     """Where the points of a contact's patch end."""
-    patch = contacts.patch[problem.contact[i]]
+    patch = contacts.patch[graph.contact[i]]
     end = i + 1
-    while patch >= 0 and end < last and contacts.patch[problem.contact[end]] == patch:
+    while patch >= 0 and end < last and contacts.patch[graph.contact[end]] == patch:
         end += 1
     return end
 
 
 @compiled
-def _goes_to_and_fro(problem: Table, contacts: Table, first: int, last: int) -> bool:
+def _goes_to_and_fro(problem: Table, contacts: Table, first: int, last: int, ahead: int) -> bool:
     """Whether the bounds of a patch change to and fro, by about as much as the last time.
 
     Friction tilts the body, which presses one side of the patch more and the other less: that may
     overshoot by more than it corrects, for ever.
     """
+    law = problem.law
     if problem.changes < 2:
         return False
     along = 0.0
     square = 0.0
     for i in range(first, last):
-        limit = _coefficient(problem, contacts, i) * _balanced_normal(problem, i)
-        difference = limit - problem.friction_limit[i]
-        along += difference * problem.friction_change[i]
-        square += problem.friction_change[i] * problem.friction_change[i]
+        limit = _balanced_limit(problem, contacts, i, ahead)
+        difference = limit - law.friction_limit[i]
+        along += difference * law.friction_change[i]
+        square += law.friction_change[i] * law.friction_change[i]
     return along < -_OVERSHOOTS * square
 
 
@@ -235,32 +256,34 @@ def _anticipate_contact(problem: Table, contacts: Table, i: int) -> None:
 
     Whether a contact breaks loose is not to depend on what a direction goes beyond.
     """
-    c = problem.contact[i]
+    law = problem.law
+    c = problem.graph.contact[i]
     if contacts.static_friction[c] != contacts.dynamic_friction[c]:
         return
-    limit = _coefficient(problem, contacts, i) * _balanced_normal(problem, i)
-    problem.friction_change[i] = limit - problem.friction_limit[i]
+    limit = _balanced_limit(problem, contacts, i, 1)
+    law.friction_change[i] = limit - law.friction_limit[i]
     _limit_friction(problem, contacts, i, limit)
 
 
 @entry_point(SETTLE_SIGNATURE)
-def _measure(problem: Table, contacts: Table, first: int, last: int) -> int:
-    """Measure how far bounds of friction are from those of the present velocities.
+def _measure(problem: Table, contacts: Table, first: int, last: int, ahead: int) -> int:
+    """Measure how far bounds of friction are from those of the velocities.
 
     That is as velocity at the contacts, in the root mean square, so that what is light and what is
     heavy count alike.
     """
-    anticipates = problem.anticipates == 1
+    law = problem.law
+    graph = problem.graph
     total = 0.0
     change = 0.0
     for i in range(first, last):
-        w = contacts.inverse_mass[problem.contact[i]]
-        normal = _balanced_normal(problem, i) if anticipates else _delivered_normal(problem, i)
-        limit = _coefficient(problem, contacts, i) * normal
-        slip_square = problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i]
-        mobilised = w * w * slip_square / (slip_square + problem.soft_slip_square[i])
-        largest = max(limit, problem.friction_limit[i])
-        difference = limit - problem.friction_limit[i]
+        w = contacts.inverse_mass[graph.contact[i]]
+        normal = _balanced_normal(problem, i, 1) if ahead == 1 else _delivered_normal(problem, i)
+        slip_square = _slip_square(problem, i, ahead)
+        limit = _coefficient(graph, contacts, i, slip_square) * normal
+        mobilised = w * w * slip_square / (slip_square + law.soft_slip_square[i])
+        largest = max(limit, law.friction_limit[i])
+        difference = limit - law.friction_limit[i]
         total += mobilised * largest * largest
         change += mobilised * difference * difference
     problem.bounds_square = total
@@ -269,24 +292,25 @@ def _measure(problem: Table, contacts: Table, first: int, last: int) -> int:
 
 
 @entry_point(SETTLE_SIGNATURE)
-def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
+def _settle(problem: Table, contacts: Table, first: int, last: int, ahead: int) -> int:
     """Bound friction by normal impulses. Needs the estimates of the present velocities."""
+    law = problem.law
     i = first
     while i < last:
-        end = _patch_end(problem, contacts, i, last)
+        end = _patch_end(problem.graph, contacts, i, last)
         # What goes to and fro, as a foot between sticking and slipping may, meets halfway.
-        meets_halfway = problem.changes >= _FREE_CHANGES and problem.anticipates == 0
+        meets_halfway = problem.changes >= _FREE_CHANGES and ahead == 0
         if end > i + 1 and not meets_halfway:
             if problem.changes == 0:
-                problem.to_and_fro[i] = 0.0
-            elif _goes_to_and_fro(problem, contacts, i, end):
-                problem.to_and_fro[i] = 1.0
-            meets_halfway = problem.to_and_fro[i] == 1.0
-        if problem.anticipates == 1 and end == i + 1:
+                law.to_and_fro[i] = 0.0
+            elif _goes_to_and_fro(problem, contacts, i, end, ahead):
+                law.to_and_fro[i] = 1.0
+            meets_halfway = law.to_and_fro[i] == 1.0
+        if ahead == 1 and end == i + 1:
             _anticipate_contact(problem, contacts, i)
         else:
             for point in range(i, end):
-                _settle_contact(problem, contacts, point, meets_halfway)
+                _settle_contact(problem, contacts, point, meets_halfway, ahead)
         i = end
     return 0
 
@@ -294,27 +318,28 @@ def _settle(problem: Table, contacts: Table, first: int, last: int) -> int:
 @inlined
 def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
     """Cost, impulses, and the curvatures of the estimates ``dual1``, ``dual2`` and ``dual_n``."""
-    limit = problem.friction_limit[i]
-    slope = problem.normal_slope[i]
-    bend = problem.normal_bend[i]
-    inverse = 1.0 / np.sqrt(x * x + y * y + problem.soft_slip_square[i])
+    law = problem.law
+    limit = law.friction_limit[i]
+    slope = law.normal_slope[i]
+    bend = law.normal_bend[i]
+    inverse = 1.0 / np.sqrt(x * x + y * y + law.soft_slip_square[i])
     f = limit * inverse
     x *= inverse
     y *= inverse
-    speed = max(problem.cutoff[i] - vn, 0.0)
+    speed = max(law.cutoff[i] - vn, 0.0)
     active = 1.0 if speed > 0.0 else 0.0
     normal, _, normal_cost = normal_impulse(speed, slope, bend)
     # Both parts of the cost vanish without contact.
     return (
-        normal_cost + limit * (1.0 / inverse - np.sqrt(problem.soft_slip_square[i])),
+        normal_cost + limit * (1.0 / inverse - np.sqrt(law.soft_slip_square[i])),
         (-limit * x, -limit * y, normal),
         (
-            f * (1.0 - problem.dual1[i] * x),
-            -0.5 * f * (problem.dual1[i] * y + problem.dual2[i] * x),
-            f * (1.0 - problem.dual2[i] * y),
+            f * (1.0 - law.dual1[i] * x),
+            -0.5 * f * (law.dual1[i] * y + law.dual2[i] * x),
+            f * (1.0 - law.dual2[i] * y),
             0.0,
             0.0,
-            active * (slope + bend * (speed + problem.dual_n[i])),
+            active * (slope + bend * (speed + law.dual_n[i])),
         ),
     )
 
@@ -324,12 +349,13 @@ def _along(
     problem: Table, i: int, x: float, y: float, vn: float, dx: float, dy: float, dn: float
 ) -> tuple[float, float]:
     """First and second derivative of the cost along a direction."""
-    speed = max(problem.cutoff[i] - vn, 0.0)
-    inverse_square = 1.0 / (x * x + y * y + problem.soft_slip_square[i])
-    f = problem.friction_limit[i] * np.sqrt(inverse_square)
+    law = problem.law
+    speed = max(law.cutoff[i] - vn, 0.0)
+    inverse_square = 1.0 / (x * x + y * y + law.soft_slip_square[i])
+    f = law.friction_limit[i] * np.sqrt(inverse_square)
     w = x * dx + y * dy
     active = dn if speed > 0.0 else 0.0
-    normal, curvature, _ = normal_impulse(speed, problem.normal_slope[i], problem.normal_bend[i])
+    normal, curvature, _ = normal_impulse(speed, law.normal_slope[i], law.normal_bend[i])
     return (
         f * w - active * normal,
         f * (dx * dx + dy * dy - w * w * inverse_square) + active * active * curvature,
@@ -339,11 +365,12 @@ def _along(
 @inlined
 def _cost(problem: Table, i: int, x: float, y: float, vn: float) -> float:
     """Cost."""
-    speed = max(problem.cutoff[i] - vn, 0.0)
-    _, _, normal_cost = normal_impulse(speed, problem.normal_slope[i], problem.normal_bend[i])
-    square = problem.soft_slip_square[i]
+    law = problem.law
+    speed = max(law.cutoff[i] - vn, 0.0)
+    _, _, normal_cost = normal_impulse(speed, law.normal_slope[i], law.normal_bend[i])
+    square = law.soft_slip_square[i]
     slip = np.sqrt(x * x + y * y + square) - np.sqrt(square)
-    return normal_cost + problem.friction_limit[i] * slip
+    return normal_cost + law.friction_limit[i] * slip
 
 
 @entry_point(PREPARE_SIGNATURE)
@@ -370,18 +397,19 @@ def _costs(problem: Table, first: int, last: int, alpha: float) -> float:
 @entry_point(BEGIN_SIGNATURE)
 def _begin_estimates(problem: Table, first: int, last: int) -> int:
     """Fill the estimates w and q for the first Newton step from the present velocities."""
+    law = problem.law
     for i in range(first, last):
         x = problem.v1[i]
         y = problem.v2[i]
         square = x * x + y * y
-        stops = square < problem.stoppable[i] * problem.stoppable[i]
-        inverse = 0.0 if stops else 1.0 / np.sqrt(square + problem.soft_slip_square[i])
-        problem.dual1[i] = inverse * x
-        problem.dual2[i] = inverse * y
-        problem.dual_n[i] = max(problem.cutoff[i] - problem.vn[i], 0.0)
-        if problem.expected_impulse[i] >= 0.0:
-            problem.dual_n[i] = speed_of_impulse(
-                problem.expected_impulse[i], problem.normal_slope[i], problem.normal_bend[i]
+        stops = square < law.stoppable[i] * law.stoppable[i]
+        inverse = 0.0 if stops else 1.0 / np.sqrt(square + law.soft_slip_square[i])
+        law.dual1[i] = inverse * x
+        law.dual2[i] = inverse * y
+        law.dual_n[i] = max(law.cutoff[i] - problem.vn[i], 0.0)
+        if law.expected_impulse[i] >= 0.0:
+            law.dual_n[i] = speed_of_impulse(
+                law.expected_impulse[i], law.normal_slope[i], law.normal_bend[i]
             )
     return 0
 
@@ -389,21 +417,20 @@ def _begin_estimates(problem: Table, first: int, last: int) -> int:
 @entry_point(ALONG_SIGNATURE)
 def _update_estimates(problem: Table, first: int, last: int, alpha: float) -> float:
     """Let the estimates w and q follow a Newton step Δv, of which α has been taken."""
+    law = problem.law
     for i in range(first, last):
         x = problem.v1[i] - alpha * problem.dv1[i]
         y = problem.v2[i] - alpha * problem.dv2[i]
-        inverse = 1.0 / np.sqrt(x * x + y * y + problem.soft_slip_square[i])
+        inverse = 1.0 / np.sqrt(x * x + y * y + law.soft_slip_square[i])
         along = (x * problem.dv1[i] + y * problem.dv2[i]) * inverse
-        x = inverse * (x + problem.dv1[i] - problem.dual1[i] * along)
-        y = inverse * (y + problem.dv2[i] - problem.dual2[i] * along)
+        x = inverse * (x + problem.dv1[i] - law.dual1[i] * along)
+        y = inverse * (y + problem.dv2[i] - law.dual2[i] * along)
         shorter = 1.0 / max(np.sqrt(x * x + y * y), 1.0)
-        problem.dual1[i] = shorter * x
-        problem.dual2[i] = shorter * y
+        law.dual1[i] = shorter * x
+        law.dual2[i] = shorter * y
         impulse = max(problem.gn[i] - problem.hnn[i] * problem.dvn[i], 0.0)
-        problem.expected_impulse[i] = -1.0
-        problem.dual_n[i] = speed_of_impulse(
-            impulse, problem.normal_slope[i], problem.normal_bend[i]
-        )
+        law.expected_impulse[i] = -1.0
+        law.dual_n[i] = speed_of_impulse(impulse, law.normal_slope[i], law.normal_bend[i])
     return 0.0
 
 

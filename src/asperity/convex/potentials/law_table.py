@@ -36,17 +36,17 @@ class ContactLaw(NamedTuple):
 
 def install_law(problem: Table, law: ContactLaw) -> None:
     """Let a problem use a law."""
-    problem.prepare_contacts = law.prepare.address
-    problem.evaluate_contacts = law.evaluate.address
-    problem.along_contacts = law.along.address
-    problem.contact_cost_along = law.cost_along.address
-    problem.coupled = int(law.coupled)
-    problem.begin_estimates = law.begin_estimates.address if law.begin_estimates else 0
-    problem.update_estimates = law.update_estimates.address if law.update_estimates else 0
-    problem.measure_contacts = law.measure.address if law.measure else 0
-    problem.settle_contacts = law.settle.address if law.settle else 0
+    problem.law.prepare_contacts = law.prepare.address
+    problem.law.evaluate_contacts = law.evaluate.address
+    problem.law.along_contacts = law.along.address
+    problem.law.contact_cost_along = law.cost_along.address
+    problem.law.coupled = int(law.coupled)
+    problem.law.begin_estimates = law.begin_estimates.address if law.begin_estimates else 0
+    problem.law.update_estimates = law.update_estimates.address if law.update_estimates else 0
+    problem.law.measure_contacts = law.measure.address if law.measure else 0
+    problem.law.settle_contacts = law.settle.address if law.settle else 0
 
 
 def has_law(problem: Table, law: ContactLaw) -> bool:
     """Whether a problem uses this law."""
-    return bool(problem.evaluate_contacts == law.evaluate.address)
+    return bool(problem.law.evaluate_contacts == law.evaluate.address)

@@ -63,15 +63,16 @@ def prepare_rows(problem: Table, rows: Table, step: float, nrow: int, backward: 
     constraints are stepped back, c_0 = ĉ − δt û, as the contacts' elastic forces are, and servos
     see the position of the trapezoid rule, ĉ + ½ δt (u + u_0) − δt û with ``du`` holding u_0.
     """
-    target = problem.row_target
-    gain = problem.row_gain
+    law = problem.law
+    target = law.row_target
+    gain = law.row_gain
     beta = NEAR_RIGID_PERIOD
     stiff_step = max(step, STIFFEST_STEP)
     tau = beta * stiff_step / np.pi
     for i in range(nrow):
-        r = problem.row[i]
+        r = problem.graph.row[i]
         what = rows.kind[r]
-        problem.row_kind[i] = what
+        law.row_kind[i] = what
         if what in (EQUALITY, LIMIT):
             moved = step * problem.row_u[i] if backward else 0.0
             start = rows.position[r] - moved
@@ -83,8 +84,8 @@ def prepare_rows(problem: Table, rows: Table, step: float, nrow: int, backward: 
                 recovery = max(2.0 * reach, LIMIT_RECOVERY)
                 pull = 4.0 * step / (recovery * recovery * rows.inverse_mass[r])
                 target[i] = -start / (recovery if start < 0.0 else reach)
-                problem.row_upper[i] = remaining / (recovery if remaining < 0.0 else reach)
-                problem.row_lower[i] = pull * (min(start, 0.0) - min(remaining, 0.0))
+                law.row_upper[i] = remaining / (recovery if remaining < 0.0 else reach)
+                law.row_lower[i] = pull * (min(start, 0.0) - min(remaining, 0.0))
             compliance = (
                 beta
                 * beta
@@ -96,7 +97,7 @@ def prepare_rows(problem: Table, rows: Table, step: float, nrow: int, backward: 
             gain[i] = 1.0 / compliance
         elif what == FRICTION:
             target[i] = rows.lower[r] * rows.lower[r]
-            problem.row_lower[i] = rows.lower[r]
+            law.row_lower[i] = rows.lower[r]
             gain[i] = step * rows.upper[r]
         else:
             reach = 0.5 * step if backward else step
@@ -109,8 +110,8 @@ def prepare_rows(problem: Table, rows: Table, step: float, nrow: int, backward: 
         if what == ACTUATOR:
             gain[i] *= step
             target[i] *= step
-            problem.row_lower[i] = step * rows.lower[r]
-            problem.row_upper[i] = step * rows.upper[r]
+            law.row_lower[i] = step * rows.lower[r]
+            law.row_upper[i] = step * rows.upper[r]
 
 
 @compiled
@@ -155,15 +156,16 @@ def _row(
 @compiled
 def evaluate_rows(problem: Table, first: int, last: int) -> float:
     """Fill impulses and curvatures of rows ``first .. last``; return their cost."""
+    law = problem.law
     cost = 0.0
     for i in range(first, last):
         one, problem.row_impulse[i], problem.row_curvature[i] = _row(
-            problem.row_kind[i],
+            law.row_kind[i],
             problem.row_u[i],
-            problem.row_target[i],
-            problem.row_gain[i],
-            problem.row_lower[i],
-            problem.row_upper[i],
+            law.row_target[i],
+            law.row_gain[i],
+            law.row_lower[i],
+            law.row_upper[i],
         )
         cost += one
     return cost
@@ -172,17 +174,18 @@ def evaluate_rows(problem: Table, first: int, last: int) -> float:
 @compiled
 def along_rows(problem: Table, first: int, last: int, alpha: float) -> tuple[float, float]:
     """First and second derivative of the rows' cost at ``u + α Δu`` along Δu."""
+    law = problem.law
     du = problem.row_du
     first_derivative = 0.0
     second_derivative = 0.0
     for i in range(first, last):
         _, impulse, curvature = _row(
-            problem.row_kind[i],
+            law.row_kind[i],
             problem.row_u[i] + alpha * du[i],
-            problem.row_target[i],
-            problem.row_gain[i],
-            problem.row_lower[i],
-            problem.row_upper[i],
+            law.row_target[i],
+            law.row_gain[i],
+            law.row_lower[i],
+            law.row_upper[i],
         )
         first_derivative -= impulse * du[i]
         second_derivative += curvature * du[i] * du[i]
@@ -192,15 +195,16 @@ def along_rows(problem: Table, first: int, last: int, alpha: float) -> tuple[flo
 @compiled
 def row_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
     """Cost of the rows at ``u + α Δu``."""
+    law = problem.law
     cost = 0.0
     for i in range(first, last):
         one, _, _ = _row(
-            problem.row_kind[i],
+            law.row_kind[i],
             problem.row_u[i] + alpha * problem.row_du[i],
-            problem.row_target[i],
-            problem.row_gain[i],
-            problem.row_lower[i],
-            problem.row_upper[i],
+            law.row_target[i],
+            law.row_gain[i],
+            law.row_lower[i],
+            law.row_upper[i],
         )
         cost += one
     return cost
@@ -209,15 +213,16 @@ def row_cost_along(problem: Table, first: int, last: int, alpha: float) -> float
 @compiled
 def rows_are_linear(problem: Table, first: int, last: int) -> bool:
     """Whether impulses at ``u + Δu`` are those at ``u`` without the curvatures' share, κ Δu."""
+    law = problem.law
     du = problem.row_du
     for i in range(first, last):
         _, impulse, curvature = _row(
-            problem.row_kind[i],
+            law.row_kind[i],
             problem.row_u[i] + du[i],
-            problem.row_target[i],
-            problem.row_gain[i],
-            problem.row_lower[i],
-            problem.row_upper[i],
+            law.row_target[i],
+            law.row_gain[i],
+            law.row_lower[i],
+            law.row_upper[i],
         )
         share = problem.row_curvature[i] * du[i]
         difference = impulse - problem.row_impulse[i] + share

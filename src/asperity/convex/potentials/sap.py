@@ -56,36 +56,39 @@ _LEAST_INVERSE_MASS = 1e-12
 @entry_point(PREPARE_SIGNATURE)
 def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
     """Fill the law's numbers; needs the problem's A, and uses the memory of its factors."""
-    sigma = problem.slip_regularization
-    near_rigid = problem.near_rigid / (2.0 * np.pi)
-    default = problem.relaxation_time
+    law = problem.law
+    options = problem.options
+    sigma = options.slip_regularization
+    near_rigid = options.near_rigid / (2.0 * np.pi)
+    default = options.relaxation_time
     if default < 0.0:
         default = step
     # Inverse masses first, in the place of the gains that are made of them.
-    fill_inverse_masses(problem, contacts, ncontact, problem.normal_gain)
+    fill_inverse_masses(problem, contacts, ncontact, law.normal_gain)
     for i in range(ncontact):
-        c = problem.contact[i]
-        w = max(problem.normal_gain[i], _LEAST_INVERSE_MASS)
+        c = problem.graph.contact[i]
+        w = max(law.normal_gain[i], _LEAST_INVERSE_MASS)
         reach = step + (
             contacts.relaxation_time[c] if contacts.relaxation_time[c] >= 0.0 else default
         )
-        problem.friction[i] = contacts.dynamic_friction[c]
+        law.friction[i] = contacts.dynamic_friction[c]
         overlap = step * contacts.carried[c] - contacts.signed_distance[c]
-        problem.normal_target[i] = overlap / reach
-        problem.normal_gain[i] = 1.0 / max(
+        law.normal_target[i] = overlap / reach
+        law.normal_gain[i] = 1.0 / max(
             near_rigid * near_rigid * w, 1.0 / (step * contacts.stiffness[c] * reach)
         )
-        problem.tangential_gain[i] = 1.0 / (sigma * w)
+        law.tangential_gain[i] = 1.0 / (sigma * w)
     return 0
 
 
 @inlined
 def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
     """Cost, impulses and curvatures."""
-    mu = problem.friction[i]
-    kn = problem.normal_gain[i]
-    kt = problem.tangential_gain[i]
-    approach = problem.normal_target[i] - vn
+    law = problem.law
+    mu = law.friction[i]
+    kn = law.normal_gain[i]
+    kt = law.tangential_gain[i]
+    approach = law.normal_target[i] - vn
     s = np.sqrt(x * x + y * y)
     z = approach + mu * s
     if z <= 0.0:
@@ -122,10 +125,11 @@ def _along(
     problem: Table, i: int, x: float, y: float, vn: float, dx: float, dy: float, dn: float
 ) -> tuple[float, float]:
     """First and second derivative of the cost along a direction."""
-    mu = problem.friction[i]
-    kn = problem.normal_gain[i]
-    kt = problem.tangential_gain[i]
-    approach = problem.normal_target[i] - vn
+    law = problem.law
+    mu = law.friction[i]
+    kn = law.normal_gain[i]
+    kt = law.tangential_gain[i]
+    approach = law.normal_target[i] - vn
     s = np.sqrt(x * x + y * y)
     z = approach + mu * s
     if z <= 0.0:
@@ -143,10 +147,11 @@ def _along(
 @inlined
 def _cost(problem: Table, i: int, x: float, y: float, vn: float) -> float:
     """Cost."""
-    mu = problem.friction[i]
-    kn = problem.normal_gain[i]
-    kt = problem.tangential_gain[i]
-    approach = problem.normal_target[i] - vn
+    law = problem.law
+    mu = law.friction[i]
+    kn = law.normal_gain[i]
+    kt = law.tangential_gain[i]
+    approach = law.normal_target[i] - vn
     s = np.sqrt(x * x + y * y)
     z = approach + mu * s
     if z <= 0.0:

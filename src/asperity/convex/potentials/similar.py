@@ -40,9 +40,9 @@ def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int
     """Fill the law's numbers from ``v1, v2, vn``, the contact velocities before the step."""
     prepare_lagged(problem, contacts, step, ncontact, 0.0)
     for i in range(ncontact):
-        c = problem.contact[i]
+        c = problem.graph.contact[i]
         slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
-        problem.friction[i] = friction_coefficient(
+        problem.law.friction[i] = friction_coefficient(
             contacts.static_friction[c],
             contacts.dynamic_friction[c],
             slip,
@@ -62,13 +62,14 @@ def _normal(speed: float, slope: float, bend: float) -> tuple[float, float, floa
 @inlined
 def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
     """Cost, impulses and curvatures."""
-    mu = problem.friction[i]
-    square = problem.soft_slip_square[i]
+    law = problem.law
+    mu = law.friction[i]
+    square = law.soft_slip_square[i]
     norm = np.sqrt(x * x + y * y + square)
     x /= norm
     y /= norm
     z = vn - mu * (norm - np.sqrt(square))
-    n, h, cost = _normal(problem.cutoff[i] - z, problem.normal_slope[i], problem.normal_bend[i])
+    n, h, cost = _normal(law.cutoff[i] - z, law.normal_slope[i], law.normal_bend[i])
     f = mu * n / norm
     curvature = mu * mu * h - f
     return (
@@ -90,11 +91,12 @@ def _along(
     problem: Table, i: int, x: float, y: float, vn: float, dx: float, dy: float, dn: float
 ) -> tuple[float, float]:
     """First and second derivative of the cost along a direction."""
-    mu = problem.friction[i]
-    square = problem.soft_slip_square[i]
+    law = problem.law
+    mu = law.friction[i]
+    square = law.soft_slip_square[i]
     norm = np.sqrt(x * x + y * y + square)
     z = vn - mu * (norm - np.sqrt(square))
-    n, h, _ = _normal(problem.cutoff[i] - z, problem.normal_slope[i], problem.normal_bend[i])
+    n, h, _ = _normal(law.cutoff[i] - z, law.normal_slope[i], law.normal_bend[i])
     w = (x * dx + y * dy) / norm
     dz = dn - mu * w
     return -n * dz, h * dz * dz + mu * n * (dx * dx + dy * dy - w * w) / norm
@@ -103,10 +105,11 @@ def _along(
 @inlined
 def _cost(problem: Table, i: int, x: float, y: float, vn: float) -> float:
     """Cost."""
-    square = problem.soft_slip_square[i]
+    law = problem.law
+    square = law.soft_slip_square[i]
     slip = np.sqrt(x * x + y * y + square) - np.sqrt(square)
-    z = vn - problem.friction[i] * slip
-    _, _, cost = _normal(problem.cutoff[i] - z, problem.normal_slope[i], problem.normal_bend[i])
+    z = vn - law.friction[i] * slip
+    _, _, cost = _normal(law.cutoff[i] - z, law.normal_slope[i], law.normal_bend[i])
     return cost
 
 

@@ -68,16 +68,16 @@ def solve_newton(
         If the tolerance is not positive and finite.
     """
     table = tables.problem
-    usual = float(table.tolerance)
+    usual = float(table.options.tolerance)
     wanted = usual if tolerance is None else tolerance
     if not (math.isfinite(wanted) and wanted > 0.0):
         raise ValueError(f"tolerance must be positive and finite, got {tolerance}.")
     nv = problem.nv
     table.velocity[:nv] = problem.guess
     before = int(table.longest_iterations)
-    table.tolerance = wanted
+    table.options.tolerance = wanted
     code, wall, cpu = _call(solve_problem, *(one.address for one in tables), 0)
-    table.tolerance = usual
+    table.options.tolerance = usual
     velocity = table.velocity[:nv].copy()
     table.velocity[:nv] = problem.guess
     status = _status(code)
@@ -134,25 +134,16 @@ def solve_geodesic(
     table.velocity[: problem.nv] = problem.guess
     work = Table(
         GEODESIC,
-        point=np.zeros((count, 3)),
-        frame=np.zeros((count, 5)),
-        offset=np.zeros((count, 3)),
-        slope=np.zeros((count, 3)),
-        row_point=np.zeros((nrow, 2)),
-        row_offset=np.zeros((nrow, 2)),
-        row_slope=np.zeros((nrow, 2)),
-        first=np.zeros(len(table.velocity)),
-        second=np.zeros(len(table.velocity)),
-        velocity=np.zeros(len(table.velocity)),
-        impulse=np.zeros((count, 3)),
-        row_impulse=np.zeros((nrow, 2)),
+        contacts=count,
+        rows=nrow,
+        vector=len(table.velocity),
         complementarity=float(complementarity),
         max_iterations=max_iterations,
         warm=int(warm_start),
     )
     code, wall, cpu = _call(geodesic_kernel, *(one.address for one in tables), work.address)
     impulse = np.empty((count, 3))
-    impulse[table.contact[:count]] = work.impulse
+    impulse[table.graph.contact[:count]] = work.impulse
     status = _status(code)
     return Solution(
         solver="geodesic",
@@ -173,6 +164,6 @@ def _row_impulses(tables: Tables, sides: np.ndarray) -> np.ndarray:
     out = []
     for i, (lower, upper) in enumerate(sides):
         out.append(lower)
-        if table.row_kind[i] != EQUALITY and table.row_upper[i] < NO_UPPER_LIMIT:
+        if table.law.row_kind[i] != EQUALITY and table.law.row_upper[i] < NO_UPPER_LIMIT:
             out.append(upper)
     return np.array(out)

@@ -34,17 +34,18 @@ def fill_first_impulses(
     problem: Table, work: Table, contact_range: tuple[int, int], row_range: tuple[int, int]
 ) -> None:
     """2 Q T e, the part of the right-hand side without κ."""
+    law = problem.law
     frame = work.frame
     for i in range(contact_range[0], contact_range[1]):
-        mu = problem.friction[i]
+        mu = law.friction[i]
         problem.g1[i] = 0.0
         problem.g2[i] = 0.0
         if mu <= 0.0:
             w = work.point[i, 2]
-            problem.gn[i] = 2.0 * w / (1.0 + w * w / problem.normal_gain[i])
+            problem.gn[i] = 2.0 * w / (1.0 + w * w / law.normal_gain[i])
             continue
         a, b, c = _resolvent(
-            frame[i, 0], frame[i, 1], mu, problem.normal_gain[i], problem.tangential_gain[i]
+            frame[i, 0], frame[i, 1], mu, law.normal_gain[i], law.tangential_gain[i]
         )
         a = frame[i, 0] * (a + c)
         b = frame[i, 1] * (b + c)
@@ -53,13 +54,13 @@ def fill_first_impulses(
         problem.g2[i] = (a - b) * frame[i, 4]
     for i in range(row_range[0], row_range[1]):
         problem.row_impulse[i] = 0.0
-        if problem.row_kind[i] == EQUALITY:
+        if law.row_kind[i] == EQUALITY:
             continue
         w = work.row_point[i, 0]
-        problem.row_impulse[i] = 2.0 * w / (1.0 + w * w / problem.row_gain[i])
-        if limits_of_row(problem, i)[2]:
+        problem.row_impulse[i] = 2.0 * w / (1.0 + w * w / law.row_gain[i])
+        if limits_of_row(law, i)[2]:
             w = work.row_point[i, 1]
-            problem.row_impulse[i] -= 2.0 * w / (1.0 + w * w / problem.row_gain[i])
+            problem.row_impulse[i] -= 2.0 * w / (1.0 + w * w / law.row_gain[i])
 
 
 @compiled
@@ -71,25 +72,25 @@ def fill_second_impulses(
     row_range: tuple[int, int],
 ) -> None:
     """S v̂, the part of the right-hand side with κ."""
+    graph = problem.graph
+    law = problem.law
     for i in range(contact_range[0], contact_range[1]):
-        x = -contacts.surface_velocity[problem.contact[i], 0]
-        y = -contacts.surface_velocity[problem.contact[i], 1]
-        n = problem.normal_target[i]
+        x = -contacts.surface_velocity[graph.contact[i], 0]
+        y = -contacts.surface_velocity[graph.contact[i], 1]
+        n = law.normal_target[i]
         problem.g1[i] = problem.h11[i] * x + problem.h12[i] * y + problem.h1n[i] * n
         problem.g2[i] = problem.h12[i] * x + problem.h22[i] * y + problem.h2n[i] * n
         problem.gn[i] = problem.h1n[i] * x + problem.h2n[i] * y + problem.hnn[i] * n
     for i in range(row_range[0], row_range[1]):
-        if problem.row_kind[i] == EQUALITY:
-            problem.row_impulse[i] = problem.row_gain[i] * problem.row_target[i]
+        if law.row_kind[i] == EQUALITY:
+            problem.row_impulse[i] = law.row_gain[i] * law.row_target[i]
             continue
-        lower, upper, has_upper = limits_of_row(problem, i)
+        lower, upper, has_upper = limits_of_row(law, i)
         w = work.row_point[i, 0]
-        problem.row_impulse[i] = (
-            problem.row_lower[i] + w * w / (1.0 + w * w / problem.row_gain[i]) * lower
-        )
+        problem.row_impulse[i] = law.row_lower[i] + w * w / (1.0 + w * w / law.row_gain[i]) * lower
         if has_upper:
             w = work.row_point[i, 1]
-            problem.row_impulse[i] -= w * w / (1.0 + w * w / problem.row_gain[i]) * upper
+            problem.row_impulse[i] -= w * w / (1.0 + w * w / law.row_gain[i]) * upper
 
 
 @compiled
@@ -104,42 +105,44 @@ def fill_distance(
     row_out: np.ndarray,
 ) -> None:
     """A part of d from the velocities at hand: that at κ = 0, or (second) the change with κ."""
+    graph = problem.graph
+    law = problem.law
     frame = work.frame
     for i in range(contact_range[0], contact_range[1]):
-        mu = problem.friction[i]
+        mu = law.friction[i]
         x = problem.v1[i]
         y = problem.v2[i]
         n = problem.vn[i]
         if second:
-            x += contacts.surface_velocity[problem.contact[i], 0]
-            y += contacts.surface_velocity[problem.contact[i], 1]
-            n -= problem.normal_target[i]
+            x += contacts.surface_velocity[graph.contact[i], 0]
+            y += contacts.surface_velocity[graph.contact[i], 1]
+            n -= law.normal_target[i]
         if mu <= 0.0:
             w = work.point[i, 2]
-            t = 1.0 / (1.0 + w * w / problem.normal_gain[i])
+            t = 1.0 / (1.0 + w * w / law.normal_gain[i])
             out[i, 0] = -t * w * n + (0.0 if second else 2.0 * t - 1.0)
             out[i, 1] = 0.0
             out[i, 2] = 0.0
             continue
         large = frame[i, 0]
         small = frame[i, 1]
-        a, b, c = _resolvent(large, small, mu, problem.normal_gain[i], problem.tangential_gain[i])
+        a, b, c = _resolvent(large, small, mu, law.normal_gain[i], law.tangential_gain[i])
         radial = frame[i, 3] * x + frame[i, 4] * y
         across = frame[i, 3] * y - frame[i, 4] * x
         e1 = large * HALF * (n / mu + radial)
         e2 = small * HALF * (n / mu - radial)
         out[i, 0] = -a * e1 - c * e2
         out[i, 1] = -c * e1 - b * e2
-        out[i, 2] = -frame[i, 2] * across / (1.0 + work.point[i, 2] / problem.tangential_gain[i])
+        out[i, 2] = -frame[i, 2] * across / (1.0 + work.point[i, 2] / law.tangential_gain[i])
         if not second:
             out[i, 0] += HALF * (2.0 * (a + c) - 1.0)
             out[i, 1] += HALF * (2.0 * (b + c) - 1.0)
     for i in range(row_range[0], row_range[1]):
         row_out[i, 0] = 0.0
         row_out[i, 1] = 0.0
-        if problem.row_kind[i] == EQUALITY:
+        if law.row_kind[i] == EQUALITY:
             continue
-        lower, upper, has_upper = limits_of_row(problem, i)
+        lower, upper, has_upper = limits_of_row(law, i)
         for side in range(2):
             if side == 1 and not has_upper:
                 continue
@@ -147,13 +150,13 @@ def fill_distance(
             if second:
                 x -= lower if side == 0 else upper
             w = work.row_point[i, side]
-            t = 1.0 / (1.0 + w * w / problem.row_gain[i])
+            t = 1.0 / (1.0 + w * w / law.row_gain[i])
             row_out[i, side] = -t * w * x + (0.0 if second else 2.0 * t - 1.0)
 
 
 @compiled
 def _distance(
-    problem: Table,
+    law: Table,
     work: Table,
     contact_range: tuple[int, int],
     row_range: tuple[int, int],
@@ -165,7 +168,7 @@ def _distance(
     derivative = 0.0
     for i in range(contact_range[0], contact_range[1]):
         a = work.offset[i, 0] + kappa * slope[i, 0]
-        if problem.friction[i] <= 0.0:
+        if law.friction[i] <= 0.0:
             if not abs(a) <= largest:
                 largest = abs(a)
                 derivative = slope[i, 0] if a > 0.0 else -slope[i, 0]
@@ -211,7 +214,7 @@ def _nearest(work: Table, contact_range: tuple[int, int], row_range: tuple[int, 
 
 @compiled
 def choose_kappa(
-    problem: Table,
+    law: Table,
     work: Table,
     contact_range: tuple[int, int],
     row_range: tuple[int, int],
@@ -223,7 +226,7 @@ def choose_kappa(
     """
     kappa = wished
     for _ in range(60):
-        norm, derivative = _distance(problem, work, contact_range, row_range, kappa)
+        norm, derivative = _distance(law, work, contact_range, row_range, kappa)
         if norm <= 1.0 + 1e-9:
             return kappa, norm
         if not derivative > 0.0:
@@ -232,4 +235,4 @@ def choose_kappa(
         if kappa <= 0.0:
             break
     kappa = min(max(_nearest(work, contact_range, row_range), 0.0), wished)
-    return kappa, _distance(problem, work, contact_range, row_range, kappa)[0]
+    return kappa, _distance(law, work, contact_range, row_range, kappa)[0]

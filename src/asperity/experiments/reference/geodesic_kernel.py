@@ -76,11 +76,12 @@ def _solve(
     out: np.ndarray,
 ) -> float:
     """out = (A + Jᵀ S J)⁻¹ (share r + Jᵀ γ) with the impulses at hand; fills velocities."""
-    listed = problem.island_tree
+    graph = problem.graph
+    listed = graph.island_tree
     direction = problem.direction
     for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[listed[index]]
-        for i in range(start, start + problem.tree_size[listed[index]]):
+        start = graph.tree_start[listed[index]]
+        for i in range(start, start + graph.tree_size[listed[index]]):
             direction[i] = share * problem.rhs[i]
     add_impulses(problem, contacts, rows, contact_range, row_range, direction, 1.0)
     call_pp_status(problem.solve_factors, problem, 0)
@@ -89,8 +90,8 @@ def _solve(
     )
     total = 0.0
     for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[listed[index]]
-        for i in range(start, start + problem.tree_size[listed[index]]):
+        start = graph.tree_start[listed[index]]
+        for i in range(start, start + graph.tree_size[listed[index]]):
             out[i] = direction[i]
             total += abs(direction[i])
     return total
@@ -101,18 +102,19 @@ def _write_velocity(
     problem: Table, rows: Table, work: Table, row_range: tuple[int, int], kappa: float
 ) -> None:
     """v = u/κ; also fills the velocities of rows."""
+    graph = problem.graph
     for index in range(problem.first_tree, problem.last_tree):
-        start = problem.tree_start[problem.island_tree[index]]
-        for i in range(start, start + problem.tree_size[problem.island_tree[index]]):
+        start = graph.tree_start[graph.island_tree[index]]
+        for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
             work.velocity[i] = work.first[i] / kappa + work.second[i]
-    row_velocities(problem, rows, row_range[0], row_range[1], work.velocity, problem.row_u)
+    row_velocities(graph, rows, row_range[0], row_range[1], work.velocity, problem.row_u)
 
 
 @compiled
-def _count_cones(problem: Table, contact_range: tuple[int, int], row_range: tuple[int, int]) -> int:
+def _count_cones(law: Table, contact_range: tuple[int, int], row_range: tuple[int, int]) -> int:
     count = contact_range[1] - contact_range[0]
     for i in range(row_range[0], row_range[1]):
-        if problem.row_kind[i] != EQUALITY:
+        if law.row_kind[i] != EQUALITY:
             count += 1
     return count
 
@@ -128,9 +130,10 @@ def _solve_island(
     warm: bool,
 ) -> tuple[int, int]:
     """Solve the island at hand, whose contact and row velocities are those of the guess."""
+    law = problem.law
     wished = 1.0 / np.sqrt(work.complementarity)
     most = work.max_iterations
-    cones = _count_cones(problem, contact_range, row_range)
+    cones = _count_cones(law, contact_range, row_range)
     start_points(problem, work, contact_range, row_range, warm)
     for iteration in range(1, most + 1):
         fill_frames(problem, work, contact_range)
@@ -168,7 +171,7 @@ def _solve_island(
             _write_velocity(problem, rows, work, row_range, 1.0)
             fill_solution(problem, work, contact_range, row_range, 1.0)
             return CONVERGED, iteration
-        kappa, norm = choose_kappa(problem, work, contact_range, row_range, wished)
+        kappa, norm = choose_kappa(law, work, contact_range, row_range, wished)
         if not norm <= LARGEST:
             return NON_FINITE, iteration
         if (kappa == wished and norm <= 1.0) or iteration == most:
@@ -180,7 +183,7 @@ def _solve_island(
         if warm and iteration == 1 and far:
             start_points(problem, work, contact_range, row_range, False)
             continue
-        move_points(problem, work, contact_range, row_range, kappa, min(1.0, 2.0 / (norm * norm)))
+        move_points(law, work, contact_range, row_range, kappa, min(1.0, 2.0 / (norm * norm)))
     return NOT_CONVERGED, most
 
 
@@ -198,7 +201,7 @@ def geodesic_kernel(problem: Table, contacts: Table, rows: Table, work: Table) -
         problem.factor_island[tree] = 0
     worst = CONVERGED
     guess_velocities(problem, contacts)
-    for k in range(problem.islands):
+    for k in range(problem.graph.islands):
         choose_island(problem, k)
         contact_range = (problem.first_contact, problem.last_contact)
         row_range = (problem.first_row, problem.last_row)

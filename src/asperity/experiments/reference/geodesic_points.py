@@ -35,26 +35,27 @@ def start_points(
     warm: bool,
 ) -> None:
     """Fill w: of the guess, whose velocities are filled, or of nothing."""
-    sigma = problem.slip_regularization
+    law = problem.law
+    sigma = problem.options.slip_regularization
     point = work.point
     m = work.complementarity
     if warm:
         evaluate_contacts(problem, contact_range[0], contact_range[1])
     for i in range(contact_range[0], contact_range[1]):
-        mu = problem.friction[i]
-        c2 = sigma * problem.tangential_gain[i]  # an estimate of the contact's mass
+        mu = law.friction[i]
+        c2 = sigma * law.tangential_gain[i]  # an estimate of the contact's mass
         point[i, 0] = 0.0
         point[i, 1] = 0.0
         point[i, 2] = c2 if mu > 0.0 else np.sqrt(c2)
         if not warm:
             continue
-        slack = problem.vn[i] - problem.normal_target[i] + problem.gn[i] / problem.normal_gain[i]
+        slack = problem.vn[i] - law.normal_target[i] + problem.gn[i] / law.normal_gain[i]
         if mu <= 0.0:
             point[i, 2] = _near_path(problem.gn[i] - c2 * slack, m, c2)
             continue
         y0 = mu * problem.gn[i] - c2 * slack / mu
-        y1 = problem.g1[i] - c2 * (problem.v1[i] + problem.g1[i] / problem.tangential_gain[i])
-        y2 = problem.g2[i] - c2 * (problem.v2[i] + problem.g2[i] / problem.tangential_gain[i])
+        y1 = problem.g1[i] - c2 * (problem.v1[i] + problem.g1[i] / law.tangential_gain[i])
+        y2 = problem.g2[i] - c2 * (problem.v2[i] + problem.g2[i] / law.tangential_gain[i])
         norm = np.sqrt(y1 * y1 + y2 * y2)
         a = _near_path(y0 + norm, m, c2)
         b = _near_path(y0 - norm, m, c2)
@@ -63,16 +64,16 @@ def start_points(
         point[i, 1] = scale * y2
         point[i, 2] = a * b
     for i in range(row_range[0], row_range[1]):
-        if problem.row_kind[i] == EQUALITY:
+        if law.row_kind[i] == EQUALITY:
             continue
-        c2 = _ROW_MASS * problem.row_gain[i]
-        lower, upper, _ = limits_of_row(problem, i)
+        c2 = _ROW_MASS * law.row_gain[i]
+        lower, upper, _ = limits_of_row(law, i)
         for side in range(2):
             work.row_point[i, side] = np.sqrt(c2)
             if warm:
                 gap = lower - problem.row_u[i] if side == 0 else upper + problem.row_u[i]
                 work.row_point[i, side] = _near_path(
-                    (problem.row_gain[i] if gap > 0.0 else c2) * gap, m, c2
+                    (law.row_gain[i] if gap > 0.0 else c2) * gap, m, c2
                 )
 
 
@@ -94,10 +95,11 @@ def _curvature(
 @compiled
 def fill_frames(problem: Table, work: Table, contact_range: tuple[int, int]) -> None:
     """Eigenvalues and axes of Q, and the curvatures S of the contacts."""
+    law = problem.law
     point = work.point
     frame = work.frame
     for i in range(contact_range[0], contact_range[1]):
-        mu = problem.friction[i]
+        mu = law.friction[i]
         if mu <= 0.0:
             w = point[i, 2]
             problem.h11[i] = 0.0
@@ -105,7 +107,7 @@ def fill_frames(problem: Table, work: Table, contact_range: tuple[int, int]) -> 
             problem.h22[i] = 0.0
             problem.h1n[i] = 0.0
             problem.h2n[i] = 0.0
-            problem.hnn[i] = w * w / (1.0 + w * w / problem.normal_gain[i])
+            problem.hnn[i] = w * w / (1.0 + w * w / law.normal_gain[i])
             continue
         x = point[i, 0]
         y = point[i, 1]
@@ -123,9 +125,9 @@ def fill_frames(problem: Table, work: Table, contact_range: tuple[int, int]) -> 
         frame[i, 2] = np.sqrt(point[i, 2])
         frame[i, 3] = x
         frame[i, 4] = y
-        a, b, c = _curvature(large, small, mu, problem.normal_gain[i], problem.tangential_gain[i])
+        a, b, c = _curvature(large, small, mu, law.normal_gain[i], law.tangential_gain[i])
         along = 0.5 * (a + b) - c
-        across = point[i, 2] / (1.0 + point[i, 2] / problem.tangential_gain[i])
+        across = point[i, 2] / (1.0 + point[i, 2] / law.tangential_gain[i])
         problem.hnn[i] = (0.5 * (a + b) + c) / (mu * mu)
         problem.h1n[i] = 0.5 * (a - b) * x / mu
         problem.h2n[i] = 0.5 * (a - b) * y / mu
@@ -136,20 +138,21 @@ def fill_frames(problem: Table, work: Table, contact_range: tuple[int, int]) -> 
 
 @compiled
 def fill_row_curvatures(problem: Table, work: Table, row_range: tuple[int, int]) -> None:
+    law = problem.law
     for i in range(row_range[0], row_range[1]):
-        if problem.row_kind[i] == EQUALITY:
-            problem.row_curvature[i] = problem.row_gain[i]
+        if law.row_kind[i] == EQUALITY:
+            problem.row_curvature[i] = law.row_gain[i]
             continue
         w = work.row_point[i, 0]
-        problem.row_curvature[i] = w * w / (1.0 + w * w / problem.row_gain[i])
-        if limits_of_row(problem, i)[2]:
+        problem.row_curvature[i] = w * w / (1.0 + w * w / law.row_gain[i])
+        if limits_of_row(law, i)[2]:
             w = work.row_point[i, 1]
-            problem.row_curvature[i] += w * w / (1.0 + w * w / problem.row_gain[i])
+            problem.row_curvature[i] += w * w / (1.0 + w * w / law.row_gain[i])
 
 
 @compiled
 def move_points(
-    problem: Table,
+    law: Table,
     work: Table,
     contact_range: tuple[int, int],
     row_range: tuple[int, int],
@@ -161,7 +164,7 @@ def move_points(
     frame = work.frame
     for i in range(contact_range[0], contact_range[1]):
         a = alpha * (work.offset[i, 0] + kappa * work.slope[i, 0])
-        if problem.friction[i] <= 0.0:
+        if law.friction[i] <= 0.0:
             point[i, 2] *= np.exp(a)
             continue
         b = alpha * (work.offset[i, 1] + kappa * work.slope[i, 1])
@@ -179,7 +182,7 @@ def move_points(
         point[i, 1] = tangential * frame[i, 4] + across * frame[i, 3]
         point[i, 2] *= np.exp(2.0 * middle)
     for i in range(row_range[0], row_range[1]):
-        if problem.row_kind[i] != EQUALITY:
+        if law.row_kind[i] != EQUALITY:
             for side in range(2):
                 work.row_point[i, side] *= np.exp(
                     alpha * (work.row_offset[i, side] + kappa * work.row_slope[i, side])
@@ -195,11 +198,12 @@ def fill_solution(
     kappa: float,
 ) -> None:
     """λ = Q(e + d)/κ, as impulses."""
+    law = problem.law
     frame = work.frame
     impulse = work.impulse
     for i in range(contact_range[0], contact_range[1]):
         a = work.offset[i, 0] + kappa * work.slope[i, 0]
-        if problem.friction[i] <= 0.0:
+        if law.friction[i] <= 0.0:
             impulse[i, 0] = 0.0
             impulse[i, 1] = 0.0
             impulse[i, 2] = work.point[i, 2] * (1.0 + a) / kappa
@@ -209,13 +213,11 @@ def fill_solution(
         c = frame[i, 2] * (work.offset[i, 2] + kappa * work.slope[i, 2]) / kappa
         impulse[i, 0] = (a - b) * frame[i, 3] - c * frame[i, 4]
         impulse[i, 1] = (a - b) * frame[i, 4] + c * frame[i, 3]
-        impulse[i, 2] = (a + b) / problem.friction[i]
+        impulse[i, 2] = (a + b) / law.friction[i]
     # An equality's impulse needs the row's velocity: the caller fills it into ``row_u``.
     for i in range(row_range[0], row_range[1]):
-        if problem.row_kind[i] == EQUALITY:
-            work.row_impulse[i, 0] = problem.row_gain[i] * (
-                problem.row_target[i] - problem.row_u[i]
-            )
+        if law.row_kind[i] == EQUALITY:
+            work.row_impulse[i, 0] = law.row_gain[i] * (law.row_target[i] - problem.row_u[i])
             continue
         for side in range(2):
             d = work.row_offset[i, side] + kappa * work.row_slope[i, side]

@@ -18,21 +18,22 @@ LARGEST = 1.7976931348623157e308
 GEODESIC = Layout(
     "geodesic interior-point method",
     # per contact, sorted by island
-    point="f8[:,:]",  # w: tangential part, determinant (w itself where there is no friction)
-    frame="f8[:,:]",  # λ_1, λ_2, λ_3, t
-    offset="f8[:,:]",  # d at κ = 0, in the frame of w
-    slope="f8[:,:]",  # dd/dκ
+    # w: tangential part, determinant (w itself where there is no friction)
+    point="f8[contacts, 3]",
+    frame="f8[contacts, 5]",  # λ_1, λ_2, λ_3, t
+    offset="f8[contacts, 3]",  # d at κ = 0, in the frame of w
+    slope="f8[contacts, 3]",  # dd/dκ
     # per row: lower and upper limit
-    row_point="f8[:,:]",
-    row_offset="f8[:,:]",
-    row_slope="f8[:,:]",
+    row_point="f8[rows, 2]",
+    row_offset="f8[rows, 2]",
+    row_slope="f8[rows, 2]",
     # u = first + κ second, as long as the problem's vectors
-    first="f8[:]",
-    second="f8[:]",
+    first="f8[vector]",
+    second="f8[vector]",
     # out
-    velocity="f8[:]",
-    impulse="f8[:,:]",
-    row_impulse="f8[:,:]",  # of the lower and of the upper limit; of an equality, the first
+    velocity="f8[vector]",
+    impulse="f8[contacts, 3]",
+    row_impulse="f8[rows, 2]",  # of the lower and of the upper limit; of an equality, the first
     # largest m [J], iterations allowed, 1 for a warm start
     complementarity="f8",
     max_iterations="i8",
@@ -43,9 +44,9 @@ GEODESIC = Layout(
 
 
 @compiled
-def limits_of_row(problem: Table, i: int) -> tuple[float, float, bool]:
+def limits_of_row(law: Table, i: int) -> tuple[float, float, bool]:
     """(v̂ of the lower limit in terms of u, v̂ of the upper one in terms of −u, has an upper one)."""
-    target = problem.row_target[i]
-    upper = problem.row_upper[i]
-    shift = problem.row_lower[i] / problem.row_gain[i]
+    target = law.row_target[i]
+    upper = law.row_upper[i]
+    shift = law.row_lower[i] / law.row_gain[i]
     return target - shift, shift - upper, upper < NO_UPPER_LIMIT

@@ -162,26 +162,28 @@ def read_problem(tables: Tables) -> ReferenceProblem:
             "only the problem of SAP is a second-order cone program; use the integrator Sap()."
         )
     count = rows.count
-    _efforts_as_equalities(problem, count)
+    _efforts_as_equalities(problem.law, count)
     for kind, what in (
         (FRICTION, "dry friction of a joint or tendon"),
         (ACTUATOR, "an actuator with limits or without damping"),
     ):
-        unknown = (rows.kind[problem.row[:count]] == kind) & (problem.row_kind[:count] != EQUALITY)
-        found = np.sort(problem.row[:count][unknown])
+        unknown = (rows.kind[problem.graph.row[:count]] == kind) & (
+            problem.law.row_kind[:count] != EQUALITY
+        )
+        found = np.sort(problem.graph.row[:count][unknown])
         if len(found):
             raise UnsupportedProblemError(
                 f"constraint {found[0]} is {what}, which the reference solvers do not know; "
                 "take it out of the model (frictionloss=0, or a motor instead of a servo)."
             )
-    nv = int(problem.nv)
+    nv = int(problem.graph.nv)
     target, regularization, friction = _contact_numbers(problem, contacts)
     row_jacobian, row_target, row_regularization, one_sided, constant = _rows(tables)
     return ReferenceProblem(
         matrix=_matrix(problem),
         mass_diagonal=problem.mass_diagonal.copy(),
         momentum=problem.rhs + constant,
-        contact_jacobian=_contact_jacobian(problem, contacts),
+        contact_jacobian=_contact_jacobian(problem.graph, contacts),
         contact_target=target,
         contact_regularization=regularization,
         friction=friction,
@@ -193,40 +195,42 @@ def read_problem(tables: Tables) -> ReferenceProblem:
     )
 
 
-def _efforts_as_equalities(problem: Table, count: int) -> None:
-    gain, target = problem.row_gain[:count], problem.row_target[:count]
-    lower, upper = problem.row_lower[:count], problem.row_upper[:count]
+def _efforts_as_equalities(law: Table, count: int) -> None:
+    gain, target = law.row_gain[:count], law.row_target[:count]
+    lower, upper = law.row_lower[:count], law.row_upper[:count]
     free = (lower <= -NO_UPPER_LIMIT) & (upper >= NO_UPPER_LIMIT)
-    found = (problem.row_kind[:count] == ACTUATOR) & free & (gain > 0.0)
+    found = (law.row_kind[:count] == ACTUATOR) & free & (gain > 0.0)
     target[found] /= gain[found]
-    problem.row_kind[:count][found] = EQUALITY
+    law.row_kind[:count][found] = EQUALITY
 
 
 def _matrix(problem: Table) -> sp.csc_array:
+    graph = problem.graph
     blocks = []
-    for tree in range(problem.ntree):
-        n = problem.tree_size[tree]
-        start = problem.block_start[tree]
+    for tree in range(graph.ntree):
+        n = graph.tree_size[tree]
+        start = graph.block_start[tree]
         blocks.append(problem.matrix[start : start + n * n].reshape(n, n))
     return sp.csc_array(sp.block_diag(blocks)) if blocks else sp.csc_array((0, 0))
 
 
 def _contact_numbers(problem: Table, contacts: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """v̂, R and μ in the order of the contact set."""
+    law = problem.law
     count = contacts.count
-    order = problem.contact[:count]
+    order = problem.graph.contact[:count]
     target = np.zeros((count, 3))
-    target[order, 2] = problem.normal_target[:count]
+    target[order, 2] = law.normal_target[:count]
     target[:, :2] = -contacts.surface_velocity[:count]
     regularization = np.zeros((count, 3))
-    regularization[order, 0] = regularization[order, 1] = 1.0 / problem.tangential_gain[:count]
-    regularization[order, 2] = 1.0 / problem.normal_gain[:count]
+    regularization[order, 0] = regularization[order, 1] = 1.0 / law.tangential_gain[:count]
+    regularization[order, 2] = 1.0 / law.normal_gain[:count]
     friction = np.zeros(count)
-    friction[order] = problem.friction[:count]
+    friction[order] = law.friction[:count]
     return target, regularization, friction
 
 
-def _contact_jacobian(problem: Table, contacts: Table) -> sp.csr_array:
+def _contact_jacobian(graph: Table, contacts: Table) -> sp.csr_array:
     count = contacts.count
     values: list[np.ndarray] = []
     row_index: list[np.ndarray] = []
@@ -241,8 +245,8 @@ def _contact_jacobian(problem: Table, contacts: Table) -> sp.csr_array:
             which = np.flatnonzero(contacts.link[:count, side] == link)
             block = sign * jacobian[which].reshape(-1, 6)
             tree = contacts.link_tree[link]
-            if problem.tree_spatial[tree]:
-                dofs = problem.tree_start[tree] + six
+            if graph.tree_spatial[tree]:
+                dofs = graph.tree_start[tree] + six
             else:
                 start = contacts.link_start[link]
                 chain = slice(start, start + contacts.link_size[link])
@@ -252,7 +256,7 @@ def _contact_jacobian(problem: Table, contacts: Table) -> sp.csr_array:
             values.append(block.ravel())
             row_index.append(np.repeat(at, len(dofs)))
             column_index.append(np.tile(dofs, len(at)))
-    shape = (3 * count, int(problem.nv))
+    shape = (3 * count, int(graph.nv))
     if not values:
         return sp.csr_array(shape)
     entries = np.concatenate(values)
@@ -265,29 +269,29 @@ def _rows(
 ) -> tuple[sp.csr_array, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """G, v̂, R, which are one-sided, and the constant generalized impulse of violated limits."""
     problem, _, rows = tables
-    nv = int(problem.nv)
+    nv = int(problem.graph.nv)
     jacobian: list[np.ndarray] = []
     target: list[float] = []
     regularization: list[float] = []
     one_sided: list[bool] = []
     constant = np.zeros(nv)
     for i in range(rows.count):
-        r = int(problem.row[i])
+        r = int(problem.graph.row[i])
         line = np.zeros(nv)
         entries = slice(rows.start[r, 0], rows.start[r, 2])
         np.add.at(line, rows.dof[entries], rows.jacobian[entries])
-        compliance = 1.0 / problem.row_gain[i]
-        limit = problem.row_kind[i] != EQUALITY
+        compliance = 1.0 / problem.law.row_gain[i]
+        limit = problem.law.row_kind[i] != EQUALITY
         # Between its limits a row has a constant impulse, zero unless it starts beyond one.
-        between = problem.row_lower[i] if limit else 0.0
+        between = problem.law.row_lower[i] if limit else 0.0
         constant += between * line
         jacobian.append(line)
-        target.append(problem.row_target[i] - between * compliance)
+        target.append(problem.law.row_target[i] - between * compliance)
         regularization.append(compliance)
         one_sided.append(limit)
-        if limit and problem.row_upper[i] < NO_UPPER_LIMIT:
+        if limit and problem.law.row_upper[i] < NO_UPPER_LIMIT:
             jacobian.append(-line)
-            target.append(between * compliance - problem.row_upper[i])
+            target.append(between * compliance - problem.law.row_upper[i])
             regularization.append(compliance)
             one_sided.append(True)
     return (

@@ -65,7 +65,7 @@ def _fill_velocities(world: Table, first: int, last: int, _unused: int) -> int:
     problem = world.problem
     state = STATE.at(world.shared_source)
     contact_velocities(
-        problem,
+        problem.graph,
         state.contacts,
         first,
         last,
@@ -146,11 +146,12 @@ def velocities_at(problem: Table, state: Table, velocity: np.ndarray) -> tuple[i
     """Fill contact and row velocities for solver velocities at a state's configuration."""
     contacts = state.contacts
     rows = state.rows
+    graph = problem.graph
     ncontact = contacts.count
     nrow = rows.count
     link_velocities(problem, contacts, velocity)
     contact_velocities(
-        problem,
+        graph,
         contacts,
         0,
         ncontact,
@@ -160,7 +161,7 @@ def velocities_at(problem: Table, state: Table, velocity: np.ndarray) -> tuple[i
         problem.vn,
     )
     add_surface_velocities(problem, contacts, 0, ncontact)
-    row_velocities(problem, rows, 0, nrow, velocity, problem.row_u)
+    row_velocities(graph, rows, 0, nrow, velocity, problem.row_u)
     return ncontact, nrow
 
 
@@ -173,7 +174,7 @@ def prepare_potentials(world: Table, state: Table, step: float) -> None:
     link_velocities(problem, state.contacts, state.velocity)
     world.shared_source = state.address
     over_ranges(world.team, world.fill_velocities, world.address, ncontact, FEWEST_CONTACTS, False)
-    row_velocities(problem, state.rows, 0, nrow, state.velocity, problem.row_u)
+    row_velocities(problem.graph, state.rows, 0, nrow, state.velocity, problem.row_u)
     prepare_contacts(problem, state.contacts, step, ncontact)
     prepare_rows(problem, state.rows, step, nrow, False)
 
@@ -226,7 +227,7 @@ def minimise(world: Table, state: Table) -> int:
         if world.guess_kind == PREVIOUS_VELOCITY:
             world.guess_kind = 0
             velocity_to_solver(plant, state.cdof, world.guess, problem.extrapolation)
-            for i in range(problem.nv):
+            for i in range(problem.graph.nv):
                 problem.extrapolation[i] = problem.velocity[i] - problem.extrapolation[i]
             problem.extrapolated = 1
     status = call_pppn_status(world.solve_problem, problem, contacts, rows, world.factors_valid)

@@ -34,7 +34,7 @@ from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.calls import call_method, call_pppd
 from asperity.convex.response import velocity_response
 from asperity.integrators.methods.convex_step import velocities_at
-from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION, extrapolation_table
+from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.methods.guesses import (
     guess_first_half,
     guess_second_half,
@@ -149,6 +149,7 @@ def _note_modes(world: Table, state: Table, interval: float, solution: int) -> N
 def _note_beginning(world: Table, source: Table, step: float) -> None:
     """Keep the modes before the step, and the islands of its graph."""
     problem = world.problem
+    graph = problem.graph
     memory = EXTRAPOLATION.at(world.memory)
     velocities_at(problem, source, source.velocity)
     tree_modes_before(
@@ -159,8 +160,8 @@ def _note_beginning(world: Table, source: Table, step: float) -> None:
         memory.closing[_BEFORE],
         memory.doubtful,
     )
-    for tree in range(problem.ntree):
-        memory.island[tree] = problem.component[problem.ntree + tree]
+    for tree in range(graph.ntree):
+        memory.island[tree] = graph.component[graph.ntree + tree]
 
 
 @compiled
@@ -189,7 +190,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     half = world.half
     full = world.full
     guess_whole(world, source, step)
-    world.problem.spring_interval = step
+    world.spring_interval = step
     code = call_method(world.base_method, world, source, full, step)
     if code != OK:
         return code
@@ -268,11 +269,14 @@ class Extrapolation(StepDoubling):
         super().prepare(world)
         if self._table is None:
             model = world.plant.model
-            self._table = extrapolation_table(
-                int(world.plant.table.ntree), model.nv, velocity_response.address
+            self._table = Table(
+                EXTRAPOLATION,
+                trees=world.plant.table.ntree,
+                dofs=model.nv,
+                velocity_response=velocity_response.address,
             )
         world.table.memory = self._table.address
         # A violation that a half step leaves is its error: to take it back in the next would count
         # it twice.
         world.problem.drift_speed = 0.0
-        world.problem.balances_steps = 0
+        world.table.balances_steps = 0

@@ -267,11 +267,10 @@ def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
     Needs the solution with the forces at the step's beginning in the problem.
     """
     plant = world.plant
-    problem = world.problem
-    problem.turning = 0
+    world.has_centered_forces = 0
     if not find_turning(plant, state, step):
         return OK
-    problem.turning = 1
+    world.has_centered_forces = 1
     for tree in range(plant.ntree):
         state.work.gyroscopic_share[tree] = 0.0
     gyroscopic_forces(plant, state, state.qvel, state.work.gyroscopic)

@@ -58,17 +58,18 @@ _FIELD_PASSES = 40
 
 
 @compiled
-def smooth_terms(
-    plant: Table, problem: Table, state: Table, step: float, first: int, last: int
-) -> None:
+def smooth_terms(world: Table, state: Table, step: float, first: int, last: int) -> None:
     """Fill A, diag(M) and r of the trees ``first .. last`` from the snapshot."""
+    plant = world.plant
+    problem = world.problem
     problem.plain_mass = 1
+    graph = problem.graph
     for tree in range(first, last):
-        start = problem.tree_start[tree]
-        n = problem.tree_size[tree]
-        block = problem.block_start[tree]
+        start = graph.tree_start[tree]
+        n = graph.tree_size[tree]
+        block = graph.block_start[tree]
         copy_row(problem.matrix.ctypes.data + 8 * block, state.mass.ctypes.data + 8 * block, n * n)
-        if problem.tree_spatial[tree]:
+        if graph.tree_spatial[tree]:
             # Inertia about the centre of mass, and mass: the rest is zero.
             x = state.velocity[start]
             y = state.velocity[start + 1]
@@ -81,15 +82,15 @@ def smooth_terms(
                 )
                 problem.rhs[start + 3 + i] = mass * state.velocity[start + 3 + i]
         else:
-            multiply_chains(problem, state.mass, tree, state.velocity, problem.rhs)
+            multiply_chains(graph, state.mass, tree, state.velocity, problem.rhs)
         for i in range(n):
             problem.rhs[start + i] += step * state.force[start + i]
             problem.mass_diagonal[start + i] = state.mass_diagonal[start + i]
             problem.mass_inverse_diagonal[start + i] = state.mass_inverse_diagonal[start + i]
-        if not problem.tree_spatial[tree]:
+        if not graph.tree_spatial[tree]:
             share = 1.0
-            if problem.spring_interval > 0.0:
-                share = implicit_share(plant, tree, problem.spring_interval)
+            if world.spring_interval > 0.0:
+                share = implicit_share(plant, tree, world.spring_interval)
             for i in range(n):
                 problem.matrix[block + i * n + i] += step * (
                     plant.dof_damping[start + i] + share * step * plant.dof_stiffness[start + i]
@@ -102,7 +103,7 @@ def _fill_smooth(world: Table, first: int, last: int, _unused: int) -> int:
     state = STATE.at(world.shared_source)
     if first < 0:
         return graph_of(world, state)
-    smooth_terms(world.plant, world.problem, state, world.shared_step, first, last)
+    smooth_terms(world, state, world.shared_step, first, last)
     return OK
 
 
@@ -117,12 +118,12 @@ def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int
     world.shared_source = state.address
     world.shared_step = step
     code = over_ranges(
-        world.team, world.fill_smooth, world.address, problem.ntree, FEWEST_TREES, True
+        world.team, world.fill_smooth, world.address, problem.graph.ntree, FEWEST_TREES, True
     )
     if code != OK:
         return code
     code = solve_potentials(world, state, step)
-    if code == OK and problem.center_gyroscopic == 1:
+    if code == OK and world.center_gyroscopic == 1:
         code = center_gyroscopic_forces(world, state, step)
     return code
 
@@ -221,20 +222,20 @@ class IcfMethod(ConvexMethod):
         install_law(problem, self.law)
         if self.law.coupled:
             self.let_glide(world, relaxes=False)
-        problem.tolerance = self.tolerance
-        problem.line_search_tolerance = 1e-2
-        problem.slip_regularization = self.slip_regularization
-        problem.largest_search_step = 1.0
-        problem.max_iterations = self.max_iterations
-        problem.reused_iterations = _REUSED_ITERATIONS if self.hessian_reuse else 0
-        problem.settle_tolerance = self.friction_tolerance
+        problem.options.tolerance = self.tolerance
+        problem.options.line_search_tolerance = 1e-2
+        problem.options.slip_regularization = self.slip_regularization
+        problem.options.largest_search_step = 1.0
+        problem.options.max_iterations = self.max_iterations
+        problem.options.reused_iterations = _REUSED_ITERATIONS if self.hessian_reuse else 0
+        problem.options.settle_tolerance = self.friction_tolerance
         passes = self.friction_passes
         if passes is None:
             passes = _FIELD_PASSES if world.plant.fields.any else _PASSES
-        problem.most_changes = int(passes)
-        problem.spring_interval = 0.0
-        problem.center_gyroscopic = int(self.center_gyroscopic)
-        problem.balances_steps = 1
-        problem.refuse_unsettled = int(self.refuse_unsettled)
-        problem.criterion = RESIDUAL_AND_STEP
-        problem.line_search_method = EXACT
+        problem.options.most_changes = int(passes)
+        world.table.spring_interval = 0.0
+        world.table.center_gyroscopic = int(self.center_gyroscopic)
+        world.table.balances_steps = 1
+        problem.options.refuse_unsettled = int(self.refuse_unsettled)
+        problem.options.criterion = RESIDUAL_AND_STEP
+        problem.options.line_search_method = EXACT

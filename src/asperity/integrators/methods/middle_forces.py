@@ -69,7 +69,7 @@ def _find_held_islands(memory: Table, state: Table) -> None:
 
 
 @compiled
-def _find_trees(problem: Table, memory: Table) -> bool:
+def _find_trees(graph: Table, memory: Table) -> bool:
     """Fill the share of every tree, 0 of those that are left as they are; False if all are."""
     found = False
     for tree in range(memory.island.size):
@@ -80,7 +80,7 @@ def _find_trees(problem: Table, memory: Table) -> bool:
         if memory.held[island] == 1:
             memory.corrected[tree] = _SHARE_WHERE_HELD
             found = True
-        elif not problem.tree_spatial[tree]:
+        elif not graph.tree_spatial[tree]:
             memory.corrected[tree] = _SHARE
             found = True
     return found
@@ -149,7 +149,7 @@ def correct_velocities(
     problem = world.problem
     memory = EXTRAPOLATION.at(world.memory)
     _find_held_islands(memory, half)
-    if not _find_trees(problem, memory):
+    if not _find_trees(problem.graph, memory):
         return
     present = half.work.gyroscopic
     corrected = half.work.gyroscopic_following

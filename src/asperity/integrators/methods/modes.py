@@ -210,6 +210,7 @@ def tree_modes_before(
     end. So a contact that sticks in the solution counts as one that has stuck, and the fastest slip
     that this must explain is put into ``doubtful``, of every tree.
     """
+    graph = problem.graph
     for tree in range(modes.size):
         modes[tree] = 0
         closing[tree] = 0.0
@@ -217,7 +218,7 @@ def tree_modes_before(
     contacts = state.contacts
     i = 0
     while i < contacts.count:
-        first = problem.contact[i]
+        first = graph.contact[i]
         c = first
         mode = 0
         vn = np.inf
@@ -239,7 +240,7 @@ def tree_modes_before(
             i += 1
             if i == contacts.count:
                 break
-            c = problem.contact[i]
+            c = graph.contact[i]
         if mode != 0:
             resolved = _is_resolved(contacts, first, stiffness, depth, vn, step)
             _add_contact(contacts, first, mode, vn, resolved, modes, closing)
@@ -279,7 +280,7 @@ def tree_turning(
         closing[tree] = 0.0
     contacts = state.contacts
     for i in range(contacts.count):
-        c = problem.contact[i]
+        c = problem.graph.contact[i]
         if contacts.impulse[c, 2] <= 0.0:
             continue
         if _contact_mode(contacts, c, contacts.velocity[c, 0], contacts.velocity[c, 1]) == _STICKS:

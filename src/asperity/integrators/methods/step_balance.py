@@ -21,9 +21,8 @@ __all__ = ["balance_doubled_step", "balance_step"]
 @compiled
 def balance_step(world: Table, source: Table, target: Table, step: float) -> None:
     """Balance the velocities after a step of robots that turn far, unless others do it."""
-    problem = world.problem
     plant = world.plant
-    if problem.balances_steps == 0 or not mark_trees(plant, source, step):
+    if world.balances_steps == 0 or not mark_trees(plant, source, step):
         return
     work = source.work
     marked = work.turning
@@ -31,7 +30,7 @@ def balance_step(world: Table, source: Table, target: Table, step: float) -> Non
     if not choose_marked(plant, source, False):
         return
     force = work.gyroscopic
-    centered = problem.center_gyroscopic == 1 and problem.turning == 1
+    centered = world.center_gyroscopic == 1 and world.has_centered_forces == 1
     for i in range(plant.nv):
         if not centered or work.gyroscopic_share[plant.dof_tree[i]] == 0.0:
             force[i] = -source.mj_qfrc_bias[i]

@@ -64,7 +64,7 @@ THETA = Layout(
     norm_by_system="f8",  # 1 to scale norms by diag(A), 0 by diag(M)
     evaluate_smooth="i8",  # compiled entry point
     between=STATE,  # the plant at q^θ and v^θ
-    mean="f8[:]",
+    mean="f8[nv]",
 )
 
 _TOLERANCE = 1e-10
@@ -230,7 +230,7 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
             owner.mass,
             owner.cdof,
             frame.cdof,
-            problem.patch,
+            problem.scratch.patch,
             matrix,
         )
     for tree in range(plant.ntree):
@@ -257,10 +257,11 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
 @compiled
 def _multiply(problem: Table, x: np.ndarray, out: np.ndarray) -> None:
     """``out = A x`` for all trees."""
-    for tree in range(problem.ntree):
-        start = problem.tree_start[tree]
-        n = problem.tree_size[tree]
-        row = problem.block_start[tree]
+    graph = problem.graph
+    for tree in range(graph.ntree):
+        start = graph.tree_start[tree]
+        n = graph.tree_size[tree]
+        row = graph.block_start[tree]
         for i in range(n):
             value = 0.0
             for j in range(n):
@@ -304,7 +305,7 @@ def theta_solution(world: Table, state: Table, _target: Table, step: float) -> i
     # exact, such as energy without friction, stays exact.
     world.guess_kind = 0
     code = solve_potentials(world, state, step)
-    if code == OK and problem.center_gyroscopic == 1:
+    if code == OK and world.center_gyroscopic == 1:
         code = center_gyroscopic_forces(world, state, step)
     return code
 
@@ -399,7 +400,7 @@ class ThetaMethod(ConvexMethod):
 
     def set_system_states(self, count: int) -> None:
         assert self._between is not None
-        self._between.table.system_state = np.zeros(count)
+        self._between.table.resize(system_states=count)
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
@@ -407,8 +408,7 @@ class ThetaMethod(ConvexMethod):
             # Data of its own: a step's sample of contacts is looked at after this evaluation.
             data = mujoco.MjData(world.plant.model)
             self._between = world.new_state(data)
-            mean = np.zeros(world.plant.model.nv)
-            self._table = Table(THETA, between=self._between.table, mean=mean)
+            self._table = Table(THETA, between=self._between.table, nv=world.plant.model.nv)
         table, problem = self._table, world.problem
         world.table.memory = table.address
         table.theta, table.theta_vq = self.theta, self.theta_vq
@@ -416,18 +416,20 @@ class ThetaMethod(ConvexMethod):
         table.norm_by_system = float(self.norm_by_system)
         table.evaluate_smooth = evaluate_smooth.address
         install_law(problem, SAP_LAW)
-        problem.tolerance = self.tolerance
-        problem.absolute_tolerance = 1e-14
-        problem.line_search_tolerance = 1e-8
-        problem.slip_regularization = self.slip_regularization
-        problem.max_iterations = self.max_iterations
-        problem.reused_iterations = 0
-        problem.criterion = MOMENTUM
-        problem.line_search_method = LINE_SEARCHES[self.line_search]
-        problem.largest_search_step = _LARGEST_SEARCH_STEP[self.line_search]
-        problem.near_rigid = self.near_rigid
+        problem.options.tolerance = self.tolerance
+        problem.options.absolute_tolerance = 1e-14
+        problem.options.line_search_tolerance = 1e-8
+        problem.options.slip_regularization = self.slip_regularization
+        problem.options.max_iterations = self.max_iterations
+        problem.options.reused_iterations = 0
+        problem.options.criterion = MOMENTUM
+        problem.options.line_search_method = LINE_SEARCHES[self.line_search]
+        problem.options.largest_search_step = _LARGEST_SEARCH_STEP[self.line_search]
+        problem.options.near_rigid = self.near_rigid
         # Implicit schemes solve for them.
-        problem.center_gyroscopic = table.is_symplectic
-        problem.balances_steps = table.is_symplectic
+        world.table.center_gyroscopic = table.is_symplectic
+        world.table.balances_steps = table.is_symplectic
         self.let_glide(world, relaxes=True, default_relaxation=self.relaxation_time)
-        problem.relaxation_time = -1.0 if self.relaxation_time is None else self.relaxation_time
+        problem.options.relaxation_time = (
+            -1.0 if self.relaxation_time is None else self.relaxation_time
+        )

@@ -58,13 +58,13 @@ TRAPEZOID = Layout(
     doubling="i8",
     doubling_memory="i8",
     # of every tree: its island at the beginning and at the end, and 1 if it is doubled
-    island="i8[:,:]",
-    doubled="i8[:]",
-    rough="i8[:]",  # per island
+    island="i8[2, trees]",
+    doubled="i8[trees]",
+    rough="i8[trees]",  # per island
     # the trapezoid's solution
-    qpos="f8[:]",
-    qvel="f8[:]",
-    error="f8[:]",
+    qpos="f8[nq]",
+    qvel="f8[nv]",
+    error="f8[nv]",
 )
 
 # k w δt² up to which a step resolves a contact: (δt ω)², and half a period is π/ω. And the rate of
@@ -81,7 +81,8 @@ def _impulses_now(problem: Table, state: Table, step: float) -> None:
     """
     contacts = state.contacts
     rows = state.rows
-    order = problem.contact
+    graph = problem.graph
+    order = graph.contact
     for i in range(contacts.count):
         c = order[i]
         normal = (
@@ -97,11 +98,11 @@ def _impulses_now(problem: Table, state: Table, step: float) -> None:
             np.sqrt(square),
             contacts.stiction_tolerance[c],
         )
-        f = coefficient * normal / np.sqrt(square + problem.soft_slip_square[i])
+        f = coefficient * normal / np.sqrt(square + problem.law.soft_slip_square[i])
         problem.g1[i] = -f * problem.v1[i]
         problem.g2[i] = -f * problem.v2[i]
         problem.gn[i] = normal
-    order = problem.row
+    order = graph.row
     for i in range(rows.count):
         r = order[i]
         if rows.kind[r] == FRICTION:
@@ -133,7 +134,7 @@ def _smooth_terms(
         source.mass,
         source.cdof,
         full.cdof,
-        problem.patch,
+        problem.scratch.patch,
         matrix,
     )
     # Forces at the beginning and j_0, changed to the solver velocities of x̂.
@@ -175,7 +176,7 @@ def _backward_potentials(world: Table, source: Table, full: Table, step: float) 
     ncontact, nrow = velocities_at(problem, full, full.velocity)
     prepare_lagged(problem, full.contacts, step, ncontact, step)
     velocity_to_solver(plant, full.cdof, source.qvel, problem.product)
-    row_velocities(problem, rows, 0, nrow, problem.product, problem.row_du)
+    row_velocities(problem.graph, rows, 0, nrow, problem.product, problem.row_du)
     prepare_rows(problem, rows, step, nrow, True)
 
 
@@ -186,11 +187,12 @@ def _note_rough(memory: Table, problem: Table, state: Table, step: float, end: i
     Needs the impulses of the last solve in the problem, which is that of the state, and contact
     velocities.
     """
-    for tree in range(problem.ntree):
-        memory.island[end, tree] = problem.component[problem.ntree + tree]
+    graph = problem.graph
+    for tree in range(graph.ntree):
+        memory.island[end, tree] = graph.component[graph.ntree + tree]
     contacts = state.contacts
     for i in range(contacts.count):
-        c = problem.contact[i]
+        c = graph.contact[i]
         if problem.gn[i] <= 0.0:
             continue
         stiff = contacts.stiffness[c] * contacts.inverse_mass[c] * step * step
@@ -204,7 +206,7 @@ def _note_rough(memory: Table, problem: Table, state: Table, step: float, end: i
                 memory.doubled[contacts.link_tree[link]] = 1
     rows = state.rows
     for i in range(rows.count):
-        r = problem.row[i]
+        r = graph.row[i]
         if rows.kind[r] != LIMIT or problem.row_impulse[i] == 0.0:
             continue
         for side in range(2):
@@ -249,7 +251,7 @@ def _double(world: Table, source: Table, target: Table, step: float) -> int:
     code = call_method(memory.doubling, world, source, target, step)
     world.memory = memory.address
     problem.drift_speed = drift_speed
-    problem.spring_interval = 0.0
+    world.spring_interval = 0.0
     if code != OK:
         return code
     # The middle state has been used.
@@ -286,7 +288,7 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     # The graph and the impulses are still those of the source.
     ncontact, nrow = velocities_at(problem, source, source.velocity)
     if memory.doubling != 0:
-        for tree in range(problem.ntree):
+        for tree in range(problem.graph.ntree):
             memory.doubled[tree] = 0
         _note_rough(memory, problem, source, step, 0)
     for i in range(world.guess.size):
@@ -346,21 +348,10 @@ class Trapezoid(WrappingMethod):
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
-        world.problem.balances_steps = 0
+        world.table.balances_steps = 0
         if self._table is None:
             model = world.plant.model
-            trees = int(model.ntree)
-            self._table = Table(
-                TRAPEZOID,
-                doubling=0,
-                doubling_memory=0,
-                island=np.zeros((2, trees), np.int64),
-                doubled=np.zeros(trees, np.int64),
-                rough=np.zeros(trees, np.int64),
-                qpos=np.zeros(model.nq),
-                qvel=np.zeros(model.nv),
-                error=np.zeros(model.nv),
-            )
+            self._table = Table(TRAPEZOID, trees=model.ntree, nq=model.nq, nv=model.nv)
         world.table.memory = self._table.address
 
 

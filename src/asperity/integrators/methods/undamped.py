@@ -81,13 +81,14 @@ def _set_matrix(world: Table, half: Table, factor: float) -> None:
     """Let A be M, and so many times its diagonal more where joints have dampers or springs."""
     plant = world.plant
     problem = world.problem
+    graph = problem.graph
     for tree in range(plant.ntree):
-        if problem.tree_spatial[tree]:
+        if graph.tree_spatial[tree]:
             continue
         start = plant.tree_start[tree]
         n = plant.tree_size[tree]
         for i in range(n):
-            at = problem.block_start[tree] + i * n + i
+            at = graph.block_start[tree] + i * n + i
             problem.matrix[at] = half.mass[at]
             if plant.dof_damping[start + i] > 0.0 or plant.dof_stiffness[start + i] > 0.0:
                 problem.matrix[at] += factor * half.mass[at]
@@ -98,15 +99,16 @@ def _fill_displacement(world: Table, half: Table, step: float, change: np.ndarra
     """Fill θ δt times the tangent part of a change of generalized velocities."""
     plant = world.plant
     problem = world.problem
+    graph = problem.graph
     memory = EXTRAPOLATION.at(world.memory)
     along = problem.direction
     velocity_to_solver(plant, half.cdof, change, along)
     _set_matrix(world, half, 0.0)
-    multiply(problem, 0, problem.ntree, along, problem.direction_product)
+    multiply(problem, 0, graph.ntree, along, problem.direction_product)
     for i in range(change.size):
         along[i] = problem.direction_product[i]
     _set_matrix(world, half, STIFFENED)
-    for tree in range(problem.ntree):
+    for tree in range(graph.ntree):
         problem.tree_marked[tree] = memory.undamps[tree]
     call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, 1)
     velocity_from_solver(plant, half.cdof, along, memory.displacement)
@@ -130,7 +132,7 @@ def displace_undamped(world: Table, half: Table, full: Table, target: Table, ste
     memory = EXTRAPOLATION.at(world.memory)
     change = world.scratch
     _fill_shares(plant, half, step, memory.undamped_share)
-    for tree in range(problem.ntree):
+    for tree in range(problem.graph.ntree):
         memory.undamps[tree] = 0
     matters = False
     for i in range(change.size):

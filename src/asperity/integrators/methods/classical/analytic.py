@@ -52,7 +52,7 @@ def _share(law: int, static: float, dynamic: float, slip: float, tolerance: floa
 def _contact_slopes(problem: Table, contacts: Table, ncontact: int, law: int) -> None:
     """Per contact, ∂f/∂v_c in ``h11 … h2n`` and ∂f/∂φ in ``by_distance1 … by_distance_n``."""
     for i in range(ncontact):
-        c = problem.contact[i]
+        c = problem.graph.contact[i]
         k = contacts.stiffness[c]
         d = contacts.dissipation[c]
         normal = normal_force(k, d, contacts.signed_distance[c], problem.vn[i])
@@ -80,29 +80,30 @@ def _contact_slopes(problem: Table, contacts: Table, ncontact: int, law: int) ->
         problem.hnn[i] = by_velocity
         problem.h1n[i] = -share * x * by_velocity
         problem.h2n[i] = -share * y * by_velocity
-        problem.by_distance1[i] = -share * x * by_distance
-        problem.by_distance2[i] = -share * y * by_distance
-        problem.by_distance_n[i] = by_distance
+        problem.law.by_distance1[i] = -share * x * by_distance
+        problem.law.by_distance2[i] = -share * y * by_distance
+        problem.law.by_distance_n[i] = by_distance
 
 
 @compiled
 def _row_slopes(problem: Table, rows: Table, nrow: int, stiff_step: float) -> None:
     """∂f/∂u in ``row_gain`` and ∂f/∂c in ``row_target`` of every row."""
+    law = problem.law
     u = problem.row_u
     kind = rows.kind
     force = rows.force
     for i in range(nrow):
-        r = problem.row[i]
+        r = problem.graph.row[i]
         low = rows.lower[r]
         high = rows.upper[r]
         if kind[r] == FRICTION:
             square = u[i] * u[i] + low * low
-            problem.row_gain[i] = -high * low * low / (square * np.sqrt(square))
-            problem.row_target[i] = 0.0
+            law.row_gain[i] = -high * low * low / (square * np.sqrt(square))
+            law.row_target[i] = 0.0
         elif kind[r] == ACTUATOR:
             free = low < force[r] < high
-            problem.row_gain[i] = -rows.derivative[r] if free else 0.0
-            problem.row_target[i] = -rows.proportional[r] if free else 0.0
+            law.row_gain[i] = -rows.derivative[r] if free else 0.0
+            law.row_target[i] = -rows.proportional[r] if free else 0.0
         else:
             # Towards the distance in which a limit acts, if one does.
             now = row_force(
@@ -126,7 +127,7 @@ def _row_slopes(problem: Table, rows: Table, nrow: int, stiff_step: float) -> No
                 rows.inverse_mass[r],
                 stiff_step,
             )
-            problem.row_target[i] = (moved - now) / size
+            law.row_target[i] = (moved - now) / size
             size = _SMALL * max(1.0, abs(u[i]))
             moved = row_force(
                 kind[r],
@@ -138,18 +139,19 @@ def _row_slopes(problem: Table, rows: Table, nrow: int, stiff_step: float) -> No
                 rows.inverse_mass[r],
                 stiff_step,
             )
-            problem.row_gain[i] = (moved - now) / size
+            law.row_gain[i] = (moved - now) / size
 
 
 @compiled
 def _changes(problem: Table, ncontact: int, nrow: int, by_position: bool) -> None:
     """Changes of the forces for the changes ``dv1 … row_du``, in the places of the forces."""
+    law = problem.law
     dvn = problem.dvn
     if by_position:
         for i in range(ncontact):
-            problem.g1[i] = problem.by_distance1[i] * dvn[i]
-            problem.g2[i] = problem.by_distance2[i] * dvn[i]
-            problem.gn[i] = problem.by_distance_n[i] * dvn[i]
+            problem.g1[i] = law.by_distance1[i] * dvn[i]
+            problem.g2[i] = law.by_distance2[i] * dvn[i]
+            problem.gn[i] = law.by_distance_n[i] * dvn[i]
     else:
         for i in range(ncontact):
             problem.g1[i] = (
@@ -163,7 +165,7 @@ def _changes(problem: Table, ncontact: int, nrow: int, by_position: bool) -> Non
                 + problem.h2n[i] * dvn[i]
             )
             problem.gn[i] = problem.hnn[i] * dvn[i]
-    slope = problem.row_target if by_position else problem.row_gain
+    slope = law.row_target if by_position else law.row_gain
     for i in range(nrow):
         problem.row_impulse[i] = slope[i] * problem.row_du[i]
 
@@ -213,6 +215,7 @@ def differentiate_forces(world: Table, _source: Table, _time: float, state: Tabl
     """Fill J_q and J_v at ``state``, where the dynamics have been evaluated last."""
     plant = world.plant
     problem = world.problem
+    graph = problem.graph
     classical = CLASSICAL.at(world.memory)
     contacts = state.contacts
     rows = state.rows
@@ -239,7 +242,7 @@ def differentiate_forces(world: Table, _source: Table, _time: float, state: Tabl
         velocity_to_solver(plant, state.cdof, unit, direction)
         link_velocities(problem, contacts, direction)
         contact_velocities(
-            problem,
+            graph,
             contacts,
             0,
             ncontact,
@@ -248,7 +251,7 @@ def differentiate_forces(world: Table, _source: Table, _time: float, state: Tabl
             problem.dv2,
             problem.dvn,
         )
-        row_velocities(problem, rows, 0, nrow, direction, problem.row_du)
+        row_velocities(graph, rows, 0, nrow, direction, problem.row_du)
         for part in range(2):
             _changes(problem, ncontact, nrow, part == 1)
             slope = plant.dof_stiffness if part == 1 else plant.dof_damping
@@ -263,12 +266,12 @@ def differentiate_forces(world: Table, _source: Table, _time: float, state: Tabl
                     total[i] = -slope[i] * direction[i]
             add_impulses(problem, contacts, rows, (0, ncontact), (0, nrow), total, 1.0)
             # The factors of M are those of the last evaluation.
-            for tree in range(problem.ntree):
-                start = problem.tree_start[tree]
+            for tree in range(graph.ntree):
+                start = graph.tree_start[tree]
                 cholesky_solve(
                     problem.factor,
-                    problem.block_start[tree],
-                    problem.tree_size[tree],
+                    graph.block_start[tree],
+                    graph.tree_size[tree],
                     problem.factor_inverse_diagonal,
                     total,
                     start,

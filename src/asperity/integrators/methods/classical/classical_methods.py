@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from asperity.compiled import EntryPoint, Kernel, Table
 from asperity.contact.laws import LINEAR, PARABOLIC, SMOOTH
 from asperity.integrators.methods.classical.analytic import differentiate_forces
@@ -15,11 +13,7 @@ from asperity.integrators.methods.classical.runge_kutta import (
     runge_kutta_3_method,
     sdirk_2_method,
 )
-from asperity.integrators.methods.classical.stage_layout import (
-    grow_classical,
-    new_classical_table,
-    set_system_states,
-)
+from asperity.integrators.methods.classical.stage_layout import CLASSICAL
 from asperity.integrators.methods.classical.stage_newton import solve_stage
 from asperity.integrators.methods.convex_step import EVALUATION_KERNELS, install_evaluation
 from asperity.integrators.methods.method import Method
@@ -67,11 +61,13 @@ class ClassicalMethod(Method):
 
     def grow_contacts(self, capacity: int) -> None:
         assert self.table is not None
-        grow_classical(self.table, capacity)
+        # Those of the last iterate are forgotten.
+        self.table.resize(contacts=capacity)
+        self.table.known_contacts = 0
 
     def set_system_states(self, count: int) -> None:
         assert self.table is not None
-        set_system_states(self.table, count)
+        self.table.resize(system_states=count)
 
     @property
     def history(self) -> tuple[int, ...]:
@@ -87,7 +83,14 @@ class ClassicalMethod(Method):
         super().prepare(world)
         install_evaluation(world)
         if self.table is None:
-            self.table = new_classical_table(world.plant.model, world.contact_capacity)
+            model = world.plant.model
+            self.table = Table(
+                CLASSICAL,
+                nv=model.nv,
+                na=model.na,
+                system_states=0,
+                contacts=world.contact_capacity,
+            )
         world.table.memory = self.table.address
         self.table.dynamics = dynamics.address
         self.table.friction_law = _FRICTION_LAWS[self.friction_law]
@@ -142,7 +145,7 @@ class ImplicitMethod(ClassicalMethod):
     def set_system_states(self, count: int) -> None:
         super().set_system_states(count)
         for state in self.states:
-            state.table.system_state = np.zeros(count)
+            state.table.resize(system_states=count)
 
     def prepare(self, world: World) -> None:
         super().prepare(world)

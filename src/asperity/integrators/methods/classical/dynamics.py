@@ -36,7 +36,7 @@ _LARGEST = 1.7976931348623157e308
 def _contact_forces(problem: Table, contacts: Table, ncontact: int, law: int) -> None:
     """Fill ``g1, g2, gn`` with the forces [N] at the contact velocities ``v1, v2, vn``."""
     for i in range(ncontact):
-        c = problem.contact[i]
+        c = problem.graph.contact[i]
         normal = normal_force(
             contacts.stiffness[c],
             contacts.dissipation[c],
@@ -58,7 +58,7 @@ def _contact_forces(problem: Table, contacts: Table, ncontact: int, law: int) ->
 def _row_forces(problem: Table, rows: Table, nrow: int, stiff_step: float) -> None:
     """Fill ``row_impulse`` with the forces [N or Nm] at the row velocities ``row_u``."""
     for i in range(nrow):
-        r = problem.row[i]
+        r = problem.graph.row[i]
         problem.row_impulse[i] = row_force(
             rows.kind[r],
             problem.row_u[i],
@@ -74,10 +74,11 @@ def _row_forces(problem: Table, rows: Table, nrow: int, stiff_step: float) -> No
 @compiled
 def _solve_mass(problem: Table, mass: np.ndarray, x: np.ndarray) -> bool:
     """``x = M⁻¹ x`` in solver velocities, tree by tree; False if M is not positive definite."""
-    for tree in range(problem.ntree):
-        start = problem.tree_start[tree]
-        n = problem.tree_size[tree]
-        block = problem.block_start[tree]
+    graph = problem.graph
+    for tree in range(graph.ntree):
+        start = graph.tree_start[tree]
+        n = graph.tree_size[tree]
+        block = graph.block_start[tree]
         problem.factor_island[tree] = 0
         for k in range(block, block + n * n):
             problem.factor[k] = mass[k]
@@ -138,7 +139,7 @@ def dynamics_solution(world: Table, state: Table, _target: Table, step: float) -
     if code != OK:
         return code
     problem = world.problem
-    for i in range(problem.nv):
+    for i in range(problem.graph.nv):
         problem.velocity[i] = state.velocity[i] + step * problem.gradient[i]
     for i in range(state.contacts.count):
         problem.g1[i] *= step

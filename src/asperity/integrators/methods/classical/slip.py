@@ -22,7 +22,7 @@ _RELATIVE = 1e-2
 @compiled
 def _slip(problem: Table, contacts: Table, i: int) -> tuple[float, float, float]:
     """Tangential velocity of the problem's contact i in world axes."""
-    c = problem.contact[i]
+    c = problem.graph.contact[i]
     frame = contacts.frame
     x = problem.v1[i]
     y = problem.v2[i]
@@ -38,7 +38,7 @@ def keep_slips(classical: Table, problem: Table, contacts: Table) -> None:
     """Keep the contacts of the state that was evaluated last as those of the iterate."""
     count = contacts.count
     for i in range(count):
-        c = problem.contact[i]
+        c = problem.graph.contact[i]
         classical.known_geom[c, 0] = contacts.geom[c, 0]
         classical.known_geom[c, 1] = contacts.geom[c, 1]
         x, y, z = _slip(problem, contacts, i)
@@ -70,7 +70,7 @@ def share_of_update(classical: Table, problem: Table, contacts: Table) -> float:
     known = classical.known_slip
     alpha = 1.0
     for i in range(contacts.count):
-        c = problem.contact[i]
+        c = problem.graph.contact[i]
         k = _partner(classical, contacts, c)
         if k < 0 or contacts.static_friction[c] == 0.0:
             continue

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import mujoco
-import numpy as np
-
-from asperity.compiled import Layout, Table
+from asperity.compiled import Layout
 from asperity.plant.plant_layouts import STATE
 
-__all__ = [
-    "CLASSICAL",
-    "STAGES",
-    "grow_classical",
-    "new_classical_table",
-    "set_system_states",
-]
+__all__ = ["CLASSICAL", "STAGES"]
 
 STAGES = 3
 
@@ -32,73 +23,30 @@ CLASSICAL = Layout(
     has_jacobian="i8",
     known_contacts="i8",  # how many contacts of the last iterate are kept
     limited="i8",  # updates that the transition-aware line search has cut
-    acceleration="f8[:]",  # the result of the last evaluation of the dynamics
+    acceleration="f8[nv]",  # the result of the last evaluation of the dynamics
     # stages of a step: rates of the displacement in the tangent space, of velocities, activations
-    rate="f8[:,:]",
-    acceleration_of="f8[:,:]",
-    activation_rate="f8[:,:]",
-    system_rate="f8[:,:]",  # of the states of external systems
+    rate=f"f8[{STAGES}, nv]",
+    acceleration_of=f"f8[{STAGES}, nv]",
+    activation_rate=f"f8[{STAGES}, na]",
+    system_rate=f"f8[{STAGES}, system_states]",  # of the states of external systems
     # combinations of them
-    displacement="f8[:]",
-    velocity="f8[:]",
-    activation="f8[:]",
-    system_state="f8[:]",
+    displacement="f8[nv]",
+    velocity="f8[nv]",
+    activation="f8[na]",
+    system_state="f8[system_states]",
     # implicit stages: what is known of the stage, and the iterate
-    base_displacement="f8[:]",
-    base_velocity="f8[:]",
-    iterate="f8[:]",
-    guess="f8[:]",
-    update="f8[:]",
+    base_displacement="f8[nv]",
+    base_velocity="f8[nv]",
+    iterate="f8[nv]",
+    guess="f8[nv]",
+    update="f8[nv]",
     # derivatives of the acceleration, row by row, and the factors of I − c J_v − c² J_q
-    position_jacobian="f8[:]",
-    velocity_jacobian="f8[:]",
-    factor="f8[:]",
-    pivot="i8[:]",
+    position_jacobian="f8[nv * nv]",
+    velocity_jacobian="f8[nv * nv]",
+    factor="f8[nv * nv]",
+    pivot="i8[nv]",
     # contacts of the last iterate
-    known_geom="i8[:,:]",
-    known_slip="f8[:,:]",  # tangential velocities, world axes [m/s]
+    known_geom="i8[contacts, 2]",
+    known_slip="f8[contacts, 3]",  # tangential velocities, world axes [m/s]
     work=STATE,  # where implicit stages iterate
 )
-
-
-def new_classical_table(model: mujoco.MjModel, contacts: int) -> Table:
-    """Allocate the memory of a classical method, with room for so many contacts."""
-    nv = model.nv
-    vectors = (
-        "acceleration",
-        "displacement",
-        "velocity",
-        "base_displacement",
-        "base_velocity",
-        "iterate",
-        "guess",
-        "update",
-    )
-    matrices = ("position_jacobian", "velocity_jacobian", "factor")
-    table = Table(
-        CLASSICAL,
-        rate=np.zeros((STAGES, nv)),
-        acceleration_of=np.zeros((STAGES, nv)),
-        activation_rate=np.zeros((STAGES, model.na)),
-        activation=np.zeros(model.na),
-        system_rate=np.zeros((STAGES, 0)),
-        system_state=np.zeros(0),
-        pivot=np.zeros(nv, np.int64),
-        **{name: np.zeros(nv) for name in vectors},
-        **{name: np.zeros(nv * nv) for name in matrices},
-    )
-    grow_classical(table, contacts)
-    return table
-
-
-def set_system_states(table: Table, count: int) -> None:
-    """Make room for so many states of external systems."""
-    table.system_rate = np.zeros((STAGES, count))
-    table.system_state = np.zeros(count)
-
-
-def grow_classical(table: Table, contacts: int) -> None:
-    """Make room for so many contacts; those of the last iterate are forgotten."""
-    table.known_geom = np.zeros((contacts, 2), np.int64)
-    table.known_slip = np.zeros((contacts, 3))
-    table.known_contacts = 0

@@ -50,20 +50,21 @@ def _subtract_product(
 @compiled
 def _eliminate_chain(problem: Table, tamsi: Table, tree: int, chain: int) -> bool:
     """Factorize a chain's square, and take the chain out of the rest of its tree's rows."""
-    size = problem.tree_size[tree]
+    graph = problem.graph
+    size = graph.tree_size[tree]
     stride = 8 * size
-    block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
-    first = problem.chain_first[chain]
-    n = problem.chain_size[chain]
+    block = problem.factor.ctypes.data + 8 * graph.block_start[tree]
+    first = graph.chain_first[chain]
+    n = graph.chain_size[chain]
     rows = block + first * stride
     corner = rows + 8 * first
     pivot = tamsi.pivot
-    place = problem.tree_start[tree] + first
+    place = graph.tree_start[tree] + first
     if not factorize_square(corner, stride, n, pivot, place):
         return False
-    begin = problem.span_start[chain]
-    end = begin + problem.fill_spans[chain]
-    span = problem.fill_span
+    begin = graph.span_start[chain]
+    end = begin + graph.fill_spans[chain]
+    span = graph.fill_span
     for a in range(begin, end):
         at = rows + 8 * span[a, 0]
         solve_square(corner, stride, n, pivot, place, at, stride, span[a, 1])
@@ -75,13 +76,13 @@ def _eliminate_chain(problem: Table, tamsi: Table, tree: int, chain: int) -> boo
             _subtract_product(
                 below + 8 * first, stride, rows + at, stride, below + at, stride, sizes
             )
-    if not problem.tree_rows[tree] >> (chain - problem.chain_start[tree]) & 1:
+    if not graph.tree_rows[tree] >> (chain - graph.chain_start[tree]) & 1:
         return True
-    entries = problem.column_start[tree]
-    for entry in range(entries, entries + problem.column_size[tree]):
-        m = problem.tree_size[problem.entry_tree[entry]]
-        upper = problem.coupling.ctypes.data + 8 * problem.entry_block[entry]
-        lower = tamsi.lower.ctypes.data + 8 * problem.entry_block[entry]
+    entries = graph.column_start[tree]
+    for entry in range(entries, entries + graph.column_size[tree]):
+        m = graph.tree_size[graph.entry_tree[entry]]
+        upper = problem.coupling.ctypes.data + 8 * graph.entry_block[entry]
+        lower = tamsi.lower.ctypes.data + 8 * graph.entry_block[entry]
         own = upper + 8 * first * m
         solve_square(corner, stride, n, pivot, place, own, 8 * m, m)
         for a in range(begin, end):
@@ -103,30 +104,31 @@ def _eliminate_chain(problem: Table, tamsi: Table, tree: int, chain: int) -> boo
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def factorize_jacobian(problem: Table, _unused: int) -> int:
     """Factorize the blocks of the island at hand in place; 0 if a chain's square is singular."""
+    graph = problem.graph
     tamsi = TAMSI.at(problem.extension)
-    tree_size = problem.tree_size
-    entry_block = problem.entry_block
+    tree_size = graph.tree_size
+    entry_block = graph.entry_block
     upper = problem.coupling.ctypes.data
     lower = tamsi.lower.ctypes.data
     for index in range(problem.first_tree, problem.last_tree):
-        tree = problem.island_tree[index]
+        tree = graph.island_tree[index]
         n = tree_size[tree]
-        for chain in range(problem.chain_start[tree + 1] - 1, problem.chain_start[tree] - 1, -1):
+        for chain in range(graph.chain_start[tree + 1] - 1, graph.chain_start[tree] - 1, -1):
             if not _eliminate_chain(problem, tamsi, tree, chain):
                 return 0
-        first = problem.column_start[tree]
-        last = first + problem.column_size[tree]
+        first = graph.column_start[tree]
+        last = first + graph.column_size[tree]
         for left in range(first, last):
-            o = problem.entry_tree[left]
+            o = graph.entry_tree[left]
             for right in range(first, last):
-                p = problem.entry_tree[right]
+                p = graph.entry_tree[right]
                 m = tree_size[p]
                 if o == p:
-                    target = problem.factor.ctypes.data + 8 * problem.block_start[o]
+                    target = problem.factor.ctypes.data + 8 * graph.block_start[o]
                 else:
-                    above = problem.position[o] < problem.position[p]
+                    above = graph.position[o] < graph.position[p]
                     target = upper if above else lower
-                    target += 8 * block_of(problem, o, p)
+                    target += 8 * block_of(graph, o, p)
                 _subtract_product(
                     lower + 8 * entry_block[left],
                     8 * n,
@@ -142,37 +144,39 @@ def factorize_jacobian(problem: Table, _unused: int) -> int:
 @compiled
 def _forward(problem: Table, tamsi: Table, tree: int, x: np.ndarray) -> None:
     """Solve with the squares of a tree's chains, from the last to the first."""
-    stride = 8 * problem.tree_size[tree]
-    block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
-    dof = problem.tree_start[tree]
+    graph = problem.graph
+    stride = 8 * graph.tree_size[tree]
+    block = problem.factor.ctypes.data + 8 * graph.block_start[tree]
+    dof = graph.tree_start[tree]
     data = x.ctypes.data + 8 * dof
-    for chain in range(problem.chain_start[tree + 1] - 1, problem.chain_start[tree] - 1, -1):
-        first = problem.chain_first[chain]
-        n = problem.chain_size[chain]
+    for chain in range(graph.chain_start[tree + 1] - 1, graph.chain_start[tree] - 1, -1):
+        first = graph.chain_first[chain]
+        n = graph.chain_size[chain]
         own = data + 8 * first
         corner = block + first * stride + 8 * first
         solve_square(corner, stride, n, tamsi.pivot, dof + first, own, 8, 1)
-        begin = problem.span_start[chain]
-        for a in range(begin, begin + problem.fill_spans[chain]):
-            at = problem.fill_span[a, 0]
-            for i in range(at, at + problem.fill_span[a, 1]):
+        begin = graph.span_start[chain]
+        for a in range(begin, begin + graph.fill_spans[chain]):
+            at = graph.fill_span[a, 0]
+            for i in range(at, at + graph.fill_span[a, 1]):
                 x[dof + i] -= dot_rows(block + i * stride + 8 * first, own, n)
 
 
 @compiled
 def _backward(problem: Table, tree: int, x: np.ndarray) -> None:
     """Subtract what a tree's chains have in the columns of their neighbours."""
-    stride = 8 * problem.tree_size[tree]
-    block = problem.factor.ctypes.data + 8 * problem.block_start[tree]
-    dof = problem.tree_start[tree]
+    graph = problem.graph
+    stride = 8 * graph.tree_size[tree]
+    block = problem.factor.ctypes.data + 8 * graph.block_start[tree]
+    dof = graph.tree_start[tree]
     data = x.ctypes.data + 8 * dof
-    for chain in range(problem.chain_start[tree], problem.chain_start[tree + 1]):
-        first = problem.chain_first[chain]
-        begin = problem.span_start[chain]
-        for a in range(begin, begin + problem.fill_spans[chain]):
-            at = 8 * problem.fill_span[a, 0]
-            width = problem.fill_span[a, 1]
-            for i in range(first, first + problem.chain_size[chain]):
+    for chain in range(graph.chain_start[tree], graph.chain_start[tree + 1]):
+        first = graph.chain_first[chain]
+        begin = graph.span_start[chain]
+        for a in range(begin, begin + graph.fill_spans[chain]):
+            at = 8 * graph.fill_span[a, 0]
+            width = graph.fill_span[a, 1]
+            for i in range(first, first + graph.chain_size[chain]):
                 x[dof + i] -= dot_rows(block + i * stride + at, data + at, width)
 
 
@@ -189,25 +193,26 @@ def _subtract_coupling(
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def solve_jacobian(problem: Table, _unused: int) -> int:
     """Solve for the island's part of ``direction`` in place."""
+    graph = problem.graph
     tamsi = TAMSI.at(problem.extension)
-    start = problem.tree_start
-    size = problem.tree_size
-    first = problem.column_start
+    start = graph.tree_start
+    size = graph.tree_size
+    first = graph.column_start
     x = problem.direction
     lower = tamsi.lower.ctypes.data
     upper = problem.coupling.ctypes.data
     for index in range(problem.first_tree, problem.last_tree):
-        tree = problem.island_tree[index]
+        tree = graph.island_tree[index]
         _forward(problem, tamsi, tree, x)
-        for entry in range(first[tree], first[tree] + problem.column_size[tree]):
-            other = problem.entry_tree[entry]
-            block = lower + 8 * problem.entry_block[entry]
+        for entry in range(first[tree], first[tree] + graph.column_size[tree]):
+            other = graph.entry_tree[entry]
+            block = lower + 8 * graph.entry_block[entry]
             _subtract_coupling(block, x, start[tree], size[tree], start[other], size[other])
     for index in range(problem.last_tree - 1, problem.first_tree - 1, -1):
-        tree = problem.island_tree[index]
-        for entry in range(first[tree], first[tree] + problem.column_size[tree]):
-            other = problem.entry_tree[entry]
-            block = upper + 8 * problem.entry_block[entry]
+        tree = graph.island_tree[index]
+        for entry in range(first[tree], first[tree] + graph.column_size[tree]):
+            other = graph.entry_tree[entry]
+            block = upper + 8 * graph.entry_block[entry]
             _subtract_coupling(block, x, start[other], size[other], start[tree], size[tree])
         _backward(problem, tree, x)
     return 1

@@ -103,17 +103,18 @@ def _add_spatial(
 @compiled
 def _add_block(problem: Table, tamsi: Table, contacts: Table, p: int, q: int, which: int) -> None:
     """Add a 6 × 6 patch between the links p (rows) and q (columns) to the block of their trees."""
-    tree_spatial = problem.tree_spatial
+    graph = problem.graph
+    tree_spatial = graph.tree_spatial
     link_start = contacts.link_start
     rows = contacts.link_tree[p]
     columns = contacts.link_tree[q]
-    width = problem.tree_size[columns]
+    width = graph.tree_size[columns]
     if rows == columns:
         target = problem.factor
-        at = problem.block_start[rows]
+        at = graph.block_start[rows]
     else:
-        at = block_of(problem, rows, columns)
-        if problem.position[rows] < problem.position[columns]:
+        at = block_of(graph, rows, columns)
+        if graph.position[rows] < graph.position[columns]:
             target = problem.coupling
         else:
             target = tamsi.lower
@@ -144,7 +145,7 @@ def _add_block(problem: Table, tamsi: Table, contacts: Table, p: int, q: int, wh
         i = f
         product = right + f * stride
         if not tree_spatial[rows]:
-            i = contacts.chain_dof[link_start[p] + f] - problem.tree_start[rows]
+            i = contacts.chain_dof[link_start[p] + f] - graph.tree_start[rows]
             product = line.ctypes.data
             for e in range(wide):
                 line[e] = 0.0
@@ -153,12 +154,13 @@ def _add_block(problem: Table, tamsi: Table, contacts: Table, p: int, q: int, wh
         for e in range(wide):
             j = e
             if not tree_spatial[columns]:
-                j = contacts.chain_dof[link_start[q] + e] - problem.tree_start[columns]
+                j = contacts.chain_dof[link_start[q] + e] - graph.tree_start[columns]
             target[at + i * width + j] += sign * load_double(product + 8 * e)
 
 
 @compiled
 def _add_contacts(problem: Table, tamsi: Table, contacts: Table, first: int, last: int) -> None:
+    graph = problem.graph
     derivative = (
         problem.h11,
         problem.h12,
@@ -173,7 +175,7 @@ def _add_contacts(problem: Table, tamsi: Table, contacts: Table, first: int, las
     patch = tamsi.patch
     i = first
     while i < last:
-        c = problem.contact[i]
+        c = graph.contact[i]
         a = link[c, 0]
         b = link[c, 1]
         for which in range(4):
@@ -181,7 +183,7 @@ def _add_contacts(problem: Table, tamsi: Table, contacts: Table, first: int, las
                 patch[which, k] = 0.0
         active = False
         while i < last:
-            c = problem.contact[i]
+            c = graph.contact[i]
             if link[c, 0] != a or link[c, 1] != b:
                 break
             if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
@@ -208,6 +210,7 @@ def _add_contacts(problem: Table, tamsi: Table, contacts: Table, first: int, las
 
 @compiled
 def _add_rows(problem: Table, tamsi: Table, rows: Table, first: int, last: int) -> None:
+    graph = problem.graph
     start = rows.start
     dof = rows.dof
     jacobian = rows.jacobian
@@ -215,7 +218,7 @@ def _add_rows(problem: Table, tamsi: Table, rows: Table, first: int, last: int) 
         g = problem.row_curvature[k]
         if g == 0.0:
             continue
-        r = problem.row[k]
+        r = graph.row[k]
         for p in range(2):
             s = rows.tree[r, p]
             if s < 0:
@@ -224,15 +227,15 @@ def _add_rows(problem: Table, tamsi: Table, rows: Table, first: int, last: int) 
                 t = rows.tree[r, q]
                 if t < 0:
                     continue
-                width = problem.tree_size[t]
-                at = problem.block_start[s] if p == q else block_of(problem, s, t)
+                width = graph.tree_size[t]
+                at = graph.block_start[s] if p == q else block_of(graph, s, t)
                 for e in range(start[r, p], start[r, p + 1]):
                     value = g * jacobian[e]
-                    line = at + (dof[e] - problem.tree_start[s]) * width - problem.tree_start[t]
+                    line = at + (dof[e] - graph.tree_start[s]) * width - graph.tree_start[t]
                     for f in range(start[r, q], start[r, q + 1]):
                         if p == q:
                             problem.factor[line + dof[f]] += value * jacobian[f]
-                        elif problem.position[s] < problem.position[t]:
+                        elif graph.position[s] < graph.position[t]:
                             problem.coupling[line + dof[f]] += value * jacobian[f]
                         else:
                             tamsi.lower[line + dof[f]] += value * jacobian[f]

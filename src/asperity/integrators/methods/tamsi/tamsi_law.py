@@ -39,21 +39,22 @@ __all__ = ["ONE_WAY", "TWO_WAY"]
 
 @compiled
 def _prepare(problem: Table, contacts: Table, step: float, ncontact: int, two_way: bool) -> None:
+    law = problem.law
     for i in range(ncontact):
-        c = problem.contact[i]
+        c = problem.graph.contact[i]
         k = contacts.stiffness[c]
         d = contacts.dissipation[c]
-        problem.friction[i] = contacts.dynamic_friction[c]
-        problem.stiction_tolerance[i] = contacts.stiction_tolerance[c]
+        law.friction[i] = contacts.dynamic_friction[c]
+        law.stiction_tolerance[i] = contacts.stiction_tolerance[c]
         if two_way:
             force = k * (step * contacts.carried[c] - contacts.signed_distance[c])
-            problem.cutoff[i], problem.normal_slope[i], problem.normal_bend[i] = normal_numbers(
+            law.cutoff[i], law.normal_slope[i], law.normal_bend[i] = normal_numbers(
                 force, k, d, step
             )
-            problem.explicit_normal[i] = 0.0
+            law.explicit_normal[i] = 0.0
         else:
-            problem.cutoff[i] = problem.normal_slope[i] = problem.normal_bend[i] = 0.0
-            problem.explicit_normal[i] = step * normal_force(
+            law.cutoff[i] = law.normal_slope[i] = law.normal_bend[i] = 0.0
+            law.explicit_normal[i] = step * normal_force(
                 k, d, contacts.signed_distance[c], problem.vn[i]
             )
 
@@ -73,13 +74,14 @@ def _prepare_one_way(problem: Table, contacts: Table, step: float, ncontact: int
 @inlined
 def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
     """Impulses and their derivatives; there is no cost."""
+    law = problem.law
     tamsi = TAMSI.at(problem.extension)
     parabolic = tamsi.parabolic == 1
-    speed = max(problem.cutoff[i] - vn, 0.0)
-    normal, curvature, _ = normal_impulse(speed, problem.normal_slope[i], problem.normal_bend[i])
-    normal += problem.explicit_normal[i]
+    speed = max(law.cutoff[i] - vn, 0.0)
+    normal, curvature, _ = normal_impulse(speed, law.normal_slope[i], law.normal_bend[i])
+    normal += law.explicit_normal[i]
     steepness = curvature if speed > 0.0 else 0.0
-    tolerance = problem.stiction_tolerance[i]
+    tolerance = law.stiction_tolerance[i]
     square = x * x + y * y
     if parabolic:
         square += tamsi.relative * tamsi.relative * tolerance * tolerance
@@ -95,8 +97,8 @@ def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
     else:
         share = 1.0 / slip
         bend = share / square
-    share *= problem.friction[i]
-    bend *= problem.friction[i] * normal
+    share *= law.friction[i]
+    bend *= law.friction[i] * normal
     return (
         0.0,
         (-share * normal * x, -share * normal * y, normal),

@@ -10,7 +10,7 @@ from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.tamsi.block_lu import factorize_jacobian, solve_jacobian
 from asperity.integrators.methods.tamsi.jacobian_assembly import assemble_jacobian
 from asperity.integrators.methods.tamsi.tamsi_law import ONE_WAY, TWO_WAY
-from asperity.integrators.methods.tamsi.tamsi_layout import grow_lower, new_tamsi_table
+from asperity.integrators.methods.tamsi.tamsi_layout import new_tamsi_table
 from asperity.integrators.methods.tamsi.tamsi_newton import solve_tamsi
 from asperity.integrators.world import World
 
@@ -70,8 +70,7 @@ class TamsiMethod(Method):
 
     def grow_coupling(self, size: int) -> None:
         assert self.table is not None
-        assert self._problem is not None
-        grow_lower(self.table, self._problem)
+        self.table.resize(coupling_room=size)
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
@@ -89,7 +88,7 @@ class TamsiMethod(Method):
         problem.assemble = assemble_jacobian.address
         problem.factorize = factorize_jacobian.address
         problem.solve_factors = solve_jacobian.address
-        problem.max_iterations = self.max_iterations
-        problem.center_gyroscopic = int(self.center_gyroscopic)
-        problem.balances_steps = 1
+        problem.options.max_iterations = self.max_iterations
+        world.table.center_gyroscopic = int(self.center_gyroscopic)
+        world.table.balances_steps = 1
         world.table.solve_problem = solve_tamsi.address

@@ -58,6 +58,7 @@ _LARGEST = 1.7976931348623157e308
 @compiled
 def _contact_update(problem: Table) -> tuple[float, float]:
     """Largest change of a contact velocity, in stiction tolerances, and the share to take."""
+    law = problem.law
     tamsi = TAMSI.at(problem.extension)
     relative = tamsi.relative
     aware = tamsi.transition_aware == 1
@@ -65,15 +66,15 @@ def _contact_update(problem: Table) -> tuple[float, float]:
     alpha = 1.0
     for i in range(problem.first_contact, problem.last_contact):
         change = np.sqrt(problem.dv1[i] * problem.dv1[i] + problem.dv2[i] * problem.dv2[i])
-        largest = max(largest, max(change, abs(problem.dvn[i])) / problem.stiction_tolerance[i])
+        largest = max(largest, max(change, abs(problem.dvn[i])) / law.stiction_tolerance[i])
         # Without friction there is no transition.
-        if aware and problem.friction[i] * problem.gn[i] > 0.0:
+        if aware and law.friction[i] * problem.gn[i] > 0.0:
             share = transition_step(
                 problem.v1[i],
                 problem.v2[i],
                 problem.dv1[i],
                 problem.dv2[i],
-                problem.stiction_tolerance[i],
+                law.stiction_tolerance[i],
                 relative,
             )
             alpha = min(alpha, share)
@@ -87,26 +88,27 @@ def _row_share(problem: Table) -> float:
     Dry friction of a joint is steep in its stiction region as that of a contact is, a servo between
     its effort limits.
     """
+    law = problem.law
     relative = TAMSI.at(problem.extension).relative
     alpha = 1.0
     for i in range(problem.first_row, problem.last_row):
-        if problem.row_kind[i] == FRICTION:
+        if law.row_kind[i] == FRICTION:
             share = transition_step(
                 problem.row_u[i],
                 0.0,
                 problem.row_du[i],
                 0.0,
-                np.sqrt(problem.row_target[i]),
+                np.sqrt(law.row_target[i]),
                 relative,
             )
             alpha = min(alpha, share)
-        elif problem.row_kind[i] == ACTUATOR and problem.row_gain[i] > 0.0:
-            before = problem.row_target[i] - problem.row_gain[i] * problem.row_u[i]
-            after = before - problem.row_gain[i] * problem.row_du[i]
-            if (before > problem.row_upper[i] and after < problem.row_lower[i]) or (
-                before < problem.row_lower[i] and after > problem.row_upper[i]
+        elif law.row_kind[i] == ACTUATOR and law.row_gain[i] > 0.0:
+            before = law.row_target[i] - law.row_gain[i] * problem.row_u[i]
+            after = before - law.row_gain[i] * problem.row_du[i]
+            if (before > law.row_upper[i] and after < law.row_lower[i]) or (
+                before < law.row_lower[i] and after > law.row_upper[i]
             ):
-                middle = 0.5 * (problem.row_lower[i] + problem.row_upper[i])
+                middle = 0.5 * (law.row_lower[i] + law.row_upper[i])
                 alpha = min(alpha, (middle - before) / (after - before))
     return alpha
 
@@ -121,10 +123,10 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
     last = problem.last_tree
     for index in range(first, last):
         # The factors there will not be those of a convex Hessian.
-        problem.factor_island[problem.island_tree[index]] = 0
+        problem.factor_island[problem.graph.island_tree[index]] = 0
     begin_island(problem, rows)
     scale = max(1.0, scaled_norm(problem, first, last, problem.rhs))
-    most = problem.max_iterations
+    most = problem.options.max_iterations
     for iteration in range(most + 1):
         island_gradient(problem, contacts, rows)
         norm = scaled_norm(problem, first, last, problem.gradient)
