@@ -80,13 +80,6 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Value(f"{_METHODS}.extrapolation", "_TURNED", "0.0"),),
     ),
     Mechanism(
-        "early-refusal",
-        "A step ends after its first half where its error will be far too large.",
-        "The second half step.",
-        ("cenic",),
-        (Body(f"{_METHODS}.extrapolation", "_is_hopeless", "return False"),),
-    ),
-    Mechanism(
         "warm-starts",
         "Half steps and repeated attempts start their solves from what has been found before.",
         "The paper's: the mean for the first half, the whole step's end for the second.",

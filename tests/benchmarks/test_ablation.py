@@ -79,7 +79,7 @@ def test_a_variant_leaves_the_package_as_it_is(tmp_path: Path) -> None:
     ) == original
 
 
-def _trials(case: str, grades: tuple[int, int, int], solves: int) -> list[Trial]:
+def _trials(case: str, grades: tuple[int, int, int, int, int], solves: int) -> list[Trial]:
     return [
         Trial(case, "cenic", 1e-3, near_by, grade, 1.0, 10, 1, solves, 2 * solves)
         for near_by, grade in zip(NEAR_BY, grades, strict=True)
@@ -87,20 +87,21 @@ def _trials(case: str, grades: tuple[int, int, int], solves: int) -> list[Trial]
 
 
 def test_a_case_changes_with_the_median_of_its_runs() -> None:
-    before = _trials("steady", (0, 0, 0), 10) + _trials("lost", (0, 0, 1), 10)
-    after = _trials("steady", (0, 2, 0), 10) + _trials("lost", (2, 1, 2), 10)
+    before = _trials("steady", (0, 0, 0, 0, 0), 10) + _trials("lost", (0, 0, 1, 0, 1), 10)
+    after = _trials("steady", (0, 2, 0, 1, 0), 10) + _trials("lost", (2, 1, 2, 0, 2), 10)
     assert changes(before, after) == (["**lost** (0.001)"], [])
     assert changes(after, before) == ([], ["lost (0.001)"])
 
 
 def test_the_page_shows_what_was_lost_and_the_work(tmp_path: Path) -> None:
-    base = _trials("lost", (0, 0, 0), 10)
+    base = _trials("lost", (0, 0, 0, 0, 0), 10)
     off = [replace(trial, grade=2, solves=12, iterations=10) for trial in base]
     path = tmp_path / "ablation.json"
     save(NOTHING, "cenic", base, path)
     assert save("spring-share", "cenic", off, path) == load(path)
     page = write(load(path), tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "| nothing | 0 of 0 | 3 of 3 | 0 of 0 | 30 | 60 |  |  |" in page
+    assert "| nothing | 0 of 0 | 5 of 5 | 0 of 0 | 50 | 100 | 0 | 0 |  |  |" in page
     assert (
-        "| spring-share | 0 of 0 | 0 of 3 | 0 of 0 | +20 % | −50 % | **lost** (0.001) |  |" in page
+        "| spring-share | 0 of 0 | 0 of 5 | 0 of 0 | +20 % | −50 % |  |  | **lost** (0.001) |  |"
+        in page
     )

@@ -25,7 +25,6 @@ __all__ = [
     "COUPLING_FULL",
     "END_VELOCITY",
     "FAILED",
-    "HOPELESS",
     "LIMITED",
     "METHOD_SIGNATURE",
     "NON_FINITE",
@@ -53,7 +52,6 @@ COUPLING_FULL = 5
 NOT_CONVERGED = 6
 NON_FINITE = 7
 LIMITED = 9  # efforts were limited: solve the step again
-HOPELESS = 10  # what a step has found so far says that it will be refused
 SYSTEM_FAILED = 8  # an external system raised; who called it knows what
 
 # What `guess_kind` says of `guess`, besides 0 for nothing.
@@ -119,8 +117,6 @@ WORLD = Layout(
     last_step="f8",
     largest_step="f8",
     smallest_step="f8",
-    # Estimated error beyond which a method need not finish a step; 0: it must.
-    hopeless_error="f8",
     # An attempt from the current state that was refused: its size [s], or 0 if there is none, and
     # the generalized velocities that it has found, half way and at the end of the whole step.
     tried="f8",

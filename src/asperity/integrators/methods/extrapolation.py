@@ -49,7 +49,7 @@ from asperity.integrators.methods.step_balance import balance_doubled_step
 from asperity.integrators.methods.step_doubling import StepDoubling
 from asperity.integrators.methods.undamped import displace_undamped, undamping_matrix
 from asperity.integrators.world import World
-from asperity.integrators.world_layout import HOPELESS, OK, compiled_method
+from asperity.integrators.world_layout import OK, compiled_method
 
 __all__ = ["Extrapolation", "extrapolation_method"]
 
@@ -184,24 +184,6 @@ def _second_half(world: Table, half: Table, target: Table, interval: float) -> i
     return code
 
 
-@compiled
-def _is_hopeless(world: Table, half: Table, full: Table, step: float) -> bool:
-    """Whether a step is refused whatever its second half finds, about; then fill its error.
-
-    Where the second half ends with the velocity of the whole step, as it does up to the second
-    order where motion is smooth, the positions differ by δt/2 (v_1 − v).
-    """
-    if world.hopeless_error == 0.0:
-        return False
-    error = world.result.error
-    largest = 0.0
-    for i in range(error.size):
-        error[i] = 0.5 * step * (half.qvel[i] - full.qvel[i])
-        largest = max(largest, abs(error[i]) * world.plant.error_weight[i])
-    world.result.error_order = world.base_order + 1
-    return largest > world.hopeless_error
-
-
 @compiled_method
 def extrapolation_method(world: Table, source: Table, target: Table, step: float) -> int:
     """Two half steps of ``base_method``, extrapolated from one full step where that is safe."""
@@ -218,8 +200,6 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     if code != OK:
         return code
     _note_modes(world, source, 0.5 * step, _FIRST)
-    if _is_hopeless(world, half, full, step):
-        return HOPELESS
     guess_second_half(world, source, half, full, EXTRAPOLATION.at(world.memory).stiff)
     code = _second_half(world, half, target, 0.5 * step)
     if code != OK:

@@ -23,6 +23,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import ACTUATOR, FRICTION, LIMIT
 from asperity.contact.laws import STRIBECK_WIDTH
+from asperity.integrators.contact_groups import in_group
 
 __all__ = ["tree_modes", "tree_modes_before", "tree_turning"]
 
@@ -66,11 +67,6 @@ def _contact_mode(contacts: Table, c: int, v1: float, v2: float) -> int:
     ):
         return _BREAKS_LOOSE
     return _SLIDES
-
-
-@compiled
-def _same_patch(contacts: Table, first: int, other: int) -> bool:
-    return contacts.patch[first] >= 0 and contacts.patch[other] == contacts.patch[first]
 
 
 @compiled
@@ -169,7 +165,7 @@ def tree_modes(
         vn = np.inf
         stiffness = 0.0
         depth = 0.0
-        while c < contacts.count and (c == first or _same_patch(contacts, first, c)):
+        while c < contacts.count and in_group(contacts, first, c):
             stiffness += contacts.stiffness[c]
             depth = max(depth, -contacts.signed_distance[c])
             if contacts.impulse[c, 2] > 0.0:
@@ -227,7 +223,7 @@ def tree_modes_before(
         vn = np.inf
         stiffness = 0.0
         depth = 0.0
-        while c == first or _same_patch(contacts, first, c):
+        while in_group(contacts, first, c):
             stiffness += contacts.stiffness[c]
             depth = max(depth, -contacts.signed_distance[c])
             if contacts.impulse[c, 2] > 0.0:

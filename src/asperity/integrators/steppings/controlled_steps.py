@@ -20,7 +20,6 @@ from asperity.integrators.steppings.missed_contacts import (
     step_without_missed_contacts,
 )
 from asperity.integrators.world_layout import (
-    HOPELESS,
     NON_FINITE,
     NOT_CONVERGED,
     OK,
@@ -38,8 +37,6 @@ _MAX_GROW = 5.0
 _MIN_SHRINK = 0.1
 _STRETCH = 1.001
 _ARTIFICIAL = 0.95
-# Of an estimate before a step is done, over the accuracy. Half of what is refused shows so soon.
-_HOPELESS = 2.0
 
 
 @compiled
@@ -91,26 +88,61 @@ def next_step_size(step: float, error: float, accuracy: float, order: int) -> fl
 
 
 @compiled
-def _is_too_long_for_impacts(world: Table, step: float) -> bool:
-    """Whether a step is too long for impacts in it; `impact_step` is what they allow."""
-    current = world.current
-    if call_method(world.known_impacts, world, current, world.following, step) == REFUSED:
+def _attempt(world: Table, method: int, step: float) -> tuple[int, float]:
+    """Try a step; its code, and the error, infinite if there is no finite solution."""
+    world.result.sample = 0
+    code = call_method(method, world, world.current, world.following, step)
+    if code != OK or not is_finite(world.following):
+        return code, np.inf
+    if world.result.error_order == 0:
+        return code, 0.0
+    return code, error_norm(world, step)
+
+
+@compiled
+def _judge_impacts(world: Table, judge: int, state: Table, source: Table, step: float) -> bool:
+    """Ask one of `asperity.integrators.steppings.impacts`; fills `impact_step`."""
+    if call_method(judge, world, state, source, step) != REFUSED:
         return True
+    world.impact_rejections += 1
+    return False
+
+
+@compiled
+def _judge_solution(world: Table, step: float, sees_impacts: bool) -> tuple[bool, float]:
+    """Judge a step by its solution: whether it is accepted, and the longest step to take next."""
+    if passed_before_sample(world):
+        return False, 0.5 * step
+    if not sees_impacts:
+        return True, np.inf
+    current = world.current
+    accepted = _judge_impacts(world, world.known_impacts, current, world.following, step)
     longest = world.impact_step
     sample = STATE.at(world.result.sample)
-    if sample.address == 0 or sample.address == current.address:
-        return False
-    refused = call_method(world.beginning_impacts, world, sample, current, step) == REFUSED
-    if not refused:
-        world.impact_step = min(longest, world.impact_step)
-    return refused
+    if accepted and sample.address != 0 and sample.address != current.address:
+        accepted = _judge_impacts(world, world.beginning_impacts, sample, current, step)
+        # A refusal says which step to try instead.
+        longest = min(longest, world.impact_step) if accepted else world.impact_step
+    return accepted, longest
+
+
+@compiled
+def _judge_end(world: Table, step: float, sees_impacts: bool) -> tuple[bool, float]:
+    """Judge a step by the contacts of its end, which is the current state and evaluated."""
+    shorter = step_without_missed_contacts(world, step, world.accuracy)
+    if shorter < step:
+        return False, shorter
+    if not sees_impacts:
+        return True, np.inf
+    accepted = _judge_impacts(world, world.beginning_impacts, world.current, world.following, step)
+    return accepted, world.impact_step
 
 
 @compiled
 def _keep_attempt(world: Table, code: int, step: float) -> None:
     """Keep what a refused attempt has found, for the guesses of the next one."""
     world.tried = 0.0
-    if code not in (OK, HOPELESS):
+    if code != OK:
         return
     world.tried = step
     for i in range(world.guess.size):
@@ -122,21 +154,15 @@ def _keep_attempt(world: Table, code: int, step: float) -> None:
 def controlled_steps(world: Table, method: int, _step: float, end: float, budget: int) -> int:
     """Advance the current state to time ``end`` under error control.
 
-    A step whose error exceeds the accuracy, whose solver does not converge, whose result is not
-    finite or that has missed a contact is rejected and tried again with a smaller step.
+    Judges say in turn whether they accept an attempt, and how long the next step may be: the
+    estimated error, geoms that have passed through each other, impacts that the beginning knows,
+    contacts that were missed, and impacts that have begun. The first that refuses it has it tried
+    again with a shorter step; so has a solver that does not converge.
     """
     current = world.current
-    following = world.following
-    capacity = world.record_time.size
-    accuracy = world.accuracy
     attempts = 0
-    counts_positions_alone = (
-        world.velocity_weight == 0.0
-        and world.velocity_time == 0.0
-        and world.system_weight.size == 0
-    )
     while current.time < end:
-        if world.records >= capacity:
+        if world.records >= world.record_time.size:
             return RECORD_FULL
         if attempts >= budget:
             return BUDGET_USED
@@ -151,57 +177,28 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
             time = end
             limited = remaining < _ARTIFICIAL * ideal
         smallest = max(world.smallest_step, 1e-14 * max(1.0, abs(current.time)))
-        world.result.sample = 0
-        if counts_positions_alone:
-            world.hopeless_error = _HOPELESS * accuracy
-        code = call_method(method, world, current, following, h)
-        world.hopeless_error = 0.0
-        if code in (NOT_CONVERGED, NON_FINITE):
-            error = np.inf
-        elif code == HOPELESS:
-            error = error_norm(world, h)
-        elif code != OK:
+        code, error = _attempt(world, method, h)
+        if code not in (OK, NOT_CONVERGED, NON_FINITE):
             return code
-        elif world.result.error_order == 0:
-            error = 0.0 if is_finite(following) else np.inf
-        else:
-            error = error_norm(world, h) if is_finite(following) else np.inf
-        new = next_step_size(h, error, accuracy, world.result.error_order)
-        accepted = error <= accuracy
-        if accepted and passed_before_sample(world):
-            accepted = False
-            new = 0.5 * h
+        new = next_step_size(h, error, world.accuracy, world.result.error_order)
+        accepted = error <= world.accuracy
+        longest = np.inf
         # The smallest step is taken whatever impacts would need.
         sees_impacts = world.known_impacts != 0 and h > smallest
-        longest = np.inf
-        if accepted and sees_impacts:
-            accepted = not _is_too_long_for_impacts(world, h)
-            longest = world.impact_step
-            if not accepted:
-                new = longest
-                world.impact_rejections += 1
+        if accepted:
+            accepted, longest = _judge_solution(world, h, sees_impacts)
         if accepted:
             before = current.time
             exchange_states(world, time)
-            code = call_pp_status(world.evaluate, world.plant, current)
-            if code == OK:
-                shorter = step_without_missed_contacts(world, h, accuracy)
-                accepted = shorter == h
-                if not accepted:
-                    new = shorter
-                elif sees_impacts:
-                    code = call_method(world.beginning_impacts, world, current, following, h)
-                    if code == REFUSED:
-                        code = OK
-                        accepted = False
-                        new = world.impact_step
-                        world.impact_rejections += 1
-                    longest = min(longest, world.impact_step)
-            if code != OK or not accepted:
+            evaluated = call_pp_status(world.evaluate, world.plant, current)
+            if evaluated == OK:
+                accepted, following = _judge_end(world, h, sees_impacts)
+                longest = min(longest, following) if accepted else following
+            if evaluated != OK or not accepted:
                 # The state before comes back; a code wants more memory and the same step again.
                 exchange_states(world, before)
-                if code != OK:
-                    return code
+                if evaluated != OK:
+                    return evaluated
         if accepted:
             world.tried = 0.0
             record(world, h)
@@ -215,5 +212,5 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
             if code in (NON_FINITE, NOT_CONVERGED):
                 return code
             return STEP_TOO_SMALL
-        world.next_step = max(new, smallest)
+        world.next_step = max(longest if error <= world.accuracy else new, smallest)
     return OK

@@ -32,6 +32,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import atomic_add
 from asperity.compiled.team import over_ranges
 from asperity.contact.restitution import approach_speed, impact_energy, rebound_speed
+from asperity.integrators.contact_groups import contact_group, was_known
 from asperity.integrators.results import FEWEST_CONTACTS
 from asperity.integrators.world_layout import METHOD_SIGNATURE, OK, SHARE_SIGNATURE, WORLD
 from asperity.plant.plant_layouts import STATE
@@ -116,33 +117,6 @@ def _along_normal(
 
 
 @compiled
-def _contact_or_patch(contacts: Table, first: int) -> tuple[int, int, float, float, float]:
-    """Where the next begins, the contact that stands for it, its overlap, stiffness and impulse.
-
-    The points of a patch of pressure fields stand for one contact.
-    """
-    chosen = first
-    depth = -contacts.signed_distance[first]
-    stiffness = contacts.stiffness[first]
-    impulse = contacts.impulse[first, 2]
-    c = first + 1
-    if contacts.patch[first] < 0:
-        return c, chosen, depth, stiffness, impulse
-    strongest = stiffness * depth
-    force = max(strongest, 0.0)
-    while c < contacts.count and contacts.patch[c] == contacts.patch[first]:
-        other = -contacts.stiffness[c] * contacts.signed_distance[c]
-        stiffness += contacts.stiffness[c]
-        impulse += contacts.impulse[c, 2]
-        force += max(other, 0.0)
-        if other > strongest:
-            strongest = other
-            chosen = c
-        c += 1
-    return c, chosen, force / max(stiffness, 1e-300), stiffness, impulse
-
-
-@compiled
 def _as_spring(
     growth: float, depth: float, square: float, speed: float
 ) -> tuple[float, float, float]:
@@ -222,7 +196,7 @@ def known_impacts(world: Table, source: Table, _target: Table, step: float) -> i
         _free_acceleration(world, source)
         c = 0
         while c < contacts.count:
-            c, chosen, depth, stiffness, impulse = _contact_or_patch(contacts, c)
+            c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
             before, parting, mobility = _along_normal(
                 world.plant, source, chosen, source.velocity, world.scratch
             )
@@ -241,14 +215,6 @@ def known_impacts(world: Table, source: Table, _target: Table, step: float) -> i
                 limit = min(limit, share / np.sqrt(square))
     world.impact_step = limit
     return REFUSED if step > 1.001 * limit else OK
-
-
-@compiled
-def _was_known(known: Table, contacts: Table, c: int) -> bool:
-    for k in range(known.count):
-        if known.geom[k, 0] == contacts.geom[c, 0] and known.geom[k, 1] == contacts.geom[c, 1]:
-            return True
-    return False
 
 
 @entry_point(METHOD_SIGNATURE)
@@ -280,8 +246,8 @@ def beginning_impacts(world: Table, state: Table, source: Table, step: float) ->
         c = 0
         while c < contacts.count:
             first = c
-            c, chosen, depth, stiffness, _ = _contact_or_patch(contacts, c)
-            if depth <= 0.0 or _was_known(known, contacts, first):
+            c, chosen, depth, _, stiffness, _ = contact_group(contacts, c)
+            if depth <= 0.0 or was_known(known, contacts, first):
                 continue
             now, before, mobility = _along_normal(
                 world.plant, state, chosen, state.velocity, world.scratch
@@ -334,7 +300,7 @@ def count_damped_contacts(world: Table, first: int, last: int, _unused: int) -> 
     step = world.shared_step
     c = first
     while c < last:
-        c, chosen, depth, stiffness, _ = _contact_or_patch(contacts, c)
+        c, chosen, depth, _, stiffness, _ = contact_group(contacts, c)
         if depth <= 0.0:
             continue
         before, parting, mobility = _along_normal(

@@ -10,8 +10,7 @@ step is final (it is the beginning of the next one and costs nothing):
 - for geoms that overlap by δ now, and were not in contact at the last sample, the force that was
   left out, growing as k ṡ t (1 + d ṡ) over the time t_c = δ/ṡ since they touched, would have moved
   them by w k δ (1 + d ṡ) t_c²/6 relative to each other, w being the inverse mass at the contact,
-  and not by more than δ. That is an error like any other, and must not exceed the accuracy. The
-  points of a patch of pressure fields count as one contact with the sum of their stiffness.
+  and not by more than δ. That is an error like any other, and must not exceed the accuracy.
 
 This is not part of the CENIC paper, whose examples have no thin or fast bodies.
 """
@@ -19,6 +18,7 @@ This is not part of the CENIC paper, whose examples have no thin or fast bodies.
 from __future__ import annotations
 
 from asperity.compiled import Table, compiled
+from asperity.integrators.contact_groups import contact_group, was_known
 from asperity.plant.plant_layouts import STATE
 from asperity.plant.sweep import closing_distance, passed
 from asperity.plant.sweep_pairs import save_poses
@@ -44,19 +44,6 @@ def passed_before_sample(world: Table) -> bool:
 
 
 @compiled
-def _was_known(known: Table, contacts: Table, c: int) -> bool:
-    for k in range(known.count):
-        if known.geom[k, 0] == contacts.geom[c, 0] and known.geom[k, 1] == contacts.geom[c, 1]:
-            return True
-    return False
-
-
-@compiled
-def _same_patch(contacts: Table, first: int, other: int) -> bool:
-    return contacts.patch[first] >= 0 and contacts.patch[other] == contacts.patch[first]
-
-
-@compiled
 def step_without_missed_contacts(world: Table, step: float, accuracy: float) -> float:
     """The step size to try instead, or ``step`` if the step has missed nothing that matters.
 
@@ -78,22 +65,9 @@ def step_without_missed_contacts(world: Table, step: float, accuracy: float) -> 
     best = step
     c = 0
     while c < contacts.count:
-        # The points of a patch stand for one contact.
         first = c
-        depth = -contacts.signed_distance[c]
-        stiffness = contacts.stiffness[c]
-        strongest = stiffness * depth
-        chosen = c
-        c += 1
-        while c < contacts.count and _same_patch(contacts, first, c):
-            other = -contacts.signed_distance[c]
-            depth = max(depth, other)
-            stiffness += contacts.stiffness[c]
-            if contacts.stiffness[c] * other > strongest:
-                strongest = contacts.stiffness[c] * other
-                chosen = c
-            c += 1
-        if depth <= accuracy or _was_known(known, contacts, first):
+        c, chosen, _, depth, stiffness, _ = contact_group(contacts, c)
+        if depth <= accuracy or was_known(known, contacts, first):
             continue
         closing = closing_distance(
             contacts, chosen, world.sweep.position, world.sweep.rotation, current

@@ -8,13 +8,13 @@ from asperity.compiled import EntryPoint, Kernel, Table
 from asperity.contact.laws import LINEAR, PARABOLIC, SMOOTH
 from asperity.integrators.methods.classical.analytic import differentiate_forces
 from asperity.integrators.methods.classical.dynamics import dynamics, dynamics_solution
-from asperity.integrators.methods.classical.implicit import (
+from asperity.integrators.methods.classical.jacobian import differentiate
+from asperity.integrators.methods.classical.runge_kutta import (
     implicit_euler_method,
     rosenbrock_2_method,
+    runge_kutta_3_method,
     sdirk_2_method,
 )
-from asperity.integrators.methods.classical.jacobian import differentiate
-from asperity.integrators.methods.classical.runge_kutta import runge_kutta_3_method
 from asperity.integrators.methods.classical.stage_layout import (
     grow_classical,
     new_classical_table,
