@@ -159,7 +159,7 @@ def test_a_tendon_is_as_long_as_its_pieces():
 
 def test_tendons_follow_in_a_playback(tmp_path):
     pytest.importorskip("viser")
-    from tests.test_media import _embedded
+    from test_media import _embedded
 
     model = mujoco.MjModel.from_xml_string(TENDONS)
     time, qpos = np.array([0.0, 0.2]), np.array([[0.0, 0.0], [0.5, 0.0]])
