@@ -34,8 +34,9 @@ or it is not in the package.
 **How to read the tables.** Every case of [verification](verification.md) is run at {near_by} times
 each accuracy or time step. “Right” counts the runs within the tolerance of their case. Work is that
 of all runs, relative to the first row, and that of the CENIC paper's clutter: five seconds from
-five initial states. A case has changed if the median grade of its five runs is another one; **bold** cases are wrong or stopped without the mechanism. Cases next to a tolerance
-change by chance: differences of two runs mean nothing.
+five initial states. A case has changed if the median grade of its five runs is another one;
+**bold** cases are wrong or stopped without the mechanism. Cases next to a tolerance change by
+chance: differences of two runs mean nothing.
 """
 
 Key = tuple[str, float]
