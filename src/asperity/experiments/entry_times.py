@@ -189,7 +189,7 @@ class EntryTimes:
             self._wrap(world.table, field, name, "real")
         call = call_of(simulator.session)
         if call:
-            self._wrap(call, "publish", "publication", "whole")
+            self._wrap(call.call, "publish", "publication", "whole")
         self.clear()
 
     def remove(self) -> None:
