@@ -100,7 +100,8 @@ def test_the_page_shows_what_was_lost_and_the_work(tmp_path: Path) -> None:
     save(NOTHING, "cenic", base, path)
     assert save("spring-share", "cenic", off, path) == load(path)
     page = write(load(path), tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "| nothing | 0 of 0 | 5 of 5 | 0 of 0 | 50 | 100 |  |  |" in page
+    assert "| nothing | 0 of 0 | 5 of 5 | 0 of 0 | 50 | 100 | 0 | 0 |  |  |" in page
     assert (
-        "| spring-share | 0 of 0 | 0 of 5 | 0 of 0 | +20 % | −50 % | **lost** (0.001) |  |" in page
+        "| spring-share | 0 of 0 | 0 of 5 | 0 of 0 | +20 % | −50 % |  |  | **lost** (0.001) |  |"
+        in page
     )

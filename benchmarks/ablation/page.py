@@ -9,7 +9,7 @@ from statistics import median
 
 from benchmarks.ablation.mechanisms import MECHANISMS, METHODS
 from benchmarks.ablation.results import NOTHING, Results
-from benchmarks.ablation.trial import GRADES, NEAR_BY, Trial
+from benchmarks.ablation.trial import CLUTTER, GRADES, NEAR_BY, Trial
 from benchmarks.verification.methods import label
 
 __all__ = ["PAGE", "changes", "write"]
@@ -33,9 +33,10 @@ or it is not in the package.
 
 **How to read the tables.** Every case of [verification](verification.md) is run at {near_by} times
 each accuracy or time step. “Right” counts the runs within the tolerance of their case. Work is that
-of all runs, relative to the first row. A case has changed if the median grade of its five runs is
-another one; **bold** cases are wrong or stopped without the mechanism. Cases next to a tolerance
-change by chance: differences of two runs mean nothing.
+of all runs, relative to the first row, and that of the CENIC paper's clutter: five seconds from
+five initial states. A case has changed if the median grade of its five runs is another one;
+**bold** cases are wrong or stopped without the mechanism. Cases next to a tolerance change by
+chance: differences of two runs mean nothing.
 """
 
 Key = tuple[str, float]
@@ -45,7 +46,8 @@ def _grades(trials: Sequence[Trial]) -> dict[Key, int]:
     """Median grade of every case at every accuracy."""
     found: dict[Key, list[int]] = defaultdict(list)
     for trial in trials:
-        found[trial.case, trial.number].append(trial.grade)
+        if trial.case not in CLUTTER:
+            found[trial.case, trial.number].append(trial.grade)
     return {key: int(median(grades)) for key, grades in found.items()}
 
 
@@ -73,8 +75,14 @@ def changes(before: Sequence[Trial], after: Sequence[Trial]) -> tuple[list[str],
     )
 
 
+def _work(trials: Sequence[Trial], clutter: bool) -> list[Trial]:
+    return [trial for trial in trials if (trial.case in CLUTTER) == clutter]
+
+
 def _relative(trials: Sequence[Trial], base: Sequence[Trial], field: str) -> str:
     """Change of some work, over the runs that both have finished [%]."""
+    if not base:
+        return ""
     stopped = GRADES.index("stopped")
     both = {(t.case, t.number, t.near_by): getattr(t, field) for t in trials if t.grade != stopped}
     mine = total = 0
@@ -97,6 +105,8 @@ def _table(method: str, results: Results) -> list[str]:
         *(f"right, {label(f'{method}@{n:g}').split(' ', 1)[1]}" for n in numbers),
         "solves",
         "iterations",
+        "solves in clutter",
+        "iterations in clutter",
         "worse",
         "better",
     ]
@@ -105,14 +115,22 @@ def _table(method: str, results: Results) -> list[str]:
         trials = results.get((name, method))
         if not trials:
             continue
-        at = {n: [t for t in trials if t.number == n] for n in numbers}
+        at = {n: [t for t in _work(trials, False) if t.number == n] for n in numbers}
         cells = [f"{sum(t.grade == 0 for t in at[n])} of {len(at[n])}" for n in numbers]
         if name == NOTHING:
-            work = [f"{sum(getattr(t, f) for t in base):,}" for f in ("solves", "iterations")]
-            cells += [*work, "", ""]
+            cells += [
+                f"{sum(getattr(t, field) for t in _work(base, clutter)):,}"
+                for clutter in (False, True)
+                for field in ("solves", "iterations")
+            ]
+            cells += ["", ""]
         else:
             worse, better = changes(base, trials)
-            cells += [_relative(trials, base, f) for f in ("solves", "iterations")]
+            cells += [
+                _relative(_work(trials, clutter), _work(base, clutter), field)
+                for clutter in (False, True)
+                for field in ("solves", "iterations")
+            ]
             cells += [", ".join(worse), ", ".join(better)]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return [*lines, ""]

@@ -7,23 +7,36 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import asperity as asp
+from benchmarks.engines.mujoco_engine import build_mjcf
+from benchmarks.scene import scene_from_name
 from benchmarks.verification.engines.asperity_engine import AsperitySimulate
 from benchmarks.verification.engines.limits import Deadline
 from benchmarks.verification.families import CASES
 from benchmarks.verification.methods import Method, evaluate, resolve, warm_up
 from benchmarks.verification.page import grade
 
-__all__ = ["GRADES", "NEAR_BY", "STOPPED", "Trial", "run"]
+__all__ = ["CLUTTER", "GRADES", "NEAR_BY", "STOPPED", "Trial", "run"]
 
 GRADES = ("right", "near", "wrong", "stopped")
 STOPPED = GRADES.index("stopped")
 
 NEAR_BY = (0.7, 0.84, 1.0, 1.19, 1.41)
 """Every accuracy (or time step) is tried at these multiples of it, since single runs scatter."""
+
+
+CLUTTER = ("clutter-hard", "clutter-soft")
+"""Scenes of the CENIC paper, which have no known outcome: they count work alone."""
+_IN_CLUTTER = ("cenic", "icf")
+_CLUTTER_TIME = 5.0
+_CLUTTER_SEEDS = (41, 42, 43, 44, 45)
+
+_WORK = ("steps", "rejections", "solves", "iterations")
 
 
 @dataclass(frozen=True)
@@ -37,7 +50,7 @@ class Trial:
     number
         The accuracy or time step [s] that a table shows it under.
     near_by
-        Multiple of that with which it was run.
+        Multiple of that with which it was run; of clutter the seed.
     grade
         Index into `GRADES`.
     value
@@ -82,7 +95,27 @@ def _run_one(case: str, method: str, number: float, near_by: float, limit: float
         near_by,
         found,
         value,
-        *(work[count] for count in ("steps", "rejections", "solves", "iterations")),
+        *(work[count] for count in _WORK),
+    )
+
+
+def _run_clutter(scene: str, seed: int, method: str, number: float) -> Trial:
+    """Count the work of a scene, from one of several initial states."""
+    (make,) = resolve(f"{method}@{number:g}").ways
+    simulate = make(Deadline(math.inf))
+    assert isinstance(simulate, AsperitySimulate)
+    model = build_mjcf(scene_from_name(scene, seed))
+    simulator = asp.Simulator(model, integrator=simulate.integrator)
+    done = simulator.advance_to(_CLUTTER_TIME).success
+    work = vars(simulator.stats)
+    return Trial(
+        scene,
+        method,
+        number,
+        seed,
+        0 if done else STOPPED,
+        None,
+        *(work[count] for count in _WORK),
     )
 
 
@@ -98,6 +131,10 @@ def run(
                     found = _run_one(case, method, number, near_by, limit)
                     if found is not None:
                         file.write(json.dumps(asdict(found)) + "\n")
+            for scene in CLUTTER if method in _IN_CLUTTER else ():
+                for seed in _CLUTTER_SEEDS:
+                    found = _run_clutter(scene, seed, method, number)
+                    file.write(json.dumps(asdict(found)) + "\n")
 
 
 if __name__ == "__main__":

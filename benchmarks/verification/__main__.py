@@ -45,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     from benchmarks.verification.families import CASES
     from benchmarks.verification.methods import COLUMNS, OWN, QUICK
     from benchmarks.verification.page import PAGE, table_of, write
+    from benchmarks.verification.quoted import write_quoted
     from benchmarks.verification.results import RESULTS, Result, load, save
     from benchmarks.verification.runner import run
 
@@ -74,6 +75,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         return
     if args.page_only:
         print(write(load(args.results), args.output))
+        if args.output == PAGE:
+            write_quoted(load(args.results))
         return
     cases = list(CASES) if args.cases is None else _chosen(args.cases, CASES)
     if args.quick and args.cases is None:
@@ -91,6 +94,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             print(table_of({(r.case, r.method): r for r in results}, methods))
         elif results:
             print(write(save(results, args.results), args.output))
+            if args.output == PAGE:
+                write_quoted(load(args.results))
     print(f"{len(results)} runs in {time.perf_counter() - started:.0f} s", file=sys.stderr)
 
 

@@ -10,7 +10,7 @@ from benchmarks.verification.families import CASES, FAMILIES
 from benchmarks.verification.methods import COLUMNS, label
 from benchmarks.verification.results import Result
 
-__all__ = ["PAGE", "grade", "table_of", "write"]
+__all__ = ["PAGE", "cell", "grade", "number", "table_of", "write"]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "verification.md"
 
@@ -71,18 +71,20 @@ def grade(case: Case, value: float | None, method: str = "") -> int:
     return 0 if error <= case.tolerance else 1 if error <= NEAR * case.tolerance else 2
 
 
-def _number(case: Case, value: float) -> str:
+def number(case: Case, value: float) -> str:
+    """A number as tables show it."""
     # A number far from the truth needs fewer digits than one near it.
     text = f"{value:.1e}" if abs(value) >= 1e5 else f"{value:{case.form}}"
     text = text if value else "0"
     return text.replace("-", "−")
 
 
-def _cell(case: Case, result: Result | None) -> str:
+def cell(case: Case, result: Result | None) -> str:
+    """A result as tables show it: italic where it is near, bold where it is wrong."""
     if result is None:
         return ""
     if result.value is not None:
-        text = _number(case, result.value)
+        text = number(case, result.value)
         return (text, f"*{text}*", f"**{text}**")[grade(case, result.value, result.method)]
     if result.status == "never":
         return "**never**"
@@ -106,8 +108,8 @@ def _table(
     for case in cases:
         if not any((case.name, m) in results for m in present):
             continue
-        cells = [_cell(case, results.get((case.name, m))) for m in present]
-        truth = f"{_number(case, case.truth_for(present[0]))} ± {case.tolerance:.2g}"
+        cells = [cell(case, results.get((case.name, m))) for m in present]
+        truth = f"{number(case, case.truth_for(present[0]))} ± {case.tolerance:.2g}"
         lines.append(f"| {case.name} | {truth} | " + " | ".join(cells) + " |")
     return [*lines, ""]
 
@@ -145,7 +147,7 @@ def _wrong(results: Mapping[tuple[str, str], Result]) -> list[str]:
             if result is None or result.status.startswith("cannot"):
                 continue
             if result.status not in ("ok", "never"):
-                found.append(f"{name} ({_cell(case, result)})")
+                found.append(f"{name} ({cell(case, result)})")
             elif grade(case, result.value, method) == 2:
                 found.append(name)
         if found:
@@ -189,13 +191,13 @@ def write(results: Mapping[tuple[str, str], Result], path: Path = PAGE) -> Path:
     for family, cases in FAMILIES.items():
         lines += [f"## {family}", ""]
         for case in cases:
-            truth = _number(case, case.truth)
+            truth = number(case, case.truth)
             lines.append(
                 f"- **{case.name}.** {case.what} Measured: {case.quantity}. "
                 f"Truth: {truth} ± {case.tolerance:.2g}. {case.source}"
             )
             if case.field_truth is not None:
-                lines[-1] += f" Of fields: {_number(case, case.field_truth)}. {case.field_source}"
+                lines[-1] += f" Of fields: {number(case, case.field_truth)}. {case.field_source}"
         lines.append("")
         for title, methods in COLUMNS.items():
             table = _table(cases, methods, results)
