@@ -42,8 +42,8 @@ __all__ = [
 # bodies alone, and with articulated ones, of which all forces are to be computed anew.
 _LARGE_ANGLE = 0.01
 _LARGE_ANGLE_OF_JOINTS = 0.1
-# Change of velocity, relative to the largest velocity, that ends the passes, and the largest that
-# forces may leave undone if they have found no end.
+# Change of velocity, relative to the velocity, that ends the passes, and the largest that forces may
+# leave undone if they have found no end.
 _SETTLED = 1e-6
 _NEARLY_SETTLED = 0.05
 _MOST_PASSES = 30
@@ -136,7 +136,7 @@ def _relax(plant: Table, problem: Table, state: Table, tree: int, step: float) -
 def _undone(
     plant: Table, problem: Table, state: Table, tree: int, step: float
 ) -> tuple[float, float]:
-    """Change of velocity that a tree's forces have left undone, and velocity; the largest.
+    """Change of velocity that a tree's forces have left undone, and velocity, in diag(M)'s metric.
 
     How fast what floats moves as a whole is not looked at.
     """
@@ -145,16 +145,13 @@ def _undone(
     first = start + 3 if plant.tree_floats[tree] else start
     last = start + (3 if plant.tree_spatial[tree] else plant.tree_size[tree])
     change = 0.0
-    largest = 0.0
+    size = 0.0
     for i in range(start, start + plant.tree_size[tree]):
         undone = step * (work.gyroscopic_following[i] - work.gyroscopic[i])
-        size = abs(undone) * state.mass_inverse_diagonal[i]
-        # Written so that NaN is not lost.
-        if not size <= change:
-            change = size
+        change += undone * undone * state.mass_inverse_diagonal[i]
         if first <= i < last:
-            largest = max(largest, abs(problem.velocity[i]))
-    return change, largest
+            size += problem.velocity[i] * problem.velocity[i] * state.mass_diagonal[i]
+    return np.sqrt(change), np.sqrt(size)
 
 
 @compiled
@@ -168,9 +165,9 @@ def _follow(plant: Table, problem: Table, state: Table, step: float) -> bool:
     for tree in range(plant.ntree):
         if turning[tree] == 0:
             continue
-        change, largest = _undone(plant, problem, state, tree, step)
+        change, size = _undone(plant, problem, state, tree, step)
         _relax(plant, problem, state, tree, step)
-        if change <= _SETTLED * largest:
+        if change <= _SETTLED * size:
             if plant.only_free_bodies == 0:
                 turning[tree] = 0
         else:
@@ -242,8 +239,8 @@ def _leave_out(world: Table, state: Table, step: float, all_of_them: bool) -> in
     for tree in range(plant.ntree):
         if turning[tree] == 0:
             continue
-        change, largest = _undone(plant, problem, state, tree, step)
-        if all_of_them or not change <= _NEARLY_SETTLED * largest:
+        change, size = _undone(plant, problem, state, tree, step)
+        if all_of_them or not change <= _NEARLY_SETTLED * size:
             found = True
         else:
             turning[tree] = 0
