@@ -68,7 +68,8 @@ class Field:
         self.slot = slot
         self.layout = kind if isinstance(kind, Layout) else None
         self.code = ""
-        self.shape: tuple[CodeType | None, ...] = ()
+        self.shape: tuple[_Length, ...] = ()
+        self.sizes: set[str] = set()
         self.default: float = 0
         self._what = f"{owner}.{name}"
         self._kind = kind
@@ -82,6 +83,7 @@ class Field:
         self.code = match[1]
         if match[2] is not None:
             self.shape = tuple(self._length(text.strip()) for text in match[2].split(","))
+            self.sizes = {name for length in self.shape for name in _names(length)}
         if match[3] is not None:
             self.default = float(match[3]) if self.code == "f8" else int(match[3])
         scalar = _DTYPES[self.code][0]
@@ -89,10 +91,14 @@ class Field:
             raise TypeError(f"{self._what}: a number is f8 or i8, not {kind!r}")
         self.numba_type = types.Array(scalar, self.ndim, "C") if self.ndim else scalar
 
-    def _length(self, text: str) -> CodeType | None:
-        """One axis: None where whoever sets the array decides, or else a formula of sizes."""
+    def _length(self, text: str) -> _Length:
+        """One axis: None where whoever sets the array decides, a number, a size, or a formula."""
         if text == ":":
             return None
+        if text.isdecimal():
+            return int(text)
+        if text.isidentifier():
+            return text
         try:
             if _LENGTH.fullmatch(text) is None:
                 raise SyntaxError
@@ -115,11 +121,6 @@ class Field:
         """What compiled code knows of the field: its name, kind and number of axes."""
         axes = f"[{','.join(':' * self.ndim)}]" if self.ndim else ""
         return f"{self.name}:{self.layout.type.key if self.layout else self.code + axes}"
-
-    @property
-    def sizes(self) -> set[str]:
-        """Names of the sizes that the shape is made of."""
-        return {name for length in self.shape if length for name in length.co_names}
 
     @property
     def is_declared(self) -> bool:
@@ -155,12 +156,27 @@ class Field:
 
     def _lengths(self, sizes: dict[str, int]) -> tuple[Any, ...]:
         """The shape, with None where it is not known."""
-        return tuple(
-            eval(length, {"__builtins__": {}}, sizes)
-            if length and sizes.keys() >= set(length.co_names)
-            else None
-            for length in self.shape
-        )
+        return tuple([_value(length, sizes) for length in self.shape])
+
+
+_Length = int | str | CodeType | None
+
+
+def _names(length: _Length) -> tuple[str, ...]:
+    """Sizes that a length is made of."""
+    if isinstance(length, str):
+        return (length,)
+    return length.co_names if isinstance(length, CodeType) else ()
+
+
+def _value(length: _Length, sizes: dict[str, int]) -> int | None:
+    """A length, or None if it is not known."""
+    if isinstance(length, str):
+        return sizes.get(length)
+    if isinstance(length, CodeType):
+        known = all(name in sizes for name in length.co_names)
+        return eval(length, {"__builtins__": {}}, sizes) if known else None
+    return length
 
 
 class Layout:
@@ -407,7 +423,7 @@ class Table(HoldsAddresses):
             elif field.ndim == 0 and field.default != 0:
                 setattr(self, name, field.default)
             elif field.is_declared and (self.sizes or not field.sizes):
-                setattr(self, name, field.allocate(self.sizes))
+                self._set_array(name, field, field.allocate(self.sizes))
         for name in values.keys() - layout.sizes:
             raise TypeError(f"table {layout.name!r} has neither a field nor a size {name!r}")
 
@@ -441,7 +457,8 @@ class Table(HoldsAddresses):
             }
         )
         for name in self._arrays_of(sizes):
-            setattr(self, name, self.layout.fields[name].allocate(self.sizes))
+            field = self.layout.fields[name]
+            self._set_array(name, field, field.allocate(self.sizes))
         for one, names in inner:
             one.resize(**{name: sizes[name] for name in names})
 
@@ -485,10 +502,19 @@ class Table(HoldsAddresses):
             return
         else:
             field.check_array(value, self.sizes)
-            self._integers[field.slot] = value.ctypes.data
-            self._integers[field.slot + 1 : field.slot + 1 + value.ndim] = value.shape
+            self._set_array(name, field, value)
+            return
         self._values[name] = value
         # So that reading it takes Python's own way.
+        self.__dict__[name] = value
+
+    def _set_array(self, name: str, field: Field, value: np.ndarray) -> None:
+        """Point to an array that is known to be of the right type and shape."""
+        slot, integer = field.slot, self.__dict__["_integer"]
+        integer[slot] = value.ctypes.data
+        for axis, length in enumerate(value.shape, slot + 1):
+            integer[axis] = length
+        self._values[name] = value
         self.__dict__[name] = value
 
     def __getattr__(self, name: str) -> Any:
