@@ -1,4 +1,4 @@
-"""Make pictures of the documents: ``python docs/make_images.py`` (extras ``viz``, ``assets``)."""
+"""Make pictures of the documents: ``python -m docs.make_images`` (extras ``viz``, ``assets``)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from PIL import Image
 
 import asperity as asp
-from asperity.experiments.dish_rack_runs import CONTROL_PERIOD, fields
-from asperity.experiments.paper import paper_cenic
 from asperity.media.camera import resolve_camera
 from asperity.media.offscreen import OffscreenRenderer
 from asperity.media.patches import PressurePatches, pressure_colors
 from asperity.media.recording import Recording
-from asperity.scenes import dish_rack as rack
 from asperity.scenes import pick_from_clutter as scene
+from studies.experiments.dish_rack_runs import CONTROL_PERIOD, fields
+from studies.experiments.paper import paper_cenic
+from studies.scenes import dish_rack as rack
 
 FOLDER = Path(__file__).parent / "images"
 

@@ -18,25 +18,28 @@ _WITHOUT_KERNELS = (
     "asperity.derivatives.torch",
     "asperity.distributed",
     "asperity.envs",
-    "asperity.experiments",
     "asperity.viewer",
 )
-_WITH_KERNELS = "asperity.experiments.reference"
 
 
 def _kernels() -> list[Any]:
-    """All entry points and loops of the package; what takes longest to compile comes first.
+    """All entry points and loops of package and studies; what takes longest to compile comes first.
 
     A process that compiles an entry point itself may run other copies of the functions that it
     contains than one that finds it on disk, with other last bits: so none is left to the tests.
     """
     import asperity as asp
     from asperity.compiled import EntryPoint, Loop
+    from studies.experiments import reference
 
     large = (asp.Cenic(), asp.Midas(), asp.Tamsi(), asp.Sap(), asp.Sdirk2(jacobian="analytic"))
     kernels = [kernel for integrator in large for kernel in integrator.kernels]
-    for module in pkgutil.walk_packages(asp.__path__, "asperity."):
-        if module.name.startswith(_WITH_KERNELS) or not module.name.startswith(_WITHOUT_KERNELS):
+    modules = (
+        *pkgutil.walk_packages(asp.__path__, "asperity."),
+        *pkgutil.walk_packages(reference.__path__, "studies.experiments.reference."),
+    )
+    for module in modules:
+        if not module.name.startswith(_WITHOUT_KERNELS):
             members = vars(importlib.import_module(module.name)).values()
             kernels += [member for member in members if isinstance(member, EntryPoint | Loop)]
     return list(dict.fromkeys(kernels))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -29,7 +30,6 @@ FLOORS = (
     {"derivatives", "distributed", "media"},
     {"scenes", "study", "viewer"},
     {"envs"},
-    {"experiments"},
     {"cli"},
 )
 
@@ -83,6 +83,15 @@ def test_nothing_imports_upwards(floor: int) -> None:
             if _room(name) == room:
                 reached = {_room(other) for other in imported} - {None}
                 assert reached <= allowed, f"{name} reaches {reached - allowed}"
+
+
+def test_one_command_alone_knows_the_studies() -> None:
+    users = {
+        name
+        for name, file in MODULES.items()
+        if re.search(r"^\s*(from|import) studies\b", file.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert users == {"asperity.cli.reproduce"}
 
 
 def test_files_import_one_another_in_no_circle() -> None:

@@ -161,7 +161,7 @@ def test_rigid_ground() -> None:
 def test_the_falling_cylinder_lies_where_drake_s_does(accuracy: float, bound: float) -> None:
     """CENIC's case after a second; Drake's at 1e-3 is itself 7 mm from its own at 1e-6."""
     import asperity as asp
-    from asperity.scenes.cenic_cases import falling_cylinder
+    from studies.scenes.cenic_cases import falling_cylinder
 
     sim = asp.Simulator(
         falling_cylinder(),

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = [
-    path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
+SOURCES = [path for folder in ("src", "tests", "studies") for path in (ROOT / folder).rglob("*.py")]
+DOCUMENTS = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "studies" / "benchmarks").glob("*.md"),
 ]
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
 
 
 def headings(document: Path) -> list[str]:

@@ -120,9 +120,9 @@ def test_an_agent_learns_what_it_learns_in_worlds_of_stable_baselines() -> None:
 @pytest.mark.slow
 def test_trpo_learns_the_task_as_figure_7_shows() -> None:
     pytest.importorskip("sb3_contrib")
-    from asperity.experiments.peg_figures import outside
-    from asperity.experiments.peg_runs import MARGIN, test_policy, worlds
-    from asperity.experiments.peg_training import load, train
+    from studies.experiments.peg_figures import outside
+    from studies.experiments.peg_runs import MARGIN, test_policy, worlds
+    from studies.experiments.peg_training import load, train
 
     found = train(worlds("Midas", MARGIN), seed=0, iterations=6)
     assert found.success[0] < 0.2
@@ -138,7 +138,7 @@ def test_commands_from_end_to_end(monkeypatch: Any, tmp_path: Any, capsys: Any) 
     """A hardly trained policy is enough for every line and file of the figures."""
     pytest.importorskip("sb3_contrib")
     from asperity.cli import main
-    from asperity.experiments import peg_figures, peg_policies, peg_runs, peg_training, peg_transfer
+    from studies.experiments import peg_figures, peg_policies, peg_runs, peg_training, peg_transfer
 
     monkeypatch.setattr(peg_training, "STEPS", 64)
     monkeypatch.setattr(peg_training, "BATCH", 32)

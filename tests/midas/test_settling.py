@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import asperity as asp
-from benchmarks.settling import bin_model, settle, write_shapes
+from studies.benchmarks.settling import bin_model, settle, write_shapes
 
 
 @pytest.mark.slow

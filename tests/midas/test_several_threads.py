@@ -14,7 +14,7 @@ import asperity as asp
 from asperity.errors import ModelError, Status
 from asperity.midas.contact_schedule import SCHEDULE_SIZE, meeting_fields
 from asperity.midas.midas_method import MidasMethod
-from benchmarks.settling import bin_model, write_shapes
+from studies.benchmarks.settling import bin_model, write_shapes
 
 NUMBERS = (1, 2, 3)
 STEP = 0.01

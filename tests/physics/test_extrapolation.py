@@ -13,9 +13,9 @@ from scipy.integrate import solve_ivp
 import asperity as asp
 from asperity.integrators.methods.extrapolation import Extrapolation
 from asperity.simulator.watcher import Watcher
-from benchmarks.accuracy_scenes import SCENES
-from benchmarks.verification import friction, impacts, smooth, tops
-from benchmarks.verification.case import Record, World, energies
+from studies.benchmarks.accuracy_scenes import SCENES
+from studies.benchmarks.verification import friction, impacts, smooth, tops
+from studies.benchmarks.verification.case import Record, World, energies
 
 MU = 0.2
 

@@ -12,7 +12,7 @@ import pytest
 from physics_models import GRAVITY
 
 import asperity as asp
-from asperity.scenes.cenic_cases import falling_cylinder, static_gripper
+from studies.scenes.cenic_cases import falling_cylinder, static_gripper
 
 MODULUS = 1e6
 SOFT = asp.ContactParameters(surface="compliant", hydroelastic_modulus=MODULUS, dissipation=0.0)

@@ -8,9 +8,9 @@ import pytest
 from physics_models import GRAVITY, Array
 
 import asperity as asp
-from asperity.experiments.artefacts import ThinParts
 from asperity.geometry.surfaces import Surface
-from asperity.scenes.tableware import FIELD_MESHES, MUG_HEIGHT, MUG_RADIUS, PLATE_RADIUS, mug, plate
+from studies.experiments.artefacts import ThinParts
+from studies.scenes.tableware import FIELD_MESHES, MUG_HEIGHT, MUG_RADIUS, PLATE_RADIUS, mug, plate
 
 ACCURACY = 1e-3
 MODULUS = 1e8

@@ -8,9 +8,9 @@ import pytest
 from physics_models import GRAVITY, Array, states
 
 import asperity as asp
-from benchmarks.verification import friction, impacts, rolling
-from benchmarks.verification.engines.asperity_engine import AsperitySimulate
-from benchmarks.verification.families import CASES
+from studies.benchmarks.verification import friction, impacts, rolling
+from studies.benchmarks.verification.engines.asperity_engine import AsperitySimulate
+from studies.benchmarks.verification.families import CASES
 
 
 def _found(name: str, accuracy: float) -> float:

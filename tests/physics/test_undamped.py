@@ -11,8 +11,8 @@ from physics_models import GRAVITY, states
 
 import asperity as asp
 from asperity.integrators.methods.extrapolation import Extrapolation
-from benchmarks.verification import smooth, tops
-from benchmarks.verification.case import Record, energies
+from studies.benchmarks.verification import smooth, tops
+from studies.benchmarks.verification.case import Record, energies
 
 ROCKER = """<mujoco><worldbody><geom type="plane" size="9 9 1"/>
 <body pos="0 0 .1"><freejoint/><inertial pos="0 0 -.05" mass="1" diaginertia=".002 .002 .002"/>

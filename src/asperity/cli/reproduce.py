@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time as clock
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from asperity.experiments import Experiment, Outcome
+    from studies.experiments import Experiment, Outcome
 
 __all__ = ["reproduce"]
 
@@ -87,8 +88,10 @@ def reproduce(
     if not show_list and not names:
         raise ModelError("name an experiment; 'asperity reproduce --list' shows them.")
 
-    from asperity.experiments import experiments, select
     from asperity.media.errors import MediaError
+
+    find_studies()
+    from studies.experiments import experiments, select
 
     if show_list:
         _print_list(output, select(names) if names else experiments())
@@ -121,6 +124,26 @@ def reproduce(
     return FAILED if failures else SUCCESS
 
 
+def find_studies() -> None:
+    """Let the experiments be imported, which are not part of the package but of its repository.
+
+    Raises
+    ------
+    ModelError
+        If they are neither in the checkout that the package is imported from, nor in the current
+        folder when this is Asperity's repository.
+    """
+    for root in (Path(__file__).resolve().parents[3], Path.cwd()):
+        if (root / "studies" / "experiments" / "registry.py").is_file():
+            if str(root) not in sys.path:
+                sys.path.insert(0, str(root))
+            return
+    raise ModelError(
+        "the experiments are not part of the installed package; they are the folder 'studies' of "
+        "Asperity's repository: run this command in the root folder of a copy of it."
+    )
+
+
 def _run(
     experiment: Experiment,
     out: Path,
@@ -136,8 +159,8 @@ def _run(
 
     with preparing(console):
         from asperity.integrators import Sap
-        from asperity.scenes.spring_cylinder import spring_cylinder
         from asperity.simulator import Simulator
+        from studies.scenes.spring_cylinder import spring_cylinder
 
         # Compiled here, kernels are not taken for slow work of the first experiment.
         Simulator(spring_cylinder(), integrator=Sap()).step()

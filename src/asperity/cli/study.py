@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import mujoco
     from rich.console import Console
 
-    from asperity.experiments import Panel
     from asperity.study import Study
+    from asperity.study.figures import Panel
 
 __all__ = ["study"]
 
@@ -82,8 +82,8 @@ def study(
 
     from asperity.cli.console import preparing, print_error, print_notes, results, transient
     from asperity.cli.models import load
-    from asperity.experiments.outcome import PlotError, draw
     from asperity.simulator.checks import find_keyframe
+    from asperity.study.figures import PlotError, draw
 
     passing, output = transient(), results()
     with preparing(passing):
@@ -226,7 +226,7 @@ def _write_csv(path: Path, done: Study) -> None:
 def _panels(done: Study) -> list[Panel]:
     import numpy as np
 
-    from asperity.experiments import Curve, Panel
+    from asperity.study.figures import Curve, Panel
 
     measured = [trial for trial in done.trials if trial.errors is not None]
     names = list(dict.fromkeys(trial.method for trial in measured))

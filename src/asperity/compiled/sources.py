@@ -42,12 +42,23 @@ def _mujoco_version() -> str:
 
 
 @functools.cache
-def _file_of(module: str) -> str | None:
-    """File of one of the package's modules; None for anything else."""
-    package, *names = module.split(".")
-    if package != _PACKAGE:
+def _own_package(folder: str) -> str | None:
+    """Folder of the outermost package that a folder is part of; None if it is not part of one."""
+    if not os.path.isfile(os.path.join(folder, "__init__.py")):
         return None
-    path = os.path.join(_ROOT, *names)
+    return _own_package(os.path.dirname(folder)) or folder
+
+
+@functools.cache
+def _file_of(module: str, own: str | None) -> str | None:
+    """File of a module of Asperity or of one's own package; None for anything else."""
+    package, *names = module.split(".")
+    if package == _PACKAGE:
+        path = os.path.join(_ROOT, *names)
+    elif own is not None and package == os.path.basename(own):
+        path = os.path.join(own, *names)
+    else:
+        return None
     for file in (path + ".py", os.path.join(path, "__init__.py")):
         if os.path.isfile(file):
             return file
@@ -93,7 +104,7 @@ def _base(file: str, level: int) -> list[str]:
 
 @functools.cache
 def _imports(file: str) -> frozenset[str]:
-    """Files of the package that a file imports."""
+    """Files of Asperity, and of a file's own package, that the file imports."""
     modules: set[str] = set()
     for statement in _statements(_content(file).decode()):
         if isinstance(statement, ast.Import):
@@ -112,7 +123,8 @@ def _imports(file: str) -> frozenset[str]:
         module = ".".join(names)
         # What is imported can be a module or a name within one.
         modules.update((module, *(f"{module}.{alias.name}" for alias in statement.names)))
-    files = (_file_of(module) for module in modules)
+    own = _own_package(os.path.dirname(os.path.abspath(file)))
+    files = (_file_of(module, own) for module in modules)
     return frozenset(found for found in files if found is not None)
 
 

@@ -42,8 +42,8 @@ __all__ = [
 # bodies alone, and with articulated ones, of which all forces are to be computed anew.
 _LARGE_ANGLE = 0.01
 _LARGE_ANGLE_OF_JOINTS = 0.1
-# Change of velocity, relative to the velocity, that ends the passes, and the largest that forces may
-# leave undone if they have found no end.
+# Change of velocity, relative to the velocity, that ends the passes, and the largest that forces
+# may leave undone if they have found no end.
 _SETTLED = 1e-6
 _NEARLY_SETTLED = 0.05
 _MOST_PASSES = 30

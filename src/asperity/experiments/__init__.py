@@ -1,6 +1,0 @@
-"""Figures and tables of the papers, computed again: ``asperity reproduce``."""
-
-from asperity.experiments.outcome import Curve, Film, Finding, Outcome, Panel
-from asperity.experiments.registry import Experiment, experiments, select
-
-__all__ = ["Curve", "Experiment", "Film", "Finding", "Outcome", "Panel", "experiments", "select"]

@@ -1,0 +1,260 @@
+"""The optional mechanisms of `Cenic`, `Icf` and `Midas`, and how each one is switched off.
+
+A mechanism is optional if steps without it are still steps of the method. What corrects a method,
+or makes it faster, belongs here: with what it is for and what it stands in the place of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from studies.benchmarks.ablation.variant import Body, Edit, Value
+
+__all__ = ["MECHANISMS", "METHODS", "Mechanism"]
+
+METHODS: dict[str, tuple[float, ...]] = {
+    "cenic": (1e-2, 1e-3, 1e-4),
+    "trapezoid": (1e-3, 1e-4),
+    "icf": (1e-2, 1e-3),
+    "midas": (1e-2, 1e-3),
+}
+"""Methods of `studies.benchmarks.verification`, with the accuracies or time steps [s] tried."""
+
+_METHODS = "integrators.methods"
+_CENIC = "integrators.presets.cenic"
+_ICF = "integrators.presets.icf"
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Something that can be switched off.
+
+    Attributes
+    ----------
+    name
+        How the command line and the page call it.
+    purpose
+        A sentence: what it is for.
+    replaces
+        What stands in its place where it is off.
+    methods
+        Those that have it, of `METHODS`.
+    off
+        How it is switched off.
+    """
+
+    name: str
+    purpose: str
+    replaces: str
+    methods: tuple[str, ...]
+    off: tuple[Edit, ...]
+
+
+MECHANISMS: tuple[Mechanism, ...] = (
+    Mechanism(
+        "extrapolation",
+        "Two half steps and a whole one are combined to a solution of second order.",
+        "The two half steps, of first order (the paper's scheme).",
+        ("cenic",),
+        (Value(_CENIC, "Cenic.scheme", '"step-doubling"'),),
+    ),
+    Mechanism(
+        "mode-test",
+        "Islands are extrapolated only if their contacts keep their modes.",
+        "Extrapolation of everything.",
+        ("cenic",),
+        (Body(f"{_METHODS}.extrapolation", "_keeps_modes", "return True"),),
+    ),
+    Mechanism(
+        "closing-test",
+        "Islands whose contacts close much faster before a step than after it stay of first order.",
+        "Extrapolation of whatever keeps its modes.",
+        ("cenic",),
+        (Body(f"{_METHODS}.extrapolation", "_begins_smoothly", "return True"),),
+    ),
+    Mechanism(
+        "turning-allowance",
+        "The closing test makes allowance for contact directions that turn.",
+        "The closing test without it.",
+        ("cenic",),
+        (Value(f"{_METHODS}.extrapolation", "_TURNED", "0.0"),),
+    ),
+    Mechanism(
+        "warm-starts",
+        "Half steps and repeated attempts start their solves from what has been found before.",
+        "The paper's: the mean for the first half, the whole step's end for the second.",
+        ("cenic",),
+        (
+            Body(f"{_METHODS}.guesses", "guess_whole", "world.guess_kind = 0"),
+            Body(
+                f"{_METHODS}.guesses",
+                "guess_first_half",
+                "guess_middle(world, source, full)",
+            ),
+            Body(
+                f"{_METHODS}.guesses",
+                "guess_second_half",
+                "guess_end(world, full.qvel)",
+            ),
+        ),
+    ),
+    Mechanism(
+        "undamped-positions",
+        "Extrapolated positions are moved back so far that small swings keep their energy.",
+        "Positions of second order.",
+        ("cenic",),
+        (
+            Body(
+                f"{_METHODS}.undamped",
+                "displace_undamped",
+                """
+                memory = EXTRAPOLATION.at(world.memory)
+                for tree in range(world.problem.graph.ntree):
+                    memory.undamps[tree] = 0
+                for i in range(memory.displacement.size):
+                    memory.displacement[i] = 0.0
+                """,
+            ),
+        ),
+    ),
+    Mechanism(
+        "middle-forces",
+        "The second half step takes Coriolis forces at a velocity of third order.",
+        "Coriolis forces at the second half step's beginning.",
+        ("cenic",),
+        (
+            Body(
+                f"{_METHODS}.middle_forces",
+                "correct_velocities",
+                """
+                memory = EXTRAPOLATION.at(world.memory)
+                for tree in range(memory.island.size):
+                    memory.corrected[tree] = 0.0
+                """,
+            ),
+        ),
+    ),
+    Mechanism(
+        "spring-share",
+        "Springs that are slow against the step are implicit by a quarter, which damps them less.",
+        "Wholly implicit springs.",
+        ("cenic",),
+        (Body(f"{_METHODS}.springs", "implicit_share", "return 1.0"),),
+    ),
+    Mechanism(
+        "energy-balance",
+        "Velocities of robots that turn far are scaled to the energy that the step should leave.",
+        "Velocities as solved for.",
+        ("cenic", "icf"),
+        (
+            Body(f"{_METHODS}.step_balance", "balance_doubled_step", "return"),
+            Body(f"{_METHODS}.step_balance", "balance_step", "return"),
+        ),
+    ),
+    Mechanism(
+        "impact-resolution",
+        "Steps are refused that are too long for the rebound of an impact.",
+        "Error control alone.",
+        ("cenic",),
+        (Value(_CENIC, "Cenic.resolve_impacts", "False"),),
+    ),
+    Mechanism(
+        "missed-contacts",
+        "Steps are refused that have passed through a contact, or gone deep into a new one.",
+        "Error control alone.",
+        ("cenic",),
+        (
+            Body("integrators.steppings.missed_contacts", "passed_before_sample", "return False"),
+            Body(
+                "integrators.steppings.missed_contacts",
+                "step_without_missed_contacts",
+                "return step",
+            ),
+        ),
+    ),
+    Mechanism(
+        "delivered-friction",
+        "Friction is limited by the normal impulse that the step delivers.",
+        "The paper's law: the normal impulse that the state before the step predicts.",
+        ("cenic", "icf"),
+        (
+            Value(_CENIC, "Cenic.friction", '"lagged"'),
+            Value(_ICF, "Icf.friction", '"lagged"'),
+        ),
+    ),
+    Mechanism(
+        "trapezoid-fallback",
+        "Steps that the trapezoid would let ring are doubled steps instead.",
+        "The paper's trapezoid everywhere.",
+        ("trapezoid",),
+        (Body(f"{_METHODS}.trapezoid", "_note_rough", "return"),),
+    ),
+    Mechanism(
+        "centred-gyroscopic",
+        "Gyroscopic and Coriolis forces are those at the mean velocity of a fixed step.",
+        "Forces at the step's beginning.",
+        ("icf",),
+        (Body(f"{_METHODS}.gyroscopic", "center_gyroscopic_forces", "return OK"),),
+    ),
+    Mechanism(
+        "slip-regularization",
+        "Stiff friction is softened in long steps, so that violent impacts converge.",
+        "The stiction tolerance alone.",
+        ("icf",),
+        (Value(_ICF, "Icf.slip_regularization", "0.0"),),
+    ),
+    Mechanism(
+        "bdf2",
+        "Steps are of second order (BDF2) where motion is smooth.",
+        "Implicit Euler.",
+        ("midas",),
+        (Value("midas.preset", "Midas.scheme", '"implicit-euler"'),),
+    ),
+    Mechanism(
+        "rebounds",
+        "After an impact bodies part as fast as the dissipation of their contact says.",
+        "Impacts without a rebound.",
+        ("midas",),
+        (Body("midas.rebounds", "find_rebounds", "return 0"),),
+    ),
+    Mechanism(
+        "anticipation",
+        "Directions of Newton's method count with contacts and limits that they are about to make.",
+        "Newton's own directions.",
+        ("midas",),
+        (
+            Body(
+                "midas.anticipation",
+                "anticipate",
+                """
+                engine.anchored = 0
+                return False
+                """,
+            ),
+        ),
+    ),
+    Mechanism(
+        "arcs",
+        "Trial states turn links along arcs.",
+        "Straight trial paths, along which links that turn are stretched.",
+        ("midas",),
+        (Body("midas.arcs", "follow_arcs", "return"),),
+    ),
+    Mechanism(
+        "prediction",
+        "The first iterate is where rigid links go if they accelerate as in the last step.",
+        "The state before the step.",
+        ("midas",),
+        (
+            Body("midas.prediction", "predict", "return False"),
+            Body("midas.prediction", "predict_turns", "return False"),
+        ),
+    ),
+    Mechanism(
+        "friction-solves",
+        "A step is solved again until friction's normal forces are those of its solution.",
+        "Normal forces of the step's beginning.",
+        ("midas",),
+        (Value("midas.preset", "Midas.friction_solves", "1"),),
+    ),
+)

@@ -1,0 +1,151 @@
+"""The page: what verification loses without each mechanism, and what each one costs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from studies.benchmarks.ablation.mechanisms import MECHANISMS, METHODS
+from studies.benchmarks.ablation.results import NOTHING, Results
+from studies.benchmarks.ablation.trial import CLUTTER, GRADES, NEAR_BY, Trial
+from studies.benchmarks.verification.methods import label
+
+__all__ = ["PAGE", "changes", "write"]
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "ablation.md"
+
+_TITLES = {
+    "cenic": "`Cenic`",
+    "trapezoid": "`Cenic` with the trapezoid scheme",
+    "icf": "`Icf`",
+    "midas": "`Midas`",
+}
+
+INTRODUCTION = """\
+# What each mechanism is good for
+
+This page shows what verification loses when one mechanism is switched off. `python -m
+studies benchmark ablation` makes the page from a copy of the package for each mechanism;
+`studies/benchmarks/ablation/mechanisms.py` lists them. A mechanism that corrects a
+method has a row here, or it is not in the package.
+
+**How to read the tables.** Every case of [verification](verification.md) is run at {near_by} times
+each accuracy or time step. “Right” counts the runs within the tolerance of their case. Work is that
+of all runs, relative to the first row, and that of the CENIC paper's clutter: five seconds from
+five initial states. A case has changed if the median grade of its five runs is another one;
+**bold** cases are wrong or stopped without the mechanism. Cases next to a tolerance change by
+chance: differences of two runs mean nothing.
+"""
+
+Key = tuple[str, float]
+
+
+def _grades(trials: Sequence[Trial]) -> dict[Key, int]:
+    """Median grade of every case at every accuracy."""
+    found: dict[Key, list[int]] = defaultdict(list)
+    for trial in trials:
+        if trial.case not in CLUTTER:
+            found[trial.case, trial.number].append(trial.grade)
+    return {key: int(median(grades)) for key, grades in found.items()}
+
+
+def changes(before: Sequence[Trial], after: Sequence[Trial]) -> tuple[list[str], list[str]]:
+    """Cases that are worse after a change, and those that are better, as the page shows them."""
+    old, new = _grades(before), _grades(after)
+    worse: dict[str, list[str]] = defaultdict(list)
+    better: dict[str, list[str]] = defaultdict(list)
+    is_wrong: set[str] = set()
+    for (case, number), grade in new.items():
+        if grade > old[case, number]:
+            worse[case].append(f"{number:g}")
+            if grade >= GRADES.index("wrong"):
+                is_wrong.add(case)
+        elif grade < old[case, number]:
+            better[case].append(f"{number:g}")
+
+    def shown(case: str, numbers: Sequence[str]) -> str:
+        name = f"**{case}**" if case in is_wrong else case
+        return f"{name} ({', '.join(numbers)})"
+
+    return (
+        [shown(case, numbers) for case, numbers in worse.items()],
+        [f"{case} ({', '.join(numbers)})" for case, numbers in better.items()],
+    )
+
+
+def _work(trials: Sequence[Trial], clutter: bool) -> list[Trial]:
+    return [trial for trial in trials if (trial.case in CLUTTER) == clutter]
+
+
+def _relative(trials: Sequence[Trial], base: Sequence[Trial], field: str) -> str:
+    """Change of some work, over the runs that both have finished [%]."""
+    if not base:
+        return ""
+    stopped = GRADES.index("stopped")
+    both = {(t.case, t.number, t.near_by): getattr(t, field) for t in trials if t.grade != stopped}
+    mine = total = 0
+    for trial in base:
+        key = (trial.case, trial.number, trial.near_by)
+        if trial.grade != stopped and key in both:
+            mine += both[key]
+            total += getattr(trial, field)
+    change = 100.0 * (mine / total - 1.0) if total else 0.0
+    return f"{change:+.0f} %".replace("-", "−")
+
+
+def _table(method: str, results: Results) -> list[str]:
+    base = results.get((NOTHING, method))
+    if not base:
+        return []
+    numbers = METHODS[method]
+    head = [
+        "switched off",
+        *(f"right, {label(f'{method}@{n:g}').split(' ', 1)[1]}" for n in numbers),
+        "solves",
+        "iterations",
+        "solves in clutter",
+        "iterations in clutter",
+        "worse",
+        "better",
+    ]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for name in (NOTHING, *(m.name for m in MECHANISMS)):
+        trials = results.get((name, method))
+        if not trials:
+            continue
+        at = {n: [t for t in _work(trials, False) if t.number == n] for n in numbers}
+        cells = [f"{sum(t.grade == 0 for t in at[n])} of {len(at[n])}" for n in numbers]
+        if name == NOTHING:
+            cells += [
+                f"{sum(getattr(t, field) for t in _work(base, clutter)):,}"
+                for clutter in (False, True)
+                for field in ("solves", "iterations")
+            ]
+            cells += ["", ""]
+        else:
+            worse, better = changes(base, trials)
+            cells += [
+                _relative(_work(trials, clutter), _work(base, clutter), field)
+                for clutter in (False, True)
+                for field in ("solves", "iterations")
+            ]
+            cells += [", ".join(worse), ", ".join(better)]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return [*lines, ""]
+
+
+def write(results: Results, path: Path = PAGE) -> Path:
+    """Write the page."""
+    near_by = ", ".join(f"{share:g}" for share in NEAR_BY)
+    introduction = INTRODUCTION.replace("{near_by}", near_by).strip().split("\n\n")
+    lines = ["\n\n".join(" ".join(part.splitlines()) for part in introduction), ""]
+    for method in METHODS:
+        table = _table(method, results)
+        if table:
+            lines += [f"## {_TITLES[method]}", "", *table]
+    lines += ["## The mechanisms", "", "| mechanism | what it does | without it |", "|---|---|---|"]
+    lines += [f"| {m.name} | {m.purpose} | {m.replaces} |" for m in MECHANISMS]
+    path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
+    return path

@@ -1,0 +1,202 @@
+"""One measurement: prepare, warm up, time the advance, look at the outcome.
+
+``python -m studies benchmark measure`` reads a job as JSON from standard input and writes the
+measurement as the last line of standard output: each measurement has a process to itself, so that
+an engine that crashes, throws or runs away takes nothing else with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from studies.benchmarks.engines import load
+from studies.benchmarks.engines.base import BodyStates, Counters, Run, Setting
+from studies.benchmarks.scene import Scene, scene_from_name
+
+SINGLE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to measure.
+
+    ``scene`` is a name that :func:`studies.benchmarks.scene.scene_from_name` knows, ``duration``
+    the simulated time [s], ``worlds`` the number of copies advanced at once, one Python thread
+    each, ``seed`` that of the initial state.
+    """
+
+    engine: str
+    setting: Setting
+    scene: str
+    duration: float
+    worlds: int = 1
+    seed: int = 41
+
+    @property
+    def label(self) -> str:
+        """Engine and method."""
+        return f"{self.engine} {self.setting.method}"
+
+    @property
+    def resolution(self) -> str:
+        """Accuracy or time step, as a table shows it."""
+        if self.setting.accuracy is not None:
+            return f"accuracy {self.setting.accuracy:g}"
+        return f"{1e3 * (self.setting.time_step or 0.0):g} ms"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What came out.
+
+    Times [s] are those of the advance alone. ``penetration`` is the deepest overlap of the final
+    poses [m], found for every engine with the same collision detection (MuJoCo's, boxes as boxes);
+    ``own_penetration`` is what the engine itself sees. ``mean_height`` and ``lowest_centre`` [m]
+    and ``kinetic_energy`` [J] tell whether the outcome is sane.
+    """
+
+    status: str
+    wall_time: float = float("nan")
+    cpu_time: float = float("nan")
+    counters: Counters = field(default_factory=Counters)
+    penetration: float = float("nan")
+    own_penetration: float | None = None
+    mean_height: float = float("nan")
+    lowest_centre: float = float("nan")
+    kinetic_energy: float = float("nan")
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run reached its end with a finite state."""
+        return self.status == "ok"
+
+
+def kinetic_energy(scene: Scene, states: BodyStates) -> float:
+    """Of all free bodies [J]."""
+    import mujoco
+
+    total = 0.0
+    for i, body in enumerate(scene.bodies):
+        inverse = np.empty(4)
+        local = np.empty(3)
+        mujoco.mju_negQuat(inverse, states.quaternion[i])
+        mujoco.mju_rotVecQuat(local, states.angular_velocity[i], inverse)
+        moments = body.shape.principal_inertia(body.mass)
+        total += 0.5 * body.mass * float(states.linear_velocity[i] @ states.linear_velocity[i])
+        total += 0.5 * float(moments @ np.square(local))
+    return total
+
+
+def penetration(scene: Scene, states: BodyStates) -> float:
+    """Deepest overlap of these poses [m], the same measure for every engine."""
+    import mujoco
+
+    from studies.benchmarks.engines.mujoco_engine import build_mjcf, deepest
+
+    model = mujoco.MjModel.from_xml_string(build_mjcf(scene))
+    data = mujoco.MjData(model)
+    data.qpos[:] = np.hstack([states.position, states.quaternion]).ravel()
+    mujoco.mj_forward(model, data)
+    return deepest(data)
+
+
+def _advance_all(runs: list[Run], end: float) -> None:
+    if len(runs) == 1:
+        runs[0].advance(end)
+        return
+    failures: list[BaseException] = []
+
+    def work(run: Run) -> None:
+        try:
+            run.advance(end)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(run,)) for run in runs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def measure(job: Job) -> Measurement:
+    """Carry out a job in this process."""
+    scene = scene_from_name(job.scene, job.seed)
+    prepare = load(job.engine)
+    runs = [prepare(scene, job.setting) for _ in range(job.worlds)]
+    warm_up = job.setting.time_step or 1e-4
+    for run in runs:
+        # First-call costs (allocations, lazily evaluated caches) are nobody's speed.
+        run.advance(warm_up)
+    before = runs[0].counters()
+    cpu, wall = time.process_time(), time.perf_counter()
+    _advance_all(runs, warm_up + job.duration)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    states = runs[0].states()
+    finite = bool(np.isfinite(states.position).all() and np.isfinite(states.linear_velocity).all())
+    return Measurement(
+        status="ok" if finite else "non-finite state",
+        wall_time=wall,
+        cpu_time=cpu,
+        counters=runs[0].counters().since(before),
+        penetration=penetration(scene, states) if finite else float("nan"),
+        own_penetration=runs[0].own_penetration() if finite else None,
+        mean_height=float(states.position[:, 2].mean()),
+        lowest_centre=float(states.position[:, 2].min()),
+        kinetic_energy=kinetic_energy(scene, states),
+    )
+
+
+def measure_in_subprocess(job: Job, timeout: float) -> Measurement:
+    """Carry out a job in a process of its own; whatever happens to it becomes the status."""
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    try:
+        # MuJoCo logs its warnings to a file in the current folder.
+        with tempfile.TemporaryDirectory() as folder:
+            process = subprocess.run(
+                [sys.executable, "-m", "studies.benchmarks.measure"],
+                input=json.dumps(asdict(job)),
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+                cwd=folder,
+                env=os.environ | SINGLE_THREAD | {"PYTHONPATH": path},
+            )
+    except subprocess.TimeoutExpired:
+        return Measurement(status=f"over {timeout:g} s")
+    if process.returncode != 0:
+        return Measurement(status=f"process died with code {process.returncode}")
+    raw: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
+    return Measurement(**(raw | {"counters": Counters(**raw["counters"])}))
+
+
+def main() -> None:
+    """Read a job, carry it out, write the measurement."""
+    raw = json.load(sys.stdin)
+    job = Job(**(raw | {"setting": Setting(**raw["setting"])}))
+    try:
+        result = measure(job)
+    except Exception as failure:
+        text = " ".join(str(failure).split())
+        result = Measurement(status=f"{type(failure).__name__}: {text[:160]}")
+    print(json.dumps(asdict(result)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Asperity, through its public surface."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+import asperity as asp
+from asperity.integrators import Integrator
+from asperity.simulator import Recorder
+from studies.benchmarks.verification.case import Drive, NotApplicable, Record, World
+from studies.benchmarks.verification.engines.limits import Deadline, Stopped
+
+__all__ = ["AsperitySimulate"]
+
+ONE_FRICTION = (asp.Sap, asp.Tamsi, asp.Midas)
+
+FIELD_LENGTH = 0.01
+"""Length [m] over which a world's stiffness [N/m] becomes a hydroelastic modulus [Pa], unless it
+names one: 1e7 Pa where a world says 1e5 N/m, and as much harder where it wants hard contact."""
+
+
+def _touching(model: mujoco.MjModel, qpos: ArrayLike) -> np.ndarray:
+    """A configuration near another one in which geoms touch that overlap there.
+
+    Worlds that begin at rest are in balance on the springs of contact in points.
+    """
+    data = mujoco.MjData(model)
+    data.qpos[:] = qpos
+    for _ in range(3):
+        mujoco.mj_forward(model, data)
+        overlapping = [c for c in data.contact if c.dist < 0.0]
+        if not overlapping:
+            break
+        rows = np.zeros((len(overlapping), model.nv))
+        sides = np.zeros((2, 3, model.nv))
+        for row, contact in zip(rows, overlapping, strict=True):
+            for side, geom in zip(sides, contact.geom, strict=True):
+                mujoco.mj_jac(model, data, side, None, contact.pos, model.geom_bodyid[geom])
+            row[:] = contact.frame[:3] @ (sides[1] - sides[0])
+        apart = np.linalg.lstsq(rows, [-c.dist for c in overlapping], rcond=1e-9)[0]
+        mujoco.mj_integratePos(model, data.qpos, apart, 1.0)
+    return np.array(data.qpos)
+
+
+class AsperitySimulate:
+    """Simulates worlds with one of Asperity's integrators, in points or with pressure fields.
+
+    Attributes
+    ----------
+    work
+        Counts of `asperity.Statistics`, over all simulations.
+    """
+
+    def __init__(
+        self, integrator: Integrator, deadline: Deadline | None = None, *, fields: bool = False
+    ) -> None:
+        self.integrator = integrator
+        self.deadline = deadline or Deadline(float("inf"))
+        self.fields = fields
+        self.work: Counter[str] = Counter()
+
+    def __call__(
+        self,
+        world: World,
+        duration: float,
+        *,
+        qpos: ArrayLike | None = None,
+        qvel: ArrayLike | None = None,
+        drive: Drive | None = None,
+        period: float = 0.02,
+        forces: Mapping[str, Sequence[float]] | None = None,
+    ) -> Record:
+        if world.contact.dynamic_friction is not None and isinstance(self.integrator, ONE_FRICTION):
+            raise NotApplicable("one coefficient of friction")
+
+        model = world.model()
+        contact = asp.ContactParameters()
+        if self.fields:
+            if not np.any(model.geom_contype | model.geom_conaffinity):
+                raise NotApplicable("nothing in it touches")
+            contact = asp.ContactParameters(
+                surface="compliant",
+                hydroelastic_modulus=world.contact.modulus
+                or world.contact.stiffness / FIELD_LENGTH,
+            )
+
+        def control(_: mujoco.MjModel, data: mujoco.MjData) -> None:
+            assert drive is not None
+            data.ctrl[:] = drive(float(data.time))
+
+        try:
+            with warnings.catch_warnings():
+                # Free motion has nothing that could collide.
+                warnings.simplefilter("ignore", asp.AsperityWarning)
+                simulator = Recorder(
+                    model,
+                    integrator=self.integrator,
+                    contact=contact,
+                    control=None if drive is None else control,
+                    control_period=period,
+                )
+        except asp.ModelError as refusal:
+            raise NotApplicable(str(refusal)) from refusal
+        data = simulator.data
+        if qpos is not None:
+            data.qpos[:] = qpos
+        if self.fields and world.contact.modulus is None:
+            data.qpos[:] = _touching(model, data.qpos)
+        if qvel is not None:
+            data.qvel[:] = qvel
+        for name, force in (forces or {}).items():
+            data.body(name).xfrc_applied[:] = force
+        simulator.start_record()
+        try:
+            report = simulator.advance_to(duration, progress=lambda _: self.deadline.check())
+        except asp.ModelError as refusal:  # what an engine cannot start from
+            raise NotApplicable(str(refusal)) from refusal
+        finally:
+            self.work.update(vars(simulator.stats))
+        if not report.success:
+            raise Stopped(f"{report.status.name.lower()} at {simulator.time:.3g} s")
+        self.deadline.check()
+        fixed = self.integrator.time_step is not None
+        stats = simulator.stats
+        attempts = None if fixed else stats.steps + stats.rejections
+        return Record(simulator.model, *simulator.record(), attempts)

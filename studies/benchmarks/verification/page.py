@@ -1,0 +1,209 @@
+"""The page: tables of what all methods found, the truth first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from studies.benchmarks.verification.case import Case
+from studies.benchmarks.verification.families import CASES, FAMILIES
+from studies.benchmarks.verification.methods import COLUMNS, label
+from studies.benchmarks.verification.results import Result
+
+__all__ = ["PAGE", "cell", "grade", "number", "table_of", "write"]
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "verification.md"
+
+# An error of up to so many tolerances is "near": bold beyond it.
+NEAR = 5.0
+
+INTRODUCTION = """\
+# Verification
+
+Cases whose outcome is known, from textbooks, from published tests or from converged solutions, and
+what every method makes of them. The ones that go wrong are left in. `python -m
+studies verify` makes this page; `studies/benchmarks/verification/` has the cases,
+`studies/benchmarks/results/verification.json` all numbers.
+
+**How to read the tables.** A plain number is within the tolerance that the case states, an *italic*
+one within five times that, a **bold** one is wrong. “–” means that the method cannot take part: its
+steps are fixed, it knows one coefficient of friction, or the model has what the engine or our
+translation for it lacks. “>N s”: not finished after so much wall time. “stopped”: it gave up.
+
+**Methods.** Numbers after a name are accuracies or time steps, everything else is as it comes, but
+that `midas` may move touching bodies apart at the start (`overlaps="separate"`), and that the
+accuracy of the classical methods bounds velocities as well (`error_norm="state"`). Contact is the
+same for all: a stiffness in N/m, Hunt–Crossley dissipation, Coulomb friction. Two laws differ on
+purpose: the dissipation of `sap` is linear, and `midas` keeps surfaces about a millimetre apart.
+`mujoco` is MuJoCo with its defaults (Euler, 2 ms, pyramidal cones, its own soft contact),
+`mujoco:careful` the better of two careful settings (RK4 or implicit, 0.5 ms, elliptic cones,
+`impratio` 100), chosen anew for every case by who comes nearest to the truth; where a case is about
+an elastic impact, both get `solref` for it. Drake reads the same models; boxes get points of
+contact in their corners, since Drake finds one point between two flat things.
+
+**What is not a fault.** Positions move with the velocities of steps' ends, so what slides to rest
+from v in fixed steps comes vδt/2 short: a centimetre from 2 m/s with 10 ms (`slide-to-rest`,
+`landing-slide`), whatever the method. And one number says little where runs scatter: fifteen
+accuracies around 1e-3, up to 1.4 times larger or smaller, turn the tippe top by 168.5° to 176.5°,
+in the median 170.2°, and around 1e-4 by 170.3° to 173.2°, in the median 172.5°.
+
+**Pressure fields.** `+fields` is the same with a field in every geom and a rigid floor. Their
+modulus is a hundred times the stiffness per metre (10⁷ Pa for 10⁵ N/m), and bodies that overlap are
+moved apart to where they touch; where flat faces begin in balance, it is the modulus that keeps the
+balance. Truths are those of hard bodies that touch in points, but where balls roll: a patch has a
+width, and its dissipation (10 s/m) presses more in front of what rolls than behind it, which slows
+balls of 10⁷ Pa down. There the truth is the law's own, integrated over the patch and in time
+without our code (`studies/benchmarks/verification/field_ball.py`); without dissipation it is that
+of hard balls. Elsewhere, what all columns agree on and the truth does not is the law's: a capsule
+that rolls on a line, a top that spins on a patch and feels its friction, dominoes, whose edges and
+corners meet with normals between those of their faces, whatever the modulus. What loose accuracies
+get wrong and 1e-4 does not is error control's: a tall box that starts where it just touches rocks
+by as much as the accuracy lets it, and then topples early. The slip of the shaken mug converges
+slowly, in steps that are short against the time in which a pad slides over its patch.
+"""
+
+
+def grade(case: Case, value: float | None, method: str = "") -> int:
+    """0 right, 1 near, 2 wrong (None: what should have happened has not), of a method's truth."""
+    if value is None:
+        return 2
+    error = abs(value - case.truth_for(method))
+    return 0 if error <= case.tolerance else 1 if error <= NEAR * case.tolerance else 2
+
+
+def number(case: Case, value: float) -> str:
+    """A number as tables show it."""
+    # A number far from the truth needs fewer digits than one near it.
+    text = f"{value:.1e}" if abs(value) >= 1e5 else f"{value:{case.form}}"
+    text = text if value else "0"
+    return text.replace("-", "−")
+
+
+def cell(case: Case, result: Result | None) -> str:
+    """A result as tables show it: italic where it is near, bold where it is wrong."""
+    if result is None:
+        return ""
+    if result.value is not None:
+        text = number(case, result.value)
+        return (text, f"*{text}*", f"**{text}**")[grade(case, result.value, result.method)]
+    if result.status == "never":
+        return "**never**"
+    if result.status.startswith("not finished in"):
+        return f">{result.status.removeprefix('not finished in ')}"
+    return "–" if result.status.startswith("cannot") else "stopped"
+
+
+def _table(
+    cases: Sequence[Case],
+    methods: Sequence[str],
+    results: Mapping[tuple[str, str], Result],
+) -> list[str]:
+    present = [m for m in methods if any((case.name, m) in results for case in cases)]
+    if not present:
+        return []
+    lines = [
+        "| case | truth | " + " | ".join(label(m) for m in present) + " |",
+        "|---|---|" + "---|" * len(present),
+    ]
+    for case in cases:
+        if not any((case.name, m) in results for m in present):
+            continue
+        cells = [cell(case, results.get((case.name, m))) for m in present]
+        truth = f"{number(case, case.truth_for(present[0]))} ± {case.tolerance:.2g}"
+        lines.append(f"| {case.name} | {truth} | " + " | ".join(cells) + " |")
+    return [*lines, ""]
+
+
+def _summary(results: Mapping[tuple[str, str], Result]) -> list[str]:
+    lines = [
+        "## Summary",
+        "",
+        "| method | cases | right | near | wrong | stopped or not finished | seconds |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for method in (name for names in COLUMNS.values() for name in names):
+        mine = [r for r in results.values() if r.method == method and r.case in CASES]
+        mine = [r for r in mine if not r.status.startswith("cannot")]
+        if not mine:
+            continue
+        grades = [
+            grade(CASES[r.case], r.value, r.method) for r in mine if r.status in ("ok", "never")
+        ]
+        counts = [grades.count(level) for level in range(3)]
+        lines.append(
+            f"| {label(method)} | {len(mine)} | {counts[0]} | {counts[1]} | {counts[2]} | "
+            f"{len(mine) - len(grades)} | {sum(r.seconds for r in mine):.0f} |"
+        )
+    return [*lines, ""]
+
+
+def _wrong(results: Mapping[tuple[str, str], Result]) -> list[str]:
+    """Names of the cases in which each method is wrong or gives up."""
+    lines = ["## What each method gets wrong", ""]
+    for method in (name for names in COLUMNS.values() for name in names):
+        found = []
+        for name, case in CASES.items():
+            result = results.get((name, method))
+            if result is None or result.status.startswith("cannot"):
+                continue
+            if result.status not in ("ok", "never"):
+                found.append(f"{name} ({cell(case, result)})")
+            elif grade(case, result.value, method) == 2:
+                found.append(name)
+        if found:
+            lines.append(f"- {label(method)}: {', '.join(found)}.")
+    return [*lines, ""]
+
+
+def _failures(cases: Sequence[Case], results: Mapping[tuple[str, str], Result]) -> list[str]:
+    """Why methods stopped or failed; reasons for not taking part are few and said once."""
+    known = {name for names in COLUMNS.values() for name in names}
+    lines = [
+        f"- {case.name}, {label(result.method)}: {result.status}"
+        for case in cases
+        for (name, _), result in sorted(results.items())
+        if name == case.name
+        and result.method in known
+        and result.status.startswith(("stopped", "failed"))
+    ]
+    return [*lines, ""] if lines else []
+
+
+def table_of(results: Mapping[tuple[str, str], Result], methods: Sequence[str]) -> str:
+    """One table of results, whatever methods they are of."""
+    return "\n".join(_table(tuple(CASES.values()), methods, results))
+
+
+def write(results: Mapping[tuple[str, str], Result], path: Path = PAGE) -> Path:
+    """Write the page."""
+    from studies.benchmarks.report import machine
+
+    versions = sorted({part for r in results.values() for part in r.versions.split(", ") if part})
+    # A paragraph is a line: Markdown that wraps by itself.
+    introduction = [" ".join(part.splitlines()) for part in INTRODUCTION.strip().split("\n\n")]
+    lines = [
+        "\n\n".join(introduction),
+        "",
+        f"Made with {', '.join(versions)}; {machine().partition(';')[0]}.",
+        "",
+        *_summary(results),
+    ]
+    for family, cases in FAMILIES.items():
+        lines += [f"## {family}", ""]
+        for case in cases:
+            truth = number(case, case.truth)
+            lines.append(
+                f"- **{case.name}.** {case.what} Measured: {case.quantity}. "
+                f"Truth: {truth} ± {case.tolerance:.2g}. {case.source}"
+            )
+            if case.field_truth is not None:
+                lines[-1] += f" Of fields: {number(case, case.field_truth)}. {case.field_source}"
+        lines.append("")
+        for title, methods in COLUMNS.items():
+            table = _table(cases, methods, results)
+            if table:
+                lines += [f"**{title}**", "", *table]
+        lines += _failures(cases, results)
+    lines += _wrong(results)
+    path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
+    return path

@@ -1,0 +1,205 @@
+"""Numbers of verification that other documents quote: they are written there from the results.
+
+A document says where: ``<!-- verification: NAME -->`` and ``<!-- end -->`` stand around what is
+written, a table on lines of its own or a number within a sentence.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from studies.benchmarks.verification.case import Case
+from studies.benchmarks.verification.families import CASES
+from studies.benchmarks.verification.page import cell, grade, number
+from studies.benchmarks.verification.results import RESULTS, Result
+
+__all__ = ["DOCUMENTS", "quoted", "write_quoted"]
+
+ROOT = Path(__file__).resolve().parents[3]
+CLUTTER = RESULTS.with_name("clutter.csv")
+
+Results = Mapping[tuple[str, str], Result]
+
+DOCUMENTS = tuple(
+    ROOT / name
+    for name in (
+        "README.md",
+        "docs/index.md",
+        "docs/inside.md",
+        "docs/integrators/classical.md",
+        "docs/integrators/index.md",
+        "docs/integrators/midas.md",
+    )
+)
+"""Those that quote verification."""
+
+_MARK = re.compile(r"(<!-- verification: ([\w:@. -]+?) -->)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class _Score:
+    """How a method fares in the cases that it can take part in."""
+
+    cases: int
+    right: int
+    near: int
+    wrong: int
+    stopped: int
+    seconds: float
+
+
+def _score(results: Results, method: str) -> _Score:
+    mine = [r for r in results.values() if r.method == method and r.case in CASES]
+    mine = [r for r in mine if not r.status.startswith("cannot")]
+    if not mine:
+        raise ValueError(f"there are no results of {method!r}")
+    done = [r for r in mine if r.status in ("ok", "never")]
+    grades = [grade(CASES[r.case], r.value, method) for r in done]
+    counts = [grades.count(level) for level in range(3)]
+    seconds = sum(r.seconds for r in mine)
+    return _Score(len(mine), *counts, len(mine) - len(done), seconds)
+
+
+def _lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n\n" + "\n".join(lines) + "\n\n"
+
+
+def _case_row(results: Results, title: str, case: Case, methods: Sequence[str]) -> list[str]:
+    found = [cell(case, results.get((case.name, method))) for method in methods]
+    return [title, number(case, case.truth), *found]
+
+
+def _clutter_row(methods: Sequence[str]) -> list[str]:
+    """CPU seconds per simulated second of hard clutter at 1e-3, where there are any."""
+    times: dict[str, str] = {}
+    with CLUTTER.open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if (row["scene"], row["setting"]) == ("clutter-hard", "accuracy 0.001"):
+                name = row["method"].removeprefix("asperity ").replace(" ", ":")
+                times[f"{name}@1e-3"] = f"{float(row['cpu_s_per_s']):.2g}"
+    return [times.get(method, "–") for method in methods]
+
+
+_BESIDE = {
+    "Asperity `Cenic`, 1e-3": "cenic@1e-3",
+    "MuJoCo, defaults": "mujoco",
+    "MuJoCo, careful": "mujoco:careful",
+    "Drake `cenic`, 1e-3": "drake:cenic@1e-3",
+    "Drake `sap`, 1 ms": "drake:sap@1e-3",
+}
+_SCENES = {
+    "a gripped box, how far it sinks in 10 s [mm]": "held",
+    "friction in an impact, μ = 0.2": "impact-friction",
+    "a quadruped trots for 3 s [m]": "trot",
+    "a wave of dominoes [m/s]": "dominoes",
+    "one elastic bounce, E/E₀": "elastic-bounce",
+}
+
+
+def _readme(results: Results) -> str:
+    methods = list(_BESIDE.values())
+    scores = [_score(results, method) for method in methods]
+    rows = [
+        ["known outcomes found, of those it can do", ""]
+        + [f"{score.right} of {score.cases}" for score in scores],
+        ["wrong", ""] + [str(score.wrong) for score in scores],
+        ["seconds for all of them", ""] + [f"{score.seconds:.0f}" for score in scores],
+        *(_case_row(results, title, CASES[name], methods) for title, name in _SCENES.items()),
+        ["20 bodies in hard clutter, CPU s per second", "", *_clutter_row(methods)],
+    ]
+    return _lines(["", "truth", *_BESIDE], rows)
+
+
+_METHODS = {
+    "`Cenic`, 1e-3": "cenic@1e-3",
+    "`Cenic`, 1e-4": "cenic@1e-4",
+    "`Icf`, 1 ms": "icf@1e-3",
+    "`Sap`, 1 ms": "sap@1e-3",
+    "`Tamsi`, 1 ms": "tamsi@1e-3",
+    "`Midas`, 10 ms": "midas@1e-2",
+    "`Sdirk2`, 1e-3": "sdirk2@1e-3",
+    "`Rosenbrock2`, 1e-3": "rosenbrock2@1e-3",
+    "`RungeKutta3`, 1e-3": "runge-kutta3@1e-3",
+    "MuJoCo, defaults": "mujoco",
+    "MuJoCo, careful settings": "mujoco:careful",
+    "Drake `cenic`, 1e-3": "drake:cenic@1e-3",
+    "Drake `sap`, 1 ms": "drake:sap@1e-3",
+}
+
+
+def _methods(results: Results) -> str:
+    rows = []
+    for title, method in _METHODS.items():
+        s = _score(results, method)
+        numbers = (s.cases, s.right, s.near, s.wrong, s.stopped, round(s.seconds))
+        rows.append([title, *map(str, numbers)])
+    head = ["", "cases", "right", "near", "wrong", "stopped or too slow", "seconds for all"]
+    return _lines(head, rows)
+
+
+_CLASSICAL = {
+    "`ImplicitEuler`": "implicit-euler@1e-3",
+    "`Sdirk2`": "sdirk2@1e-3",
+    "`Rosenbrock2`": "rosenbrock2@1e-3",
+    "`RungeKutta3`": "runge-kutta3@1e-3",
+}
+_CLASSICAL_CASES = {
+    "one elastic bounce, E/E₀": "elastic-bounce",
+    "rebound by Hunt–Crossley dissipation [m/s]": "restitution",
+    "Newton's cradle [m/s]": "newtons-cradle",
+    "gyroscope's precession [°]": "gyroscope-precession",
+    "rattleback that turns round [rad/s]": "rattleback-",
+    "pendulum, E/E₀ after 20 s": "pendulum-energy",
+    "dominoes [m/s]": "dominoes",
+    "box at rest for 2 s, steps": "box-at-rest",
+    "breaking loose on a belt [m]": "belt",
+}
+
+
+def _classical(results: Results) -> str:
+    methods = list(_CLASSICAL.values())
+    rows = [
+        _case_row(results, title, CASES[name], methods) for title, name in _CLASSICAL_CASES.items()
+    ]
+    times = [f"{_score(results, method).seconds:.0f}" for method in methods]
+    rows.append(["wall time of all cases [s]", "", *times])
+    return _lines(["case", "truth", *_CLASSICAL], rows)
+
+
+_TABLES: dict[str, Callable[[Results], str]] = {
+    "beside MuJoCo and Drake": _readme,
+    "methods": _methods,
+    "classical methods": _classical,
+}
+
+
+def _text(name: str, results: Results) -> str:
+    """What stands between the marks of a name."""
+    if name in _TABLES:
+        return _TABLES[name](results)
+    if name == "cases":
+        return str(len(CASES))
+    what, _, method = name.partition(" ")
+    score = _score(results, method)
+    if what == "right":
+        return f"{score.right} of {score.cases}"
+    if what == "wrong":
+        return str(score.wrong)
+    raise ValueError(f"nothing is called {name!r}")
+
+
+def quoted(text: str, results: Results) -> str:
+    """A document with the numbers that it quotes."""
+    return _MARK.sub(lambda mark: f"{mark[1]}{_text(mark[2], results)}{mark[4]}", text)
+
+
+def write_quoted(results: Results) -> None:
+    """Write the numbers into all documents that quote them."""
+    for path in DOCUMENTS:
+        path.write_text(quoted(path.read_text(encoding="utf-8"), results), encoding="utf-8")

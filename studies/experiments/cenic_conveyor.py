@@ -1,0 +1,127 @@
+"""Figure 14 of the CENIC paper: a box on an oscillating belt sticks, breaks loose and is caught."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from asperity.integrators import Integrator
+from asperity.simulator import Simulator
+from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.paper import paper_cenic
+from studies.experiments.registry import Experiment, Progress
+from studies.experiments.runs import advance, tracked
+
+__all__ = ["EXPERIMENTS", "Ride", "ride"]
+
+MASS = 1.0  # [kg]
+GRAVITY = 9.81
+STATIC_FRICTION, DYNAMIC_FRICTION = 1.0, 0.5
+FORCE = 10.0  # [N], of the belt's motion in its own frame
+FREQUENCY = 0.5  # [Hz]
+DURATION = 4.0  # [s]
+STICTION_TOLERANCE = 1e-4  # [m/s]
+STIFFNESS = 1e6  # [N/m]
+ACCURACIES = (1e-5, 1e-8)
+
+SAMPLE = 1e-3
+"""Time over which the force is held, with its value at the middle [s]."""
+
+_MODEL = f"""
+<mujoco model='box on a belt'>
+  <option gravity='0 0 {-GRAVITY}'/>
+  <custom><text name='asperity' data='stiffness={STIFFNESS:g} dissipation=500
+    friction={STATIC_FRICTION} dynamic_friction={DYNAMIC_FRICTION}
+    stiction_tolerance={STICTION_TOLERANCE:g}'/></custom>
+  <worldbody>
+    <geom type='plane' size='1 1 0.1'/>
+    <body pos='0 0 {0.05 - MASS * GRAVITY / (4.0 * STIFFNESS)!r}'>
+      <joint name='along' type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/>
+      <geom type='box' size='0.1 0.1 0.05' mass='{MASS}'/></body>
+  </worldbody>
+  <actuator><motor joint='along'/></actuator>
+</mujoco>
+"""
+
+
+class Ride(NamedTuple):
+    """What happened to the box, sampled."""
+
+    time: np.ndarray
+    """[s], shape (n,)."""
+    velocity: np.ndarray
+    """Relative to the belt [m/s], shape (n,)."""
+    friction: np.ndarray
+    """m a − f, the force of friction on the box [N], shape (n,)."""
+
+
+def ride(
+    integrator: Integrator, duration: float = DURATION, progress: Progress = lambda share: None
+) -> Ride:
+    """Simulate the box in the frame of the belt.
+
+    Friction is the mean over a sample, from the change of velocity.
+    """
+
+    def force(time: float | np.ndarray) -> np.ndarray:
+        return np.asarray(FORCE * np.sin(2.0 * np.pi * FREQUENCY * (time + 0.5 * SAMPLE)))
+
+    def control(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        data.ctrl[0] = float(force(data.time))
+
+    simulator = Simulator(_MODEL, integrator=integrator, control=control, control_period=SAMPLE)
+    count = round(duration / SAMPLE)
+    velocity = np.zeros(count + 1)
+    for i in range(count):
+        advance(simulator, (i + 1) * SAMPLE, lambda share: None)
+        velocity[i + 1] = simulator.data.qvel[0]
+        progress((i + 1) / count)
+    time = SAMPLE * np.arange(count + 1)
+    friction = MASS * np.diff(velocity) / SAMPLE - force(time[:-1])
+    return Ride(time[1:], velocity[1:], friction)
+
+
+def _figure_14(_full: bool, progress: Progress) -> Outcome:
+    weight = MASS * GRAVITY
+    velocities, frictions, findings = [], [], []
+    for accuracy, own in tracked(ACCURACIES, progress):
+        found = ride(paper_cenic(accuracy=accuracy), progress=own)
+        label = f"accuracy {accuracy:g}"
+        velocities.append(Curve(label, found.time, found.velocity))
+        frictions.append(Curve(label, found.time, found.friction))
+        slides = np.abs(found.velocity) > 100.0 * STICTION_TOLERANCE
+        loose = float(found.time[np.argmax(slides)])
+        before = found.time < loose
+        findings += [
+            Finding(f"{label}: breaks loose at", f"{loose:.3f} s", "in the figure only"),
+            Finding(
+                f"{label}: largest friction before, over the weight",
+                f"{np.abs(found.friction[before]).max() / weight:.3f}",
+                f"{STATIC_FRICTION:g}",
+            ),
+            Finding(
+                f"{label}: median friction while it slides, over the weight",
+                f"{np.median(np.abs(found.friction[slides])) / weight:.3f}",
+                f"{DYNAMIC_FRICTION:g}",
+            ),
+            Finding(
+                f"{label}: largest speed", f"{np.abs(found.velocity).max():.3f} m/s", "not given"
+            ),
+        ]
+    panels = (
+        Panel("time [s]", "velocity on the belt [m/s]", tuple(velocities)),
+        Panel("time [s]", "friction [N]", tuple(frictions)),
+    )
+    return Outcome(tuple(findings), panels)
+
+
+EXPERIMENTS = (
+    Experiment(
+        "cenic-figure-14",
+        "CENIC, figure 14",
+        "velocity and friction of a box on an oscillating belt, static above dynamic friction",
+        _figure_14,
+    ),
+)

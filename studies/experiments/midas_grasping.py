@@ -1,0 +1,190 @@
+"""Figures 3 and 4 of the Midas paper: a thin cup is placed; the least force that lifts a cube."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+
+from asperity.errors import SimulationError
+from asperity.scenes.gripper_tasks import (
+    CUBE_SIDE,
+    CUP_ASIDE,
+    GRAVITY,
+    LIFT_ACCELERATION,
+    Task,
+    cube_grasp,
+    cup_placing,
+)
+from studies.experiments.engines import (
+    MIDAS,
+    Make,
+    Run,
+    has_bullet,
+    run_bullet,
+    run_midas,
+    run_mujoco,
+)
+from studies.experiments.gripper_runs import Trial, notes, overlap_curve, trials
+from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.registry import Experiment, Progress
+from studies.experiments.runs import tracked
+
+__all__ = ["EXPERIMENTS", "expected_force", "is_placed", "least_force"]
+
+FORCES = (5.0, 500.0)  # [N]
+CUP_ACTIVATION = 9e-4  # [m]
+CUBE_ACTIVATION = 9e-4  # [m]
+
+DENSITIES = (500.0, 1000.0, 2000.0, 4000.0)  # [kg/m³]
+FRICTIONS = (0.1, 0.2, 0.4, 0.8)
+DENSITY, FRICTION = 1000.0, 0.5
+
+
+def is_placed(trial: Trial) -> bool:
+    """Whether the cup was lifted and stands, to 5 mm, where the gripper carried it."""
+    moved = trial.path[-1] - trial.path[0]
+    lifted = float(trial.path[:, 2].max() - trial.path[0, 2]) > 0.1
+    there = abs(float(moved[0]) - CUP_ASIDE) < 5e-3 and abs(float(moved[2])) < 5e-3
+    return lifted and there and trial.upright > 0.999
+
+
+def _figure_3(full: bool, progress: Progress) -> Outcome:
+    findings, panels = list(notes()), []
+    for force, own in tracked(FORCES, progress):
+        found = trials(
+            lambda standoff, f=force: cup_placing(f, standoff=standoff),  # type: ignore[misc]
+            CUP_ACTIVATION,
+            every=1 if full else 5,
+            progress=own,
+        )
+        case = f"{force:g} N"
+        for trial in found:
+            paper = "placed, no overlap" if trial.engine == MIDAS else "not tried"
+            if trial.engine == "Bullet, convex meshes":
+                paper = "a jaw penetrates the cup, which sticks to the gripper"
+            ours = "placed" if is_placed(trial) else "not placed"
+            moved = trial.path[-1] - trial.path[0]
+            if ours == "not placed":
+                away = math.hypot(moved[0] - CUP_ASIDE, moved[1])
+                ours += f" (off by {1e3 * away:.0f} mm)" if away < 1.0 else " (thrown away)"
+            ours += f", overlap {1e3 * trial.deepest:.3g} mm, CPU {trial.run.cpu_time:.2g} s"
+            findings.append(Finding(f"{case}: {trial.engine}", ours, paper))
+        curves = tuple(map(overlap_curve, found))
+        panels.append(Panel("time [s]", "deepest overlap [mm]", curves, title=case))
+    return Outcome(tuple(findings), tuple(panels))
+
+
+def expected_force(friction: float, density: float) -> float:
+    """Force per finger at which Coulomb friction just lifts the cube [N]."""
+    return density * CUBE_SIDE**3 * (GRAVITY + LIFT_ACCELERATION) / (2.0 * friction)
+
+
+def _holds(run: Run, task: Task) -> bool:
+    """Whether the cube was lifted at least half as far as the hand."""
+    model = mujoco.MjModel.from_xml_string(task.surfaces)
+    cube, hand = (run.path(model, body)[:, 2] for body in (task.object, "hand"))
+    return bool(cube[-1] - cube[0] > 0.5 * (hand[-1] - hand[0]))
+
+
+def least_force(
+    do: Callable[[Make], Run], friction: float, density: float, resolution: float = 0.01
+) -> float:
+    """Smallest force per finger that lifts the cube [N], by bisection; NaN if none does.
+
+    Parameters
+    ----------
+    do : callable
+        Runs a task with an engine.
+    friction, density : float
+    resolution : float
+        Relative.
+    """
+    expected = expected_force(friction, density)
+
+    def holds(force: float) -> bool:
+        def make(standoff: float) -> Task:
+            return cube_grasp(friction, density, force, standoff=standoff)
+
+        return _holds(do(make), make(0.0))
+
+    low, high = 0.5 * expected, 1.03 * expected
+    while not holds(high):
+        low, high = high, 2.0 * high
+        if high > 20.0 * expected:
+            return math.nan
+    while high > (1.0 + resolution) * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _with_midas(make: Make) -> Run:
+    run = run_midas(make(0.0), CUBE_ACTIVATION)
+    if run.failure:
+        raise SimulationError(run.failure)
+    return run
+
+
+def _engines(full: bool) -> dict[str, Callable[[Make], Run]]:
+    found: dict[str, Callable[[Make], Run]] = {MIDAS: _with_midas}
+    if has_bullet():
+        found["Bullet, boxes"] = lambda make: run_bullet(make(0.0), hulls=False)
+        if full:
+            found["Bullet, boxes, 1 ms"] = lambda make: run_bullet(
+                make(0.0), hulls=False, fine=True
+            )
+    found["MuJoCo"] = lambda make: run_mujoco(make(0.0))
+    if full:
+        found["MuJoCo, 0.2 ms"] = lambda make: run_mujoco(make(0.0), stiff=True)
+    return found
+
+
+def _figure_4(full: bool, progress: Progress) -> Outcome:
+    by_density = [(FRICTION, density) for density in DENSITIES]
+    by_friction = [(friction, DENSITY) for friction in FRICTIONS]
+    findings = list(notes())
+    exact = [np.array([expected_force(*c) for c in cases]) for cases in (by_density, by_friction)]
+    axes = np.array(DENSITIES), 1.0 / np.array(FRICTIONS)
+    curves: list[list[Curve]] = [
+        [Curve("m (g + a) / 2μ", x, y, "k:")] for x, y in zip(axes, exact, strict=True)
+    ]
+    for (name, do), own in tracked(_engines(full).items(), progress):
+        forces = []
+        for (friction, density), mine in tracked(by_density + by_friction, own):
+            forces.append(least_force(do, friction, density))
+            mine(1.0)
+        parts = np.split(np.array(forces), 2)
+        for k, over in enumerate(("density", "1/μ")):
+            ratio = parts[k] / exact[k]
+            curves[k].append(Curve(name, axes[k], parts[k], "o-"))
+            ours = f"{np.nanmin(ratio):.3f} to {np.nanmax(ratio):.3f}"
+            if np.any(np.isnan(ratio)):
+                ours += f", {np.isnan(ratio).sum()} of {len(ratio)} not lifted at all"
+            paper = "proportional" if name == MIDAS else "not tried"
+            findings.append(
+                Finding(f"{name}: least force (to 1 %) over m(g + a)/2μ, by {over}", ours, paper)
+            )
+    panels = (
+        Panel("density [kg/m³]", "least force of a finger [N]", tuple(curves[0])),
+        Panel("1/μ", "least force of a finger [N]", tuple(curves[1])),
+    )
+    return Outcome(tuple(findings), panels)
+
+
+EXPERIMENTS = (
+    Experiment(
+        "midas-figure-3",
+        "Midas, figure 3",
+        "a gripper places a cup with a wall of 1 mm, with 5 N and with 500 N",
+        _figure_3,
+    ),
+    Experiment(
+        "midas-figure-4",
+        "Midas, figure 4",
+        "least force that lifts a cube, against its density and against 1/μ",
+        _figure_4,
+    ),
+)

@@ -1,0 +1,60 @@
+"""Simulations that must succeed, and shares of progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from asperity.errors import SimulationError, Status
+from asperity.simulator import Simulator, Trajectory
+from studies.experiments.registry import Progress
+
+__all__ = ["advance", "part", "require", "tracked"]
+
+T = TypeVar("T")
+
+
+def part(progress: Progress, begin: float, end: float) -> Progress:
+    """Progress of a part of the work, which lies between two shares of the whole."""
+    return lambda share: progress(begin + (end - begin) * share)
+
+
+def tracked(items: Iterable[T], progress: Progress) -> Iterator[tuple[T, Progress]]:
+    """Every item with its equal part of the progress."""
+    listed = list(items)
+    for i, item in enumerate(listed):
+        progress(i / len(listed))
+        yield item, part(progress, i / len(listed), (i + 1) / len(listed))
+    progress(1.0)
+
+
+def advance(simulator: Simulator, time: float, progress: Progress) -> None:
+    """Advance to a time [s].
+
+    Raises
+    ------
+    SimulationError
+        If the simulation ends earlier.
+    """
+    begin = simulator.time
+
+    def report(current: Simulator) -> None:
+        progress((current.time - begin) / max(time - begin, 1e-12))
+
+    outcome = simulator.advance_to(time, progress=report)
+    if not outcome.success:
+        raise SimulationError(f"{outcome.message} It ended at {outcome.time:.6g} s.")
+
+
+def require(trajectory: Trajectory) -> Trajectory:
+    """The trajectory, unless it was interrupted or failed.
+
+    Raises
+    ------
+    KeyboardInterrupt, SimulationError
+    """
+    if trajectory.status == Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if not trajectory.success:
+        raise SimulationError(trajectory.message)
+    return trajectory

@@ -1,0 +1,107 @@
+"""Mechanisms that are switched off in copies of the package, and the page that shows the effect."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from studies.benchmarks.ablation.mechanisms import MECHANISMS, METHODS, Mechanism
+from studies.benchmarks.ablation.page import changes, write
+from studies.benchmarks.ablation.results import NOTHING, load, save
+from studies.benchmarks.ablation.trial import NEAR_BY, Trial
+from studies.benchmarks.ablation.variant import PACKAGE, Body, Edit, Value, edited, make_variant
+
+SOURCE = '''"""A module."""
+
+SHARE = 0.5
+
+
+class Options:
+    """Options."""
+
+    scheme: str = "good"
+
+
+def damp(speed: float) -> float:
+    """Damp."""
+    if speed > SHARE:
+        return 0.5 * speed
+    return speed
+'''
+
+
+def _results(source: str, *edits: Edit) -> tuple[float, str]:
+    for edit in edits:
+        source = edited(source, edit)
+    names: dict[str, object] = {}
+    exec(source, names)
+    return names["damp"](1.0), names["Options"].scheme  # type: ignore[operator, attr-defined]
+
+
+def test_edits_replace_bodies_constants_and_defaults() -> None:
+    assert _results(SOURCE) == (0.5, "good")
+    assert _results(SOURCE, Body("toy", "damp", "return speed")) == (1.0, "good")
+    assert _results(SOURCE, Value("toy", "SHARE", "2.0")) == (1.0, "good")
+    assert _results(SOURCE, Value("toy", "Options.scheme", "'bad'")) == (0.5, "bad")
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (Body("toy", "damps", "return 0.0"), "has no function 'damps'"),
+        (Value("toy", "Options.schemes", "0"), "has no constant or field 'Options.schemes'"),
+        (Value("toy", "SHARE", "0.5"), "changes nothing"),
+    ],
+)
+def test_edits_of_what_is_not_there_are_refused(edit: Edit, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        edited(SOURCE, edit)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.name)
+def test_every_mechanism_is_there_to_be_switched_off(mechanism: Mechanism) -> None:
+    assert set(mechanism.methods) <= METHODS.keys()
+    for edit in mechanism.off:
+        file = PACKAGE.joinpath(*edit.module.split(".")).with_suffix(".py")
+        edited(file.read_text(encoding="utf-8"), edit)
+
+
+def test_a_variant_leaves_the_package_as_it_is(tmp_path: Path) -> None:
+    edit = Body("integrators.methods.springs", "implicit_share", "return 1.0")
+    original = (PACKAGE / "integrators" / "methods" / "springs.py").read_text(encoding="utf-8")
+    folder = make_variant([edit], tmp_path / "copy")
+    copy = folder / PACKAGE.name / "integrators" / "methods" / "springs.py"
+    assert copy.read_text(encoding="utf-8") == edited(original, edit)
+    assert (PACKAGE / "integrators" / "methods" / "springs.py").read_text(
+        encoding="utf-8"
+    ) == original
+
+
+def _trials(case: str, grades: tuple[int, int, int, int, int], solves: int) -> list[Trial]:
+    return [
+        Trial(case, "cenic", 1e-3, near_by, grade, 1.0, 10, 1, solves, 2 * solves)
+        for near_by, grade in zip(NEAR_BY, grades, strict=True)
+    ]
+
+
+def test_a_case_changes_with_the_median_of_its_runs() -> None:
+    before = _trials("steady", (0, 0, 0, 0, 0), 10) + _trials("lost", (0, 0, 1, 0, 1), 10)
+    after = _trials("steady", (0, 2, 0, 1, 0), 10) + _trials("lost", (2, 1, 2, 0, 2), 10)
+    assert changes(before, after) == (["**lost** (0.001)"], [])
+    assert changes(after, before) == ([], ["lost (0.001)"])
+
+
+def test_the_page_shows_what_was_lost_and_the_work(tmp_path: Path) -> None:
+    base = _trials("lost", (0, 0, 0, 0, 0), 10)
+    off = [replace(trial, grade=2, solves=12, iterations=10) for trial in base]
+    path = tmp_path / "ablation.json"
+    save(NOTHING, "cenic", base, path)
+    assert save("spring-share", "cenic", off, path) == load(path)
+    page = write(load(path), tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| nothing | 0 of 0 | 5 of 5 | 0 of 0 | 50 | 100 | 0 | 0 |  |  |" in page
+    assert (
+        "| spring-share | 0 of 0 | 0 of 5 | 0 of 0 | +20 % | −50 % |  |  | **lost** (0.001) |  |"
+        in page
+    )

@@ -1,0 +1,287 @@
+"""Cases of the verification page: they load, their truths are right, and small steps find them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mujoco
+import numpy as np
+import pytest
+
+import asperity as asp
+from studies.benchmarks.verification import (
+    friction,
+    impacts,
+    mechanisms,
+    rest,
+    rolling,
+    smooth,
+    tops,
+)
+from studies.benchmarks.verification.case import (
+    Case,
+    Contact,
+    NotApplicable,
+    Record,
+    Simulate,
+    World,
+)
+from studies.benchmarks.verification.engines.asperity_engine import AsperitySimulate
+from studies.benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
+from studies.benchmarks.verification.engines.mujoco_engine import MujocoSetting, MujocoSimulate
+from studies.benchmarks.verification.families import CASES, FAMILIES
+
+GRAVITY = 9.81
+
+
+class _Seen(Exception):
+    pass
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+@pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.name)
+def test_the_scene_loads_and_starts_from_a_finite_state(case: Case) -> None:
+    def load(world: World, duration: float, **start: object) -> Record:
+        model = world.model()
+        sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
+        for name in ("qpos", "qvel"):
+            if start.get(name) is not None:
+                getattr(sim.data, name)[:] = start[name]
+        for name in start.get("forces") or {}:  # type: ignore[attr-defined]
+            assert model.body(name).id > 0
+        drive = start.get("drive")
+        if drive is not None:
+            assert len(drive(0.0)) == model.nu  # type: ignore[operator]
+        assert duration > 0
+        assert np.all(np.isfinite(sim.data.qpos))
+        # The model carries the contact that the case states.
+        contacts = sim.world.current.contacts
+        sim.advance_to(0.0)
+        stiffness = contacts.stiffness[: contacts.count]
+        np.testing.assert_allclose(stiffness, world.contact.stiffness)
+        raise _Seen
+
+    with pytest.raises(_Seen):
+        case.measure(load)
+
+
+def test_names_are_unique_and_tolerances_positive() -> None:
+    names = [case.name for case in itertools.chain(*FAMILIES.values())]
+    assert len(names) == len(set(names)) == len(CASES)
+    assert len(CASES) > 40
+    assert all(case.tolerance > 0 and math.isfinite(case.truth) for case in CASES.values())
+    assert all(case.source.endswith(".") and case.what.endswith(".") for case in CASES.values())
+
+
+# A method that the page does not need to be right about, in steps that are small for the case.
+SMALL = {
+    "biting-impact": asp.Tamsi(time_step=1e-4),
+    "restitution": asp.Icf(time_step=2e-5),
+    "elastic-bounce": asp.Icf(time_step=1e-5),
+    "newtons-cradle": asp.Icf(time_step=1e-5),
+    "tapered-row": asp.Icf(time_step=1e-5),
+    "billiards": asp.Icf(time_step=2e-5),
+    "slide-to-rest": asp.Tamsi(time_step=1e-3),
+    "landing-slide": asp.Tamsi(time_step=1e-3),
+    "incline-windows": asp.Tamsi(time_step=1e-3),
+    "just-sticks": asp.Icf(time_step=1e-3),
+    "just-slides": asp.Icf(time_step=1e-3),
+    "belt": asp.Icf(time_step=2e-4),
+    "held": asp.Tamsi(time_step=1e-3),
+    "slipping": asp.Tamsi(time_step=1e-3),
+    "tablecloth": asp.Tamsi(time_step=1e-3),
+    "drilling": asp.Tamsi(time_step=1e-3),
+    "gliding-spin": asp.Tamsi(time_step=1e-3),
+    "slip-to-roll": asp.Tamsi(time_step=1e-3),
+    "slip-to-roll-distance": asp.Tamsi(time_step=1e-3),
+    "slab-and-balls": asp.Tamsi(time_step=1e-3),
+    "capsule-downhill": asp.Tamsi(time_step=1e-3),
+    "groove": asp.Tamsi(time_step=1e-3),
+    "turntable": asp.Tamsi(time_step=1e-3),
+    "tippe-top-inverts": asp.Icf(time_step=1e-4),
+    "rattleback+": asp.Icf(time_step=1e-4),
+    "backspin": asp.Tamsi(time_step=1e-3),
+    "belt-oscillator": asp.Tamsi(time_step=1e-4),
+    "falling-rod": asp.Icf(time_step=1e-3),
+    "ladder": asp.Tamsi(time_step=1e-3),
+    "pendulum-energy": asp.Icf(time_step=1e-3),
+    "double-pendulum": asp.Icf(time_step=1e-3),
+    "flip-interval": asp.Icf(time_step=1e-3),
+    "gyroscope-energy": asp.Icf(time_step=1e-5),
+    "gyroscope-precession": asp.Icf(time_step=1e-5),
+    "projectile": asp.Icf(time_step=1e-3),
+    "slider-crank": asp.Icf(time_step=1e-4),
+    "atwood": asp.Icf(time_step=1e-3),
+    "stop": asp.Icf(time_step=1e-3),
+    "trot": asp.Tamsi(time_step=1e-3),
+    "lift": asp.Tamsi(time_step=1e-3),
+    "falling-robot": asp.Icf(time_step=1e-3),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+@pytest.mark.parametrize("name", SMALL)
+def test_small_steps_find_the_truth(name: str) -> None:
+    case = CASES[name]
+    found = case.measure(AsperitySimulate(SMALL[name], Deadline(60.0)))
+    assert found == pytest.approx(case.truth, abs=case.tolerance)
+
+
+@pytest.mark.parametrize("name", ["elastic-bounce", "newtons-cradle", "tapered-row", "billiards"])
+def test_mujoco_finds_the_truth_of_elastic_impacts_with_the_springs_it_is_given(name: str) -> None:
+    setting = MujocoSetting(1e-4, "RK4", elliptic=True)
+    case = CASES[name]
+    assert case.measure(MujocoSimulate(setting)) == pytest.approx(case.truth, abs=case.tolerance)
+
+
+# -- truths by other ways --------------------------------------------------------------------------
+
+
+def test_weak_dissipation_takes_two_thirds_of_its_product_with_the_speed() -> None:
+    # e ≈ 1 − 2/3 d v, and the next terms are of second order.
+    assert impacts.restitution() == pytest.approx(1 - 2 / 3 * impacts.DISSIPATION, abs=0.08)
+    assert impacts.restitution() > 1 - 2 / 3 * impacts.DISSIPATION
+
+
+def test_a_fast_gyroscope_precesses_uniformly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smooth, "SPIN", 4000.0)
+    axial = 0.5 * smooth.DISC_MASS * smooth.DISC_RADIUS**2
+    rate = smooth.DISC_MASS * GRAVITY * smooth.ARM / (axial * smooth.SPIN)
+    uniform = math.degrees(rate * smooth.PRECESSION_TIME)
+    assert smooth.precession() == pytest.approx(uniform, rel=3e-3)
+
+
+def test_time_between_flips_is_that_of_euler_s_equations() -> None:
+    from scipy.integrate import solve_ivp
+
+    half = np.array([0.3, 0.2, 0.05])
+    inertia = (half @ half - half**2) / 3.0
+
+    def rate(_: float, spin: np.ndarray) -> np.ndarray:
+        return np.asarray(-np.cross(spin, inertia * spin) / inertia)
+
+    def vanishes(_: float, spin: np.ndarray) -> float:
+        return float(spin[1])
+
+    run = solve_ivp(rate, (0, 6), smooth.FLIP_SPIN, rtol=1e-9, atol=1e-9, events=vanishes)
+    first, second = run.t_events[0][:2]
+    assert smooth.flip_interval() == pytest.approx(second - first, rel=1e-6)
+
+
+def test_a_thin_ladder_slips_at_the_textbook_s_angle() -> None:
+    # (1 − μ²)/2μ, for a ladder without thickness.
+    assert rest.ladder_angle() == pytest.approx(math.degrees(math.atan(0.75)), abs=1.0)
+
+
+def test_a_chain_of_many_rods_hangs_as_a_catenary() -> None:
+    from scipy.optimize import brentq
+
+    length = mechanisms.LINKS * mechanisms.LINK
+    scale = brentq(lambda a: 2 * a * math.sinh(mechanisms.SPAN / (2 * a)) - length, 0.05, 10.0)
+    sag = scale * (math.cosh(mechanisms.SPAN / (2 * scale)) - 1)
+    assert mechanisms.sag() == pytest.approx(sag, rel=0.01)
+
+
+def test_a_rattleback_turns_round_one_way_only() -> None:
+    # One way it hardly notices, the other way rattling takes a tenth of its spin within 2 s.
+    assert tops.rolling_rattleback(3.0, 2.0) > 2.95
+    assert tops.rolling_rattleback(-3.0, 2.0) > -2.7
+
+
+def test_a_glide_with_spin_is_longer_than_without_it() -> None:
+    # Friction of a spinning body is not all against its way.
+    assert friction.glide() == pytest.approx(friction.GLIDE, abs=1e-5)
+    assert friction.GLIDE > 0.8**2 / (2 * 0.2 * GRAVITY)
+
+
+def test_the_slipping_ball_s_way_is_that_of_its_equation_of_motion() -> None:
+    time, step, speed, spin, way = 0.0, 1e-5, 2.0, 0.0, 0.0
+    while time < 1.0 - 0.5 * step:
+        slips = speed > spin * 0.1
+        speed -= 0.3 * GRAVITY * step * slips
+        spin += 0.3 * GRAVITY * step / (0.4 * 0.1) * slips
+        way += speed * step
+        time += step
+    assert rolling.slip_distance() == pytest.approx(way, abs=1e-4)
+
+
+# -- the machinery ---------------------------------------------------------------------------------
+
+BALL = World("<body><freejoint/><geom size='.1' mass='1'/></body>")
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+@pytest.mark.parametrize(
+    "simulate",
+    [AsperitySimulate(asp.Icf(time_step=2e-3)), MujocoSimulate()],
+    ids=["asperity", "mujoco"],
+)
+def test_engines_record_every_step_and_apply_forces_at_the_centre(simulate: Simulate) -> None:
+    world = World(
+        "<body name='push'><freejoint/><inertial pos='0 .5 0' mass='2' diaginertia='1 1 1'/></body>",
+        gravity=(0.0, 0.0, 0.0),
+    )
+    run = simulate(world, 0.1, forces={"push": [3, 0, 0, 0, 0, 0]})
+    np.testing.assert_allclose(run.time, np.arange(51) * 2e-3, atol=1e-12)
+    assert run.qvel[-1] == pytest.approx([0.15, 0, 0, 0, 0, 0], abs=1e-9)
+    assert run.attempts is None
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+@pytest.mark.parametrize(
+    "simulate",
+    [AsperitySimulate(asp.Icf(time_step=2e-3)), MujocoSimulate()],
+    ids=["asperity", "mujoco"],
+)
+def test_engines_hold_controls_over_a_period(simulate: Simulate) -> None:
+    world = World(
+        "<body><joint name='rail' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>",
+        sections="<actuator><motor joint='rail'/></actuator>",
+    )
+    run = simulate(world, 0.2, drive=lambda time: [1.0 + time], period=0.1)
+    assert run.qvel[-1, 0] == pytest.approx(0.1 * 1.0 + 0.1 * 1.1, abs=1e-9)
+
+
+def test_a_run_that_takes_too_long_is_broken_off() -> None:
+    for simulate in (
+        AsperitySimulate(asp.Icf(time_step=1e-6), Deadline(0.0)),
+        MujocoSimulate(MujocoSetting(1e-6), Deadline(0.0)),
+    ):
+        with pytest.raises(OutOfTime):
+            simulate(rest.resting_box(), 0.01)
+
+
+def test_what_a_method_lacks_is_said() -> None:
+    two = World(rest.resting_box().bodies, Contact(dynamic_friction=0.2))
+    for simulate in (AsperitySimulate(asp.Tamsi()), MujocoSimulate()):
+        with pytest.raises(NotApplicable, match="one coefficient of friction"):
+            simulate(two, 0.01)
+    spring = World(
+        "<body><joint name='slide' type='slide' axis='0 0 1' stiffness='10 0 100'/>"
+        "<geom size='.05' mass='1'/></body>"
+    )
+    with pytest.raises(NotApplicable, match="Joint 'slide' has a spring"):
+        AsperitySimulate(asp.Midas(time_step=0.01))(spring, 0.01)
+
+
+def test_a_simulation_that_stops_early_gives_no_number() -> None:
+    coarse = AsperitySimulate(asp.Cenic(accuracy=1e-13, min_step=0.05))
+    with pytest.raises(Stopped, match="step_too_small"):
+        coarse(impacts.bouncing_ball(), 1.0)
+
+
+def test_energy_of_a_record_is_that_of_its_states() -> None:
+    from studies.benchmarks.verification.case import energies
+
+    run = Record(
+        BALL.model(),
+        np.array([0.0, 1.0]),
+        np.array([[0, 0, 2.0, 1, 0, 0, 0], [0, 0, 1.0, 1, 0, 0, 0]]),
+        np.array([[0.0, 0, 0, 0, 0, 0], [0, 0, 3.0, 0, 0, 0]]),
+    )
+    assert isinstance(run.model, mujoco.MjModel)
+    assert energies(run) == pytest.approx([2 * GRAVITY, GRAVITY + 4.5])
+    assert run.at(0.25, 2) == pytest.approx(1.75)
+    assert run.first(run.qpos[:, 2] < 1.5) == 1.0
+    assert run.first(run.qpos[:, 2] < 0.5) == math.inf
