@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from asperity.integrators.presets import *  # noqa: F403
     from asperity.loading import load_model, load_spec
     from asperity.midas import Midas
-    from asperity.plant.contact_parameters import ContactParameters
-    from asperity.plant.material import Material
+    from asperity.plant.model.contact_parameters import ContactParameters
+    from asperity.plant.model.material import Material
     from asperity.simulator import (
         Contacts,
         Report,
@@ -101,8 +101,8 @@ _ROOMS = {
     "asperity.integrators.presets": tuple(_presets),
     "asperity.midas": ("Midas",),
     "asperity.loading": ("load_model", "load_spec"),
-    "asperity.plant.contact_parameters": ("ContactParameters",),
-    "asperity.plant.material": ("Material",),
+    "asperity.plant.model.contact_parameters": ("ContactParameters",),
+    "asperity.plant.model.material": ("Material",),
     "asperity.simulator": (
         "Contacts",
         "Report",

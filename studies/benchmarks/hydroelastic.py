@@ -28,7 +28,7 @@ import asperity as asp
 from asperity.compiled import Table
 from asperity.contact.hydroelastic.field_layout import FIELD_WORK
 from asperity.integrators import Integrator
-from asperity.plant.patch_polygons import find_patch
+from asperity.plant.detection.patch_polygons import find_patch
 from asperity.plant.plant import Plant
 from studies.benchmarks.report import RESULTS, machine
 from studies.experiments.paper import paper_cenic

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from asperity.contact.hydroelastic.distances import distances
 from asperity.geometry.surfaces import Surface
-from asperity.plant.geom_surfaces import geom_surface
+from asperity.plant.model.geom_surfaces import geom_surface
 from studies.experiments.overlap import inside
 
 __all__ = ["Penetration", "ThinParts", "energy_gain"]

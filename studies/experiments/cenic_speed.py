@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from asperity.integrators import Cenic, Icf, Integrator
-from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator import Simulator
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
 from studies.experiments.registry import Experiment, Progress

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.integrators import Integrator
-from asperity.plant.contact_parameters import ContactParameters
-from asperity.plant.material import Material
+from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.material import Material
 from asperity.simulator import Simulator, simulate
 from studies.experiments.artefacts import Penetration, ThinParts, energy_gain
 from studies.experiments.registry import Progress

@@ -10,7 +10,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.study.figures import Curve, Panel, PlotError, draw
 
 __all__ = ["Curve", "Film", "Finding", "Outcome", "Panel", "PlotError", "draw", "write_csv"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.geometry.surfaces import Surface
-from asperity.plant.geom_surfaces import geom_surface
+from asperity.plant.model.geom_surfaces import geom_surface
 
 __all__ = ["Overlap", "OverlapMeter", "inside", "surface_distance"]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asperity.cli import main
-from asperity.plant.hull_meshes import hull_notes
+from asperity.plant.model.hull_meshes import hull_notes
 
 
 def prism(points: np.ndarray, height: float) -> str:

@@ -10,9 +10,9 @@ import pytest
 
 from asperity.contact.combination import PARAMETERS, STATIC_FRICTION, UNSET, combine
 from asperity.errors import ModelError
-from asperity.plant.contact_parameters import ContactParameters
-from asperity.plant.material import Material
-from asperity.plant.resolved_materials import resolve_materials
+from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.material import Material
+from asperity.plant.model.resolved_materials import resolve_materials
 
 BODIES = """
 <geom name='floor' type='plane' size='1 1 1' friction='0.4'/>

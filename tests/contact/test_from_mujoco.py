@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import asperity as asp
-from asperity.plant.mujoco_contact import hunt_crossley_dissipation, impedance
+from asperity.plant.model.mujoco_contact import hunt_crossley_dissipation, impedance
 
 _SOLREFS = ["0.02 1", "0.1 0.5", "-3000 -100"]
 _SOLIMPS = ["0.9 0.95 0.001 0.5 2", "0.97 0.97 0.001 0.5 2", "0.2 0.95 0.01 0.5 2"]

@@ -11,7 +11,7 @@ import pytest
 import asperity as asp
 from asperity.contact.hydroelastic.import_mesh import write_field_mesh
 from asperity.contact.hydroelastic.shapes import box_mesh
-from asperity.plant.patch_polygons import PolygonFinder
+from asperity.plant.detection.patch_polygons import PolygonFinder
 from asperity.plant.plant import Plant, contact_kernels
 
 GRAVITY = 9.81

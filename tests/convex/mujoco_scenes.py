@@ -12,8 +12,8 @@ from asperity.convex.convex_newton import install_solver
 from asperity.convex.potentials.lagged import LAGGED_LAW
 from asperity.convex.potentials.law_table import install_law
 from asperity.convex.problem import new_problem
-from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.evaluate import evaluate
+from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.plant import Plant
 from asperity.plant.plant_layouts import EVALUATED
 from asperity.plant.state import State

@@ -19,7 +19,7 @@ from asperity.derivatives import (
     contact_parameter,
     model_number,
 )
-from asperity.derivatives.parameters import apply_parameters
+from asperity.derivatives.parameters.parameters import apply_parameters
 from asperity.derivatives.step_derivative import StepDerivative
 from asperity.derivatives.tangent import StepState
 

@@ -8,7 +8,7 @@ import pytest
 
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import sharp_edges, vertex_areas, volume_integrals
-from asperity.plant.geom_surfaces import geom_surface
+from asperity.plant.model.geom_surfaces import geom_surface
 
 GEOMS = {
     "box": '<geom type="box" size=".1 .2 .3"/>',

@@ -17,7 +17,7 @@ from asperity.cli import main
 from asperity.integrators import registry
 from asperity.integrators.integrator import SteppedIntegrator
 from asperity.integrators.registry import Registration, options_of, register, registered
-from asperity.plant.material import Material
+from asperity.plant.model.material import Material
 from asperity.study import work_precision
 
 OSCILLATOR = """

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from robots import ROBOTS, Robot
 
-from asperity.plant.support import check_supported
+from asperity.plant.model.support import check_supported
 
 pytestmark = [
     pytest.mark.assets,

@@ -7,15 +7,15 @@ import ctypes
 import mujoco
 import numpy as np
 
-from asperity.midas.candidate_runs import measure_candidates
-from asperity.midas.directions import find_direction
-from asperity.midas.energy_assembly import assemble as assemble_kernel
+from asperity.midas.energy.energy_assembly import assemble as assemble_kernel
 from asperity.midas.engine import Engine, EngineOptions
-from asperity.midas.incremental_potential import incremental_potential
-from asperity.midas.joint_coordinates import joint_coordinates
-from asperity.midas.link_kinematics import move_vertices, place_links
-from asperity.plant.contact_parameters import ContactParameters
-from asperity.plant.resolved_materials import resolve_materials
+from asperity.midas.lists.candidate_runs import measure_candidates
+from asperity.midas.newton.directions import find_direction
+from asperity.midas.newton.incremental_potential import incremental_potential
+from asperity.midas.pose.joint_coordinates import joint_coordinates
+from asperity.midas.pose.link_kinematics import move_vertices, place_links
+from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.resolved_materials import resolve_materials
 
 _call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 

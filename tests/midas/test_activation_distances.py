@@ -10,7 +10,7 @@ from engines import assemble, engine_of, move_to, potential
 from scipy.optimize import brentq
 
 import asperity as asp
-from asperity.midas.step_start import prepare_step
+from asperity.midas.time.step_start import prepare_step
 
 G = 9.81
 USUAL, NEAR = 1e-3, 2e-5

@@ -8,8 +8,8 @@ import pytest
 from engines import engine_of, hessian, move_to
 
 import asperity as asp
-from asperity.midas.anticipation import _force, _ratio_of
-from asperity.midas.step_start import prepare_step
+from asperity.midas.newton.anticipation import _force, _ratio_of
+from asperity.midas.time.step_start import prepare_step
 
 GAP = 1.5e-3
 

@@ -10,7 +10,7 @@ from engines import engine_of, hessian, move_to, potential
 from scipy.integrate import solve_ivp
 
 import asperity as asp
-from asperity.midas.step_start import prepare_step
+from asperity.midas.time.step_start import prepare_step
 
 pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 

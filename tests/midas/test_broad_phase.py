@@ -10,16 +10,16 @@ import mujoco
 import numpy as np
 import pytest
 
-from asperity.midas.box_trees import tree_tables
-from asperity.midas.candidate_lists import rebuild
-from asperity.midas.distances import VERTEX_PLANE
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, STARTED
-from asperity.midas.flat_faces import round_side
-from asperity.midas.relative_paths import NEAR
-from asperity.midas.relative_primitives import near_times
-from asperity.midas.round_heights import half_space, round_height
-from asperity.midas.vertex_boxes import are_kept, box_vertex, time_in_boxes
+from asperity.midas.geometry.box_trees import tree_tables
+from asperity.midas.geometry.distances import VERTEX_PLANE
+from asperity.midas.geometry.round_heights import half_space, round_height
+from asperity.midas.lists.candidate_lists import rebuild
+from asperity.midas.lists.relative_paths import NEAR
+from asperity.midas.lists.relative_primitives import near_times
+from asperity.midas.lists.vertex_boxes import are_kept, box_vertex, time_in_boxes
+from asperity.midas.model.flat_faces import round_side
 
 ipctk = pytest.importorskip("ipctk")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.midas.candidate_runs import measure_candidates, measure_now, measure_trial
-from asperity.midas.contact_terms import contact_energy
+from asperity.midas.energy.contact_terms import contact_energy
+from asperity.midas.lists.candidate_runs import measure_candidates, measure_now, measure_trial
+from asperity.midas.newton.trial import largest_move, try_share
 from asperity.midas.parts import least
-from asperity.midas.trial import largest_move, try_share
 
 HEAP = """<mujoco><worldbody><geom type='plane' size='2 2 .1'/>
 {}

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from asperity.midas.collision_time import KEPT, collision_free_time
-from asperity.midas.distances import (
+from asperity.midas.energy.potentials import barrier, barrier_slopes, friction, friction_slope
+from asperity.midas.geometry.collision_time import KEPT, collision_free_time
+from asperity.midas.geometry.distances import (
     EDGE_EDGE,
     VERTEX_FACE,
     VERTEX_PLANE,
     mollifier,
     separation,
 )
-from asperity.midas.potentials import barrier, barrier_slopes, friction, friction_slope
 
 ipctk = pytest.importorskip("ipctk", reason="ipctk, the oracle of distances, is not installed")
 

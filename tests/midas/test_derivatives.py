@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from engines import engine_of, hessian, move_to, potential
 
-from asperity.midas.friction_stencils import forget_friction
-from asperity.midas.friction_terms import turn_friction
-from asperity.midas.step_start import prepare_step
+from asperity.midas.energy.friction_stencils import forget_friction
+from asperity.midas.energy.friction_terms import turn_friction
+from asperity.midas.time.step_start import prepare_step
 
 BOXES = """
 <mujoco><worldbody><geom type="plane" size="1 1 1"/>

@@ -6,7 +6,7 @@ import pytest
 import asperity as asp
 from asperity.midas.engine import Engine
 from asperity.midas.engine_contacts import survey
-from asperity.midas.link_kinematics import move_vertices
+from asperity.midas.pose.link_kinematics import move_vertices
 from asperity.midas.verification import IntersectionTest
 
 

@@ -9,10 +9,10 @@ from engines import assemble, engine_of, move_to, potential
 from same_bits import state_bits
 
 import asperity as asp
-from asperity.midas.collision_time import KEPT
 from asperity.midas.engine_contacts import survey
-from asperity.midas.round_heights import plane_through, round_height
-from asperity.midas.round_impact import time_to_face
+from asperity.midas.geometry.collision_time import KEPT
+from asperity.midas.geometry.round_heights import plane_through, round_height
+from asperity.midas.geometry.round_impact import time_to_face
 
 pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 

@@ -9,7 +9,7 @@ from engines import engine_of
 
 import asperity as asp
 from asperity.midas.engine_contacts import survey
-from asperity.midas.round_heights import FLATNESS, round_height
+from asperity.midas.geometry.round_heights import FLATNESS, round_height
 
 pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 

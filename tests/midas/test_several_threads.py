@@ -12,7 +12,7 @@ from same_bits import state_bits, work_counts
 
 import asperity as asp
 from asperity.errors import ModelError, Status
-from asperity.midas.contact_schedule import SCHEDULE_SIZE, meeting_fields
+from asperity.midas.energy.contact_schedule import SCHEDULE_SIZE, meeting_fields
 from asperity.midas.midas_method import MidasMethod
 from studies.benchmarks.settling import bin_model, write_shapes
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.plant.support import check_supported
-from asperity.plant.sweep import inner_radii
+from asperity.plant.detection.sweep import inner_radii
+from asperity.plant.model.support import check_supported
 
 # `mujoco` and `mujoco-core` bring the library of these shapes, and load it when they are imported.
 RADIUS, TUBE = 0.35, 0.15

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.plant.sweep import _goes_through, passed
-from asperity.plant.sweep_pairs import cannot_pass, find_motion, new_sweep, order_geoms
+from asperity.plant.detection.sweep import _goes_through, passed
+from asperity.plant.detection.sweep_pairs import cannot_pass, find_motion, new_sweep, order_geoms
 
 MODEL = """
 <mujoco><worldbody>

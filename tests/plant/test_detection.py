@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.plant.detection import detection_struct
+from asperity.plant.detection.detection_model import detection_struct
 
 WALLS = "".join(
     f'<geom type="box" size="{x} {y} 0.3" pos="{px} {py} 0.3"/>'

@@ -10,7 +10,7 @@ import pytest
 
 import asperity as asp
 from asperity.derivatives import Transition, model_number
-from asperity.plant.near_pairs import can_list_pairs
+from asperity.plant.detection.near_pairs import can_list_pairs
 
 SHAPES = (
     'type="sphere" size=".06"',

@@ -8,7 +8,7 @@ import pytest
 
 import asperity as asp
 from asperity.errors import ModelError
-from asperity.plant.support import check_supported
+from asperity.plant.model.support import check_supported
 
 SLIDER = "<body name='{0}'><joint name='{0}' type='slide'/><geom name='{0}' size='0.1'/></body>"
 

@@ -13,7 +13,7 @@ from mujoco.introspect import ast_nodes, structs
 
 import asperity as asp
 from asperity.integrators import Integrator
-from asperity.plant.model_watch import ModelWatch
+from asperity.plant.model.model_watch import ModelWatch
 
 ALL = CHANGES | OPTIONS
 

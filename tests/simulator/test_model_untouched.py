@@ -13,7 +13,7 @@ import pytest
 
 import asperity as asp
 from asperity.plant import native
-from asperity.plant.own_options import OwnOptions
+from asperity.plant.model.own_options import OwnOptions
 
 # The ball starts inside of the floor, so that Midas has to move it out; the arm has a limit, dry
 # friction and an equality, which are rows of MuJoCo's that Midas does without.

@@ -63,8 +63,8 @@ def info(
     from asperity.cli.contact_options import surface_of
     from asperity.cli.inventory import inventory
     from asperity.cli.models import load
-    from asperity.plant.contact_parameters import ContactParameters
-    from asperity.plant.hull_meshes import hull_notes
+    from asperity.plant.model.contact_parameters import ContactParameters
+    from asperity.plant.model.hull_meshes import hull_notes
     from asperity.plant.plant import Plant
 
     passing, output = transient(), results()

@@ -21,7 +21,7 @@ from asperity.contact.hydroelastic.field_layout import (
     RIGID_HALF_SPACE,
     RIGID_MESH,
 )
-from asperity.plant.names import listed
+from asperity.plant.model.names import listed
 from asperity.plant.plant import Plant
 
 __all__ = ["inventory"]

@@ -11,7 +11,7 @@ import mujoco
 
 from asperity.errors import AsperityWarning, ModelError
 from asperity.loading import load_model, load_spec
-from asperity.plant.support import check_supported
+from asperity.plant.model.support import check_supported
 
 __all__ = ["load"]
 

@@ -17,7 +17,7 @@ from asperity.media import MediaError, write_video, write_web_playback
 from asperity.media.camera import resolve_camera
 from asperity.media.offscreen import OffscreenRenderer
 from asperity.media.recording import Recording
-from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator import Trajectory
 
 __all__ = ["Outputs", "check_video_support", "check_web_support"]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from asperity.integrators.integrator import Integrator
-    from asperity.plant.contact_parameters import ContactParameters
+    from asperity.plant.model.contact_parameters import ContactParameters
     from asperity.simulator import Simulator
 
 __all__ = ["Setup", "with_simulation_options"]
@@ -88,7 +88,7 @@ class Setup:
         control = control_options.control_function(of_control["control"], period)
 
         from asperity.cli.models import load
-        from asperity.plant.contact_parameters import ContactParameters
+        from asperity.plant.model.contact_parameters import ContactParameters
         from asperity.simulator.checks import find_keyframe
 
         with naming_flags(values):

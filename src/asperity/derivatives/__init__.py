@@ -5,14 +5,14 @@ function theorem gives exact derivatives for the price of some evaluations of th
 factorization (docs/derivatives.md).
 """
 
+from asperity.derivatives.balance.smoothing import Smoothing
 from asperity.derivatives.linearize import Linearization, linearize
-from asperity.derivatives.parameters import (
+from asperity.derivatives.parameters.parameters import (
     Parameter,
     body_mass,
     contact_parameter,
     model_number,
 )
-from asperity.derivatives.smoothing import Smoothing
 from asperity.derivatives.trajectory_results import Gradient, Sensitivities
 from asperity.derivatives.transition import Transition
 

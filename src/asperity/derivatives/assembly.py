@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.derivatives.dense_solve import factorize_dense, solve_columns
+from asperity.derivatives.balance.dense_solve import factorize_dense, solve_columns
 from asperity.derivatives.stages import stage
 from asperity.integrators.world_layout import OK
 

@@ -1,6 +1,6 @@
 """The exact derivative of one step whose velocity is the root of a momentum balance.
 
-With g(v; x, u) = 0 at the step's end (`asperity.derivatives.residual`) and H = ∂g/∂v,
+With g(v; x, u) = 0 at the step's end (`asperity.derivatives.balance.residual`) and H = ∂g/∂v,
 
     H dv = −(∂g/∂x dx + ∂g/∂u du),        q⁺ = q ⊕ δt (θ_vq v + (1 − θ_vq) v_0).
 
@@ -15,11 +15,11 @@ from typing import Protocol
 import numpy as np
 
 from asperity.derivatives.assembly import assemble_step
-from asperity.derivatives.columns import evaluated_columns
-from asperity.derivatives.convex_root import ConvexRoot
-from asperity.derivatives.frozen_columns import FROZEN_KERNELS, frozen_columns
-from asperity.derivatives.mode_changes import follow_one_side
-from asperity.derivatives.root_search import ROOT_KERNELS
+from asperity.derivatives.balance.columns import evaluated_columns
+from asperity.derivatives.balance.convex_root import ConvexRoot
+from asperity.derivatives.balance.frozen_columns import FROZEN_KERNELS, frozen_columns
+from asperity.derivatives.balance.mode_changes import follow_one_side
+from asperity.derivatives.balance.root_search import ROOT_KERNELS
 from asperity.derivatives.stages import run_stage
 from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent
 from asperity.derivatives.trajectory_loops import (
@@ -91,7 +91,8 @@ class ConvexStep(ConvexRoot):
         step : float
             Its size [s].
         parameters : ParameterColumns, optional
-            By which there are derivatives, too (`asperity.derivatives.displaced_models`).
+            By which there are derivatives, too
+            (`asperity.derivatives.parameters.displaced_models`).
         ahead : bool
             Whether columns are those ahead where pieces of laws meet. Matrices that are multiplied
             by others from the right, or by an adjoint from the left, must be on one piece.

@@ -18,7 +18,7 @@ import mujoco
 import numpy as np
 
 from asperity.derivatives.convex_step import ConvexStep
-from asperity.derivatives.displaced_balances import DisplacedBalances
+from asperity.derivatives.parameters.displaced_balances import DisplacedBalances
 from asperity.derivatives.tangent import StepState, Tangent, chain
 from asperity.derivatives.tangent_space import (
     left_jacobian,

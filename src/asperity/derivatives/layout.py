@@ -22,7 +22,7 @@ __all__ = [
     "VELOCITY",
 ]
 
-# What is displaced (`asperity.derivatives.columns`).
+# What is displaced (`asperity.derivatives.balance.columns`).
 POSITION = 0
 VELOCITY = 1
 ACTIVATION = 2

@@ -16,7 +16,7 @@ from asperity.derivatives.step_derivative import StepDerivative, refuse_systems
 from asperity.derivatives.tangent import Tangent
 from asperity.errors import ModelError, SimulationError
 from asperity.integrators import Cenic, Integrator
-from asperity.plant.contact_parameters import ContactParameters, contact_key
+from asperity.plant.model.contact_parameters import ContactParameters, contact_key
 from asperity.simulator import Simulator
 from asperity.systems import ExternalSystem
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from asperity.compiled.compilation import compile_kernels
 from asperity.derivatives.convex_step import DERIVATIVE_KERNELS, ConvexStep
-from asperity.derivatives.displaced_balances import DisplacedBalances
-from asperity.derivatives.displaced_models import DisplacedModels
-from asperity.derivatives.displaced_steps import DisplacedSteps
 from asperity.derivatives.extrapolated_step import ExtrapolatedStep
+from asperity.derivatives.parameters.displaced_balances import DisplacedBalances
+from asperity.derivatives.parameters.displaced_models import DisplacedModels
+from asperity.derivatives.parameters.displaced_steps import DisplacedSteps
 from asperity.derivatives.step_differences import StepDifferences
 from asperity.derivatives.tangent import StepState, Tangent, chain
 from asperity.errors import ModelError, SimulationError

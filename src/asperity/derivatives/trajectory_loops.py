@@ -10,7 +10,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pppd
-from asperity.derivatives.displacement import begin_anew
+from asperity.derivatives.balance.displacement import begin_anew
 from asperity.derivatives.layout import DERIVATIVE
 from asperity.derivatives.stages import ALL, call_stage, fill_columns
 from asperity.integrators.world_layout import OK, WORLD

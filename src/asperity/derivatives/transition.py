@@ -10,16 +10,16 @@ import mujoco
 import numpy as np
 
 from asperity.arguments import as_number, is_count
-from asperity.derivatives.displaced_models import DisplacedModels
-from asperity.derivatives.parameterized_step import ParameterizedStep
-from asperity.derivatives.parameters import Parameter, refuse_simple_bodies
-from asperity.derivatives.smoothing import Smoothing
+from asperity.derivatives.balance.smoothing import Smoothing
+from asperity.derivatives.parameters.displaced_models import DisplacedModels
+from asperity.derivatives.parameters.parameterized_step import ParameterizedStep
+from asperity.derivatives.parameters.parameters import Parameter, refuse_simple_bodies
 from asperity.derivatives.step_derivative import StepDerivative, refuse_systems
 from asperity.derivatives.tangent import StepState, Tangent
 from asperity.derivatives.trajectory_results import Gradient, Sensitivities
 from asperity.errors import ModelError
 from asperity.integrators import Icf, Integrator
-from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.systems import ExternalSystem
 
 __all__ = ["Transition"]

@@ -17,7 +17,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled.team import available_threads
-from asperity.derivatives.parameters import apply_parameters
+from asperity.derivatives.parameters.parameters import apply_parameters
 from asperity.derivatives.pull_back import pull_back_step, pull_back_trajectory
 from asperity.derivatives.transition import Transition
 from asperity.errors import ModelError, SimulationError, Status

@@ -13,7 +13,7 @@ from asperity.arguments import is_count
 from asperity.distributed.shares import Progress, cluster_cpus, do_shares, keep
 from asperity.errors import ModelError
 from asperity.integrators import Integrator
-from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.systems import ExternalSystem
 from asperity.worlds.rollout_arrays import RolloutArrays, resolve_arrays
 from asperity.worlds.rollouts import as_models, run_rollouts, warn_of_failures

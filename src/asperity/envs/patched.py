@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from asperity.errors import ModelError
 from asperity.integrators import Integrator
-from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator import step
 
 __all__ = ["with_asperity"]

@@ -25,19 +25,19 @@ from asperity.integrators.world_layout import (
     ROWS_FULL,
     WORLD,
 )
-from asperity.plant.plant import Plant
-from asperity.plant.shared_detection import (
+from asperity.plant.detection.shared_detection import (
     SHARED_DETECTION_KERNELS,
     SharedDetection,
     can_share_detection,
 )
+from asperity.plant.detection.sweep_pairs import new_sweep
+from asperity.plant.plant import Plant
 from asperity.plant.shared_positions import (
     SHARED_POSITIONS_KERNELS,
     SharedPositions,
     can_share_positions,
 )
 from asperity.plant.state import State
-from asperity.plant.sweep_pairs import new_sweep
 
 __all__ = ["THREAD_KERNELS", "Memory", "World"]
 

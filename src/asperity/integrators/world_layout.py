@@ -17,8 +17,8 @@ from asperity.compiled import EntryPoint, Layout
 from asperity.contact.delivered import DELIVERED
 from asperity.convex.problem import PROBLEM
 from asperity.plant import plant_layouts
+from asperity.plant.detection.sweep_pairs import SWEEP
 from asperity.plant.plant_layouts import PLANT, STATE
-from asperity.plant.sweep_pairs import SWEEP
 
 __all__ = [
     "CONTACTS_FULL",
@@ -108,7 +108,7 @@ WORLD = Layout(
     guess_kind="i8",
     result=RESULT,
     scratch="f8[nv]",
-    sweep=SWEEP,  # poses at a sample before, and memory (`asperity.plant.sweep`)
+    sweep=SWEEP,  # poses at a sample before, and memory (`asperity.plant.detection.sweep`)
     factors_valid="i8",
     # address and evaluation of the state whose graph is at hand, or 0
     graph_state="i8",

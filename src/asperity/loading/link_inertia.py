@@ -12,7 +12,7 @@ import numpy as np
 from asperity.errors import ModelError
 from asperity.loading.kinematic_graph import KinematicGraph
 from asperity.loading.xml_reader import number
-from asperity.plant.names import quoted
+from asperity.plant.model.names import quoted
 
 __all__ = ["check_inertias"]
 

@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 
 from asperity.geometry.surfaces import Surface, is_closed, volume_integrals
-from asperity.plant.names import listed
+from asperity.plant.model.names import listed
 
 __all__ = ["read_objects", "split_objects"]
 

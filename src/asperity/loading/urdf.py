@@ -14,7 +14,7 @@ from asperity.loading.urdf_base import choose_base, exclude_base, free_floating
 from asperity.loading.urdf_document import PreparedUrdf, UrdfDocument
 from asperity.loading.urdf_shapes import drop_visuals, resolve_meshes
 from asperity.loading.xml_reader import number, read_xml
-from asperity.plant.names import quoted
+from asperity.plant.model.names import quoted
 
 __all__ = ["prepare_urdf"]
 

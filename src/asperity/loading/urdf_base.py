@@ -9,7 +9,7 @@ import numpy as np
 
 from asperity.loading.kinematic_graph import UrdfJoint
 from asperity.loading.urdf_document import PreparedUrdf, UrdfDocument
-from asperity.plant.names import quoted
+from asperity.plant.model.names import quoted
 
 if TYPE_CHECKING:
     from scipy.spatial.transform import Rotation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asperity.loading.mesh_files import READABLE, MeshFinder
 from asperity.loading.urdf_document import PreparedUrdf, UrdfDocument
-from asperity.plant.names import listed
+from asperity.plant.model.names import listed
 
 __all__ = ["drop_visuals", "resolve_meshes"]
 

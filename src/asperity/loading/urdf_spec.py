@@ -10,7 +10,7 @@ from asperity.loading.compiler_errors import explained
 from asperity.loading.initial_overlaps import initial_overlaps
 from asperity.loading.obj_objects import split_objects
 from asperity.loading.urdf_document import PreparedUrdf
-from asperity.plant.names import listed, quoted
+from asperity.plant.model.names import listed, quoted
 
 __all__ = ["compile_urdf"]
 

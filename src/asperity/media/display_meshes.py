@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from asperity.errors import ModelError
 from asperity.geometry.primitives import rectangle
 from asperity.geometry.surfaces import Surface
-from asperity.plant.geom_surfaces import geom_surface, primitive_surface
+from asperity.plant.model.geom_surfaces import geom_surface, primitive_surface
 
 __all__ = [
     "checkerboard",

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.media.recording import Recording
-from asperity.plant.contact_parameters import ContactParameters
-from asperity.plant.patch_polygons import PolygonFinder, Polygons
+from asperity.plant.detection.patch_polygons import PolygonFinder, Polygons
+from asperity.plant.model.contact_parameters import ContactParameters
 
 __all__ = ["PatchTriangles", "PressurePatches", "pressure_colors", "triangles_of"]
 

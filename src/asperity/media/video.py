@@ -15,7 +15,7 @@ from asperity.media.errors import MediaError
 from asperity.media.offscreen import OffscreenRenderer
 from asperity.media.patches import PressurePatches, pressure_colors
 from asperity.media.recording import Recording, output_path
-from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.model.contact_parameters import ContactParameters
 
 __all__ = ["write_video"]
 

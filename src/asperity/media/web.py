@@ -23,7 +23,7 @@ from asperity.media.web_scene import (
     set_view,
     silent,
 )
-from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.model.contact_parameters import ContactParameters
 
 __all__ = ["write_web_playback"]
 

@@ -11,16 +11,15 @@ from numpy.typing import NDArray
 
 from asperity.compiled import HoldsAddresses, Table
 from asperity.compiled.team import Team
-from asperity.midas.anticipation import ANTICIPATION_KERNELS
-from asperity.midas.candidate_lists import rebuild
-from asperity.midas.candidate_runs import RUN_KERNELS
-from asperity.midas.candidates import SEARCH_KERNELS
-from asperity.midas.contact_schedule import SCHEDULE_KERNELS, SCHEDULE_SIZE, meeting_fields
-from asperity.midas.contact_terms import CONTACT_KERNELS
-from asperity.midas.contradictions import contradicted_limits, held_tendons
-from asperity.midas.directions import find_direction
-from asperity.midas.energy_assembly import ASSEMBLY_KERNELS
-from asperity.midas.energy_newton import minimize
+from asperity.midas.energy.contact_schedule import SCHEDULE_KERNELS, SCHEDULE_SIZE, meeting_fields
+from asperity.midas.energy.contact_terms import CONTACT_KERNELS
+from asperity.midas.energy.energy_assembly import ASSEMBLY_KERNELS
+from asperity.midas.energy.fluid import Fluid
+from asperity.midas.energy.friction_stencils import STENCIL_KERNELS
+from asperity.midas.energy.friction_terms import FRICTION_KERNELS
+from asperity.midas.energy.link_terms import LINK_KERNELS
+from asperity.midas.energy.tendon_terms import tendon_coordinates
+from asperity.midas.energy.tree_assembly import carry_part
 from asperity.midas.engine_layout import (
     CANDIDATES_FULL,
     FACTOR_FULL,
@@ -30,55 +29,56 @@ from asperity.midas.engine_layout import (
     MIDAS,
     SLIDE,
 )
-from asperity.midas.engine_support import check_equalities
 from asperity.midas.engine_team import NOT_REMEMBERED, EngineTeam
-from asperity.midas.envelope import ENVELOPE_KERNELS
-from asperity.midas.equalities import mocap_points, read_equalities
-from asperity.midas.evaluated_motors import EvaluatedMotors
-from asperity.midas.fluid import Fluid
-from asperity.midas.friction_stencils import STENCIL_KERNELS
-from asperity.midas.friction_terms import FRICTION_KERNELS
-from asperity.midas.joint_tables import joint_tables, motor_feed, motor_tables
-from asperity.midas.linearized import LinearizedCoordinates
-from asperity.midas.linearized_tables import (
+from asperity.midas.geometry.round_planes import FEW
+from asperity.midas.lists.candidate_lists import rebuild
+from asperity.midas.lists.candidate_runs import RUN_KERNELS
+from asperity.midas.lists.candidates import SEARCH_KERNELS
+from asperity.midas.lists.relative_paths import RELATIVE_KERNELS
+from asperity.midas.lists.relative_times import RELATIVE_TIME_KERNELS
+from asperity.midas.lists.shared_lists import LIST_KERNELS
+from asperity.midas.lists.stencils import FEW as FEW_PAIRS
+from asperity.midas.lists.vertex_parts import VERTEX_KERNELS
+from asperity.midas.model.contradictions import contradicted_limits, held_tendons
+from asperity.midas.model.engine_support import check_equalities
+from asperity.midas.model.equalities import mocap_points, read_equalities
+from asperity.midas.model.evaluated_motors import EvaluatedMotors
+from asperity.midas.model.joint_tables import joint_tables, motor_feed, motor_tables
+from asperity.midas.model.linearized import LinearizedCoordinates
+from asperity.midas.model.linearized_tables import (
     add_actuators,
     linearized_tables,
     motor_coordinates,
     motor_gears,
 )
-from asperity.midas.link_kinematics import move_vertices
-from asperity.midas.link_tables import (
+from asperity.midas.model.link_tables import (
     gravity_shares,
     is_linear,
     link_fields,
     shape_fields,
     state_sizes,
 )
-from asperity.midas.link_terms import LINK_KERNELS
-from asperity.midas.links import Link, read_links, variable_count
-from asperity.midas.pairs import LinkPair, exclude_links, pair_geoms, pair_links
+from asperity.midas.model.links import Link, read_links, variable_count
+from asperity.midas.model.pairs import LinkPair, exclude_links, pair_geoms, pair_links
+from asperity.midas.model.shapes import read_shapes
+from asperity.midas.model.state_gains import feed_state_gains, state_gains
+from asperity.midas.model.tendons import member_tables, tendon_tables
+from asperity.midas.model.turns import turn_tables
+from asperity.midas.newton.anticipation import ANTICIPATION_KERNELS
+from asperity.midas.newton.directions import find_direction
+from asperity.midas.newton.energy_newton import minimize
+from asperity.midas.newton.envelope import ENVELOPE_KERNELS
+from asperity.midas.newton.trial import TRIAL_KERNELS
 from asperity.midas.parts import do_part
-from asperity.midas.placement import place
-from asperity.midas.poses import write_qpos
-from asperity.midas.relative_paths import RELATIVE_KERNELS
-from asperity.midas.relative_times import RELATIVE_TIME_KERNELS
-from asperity.midas.round_planes import FEW
-from asperity.midas.second_order import SHORTEST_WAIT
-from asperity.midas.shapes import read_shapes
-from asperity.midas.shared_lists import LIST_KERNELS
-from asperity.midas.state_gains import feed_state_gains, state_gains
-from asperity.midas.stencils import FEW as FEW_PAIRS
-from asperity.midas.step_start import START_KERNELS
-from asperity.midas.tendon_terms import tendon_coordinates
-from asperity.midas.tendons import member_tables, tendon_tables
-from asperity.midas.tree_assembly import carry_part
-from asperity.midas.trial import TRIAL_KERNELS
-from asperity.midas.turns import turn_tables
-from asperity.midas.vertex_parts import VERTEX_KERNELS
+from asperity.midas.pose.link_kinematics import move_vertices
+from asperity.midas.pose.placement import place
+from asperity.midas.pose.poses import write_qpos
+from asperity.midas.time.second_order import SHORTEST_WAIT
+from asperity.midas.time.step_start import START_KERNELS
 from asperity.plant.data_reference import DataReference
-from asperity.plant.joints import is_disabled
-from asperity.plant.own_options import OwnOptions
-from asperity.plant.resolved_materials import ResolvedMaterials
+from asperity.plant.model.joints import is_disabled
+from asperity.plant.model.own_options import OwnOptions
+from asperity.plant.model.resolved_materials import ResolvedMaterials
 
 __all__ = ["ENGINE_KERNELS", "Engine", "EngineOptions"]
 

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
-from asperity.midas.candidate_runs import measure_candidates
-from asperity.midas.contact_terms import add_round_arms, contact_sides
-from asperity.midas.distances import VERTEX_PLANE
+from asperity.midas.energy.contact_terms import add_round_arms, contact_sides
+from asperity.midas.energy.friction_stencils import normal_force, tangents
+from asperity.midas.energy.potentials import friction_slope
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import STARTED
-from asperity.midas.friction_stencils import normal_force, tangents
-from asperity.midas.link_kinematics import move_listed
-from asperity.midas.potentials import friction_slope
-from asperity.midas.round_planes import second_link
-from asperity.midas.vertex_boxes import are_kept
+from asperity.midas.geometry.distances import VERTEX_PLANE
+from asperity.midas.geometry.round_planes import second_link
+from asperity.midas.lists.candidate_runs import measure_candidates
+from asperity.midas.lists.vertex_boxes import are_kept
+from asperity.midas.pose.link_kinematics import move_listed
 
 __all__ = ["EngineContacts", "read_contacts", "survey"]
 

@@ -18,8 +18,8 @@ a slide joint has the single variable s. ``variables`` lists all of them.
 from __future__ import annotations
 
 from asperity.compiled import Layout
-from asperity.midas.box_trees import LEAF, STACK
 from asperity.midas.entry_points import ENTRY_POINTS
+from asperity.midas.geometry.box_trees import LEAF, STACK
 
 __all__ = [
     "BALL",

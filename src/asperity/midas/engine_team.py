@@ -8,7 +8,7 @@ from asperity.compiled import Table
 from asperity.compiled.team import Team
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.entry_points import ENTRY_POINTS
-from asperity.midas.stencils import FEW as FEW_PAIRS
+from asperity.midas.lists.stencils import FEW as FEW_PAIRS
 
 __all__ = ["NOT_REMEMBERED", "EngineTeam"]
 

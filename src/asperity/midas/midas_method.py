@@ -11,17 +11,17 @@ import numpy as np
 from asperity.compiled import Kernel
 from asperity.integrators.methods.method import Method
 from asperity.integrators.world import World
-from asperity.midas.adhesion import adhering, press
-from asperity.midas.clearance import Outcome, check_clearance
+from asperity.midas.energy.adhesion import adhering, press
 from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
 from asperity.midas.engine_contacts import read_contacts
 from asperity.midas.engine_publication import EngineResults
-from asperity.midas.engine_support import check_supported
-from asperity.midas.overlaps import near_note, overlap_note
-from asperity.midas.pairs import LinkPair
-from asperity.midas.step import HALVINGS, divided_midas_method, midas_method
+from asperity.midas.model.engine_support import check_supported
+from asperity.midas.model.overlaps import near_note, overlap_note
+from asperity.midas.model.pairs import LinkPair
+from asperity.midas.pose.clearance import Outcome, check_clearance
+from asperity.midas.time.step import HALVINGS, divided_midas_method, midas_method
 from asperity.midas.verification import verify_no_intersections
-from asperity.plant.names import element, listed
+from asperity.plant.model.names import element, listed
 
 __all__ = ["MidasMethod"]
 

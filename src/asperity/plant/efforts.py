@@ -16,7 +16,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import ACTUATOR
 from asperity.plant.constraints import add_row
-from asperity.plant.joints import integers
+from asperity.plant.model.joints import integers
 from asperity.plant.plant_layouts import EVALUATED, ROWS_FULL, TREES
 
 __all__ = ["NO_EFFORTS", "Efforts", "add_effort_rows", "effort_jacobian", "set_efforts"]

@@ -18,10 +18,10 @@ from asperity.compiled.calls import (
     store_double,
     store_int,
 )
-from asperity.plant.actuation import actuator_forces, add_servo_rows
 from asperity.plant.constraints import add_joint_rows, add_mujoco_rows, add_tendon_limits
+from asperity.plant.detection.gliding_kernels import gliding_model
 from asperity.plant.efforts import add_effort_rows
-from asperity.plant.gliding_kernels import gliding_model
+from asperity.plant.model.actuation import actuator_forces, add_servo_rows
 from asperity.plant.plant_layouts import EVALUATED, OTHER_FORCES, PLANT, STATE, VALID
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 

@@ -11,23 +11,23 @@ from asperity.contact.hydroelastic.field_layout import COMPLIANT_MESH, RIGID_MES
 from asperity.contact.hydroelastic.fields import part_boxes
 from asperity.errors import ModelError
 from asperity.plant import native
-from asperity.plant.collision import read_contacts
-from asperity.plant.contact_parameters import ContactParameters
-from asperity.plant.detection import detection_struct
+from asperity.plant.detection.collision import read_contacts
+from asperity.plant.detection.detection_model import detection_struct
+from asperity.plant.detection.field_contacts import read_field_contacts
+from asperity.plant.detection.near_pair_lists import list_pairs
+from asperity.plant.detection.near_pairs import can_list_pairs, possible_pairs
+from asperity.plant.detection.sweep import colliding_geoms, inner_radii
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
 from asperity.plant.evaluate import evaluate_motion, read_constraints
-from asperity.plant.field_contacts import read_field_contacts
-from asperity.plant.joints import integers, is_disabled, set_joints
-from asperity.plant.kinematic_trees import has_other_trees, set_trees
-from asperity.plant.near_pair_lists import list_pairs
-from asperity.plant.near_pairs import can_list_pairs, possible_pairs
+from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.joints import integers, is_disabled, set_joints
+from asperity.plant.model.kinematic_trees import has_other_trees, set_trees
+from asperity.plant.model.resolved_materials import resolve_materials
+from asperity.plant.model.servos import set_activations, set_servos
+from asperity.plant.model.surface_fields import make_fields
+from asperity.plant.model.surface_parameters import resolve_surfaces
 from asperity.plant.plant_layouts import OFFSETS, PLANT
-from asperity.plant.resolved_materials import resolve_materials
-from asperity.plant.servos import set_activations, set_servos
 from asperity.plant.state import State
-from asperity.plant.surface_fields import make_fields
-from asperity.plant.surface_parameters import resolve_surfaces
-from asperity.plant.sweep import colliding_geoms, inner_radii
 from asperity.plant.tree_motion import set_motions
 
 __all__ = ["Plant", "contact_kernels"]
@@ -103,7 +103,7 @@ class Plant(HoldsAddresses):
     Parameters
     ----------
     model : mujoco.MjModel
-        Must have passed `asperity.plant.support.check_supported`.
+        Must have passed `asperity.plant.model.support.check_supported`.
     contact : ContactParameters
         Defaults and overrides; values in the model's own ``<custom>`` elements come second.
     joint_stiction_tolerance : float

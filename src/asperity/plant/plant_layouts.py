@@ -6,7 +6,7 @@ from asperity.compiled import Layout
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.hydroelastic.field_layout import FIELD_WORK, FIELDS
-from asperity.plant.near_pairs_layout import NEAR_PAIRS, POSSIBLE_PAIRS
+from asperity.plant.detection.near_pairs_layout import NEAR_PAIRS, POSSIBLE_PAIRS
 
 __all__ = [
     "CONTACTS_FULL",
@@ -71,7 +71,7 @@ OFFSETS = Layout(
 PLANT = Layout(
     "plant",
     model="i8",
-    detection_model="i8",  # as collision detection gets it (`asperity.plant.detection`)
+    detection_model="i8",  # as collision detection gets it
     # MuJoCo's functions
     kinematics="i8",
     com_pos="i8",

@@ -11,7 +11,7 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.hydroelastic.field_layout import FIELD_WORK
 from asperity.plant.data_reference import DataReference
-from asperity.plant.near_pairs import new_near_pairs
+from asperity.plant.detection.near_pairs import new_near_pairs
 from asperity.plant.plant_layouts import STATE, WORK
 from asperity.plant.tree_motion import INERTIA, MOTION_SIZE
 

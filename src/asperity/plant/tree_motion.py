@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.plant.joints import integers
+from asperity.plant.model.joints import integers
 from asperity.plant.rotations import (
     Quaternion,
     Vector,

@@ -23,7 +23,7 @@ from asperity.integrators.steppings.accepted import STEP_TOO_SMALL
 from asperity.integrators.steppings.stepping import Stepping
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import FAILED, NON_FINITE, NOT_CONVERGED, OK, WORLD
-from asperity.plant.model_watch import WATCH, differs
+from asperity.plant.model.model_watch import WATCH, differs
 from asperity.plant.plant_layouts import OTHER_FORCES, VALID
 from asperity.simulator.compiled_publication import (
     BY_PYTHON,

@@ -16,7 +16,7 @@ import mujoco
 from asperity.arguments import is_count
 from asperity.errors import ModelError, SimulationError
 from asperity.integrators import Cenic, Integrator
-from asperity.plant.contact_parameters import ContactParameters, contact_key
+from asperity.plant.model.contact_parameters import ContactParameters, contact_key
 from asperity.simulator.claim import Claim
 from asperity.simulator.exchange import be_lazy
 from asperity.simulator.simulator import Simulator

@@ -12,8 +12,8 @@ from asperity.contact.delivered import OUTDATED, SOLVED
 from asperity.errors import ModelError
 from asperity.integrators.world import World
 from asperity.plant.data_reference import DataReference
+from asperity.plant.model.sleep import wake
 from asperity.plant.plant_layouts import OTHER_FORCES, VALID
-from asperity.plant.sleep import wake
 from asperity.simulator.state_vector import (
     EXCHANGE_KERNELS,
     EXCHANGED,

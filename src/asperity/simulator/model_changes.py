@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asperity.plant.support import check_supported
+from asperity.plant.model.support import check_supported
 from asperity.simulator.session import Session
 
 __all__ = ["take_over_model"]

@@ -17,9 +17,9 @@ from asperity.integrators.methods.own_results import OwnResults
 from asperity.integrators.steppings.stepping import Stepping
 from asperity.integrators.world import THREAD_KERNELS, World
 from asperity.loading import LoadReport
-from asperity.plant.contact_parameters import ContactParameters
 from asperity.plant.data_reference import DataReference
-from asperity.plant.model_watch import WATCH_KERNELS, ModelWatch
+from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.model_watch import WATCH_KERNELS, ModelWatch
 from asperity.plant.plant import Plant, contact_kernels
 from asperity.simulator.claim import Claim
 from asperity.simulator.compiled_call import CALL_KERNELS

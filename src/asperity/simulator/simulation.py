@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from asperity.arguments import as_array
 from asperity.errors import ModelError, Status
 from asperity.integrators import Integrator
-from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator.current_contacts import Contacts
 from asperity.simulator.events import Event, EventFinder, EventReached, check_events
 from asperity.simulator.progress import shown

@@ -18,8 +18,8 @@ from asperity.integrators import Integrator
 from asperity.integrators.methods.method import Method
 from asperity.integrators.world import World
 from asperity.loading import LoadReport
-from asperity.plant.contact_parameters import ContactParameters
-from asperity.plant.patch_polygons import PolygonFinder, Polygons
+from asperity.plant.detection.patch_polygons import PolygonFinder, Polygons
+from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.plant import Plant
 from asperity.shown import Shown
 from asperity.simulator.advance import advance

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import mujoco
 
 from asperity.errors import ModelError, SimulationError, Status
-from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator import Simulator, Statistics
 from asperity.study.local_error import History, LocalErrors, StateRecorder, local_errors
 from asperity.study.methods import Method, study_methods

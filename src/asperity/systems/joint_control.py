@@ -16,7 +16,7 @@ from asperity.compiled.calls import call_pp, call_ppip
 from asperity.errors import ModelError
 from asperity.integrators.external.system_table import CALL_SUCCEEDED, SYSTEM
 from asperity.plant import native
-from asperity.plant.sleep import wake
+from asperity.plant.model.sleep import wake
 from asperity.systems.base import ExternalSystem
 
 __all__ = ["InverseDynamicsController", "PdController", "PidController"]

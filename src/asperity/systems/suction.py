@@ -10,7 +10,7 @@ import numpy as np
 
 from asperity.arguments import as_names, as_number
 from asperity.errors import ModelError
-from asperity.plant.sleep import wake
+from asperity.plant.model.sleep import wake
 from asperity.systems.base import ExternalSystem, SystemInput
 
 __all__ = ["Suction"]

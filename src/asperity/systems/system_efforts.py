@@ -9,7 +9,7 @@ import numpy as np
 
 from asperity.errors import ModelError
 from asperity.plant.efforts import Efforts
-from asperity.plant.servos import force_limits, joint_of
+from asperity.plant.model.servos import force_limits, joint_of
 from asperity.systems.base import ExternalSystem
 
 __all__ = ["resolve_efforts"]

@@ -19,7 +19,7 @@ from asperity.media.web_scene import (
     add_patches,
     set_view,
 )
-from asperity.plant.patch_polygons import PolygonFinder
+from asperity.plant.detection.patch_polygons import PolygonFinder
 from asperity.simulator import Simulator
 from asperity.viewer.session import Session
 

@@ -18,8 +18,8 @@ from asperity.compiled.team import available_threads
 from asperity.errors import ModelError
 from asperity.integrators import Integrator
 from asperity.loading import load_model
-from asperity.plant.contact_parameters import ContactParameters
-from asperity.plant.support import check_supported
+from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.support import check_supported
 from asperity.simulator.checks import (
     check_count,
     check_integrator,

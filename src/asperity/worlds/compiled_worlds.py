@@ -12,10 +12,10 @@ from asperity.compiled import HoldsAddresses, Table
 from asperity.compiled.compilation import compile_kernels
 from asperity.errors import ModelError, Status
 from asperity.integrators import Integrator
-from asperity.plant.contact_parameters import ContactParameters
-from asperity.plant.model_watch import WATCH_KERNELS, ModelWatch
+from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.model_watch import WATCH_KERNELS, ModelWatch
+from asperity.plant.model.support import check_supported
 from asperity.plant.plant import Plant, contact_kernels
-from asperity.plant.support import check_supported
 from asperity.simulator.constraint_forces import FORCE_KERNELS
 from asperity.simulator.counters import COUNTER_KERNELS
 from asperity.simulator.publish import solve_forces

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import mujoco
 
 from asperity.integrators import Integrator
-from asperity.plant.contact_parameters import ContactParameters
+from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator.checks import check_arguments
 from asperity.systems import ExternalSystem
 from asperity.worlds.compiled_worlds import CompiledWorlds

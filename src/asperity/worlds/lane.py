@@ -11,10 +11,10 @@ from asperity.integrators import Integrator
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, TREES
-from asperity.plant.gliding import GlidingDetection
-from asperity.plant.own_options import OwnOptions
+from asperity.plant.detection.gliding import GlidingDetection
+from asperity.plant.model.own_options import OwnOptions
+from asperity.plant.model.sleep import wake
 from asperity.plant.plant import Plant
-from asperity.plant.sleep import wake
 from asperity.simulator.advance import COUPLED_TREES
 from asperity.simulator.compiled_call import new_call
 from asperity.simulator.compiled_publication import BY_PYTHON

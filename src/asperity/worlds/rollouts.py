@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from asperity.compiled.team import available_threads
 from asperity.errors import ModelError, Status, warn_user
 from asperity.integrators import Integrator
-from asperity.plant.contact_parameters import ContactParameters, contact_key
-from asperity.plant.support import check_supported
+from asperity.plant.model.contact_parameters import ContactParameters, contact_key
+from asperity.plant.model.support import check_supported
 from asperity.simulator.checks import check_count, check_integrator
 from asperity.systems import ExternalSystem
 from asperity.worlds.compiled_worlds import CompiledWorlds

@@ -21,9 +21,9 @@ from asperity.compiled import HoldsAddresses
 from asperity.errors import AsperityWarning, ModelError, Status, warn_user
 from asperity.integrators import Integrator
 from asperity.plant import native
-from asperity.plant.contact_parameters import ContactParameters
-from asperity.plant.model_watch import ModelWatch
-from asperity.plant.support import check_supported
+from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.model_watch import ModelWatch
+from asperity.plant.model.support import check_supported
 from asperity.simulator.simulator import Simulator
 from asperity.simulator.state_vector import EXCHANGED, STATE_BITS
 from asperity.systems import ExternalSystem

@@ -15,8 +15,8 @@ import numpy as np
 from asperity.compiled import HoldsAddresses
 from asperity.errors import ModelError
 from asperity.plant import native
-from asperity.plant.model_watch import is_watched
-from asperity.plant.support import check_supported
+from asperity.plant.model.model_watch import is_watched
+from asperity.plant.model.support import check_supported
 from asperity.simulator.checks import reset_data
 from asperity.worlds.varying_fields import OPTION, field_values, template_of, write_field
 

@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.model_watch import is_watched
+from asperity.plant.model.model_watch import is_watched
 
 __all__ = ["OPTION", "field_values", "template_of", "write_field"]
 

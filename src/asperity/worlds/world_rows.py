@@ -8,7 +8,7 @@ import numpy as np
 from asperity.compiled import HoldsAddresses, Table
 from asperity.compiled.replicas import Replicas
 from asperity.contact.delivered import new_delivered
-from asperity.plant.gliding import GlidingDetection
+from asperity.plant.detection.gliding import GlidingDetection
 from asperity.plant.plant import Plant
 from asperity.simulator.inputs import present_vector
 from asperity.simulator.state_vector import parts_of

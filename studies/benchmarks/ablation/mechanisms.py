@@ -215,7 +215,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "After an impact bodies part as fast as the dissipation of their contact says.",
         "Impacts without a rebound.",
         ("midas",),
-        (Body("midas.rebounds", "find_rebounds", "return 0"),),
+        (Body("midas.time.rebounds", "find_rebounds", "return 0"),),
     ),
     Mechanism(
         "anticipation",
@@ -224,7 +224,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ("midas",),
         (
             Body(
-                "midas.anticipation",
+                "midas.newton.anticipation",
                 "anticipate",
                 """
                 engine.anchored = 0
@@ -238,7 +238,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "Trial states turn links along arcs.",
         "Straight trial paths, along which links that turn are stretched.",
         ("midas",),
-        (Body("midas.arcs", "follow_arcs", "return"),),
+        (Body("midas.newton.arcs", "follow_arcs", "return"),),
     ),
     Mechanism(
         "prediction",
@@ -246,8 +246,8 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "The state before the step.",
         ("midas",),
         (
-            Body("midas.prediction", "predict", "return False"),
-            Body("midas.prediction", "predict_turns", "return False"),
+            Body("midas.time.prediction", "predict", "return False"),
+            Body("midas.time.prediction", "predict_turns", "return False"),
         ),
     ),
     Mechanism(

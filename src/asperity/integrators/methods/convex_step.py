@@ -40,9 +40,9 @@ from asperity.integrators.world_layout import (
     SHARE_SIGNATURE,
     TOWARDS,
 )
-from asperity.plant.collision import read_contacts
+from asperity.plant.detection.collision import read_contacts
+from asperity.plant.detection.gliding import GlidingDetection
 from asperity.plant.evaluate import evaluate, evaluate_motion, read_constraints
-from asperity.plant.gliding import GlidingDetection
 from asperity.plant.plant import Plant
 from asperity.plant.plant_layouts import STATE
 from asperity.plant.trees import velocity_from_solver, velocity_to_solver
@@ -117,7 +117,7 @@ class ConvexMethod(Method):
     def let_glide(
         self, world: World, *, relaxes: bool, default_relaxation: float | None = None
     ) -> None:
-        """Find contacts of what glides, too (see `asperity.plant.gliding.GlidingDetection`)."""
+        """Find contacts of what glides, too (see `GlidingDetection`)."""
         if self._gliding is None:
             self._gliding = GlidingDetection(
                 world.plant, relaxes=relaxes, default_relaxation=default_relaxation

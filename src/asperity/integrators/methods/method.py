@@ -15,7 +15,7 @@ from asperity.compiled import EntryPoint, HoldsAddresses, Kernel
 from asperity.convex.problem import read_statistics, write_statistics
 from asperity.integrators.methods.own_results import OwnResults
 from asperity.integrators.world import World
-from asperity.plant.gliding import GlidingDetection
+from asperity.plant.detection.gliding import GlidingDetection
 from asperity.plant.plant import Plant
 from asperity.plant.state import State
 

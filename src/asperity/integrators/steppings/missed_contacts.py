@@ -5,8 +5,8 @@ another after the last of them moves on as if nothing were there, in the whole s
 halves, so that no difference of the two tells. Therefore the end of a step is evaluated before the
 step is final (it is the beginning of the next one and costs nothing):
 
-- geoms that may have passed through each other between two samples (`asperity.plant.sweep`) reject
-  the step;
+- geoms that may have passed through each other between two samples
+  (`asperity.plant.detection.sweep`) reject the step;
 - for geoms that overlap by δ now, and were not in contact at the last sample, the force that was
   left out, growing as k ṡ t (1 + d ṡ) over the time t_c = δ/ṡ since they touched, would have moved
   them by w k δ (1 + d ṡ) t_c²/6 relative to each other, w being the inverse mass at the contact,
@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from asperity.compiled import Table, compiled
 from asperity.integrators.contact_groups import contact_group, was_known
+from asperity.plant.detection.sweep import closing_distance, passed
+from asperity.plant.detection.sweep_pairs import save_poses
 from asperity.plant.plant_layouts import STATE
-from asperity.plant.sweep import closing_distance, passed
-from asperity.plant.sweep_pairs import save_poses
 
 __all__ = ["passed_before_sample", "step_without_missed_contacts"]
 

@@ -1,0 +1,1 @@
+"""Derivatives of one step's momentum balance by state and inputs."""

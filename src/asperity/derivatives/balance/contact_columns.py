@@ -1,0 +1,285 @@
+"""What contacts change by with positions and velocities, in closed form.
+
+A displacement moves a contact with its geoms and by their relative motion
+(`asperity.derivatives.balance.contact_motion`), and its impulse γ with its distance and its
+velocities at both ends of the step (`asperity.derivatives.balance.law_slopes`), where the law asks
+for it also with the inverse mass. Of the generalized force Jᵀ γ both factors change: F = Σ γ_k t_k
+acts at another point, along other axes, and on joints whose own axes have turned, X × S_m behind a
+joint with the axis X.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.derivatives.balance.inverse_mass_change import (
+    add_point_velocity,
+    cross3,
+    inverse_mass_change,
+)
+from asperity.derivatives.balance.moved_contacts import change_of_contact, turn_frame
+from asperity.derivatives.balance.rigid_terms import cross_motion
+
+__all__ = ["contact_columns"]
+
+
+@compiled
+def _add_wrench(force: np.ndarray, arm: np.ndarray, sign: float, out: np.ndarray) -> None:
+    """Add a force at the end of an arm, as (torque, force)."""
+    cross3(arm, force, sign, out)
+    for a in range(3):
+        out[3 + a] += sign * force[a]
+
+
+@compiled
+def _gather(plant: Table, wrench: np.ndarray, first: int, last: int) -> None:
+    """Let degrees of freedom of whole trees have the wrenches of all that is behind them."""
+    for d in range(last - 1, first - 1, -1):
+        parent = plant.dof_parent[d]
+        if parent >= 0:
+            for a in range(6):
+                wrench[parent, a] += wrench[d, a]
+
+
+@compiled
+def _by_start_velocities(world: Table, work: Table) -> None:
+    """Add what impulses change by with velocities at the step's beginning."""
+    nv = work.qvel.size
+    jacobian = work.jacobian
+    index = work.index
+    change = np.zeros(3)
+    for i in range(world.current.contacts.count):
+        row = 3 * i
+        count = 0
+        for j in range(nv):
+            if jacobian[row, j] != 0.0 or jacobian[row + 1, j] != 0.0 or jacobian[row + 2, j] != 0:
+                index[count] = j
+                count += 1
+        slopes = work.by_start[i]
+        for k in range(count):
+            j = index[k]
+            for a in range(3):
+                change[a] = 0.0
+                for b in range(3):
+                    change[a] += slopes[a, b] * jacobian[row + b, j]
+            column = work.columns[nv + j]
+            for n in range(count):
+                m = index[n]
+                for a in range(3):
+                    column[m] -= jacobian[row + a, m] * change[a]
+
+
+@compiled
+def _change_of_velocity(
+    work: Table,
+    motion: np.ndarray,
+    dofs: tuple[int, int],
+    moved: tuple[bool, bool],
+    before: int,
+    axis: np.ndarray,
+    arms: np.ndarray,
+    change: np.ndarray,
+    out: np.ndarray,
+    base: np.ndarray,
+    pad: np.ndarray,
+) -> None:
+    """Fill the relative velocity of both geoms at a contact, and what it changes by.
+
+    ``motion`` has the velocities behind every degree of freedom, ``before`` is the one before the
+    joint whose axis is displaced, and ``change`` begins with the motion of the contact point.
+    ``pad`` is room for two motions.
+    """
+    relative = pad[0]
+    turned = pad[1]
+    for a in range(3):
+        out[a] = 0.0
+        base[a] = 0.0
+    for side in range(2):
+        dof = dofs[side]
+        if dof < 0:
+            continue
+        sign = 1.0 if side == 1 else -1.0
+        add_point_velocity(motion[dof], arms[side], sign, base)
+        cross3(motion[dof], change, sign, out)
+        if moved[side]:
+            for a in range(6):
+                relative[a] = motion[dof, a] - (motion[before, a] if before >= 0 else 0.0)
+            cross_motion(axis, relative, turned)
+            add_point_velocity(turned, arms[side], sign, out)
+
+
+@compiled
+def _along_frames(
+    frame: np.ndarray, turned: np.ndarray, base: np.ndarray, change: np.ndarray, out: np.ndarray
+) -> None:
+    """Fill what the components of a vector change by, in axes that turn."""
+    for k in range(3):
+        out[k] = 0.0
+        for a in range(3):
+            out[k] += frame[3 * k + a] * change[a] + turned[3 * k + a] * base[a]
+
+
+@compiled
+def _wrenches_of(plant: Table, work: Table, state: Table, graph: Table) -> None:
+    """Fill the wrenches of contacts of the state itself behind every degree of freedom."""
+    contacts = state.contacts
+    force = np.zeros(3)
+    arm = np.zeros(3)
+    for d in range(work.qvel.size):
+        for a in range(6):
+            work.wrench[d, a] = 0.0
+    for i in range(contacts.count):
+        c = graph.contact[i]
+        for a in range(3):
+            force[a] = 0.0
+            for k in range(3):
+                force[a] += work.impulse[i, k] * work.contact_frame[c, 3 * k + a]
+        for side in range(2):
+            body = plant.geom_body[contacts.geom[c, side]]
+            dof = plant.body_last_dof[body]
+            if dof >= 0:
+                for a in range(3):
+                    arm[a] = work.contact_point[c, a] - work.com[plant.body_root[body], a]
+                _add_wrench(force, arm, 1.0 if side == 1 else -1.0, work.wrench[dof])
+    _gather(plant, work.wrench, 0, work.qvel.size)
+
+
+@compiled
+def _feels_mass(plant: Table, work: Table, i: int, j: int, dofs: tuple[int, int]) -> bool:
+    """Whether a contact's impulse depends on masses that a joint of its trees moves about."""
+    if work.uses_mass == 0:
+        return False
+    if work.by_mass[i, 0] == 0.0 and work.by_mass[i, 1] == 0.0 and work.by_mass[i, 2] == 0.0:
+        return False
+    tree = plant.dof_tree[j]
+    return (dofs[0] >= 0 and plant.dof_tree[dofs[0]] == tree) or (
+        dofs[1] >= 0 and plant.dof_tree[dofs[1]] == tree
+    )
+
+
+@compiled
+def _by_positions(world: Table, work: Table) -> None:
+    """Subtract what Jᵀ γ changes by with positions."""
+    plant = world.plant
+    problem = world.problem
+    state = world.current
+    contacts = state.contacts
+    cdof = state.cdof
+    wrench_change = work.wrench_change
+    pad = np.zeros((4, 6))
+    change = np.zeros(7)
+    turned_frame = np.zeros(9)
+    turned = np.zeros(6)
+    alone = np.zeros(6)
+    arms = np.zeros((2, 3))
+    base = np.zeros(3)
+    vector = np.zeros(3)
+    at_end = np.zeros(3)
+    at_start = np.zeros(3)
+    impulse = np.zeros(3)
+    force = np.zeros(3)
+    force_change = np.zeros(3)
+    for j in range(work.qvel.size):
+        first = work.joint_first[j]
+        end = work.subtree_end[j]
+        before = plant.dof_parent[first]
+        tree = plant.dof_tree[j]
+        tree_first = plant.tree_start[tree]
+        tree_last = tree_first + plant.tree_size[tree]
+        column = work.columns[j]
+        any_moved = False
+        for i in range(contacts.count):
+            c = problem.graph.contact[i]
+            body_a = plant.geom_body[contacts.geom[c, 0]]
+            body_b = plant.geom_body[contacts.geom[c, 1]]
+            dofs = (plant.body_last_dof[body_a], plant.body_last_dof[body_b])
+            moved = (j <= dofs[0] < end, j <= dofs[1] < end)
+            if not (moved[0] or moved[1] or _feels_mass(plant, work, i, j, dofs)):
+                continue
+            if not any_moved:
+                any_moved = True
+                for d in range(tree_first, tree_last):
+                    for a in range(6):
+                        wrench_change[d, a] = 0.0
+            for a in range(3):
+                arms[0, a] = work.contact_point[c, a] - work.com[plant.body_root[body_a], a]
+                arms[1, a] = work.contact_point[c, a] - work.com[plant.body_root[body_b], a]
+            change_of_contact(plant, work, c, cdof[j], moved, (body_a, body_b), change, pad)
+            turn_frame(work.contact_frame[c], change, turned_frame)
+            _change_of_velocity(
+                work, work.end_motion, dofs, moved, before, cdof[j], arms, change, vector, base, pad
+            )
+            _along_frames(work.contact_frame[c], turned_frame, base, vector, at_end)
+            if work.uses_start == 1:
+                _change_of_velocity(
+                    work,
+                    work.start_motion,
+                    dofs,
+                    moved,
+                    before,
+                    cdof[j],
+                    arms,
+                    change,
+                    vector,
+                    base,
+                    pad,
+                )
+                _along_frames(work.contact_frame[c], turned_frame, base, vector, at_start)
+            mass = 0.0
+            for side in range(2):
+                if work.uses_mass == 1 and dofs[side] >= 0:
+                    mass += inverse_mass_change(
+                        plant, work, state, j, dofs[side], moved[side], arms[side], change, pad
+                    )
+            for k in range(3):
+                impulse[k] = work.by_distance[i, k] * change[6] + work.by_mass[i, k] * mass
+                for a in range(3):
+                    impulse[k] -= work.blocks[i, k, a] * at_end[a]
+                    if work.uses_start == 1:
+                        impulse[k] += work.by_start[i, k, a] * at_start[a]
+            for a in range(3):
+                force[a] = 0.0
+                force_change[a] = 0.0
+                for k in range(3):
+                    force[a] += work.impulse[i, k] * work.contact_frame[c, 3 * k + a]
+                    force_change[a] += work.impulse[i, k] * turned_frame[3 * k + a]
+                    force_change[a] += impulse[k] * work.contact_frame[c, 3 * k + a]
+            for side in range(2):
+                if dofs[side] < 0:
+                    continue
+                sign = 1.0 if side == 1 else -1.0
+                own = tree_first <= dofs[side] < tree_last
+                wrench = wrench_change[dofs[side]] if own else alone
+                if not own:
+                    for a in range(6):
+                        alone[a] = 0.0
+                _add_wrench(force_change, arms[side], sign, wrench)
+                # The point of action has moved.
+                cross3(change, force, sign, wrench)
+                m = -1 if own else dofs[side]
+                while m >= 0:
+                    for a in range(6):
+                        column[m] -= cdof[m, a] * alone[a]
+                    m = plant.dof_parent[m]
+        if not any_moved:
+            continue
+        _gather(plant, wrench_change, tree_first, tree_last)
+        for m in range(tree_first, tree_last):
+            for a in range(6):
+                column[m] -= cdof[m, a] * wrench_change[m, a]
+        for m in range(first, end):
+            cross_motion(cdof[j], cdof[m], turned)
+            for a in range(6):
+                column[m] -= turned[a] * work.wrench[m, a]
+
+
+@compiled
+def contact_columns(world: Table, work: Table) -> None:
+    """Add what contacts do to columns by positions and velocities."""
+    if world.current.contacts.count == 0:
+        return
+    if work.uses_start == 1:
+        _by_start_velocities(world, work)
+    _wrenches_of(world.plant, work, world.current, world.problem.graph)
+    _by_positions(world, work)

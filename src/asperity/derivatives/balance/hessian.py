@@ -1,0 +1,267 @@
+"""The derivative H = ∂g/∂v of a step's momentum balance by its velocity.
+
+H = A − ∂(Jᵀγ)/∂v − ∂(Gᵀλ)/∂v, and where gyroscopic forces are those of the middle of the step
+their derivative by v. It is not symmetric where friction depends on the normal velocity.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.contact.laws import friction_slope
+from asperity.convex.potentials.contact_driver import begin_estimates, evaluate_contacts
+from asperity.derivatives.balance.pieces import row_piece
+from asperity.derivatives.layout import DELIVERED_BOUND, FRICTION_ALONE
+from asperity.integrators.methods.gyroscopic import gyroscopic_forces
+from asperity.plant.trees import force_from_solver
+
+__all__ = ["fill_hessian"]
+
+# Displacement of velocities in the middle of a step for derivatives of gyroscopic forces, which are
+# quadratic: central differences are exact whatever its size.
+_SPIN = 1.0
+
+
+@compiled
+def _add_gyroscopic_columns(world: Table, work: Table, state: Table, step: float) -> None:
+    """Subtract δt ∂f/∂v of gyroscopic forces f((v_0 + v)/2) from the system."""
+    plant = world.plant
+    problem = world.problem
+    force = work.gyroscopic
+    nv = problem.graph.nv
+    for j in range(nv):
+        if work.turning[plant.dof_tree[j]] == 0:
+            continue
+        for side in range(2):
+            sign = 1.0 if side == 0 else -1.0
+            for i in range(nv):
+                work.mean[i] = 0.5 * (state.qvel[i] + work.velocity[i])
+            work.mean[j] += sign * _SPIN
+            gyroscopic_forces(plant, state, work.mean, force)
+            for i in range(nv):
+                if work.turning[plant.dof_tree[i]] == 0:
+                    force[i] = 0.0
+            force_from_solver(plant, state.cdof, force, work.generalized)
+            for i in range(nv):
+                work.system[i, j] -= sign * step * 0.25 / _SPIN * work.generalized[i]
+    gyroscopic_forces(plant, state, state.qvel, force)
+
+
+@compiled
+def _fill_inertia(world: Table, work: Table, state: Table) -> None:
+    """Fill A by generalized velocities."""
+    plant = world.plant
+    problem = world.problem
+    graph = problem.graph
+    matrix = problem.matrix
+    system = work.system
+    cdof = state.cdof
+    for i in range(graph.nv):
+        for j in range(graph.nv):
+            system[i, j] = 0.0
+    x = np.zeros(6)
+    y = np.zeros(6)
+    for tree in range(plant.ntree):
+        s = plant.tree_start[tree]
+        n = plant.tree_size[tree]
+        block = plant.block_start[tree]
+        if not plant.tree_spatial[tree]:
+            for i in range(n):
+                for j in range(n):
+                    system[s + i, s + j] = matrix[block + i * n + j]
+            continue
+        for j in range(6):
+            for a in range(6):
+                x[a] = cdof[s + j, a]
+            for a in range(6):
+                y[a] = 0.0
+                for b in range(6):
+                    y[a] += matrix[block + 6 * a + b] * x[b]
+            for i in range(6):
+                value = 0.0
+                for a in range(6):
+                    value += cdof[s + i, a] * y[a]
+                system[s + i, s + j] = value
+
+
+@compiled
+def _add_side(
+    plant: Table, work: Table, state: Table, i: int, c: int, side: int, arm: np.ndarray
+) -> None:
+    """Add one side's part to the three rows of a contact's Jacobian."""
+    frame = state.contacts.frame
+    jacobian = work.jacobian
+    sign = 1.0 if side == 1 else -1.0
+    x = arm[c, 0]
+    y = arm[c, 1]
+    z = arm[c, 2]
+    cdof = state.cdof
+    dof = plant.body_last_dof[plant.geom_body[state.contacts.geom[c, side]]]
+    while dof >= 0:
+        u = sign * (cdof[dof, 3] + cdof[dof, 1] * z - cdof[dof, 2] * y)
+        v = sign * (cdof[dof, 4] + cdof[dof, 2] * x - cdof[dof, 0] * z)
+        w = sign * (cdof[dof, 5] + cdof[dof, 0] * y - cdof[dof, 1] * x)
+        for a in range(3):
+            jacobian[3 * i + a, dof] += (
+                frame[c, 3 * a] * u + frame[c, 3 * a + 1] * v + frame[c, 3 * a + 2] * w
+            )
+        dof = plant.dof_parent[dof]
+
+
+@compiled
+def _fill_jacobian(world: Table, work: Table, state: Table) -> None:
+    """Fill the Jacobians of contacts and rows, by generalized velocities."""
+    plant = world.plant
+    problem = world.problem
+    graph = problem.graph
+    contacts = state.contacts
+    rows = state.rows
+    nv = graph.nv
+    jacobian = work.jacobian
+    count = contacts.count
+    for k in range(3 * count + rows.count):
+        for j in range(nv):
+            jacobian[k, j] = 0.0
+    for i in range(count):
+        c = graph.contact[i]
+        if contacts.link[c, 0] >= 0:
+            _add_side(plant, work, state, i, c, 0, contacts.arm_a)
+        if contacts.link[c, 1] >= 0:
+            _add_side(plant, work, state, i, c, 1, contacts.arm_b)
+    row = work.mean
+    for i in range(rows.count):
+        r = graph.row[i]
+        for j in range(nv):
+            row[j] = 0.0
+        for e in range(rows.start[r, 0], rows.start[r, 2]):
+            row[rows.dof[e]] = rows.jacobian[e]
+        # As a force of a row's unit impulse.
+        force_from_solver(plant, state.cdof, row, work.generalized)
+        for j in range(nv):
+            jacobian[3 * count + i, j] = work.generalized[j]
+
+
+@compiled
+def _add_curvatures(work: Table, contacts: int, rows: int) -> None:
+    """Add Jᵀ (−∂γ/∂v) J of contacts and rows to the system."""
+    system = work.system
+    jacobian = work.jacobian
+    index = work.index
+    nv = system.shape[0]
+    for c in range(contacts):
+        first = 3 * c
+        count = 0
+        for j in range(nv):
+            if (
+                jacobian[first, j] != 0.0
+                or jacobian[first + 1, j] != 0.0
+                or jacobian[first + 2, j] != 0.0
+            ):
+                index[count] = j
+                count += 1
+        block = work.blocks[c]
+        for k in range(count):
+            i = index[k]
+            x = jacobian[first, i]
+            y = jacobian[first + 1, i]
+            z = jacobian[first + 2, i]
+            p = x * block[0, 0] + y * block[1, 0] + z * block[2, 0]
+            q = x * block[0, 1] + y * block[1, 1] + z * block[2, 1]
+            r = x * block[0, 2] + y * block[1, 2] + z * block[2, 2]
+            for m in range(count):
+                j = index[m]
+                system[i, j] += (
+                    p * jacobian[first, j] + q * jacobian[first + 1, j] + r * jacobian[first + 2, j]
+                )
+    for k in range(rows):
+        row = 3 * contacts + k
+        for i in range(nv):
+            x = work.row_curvature[k] * jacobian[row, i]
+            if x != 0.0:
+                for j in range(nv):
+                    system[i, j] += x * jacobian[row, j]
+
+
+@compiled
+def _add_bound(problem: Table, contacts: Table, work: Table, i: int) -> None:
+    """Add what a bound of friction L = μ(‖v_t‖) n(v_n) adds to −∂γ_t/∂v, γ_t = −L v_t/η.
+
+    Where ε = σ L w, η = √(‖v_t‖² + ε²) depends on the bound, too.
+    """
+    law = problem.law
+    c = problem.graph.contact[i]
+    x = problem.v1[i]
+    y = problem.v2[i]
+    square = law.soft_slip_square[i]
+    inverse = 1.0 / np.sqrt(x * x + y * y + square)
+    by_limit = inverse
+    if problem.options.slip_regularization * law.stoppable[i] > contacts.stiction_tolerance[c]:
+        by_limit -= square * inverse * inverse * inverse
+    slip = np.sqrt(x * x + y * y)
+    coefficient, slope = friction_slope(
+        contacts.static_friction[c],
+        contacts.dynamic_friction[c],
+        slip,
+        contacts.stiction_tolerance[c],
+    )
+    # ∂L/∂v; the direction of a slip of zero does not matter, as the slope is zero there or the
+    # product with v_t is.
+    by_slip = problem.gn[i] * slope / slip if slip > 0.0 else 0.0
+    d1 = by_slip * x
+    d2 = by_slip * y
+    dn = -coefficient * problem.hnn[i]
+    work.blocks[i, 0, 0] += by_limit * x * d1
+    work.blocks[i, 0, 1] += by_limit * x * d2
+    work.blocks[i, 0, 2] += by_limit * x * dn
+    work.blocks[i, 1, 0] += by_limit * y * d1
+    work.blocks[i, 1, 1] += by_limit * y * d2
+    work.blocks[i, 1, 2] += by_limit * y * dn
+
+
+@compiled
+def _fill_blocks(world: Table, work: Table, state: Table, step: float) -> None:
+    """Fill −∂γ/∂v of every contact and the curvatures of rows, at the prescribed velocity."""
+    problem = world.problem
+    law = problem.law
+    contacts = state.contacts
+    count = contacts.count
+    if law.begin_estimates != 0:
+        # Curvatures are those of the law itself where the estimates are the present velocities.
+        for i in range(count):
+            law.stoppable[i] = 0.0
+        begin_estimates(problem, 0, count)
+        evaluate_contacts(problem, 0, count)
+        for i in range(count):
+            c = problem.graph.contact[i]
+            law.stoppable[i] = law.friction_limit[i] * contacts.inverse_mass[c]
+    for i in range(count):
+        work.blocks[i, 0, 0] = problem.h11[i]
+        work.blocks[i, 0, 1] = problem.h12[i]
+        work.blocks[i, 1, 0] = problem.h12[i]
+        work.blocks[i, 1, 1] = problem.h22[i]
+        work.blocks[i, 0, 2] = problem.h1n[i]
+        work.blocks[i, 1, 2] = problem.h2n[i]
+        work.blocks[i, 2, 0] = 0.0 if work.coupling == FRICTION_ALONE else problem.h1n[i]
+        work.blocks[i, 2, 1] = 0.0 if work.coupling == FRICTION_ALONE else problem.h2n[i]
+        work.blocks[i, 2, 2] = problem.hnn[i]
+        if work.coupling == DELIVERED_BOUND:
+            _add_bound(problem, contacts, work, i)
+    for i in range(state.rows.count):
+        work.row_curvature[i] = problem.row_curvature[i]
+        impulse = problem.row_impulse[i]
+        work.row_impulse[i] = impulse
+        work.row_piece[i] = row_piece(
+            problem, state.rows, i, impulse, problem.row_curvature[i], step, 0.0
+        )
+
+
+@compiled
+def fill_hessian(world: Table, work: Table, state: Table, step: float) -> None:
+    """Fill H at the prescribed velocity, for which g has been evaluated."""
+    _fill_blocks(world, work, state, step)
+    _fill_inertia(world, work, state)
+    _fill_jacobian(world, work, state)
+    _add_curvatures(work, state.contacts.count, state.rows.count)
+    if world.center_gyroscopic == 1:
+        _add_gyroscopic_columns(world, work, state, step)

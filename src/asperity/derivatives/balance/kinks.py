@@ -1,0 +1,118 @@
+"""Whether a step's solution is where pieces of contact laws or rows meet.
+
+It is if another piece begins within round-off of the solution: curvatures are then other ones at
+velocities that are a bit larger or smaller.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.convex.potentials.contact_driver import evaluate_contacts
+from asperity.convex.potentials.rows import evaluate_rows
+from asperity.derivatives.balance.pieces import row_piece
+
+__all__ = ["count_kinks"]
+
+# How near a velocity [m/s, rad/s] or position [m, rad] is to where pieces meet: round-off of what
+# was solved, more of what is fast, and less than matters beside it.
+_NEAR = 1e-12
+# Curvatures on both sides that differ by more have a kink between.
+_KINK = 0.1
+
+
+@compiled
+def _bends(problem: Table, count: int, kept: np.ndarray, found: np.ndarray) -> None:
+    """Note which contacts have other curvatures than those that were kept."""
+    for i in range(count):
+        sums = (problem.h11[i] + problem.h22[i], problem.hnn[i])
+        for k in range(2):
+            if abs(sums[k] - kept[i, k]) > _KINK * max(abs(sums[k]), abs(kept[i, k])):
+                found[i] = 1
+
+
+@compiled
+def _keep_curvatures(problem: Table, count: int, kept: np.ndarray) -> None:
+    for i in range(count):
+        kept[i, 0] = problem.h11[i] + problem.h22[i]
+        kept[i, 1] = problem.hnn[i]
+
+
+@compiled
+def _contact_kinks(problem: Table, count: int) -> int:
+    """How many contacts have other curvatures a bit faster or slower, along normal or slip."""
+    kept = np.zeros((count, 2))
+    found = np.zeros(count, np.int64)
+    velocity = np.zeros((count, 3))
+    for i in range(count):
+        velocity[i, 0] = problem.v1[i]
+        velocity[i, 1] = problem.v2[i]
+        velocity[i, 2] = problem.vn[i]
+    for axis in range(2):
+        for side in range(2):
+            for i in range(count):
+                x = velocity[i, 0]
+                y = velocity[i, 1]
+                slip = np.sqrt(x * x + y * y)
+                size = _NEAR * max(1.0, slip, abs(velocity[i, 2]))
+                if side == 1:
+                    size = -size
+                if axis == 0:
+                    problem.vn[i] = velocity[i, 2] + size
+                elif slip > _NEAR:
+                    problem.v1[i] = x + size * x / slip
+                    problem.v2[i] = y + size * y / slip
+            evaluate_contacts(problem, 0, count)
+            if side == 0:
+                _keep_curvatures(problem, count, kept)
+            else:
+                _bends(problem, count, kept, found)
+        for i in range(count):
+            problem.v1[i] = velocity[i, 0]
+            problem.v2[i] = velocity[i, 1]
+            problem.vn[i] = velocity[i, 2]
+    evaluate_contacts(problem, 0, count)
+    return int(found.sum())
+
+
+@compiled
+def _row_kinks(problem: Table, rows: Table, step: float) -> int:
+    """How many rows are on another piece a bit faster or slower, nearer or farther."""
+    count = rows.count
+    found = np.zeros(count, np.int64)
+    pieces = np.zeros(count, np.int64)
+    velocity = problem.row_u[:count].copy()
+    for what in range(2):
+        for side in range(2):
+            size = _NEAR if side == 0 else -_NEAR
+            if what == 0:
+                for i in range(count):
+                    problem.row_u[i] = velocity[i] + size
+                evaluate_rows(problem, 0, count)
+            for i in range(count):
+                shift = 0.0 if what == 0 else size
+                impulse = problem.row_impulse[i]
+                curvature = problem.row_curvature[i]
+                piece = row_piece(problem, rows, i, impulse, curvature, step, shift)
+                if side == 1 and piece != pieces[i]:
+                    found[i] = 1
+                pieces[i] = piece
+        for i in range(count):
+            problem.row_u[i] = velocity[i]
+        evaluate_rows(problem, 0, count)
+    return int(found.sum())
+
+
+@compiled
+def count_kinks(world: Table, state: Table, step: float) -> int:
+    """How many contacts and rows are where pieces of their laws meet, at a solution.
+
+    The problem has been evaluated there, and is again.
+    """
+    kinks = 0
+    if state.contacts.count > 0:
+        kinks += _contact_kinks(world.problem, state.contacts.count)
+    if state.rows.count > 0:
+        kinks += _row_kinks(world.problem, state.rows, step)
+    return kinks

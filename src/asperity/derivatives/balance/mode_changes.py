@@ -1,0 +1,154 @@
+"""Derivatives where pieces of laws meet: a contact that opens, slips or stops, a limit, a servo.
+
+There a step has a derivative along every direction d, v'(x; d) = lim (v(x + ε d) − v(x))/ε, which
+is not linear in d. A column is the one along its own coordinate. Close to the state on that side
+the step is smooth, and its derivative there tends to it: so the step is solved at x + ε d, with ε
+just large enough to tell the pieces apart, and differentiated there, along d alone. Whatever meets
+at the state, contacts and rows are then on the pieces that result, all of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import call_pppd
+from asperity.derivatives.balance.displacement import begin_anew, largest_change
+from asperity.derivatives.balance.root_search import SETS_FULL
+from asperity.derivatives.stages import ALL, call_stage, fill_columns, stage
+from asperity.integrators.world_layout import OK
+
+__all__ = ["follow_one_side"]
+
+# By how much positions, or else velocities at the step's end, are moved to tell pieces apart [m,
+# rad; m/s, rad/s]. Differences of pressure fields need room beside the kink.
+_APART = 1e-9
+_APART_FIELDS = 1e-8
+# Inputs that hardly move anything are displaced by no more.
+_MOST = 1e-3
+
+
+@compiled
+def _displace(world: Table, work: Table, along: bool, k: int, fastest: float) -> None:
+    """Let a step begin at the state that a bit of column k leads to; ``directions`` has the column.
+
+    ``fastest`` is the largest velocity at the end per unit of it.
+    """
+    nv = work.qvel.size
+    na = work.act.size
+    first = 2 * nv + na
+    if along or k < first:
+        row = k if along else 0
+        farthest = 0.0
+        for i in range(nv):
+            farthest = max(farthest, abs(work.directions[row, i]))
+        if farthest > 0.0:
+            size = (_APART_FIELDS if work.patches == 1 else _APART) / farthest
+        else:
+            largest = largest_change(work, row)
+            size = min(_APART / max(fastest, 1e-300), _MOST / largest)
+        for i in range(nv):
+            work.displacement[i] = size * work.directions[row, i]
+            work.qvel[i] += size * work.directions[row, nv + i]
+        for i in range(na):
+            work.act[i] += size * work.directions[row, 2 * nv + i]
+        if farthest > 0.0:
+            plant = world.plant
+            call_pppd(
+                plant.integrate_positions,
+                plant.model,
+                work.qpos.ctypes.data,
+                work.displacement.ctypes.data,
+                1.0,
+            )
+    else:
+        size = min(_APART / max(fastest, 1e-300), _MOST)
+        work.ctrl[k - first] += size
+
+
+@compiled
+def _solve_beside(world: Table, work: Table, step: float, number: int, k: int) -> int:
+    """Solve the step that begins now, and fill column k of ``result``, or 0 of one direction."""
+    code = call_stage(work.find_root, world, work, step, 0)
+    if code != OK:
+        return code
+    assembled = number
+    if number > 0 and k < 2 * work.qvel.size + work.act.size:
+        assembled = -1
+    code = fill_columns(world, work, step, min(assembled, ALL))
+    if code == OK and number < 0 and work.displaced.shape[0] > 0:
+        code = call_stage(work.add_parameters, world, work, step, 0)
+    if code == OK:
+        code = call_stage(work.assemble, world, work, step, assembled)
+    return code
+
+
+@compiled
+def _set_direction(work: Table, along: bool, k: int, inner: int) -> None:
+    """Let the first direction be that of a column by a coordinate of the state."""
+    if not along and k < inner:
+        for i in range(inner):
+            work.directions[0, i] = 1.0 if i == k else 0.0
+
+
+@stage
+def follow_one_side(world: Table, work: Table, step: float, number: int) -> int:
+    """Replace columns of ``result`` by derivatives along their own coordinates, or directions.
+
+    After `asperity.derivatives.assembly.assemble_step` with this number, where there are kinks.
+    Columns by parameters stay as they are; so does a column whose step has no solution, which is
+    counted as unmatched.
+    """
+    along = number < 0
+    nv = work.qvel.size
+    inner = 2 * nv + work.act.size
+    count = -number if along else number - work.displaced.shape[0]
+    # All that the end of the step itself is made of.
+    result = work.result.copy()
+    directions = work.directions.copy()
+    qpos = work.qpos.copy()
+    qvel = work.qvel.copy()
+    act = work.act.copy()
+    ctrl = work.ctrl.copy()
+    velocity = work.velocity.copy()
+    balance = work.sides[0].copy()
+    residual = work.residual
+    one_sided = work.one_sided
+    unmatched = work.unmatched
+    kinks = work.kinks
+    code = OK
+    for k in range(count):
+        fastest = 0.0
+        for i in range(nv):
+            fastest = max(fastest, abs(result[nv + i, k]))
+        _set_direction(work, along, k, inner)
+        _displace(world, work, along, k, fastest)
+        begin_anew(world, work)
+        code = _solve_beside(world, work, step, number, k)
+        work.qpos[:] = qpos
+        work.qvel[:] = qvel
+        work.act[:] = act
+        work.ctrl[:] = ctrl
+        if code > OK or code == SETS_FULL:
+            # There is more than there is room for: all is done again when there is.
+            break
+        column = 0 if not along and k < inner else k
+        finite = code == OK
+        code = OK
+        for i in range(inner):
+            finite = finite and np.isfinite(work.result[i, column])
+        if not finite:
+            unmatched += 1
+            continue
+        for i in range(inner):
+            result[i, k] = work.result[i, column]
+    work.result[:, :] = result
+    work.directions[:, :] = directions
+    work.velocity[:] = velocity
+    work.sides[0, :] = balance
+    work.residual = residual
+    work.one_sided = one_sided
+    work.unmatched = unmatched
+    work.kinks = kinks
+    begin_anew(world, work)
+    return code

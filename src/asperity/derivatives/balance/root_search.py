@@ -1,0 +1,196 @@
+"""The search for the root of a step's momentum balance, in compiled code.
+
+The step's own solver begins. Newton's method with the whole of H goes on until g is round-off,
+with one factorization as long as that contracts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import call_method
+from asperity.derivatives.balance.dense_solve import factorize_dense, solve_one
+from asperity.derivatives.balance.hessian import fill_hessian
+from asperity.derivatives.balance.kinks import count_kinks
+from asperity.derivatives.balance.matching import remember_sets
+from asperity.derivatives.balance.residual import (
+    activations_after,
+    keep_the_guess,
+    prepare,
+    residual,
+)
+from asperity.derivatives.stages import stage
+from asperity.integrators.methods.gyroscopic import find_turning
+from asperity.integrators.world_layout import NOT_CONVERGED, OK
+from asperity.plant.trees import velocity_from_solver
+
+__all__ = ["NO_ROOT", "ROOT_KERNELS", "SETS_FULL", "find_root"]
+
+# What `find_root` returns beside the codes of methods.
+SETS_FULL = -101
+NO_ROOT = -102
+
+# Options of the solver while the solution is sought of which the derivative is taken, unless its
+# own are tighter: tolerance, agreement of friction, changes of its bounds, iterations. The second
+# ones serve where Newton's method does not converge after the first.
+_TOLERANCES = (1e-8, 1e-13)
+_SETTLE_TOLERANCES = (1e-2, 1e-9)
+_MOST_CHANGES = (20, 100)
+_MOST_ITERATIONS = 500
+
+# Newton iterations that make g vanish, what counts as round-off, what is accepted, and the
+# contraction below which factors are kept, all as shares of max(1, ‖D r‖).
+_POLISHING = 16
+_ROUND_OFF = 1e-15
+_ACCEPTED = 1e-9
+_CONTRACTION = 1e-2
+
+
+@compiled
+def _solve(world: Table, work: Table, step: float, attempt: int) -> int:
+    """Let the step's own solver find its solution."""
+    problem = world.problem
+    tolerance = problem.options.tolerance
+    settle_tolerance = problem.options.settle_tolerance
+    most_changes = problem.options.most_changes
+    max_iterations = problem.options.max_iterations
+    problem.options.tolerance = min(tolerance, _TOLERANCES[attempt])
+    problem.options.settle_tolerance = min(settle_tolerance, _SETTLE_TOLERANCES[attempt])
+    problem.options.most_changes = max(most_changes, _MOST_CHANGES[attempt])
+    problem.options.max_iterations = max(max_iterations, _MOST_ITERATIONS)
+    world.solve_problem = work.solver
+    world.factors_valid = 0
+    world.graph_state = 0
+    world.guess_kind = 0
+    code = call_method(world.solve_step, world, world.current, 0, step)
+    problem.options.tolerance = tolerance
+    problem.options.settle_tolerance = settle_tolerance
+    problem.options.most_changes = most_changes
+    problem.options.max_iterations = max_iterations
+    return OK if code == NOT_CONVERGED else code
+
+
+@compiled
+def _read_solution(world: Table, work: Table, step: float) -> None:
+    """Prescribe the solution that the solver has found, and keep what belongs to the state."""
+    plant = world.plant
+    state = world.current
+    velocity_from_solver(plant, state.cdof, world.problem.velocity, work.velocity)
+    for tree in range(plant.ntree):
+        work.turning[tree] = 0
+    if world.center_gyroscopic == 1:
+        find_turning(plant, state, step)
+        for tree in range(plant.ntree):
+            work.turning[tree] = state.work.turning[tree]
+    remember_sets(work, state)
+
+
+@compiled
+def _scaled_norm(state: Table, vector: np.ndarray, n: int) -> float:
+    total = 0.0
+    for i in range(n):
+        total += state.mass_inverse_diagonal[i] * vector[i] * vector[i]
+    return float(np.sqrt(total))
+
+
+@compiled
+def _balance(world: Table, work: Table, step: float) -> int:
+    """Fill ``sides[0]`` with g and the activations at the end, at the prescribed velocity."""
+    state = world.current
+    code = prepare(world, state, step)
+    if code != OK:
+        return code
+    residual(world, work, state, step, work.sides[0])
+    activations_after(world, work, state, step, work.sides[0])
+    return OK
+
+
+@compiled
+def _polish(world: Table, work: Table, step: float) -> int:
+    """Make g vanish; H is that of the velocity in the end."""
+    state = world.current
+    problem = world.problem
+    nv = problem.graph.nv
+    gradient = work.sides[0]
+    code = _balance(world, work, step)
+    if code != OK:
+        return code
+    scale = max(1.0, _scaled_norm(state, problem.rhs, nv))
+    fill_hessian(world, work, state, step)
+    norm = _scaled_norm(state, gradient, nv) / scale
+    known = True
+    factors = False
+    for _ in range(_POLISHING):
+        if norm < _ROUND_OFF or not np.isfinite(norm):
+            break
+        if not factors:
+            if not factorize_dense(work.system, work.factors, work.pivots):
+                break
+            factors = True
+        for i in range(nv):
+            work.before[i] = work.velocity[i]
+            work.mean[i] = gradient[i]
+        solve_one(work.factors, work.pivots, work.mean)
+        for i in range(nv):
+            work.velocity[i] -= work.mean[i]
+        code = _balance(world, work, step)
+        if code != OK:
+            return code
+        after = _scaled_norm(state, gradient, nv) / scale
+        if not after < norm:
+            # Round-off, a kink, or factors of another velocity: what was before is better.
+            for i in range(nv):
+                work.velocity[i] = work.before[i]
+            code = _balance(world, work, step)
+            if code != OK:
+                return code
+            if known:
+                break
+            fill_hessian(world, work, state, step)
+            known = True
+            factors = False
+            continue
+        contraction = after / norm
+        far = contraction < 0.5
+        norm = after
+        known = False
+        if not far and norm < _ACCEPTED:
+            break
+        if contraction > _CONTRACTION:
+            fill_hessian(world, work, state, step)
+            known = True
+            factors = False
+    if not known:
+        fill_hessian(world, work, state, step)
+    work.residual = norm
+    return OK
+
+
+@stage
+def find_root(world: Table, work: Table, step: float, _number: int) -> int:
+    """Find the root of g from the current state, and leave no solver in place.
+
+    Returns a code of methods, ``SETS_FULL`` or ``NO_ROOT``.
+    """
+    state = world.current
+    for attempt in range(2):
+        code = _solve(world, work, step, attempt)
+        if code != OK:
+            return code
+        contacts = state.contacts.count
+        rows = state.rows.count
+        if work.contact_geom.shape[0] < contacts or work.row_kind.size < rows:
+            return SETS_FULL
+        world.solve_problem = work.no_solver
+        _read_solution(world, work, step)
+        code = _polish(world, work, step)
+        if code != OK:
+            return code
+        if work.residual <= _ACCEPTED:
+            work.kinks = count_kinks(world, state, step)
+            return OK
+    return NO_ROOT
+
+
+ROOT_KERNELS = (find_root, keep_the_guess)

@@ -1,0 +1,89 @@
+"""Changes of the impulses of scalar constraints with a displaced state, on the piece at hand.
+
+A row whose piece of its law is another one on one side takes the difference on the other one, so
+that all derivatives belong to the pieces that H has.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.convex.contact_velocities import row_velocities
+from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
+from asperity.derivatives.balance.pieces import row_piece
+
+__all__ = [
+    "NARROW",
+    "OTHER_ROWS",
+    "any_row_missing",
+    "begin_row_changes",
+    "find_row_changes",
+    "subtract_rows",
+]
+
+OTHER_ROWS = -1
+"""Of a displaced state with other rows, instead of a code."""
+
+NARROW = 1e-3
+"""How much smaller a displacement is where rows are on other pieces on both of its sides.
+
+A piece may be narrow: that of a joint that is about to reach its limit, for instance.
+"""
+
+
+@compiled
+def begin_row_changes(work: Table) -> None:
+    """Forget the changes of another displacement; ``row_done`` counts the sides of each row."""
+    for i in range(work.rows):
+        work.row_done[i] = 0
+        work.row_change[i] = 0.0
+    work.others = 0
+
+
+@compiled
+def find_row_changes(world: Table, work: Table, state: Table, step: float, size: float) -> None:
+    """Add differences of the impulses of a displaced state's rows to ``row_change``.
+
+    ``others`` counts the rows that are on another piece. Fills the rows' impulses and curvatures.
+    """
+    problem = world.problem
+    graph = problem.graph
+    rows = state.rows
+    count = rows.count
+    row_velocities(graph, rows, 0, count, state.velocity, problem.row_u)
+    prepare_rows(problem, rows, step, count, False)
+    row_velocities(graph, rows, 0, count, problem.velocity, problem.row_u)
+    evaluate_rows(problem, 0, count)
+    for i in range(work.rows):
+        impulse = problem.row_impulse[i]
+        piece = row_piece(problem, rows, i, impulse, problem.row_curvature[i], step, 0.0)
+        if piece != work.row_piece[i]:
+            work.others += 1
+            continue
+        work.row_change[i] += (problem.row_impulse[i] - work.row_impulse[i]) / size
+        work.row_done[i] += 1
+
+
+@compiled
+def any_row_missing(work: Table) -> bool:
+    """Whether a row has been on another piece on every side so far."""
+    missing = 0
+    for i in range(work.rows):
+        if work.row_done[i] == 0:
+            missing += 1
+    return missing > 0
+
+
+@compiled
+def subtract_rows(world: Table, work: Table, column: np.ndarray) -> None:
+    """Subtract what changes of the rows' impulses do."""
+    first = 3 * world.current.contacts.count
+    for i in range(work.rows):
+        if work.row_done[i] == 0:
+            work.unmatched += 1
+            continue
+        change = work.row_change[i] / work.row_done[i]
+        if change != 0.0:
+            for k in range(work.qvel.size):
+                column[k] -= change * work.jacobian[first + i, k]

@@ -1,0 +1,199 @@
+"""Derivatives of the impulses of scalar constraints, of all rows at once.
+
+A limit, dry friction or servo of a hinge or slide depends on one coordinate each, so rows are
+displaced together, each by its own, and nothing else is evaluated: by positions, by velocities at
+the step's beginning and, of limits, by inverse masses, which joints behind them move about.
+Controls of servos without dynamics enter their rows alone, whatever their transmission.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.contact.constraint_set import ACTUATOR, LIMIT
+from asperity.derivatives.balance.rigid_terms import mass_diagonal_change
+from asperity.derivatives.balance.row_changes import (
+    NARROW,
+    any_row_missing,
+    begin_row_changes,
+    find_row_changes,
+)
+from asperity.derivatives.layout import CONTROL, POSITION, VELOCITY
+from asperity.plant.model.actuation import set_servo
+
+__all__ = ["row_columns", "servo_columns"]
+
+_MASS = -1
+
+# Displacements. Rows are smooth on a piece, and know positions as they are.
+_SIZE = 1e-6
+
+
+@compiled
+def _find_servos(plant: Table, state: Table, servo: np.ndarray) -> None:
+    """Fill the number of every row's servo, −1 of other rows and of servos with dynamics."""
+    rows = state.rows
+    for r in range(rows.count):
+        servo[r] = -1
+        if rows.kind[r] != ACTUATOR:
+            continue
+        for k in range(plant.servo_output.size):
+            if rows.source[r] == -1 - plant.servo_output[k] and plant.servo_activation[k] < 0:
+                servo[r] = k
+
+
+@compiled
+def _keep(rows: Table, kept: np.ndarray) -> None:
+    for r in range(rows.count):
+        kept[r, 0] = rows.position[r]
+        kept[r, 1] = rows.upper[r]
+        kept[r, 2] = rows.force[r]
+        kept[r, 3] = rows.proportional[r]
+        kept[r, 4] = rows.derivative[r]
+        kept[r, 5] = rows.inverse_mass[r]
+
+
+@compiled
+def _restore(rows: Table, kept: np.ndarray) -> None:
+    for r in range(rows.count):
+        rows.position[r] = kept[r, 0]
+        rows.upper[r] = kept[r, 1]
+        rows.force[r] = kept[r, 2]
+        rows.proportional[r] = kept[r, 3]
+        rows.derivative[r] = kept[r, 4]
+        rows.inverse_mass[r] = kept[r, 5]
+
+
+@compiled
+def _displace(
+    world: Table, kind: int, size: float, velocity: np.ndarray, servo: np.ndarray
+) -> None:
+    """Displace every row by its own coordinate, control or inverse mass."""
+    state = world.current
+    rows = state.rows
+    for r in range(rows.count):
+        if kind == CONTROL:
+            if servo[r] >= 0:
+                set_servo(world.plant, state, servo[r], r, size)
+            continue
+        entry = rows.start[r, 0]
+        change = size * rows.jacobian[entry]
+        if kind == POSITION:
+            if rows.kind[r] == LIMIT:
+                rows.position[r] += change
+                rows.upper[r] -= change
+            elif rows.kind[r] == ACTUATOR:
+                rows.force[r] -= change * rows.proportional[r]
+        elif kind == VELOCITY:
+            state.velocity[rows.dof[entry]] = velocity[rows.dof[entry]] + size
+            if rows.kind[r] == ACTUATOR:
+                rows.force[r] -= change * rows.derivative[r]
+        elif rows.kind[r] == LIMIT:
+            rows.inverse_mass[r] *= 1.0 + size
+
+
+@compiled
+def _slopes(
+    world: Table, work: Table, step: float, kind: int, kept: np.ndarray, servo: np.ndarray
+) -> None:
+    """Leave in ``row_change`` what the rows' impulses change by with a unit of theirs.
+
+    Controls are displaced to the larger side alone, as rows are linear in them, if that will do.
+    """
+    state = world.current
+    rows = state.rows
+    velocity = state.velocity.copy()
+    size = _SIZE
+    for attempt in range(2):
+        begin_row_changes(work)
+        for side in range(2):
+            if side == 1 and kind == CONTROL and not any_row_missing(work):
+                break
+            signed = size if side == 0 else -size
+            _displace(world, kind, signed, velocity, servo)
+            find_row_changes(world, work, state, step, signed)
+            _restore(rows, kept)
+            if kind == VELOCITY:
+                for i in range(velocity.size):
+                    state.velocity[i] = velocity[i]
+        if attempt == 0:
+            work.one_sided += work.others
+        if not any_row_missing(work):
+            break
+        size *= NARROW
+    for i in range(rows.count):
+        if work.row_done[i] == 0:
+            work.unmatched += 1
+        else:
+            work.row_change[i] /= work.row_done[i]
+
+
+@compiled
+def _by_inverse_masses(world: Table, work: Table) -> None:
+    """Subtract what the slopes by inverse masses, relative, do to columns by positions."""
+    state = world.current
+    rows = state.rows
+    pad = np.zeros((2, 6))
+    for i in range(rows.count):
+        if work.row_change[i] == 0.0:
+            continue
+        r = world.problem.graph.row[i]
+        entry = rows.start[r, 0]
+        dof = rows.dof[entry]
+        slope = -work.row_change[i] * rows.jacobian[entry] / state.mass_diagonal[dof]
+        for j in range(dof + 1, work.subtree_end[dof]):
+            work.columns[j, dof] -= slope * mass_diagonal_change(work, state.cdof, j, dof, pad)
+
+
+@compiled
+def row_columns(world: Table, work: Table, step: float) -> None:
+    """Add what rows do to columns by positions and velocities, of joints that are hinges or slides.
+
+    After `asperity.derivatives.balance.rigid_terms.fill_rigid_terms`.
+    """
+    if work.rows == 0:
+        return
+    rows = world.current.rows
+    nv = work.qvel.size
+    kept = np.empty((rows.count, 6))
+    servo = np.empty(rows.count, np.int64)
+    _keep(rows, kept)
+    for kind in (POSITION, VELOCITY):
+        _slopes(world, work, step, kind, kept, servo)
+        for i in range(rows.count):
+            entry = rows.start[world.problem.graph.row[i], 0]
+            dof = rows.dof[entry]
+            column = work.columns[dof if kind == POSITION else nv + dof]
+            column[dof] -= work.row_change[i] * rows.jacobian[entry]
+    for r in range(rows.count):
+        if rows.kind[r] == LIMIT:
+            _slopes(world, work, step, _MASS, kept, servo)
+            _by_inverse_masses(world, work)
+            break
+
+
+@compiled
+def servo_columns(world: Table, work: Table, step: float, row: int, known: np.ndarray) -> None:
+    """Fill columns, from ``row``, by controls of servos without dynamics, and note which."""
+    plant = world.plant
+    rows = world.current.rows
+    for k in range(plant.servo_output.size):
+        if plant.servo_activation[k] < 0:
+            known[plant.servo_ctrl[k]] = 1
+            for i in range(work.columns.shape[1]):
+                work.columns[row + plant.servo_ctrl[k], i] = 0.0
+    if work.rows == 0:
+        return
+    kept = np.empty((rows.count, 6))
+    servo = np.empty(rows.count, np.int64)
+    _keep(rows, kept)
+    _find_servos(plant, world.current, servo)
+    _slopes(world, work, step, CONTROL, kept, servo)
+    first = 3 * work.contacts
+    for i in range(rows.count):
+        k = servo[world.problem.graph.row[i]]
+        if k >= 0 and work.row_change[i] != 0.0:
+            column = work.columns[row + plant.servo_ctrl[k]]
+            for j in range(work.qvel.size):
+                column[j] -= work.row_change[i] * work.jacobian[first + i, j]

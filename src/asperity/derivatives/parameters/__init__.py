@@ -1,0 +1,1 @@
+"""Derivatives by parameters of models and contacts."""

@@ -1,0 +1,297 @@
+"""Equality constraints: points held together (*ties*), and couplings of joint coordinates.
+
+A tie holds a point of one link at one of another, φ = y₁Q₁ − y₂Q₂, as `connect` does; a weld is
+four ties. A coupling is φ = θ₁ − p(θ₂) with a polynomial p. Both are augmented Lagrangians,
+
+    h² (λ·φ + ½ ρ φ²),    λ ← λ + ρ φ,
+
+(Hestenes 1969, Powell 1969): after every minimization multipliers are raised by what their
+penalties held, until no gap is left. Penalties are ten thousand times the inertia that a constraint
+feels, so that each of these rounds reduces gaps by that factor, unless something stiffer holds
+against it; then penalties grow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.midas.energy.outer_products import add_outer
+
+__all__ = [
+    "add_coupling_slopes",
+    "add_tie_terms",
+    "begin_equalities",
+    "coupling_cross",
+    "equality_energy",
+    "equality_rounding",
+    "keep_multipliers",
+    "largest_gap",
+    "raise_multipliers",
+]
+
+
+# Penalty in units of inertia/h².
+_PENALTY = 1e4
+# Share of a gap that a round may leave; else penalties grow by the next number, up to the last.
+_PROGRESS = 0.25
+_GROWTH = 10.0
+_LARGEST_GROWTH = 1e6
+# A gap that is no more than round-off needs no time to be closed.
+_CLOSED = 1e-9
+
+
+@compiled
+def _tie_gap(engine: Table, tie: int, q: np.ndarray, k: int) -> float:
+    """Coordinate k of a tie's gap [m], less what is left for later steps."""
+    one = engine.tie_link[tie, 0]
+    other = engine.tie_link[tie, 1]
+    gap = -engine.tie_rest[tie, k]
+    for j in range(4):
+        gap += (
+            engine.tie_side[tie, 0, j] * q[one, j, k] - engine.tie_side[tie, 1, j] * q[other, j, k]
+        )
+    return gap
+
+
+@compiled
+def _polynomial(engine: Table, coupling: int, angle: np.ndarray) -> tuple[float, float, float]:
+    """What a coupling makes of its second joint: p, p′ and p″."""
+    c = engine.coupling_polynomial[coupling]
+    joint = engine.coupling_joint[coupling, 1]
+    if joint < 0:
+        return c[0], 0.0, 0.0
+    x = angle[joint]
+    return (
+        c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * c[4]))),
+        c[1] + x * (2.0 * c[2] + x * (3.0 * c[3] + x * 4.0 * c[4])),
+        2.0 * c[2] + x * (6.0 * c[3] + x * 12.0 * c[4]),
+    )
+
+
+@compiled
+def _coupling_gap(engine: Table, coupling: int, angle: np.ndarray) -> float:
+    """A coupling's gap [m or rad], less what is left for later steps."""
+    value, _, _ = _polynomial(engine, coupling, angle)
+    own = angle[engine.coupling_joint[coupling, 0]]
+    return own - value - engine.coupling_rest[coupling]
+
+
+@compiled
+def _rest(gap: float, recovery: float, h: float) -> float:
+    """What of a gap is left at the end of a step of h [s]: it decays with a time constant."""
+    if abs(gap) <= _CLOSED:
+        return 0.0
+    return gap * recovery / (recovery + h)
+
+
+@compiled
+def begin_equalities(engine: Table, h: float) -> None:
+    """At the beginning of a step, decide what gaps it leaves, and take up the last multipliers."""
+    step = engine.step
+    inertia = engine.tie_inertia
+    penalty = engine.tie_penalty
+    rest = engine.tie_rest
+    recovery = engine.tie_recovery
+    force = engine.tie_force
+    start = engine.tie_force_start
+    for tie in range(inertia.size):
+        penalty[tie] = _PENALTY * inertia[tie] / (step * step)
+        for k in range(3):
+            rest[tie, k] = 0.0
+            force[tie, k] = start[tie, k]
+            rest[tie, k] = _rest(_tie_gap(engine, tie, engine.q, k), recovery[tie], h)
+    inertia = engine.coupling_inertia
+    penalty = engine.coupling_penalty
+    rest = engine.coupling_rest
+    recovery = engine.coupling_recovery
+    force = engine.coupling_force
+    start = engine.coupling_force_start
+    for i in range(inertia.size):
+        penalty[i] = _PENALTY * inertia[i] / (step * step)
+        rest[i] = 0.0
+        force[i] = start[i]
+        rest[i] = _rest(_coupling_gap(engine, i, engine.joint), recovery[i], h)
+
+
+@compiled
+def largest_gap(engine: Table, q: np.ndarray, angle: np.ndarray) -> float:
+    """Largest gap of all constraints [m or rad]."""
+    largest = 0.0
+    active = engine.tie_active
+    for tie in range(active.size):
+        if active[tie]:
+            for k in range(3):
+                largest = max(largest, abs(_tie_gap(engine, tie, q, k)))
+    active = engine.coupling_active
+    for i in range(active.size):
+        if active[i]:
+            largest = max(largest, abs(_coupling_gap(engine, i, angle)))
+    return largest
+
+
+@compiled
+def raise_multipliers(engine: Table, q: np.ndarray, angle: np.ndarray, before: float) -> float:
+    """Let multipliers take over what penalties hold; penalties grow if gaps have not shrunk.
+
+    Parameters
+    ----------
+    engine : int
+    q, angle : arrays
+        Where the last minimization ended.
+    before : float
+        Largest gap [m or rad] before it, or infinity.
+
+    Returns
+    -------
+    float
+        Largest gap after it.
+    """
+    gap = largest_gap(engine, q, angle)
+    growth = _GROWTH if gap > _PROGRESS * before else 1.0
+    active = engine.tie_active
+    inertia = engine.tie_inertia
+    penalty = engine.tie_penalty
+    force = engine.tie_force
+    step = engine.step
+    most = _PENALTY * _LARGEST_GROWTH / (step * step)
+    for tie in range(active.size):
+        if active[tie]:
+            for k in range(3):
+                force[tie, k] += penalty[tie] * _tie_gap(engine, tie, q, k)
+            penalty[tie] = min(growth * penalty[tie], most * inertia[tie])
+    active = engine.coupling_active
+    inertia = engine.coupling_inertia
+    penalty = engine.coupling_penalty
+    force = engine.coupling_force
+    for i in range(active.size):
+        if active[i]:
+            force[i] += penalty[i] * _coupling_gap(engine, i, angle)
+            penalty[i] = min(growth * penalty[i], most * inertia[i])
+    return gap
+
+
+@compiled
+def keep_multipliers(engine: Table) -> None:
+    """At the end of a step, keep the constraints' forces for the next one."""
+    force = engine.tie_force
+    start = engine.tie_force_start
+    for tie in range(force.shape[0]):
+        for k in range(3):
+            start[tie, k] = force[tie, k]
+    force = engine.coupling_force
+    start = engine.coupling_force_start
+    for i in range(force.size):
+        start[i] = force[i]
+
+
+@compiled
+def equality_energy(engine: Table, q: np.ndarray, angle: np.ndarray) -> float:
+    """Energy of all constraints [J s²]."""
+    total = 0.0
+    active = engine.tie_active
+    penalty = engine.tie_penalty
+    for tie in range(active.size):
+        if active[tie]:
+            for k in range(3):
+                gap = _tie_gap(engine, tie, q, k)
+                total += gap * (engine.tie_force[tie, k] + 0.5 * penalty[tie] * gap)
+    active = engine.coupling_active
+    penalty = engine.coupling_penalty
+    for i in range(active.size):
+        if active[i]:
+            gap = _coupling_gap(engine, i, angle)
+            total += gap * (engine.coupling_force[i] + 0.5 * penalty[i] * gap)
+    h = engine.step
+    return h * h * total
+
+
+@compiled
+def equality_rounding(engine: Table, q: np.ndarray, angle: np.ndarray) -> float:
+    """What round-off of coordinates does to `equality_energy` [J s²], in units of itself."""
+    total = 0.0
+    active = engine.tie_active
+    penalty = engine.tie_penalty
+    for tie in range(active.size):
+        if active[tie]:
+            for k in range(3):
+                size = 1e-3 + abs(q[engine.tie_link[tie, 0], 0, k])
+                gap = _tie_gap(engine, tie, q, k)
+                total += size * abs(engine.tie_force[tie, k] + penalty[tie] * gap)
+    active = engine.coupling_active
+    penalty = engine.coupling_penalty
+    for i in range(active.size):
+        if active[i]:
+            gap = _coupling_gap(engine, i, angle)
+            total += (1e-3 + abs(angle[engine.coupling_joint[i, 0]])) * abs(
+                engine.coupling_force[i] + penalty[i] * gap
+            )
+    h = engine.step
+    return h * h * total
+
+
+@compiled
+def add_tie_terms(engine: Table, q: np.ndarray) -> None:
+    """Add gradients and Hessian blocks of ties to those of links."""
+    h = engine.step
+    links = engine.link_gradient.shape[0]
+    for tie in range(engine.tie_active.size):
+        if not engine.tie_active[tie]:
+            continue
+        stiffness = h * h * engine.tie_penalty[tie]
+        for number in range(2):
+            body = engine.tie_link[tie, number]
+            if body >= links:
+                continue
+            y = engine.tie_side[tie, number]
+            sign = 1.0 - 2.0 * number
+            for k in range(3):
+                gap = _tie_gap(engine, tie, q, k)
+                push = sign * (h * h * engine.tie_force[tie, k] + stiffness * gap)
+                for j in range(4):
+                    engine.link_gradient[body, j, k] += push * y[j]
+            add_outer(engine.link_sums[body], y, y, stiffness, 0.0, 0.0, stiffness, 0.0, stiffness)
+        if engine.tie_block[tie] >= 0:
+            one = 0 if engine.tie_link[tie, 0] < engine.tie_link[tie, 1] else 1
+            add_outer(
+                engine.slot_sums[engine.block_slot[engine.tie_block[tie]]],
+                engine.tie_side[tie, one],
+                engine.tie_side[tie, 1 - one],
+                -stiffness,
+                0.0,
+                0.0,
+                -stiffness,
+                0.0,
+                -stiffness,
+            )
+
+
+@compiled
+def add_coupling_slopes(
+    engine: Table, angle: np.ndarray, slopes: np.ndarray, curvatures: np.ndarray, curved: int
+) -> None:
+    """Add what couplings add to ψ′ and ψ″ of their joints."""
+    h = engine.step
+    for i in range(engine.coupling_active.size):
+        if not engine.coupling_active[i]:
+            continue
+        stiffness = h * h * engine.coupling_penalty[i]
+        push = h * h * engine.coupling_force[i] + stiffness * _coupling_gap(engine, i, angle)
+        slopes[engine.coupling_joint[i, 0]] += push
+        curvatures[engine.coupling_joint[i, 0]] += stiffness
+        other = engine.coupling_joint[i, 1]
+        if other >= 0:
+            _, first, second = _polynomial(engine, i, angle)
+            slopes[other] -= push * first
+            curvatures[other] += stiffness * first * first
+            # Without second derivatives the Hessian must be positive.
+            bend = -push * second
+            curvatures[other] += bend if curved == 1 else max(bend, 0.0)
+
+
+@compiled
+def coupling_cross(engine: Table, coupling: int, angle: np.ndarray) -> float:
+    """∂²/∂θ₁∂θ₂ of a coupling's energy."""
+    h = engine.step
+    _, first, _ = _polynomial(engine, coupling, angle)
+    return -h * h * engine.coupling_penalty[coupling] * first

@@ -1,0 +1,204 @@
+"""Friction's stencils: normal forces, points and tangent planes that are frozen over a solution."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.energy.contact_schedule import schedule_friction
+from asperity.midas.energy.contact_terms import add_round_arms, contact_sides
+from asperity.midas.energy.potentials import barrier_slopes
+from asperity.midas.geometry.distances import (
+    EDGE_EDGE,
+    RIM_PLANE,
+    VERTEX_FACE,
+    VERTEX_PLANE,
+    mollifier,
+)
+from asperity.midas.geometry.round_planes import (
+    further_stencils,
+    place_on_round,
+    second_link,
+    spread_friction,
+)
+from asperity.midas.parts import PART, RUNS, count_parts, do_parts
+
+__all__ = [
+    "STENCIL_KERNELS",
+    "collect_friction",
+    "forget_friction",
+    "normal_force",
+    "tangents",
+]
+
+# Change of a unit length, squared, that leaves a link nearly rigid.
+_STRAIN = 0.1
+
+
+@compiled
+def normal_force(engine: Table, i: int, x: np.ndarray) -> float:
+    """Normal force [N] of a candidate measured at ``x``."""
+    activation = engine.pair_activation[engine.candidate_pair[i]]
+    square = engine.candidate_square[i]
+    if square >= activation * activation or square <= 0.0:
+        return 0.0
+    slope, _ = barrier_slopes(square, activation)
+    force = -engine.barrier_stiffness * engine.candidate_weight[i] * slope
+    if engine.candidate_kind[i] == EDGE_EDGE:
+        v = engine.candidate_vertex[i]
+        threshold = engine.candidate_threshold[i]
+        force *= mollifier(v[0], v[1], v[2], v[3], x, threshold, engine.mollifier_slope)
+    return force
+
+
+@compiled
+def tangents(normal: np.ndarray, frame: np.ndarray) -> None:
+    """Fill two unit vectors across a normal (of any length), shape (2, 3)."""
+    k = 0
+    if abs(normal[1]) < abs(normal[k]):
+        k = 1
+    if abs(normal[2]) < abs(normal[k]):
+        k = 2
+    i = (k + 1) % 3
+    j = (k + 2) % 3
+    length = math.sqrt(normal[i] * normal[i] + normal[j] * normal[j])
+    frame[0, k] = 0.0
+    frame[0, i] = -normal[j] / length
+    frame[0, j] = normal[i] / length
+    size = math.sqrt(length * length + normal[k] * normal[k])
+    # normal × first tangent
+    frame[1, k] = (normal[i] * frame[0, j] - normal[j] * frame[0, i]) / size
+    frame[1, i] = (normal[j] * frame[0, k] - normal[k] * frame[0, j]) / size
+    frame[1, j] = (normal[k] * frame[0, i] - normal[i] * frame[0, k]) / size
+
+
+@compiled
+def _bring_along(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> None:
+    """Move y of a candidate's second side to the point that its first side's y will be at.
+
+    A vertex that slides over a face meets with another point of it at the end of a step than at its
+    beginning; of a fast turntable that has a quite different velocity.
+    """
+    link = second_link(engine, i)
+    if link >= engine.link_gradient.shape[0] or not _is_rigid(q[link]):
+        return
+    own = q[engine.vertex_link[engine.candidate_vertex[i, 0]]]
+    for j in range(1, 4):
+        weight[1, j] = 0.0
+        for k in range(3):
+            place = -q[link, 0, k]
+            for m in range(4):
+                place += weight[0, m] * own[m, k]
+            weight[1, j] -= q[link, j, k] * place
+
+
+@compiled
+def _is_rigid(q: np.ndarray) -> bool:
+    """Whether Q is nearly that of a rotation: where inertia leads, some links are not."""
+    for i in range(1, 4):
+        if abs(q[i, 0] ** 2 + q[i, 1] ** 2 + q[i, 2] ** 2 - 1.0) > _STRAIN:
+            return False
+    return True
+
+
+@entry_point(PART)
+def count_friction_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Find what friction can bear at some candidates, and count the stencils that it will have."""
+    x = engine.vertex_now
+    weight = engine.side_weight
+    count = 0
+    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
+        first = engine.run_begin[run]
+        mu = engine.pair_friction[engine.candidate_pair[first]]
+        if mu == 0.0 or engine.run_least[run] >= engine.run_activation[run]:
+            for i in range(first, engine.run_begin[run + 1]):
+                engine.friction_bound[i] = 0.0
+            continue
+        for i in range(first, engine.run_begin[run + 1]):
+            value = mu * normal_force(engine, i, x)
+            engine.friction_bound[i] = value
+            if value > 0.0:
+                count += 1
+                if engine.candidate_kind[i] == RIM_PLANE:
+                    count += further_stencils(place_on_round(engine, i, _lead(engine), weight))
+    engine.part_value[part] = count
+    return 0
+
+
+@compiled
+def _lead(engine: Table) -> np.ndarray:
+    """The links' coordinates at which friction acts."""
+    return engine.q_now if engine.friction_now == 1 else engine.q_target
+
+
+@entry_point(PART)
+def collect_friction_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Fill the stencils of some runs, from where the part's value says."""
+    q = _lead(engine)
+    count = int(engine.part_value[part])
+    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
+        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
+            value = engine.friction_bound[i]
+            # Written so that NaN is left out, as it was counted.
+            if not value > 0.0:
+                continue
+            engine.friction_force[count] = value
+            engine.friction_pair[count] = engine.candidate_pair[i]
+            engine.friction_part[count] = engine.run_part[run]
+            engine.friction_link[count, 0] = engine.vertex_link[engine.candidate_vertex[i, 0]]
+            engine.friction_link[count, 1] = second_link(engine, i)
+            weight = engine.friction_weight[count]
+            contact_sides(
+                engine,
+                engine.candidate_kind[i],
+                engine.candidate_vertex[i],
+                engine.candidate_coefficient[i],
+                weight,
+            )
+            add_round_arms(engine, i, q, weight)
+            first = count
+            pointed = 1.0
+            if engine.candidate_kind[i] > VERTEX_PLANE:
+                pointed = place_on_round(engine, i, q, weight)
+            tangents(engine.candidate_arm[i], engine.friction_frame[count])
+            engine.friction_dual[count, 0] = 0.0
+            engine.friction_dual[count, 1] = 0.0
+            count += 1
+            if engine.candidate_kind[i] == RIM_PLANE:
+                count = spread_friction(engine, i, count, pointed)
+            if engine.candidate_kind[i] == VERTEX_FACE or engine.candidate_kind[i] > VERTEX_PLANE:
+                for stencil in range(first, count):
+                    _bring_along(engine, i, q, engine.friction_weight[stencil])
+    return 0
+
+
+@compiled
+def collect_friction(engine: Table, now: int) -> None:
+    """Freeze friction at the iterate's candidates, which are measured.
+
+    Friction acts by velocities at a step's end, on the points of surfaces that touch then: with
+    links where they are if ``now`` is 1, and else where inertia leads.
+    """
+    engine.friction_now = now
+    parts = count_parts(engine.runs, RUNS)
+    do_parts(engine, engine.count_friction_part, parts)
+    total = 0.0
+    for part in range(parts):
+        count = engine.part_value[part]
+        engine.part_value[part] = total
+        total += count
+    engine.friction_pairs = int(total)
+    do_parts(engine, engine.collect_friction_part, parts)
+    schedule_friction(engine)
+
+
+@compiled
+def forget_friction(engine: Table) -> None:
+    """Let there be no friction."""
+    engine.friction_pairs = 0
+    schedule_friction(engine)
+
+
+STENCIL_KERNELS = (count_friction_part, collect_friction_part)

@@ -1,0 +1,153 @@
+"""Every potential that is a function ψ(θ) of one joint coordinate.
+
+The armature's inertia, spring, damper, dry friction, limits, motors and applied force of a hinge, a
+slide or a fixed tendon.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.midas.energy.potentials import friction, friction_slope
+
+__all__ = [
+    "joint_energy",
+    "joint_slopes",
+    "limit_barrier",
+    "motor_forces",
+    "motor_slopes",
+    "turn_joint_friction",
+]
+
+
+@compiled
+def limit_barrier(gap: float, width: float) -> tuple[float, float, float]:
+    """−(x − 1)² ln x with x = gap/width, and its derivatives by the gap."""
+    x = gap / width
+    if x >= 1.0:
+        return 0.0, 0.0, 0.0
+    if x <= 0.0:
+        return math.inf, 0.0, 0.0
+    logarithm = math.log(x)
+    y = x - 1.0
+    return (
+        -y * y * logarithm,
+        (-2.0 * y * logarithm - y * y / x) / width,
+        (-2.0 * logarithm - 4.0 * y / x + y * y / (x * x)) / (width * width),
+    )
+
+
+@compiled
+def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float, float]:
+    """Energy ψ [J s²] of a joint without its motors, ψ′ and ψ″.
+
+    A limit with an anchor has the tangent of its barrier there (`limit_anticipation`).
+    """
+    h = engine.step
+    armature = engine.joint_armature[joint]
+    stiffness = engine.joint_stiffness[joint]
+    damping = engine.joint_damping[joint] / h
+    dry = engine.joint_friction[joint]
+    applied = engine.joint_applied[joint]
+    width = engine.joint_activation[joint]
+    scale = engine.joint_barrier[joint]
+    lead = angle - engine.joint_target[joint]
+    low = engine.joint_spring[joint, 0]
+    high = engine.joint_spring[joint, 1]
+    stretch = angle - min(max(angle, low), high)
+    if low < high and stretch == 0.0:
+        stiffness = 0.0
+    move = angle - engine.joint_start[joint]
+    energy = 0.5 * stiffness * stretch * stretch + 0.5 * damping * move * move - applied * angle
+    slope = stiffness * stretch + damping * move - applied
+    curvature = stiffness + damping
+    if dry > 0.0:
+        size = abs(move)
+        creep = engine.joint_stiction * h
+        per_slip, bend = friction_slope(size, creep)
+        energy += dry * friction(size, creep)
+        slope += dry * per_slip * move
+        # As of friction in contacts (`asperity.midas.energy.friction_terms`), of one dimension.
+        turn = bend / per_slip * engine.joint_dual[joint] * move
+        curvature += dry * max(per_slip + turn, 0.0)
+    for side in range(2):
+        sign = 1.0 - 2.0 * side
+        gap = sign * (angle - engine.joint_limit[joint, side])
+        e, s, c = limit_barrier(gap, width)
+        anchor = engine.joint_anchor[joint, side] * width
+        if anchor > 0.0:
+            _, s, c = limit_barrier(anchor, width)
+            s += c * (gap - anchor)
+        energy += scale * e
+        slope += sign * scale * s
+        curvature += scale * c
+    square = h * h
+    return (
+        square * energy + 0.5 * armature * lead * lead,
+        square * slope + armature * lead,
+        square * curvature + armature,
+    )
+
+
+@compiled
+def turn_joint_friction(engine: Table, share: float) -> None:
+    """Move the duals of joints' dry friction as `turn_friction`."""
+    creep = engine.joint_stiction * engine.step
+    for joint in range(engine.joint_now.size):
+        if engine.joint_friction[joint] == 0.0:
+            continue
+        u = engine.joint_now[joint] - engine.joint_start[joint]
+        d = (engine.joint_trial[joint] - engine.joint_now[joint]) / share
+        per_slip, bend = friction_slope(abs(u), creep)
+        w = engine.joint_dual[joint]
+        turn = bend / per_slip * u * d
+        w += share * (per_slip * (u + d) + (turn - 1.0) * w)
+        engine.joint_dual[joint] = min(max(w, -1.0), 1.0)
+
+
+@compiled
+def _motor(engine: Table, motor: int, angle: float) -> tuple[float, float, float]:
+    """Potential of a motor's force clamp(c − k θ), the force, and what of k is in effect."""
+    k = engine.motor_stiffness[motor]
+    wanted = engine.motor_constant[motor] - k * angle
+    low = engine.motor_limit[motor, 0]
+    high = engine.motor_limit[motor, 1]
+    force = min(max(wanted, low), high)
+    if k == 0.0:
+        return -force * angle, force, 0.0
+    if wanted == force:
+        return 0.5 * wanted * wanted / k, force, k
+    return force * (wanted - 0.5 * force) / k, force, 0.0
+
+
+@compiled
+def motor_forces(engine: Table, angle: np.ndarray) -> None:
+    """Fill the motors' forces on their joints [N or N m]."""
+    for motor in range(engine.motor_joint.size):
+        _, force, _ = _motor(engine, motor, angle[engine.motor_joint[motor]])
+        engine.motor_force[motor] = force
+
+
+@compiled
+def joint_energy(engine: Table, angle: np.ndarray) -> float:
+    """Energy [J s²] of all joints and motors; infinite beyond a limit."""
+    h = engine.step
+    total = 0.0
+    for i in range(angle.size):
+        energy, _, _ = joint_slopes(engine, i, angle[i])
+        total += energy
+    for motor in range(engine.motor_joint.size):
+        energy, _, _ = _motor(engine, motor, angle[engine.motor_joint[motor]])
+        total += h * h * energy
+    return total
+
+
+@compiled
+def motor_slopes(engine: Table, motor: int, angle: float) -> tuple[float, float]:
+    """First and second derivative of a motor's energy by its joint's coordinate."""
+    h = engine.step
+    _, force, stiffness = _motor(engine, motor, angle)
+    return -h * h * force, h * h * stiffness

@@ -1,0 +1,241 @@
+"""Springs, dampers and limits of ball and free joints.
+
+The angle α of a link's rotation from where it belongs on its parent, A_parent W, is measured by
+
+    u = ‖A − A_parent W‖²/8 = sin²(α/2)
+
+of rigid links, a convex quadratic function of the links' coordinates. All energies are convex and
+increasing functions ψ(u): ½ k α² of a spring, 2 d/h u of a damper, where W is the rotation at the
+beginning of the step, and a barrier of a limit. So they are convex functions of the coordinates,
+and their Hessians positive as they are. Springs and dampers also hold the origin of a free body.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.midas.energy.joint_terms import limit_barrier
+from asperity.midas.energy.outer_products import add_outer
+from asperity.midas.engine_layout import DAMPER, FREE, LIMIT, SPRING
+
+__all__ = [
+    "add_turn_terms",
+    "begin_turns",
+    "share_to_turn_limits",
+    "turn_columns",
+    "turn_energy",
+]
+
+
+# u of a spring beyond which its energy goes on with a constant slope: nearly half a turn, where
+# the shortest way back changes its side.
+_FARTHEST = 0.9999
+
+
+@compiled
+def _measure(engine: Table, term: int, q: np.ndarray, r: np.ndarray) -> float:
+    """Fill the rows of Aᵀ − Wᵀ A_parentᵀ, shape (3, 3), and return u."""
+    link = engine.turn_link[term]
+    p = engine.link_parent[link]
+    frame = engine.turn_frame[term]
+    total = 0.0
+    for b in range(3):
+        for k in range(3):
+            value = q[link, 1 + b, k]
+            for m in range(3):
+                value -= frame[m, b] * q[p, 1 + m, k]
+            r[b, k] = value
+            total += value * value
+    return 0.125 * total
+
+
+@compiled
+def _slopes(engine: Table, term: int, u: float) -> tuple[float, float, float]:
+    """ψ [J], ψ′ and ψ″."""
+    kind = engine.turn_kind[term]
+    scale = engine.turn_scale[term]
+    if kind == DAMPER:
+        slope = 2.0 * scale / engine.step
+        return slope * u, slope, 0.0
+    if kind == LIMIT:
+        gap = engine.turn_bound[term] - u
+        energy, slope, curvature = limit_barrier(gap, engine.turn_width[term])
+        return scale * energy, -scale * slope, scale * curvature
+    x = min(u, _FARTHEST)
+    if x < 1e-4:
+        # α² = 4 (u + u²/3 + 8u³/45 + ...)
+        energy = 2.0 * x * (1.0 + x * (1.0 / 3.0 + 8.0 / 45.0 * x))
+        slope = 2.0 * (1.0 + x * (2.0 / 3.0 + 8.0 / 15.0 * x))
+        curvature = 2.0 * (2.0 / 3.0 + 16.0 / 15.0 * x)
+    else:
+        sine = 2.0 * math.sqrt(x * (1.0 - x))
+        angle = 2.0 * math.asin(math.sqrt(x))
+        energy = 0.5 * angle * angle
+        slope = 2.0 * angle / sine
+        # dα/du = 2/sin α
+        curvature = 4.0 * (sine - angle * (1.0 - 2.0 * x)) / (sine * sine * sine)
+    if u > x:
+        energy += slope * (u - x)
+        curvature = 0.0
+    return scale * energy, scale * slope, scale * curvature
+
+
+@compiled
+def begin_turns(engine: Table) -> None:
+    """At the beginning of a step, let dampers start from where displacements count."""
+    kind = engine.turn_kind
+    for term in range(kind.size):
+        if kind[term] != DAMPER:
+            continue
+        link = engine.turn_link[term]
+        p = engine.link_parent[link]
+        for m in range(3):
+            for b in range(3):
+                engine.turn_frame[term, m, b] = 0.0
+                for k in range(3):
+                    engine.turn_frame[term, m, b] += (
+                        engine.q_slip[p, 1 + m, k] * engine.q_slip[link, 1 + b, k]
+                    )
+    kind = engine.hold_kind
+    for term in range(kind.size):
+        if kind[term] != DAMPER:
+            continue
+        for k in range(3):
+            engine.hold_target[term, k] = 0.0
+            for j in range(4):
+                engine.hold_target[term, k] += (
+                    engine.hold_side[term, j] * engine.q_slip[engine.hold_link[term], j, k]
+                )
+
+
+@compiled
+def _hold_stiffness(engine: Table, term: int) -> float:
+    scale = engine.hold_scale[term]
+    if engine.hold_kind[term] == SPRING:
+        return scale
+    return scale / engine.step
+
+
+@compiled
+def _hold_gap(engine: Table, term: int, q: np.ndarray, k: int) -> float:
+    link = engine.hold_link[term]
+    gap = -engine.hold_target[term, k]
+    for j in range(4):
+        gap += engine.hold_side[term, j] * q[link, j, k]
+    return gap
+
+
+@compiled
+def turn_energy(engine: Table, q: np.ndarray) -> float:
+    """Energy of all these terms [J s²]; infinite beyond a limit."""
+    total = 0.0
+    for term in range(engine.turn_link.size):
+        energy, _, _ = _slopes(engine, term, _measure(engine, term, q, engine.turn_rows))
+        total += energy
+    for term in range(engine.hold_link.size):
+        for k in range(3):
+            gap = _hold_gap(engine, term, q, k)
+            total += 0.5 * _hold_stiffness(engine, term) * gap * gap
+    h = engine.step
+    return h * h * total
+
+
+@compiled
+def add_turn_terms(engine: Table, q: np.ndarray) -> None:
+    """Add gradients, and Hessian blocks without what ψ″ gives, to those of links."""
+    y = engine.side_weight
+    h = engine.step
+    links = engine.link_gradient.shape[0]
+    for term in range(engine.turn_link.size):
+        _, slope, _ = _slopes(engine, term, _measure(engine, term, q, engine.turn_rows))
+        s = 0.25 * h * h * slope
+        if s == 0.0:
+            continue
+        link = engine.turn_link[term]
+        p = engine.link_parent[link]
+        for b in range(3):
+            for j in range(4):
+                y[0, j] = 1.0 if j == 1 + b else 0.0
+                y[1, j] = 0.0 if j == 0 else -engine.turn_frame[term, j - 1, b]
+            for side in range(2):
+                body = link if side == 0 else p
+                if body == links:
+                    continue
+                for j in range(4):
+                    for k in range(3):
+                        engine.link_gradient[body, j, k] += s * y[side, j] * engine.turn_rows[b, k]
+                add_outer(engine.link_sums[body], y[side], y[side], s, 0.0, 0.0, s, 0.0, s)
+            if engine.turn_block[term] >= 0:
+                # Parents come first.
+                add_outer(
+                    engine.slot_sums[engine.block_slot[engine.turn_block[term]]],
+                    y[1],
+                    y[0],
+                    s,
+                    0.0,
+                    0.0,
+                    s,
+                    0.0,
+                    s,
+                )
+    side = engine.hold_side
+    for term in range(engine.hold_link.size):
+        s = h * h * _hold_stiffness(engine, term)
+        link = engine.hold_link[term]
+        for k in range(3):
+            push = s * _hold_gap(engine, term, q, k)
+            for j in range(4):
+                engine.link_gradient[link, j, k] += push * side[term, j]
+        add_outer(engine.link_sums[link], side[term], side[term], s, 0.0, 0.0, s, 0.0, s)
+
+
+@compiled
+def turn_columns(engine: Table, term: int, q: np.ndarray, out: np.ndarray) -> float:
+    """Fill ∂u/∂z over the variables that move the term's link; returns h² ψ″."""
+    link = engine.turn_link[term]
+    p = engine.link_parent[link]
+    frame = engine.turn_frame[term]
+    chain = engine.chain_start
+    _, _, curvature = _slopes(engine, term, _measure(engine, term, q, engine.turn_rows))
+    ancestors = 0
+    if p < engine.link_kind.size:
+        ancestors = chain[p + 1] - chain[p]
+    for column in range(chain[link + 1] - chain[link]):
+        total = 0.0
+        for b in range(3):
+            for k in range(3):
+                if engine.link_kind[link] == FREE:
+                    total += engine.turn_rows[b, k] * (1.0 if column == 3 * (1 + b) + k else 0.0)
+                    continue
+                by_z = engine.jacobian[chain[link] + column, 1 + b, k]
+                if column < ancestors:
+                    for m in range(3):
+                        if engine.link_kind[p] == FREE:
+                            turned = 1.0 if column == 3 * (1 + m) + k else 0.0
+                        else:
+                            turned = engine.jacobian[chain[p] + column, 1 + m, k]
+                        by_z -= frame[m, b] * turned
+                total += engine.turn_rows[b, k] * by_z
+        out[column] = 0.25 * total
+    h = engine.step
+    return h * h * curvature
+
+
+@compiled
+def share_to_turn_limits(engine: Table, now: np.ndarray, trial: np.ndarray) -> float:
+    """Share of the way to a trial state that keeps a tenth of the way to every limit.
+
+    Exact enough because u is convex along it.
+    """
+    time = 1.0
+    for term in range(engine.turn_kind.size):
+        if engine.turn_kind[term] == LIMIT:
+            here = _measure(engine, term, now, engine.turn_rows)
+            move = _measure(engine, term, trial, engine.turn_rows) - here
+            room = 0.9 * (engine.turn_bound[term] - here)
+            if move > room:
+                time = min(time, room / move)
+    return time

@@ -1,0 +1,1 @@
+"""Distances, intersections and collision times of primitives."""

@@ -1,0 +1,1 @@
+"""The broad phase: which primitives may touch while links stay near their paths."""

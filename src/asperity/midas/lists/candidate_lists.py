@@ -1,0 +1,93 @@
+"""Lists of candidates along the links' paths, when they are made and how long the paths are."""
+
+from __future__ import annotations
+
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import call_pp_status
+from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, MIDAS, STARTED
+from asperity.midas.lists.candidate_runs import measure_candidates
+from asperity.midas.lists.candidates import find_candidates
+from asperity.midas.lists.kept_lists import put_kept_aside
+from asperity.midas.lists.relative_times import keep_relative
+from asperity.midas.lists.vertex_boxes import measure_paths
+from asperity.midas.lists.vertex_parts import listed_parts
+from asperity.midas.model.coupled_links import couple_links
+from asperity.midas.newton.envelope import arrange
+from asperity.midas.newton.trial import try_share
+from asperity.midas.parts import do_parts
+
+__all__ = ["rebuild", "shorten_boxes", "widen_boxes"]
+
+# Boxes of paths longer than so many activation distances hold more candidates than they save
+# rebuilds; small activation distances count as this one [m].
+_FIRST, _LONGEST = 8.0, 64.0
+_REACH = 5e-4
+# Candidates that a list may have before paths are cut to shorten it.
+_MANY = 1 << 17
+
+
+@entry_point(types.int64(MIDAS.type, types.int64))
+def rebuild(engine: Table, reason: int) -> int:
+    """List candidates along the links' paths anew and lay out the Hessian; returns a code.
+
+    At a step's beginning (`STARTED`) paths lead to where inertia does, or to a prediction
+    (`PREDICTED`), which is the trial state. Later (`CUT`) they lead to the trial state as well, and
+    Hessian blocks in use stay in use: friction's outlive a list.
+    """
+    for link in range(engine.link_kind.size):
+        for i in range(4):
+            for k in range(3):
+                if reason == STARTED:
+                    engine.path_begin[link, i, k] = engine.q[link, i, k]
+                    engine.path_end[link, i, k] = engine.q_target[link, i, k]
+                else:
+                    engine.path_begin[link, i, k] = engine.q_now[link, i, k]
+                    engine.path_end[link, i, k] = engine.q_trial[link, i, k]
+    engine.keeps_relative = 0
+    if reason == CUT and keep_relative(engine):
+        engine.keeps_relative = 1
+        put_kept_aside(engine)
+    measure_paths(engine, engine.longest_move)
+    code = find_candidates(engine, reason == CUT)
+    # Shorter paths before longer lists, as long as it is the paths that make them long.
+    while (
+        code == CANDIDATES_FULL
+        and engine.candidate_kind.size >= _MANY
+        and engine.longest_move > engine.activation
+    ):
+        most = _LONGEST * max(engine.activation, _REACH)
+        engine.longest_move = min(0.25 * engine.longest_move, most)
+        engine.widening *= 0.5
+        measure_paths(engine, engine.longest_move)
+        code = find_candidates(engine, reason == CUT)
+    do_parts(engine, engine.place_start_vertices, listed_parts(engine))
+    if engine.relative == 1:
+        measure_candidates(engine)
+    if code == 0:
+        code = couple_links(engine)
+    if code == 0:
+        code = arrange(engine)
+    if code != 0:
+        engine.listed = 0
+    engine.rebuilds += 1
+    return code
+
+
+@compiled
+def widen_boxes(engine: Table) -> int:
+    """List candidates in larger boxes, for paths that theirs have cut; returns a code."""
+    most = _LONGEST * max(engine.activation, _REACH)
+    engine.longest_move = min(2.0 * engine.longest_move, most)
+    # The next direction will be another one.
+    engine.widening = 0.3
+    # Boxes along the last direction, whose end is not reached yet.
+    try_share(engine, 1.0)
+    return call_pp_status(engine.rebuild, engine, CUT)
+
+
+@compiled
+def shorten_boxes(engine: Table) -> None:
+    """Let boxes be short again, as they are at the beginning of a minimization."""
+    engine.longest_move = _FIRST * max(engine.activation, _REACH)

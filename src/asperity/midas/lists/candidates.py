@@ -1,0 +1,231 @@
+"""Broad phase: the pairs of primitives that may touch while vertices stay in given boxes.
+
+Every vertex has a box that holds its expected path (`asperity.midas.lists.vertex_boxes`). As long
+as none leaves its box, only primitives whose boxes come within the activation distance of their
+pair can touch; the solver cuts its steps at the boxes and asks for new ones when it must. Resting
+bodies thus get small boxes and short lists, and a fast body a long, thin one along its path.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.engine_layout import CANDIDATES_FULL
+from asperity.midas.geometry.distances import RIM_PLANE, VERTEX_PLANE, plane_number
+from asperity.midas.geometry.round_planes import add_round_stencils
+from asperity.midas.lists.candidate_runs import divide_into_runs
+from asperity.midas.lists.kept_lists import take_kept
+from asperity.midas.lists.placed_boxes import box_shape
+from asperity.midas.lists.relative_paths import is_relative, may_meet
+from asperity.midas.lists.relative_search import search_relative
+from asperity.midas.lists.relative_widths import WIDENING_KERNELS, widen
+from asperity.midas.lists.shared_lists import THIRDS, search_pairs
+from asperity.midas.lists.stencils import FEW, add_edges, add_faces, apart
+from asperity.midas.lists.tree_search import search_edges, search_faces, search_half_space
+from asperity.midas.lists.vertex_boxes import box_vertex
+from asperity.midas.model.flat_faces import box_face, choose_faces, release_faces, round_side
+from asperity.midas.parts import PART, count_parts, do_parts
+
+__all__ = ["SEARCH_KERNELS", "find_candidates"]
+
+# Shapes whose boxes make a part.
+_SHAPES = 4
+
+
+@compiled
+def _use_slot(engine: Table, block: int) -> bool:
+    """Give a pair of links a Hessian block; returns False if there is no room."""
+    if block < 0:
+        return True
+    if engine.block_slot[block] >= 0:
+        return True
+    slot = engine.slots
+    if slot >= engine.slot_link.shape[0]:
+        return False
+    engine.slot_link[slot, 0] = engine.block_link[block, 0]
+    engine.slot_link[slot, 1] = engine.block_link[block, 1]
+    engine.block_slot[block] = slot
+    engine.slots = slot + 1
+    return True
+
+
+@compiled
+def _are_few(engine: Table, one: int, other: int) -> bool:
+    """Whether two shapes have so few pairs of edges that primitives are looked at one by one."""
+    edges = engine.shape_edge[one + 1] - engine.shape_edge[one]
+    edges_too = engine.shape_edge[other + 1] - engine.shape_edge[other]
+    faces = engine.shape_face[one + 1] - engine.shape_face[one]
+    faces_too = engine.shape_face[other + 1] - engine.shape_face[other]
+    return edges * edges_too <= FEW and max(edges, edges_too, faces, faces_too) <= FEW
+
+
+@compiled
+def _list_vertex(engine: Table, vertex: int) -> None:
+    """List a vertex, if it moves and is not there yet."""
+    if vertex < engine.moving_vertices and engine.vertex_mark[vertex] != engine.list_number:
+        engine.vertex_mark[vertex] = engine.list_number
+        engine.listed_vertex[engine.listed_vertices] = vertex
+        engine.listed_vertices += 1
+
+
+@compiled
+def _list_vertices(engine: Table) -> None:
+    """List the moving vertices of a new list's candidates."""
+    engine.listed_vertices = 0
+    for i in range(engine.candidates):
+        kind = engine.candidate_kind[i]
+        corners = 4
+        if kind == VERTEX_PLANE:
+            corners = 1
+        elif kind == RIM_PLANE:
+            corners = 3
+        for corner in range(corners):
+            _list_vertex(engine, engine.candidate_vertex[i, corner])
+        if kind > VERTEX_PLANE:
+            face = engine.plane_corner[plane_number(kind, engine.candidate_vertex[i, 3])]
+            for corner in range(3 if face[0] >= 0 else 0):
+                _list_vertex(engine, face[corner])
+
+
+@entry_point(PART)
+def hull_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Fill the boxes of some shapes."""
+    for shape in range(part * _SHAPES, min((part + 1) * _SHAPES, engine.shape_box.shape[0])):
+        if engine.shape_boxed[shape] == 1:
+            box_shape(engine, shape, engine.shape_box[shape])
+    return 0
+
+
+@compiled
+def _search_trees(
+    engine: Table, x: np.ndarray, pair: int, a: int, b: int, third: int, count: int
+) -> int:
+    """Add a third of the stencils of two shapes, by their trees of boxes."""
+    margin = engine.pair_activation[pair]
+    if third == 0:
+        return search_faces(engine, x, count, pair, a, b, margin)
+    if third == 1:
+        return search_faces(engine, x, count, pair, b, a, margin)
+    return search_edges(engine, x, count, pair, a, b, margin)
+
+
+@compiled
+def _search_all(engine: Table, x: np.ndarray, pair: int, a: int, b: int, count: int) -> int:
+    """Add the stencils of two small shapes."""
+    margin = engine.pair_activation[pair]
+    hull = engine.shape_box
+    region = engine.region
+    for shape in (a, b):
+        for v in range(engine.shape_vertex[shape], engine.shape_vertex[shape + 1]):
+            box_vertex(engine, v)
+    for k in range(3):
+        region[0, k] = max(hull[a, 0, k], hull[b, 0, k]) - margin
+        region[1, k] = min(hull[a, 1, k], hull[b, 1, k]) + margin
+    count = add_faces(engine, x, count, pair, a, b, region, margin)
+    if count >= 0:
+        count = add_faces(engine, x, count, pair, b, a, region, margin)
+    if count >= 0:
+        count = add_edges(engine, x, count, pair, a, b, region, margin)
+    return count
+
+
+@compiled
+def _search_plane(engine: Table, x: np.ndarray, pair: int, a: int, plane: int, count: int) -> int:
+    """Add the stencils of a shape and a half-space."""
+    margin = engine.pair_activation[pair]
+    if engine.shape_anchor[a, 0, 0] < 0:
+        return search_half_space(engine, x, count, pair, a, plane, margin)
+    for v in range(engine.shape_vertex[a], engine.shape_vertex[a + 1]):
+        box_vertex(engine, v)
+    box_face(engine, plane)
+    return add_round_stencils(engine, x, count, pair, a, plane, margin)
+
+
+@compiled
+def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: int) -> int:
+    """Add a third of the stencils of a pair of shapes, or with the first one all if these are few.
+
+    Returns the new count, or −1 if the list is full.
+    """
+    a = engine.pair_shape[pair, 0]
+    b = engine.pair_shape[pair, 1]
+    plane = engine.pair_plane[pair]
+    if plane >= 0:
+        if third > 0:
+            return count
+        return _search_plane(engine, x, pair, round_side(engine, pair), plane, count)
+    if is_relative(engine, pair):
+        block = engine.pair_block[pair]
+        if engine.relative_kept[block] == 1:
+            return take_kept(engine, pair, THIRDS * pair + third, count)
+        return search_relative(engine, pair, third, count, -1) if may_meet(engine, block) else count
+    if apart(engine.shape_box[a], engine.shape_box[b], engine.pair_activation[pair]):
+        return count
+    if not _are_few(engine, a, b):
+        return _search_trees(engine, x, pair, a, b, third, count)
+    return _search_all(engine, x, pair, a, b, count) if third == 0 else count
+
+
+@entry_point(PART)
+def search_part(engine: Table, part: int, member: int, _unused: int) -> int:
+    """List the stencils of some thirds of pairs, after those that are listed; returns a code."""
+    count = engine.candidates
+    for number in range(engine.search_begin[part], engine.search_begin[part + 1]):
+        engine.pair_found[number, 0] = member
+        engine.pair_found[number, 1] = count
+        count = _search_third(engine, engine.vertex_start, number // THIRDS, number % THIRDS, count)
+        if count < 0:
+            return CANDIDATES_FULL
+        engine.pair_found[number, 2] = count
+    engine.candidates = count
+    return 0
+
+
+@compiled
+def find_candidates(engine: Table, keep_slots: bool) -> int:
+    """List all stencils that may touch in the vertices' boxes; returns 0 or `CANDIDATES_FULL`.
+
+    They are measured where the paths begin. With ``keep_slots`` Hessian blocks in use stay in use
+    (those of friction outlive a list).
+    """
+    if not keep_slots:
+        engine.slots = 0
+        for i in range(engine.block_slot.size):
+            engine.block_slot[i] = -1
+    for block in engine.tie_block:
+        if not _use_slot(engine, block):
+            return CANDIDATES_FULL
+    for block in engine.turn_block:
+        if not _use_slot(engine, block):
+            return CANDIDATES_FULL
+    engine.list_number += 1
+    do_parts(engine, engine.hull_part, count_parts(engine.shape_box.shape[0], _SHAPES))
+    if keep_slots:
+        release_faces(engine)
+    else:
+        choose_faces(engine)
+    if engine.relative == 1:
+        widen(engine)
+    code = search_pairs(engine)
+    if code != 0:
+        return code
+    found = engine.pair_found
+    for block in range(engine.relative_found.size):
+        engine.relative_found[block] = 0
+    for number in range(THIRDS * engine.pair_shape.shape[0]):
+        count = found[number, 2] - found[number, 1]
+        if count == 0:
+            continue
+        block = engine.pair_block[number // THIRDS]
+        if block >= 0:
+            engine.relative_found[block] += count
+        if not _use_slot(engine, block):
+            return CANDIDATES_FULL
+    engine.anchored = 0
+    _list_vertices(engine)
+    divide_into_runs(engine)
+    return 0
+
+
+SEARCH_KERNELS = (hull_part, search_part, *WIDENING_KERNELS)

@@ -1,0 +1,221 @@
+"""Paths of links of one tree against each other, and how far they may leave them.
+
+The fingers of a hand that swings stay where they are on the hand, but boxes of their paths hold all
+of their neighbours. So two links of a tree are looked at from one of them, the base, where the
+other one is at
+
+    [1, r] = [1, y] G,    x = [1, r] Q_base,
+
+of the point y, in its own rest coordinates, of the other one. Over a list of candidates G leads
+from where it is to where it is going, G(s) = G₀ + s ΔG with 0 ≤ s ≤ 1. Whatever the two links do
+meanwhile, with any s
+
+    [1, y] Q = [1, y] G(s) Q_base + [1, y] E,    E = Q − G(s) Q_base,
+
+and surfaces that are at least D apart in the base, at s, are at least σ D − |[1, y] E| apart where
+the links are, if σ is the smallest singular value of the base's axes. Links are nearly rigid, so
+that σ is nearly 1. A pair keeps its candidates as long as
+
+    |[1, c] E| ≤ a,    ‖E₁…E₃‖ ≤ b,
+
+with a point c of the other link, of which all points y then are within a + b |y − c| of where they
+are expected. Nothing of that depends on where both of them go together.
+"""
+
+from __future__ import annotations
+
+import math
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.parts import PART, count_parts, do_parts
+from asperity.midas.pose.relative_poses import (
+    box_centre,
+    choose_pivot,
+    drift,
+    half_extent,
+    longest_path,
+    measure_gaps,
+    set_pose,
+    squared_stretch,
+)
+
+__all__ = [
+    "RELATIVE_KERNELS",
+    "is_relative",
+    "may_meet",
+    "measure_relative",
+    "part_for_now",
+]
+
+# Least stretch σ of a base that pairs are listed for, over its bound in the state that they are
+# listed in, and the square of the latter that a link must have.
+_STRETCH = 0.85
+_FIRM = 0.25
+# Half the width about a path [m], at least, and its growth with the path over that of boxes.
+_LEAST_WIDTH = 2.5e-4
+_FIRMNESS = 0.3
+# How much longer paths may be than those of boxes.
+_LONGER = 8.0
+# Of lengths.
+_ROUNDING = 1e-9
+# Pairs of links that make a part.
+_PAIRS = 64
+
+NOT_RELATIVE, FAR, NEAR = range(3)
+
+
+@compiled
+def is_relative(engine: Table, pair: int) -> bool:
+    """Whether a pair of shapes is looked at from the link of one of them."""
+    block = engine.pair_block[pair]
+    return block >= 0 and engine.relative_state[block] != NOT_RELATIVE
+
+
+@compiled
+def may_meet(engine: Table, block: int) -> bool:
+    """Whether a pair of links that is looked at so may come near on its path."""
+    return engine.relative_state[block] == NEAR
+
+
+@compiled
+def part_for_now(engine: Table, block: int) -> None:
+    """Note that nothing of a pair of links comes near on its path."""
+    engine.relative_state[block] = FAR
+
+
+@entry_point(PART)
+def relative_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Choose paths for some pairs of links that have none."""
+    work = engine.relative_work
+    longest = engine.longest_move
+    end = min((part + 1) * _PAIRS, engine.relative_state.size)
+    for block in range(part * _PAIRS, end):
+        if engine.relative_state[block] == NOT_RELATIVE or engine.relative_kept[block] == 1:
+            continue
+        base = engine.relative_link[block, 0]
+        link = engine.relative_link[block, 1]
+        start = engine.relative_start[block]
+        path = engine.relative_path[block]
+        box = engine.link_box[base]
+        own = engine.link_box[link]
+        set_pose(engine.path_begin[base], engine.path_begin[link], work[:3], start)
+        set_pose(engine.path_end[base], engine.path_end[link], work[:3], path)
+        for i in range(4):
+            for k in range(3):
+                path[i, k] -= start[i, k]
+        length = longest_path(path, own)
+        share = _LONGER * longest / length if length > _LONGER * longest else 1.0
+        for i in range(4):
+            for k in range(3):
+                path[i, k] *= share
+        pivot = engine.relative_pivot[block]
+        choose_pivot(path, own, work, pivot)
+        moved = 0.0
+        turned = 0.0
+        far = 0.0
+        radius = 0.0
+        for k in range(3):
+            move = path[0, k]
+            for j in range(3):
+                move += pivot[j] * path[1 + j, k]
+                turned += path[1 + j, k] ** 2
+            moved += move * move
+            far += (abs(pivot[k] - box_centre(own, k)) + half_extent(own, k)) ** 2
+            radius += half_extent(own, k) ** 2
+        far = math.sqrt(far)
+        # Half of it for what moves, half for what turns.
+        width = max(engine.least_slack, _LEAST_WIDTH)
+        firmness = _FIRMNESS * engine.boxed_widening
+        wide = 0.5 * width + firmness * math.sqrt(moved)
+        turn = firmness * math.sqrt(turned)
+        if radius > 0.0:
+            turn += 0.5 * width / math.sqrt(radius)
+        gap, gap_now = measure_gaps(start, path, box, own, work)
+        # Of surfaces, and round-off.
+        reach = engine.activation + engine.relative_radius[block] + _ROUNDING * (far + length)
+        reach += _ROUNDING * (abs(start[0, 0]) + abs(start[0, 1]) + abs(start[0, 2]))
+        room = engine.link_stretch[base] * gap - reach
+        state = NEAR
+        if room >= wide + turn * far:
+            state = FAR
+            more = room / (wide + turn * far)
+            wide *= more
+            turn *= more
+        engine.relative_state[block] = state
+        engine.relative_width[block, 0] = wide
+        engine.relative_width[block, 1] = turn
+        engine.relative_reach[block] = reach
+        engine.relative_room[block] = (
+            engine.link_stretch[base] * gap_now
+            - reach
+            - engine.link_drift[base]
+            - engine.link_drift[link]
+        )
+    return 0
+
+
+@compiled
+def _choose_relative(engine: Table) -> None:
+    """Choose what pairs of links are looked at from one of them."""
+    engine.relative = 0
+    for shape in range(engine.shape_boxed.size):
+        engine.shape_boxed[shape] = 1
+    state = engine.relative_state
+    for block in range(state.size):
+        state[block] = NOT_RELATIVE
+    largest = 0.0
+    for link in range(engine.link_root.size):
+        if engine.tree_folds[engine.link_root[link]] == 1:
+            largest = max(largest, engine.path_length[link])
+            square = squared_stretch(engine.path_begin[link])
+            if not (square >= _FIRM and squared_stretch(engine.path_end[link]) >= _FIRM):
+                return
+            engine.link_stretch[link] = _STRETCH * math.sqrt(square)
+    # Short paths have small boxes, and lists of them last.
+    if not largest > engine.activation:
+        return
+    for back in range(engine.pair_block.size):
+        pair = engine.pair_block.size - 1 - back
+        block = engine.pair_block[pair]
+        if block >= 0 and engine.relative_link[block, 0] >= 0:
+            engine.relative_next[pair] = (
+                engine.relative_first[block] if state[block] == NEAR else -1
+            )
+            engine.relative_first[block] = pair
+            state[block] = NEAR
+            engine.relative = 1
+    if engine.relative == 1:
+        _choose_boxed(engine)
+
+
+@compiled
+def _choose_boxed(engine: Table) -> None:
+    """Mark the shapes of which other pairs are, and whose vertices must stay in boxes."""
+    for shape in range(engine.shape_boxed.size):
+        engine.shape_boxed[shape] = 0
+    for pair in range(engine.pair_block.size):
+        if not is_relative(engine, pair):
+            engine.shape_boxed[engine.pair_shape[pair, 0]] = 1
+            if engine.pair_shape[pair, 1] >= 0:
+                engine.shape_boxed[engine.pair_shape[pair, 1]] = 1
+
+
+@compiled
+def measure_relative(engine: Table) -> None:
+    """Choose paths and widths of pairs of links, but of those that keep theirs."""
+    if engine.keeps_relative == 0:
+        _choose_relative(engine)
+        for block in range(engine.relative_kept.size):
+            engine.relative_kept[block] = 0
+        for link in range(engine.link_root.size):
+            for i in range(4):
+                for k in range(3):
+                    engine.q_listed[link, i, k] = engine.path_begin[link, i, k]
+    if engine.relative == 0:
+        return
+    for link in range(engine.link_root.size):
+        engine.link_drift[link] = drift(engine, link, engine.path_begin)
+    do_parts(engine, engine.relative_part, count_parts(engine.relative_state.size, _PAIRS))
+
+
+RELATIVE_KERNELS = (relative_part,)

@@ -1,0 +1,266 @@
+"""Broad phase of two shapes of one tree, looked at from the link of one of them.
+
+There one of them is still, with the boxes of its trees as they are in rest coordinates, and the
+other one goes along its path (`asperity.midas.lists.relative_paths`). What passes by is told by the
+times at which it is near, of all axes of both, and for primitives by conservative advancement:
+listed is what comes nearer than it may somewhere on the path.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.midas.geometry.box_trees import KINDS
+from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_FACE
+from asperity.midas.lists.relative_primitives import (
+    come_near,
+    near_times,
+    set_corner,
+    still_box,
+    track_leaf,
+    tracks_pass,
+)
+from asperity.midas.lists.stencils import append_stencil, weigh_edges
+from asperity.midas.lists.tree_search import leaf_begin
+
+__all__ = ["search_relative"]
+
+_VERTEX, _EDGE, _FACE = range(KINDS)
+
+
+@compiled
+def _prepare(engine: Table, block: int) -> None:
+    """Fill the axes of the moving link: themselves, and its own axes and their turns along them."""
+    start = engine.relative_start[block]
+    path = engine.relative_path[block]
+    for i in range(3):
+        axis = engine.relative_axes[i]
+        square = 0.0
+        for k in range(3):
+            square += start[1 + i, k] ** 2
+        for k in range(3):
+            axis[k] = start[1 + i, k] / math.sqrt(square)
+        for j in range(3):
+            axis[3 + j] = 0.0
+            axis[6 + j] = 0.0
+            for k in range(3):
+                axis[3 + j] += axis[k] * start[1 + j, k]
+                axis[6 + j] += axis[k] * path[1 + j, k]
+            axis[3 + j] = abs(axis[3 + j])
+            axis[6 + j] = abs(axis[6 + j])
+
+
+@compiled
+def _margin(engine: Table, block: int, box: np.ndarray) -> float:
+    """How near the points of a box may come in the base's coordinates without being listed."""
+    pivot = engine.relative_pivot[block]
+    square = 0.0
+    for k in range(3):
+        square += max(pivot[k] - box[0, k], box[1, k] - pivot[k]) ** 2
+    width = engine.relative_width[block]
+    reach = engine.relative_reach[block] + width[0] + width[1] * math.sqrt(square)
+    return reach / engine.link_stretch[engine.relative_link[block, 0]]
+
+
+@compiled
+def _pass_by(
+    engine: Table, block: int, still: np.ndarray, moving: np.ndarray, margin: float
+) -> bool:
+    """Whether what is in two boxes stays apart; both are in their links' rest coordinates."""
+    start = engine.relative_start[block]
+    path = engine.relative_path[block]
+    early = 0.0
+    late = 1.0
+    c0 = 0.5 * (moving[0, 0] + moving[1, 0])
+    c1 = 0.5 * (moving[0, 1] + moving[1, 1])
+    c2 = 0.5 * (moving[0, 2] + moving[1, 2])
+    e0 = 0.5 * (moving[1, 0] - moving[0, 0])
+    e1 = 0.5 * (moving[1, 1] - moving[0, 1])
+    e2 = 0.5 * (moving[1, 2] - moving[0, 2])
+    gap = engine.relative_gap
+    for k in range(3):
+        centre = start[0, k] + c0 * start[1, k] + c1 * start[2, k] + c2 * start[3, k]
+        move = path[0, k] + c0 * path[1, k] + c1 * path[2, k] + c2 * path[3, k]
+        half = e0 * abs(start[1, k]) + e1 * abs(start[2, k]) + e2 * abs(start[3, k])
+        spread = e0 * abs(path[1, k]) + e1 * abs(path[2, k]) + e2 * abs(path[3, k])
+        early, late = near_times(
+            centre - half - still[1, k],
+            centre + half - still[0, k],
+            move - spread,
+            move + spread,
+            margin,
+            early,
+            late,
+        )
+        if early > late:
+            return True
+        gap[0, k] = centre - 0.5 * (still[0, k] + still[1, k])
+        gap[1, k] = move
+        gap[2, k] = 0.5 * (still[1, k] - still[0, k])
+    for i in range(3):
+        axis = engine.relative_axes[i]
+        centre = axis[0] * gap[0, 0] + axis[1] * gap[0, 1] + axis[2] * gap[0, 2]
+        move = axis[0] * gap[1, 0] + axis[1] * gap[1, 1] + axis[2] * gap[1, 2]
+        half = abs(axis[0]) * gap[2, 0] + abs(axis[1]) * gap[2, 1] + abs(axis[2]) * gap[2, 2]
+        half += e0 * axis[3] + e1 * axis[4] + e2 * axis[5]
+        spread = e0 * axis[6] + e1 * axis[7] + e2 * axis[8]
+        early, late = near_times(
+            centre - half, centre + half, move - spread, move + spread, margin, early, late
+        )
+        if early > late:
+            return True
+    return False
+
+
+@compiled
+def _leaves(
+    engine: Table,
+    count: int,
+    pair: int,
+    block: int,
+    still: int,
+    a: int,
+    moving: int,
+    b: int,
+    margin: float,
+    lists: bool,
+) -> int:
+    """Add stencils of two leaves' primitives, of which the moving ones have their boxes.
+
+    Or count them only.
+    """
+    boxes = engine.leaf_box
+    chosen = engine.leaf_item
+    box = boxes[chosen.size]
+    kind = still % KINDS
+    kind_too = moving % KINDS
+    node = engine.tree_box[engine.tree_node[still] + a]
+    begin = leaf_begin(engine, moving, b)
+    near = 0
+    for j in range(leaf_begin(engine, moving, b + 1) - begin):
+        if not tracks_pass(node, boxes[j], margin):
+            chosen[near] = j
+            near += 1
+    if near == 0:
+        return count
+    for at in range(leaf_begin(engine, still, a), leaf_begin(engine, still, a + 1)):
+        item = engine.tree_item[at]
+        still_box(engine, kind, item, box)
+        for j in range(near):
+            if tracks_pass(box, boxes[chosen[j]], margin):
+                continue
+            item_too = engine.tree_item[begin + chosen[j]]
+            placed = engine.leaf_corner[chosen[j]]
+            if kind == _EDGE:
+                # As in the pair: the first shape's edge first.
+                swapped = still // KINDS != engine.pair_shape[pair, 0]
+                one = item_too if swapped else item
+                other = item if swapped else item_too
+                v = engine.edge[one]
+                w = engine.edge[other]
+                for i in range(2):
+                    set_corner(engine, i, v[i], placed[i], swapped)
+                    set_corner(engine, 2 + i, w[i], placed[i], not swapped)
+                if not come_near(engine, EDGE_EDGE, margin):
+                    continue
+                after = count + 1
+                if lists:
+                    after = append_stencil(engine, count, pair, EDGE_EDGE, v[0], v[1], w[0], w[1])
+                    if after > count:
+                        weigh_edges(engine, count, one, other)
+                count = after
+            else:
+                vertex = item if kind == _VERTEX else item_too
+                f = engine.face[item_too if kind == _VERTEX else item]
+                moves = kind_too == _VERTEX
+                set_corner(engine, 0, vertex, placed[0], moves)
+                for i in range(3):
+                    set_corner(engine, 1 + i, f[i], placed[i], not moves)
+                if not come_near(engine, VERTEX_FACE, margin):
+                    continue
+                if lists:
+                    count = append_stencil(
+                        engine, count, pair, VERTEX_FACE, vertex, f[0], f[1], f[2]
+                    )
+                else:
+                    count += 1
+            if count < 0:
+                return count
+    return count
+
+
+@compiled
+def _search(engine: Table, count: int, pair: int, still: int, moving: int, most: int) -> int:
+    """Add stencils of primitives of two trees, of which the second one's link moves."""
+    if (
+        engine.tree_first[still] == engine.tree_first[still + 1]
+        or engine.tree_first[moving] == engine.tree_first[moving + 1]
+    ):
+        return count
+    block = engine.pair_block[pair]
+    stack = engine.node_stack
+    boxes = engine.tree_box
+    leaf = 1 << engine.tree_depth[still]
+    leaf_too = 1 << engine.tree_depth[moving]
+    tracked = 0
+    stack[0, 0] = 1
+    stack[0, 1] = 1
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        a = stack[waiting, 0]
+        b = stack[waiting, 1]
+        box = boxes[engine.tree_node[still] + a]
+        box_too = boxes[engine.tree_node[moving] + b]
+        margin = _margin(engine, block, box_too)
+        if _pass_by(engine, block, box, box_too, margin):
+            continue
+        if a >= leaf and b >= leaf_too:
+            if b != tracked:
+                track_leaf(engine, block, moving, b)
+                tracked = b
+            count = _leaves(engine, count, pair, block, still, a, moving, b, margin, most < 0)
+            if count < 0 or (0 <= most < count):
+                return count
+            continue
+        size = 0.0
+        size_too = 0.0
+        for k in range(3):
+            size += box[1, k] - box[0, k]
+            size_too += box_too[1, k] - box_too[0, k]
+        first = a < leaf and (b >= leaf_too or size >= size_too)
+        for child in range(2):
+            # The left one is looked at first.
+            stack[waiting, 0] = 2 * a + 1 - child if first else a
+            stack[waiting, 1] = b if first else 2 * b + 1 - child
+            waiting += 1
+    return count
+
+
+@compiled
+def search_relative(engine: Table, pair: int, third: int, count: int, most: int) -> int:
+    """Add a third of the stencils of two shapes that may meet on their links' path.
+
+    Returns the new count, or −1 if the list is full. With ``most`` ≥ 0 they are only counted, until
+    there are more than that.
+    """
+    block = engine.pair_block[pair]
+    one = KINDS * engine.pair_shape[pair, 0]
+    other = KINDS * engine.pair_shape[pair, 1]
+    moving = engine.vertex_link[engine.shape_vertex[engine.pair_shape[pair, 0]]]
+    is_first = moving == engine.relative_link[block, 1]
+    _prepare(engine, block)
+    # What is found depends on nothing that was looked for before.
+    engine.relative_normal[:] = 0.0
+    if third == 2:
+        one += _EDGE
+        other += _EDGE
+    else:
+        one += _VERTEX if third == 0 else _FACE
+        other += _FACE if third == 0 else _VERTEX
+    if is_first:
+        return _search(engine, count, pair, other, one, most)
+    return _search(engine, count, pair, one, other, most)

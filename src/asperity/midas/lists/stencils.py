@@ -1,0 +1,274 @@
+"""Stencils for the list of candidates: what may touch, brute force over small shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
+
+__all__ = [
+    "FEW",
+    "add_edges",
+    "add_faces",
+    "add_pair_of_edges",
+    "add_stencil",
+    "apart",
+    "append_stencil",
+    "primitive_box",
+    "sum_of_radii",
+    "weigh_edges",
+]
+
+FEW = 4096
+"""Pairs of edges of two shapes that are looked at one by one; of more, trees.
+
+Nor may either have more edges or faces than this.
+"""
+
+
+@compiled
+def sum_of_radii(engine: Table, pair: int, kind: int, first: int, last: int) -> float:
+    """Sum of the radii of a stencil's sides [m], by its first and its last vertex.
+
+    The activation distance of a pair of a round shape and a half-space, as `separation` wants it.
+    """
+    if kind > VERTEX_PLANE:
+        return engine.pair_activation[pair]
+    radius = engine.vertex_radius[first]
+    return radius if kind == VERTEX_PLANE else radius + engine.vertex_radius[last]
+
+
+@compiled
+def primitive_box(
+    low: np.ndarray, high: np.ndarray, primitive: np.ndarray, radius: float, box: np.ndarray
+) -> None:
+    """Fill the box of an edge or a face, with the radius of its shape, shape (2, 3)."""
+    for k in range(3):
+        box[0, k] = low[primitive[0], k]
+        box[1, k] = high[primitive[0], k]
+        for corner in range(1, primitive.size):
+            box[0, k] = min(box[0, k], low[primitive[corner], k])
+            box[1, k] = max(box[1, k], high[primitive[corner], k])
+        box[0, k] -= radius
+        box[1, k] += radius
+
+
+@compiled
+def _select(
+    low: np.ndarray,
+    high: np.ndarray,
+    primitives: np.ndarray,
+    start: int,
+    end: int,
+    radius: float,
+    region: np.ndarray,
+    chosen: np.ndarray,
+    boxes: np.ndarray,
+) -> int:
+    """List the primitives whose boxes meet a region; returns how many."""
+    count = 0
+    for i in range(start, end):
+        primitive_box(low, high, primitives[i], radius, boxes[count])
+        apart = False
+        for k in range(3):
+            if boxes[count, 0, k] > region[1, k] or boxes[count, 1, k] < region[0, k]:
+                apart = True
+        if not apart:
+            chosen[count] = i
+            count += 1
+    return count
+
+
+@compiled
+def apart(one: np.ndarray, other: np.ndarray, margin: float) -> bool:
+    for k in range(3):
+        if one[0, k] > other[1, k] + margin or other[0, k] > one[1, k] + margin:
+            return True
+    return False
+
+
+@compiled
+def append_stencil(
+    engine: Table, count: int, pair: int, kind: int, i0: int, i1: int, i2: int, i3: int
+) -> int:
+    """Add a stencil that is not measured yet; returns the new count, or −1 if the list is full."""
+    vertices = engine.candidate_vertex
+    if count >= engine.candidate_kind.size:
+        return -1
+    engine.candidate_anchor[count] = 0.0
+    engine.candidate_kind[count] = kind
+    engine.candidate_pair[count] = pair
+    vertices[count, 0] = i0
+    vertices[count, 1] = i1
+    vertices[count, 2] = i2
+    vertices[count, 3] = i3
+    engine.candidate_threshold[count] = 0.0
+    # Each of a surface's area counts once: over vertices and edges of both sides (IPC with area
+    # weights as in ipctk), or over the vertices alone against a half-space.
+    if kind == EDGE_EDGE:
+        return count + 1
+    engine.candidate_weight[count] = (
+        engine.vertex_area[i0] if kind == VERTEX_PLANE else 0.25 * engine.vertex_area[i0]
+    )
+    return count + 1
+
+
+@compiled
+def add_stencil(
+    engine: Table,
+    x: np.ndarray,
+    count: int,
+    pair: int,
+    kind: int,
+    i0: int,
+    i1: int,
+    i2: int,
+    i3: int,
+    margin: float,
+) -> int:
+    """Add a stencil if its distance allows; returns the new count, or −1 if the list is full."""
+    reach = engine.vertex_reach
+    square = separation(
+        kind,
+        i0,
+        i1,
+        i2,
+        i3,
+        x,
+        engine.plane,
+        engine.plane_corner,
+        sum_of_radii(engine, pair, kind, i0, i3),
+        engine.candidate_coefficient[count],
+        engine.candidate_arm[count],
+    )
+    if kind == VERTEX_PLANE:
+        margin += reach[i0]
+    elif kind == VERTEX_FACE:
+        margin += reach[i0] + max(reach[i1], reach[i2], reach[i3])
+    else:
+        margin += max(reach[i0], reach[i1]) + max(reach[i2], reach[i3])
+    if square > margin * margin:
+        return count
+    after = append_stencil(engine, count, pair, kind, i0, i1, i2, i3)
+    if after > count:
+        engine.candidate_square[count] = square
+    return after
+
+
+@compiled
+def add_pair_of_edges(
+    engine: Table, x: np.ndarray, count: int, pair: int, one: int, other: int, margin: float
+) -> int:
+    """Add the stencil of two edges; as `add_stencil`."""
+    a = engine.edge[one]
+    b = engine.edge[other]
+    after = add_stencil(engine, x, count, pair, EDGE_EDGE, a[0], a[1], b[0], b[1], margin)
+    if after > count:
+        weigh_edges(engine, count, one, other)
+    return after
+
+
+@compiled
+def weigh_edges(engine: Table, i: int, one: int, other: int) -> None:
+    """Fill the weight and the mollifier's threshold of a stencil of two edges."""
+    engine.candidate_weight[i] = 0.25 * (engine.edge_area[one] + engine.edge_area[other])
+    engine.candidate_threshold[i] = 1e-3 * engine.edge_square[one] * engine.edge_square[other]
+
+
+@compiled
+def add_faces(
+    engine: Table,
+    x: np.ndarray,
+    count: int,
+    pair: int,
+    vertices: int,
+    faces: int,
+    region: np.ndarray,
+    margin: float,
+) -> int:
+    """Add the vertices of one shape against the faces of another."""
+    chosen = engine.chosen[0]
+    boxes = engine.chosen_box[0]
+    box = engine.chosen_box[0, FEW]
+    some = _select(
+        engine.vertex_low,
+        engine.vertex_high,
+        engine.face,
+        engine.shape_face[faces],
+        engine.shape_face[faces + 1],
+        engine.shape_radius[faces],
+        region,
+        chosen,
+        boxes,
+    )
+    for v in range(engine.shape_vertex[vertices], engine.shape_vertex[vertices + 1]):
+        outside = False
+        for k in range(3):
+            box[0, k] = engine.vertex_low[v, k] - engine.shape_radius[vertices]
+            box[1, k] = engine.vertex_high[v, k] + engine.shape_radius[vertices]
+            if box[0, k] > region[1, k] or box[1, k] < region[0, k]:
+                outside = True
+        if outside:
+            continue
+        for i in range(some):
+            if not apart(box, boxes[i], margin):
+                f = engine.face[chosen[i]]
+                count = add_stencil(
+                    engine, x, count, pair, VERTEX_FACE, v, f[0], f[1], f[2], margin
+                )
+                if count < 0:
+                    return count
+    return count
+
+
+@compiled
+def add_edges(
+    engine: Table,
+    x: np.ndarray,
+    count: int,
+    pair: int,
+    one: int,
+    other: int,
+    region: np.ndarray,
+    margin: float,
+) -> int:
+    """Add the edges of two shapes against each other."""
+    edge = engine.edge
+    starts = engine.shape_edge
+    if starts[one] == starts[one + 1] or starts[other] == starts[other + 1]:
+        return count
+    chosen = engine.chosen[0]
+    boxes = engine.chosen_box[0]
+    chosen_too = engine.chosen[1]
+    boxes_too = engine.chosen_box[1]
+    some = _select(
+        engine.vertex_low,
+        engine.vertex_high,
+        edge,
+        starts[one],
+        starts[one + 1],
+        engine.shape_radius[one],
+        region,
+        chosen,
+        boxes,
+    )
+    more = _select(
+        engine.vertex_low,
+        engine.vertex_high,
+        edge,
+        starts[other],
+        starts[other + 1],
+        engine.shape_radius[other],
+        region,
+        chosen_too,
+        boxes_too,
+    )
+    for i in range(some):
+        for j in range(more):
+            if apart(boxes[i], boxes_too[j], margin):
+                continue
+            count = add_pair_of_edges(engine, x, count, pair, chosen[i], chosen_too[j], margin)
+            if count < 0:
+                return count
+    return count

@@ -1,0 +1,89 @@
+"""Vertices that candidates have, part by part: where they are and where they go."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.parts import PART, count_parts
+from asperity.midas.pose.link_kinematics import place_vertex
+
+__all__ = [
+    "VERTEX_KERNELS",
+    "accept_vertices",
+    "listed_parts",
+    "place_now_vertices",
+    "place_start_vertices",
+    "place_trial_vertices",
+]
+
+# Vertices of a part.
+_VERTICES = 512
+
+
+@compiled
+def listed_parts(engine: Table) -> int:
+    """How many parts the listed vertices have."""
+    return count_parts(engine.listed_vertices, _VERTICES)
+
+
+@compiled
+def _end(engine: Table, part: int) -> int:
+    return min((part + 1) * _VERTICES, engine.listed_vertices)
+
+
+@compiled
+def _place(engine: Table, part: int, q: np.ndarray, x: np.ndarray) -> None:
+    for i in range(part * _VERTICES, _end(engine, part)):
+        place_vertex(engine, engine.listed_vertex[i], q, x)
+
+
+@compiled
+def _place_trial(engine: Table, part: int) -> None:
+    _place(engine, part, engine.q_trial, engine.vertex_trial)
+    for i in range(part * _VERTICES, _end(engine, part)):
+        vertex = engine.listed_vertex[i]
+        for k in range(3):
+            engine.vertex_move[vertex, k] = (
+                engine.vertex_trial[vertex, k] - engine.vertex_now[vertex, k]
+            )
+
+
+@entry_point(PART)
+def place_now_vertices(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Place vertices of the iterate."""
+    _place(engine, part, engine.q_now, engine.vertex_now)
+    return 0
+
+
+@entry_point(PART)
+def place_start_vertices(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Place vertices where paths begin, and at the trial state."""
+    _place(engine, part, engine.path_begin, engine.vertex_now)
+    _place_trial(engine, part)
+    return 0
+
+
+@entry_point(PART)
+def place_trial_vertices(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Place vertices of the trial state, and fill their moves from the iterate to there."""
+    _place_trial(engine, part)
+    return 0
+
+
+@entry_point(PART)
+def accept_vertices(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Make the trial state's vertices those of the iterate."""
+    for i in range(part * _VERTICES, _end(engine, part)):
+        vertex = engine.listed_vertex[i]
+        for k in range(3):
+            engine.vertex_now[vertex, k] = engine.vertex_trial[vertex, k]
+    return 0
+
+
+VERTEX_KERNELS = (
+    place_now_vertices,
+    place_start_vertices,
+    place_trial_vertices,
+    accept_vertices,
+)

@@ -1,0 +1,1 @@
+"""A MuJoCo model as the engine has it: links, joints, shapes, motors, equalities."""

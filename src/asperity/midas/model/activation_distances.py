@@ -1,0 +1,71 @@
+"""Activation distances of pairs: what the initial state leaves between links.
+
+Barriers that push from the start would throw things apart, so activation distances d̂ are no larger
+than the clearances that things begin with. Down to half of the usual one all pairs have the same:
+what was taken apart, since it touched, what it rests on and what falls on it are level. Nearer
+links have one of their own, since within a small d̂ everything is as steep as it is short, and all
+others would have to move as carefully. The pressure at a ratio D/d̂ is the same for any d̂
+(`asperity.midas.energy.potentials`): what a contact bears does not change, only how far it gives
+way.
+
+The distance is that of two links, of which the world with its half-spaces is one, so that what
+slides from one of a link's geoms to the next meets with no step. Shapes too small for it have less.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.midas.engine import Engine
+from asperity.midas.model.pairs import LinkPair, pair_ends
+
+__all__ = ["adapt_activation_distances"]
+
+# No activation distance is chosen below this [m], nor above this share of a shape's extent.
+_SMALLEST = 1e-5
+_EXTENT_SHARE = 0.05
+# Share of the usual one down to which clearances lower that of all pairs.
+_COMMON = 0.5
+# Share of the usual one below which users are told.
+_MUCH_SMALLER = 0.1
+
+
+def adapt_activation_distances(engine: Engine) -> dict[LinkPair, float]:
+    """Lower activation distances to the clearances of a state that was surveyed.
+
+    Returns
+    -------
+    dict
+        Links that begin nearer than a tenth of the usual distance, with theirs [m].
+    """
+    table, shapes = engine.table, engine.shapes
+    if len(table.pair_shape) == 0:
+        return {}
+    usual = float(table.activation)
+    world = len(engine.links.links)
+    ends = np.column_stack(
+        pair_ends(table.pair_shape, shapes.link, np.full(len(shapes.plane_geom), world))
+    )
+    links, label = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)
+    label = label.reshape(-1)
+    count = int(table.candidates)
+    clearance = np.full(len(links), np.inf)
+    near = label[table.candidate_pair[:count]]
+    np.minimum.at(clearance, near, np.sqrt(table.candidate_square[:count]))
+    extents = [
+        float(np.ptp(surface.vertices, axis=0).max() + 2.0 * radius)
+        for surface, radius in zip(shapes.surface, shapes.radius, strict=True)
+    ]
+    every = np.concatenate([extents, np.full(len(shapes.plane_geom), np.inf)])
+    largest = _EXTENT_SHARE * every[table.pair_shape].min(axis=1)
+    common = min(usual, max(float(clearance.min()), _COMMON * usual))
+    wanted = np.minimum(np.minimum(clearance[label], largest), common)
+    table.pair_activation[:] = np.maximum(wanted, _SMALLEST)
+    table.activation = float(table.pair_activation.max())
+    # Lists were made with other ones.
+    table.listed = 0
+    return {
+        (int(one), int(other)): max(float(least), _SMALLEST)
+        for (one, other), least in zip(links, clearance, strict=True)
+        if least < _MUCH_SMALLER * usual
+    }

@@ -1,0 +1,184 @@
+"""What the engine does not know and would simulate wrongly."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.errors import ModelError
+from asperity.midas.time.activations import DYNAMICS
+from asperity.plant.model.names import element
+
+__all__ = ["check_equalities", "check_supported"]
+
+_OBJ = mujoco.mjtObj
+_JOINT = mujoco.mjtJoint
+_EQUALITIES = (
+    mujoco.mjtEq.mjEQ_CONNECT,
+    mujoco.mjtEq.mjEQ_WELD,
+    mujoco.mjtEq.mjEQ_JOINT,
+    mujoco.mjtEq.mjEQ_TENDON,
+)
+
+_TRN, _GAIN, _BIAS = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias
+_TRANSMISSIONS = [
+    int(kind)
+    for kind in (
+        _TRN.mjTRN_JOINT,
+        _TRN.mjTRN_JOINTINPARENT,
+        _TRN.mjTRN_TENDON,
+        _TRN.mjTRN_SITE,
+        _TRN.mjTRN_SLIDERCRANK,
+        _TRN.mjTRN_BODY,
+        _TRN.mjTRN_SO3,
+    )
+]
+_GAINS = [
+    int(kind)
+    for kind in (
+        _GAIN.mjGAIN_FIXED,
+        _GAIN.mjGAIN_AFFINE,
+        _GAIN.mjGAIN_MUSCLE,
+        _GAIN.mjGAIN_PID,
+        _GAIN.mjGAIN_DCMOTOR,
+        _GAIN.mjGAIN_SO3,
+    )
+]
+_BIASES = [
+    int(kind)
+    for kind in (
+        _BIAS.mjBIAS_NONE,
+        _BIAS.mjBIAS_AFFINE,
+        _BIAS.mjBIAS_MUSCLE,
+        _BIAS.mjBIAS_DCMOTOR,
+        _BIAS.mjBIAS_SO3,
+    )
+]
+
+
+def check_supported(model: mujoco.MjModel) -> None:
+    """Refuse a model with an element that the engine does not know.
+
+    Raises
+    ------
+    ModelError
+        Naming the element and what to do.
+    """
+    for check in (_equalities, _tendons, _joints, _dependent_slides, _actuators):
+        check(model)
+
+
+def _refuse(model: mujoco.MjModel, kind: mujoco.mjtObj, index: int, what: str) -> None:
+    raise ModelError(f"{element(model, kind, index)} {what}")
+
+
+def check_equalities(model: mujoco.MjModel, active: np.ndarray) -> None:
+    """Refuse active equalities of kinds that the engine does not know.
+
+    Raises
+    ------
+    ModelError
+        Naming the first of them.
+    """
+    for i in np.flatnonzero(active):
+        kind = mujoco.mjtEq(model.eq_type[i])
+        if kind not in _EQUALITIES:
+            _refuse(
+                model,
+                _OBJ.mjOBJ_EQUALITY,
+                int(i),
+                f"is an equality of type '{kind.name.removeprefix('mjEQ_').lower()}', and the "
+                "Midas integrator supports connect, weld, joint and tendon only; remove it, or "
+                "use another integrator.",
+            )
+
+
+def _equalities(model: mujoco.MjModel) -> None:
+    check_equalities(model, model.eq_active0)
+
+
+def _tendons(model: mujoco.MjModel) -> None:
+    for i in range(model.ntendon):
+        if np.any(model.tendon_stiffnesspoly[i]) or np.any(model.tendon_dampingpoly[i]):
+            _refuse(
+                model,
+                _OBJ.mjOBJ_TENDON,
+                i,
+                "has a spring or damper that is not linear, which the Midas integrator does not "
+                "support; give it one coefficient.",
+            )
+
+
+def _joints(model: mujoco.MjModel) -> None:
+    for joint in range(model.njnt):
+        kind = int(model.jnt_type[joint])
+        dof = int(model.jnt_dofadr[joint])
+        dofs = slice(dof, dof + {int(_JOINT.mjJNT_FREE): 6, int(_JOINT.mjJNT_BALL): 3}.get(kind, 1))
+        if np.any(model.jnt_stiffnesspoly[joint]) or np.any(model.dof_dampingpoly[dofs]):
+            _refuse(
+                model,
+                _OBJ.mjOBJ_JOINT,
+                joint,
+                "has a spring or damper that is not linear, which the Midas integrator does not "
+                "support; give it one coefficient.",
+            )
+
+
+def _dependent_slides(model: mujoco.MjModel) -> None:
+    """Refuse slides of one body that can move against each other while nothing moves or resists."""
+    held = model.dof_armature + model.dof_damping > 0.0
+    held[model.jnt_dofadr] |= (model.jnt_stiffness > 0.0) | model.jnt_limited.astype(bool)
+    for i in np.flatnonzero(model.actuator_biastype != int(_BIAS.mjBIAS_NONE)):
+        if model.actuator_trntype[i] == int(_TRN.mjTRN_JOINT):
+            held[model.jnt_dofadr[model.actuator_trnid[i, 0]]] = True
+    for body in np.flatnonzero(model.body_jntnum > 1):
+        first = model.body_jntadr[body]
+        slides = [
+            joint
+            for joint in range(first, first + model.body_jntnum[body])
+            if model.jnt_type[joint] == int(_JOINT.mjJNT_SLIDE)
+            and not held[model.jnt_dofadr[joint]]
+        ]
+        # What is between slides may turn them against each other.
+        turned = any(
+            model.jnt_type[joint] != int(_JOINT.mjJNT_SLIDE)
+            for joint in range(first, first + model.body_jntnum[body])
+        )
+        if turned or len(slides) < 2:
+            continue
+        if np.linalg.matrix_rank(model.jnt_axis[slides], tol=1e-6) == len(slides):
+            continue
+        others = ", ".join(f"'{model.joint(joint).name or joint}'" for joint in slides[:-1])
+        _refuse(
+            model,
+            _OBJ.mjOBJ_JOINT,
+            slides[-1],
+            f"moves its body where {others} can as well, and opposite forces on them move and meet "
+            "nothing; remove one of them, or give it an armature, a damper or a spring.",
+        )
+
+
+def _actuators(model: mujoco.MjModel) -> None:
+    for i in range(model.nactuator):
+        for what, kind, known in (
+            ("transmission", mujoco.mjtTrn(model.actuator_trntype[i]), _TRANSMISSIONS),
+            ("activation dynamics", mujoco.mjtDyn(model.actuator_dyntype[i]), DYNAMICS),
+            ("gain", mujoco.mjtGain(model.actuator_gaintype[i]), _GAINS),
+            ("bias", mujoco.mjtBias(model.actuator_biastype[i]), _BIASES),
+        ):
+            if int(kind) not in known:
+                _refuse(
+                    model,
+                    _OBJ.mjOBJ_ACTUATOR,
+                    i,
+                    f"has {what} of type '{kind.name.split('_')[1].lower()}', which the Midas "
+                    "integrator does not know; use a motor, a servo or a muscle.",
+                )
+        if np.any(model.actuator_dampingpoly[i]):
+            _refuse(
+                model,
+                _OBJ.mjOBJ_ACTUATOR,
+                i,
+                "has damping that is not linear, which the Midas integrator does not support; give "
+                "it one coefficient.",
+            )

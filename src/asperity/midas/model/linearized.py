@@ -1,0 +1,356 @@
+"""Coordinates that are not functions of single joints, linear over a step.
+
+Lengths of tendons through space, what actuators on sites, on slider-cranks and on ball and free
+joints pull along, and the six or three directions in which a free or ball joint has armature or dry
+friction: of each, MuJoCo knows the value L and the moment J = ∂L̇/∂q̇ at a step's beginning. Over the
+step they are taken as
+
+    L(z) = L₀ + g·(z − z₀),        g = J ∂q̇/∂ż,
+
+so that whatever acts on a joint's coordinate (`asperity.midas.energy.joint_terms`) acts on them in
+the same way, implicitly, with the moment of the step's beginning. They come after joints and fixed
+tendons in all tables of coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from asperity.compiled import Table
+from asperity.midas.engine_layout import BALL, FREE, HINGE, SLIDE
+from asperity.midas.model.joint_numbers import scalar_links
+from asperity.midas.model.links import Link, Links, variable_count
+from asperity.midas.model.motors import motor_actuators
+from asperity.midas.model.tendons import fixed_tendons
+from asperity.midas.pose.link_kinematics import link_jacobians, reduce_gradient
+from asperity.midas.pose.reduced_evaluation import ReducedEvaluation
+from asperity.plant.model.joints import is_disabled
+from asperity.plant.model.own_options import OwnOptions
+
+__all__ = ["DOF", "HELD", "LIMIT", "MOTOR", "TENDON", "LinearizedCoordinates"]
+
+Floats = NDArray[np.float64]
+
+# What a coordinate is the length of; of a tendon that has a limit, what this acts on; of an
+# equality of tendons, its gap, less what is left of it for later steps.
+TENDON, MOTOR, DOF, LIMIT, HELD = range(5)
+_TENDONS = (TENDON, LIMIT)
+# A gap closes with this time constant [s], as in `asperity.midas.model.equalities`.
+_RECOVERY = 0.02
+
+_FLAG = mujoco.mjtDisableBit
+_TRN = mujoco.mjtTrn
+_JOINTS = (int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT))
+
+
+@dataclass(frozen=True)
+class _Source:
+    kind: int
+    index: int
+    """Tendon, motor, degree of freedom or equality."""
+
+
+class LinearizedCoordinates:
+    """The coordinates of a model that are linear over a step only.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    links : Links
+    options : OwnOptions
+        The model's.
+    """
+
+    def __init__(self, model: mujoco.MjModel, links: Links, options: OwnOptions) -> None:
+        self._model, self._links = model, links
+        self._evaluation = ReducedEvaluation(model, options)
+        self._ahead = ReducedEvaluation(model, options)
+        self.sources = _sources(model, links.links)
+        self.first = len(scalar_links(links.links)) + len(fixed_tendons(model))
+
+    @property
+    def any(self) -> bool:
+        """Whether there are any."""
+        return bool(self.sources)
+
+    def of_motor(self, motor: int) -> int:
+        """Number of a motor's own coordinate among all."""
+        return self.first + self.sources.index(_Source(MOTOR, motor))
+
+    def of_equality(self, equality: int) -> int | None:
+        """Number of the coordinate that is an equality's gap, if it has one."""
+        source = _Source(HELD, equality)
+        return self.first + self.sources.index(source) if source in self.sources else None
+
+    def tables(self) -> dict[str, NDArray[np.generic]]:
+        """Fields of the engine's table."""
+        reach = [self._moved_by(source) for source in self.sources]
+        starts = np.cumsum([0, *[len(_variables(self._links.links, own)) for own in reach]])
+        variables = [_variables(self._links.links, own) for own in reach]
+        size = int(starts[-1])
+        return {
+            "linear_start": starts.astype(np.int64),
+            "linear_variable": np.concatenate([np.zeros(0, np.int64), *variables]),
+            "linear_slope": np.zeros(size),
+            "linear_origin": np.zeros(size),
+            "linear_value": np.zeros(len(self.sources)),
+        }
+
+    def coupled_links(self) -> list[tuple[int, int]]:
+        """Pairs of links that coordinates couple, beside those that one carries the other."""
+        pairs = set()
+        for source in self.sources:
+            own = self._moved_by(source)
+            pairs |= {(a, b) for a in own for b in own if a < b}
+        return sorted(pairs)
+
+    def _moved_by(self, source: _Source) -> list[int]:
+        """Links whose own variables a coordinate may depend on, with all that carry them."""
+        model, links = self._model, self._links
+        if source.kind == DOF:
+            joint = int(model.dof_jntid[source.index])
+            bodies = [int(model.jnt_bodyid[joint])]
+            tips = [i for i, link in enumerate(links.links) if link.joint == joint]
+        else:
+            bodies = _bodies_of(model, source)
+            tips = [int(links.body_link[body]) for body in bodies]
+        found: set[int] = set()
+        for tip in tips:
+            link = tip
+            while 0 <= link < len(links.links):
+                found.add(link)
+                link = links.links[link].parent
+        return sorted(found)
+
+    # -- every step --------------------------------------------------------------------------------
+
+    def evaluate(self, qpos: Floats, qvel: Floats) -> mujoco.MjData:
+        """Lengths, moments and rates at a state, in data of its own."""
+        return self._evaluation.at(qpos, qvel)
+
+    def refresh(self, table: Table, data: mujoco.MjData) -> None:
+        """Let the coordinates be those of the engine's state, which ``data`` was evaluated at."""
+        if not self.sources:
+            return
+        value = np.array([self._value(source, data) for source in self.sources])
+        moment = np.stack([self._moment(source, data) for source in self.sources])
+        left = np.array(
+            [self._left(table, source, y) for source, y in zip(self.sources, value, strict=True)]
+        )
+        self._look_ahead(table, value, moment)
+        value -= left
+        slopes = self._slopes(table, moment)
+        for i in range(len(self.sources)):
+            own = slice(int(table.linear_start[i]), int(table.linear_start[i + 1]))
+            variables = table.linear_variable[own]
+            table.linear_slope[own] = slopes[i, variables]
+            table.linear_origin[own] = table.z[variables]
+        table.linear_value[:] = value
+        own = slice(self.first, None)
+        if table.has_history:
+            table.joint_before[own] += value - table.joint[own]
+            table.joint_older[own] += value - table.joint[own]
+        else:
+            table.joint_rate[own] = moment @ np.asarray(table.qvel)
+        table.joint[own] = value
+
+    def _look_ahead(self, table: Table, value: Floats, moment: Floats) -> None:
+        """Let what limits and equalities act on be linear about where the state leads in a step.
+
+        A load that swings on a taut string would leave its circle along the tangent, and be pulled
+        back with a jerk.
+        """
+        own = [i for i, source in enumerate(self.sources) if source.kind in (LIMIT, HELD)]
+        if not own:
+            return
+        qpos, qvel = np.array(table.qpos), np.array(table.qvel)
+        mujoco.mj_integratePos(self._model, qpos, qvel, float(table.last_step))
+        data = self._ahead.at(qpos, qvel)
+        for i in own:
+            moment[i] = self._moment(self.sources[i], data)
+            length = self._value(self.sources[i], data)
+            value[i] = length - float(table.last_step) * float(moment[i] @ qvel)
+
+    def _left(self, table: Table, source: _Source, gap: float) -> float:
+        """What a step leaves of an equality's gap."""
+        if source.kind != HELD:
+            return 0.0
+        return gap * _RECOVERY / (_RECOVERY + float(table.last_step)) if table.has_history else gap
+
+    def _value(self, source: _Source, data: mujoco.MjData) -> float:
+        if source.kind in _TENDONS:
+            return float(data.ten_length[source.index])
+        if source.kind == HELD:
+            return self._gap(source.index, data)[0]
+        if source.kind == MOTOR:
+            return float(data.actuator_length[source.index])
+        return 0.0
+
+    def _moment(self, source: _Source, data: mujoco.MjData) -> Floats:
+        model = self._model
+        row = np.zeros(model.nv)
+        if source.kind == DOF:
+            row[source.index] = 1.0
+        elif source.kind in _TENDONS:
+            self._add_tendon(row, source.index, 1.0, data)
+        elif source.kind == HELD:
+            _, slope = self._gap(source.index, data)
+            one, other = _tendons_of_equality(model, source.index)
+            self._add_tendon(row, one, 1.0, data)
+            if other >= 0:
+                self._add_tendon(row, other, -slope, data)
+        else:
+            start = int(data.moment_rowadr[source.index])
+            own = slice(start, start + int(data.moment_rownnz[source.index]))
+            row[data.moment_colind[own]] = data.actuator_moment.ravel()[own]
+        return row
+
+    def _add_tendon(self, row: Floats, tendon: int, weight: float, data: mujoco.MjData) -> None:
+        model = self._model
+        start = int(model.ten_J_rowadr[tendon])
+        own = slice(start, start + int(model.ten_J_rownnz[tendon]))
+        row[model.ten_J_colind[own]] += weight * data.ten_J.ravel()[own]
+
+    def _gap(self, equality: int, data: mujoco.MjData) -> tuple[float, float]:
+        """Gap y₁ − p(y₂) of lengths from the reference pose's [m], and the slope p′."""
+        model = self._model
+        one, other = _tendons_of_equality(model, equality)
+        p = np.polynomial.Polynomial(model.eq_data[equality, :5])
+        away = float(data.ten_length[other] - model.tendon_length0[other]) if other >= 0 else 0.0
+        gap = float(data.ten_length[one] - model.tendon_length0[one]) - float(p(away))
+        return gap, float(p.deriv()(away))
+
+    def _slopes(self, table: Table, moment: Floats) -> Floats:
+        """g of coordinates with the moments J, shape (r, number of variables).
+
+        By the velocities of rigid links: angular ones are ω·u = ½ Σ (aᵢ × ȧᵢ)·u, of the rows aᵢ of
+        Aᵀ.
+        """
+        link_jacobians(table, table.z, table.q, np.ones(len(table.link_kind), np.int64))
+        by_link = np.zeros((len(moment), *table.link_gradient.shape))
+        own = np.zeros((len(moment), len(table.z)))
+        for i, link in enumerate(self._links.links):
+            if link.is_mocap:
+                continue
+            dof = int(self._model.jnt_dofadr[link.joint])
+            axes = np.asarray(table.q[i, 1:])
+            if link.kind == SLIDE:
+                own[:, table.link_variable[i]] += moment[:, dof]
+                continue
+            if link.kind == FREE:
+                by_link[:, i] += np.einsum(
+                    "j,rk->rjk", np.append(1.0, -link.centre), moment[:, dof : dof + 3]
+                )
+                spin = moment[:, dof + 3 : dof + 6] @ axes
+            elif link.kind == BALL:
+                spin = moment[:, dof : dof + 3] @ axes
+            else:
+                spin = np.outer(moment[:, dof], link.axis @ axes)
+            if not np.any(spin):
+                continue
+            by_link[:, i, 1:] += 0.5 * np.cross(spin[:, None], axes[None])
+            if link.kind != FREE and link.parent >= 0:
+                above = np.asarray(table.q[link.parent, 1:])
+                by_link[:, link.parent, 1:] -= 0.5 * np.cross(spin[:, None], above[None])
+        kept = np.array(table.link_gradient)
+        for r in range(len(moment)):
+            table.link_gradient[:] = by_link[r]
+            reduce_gradient(table, own[r])
+        table.link_gradient[:] = kept
+        return own
+
+
+def _sources(model: mujoco.MjModel, links: list[Link]) -> list[_Source]:
+    fixed = fixed_tendons(model)
+    found = [
+        _Source(TENDON, tendon)
+        for tendon in range(model.ntendon)
+        if tendon not in fixed and _pulls(model, tendon)
+    ]
+    if not is_disabled(model, _FLAG.mjDSBL_LIMIT | _FLAG.mjDSBL_CONSTRAINT):
+        found += [
+            _Source(LIMIT, tendon)
+            for tendon in range(model.ntendon)
+            if tendon not in fixed and model.tendon_limited[tendon]
+        ]
+    found += [_Source(HELD, i) for i in range(model.neq) if _is_through_space(model, i, fixed)]
+    kinds = {link.joint: link.kind for link in links}
+    for motor, i in enumerate(motor_actuators(model)):
+        target, kind = int(model.actuator_trnid[i, 0]), int(model.actuator_trntype[i])
+        if kind in _JOINTS and kinds[target] in (HINGE, SLIDE):
+            continue
+        if kind == int(_TRN.mjTRN_TENDON) and target in fixed:
+            continue
+        found.append(_Source(MOTOR, motor))
+    for dof in range(model.nv):
+        if kinds[int(model.dof_jntid[dof])] in (FREE, BALL) and (
+            model.dof_armature[dof] or model.dof_frictionloss[dof]
+        ):
+            found.append(_Source(DOF, dof))
+    return found
+
+
+def _is_through_space(model: mujoco.MjModel, equality: int, fixed: list[int]) -> bool:
+    """Whether an equality is one of tendons of which one at least runs through space."""
+    if int(model.eq_type[equality]) != int(mujoco.mjtEq.mjEQ_TENDON):
+        return False
+    return any(i >= 0 and i not in fixed for i in _tendons_of_equality(model, equality))
+
+
+def _tendons_of_equality(model: mujoco.MjModel, equality: int) -> tuple[int, int]:
+    """Tendons of an equality; the second may be −1."""
+    return int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+
+
+def _pulls(model: mujoco.MjModel, tendon: int) -> bool:
+    """Whether a tendon does anything of its own but be measured."""
+    return bool(
+        model.tendon_stiffness[tendon]
+        or model.tendon_damping[tendon]
+        or model.tendon_frictionloss[tendon]
+        or model.tendon_armature[tendon]
+    )
+
+
+def _bodies_of(model: mujoco.MjModel, source: _Source) -> list[int]:
+    """Bodies that a tendon's or a motor's length depends on."""
+    if source.kind in _TENDONS:
+        return _bodies_of_tendon(model, source.index)
+    if source.kind == HELD:
+        tendons = [i for i in _tendons_of_equality(model, source.index) if i >= 0]
+        return [body for tendon in tendons for body in _bodies_of_tendon(model, tendon)]
+    actuator = motor_actuators(model)[source.index]
+    kind, (one, other) = int(model.actuator_trntype[actuator]), model.actuator_trnid[actuator]
+    if kind == int(_TRN.mjTRN_TENDON):
+        return _bodies_of_tendon(model, int(one))
+    if kind in _JOINTS or (kind == int(_TRN.mjTRN_SO3) and other < 0):
+        return [int(model.jnt_bodyid[one])]
+    if kind == int(_TRN.mjTRN_BODY):
+        return []  # it presses by contacts (`asperity.midas.energy.adhesion`)
+    return [int(model.site_bodyid[site]) for site in (one, other) if site >= 0]
+
+
+def _bodies_of_tendon(model: mujoco.MjModel, tendon: int) -> list[int]:
+    bodies = []
+    first = int(model.tendon_adr[tendon])
+    wrap = mujoco.mjtWrap
+    for at in range(first, first + int(model.tendon_num[tendon])):
+        kind, index = int(model.wrap_type[at]), int(model.wrap_objid[at])
+        if kind == int(wrap.mjWRAP_SITE):
+            bodies.append(int(model.site_bodyid[index]))
+        elif kind in (int(wrap.mjWRAP_SPHERE), int(wrap.mjWRAP_CYLINDER)):
+            bodies.append(int(model.geom_bodyid[index]))
+        elif kind == int(wrap.mjWRAP_JOINT):
+            bodies.append(int(model.jnt_bodyid[index]))
+    return bodies
+
+
+def _variables(links: list[Link], own: list[int]) -> NDArray[np.int64]:
+    """Variables of some links."""
+    first = np.concatenate([[0], np.cumsum([variable_count(link.kind) for link in links])])
+    parts = [np.arange(first[i], first[i + 1]) for i in own]
+    return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)

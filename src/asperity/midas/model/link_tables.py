@@ -1,0 +1,285 @@
+"""Fields of the engine's table from links and shapes; `asperity.midas.engine_layout` says which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from asperity.midas.engine_layout import BALL, HINGE, SLIDE
+from asperity.midas.geometry.box_trees import tree_tables
+from asperity.midas.lists.shared_lists import THIRDS
+from asperity.midas.model.face_tables import face_tables
+from asperity.midas.model.links import Link, change_of_variables, own_rows, variable_count
+from asperity.midas.model.relative_tables import relative_tables
+from asperity.midas.model.shapes import Shapes, surface_tables
+from asperity.midas.model.tendons import fixed_tendons
+
+__all__ = [
+    "gravity_shares",
+    "is_linear",
+    "link_fields",
+    "shape_fields",
+    "state_sizes",
+]
+
+# Density [kg/m³] that gives a link without shapes its volume, the least that a model has as a whole
+# unless its units are others, and over the first the largest believed of a link with shapes.
+_DENSITY, _LEAST_DENSITY = 1e3, 1e2
+_DENSER = 20.0
+# Share of the volume of all that hangs on a link, itself included, that it is as stiff as at least.
+# Links of a gram between the joints of a shoulder would be strained by 1, and the method of Newton,
+# whose Hessian leaves the strain out, took hundreds of iterations.
+_CARRIED_SHARE = 0.1
+# Inertia about its axis over the next of a rod that turns about a ball joint, at least: about 1e-5,
+# of strains, its spin is lost.
+_THINNEST = 1e-4
+
+
+def is_linear(links: list[Link]) -> bool:
+    """Whether all coordinates are linear in the variables: no slide is on a link that can turn."""
+    turning = [False] * len(links)
+    for i, link in enumerate(links):
+        above = link.parent >= 0 and turning[link.parent]
+        if link.kind == SLIDE and above:
+            return False
+        turning[i] = above or link.kind != SLIDE
+    return True
+
+
+def link_fields(
+    model: mujoco.MjModel, links: list[Link], shapes: Shapes, rigidity: float
+) -> dict[str, Any]:
+    """Links, their change of variables and mass."""
+    count = len(links)
+    sizes = [variable_count(link.kind) for link in links]
+    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    parts = [change_of_variables(links, link) for link in links]
+    trees = sorted({link.tree for link in links})
+    tree = np.array([trees.index(link.tree) for link in links], dtype=np.int64)
+    chains: list[list[int]] = []
+    for k, link in enumerate(links):
+        above = chains[link.parent] if link.parent >= 0 else []
+        chains.append([*above, *range(int(first[k]), int(first[k + 1]))])
+    lengths = [len(chain) for chain in chains]
+    scalar = np.array([link.kind in (HINGE, SLIDE) for link in links], dtype=bool)
+
+    volumes = _volumes(model, links, shapes)
+
+    def stacked(values: list[Any], *shape: int) -> np.ndarray:
+        return np.ascontiguousarray(np.array(values, dtype=np.float64).reshape(count, *shape))
+
+    return {
+        "link_parent": np.array(
+            [link.parent if link.parent >= 0 else count for link in links], dtype=np.int64
+        ),
+        "link_kind": np.array([link.kind for link in links], dtype=np.int64),
+        "link_tree": tree,
+        "link_variable": first,
+        "tree_variable": first[np.searchsorted(tree, np.arange(len(trees) + 1))],
+        "transfer": stacked([part[0] for part in parts], 4, 4),
+        "slide_direction": stacked([part[1] for part in parts], 3),
+        "embedding": stacked([part[2] for part in parts], 4, 4),
+        "own_row": stacked(
+            [np.eye(4) if link.kind == SLIDE else own_rows(link) for link in links], 4, 4
+        ),
+        "link_joint": np.where(scalar, np.cumsum(scalar) - 1, -1),
+        "mass": stacked([link.inertia for link in links], 4, 4),
+        "slender_axis": stacked([_slender_axes(link)[0] for link in links], 3),
+        "slender_side": stacked([_slender_axes(link)[1:] for link in links], 2, 3),
+        "link_pivot": np.array([_pivot(link) for link in links], dtype=np.int64),
+        "rigidity": rigidity * stacked(volumes),
+        "gravity": np.zeros((count, 3)),
+        "link_qpos": _addresses(model.jnt_qposadr, links),
+        "link_dof": _addresses(model.jnt_dofadr, links),
+        "link_centre": stacked([link.centre for link in links], 3),
+        "link_turn": stacked([link.turn for link in links], 3, 3),
+        "chain_start": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        "chain_variable": np.concatenate([np.zeros(0, np.int64), *chains]).astype(np.int64),
+        "jacobian": np.zeros((sum(lengths), 4, 3)),
+    }
+
+
+def _pivot(link: Link) -> int:
+    """Points that a link on a joint is held at in the world, 0 where it is not, or has no mass.
+
+    A rod that is too thin to tell its spin from strain counts as held at none by a ball joint.
+    """
+    if link.parent >= 0 or link.mass <= 0.0:
+        return 0
+    if link.kind == BALL:
+        moments = np.linalg.eigvalsh(_second_about(link))
+        return int(moments[0] + moments[1] > _THINNEST * (moments[0] + moments[2]))
+    return 2 if link.kind == HINGE else 0
+
+
+def _second_about(link: Link) -> np.ndarray:
+    """∫ρ r rᵀ dV from a link's joint, shape (3, 3)."""
+    arm = link.centre - link.anchor
+    return np.asarray(link.inertia[1:, 1:] + link.mass * np.outer(arm, arm))
+
+
+def _slender_axes(link: Link) -> np.ndarray:
+    """Principal axes of a link, shape (3, 3), with what it has to do with its slenderness.
+
+    The square of the first, of least inertia, says by how much less than the next it has. Along it
+    Euler's equation is L̇₁ = (I₂ − I₃) ω₂ ω₃ + τ₁, and the second is (I₂ − I₃) times that length.
+    """
+    if _pivot(link) == 2:
+        return np.zeros((3, 3))
+    second = _second_about(link) if _pivot(link) == 1 else link.inertia[1:, 1:]
+    moments, axes = np.linalg.eigh(second)
+    least, next_one = moments[0] + moments[1], moments[0] + moments[2]
+    if not next_one > 0.0:
+        return np.zeros((3, 3))
+    length = np.sqrt(max(1.0 - least / next_one, 0.0))
+    own, side = axes[:, 2], axes[:, 0]
+    return np.array([length * own, length * (moments[1] - moments[0]) * side, np.cross(own, side)])
+
+
+def _addresses(of_joint: np.ndarray, links: list[Link]) -> np.ndarray:
+    """Addresses of free and ball joints, −1 of others, shape (n,)."""
+    return np.array(
+        [
+            -1 if link.kind in (HINGE, SLIDE) or link.is_mocap else of_joint[link.joint]
+            for link in links
+        ],
+        dtype=np.int64,
+    )
+
+
+def _volumes(model: mujoco.MjModel, links: list[Link], shapes: Shapes) -> list[float]:
+    """Volumes that links resist deformation with [m³].
+
+    A link that is smaller than its arm, the distance l of its centre from the joints it is between,
+    is strained by forces there as if it were the larger: of what it is strained, its joints move by
+    l. With (l/r)² times the volume they move no more than its surface, at r, does of itself. A bead
+    of a centimetre between joints ten centimetres away stands for a rod.
+    """
+    arms = np.zeros(len(links))
+    for i, link in enumerate(links):
+        arms[i] = max(arms[i], float(np.linalg.norm(link.anchor - link.centre)))
+        if link.parent >= 0:
+            at = link.offset + link.turn @ link.anchor
+            arm = float(np.linalg.norm(at - links[link.parent].centre))
+            arms[link.parent] = max(arms[link.parent], arm)
+    # Of a solid ball of this radius of gyration, whose surface the vertices reach.
+    radii = np.array([np.sqrt(5.0 / 3.0) * link.size for link in links])
+    for k, surface in zip(shapes.link, shapes.drawn, strict=True):
+        if k < len(links):
+            reach = np.linalg.norm(surface.vertices, axis=1).max(initial=0.0)
+            radii[k] = max(radii[k], reach)
+    density = _density(links, shapes)
+    volumes = []
+    for i, link in enumerate(links):
+        volume = _volume(model, link, shapes, i, density)
+        longer = max(float(arms[i] / radii[i]), 1.0) ** 2
+        volumes.append(max(volume, min(longer * volume, float(arms[i]) ** 3)))
+    return volumes
+
+
+def _density(links: list[Link], shapes: Shapes) -> float:
+    """Density that gives links without shapes their volume [kg/m³].
+
+    A model in centimetres and grams has that of its links with shapes: a thousandth of the usual
+    volume would leave links between joints so soft that they are strained by percents.
+    """
+    mass = sum(link.mass for i, link in enumerate(links) if shapes.volume[i] > 0.0)
+    volume = sum(float(shapes.volume[i]) for i in range(len(links)))
+    return mass / volume if 0.0 < mass < _LEAST_DENSITY * volume else _DENSITY
+
+
+def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int, density: float) -> float:
+    """Volume that a link resists deformation with [m³]."""
+    if link.kind == SLIDE or link.is_mocap:
+        # It follows its parent's deformation exactly, or its pose.
+        return 0.0
+    # A massless link between the joints of one body is as stiff as that body.
+    body = int(model.jnt_bodyid[link.joint])
+    mass = link.mass or float(model.body_mass[body])
+    volume = float(shapes.volume[index])
+    # What carries others must not give way under them, however light it is drawn itself.
+    carried = _CARRIED_SHARE * float(model.body_subtreemass[body]) / density
+    return max(volume, mass / (_DENSER * density if volume > 0.0 else density), carried, 1e-9)
+
+
+def gravity_shares(model: mujoco.MjModel, links: list[Link]) -> np.ndarray:
+    """What gravity compensation leaves of every link's weight, shape (n,)."""
+    shares = np.zeros(len(links))
+    for i, link in enumerate(links):
+        if link.mass > 0.0:
+            held = sum(model.body_mass[body] * model.body_gravcomp[body] for body in link.bodies)
+            shares[i] = 1.0 - held / link.mass
+    return shares
+
+
+def state_sizes(model: mujoco.MjModel, links: list[Link], linearized: int) -> dict[str, int]:
+    """Sizes of the engine's table, of which so many coordinates are linearized."""
+    joints = sum(link.kind in (HINGE, SLIDE) for link in links)
+    # No chain of variables is longer than its tree's.
+    in_tree = np.bincount(
+        [link.tree for link in links], [variable_count(link.kind) for link in links], minlength=1
+    )
+    return {
+        "nq": model.nq,
+        "nv": model.nv,
+        "links": len(links),
+        "trees": len({link.tree for link in links}),
+        "variables": sum(variable_count(link.kind) for link in links),
+        "joints": joints,
+        "coordinates": joints + len(fixed_tendons(model)) + linearized,
+        "longest_chain": int(in_tree.max()),
+    }
+
+
+def shape_fields(
+    model: mujoco.MjModel, shapes: Shapes, links: list[Link], held: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """Surfaces, pairs of shapes and of links that may touch or are held, and their numbers.
+
+    ``held`` has pairs of links, by the name of the field that shall have the pairs' numbers.
+    """
+    world = len(links)
+    fields: dict[str, Any] = surface_tables(shapes)
+    owner, rest = fields["vertex_link"], fields["vertex_rest"]
+    moving = int(np.searchsorted(owner, world))
+    ends = np.array(
+        [[shapes.link[a], shapes.link[b] if b >= 0 else world] for a, b in shapes.pair_shape],
+        dtype=np.int64,
+    ).reshape(-1, 2)
+    starts = np.cumsum([len(ends), *map(len, held.values())])
+    ends = np.concatenate([ends, *held.values()])
+    both = np.all(ends < world, axis=1)
+    blocks, label = np.unique(np.sort(ends[both], axis=1), axis=0, return_inverse=True)
+    block = np.full(len(ends), -1, np.int64)
+    block[both] = label.reshape(-1)
+    radius = np.array([link.size for link in links], dtype=np.float64)
+    reach = np.linalg.norm(rest[:moving, 1:], axis=1) + fields["vertex_radius"][:moving]
+    np.maximum.at(radius, owner[:moving], reach)
+    for name in ("vertex_now", "vertex_trial", "vertex_low", "vertex_high", "vertex_start"):
+        fields[name] = np.zeros((len(owner), 3))
+        fields[name][moving:] = rest[moving:, 1:]
+    fields["moving_vertices"] = moving
+    fields["pair_block"] = block[: starts[0]].copy()
+    fields |= face_tables(shapes, fields)
+    return {
+        **fields,
+        **tree_tables(fields),
+        "radius": radius,
+        "pair_shape": shapes.pair_shape,
+        "pair_friction": shapes.pair_friction,
+        "pair_stiction": shapes.pair_stiction,
+        "pair_dissipation": shapes.pair_dissipation,
+        **{
+            name: block[start : start + len(pairs)].copy()
+            for start, (name, pairs) in zip(starts, held.items(), strict=False)
+        },
+        "block_link": np.ascontiguousarray(blocks.reshape(-1, 2)),
+        "blocks": len(blocks),
+        "vertices": len(owner),
+        "moving": moving,
+        "shapes": len(shapes.link),
+        "thirds": THIRDS * len(shapes.pair_shape),
+        **relative_tables(model, shapes, links, blocks, fields),
+    }

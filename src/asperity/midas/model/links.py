@@ -1,0 +1,236 @@
+"""Affine bodies and joints from a MuJoCo model; `asperity.midas.engine_layout` has the terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from asperity.midas.engine_layout import BALL, FREE, HINGE, SLIDE
+
+__all__ = [
+    "Link",
+    "Links",
+    "change_of_variables",
+    "joint_axes",
+    "own_rows",
+    "read_links",
+    "rotation_matrix",
+    "variable_count",
+]
+
+Floats = NDArray[np.float64]
+
+_KINDS = {
+    int(mujoco.mjtJoint.mjJNT_FREE): FREE,
+    int(mujoco.mjtJoint.mjJNT_BALL): BALL,
+    int(mujoco.mjtJoint.mjJNT_HINGE): HINGE,
+    int(mujoco.mjtJoint.mjJNT_SLIDE): SLIDE,
+}
+_OWN_VECTORS = {FREE: 4, BALL: 3, HINGE: 2}
+
+
+@dataclass
+class Link:
+    """One affine body.
+
+    Its *body frame* is that of the model's body that the joint belongs to; its rest coordinates
+    have the same axes, and their origin at the centre of mass.
+    """
+
+    parent: int
+    """Link that the joint connects to; −1 for the world."""
+    kind: int
+    joint: int
+    """Joint of the model; −1 for a mocap body, which is where it is told to be."""
+    offset: Floats
+    """Origin of the body frame in the parent's, at the joint's reference position [m]."""
+    turn: Floats
+    """Axes of the body frame in the parent's, likewise, shape (3, 3)."""
+    anchor: Floats
+    """A point on the joint's axis, in the body frame [m]."""
+    axis: Floats
+    tree: int
+    mass: float = 0.0
+    moment: Floats = field(default_factory=lambda: np.zeros(3))
+    """∫ρ r dV in the body frame [kg m]."""
+    second: Floats = field(default_factory=lambda: np.zeros((3, 3)))
+    """∫ρ r rᵀ dV in the body frame [kg m²]."""
+    bodies: list[int] = field(default_factory=list)
+
+    @property
+    def is_mocap(self) -> bool:
+        """Whether it is a mocap body's."""
+        return self.joint < 0
+
+    @property
+    def centre(self) -> Floats:
+        """Centre of mass in the body frame [m]; a massless link's is its joint."""
+        return self.moment / self.mass if self.mass > 0.0 else self.anchor
+
+    @property
+    def inertia(self) -> Floats:
+        """∫ρ[1, x̄]ᵀ[1, x̄]dV, shape (4, 4)."""
+        matrix = np.zeros((4, 4))
+        matrix[0, 0] = self.mass
+        matrix[1:, 1:] = self.second
+        if self.mass > 0.0:
+            matrix[1:, 1:] -= np.outer(self.moment, self.moment) / self.mass
+        return matrix
+
+    @property
+    def size(self) -> float:
+        """Radius of gyration [m], or a tenth of a metre for a massless link."""
+        if self.mass <= 0.0:
+            return 0.1
+        return max(float(np.sqrt(np.trace(self.inertia[1:, 1:]) / self.mass)), 1e-6)
+
+
+@dataclass
+class Links:
+    """All links of a model, and where its bodies are on them."""
+
+    links: list[Link]
+    body_link: NDArray[np.int64]
+    """Link of every body; −1 for those that do not move."""
+    body_offset: Floats
+    """Origin of every body in its link's body frame [m], shape (nbody, 3)."""
+    body_turn: Floats
+    """Axes of every body in its link's body frame, shape (nbody, 3, 3)."""
+
+
+def rotation_matrix(quaternion: Floats) -> Floats:
+    """Matrix of a unit quaternion."""
+    out = np.empty(9)
+    mujoco.mju_quat2Mat(out, np.asarray(quaternion, dtype=np.float64))
+    return out.reshape(3, 3)
+
+
+def read_links(model: mujoco.MjModel) -> Links:
+    """Make the links of a model.
+
+    Mocap bodies are free links without mass, which `asperity.midas.model.equalities` holds in
+    place.
+    """
+    found = Links(
+        [],
+        np.full(model.nbody, -1, np.int64),
+        np.zeros((model.nbody, 3)),
+        np.tile(np.eye(3), (model.nbody, 1, 1)),
+    )
+    trees = 0
+    for body in range(1, model.nbody):
+        parent = int(model.body_parentid[body])
+        position, quaternion = model.body_pos[body], model.body_quat[body]
+        if model.body_mocapid[body] >= 0:
+            found.body_link[body] = len(found.links)
+            found.links.append(_mocap_link(trees))
+            trees += 1
+            continue
+        turn = found.body_turn[parent] @ rotation_matrix(quaternion)
+        offset = found.body_offset[parent] + found.body_turn[parent] @ position
+        owner = int(found.body_link[parent])
+        first = int(model.body_jntadr[body])
+        for joint in range(first, first + int(model.body_jntnum[body])):
+            kind = _KINDS[int(model.jnt_type[joint])]
+            if kind == FREE:
+                owner, offset, turn = -1, np.zeros(3), np.eye(3)
+            tree = found.links[owner].tree if owner >= 0 else trees
+            trees = max(trees, tree + 1)
+            found.links.append(
+                Link(
+                    parent=owner,
+                    kind=kind,
+                    joint=joint,
+                    offset=offset,
+                    turn=turn,
+                    anchor=np.array(model.jnt_pos[joint]),
+                    axis=np.array(model.jnt_axis[joint]),
+                    tree=tree,
+                )
+            )
+            owner, offset, turn = len(found.links) - 1, np.zeros(3), np.eye(3)
+        found.body_link[body] = owner
+        found.body_offset[body], found.body_turn[body] = offset, turn
+        if owner >= 0 and not found.links[owner].is_mocap:
+            _add_body(found.links[owner], model, body, offset, turn)
+    return found
+
+
+def _mocap_link(tree: int) -> Link:
+    zero, axes = np.zeros(3), np.eye(3)
+    return Link(-1, FREE, -1, zero, axes, zero.copy(), axes[2].copy(), tree)
+
+
+def _add_body(link: Link, model: mujoco.MjModel, body: int, offset: Floats, turn: Floats) -> None:
+    """Add a body's mass to its link."""
+    mass = float(model.body_mass[body])
+    axes = turn @ rotation_matrix(model.body_iquat[body])
+    centre = offset + turn @ model.body_ipos[body]
+    inertia = np.array(model.body_inertia[body])
+    spread = axes @ np.diag(0.5 * inertia.sum() - inertia) @ axes.T
+    link.mass += mass
+    link.moment = link.moment + mass * centre
+    link.second = link.second + spread + mass * np.outer(centre, centre)
+    link.bodies.append(body)
+
+
+def parent_centre(links: list[Link], link: Link) -> Floats:
+    """Centre of mass of a link's parent, in the parent's body frame [m]."""
+    return links[link.parent].centre if link.parent >= 0 else np.zeros(3)
+
+
+def joint_axes(link: Link) -> tuple[Floats, Floats]:
+    """Two unit vectors across a joint's axis, right-handed with it, in the body frame."""
+    first = np.cross(link.axis, np.eye(3)[int(np.argmin(np.abs(link.axis)))])
+    first /= np.linalg.norm(first)
+    return first, np.cross(link.axis, first)
+
+
+def own_rows(link: Link) -> Floats:
+    """Rows w of what joint and own variables are, w Q, shape (4, 4).
+
+    The first ones are [1, x̄] of points that the parent holds (two of a hinge's axis, a ball joint's
+    centre), the others [0, x̄] of vectors that are the link's variables. Vectors go along with the
+    parent. If they were points, a link whose joint moves would be strained until they move as well,
+    the more the smaller it is, and each of a chain would strain the next one more.
+    """
+    if link.kind == FREE:
+        return np.eye(4)
+    points = np.broadcast_to(link.anchor - link.centre, (4, 3)).copy()
+    held = 4 - _OWN_VECTORS[link.kind]
+    points[held:] = 0.0
+    if link.kind == BALL:
+        points[held:] = link.size * np.eye(3)
+    else:
+        one, other = joint_axes(link)
+        points += link.size * np.array([-link.axis, link.axis, one, other])
+    return np.column_stack([np.repeat([1.0, 0.0], [held, 4 - held]), points])
+
+
+def change_of_variables(links: list[Link], link: Link) -> tuple[Floats, Floats, Floats]:
+    """T, the slide direction and E of a link; see `asperity.midas.engine_layout`."""
+    transfer, direction, embedding = np.zeros((4, 4)), np.zeros(3), np.zeros((4, 4))
+    if link.kind == FREE:
+        # Q itself is made of the variables.
+        return transfer, direction, np.eye(4)
+    centre = parent_centre(links, link)
+    if link.kind == SLIDE:
+        transfer[0, 0] = 1.0
+        transfer[0, 1:] = link.offset + link.turn @ link.centre - centre
+        transfer[1:, 1:] = link.turn.T
+        return transfer, link.turn @ link.axis, embedding
+    rows = own_rows(link)
+    inverse = np.linalg.inv(rows)
+    held = 4 - _OWN_VECTORS[link.kind]
+    on_parent = link.offset + (rows[:held, 1:] + link.centre) @ link.turn.T - centre
+    transfer[:] = inverse[:, :held] @ np.column_stack([np.ones(held), on_parent])
+    embedding[:, : _OWN_VECTORS[link.kind]] = inverse[:, held:]
+    return transfer, direction, embedding
+
+
+def variable_count(kind: int) -> int:
+    """Number of a link's own variables."""
+    return 1 if kind == SLIDE else 3 * _OWN_VECTORS[kind]

@@ -1,0 +1,91 @@
+"""Links of one mechanism that overlap where it starts, as its designer has drawn them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import mujoco
+
+from asperity.midas.engine import Engine
+from asperity.midas.engine_layout import FREE
+from asperity.midas.model.pairs import LinkPair
+from asperity.midas.pose.touching import merely_touch
+from asperity.plant.model.names import element, listed
+
+__all__ = ["near_note", "of_one_mechanism", "overlap_note", "overlapping_links"]
+
+# As many pairs as a note names.
+_NAMED = 20
+
+
+def overlapping_links(engine: Engine, flagged: Mapping[int, float]) -> dict[LinkPair, float]:
+    """Links of one mechanism whose geoms are among the pairs, with the smallest distance [m]."""
+    found: dict[LinkPair, float] = {}
+    for pair, distance in flagged.items():
+        # What only touches a half-space and cannot leave it slides along it, as a planar robot.
+        if of_one_mechanism(engine, pair, half_spaces=merely_touch(engine, pair, distance)):
+            links = engine.pair_links(pair)
+            found[links] = min(distance, found.get(links, distance))
+    return found
+
+
+def of_one_mechanism(engine: Engine, pair: int, *, half_spaces: bool = False) -> bool:
+    """Whether joints connect the two sides of a pair.
+
+    They are of one tree of bodies, or both of trees whose root is hinged to the world itself, as
+    those of a robot whose base was merged into it are, or one is and the other is the world's. What
+    floats is connected to nothing else. Half-spaces are the world's if they count at all.
+    """
+    roots = [_root(engine, geom) for geom in engine.pair_geoms(pair)]
+    if engine.table.pair_shape[pair, 1] < 0:
+        return half_spaces and roots[0] >= 0
+    return roots[0] == roots[1]
+
+
+def _root(engine: Engine, geom: int) -> int:
+    """What a geom hangs on: a body, 0 for the world, or something negative for what floats."""
+    model, links = engine.model, engine.links.links
+    body = int(model.geom_bodyid[geom])
+    root = int(model.body_rootid[body])
+    link = int(engine.links.body_link[body])
+    while link >= 0 and links[link].parent >= 0:
+        link = links[link].parent
+    if link >= 0 and (links[link].kind == FREE or links[link].is_mocap):
+        return -1 - link
+    return 0 if link >= 0 and model.body_jntnum[root] else root
+
+
+def overlap_note(engine: Engine, found: Mapping[LinkPair, float]) -> str:
+    """A sentence about links that may pass through each other."""
+    names = []
+    for links, distance in sorted(found.items(), key=lambda item: item[1]):
+        one, other = (_link_name(engine, link) for link in links)
+        depth = f"{-1e3 * distance:.3g} mm" if distance < 0.0 else "they touch"
+        names.append(f"{one} and {other} ({depth})")
+    return (
+        "Links of one mechanism that overlap where it starts pass through each other: "
+        f"{listed(names, _NAMED)}. Midas(overlaps='refuse') has none of that."
+    )
+
+
+def near_note(engine: Engine, found: Mapping[LinkPair, float]) -> str:
+    """A sentence about links whose activation distance is much smaller than that of others."""
+    names = []
+    for links, distance in sorted(found.items(), key=lambda item: item[1]):
+        one, other = (_link_name(engine, link) for link in links)
+        names.append(f"{one} and {other} ({1e3 * distance:.3g} mm)")
+    return (
+        "Links that start much nearer to each other than the usual activation distance have a "
+        f"smaller one: {listed(names, _NAMED)}."
+    )
+
+
+def _link_name(engine: Engine, link: int) -> str:
+    model = engine.model
+    if link < 0:
+        return element(model, mujoco.mjtObj.mjOBJ_GEOM, engine.shapes.plane_geom[-1 - link])
+    if link == len(engine.links.links):
+        return "the world"
+    bodies = engine.links.links[link].bodies
+    name = model.body(bodies[0]).name if bodies else ""
+    return f"'{name}'" if name else f"body {bodies[0] if bodies else link}"

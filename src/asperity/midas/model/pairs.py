@@ -1,0 +1,63 @@
+"""Pairs of shapes that may touch, as the engine's table has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from asperity.compiled import Table
+from asperity.midas.model.shapes import Shapes
+
+__all__ = ["LinkPair", "exclude_links", "pair_ends", "pair_geoms", "pair_links"]
+
+LinkPair = tuple[int, int]
+"""Two links, the smaller first. The world is the number of links, its half-space i −1 − i."""
+
+
+def pair_ends(
+    pair_shape: NDArray[np.int64], of_shape: ArrayLike, of_plane: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What the two sides of pairs belong to, by what shapes and half-spaces do."""
+    # Half-space i, number −1 − i, is the i-th from the end.
+    every = np.concatenate([np.asarray(of_shape, np.int64), np.asarray(of_plane, np.int64)[::-1]])
+    return every[pair_shape[:, 0]], every[pair_shape[:, 1]]
+
+
+def pair_geoms(table: Table, shapes: Shapes, pair: int) -> tuple[int, int]:
+    """Geoms of a pair of shapes."""
+    a, b = (int(i) for i in table.pair_shape[pair])
+    other = shapes.geom[b] if b >= 0 else shapes.plane_geom[-1 - b]
+    return int(shapes.geom[a]), int(other)
+
+
+def pair_links(table: Table, shapes: Shapes, pair: int) -> LinkPair:
+    """Links of a pair of shapes."""
+    a, b = (int(i) for i in table.pair_shape[pair])
+    one, other = int(shapes.link[a]), int(shapes.link[b]) if b >= 0 else b
+    return min(one, other), max(one, other)
+
+
+def exclude_links(table: Table, shapes: Shapes, pairs: Iterable[LinkPair]) -> None:
+    """Let links pass through each other from now on."""
+    gone = set(pairs)
+    kept = np.array(
+        [pair_links(table, shapes, pair) not in gone for pair in range(len(table.pair_shape))],
+        dtype=bool,
+    )
+    for name in (
+        "pair_shape",
+        "pair_activation",
+        "pair_friction",
+        "pair_stiction",
+        "pair_dissipation",
+        "pair_block",
+        "pair_faces",
+        "pair_plane",
+        "pair_form",
+    ):
+        setattr(table, name, getattr(table, name)[kept].copy())
+    # Whatever is listed has other numbers now.
+    table.candidates = table.friction_pairs = table.listed = 0
+    table.friction_schedule[:] = 0

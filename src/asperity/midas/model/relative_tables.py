@@ -1,0 +1,87 @@
+"""Fields of the engine's table for pairs of links of one tree, looked at from one of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from asperity.midas.model.links import Link
+from asperity.midas.model.shapes import Shapes
+
+__all__ = ["relative_tables"]
+
+
+def relative_tables(
+    model: mujoco.MjModel,
+    shapes: Shapes,
+    links: list[Link],
+    pairs: NDArray[np.int64],
+    surface: dict[str, Any],
+) -> dict[str, Any]:
+    """Fields of `asperity.midas.lists.relative_paths`, for all pairs of links that may touch.
+
+    Parameters
+    ----------
+    pairs : array, shape (p, 2)
+        Pairs of links, those among them that are merely held as well.
+    surface : dict
+        Fields of the links' surfaces, and of their pairs.
+    """
+    pairs = pairs.reshape(-1, 2)
+    roots = _roots(model, links)
+    together = roots[pairs[:, 0]] == roots[pairs[:, 1]]
+    # Round shapes above faces are looked for where they are in the world.
+    level = surface["pair_block"][surface["pair_faces"][:, 0] >= 0]
+    together[level[level >= 0]] = False
+    folds = np.zeros(len(links), np.int64)
+    folds[roots[pairs[together, 0]]] = 1
+    count = len(pairs)
+    owner, rest, radii = (surface[f"vertex_{name}"] for name in ("link", "rest", "radius"))
+    moving = owner < len(links)
+    box = np.zeros((len(links), 2, 3))
+    radius = np.zeros(len(links))
+    box[:, 0], box[:, 1] = np.inf, -np.inf
+    np.minimum.at(box[:, 0], owner[moving], rest[moving, 1:])
+    np.maximum.at(box[:, 1], owner[moving], rest[moving, 1:])
+    np.maximum.at(radius, owner[moving], radii[moving])
+    box[np.bincount(owner[moving], minlength=len(links)) == 0] = 0.0
+    # From the larger one, on which the smaller one deviates less.
+    size = np.linalg.norm(box[:, 1] - box[:, 0], axis=1)
+    ordered = np.where((size[pairs[:, 0]] >= size[pairs[:, 1]])[:, None], pairs, pairs[:, ::-1])
+    return {
+        "link_root": roots,
+        "tree_folds": folds,
+        "link_box": box,
+        "link_stretch": np.ones(len(links)),
+        "link_drift": np.zeros(len(links)),
+        "q_listed": np.zeros((len(links), 4, 3)),
+        "relative": 0,
+        "keeps_relative": 0,
+        "relative_link": np.where(together[:, None], ordered, -1),
+        "relative_first": np.zeros(count, np.int64),
+        "relative_next": np.zeros(len(shapes.pair_shape), np.int64),
+        "relative_state": np.zeros(count, np.int64),
+        "relative_found": np.zeros(count, np.int64),
+        "relative_kept": np.zeros(count, np.int64),
+        "relative_start": np.zeros((count, 4, 3)),
+        "relative_path": np.zeros((count, 4, 3)),
+        "relative_pivot": np.zeros((count, 3)),
+        "relative_width": np.zeros((count, 2)),
+        "relative_radius": radius[pairs].sum(axis=1),
+        "relative_reach": np.zeros(count),
+        "relative_room": np.zeros(count),
+    }
+
+
+def _roots(model: mujoco.MjModel, links: list[Link]) -> NDArray[np.int64]:
+    """The tree of every link, where trees that one body carries, which does not move, are one."""
+    bodies = [int(model.jnt_bodyid[link.joint]) if link.joint >= 0 else -1 for link in links]
+    names = [
+        (int(model.body_rootid[body]), 0) if body >= 0 else (-1, link.tree)
+        for body, link in zip(bodies, links, strict=True)
+    ]
+    roots = sorted(set(names))
+    return np.array([roots.index(name) for name in names], dtype=np.int64)

@@ -1,0 +1,72 @@
+"""Springs, dampers and limits of ball and free joints from a MuJoCo model."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from asperity.midas.engine_layout import BALL, DAMPER, FREE, LIMIT, SPRING
+from asperity.midas.model.links import Link, Links, rotation_matrix
+
+__all__ = ["turn_tables"]
+
+# Angle from a limit [rad] at which its barrier begins, and as a share of the limit.
+_ACTIVATION = 1e-2
+_RANGE_SHARE = 1e-2
+# Links are affine: by so much [rad] their nearest rotations may be beyond what they are.
+_STRAIN = 1e-4
+
+
+def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.generic]]:
+    """Fields of the engine's table, but for `turn_block`."""
+    flags = int(model.opt.disableflags)
+    bit = mujoco.mjtDisableBit
+    turns: list[tuple[int, int, NDArray[np.float64], float, float, float]] = []
+    holds: list[tuple[int, int, NDArray[np.float64], NDArray[np.float64], float]] = []
+    for i, link in enumerate(links.links):
+        if link.kind not in (BALL, FREE) or link.is_mocap:
+            continue
+        joint, at = link.joint, int(model.jnt_qposadr[link.joint])
+        where = model.qpos_spring[at : at + (7 if link.kind == FREE else 4)]
+        rest = link.turn @ rotation_matrix(where[-4:] / np.linalg.norm(where[-4:]))
+        origin = np.append(1.0, -link.centre)
+        stiffness = float(np.ravel(model.jnt_stiffness[joint])[0])
+        damping = float(np.ravel(model.dof_damping[model.jnt_dofadr[joint]])[0])
+        if stiffness > 0.0 and not flags & bit.mjDSBL_SPRING:
+            turns.append((i, SPRING, rest, stiffness, 0.0, 1.0))
+            if link.kind == FREE:
+                holds.append((i, SPRING, origin, np.array(where[:3]), stiffness))
+        if damping > 0.0 and not flags & bit.mjDSBL_DAMPER:
+            turns.append((i, DAMPER, np.eye(3), damping, 0.0, 1.0))
+            if link.kind == FREE:
+                holds.append((i, DAMPER, origin, np.zeros(3), damping))
+        limit = _limit(model, link)
+        if limit < np.pi and not flags & int(bit.mjDSBL_LIMIT | bit.mjDSBL_CONSTRAINT):
+            width = min(_ACTIVATION, _RANGE_SHARE * limit)
+            bound = float(np.sin(0.5 * limit) ** 2)
+            width = bound - float(np.sin(0.5 * (limit - width)) ** 2)
+            # As of hinges: it may have to carry the weight of everything at a metre's distance.
+            scale = _ACTIVATION * max(9.81 * float(model.body_subtreemass[0]), 1.0)
+            turns.append((i, LIMIT, link.turn.copy(), scale, bound, width))
+    return {
+        "turn_link": np.array([turn[0] for turn in turns], dtype=np.int64),
+        "turn_kind": np.array([turn[1] for turn in turns], dtype=np.int64),
+        "turn_frame": np.array([turn[2] for turn in turns], dtype=np.float64).reshape(-1, 3, 3),
+        "turn_scale": np.array([turn[3] for turn in turns], dtype=np.float64),
+        "turn_bound": np.array([turn[4] for turn in turns], dtype=np.float64),
+        "turn_width": np.array([turn[5] for turn in turns], dtype=np.float64),
+        "turn_rows": np.zeros((3, 3)),
+        "hold_link": np.array([hold[0] for hold in holds], dtype=np.int64),
+        "hold_kind": np.array([hold[1] for hold in holds], dtype=np.int64),
+        "hold_side": np.array([hold[2] for hold in holds], dtype=np.float64).reshape(-1, 4),
+        "hold_target": np.array([hold[3] for hold in holds], dtype=np.float64).reshape(-1, 3),
+        "hold_scale": np.array([hold[4] for hold in holds], dtype=np.float64),
+    }
+
+
+def _limit(model: mujoco.MjModel, link: Link) -> float:
+    """Largest angle of a ball joint [rad]."""
+    if link.kind != BALL or not model.jnt_limited[link.joint]:
+        return float(np.inf)
+    return float(model.jnt_range[link.joint].max()) - _STRAIN

@@ -1,0 +1,1 @@
+"""Newton's method on a step's energy: directions, line search, anticipation."""

@@ -1,0 +1,193 @@
+"""Contacts that a direction is about to make, or to press much harder.
+
+A barrier that begins at a distance of d̂ has no curvature there: Newton's direction knows nothing of
+a surface that will be met, and little of one that has just been met. It goes far beyond where the
+barrier parts them, and what the line search leaves of it is so short that every such contact costs
+several iterations, one after the other, of all bodies.
+
+So before a direction is taken, barriers are linearized where they will be: with the distance
+r = D/d̂ that the direction leads to, and the force F(a) + F′(a) (r − a) that it has counted with,
+the next direction is found with the barrier's tangent in the distance at which it has that force.
+That is Newton's method on the forces instead of the distances (a primal-dual method, as in Wright,
+Primal-Dual Interior-Point Methods, 1997), of which only the direction is used: the energy decides
+whether it is any good, and the last direction of a minimization is always Newton's own.
+"""
+
+from __future__ import annotations
+
+import math
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.energy.potentials import barrier_slopes
+from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_PLANE, mollifier, plane_number
+from asperity.midas.lists.candidate_runs import move_of_run, wake
+from asperity.midas.newton.limit_anticipation import anticipate_limits, forget_limits
+from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
+
+__all__ = ["ANTICIPATION_KERNELS", "anticipate", "forget_anchors"]
+
+# Depth below the activation distance, relative to it, that is assumed of a contact to come. Things
+# at rest are less deep: it is better to count with too stiff a contact than with too soft a one.
+_DEPTH = 0.1
+# Contacts to come that are less deep than this are left to Newton's method.
+_LEAST = 1e-3
+# Change of the depth, relative to itself, that calls for another direction.
+_CHANGE = 0.1
+# Growth of a force that a direction may count with while it is Newton's own.
+_GROWTH = 4.0
+# Edges nearly parallel have next to no barrier.
+_PARALLEL = 1e-2
+
+
+@compiled
+def _force(ratio: float) -> float:
+    """Dimensionless force F = −b′(D)/κw at r = D/d̂."""
+    slope, _ = barrier_slopes(ratio * ratio, 1.0)
+    return -slope
+
+
+@compiled
+def _predicted_force(anchor: float, ratio: float) -> float:
+    """The tangent at ``anchor``, at another ratio."""
+    slope, curvature = barrier_slopes(anchor * anchor, 1.0)
+    return -(slope + curvature * (ratio - anchor))
+
+
+@compiled
+def _ratio_of(force: float) -> float:
+    """Inverse of `_force`: F is convex and falls, so that Newton's method comes from below."""
+    # F = 24 (1 − r)² near r = 1, more elsewhere, and 2/r near 0.
+    ratio = 1.0 / (1.0 + math.sqrt(force / 24.0) + 0.5 * force)
+    while _force(ratio) < force:
+        ratio *= 0.5
+    for _ in range(20):
+        slope, curvature = barrier_slopes(ratio * ratio, 1.0)
+        step = (-slope - force) / curvature
+        ratio += step
+        if step < 1e-3 * (1.0 - ratio):
+            break
+    return min(ratio, 1.0 - 1e-9)
+
+
+@compiled
+def _ratio_ahead(engine: Table, i: int, distance: float) -> float:
+    """D/d̂ of a candidate at the end of ``vertex_move``, along its present normal."""
+    move = 0.0
+    kind = engine.candidate_kind[i]
+    vertices = 1 if kind == VERTEX_PLANE else 4
+    for corner in range(vertices):
+        vertex = engine.candidate_vertex[i, corner]
+        along = 0.0
+        for k in range(3):
+            along += engine.vertex_move[vertex, k] * engine.candidate_arm[i, k]
+        move += engine.candidate_coefficient[i, corner] * along
+    if kind > VERTEX_PLANE:
+        face = engine.plane_corner[plane_number(kind, engine.candidate_vertex[i, 3])]
+        if face[0] >= 0:
+            one = engine.candidate_coefficient[i, 4]
+            other = engine.candidate_coefficient[i, 5]
+            for k in range(3):
+                foot = (1.0 - one - other) * engine.vertex_move[face[0], k]
+                foot += one * engine.vertex_move[face[1], k]
+                foot += other * engine.vertex_move[face[2], k]
+                move -= foot * engine.candidate_arm[i, k]
+    activation = engine.pair_activation[engine.candidate_pair[i]]
+    return (distance + move / distance) / activation
+
+
+@compiled
+def _is_parallel(engine: Table, i: int) -> bool:
+    if engine.candidate_kind[i] != EDGE_EDGE:
+        return False
+    v = engine.candidate_vertex[i]
+    factor = mollifier(
+        v[0],
+        v[1],
+        v[2],
+        v[3],
+        engine.vertex_now,
+        engine.candidate_threshold[i],
+        engine.mollifier_slope,
+    )
+    return factor < _PARALLEL
+
+
+@compiled
+def forget_anchors(engine: Table) -> None:
+    """Let all barriers be linearized where they are."""
+    for run in range(engine.runs):
+        if engine.run_anchored[run] == 1:
+            for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
+                engine.candidate_anchor[i] = 0.0
+            engine.run_anchored[run] = 0
+    forget_limits(engine)
+    engine.anchored = 0
+
+
+@compiled
+def _anchor(engine: Table, i: int) -> tuple[bool, bool]:
+    """Choose where a candidate's barrier is linearized; whether not here, and whether anew."""
+    anchor = engine.candidate_anchor[i]
+    distance = math.sqrt(engine.candidate_square[i])
+    ratio = distance / engine.pair_activation[engine.candidate_pair[i]]
+    ahead = _ratio_ahead(engine, i, distance)
+    if anchor == 0.0:
+        if ahead > 1.0 - _LEAST or _is_parallel(engine, i):
+            return False, False
+        if ratio >= 1.0:
+            engine.candidate_anchor[i] = 1.0 - min(_DEPTH, 1.0 - ahead)
+        else:
+            force = _predicted_force(ratio, ahead)
+            if force <= _GROWTH * _force(ratio):
+                return False, False
+            engine.candidate_anchor[i] = _ratio_of(force)
+        return True, True
+    force = _predicted_force(anchor, ahead)
+    if force <= 0.0:
+        engine.candidate_anchor[i] = 0.0
+        return False, True
+    better = _ratio_of(force)
+    if abs(better - anchor) <= _CHANGE * (1.0 - better):
+        return True, False
+    engine.candidate_anchor[i] = better
+    return True, True
+
+
+@entry_point(PART)
+def anticipate_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+    """Choose where barriers of some runs are linearized; 1 if that is new."""
+    anchored = 0
+    new = 0
+    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
+        if (
+            engine.run_anchored[run] == 0
+            and engine.run_least[run] - move_of_run(engine, run) >= engine.run_activation[run]
+        ):
+            continue
+        wake(engine, run)
+        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
+            is_anchored, is_new = _anchor(engine, i)
+            if is_new:
+                new = 1
+            if is_anchored:
+                anchored += 1
+                engine.run_anchored[run] = 1
+    engine.part_value[part] = anchored
+    return new
+
+
+@compiled
+def anticipate(engine: Table) -> bool:
+    """Choose where barriers are linearized, by where the trial state is; whether that is new.
+
+    Candidates must be measured at the iterate. An anchor is a ratio D/d̂, 0 where the iterate's is
+    used.
+    """
+    anchored, new = anticipate_limits(engine)
+    parts = count_parts(engine.runs, RUNS)
+    new = do_parts(engine, engine.anticipate_part, parts) == 1 or new
+    engine.anchored = anchored + int(sum_of_parts(engine, parts))
+    return new
+
+
+ANTICIPATION_KERNELS = (anticipate_part,)

@@ -1,0 +1,326 @@
+"""Newton's method on a step's incremental potential, bounded by continuous collision detection.
+
+An iterate is accepted if the straight paths of all vertices from the last one keep every pair of
+surfaces apart, no joint passes a limit, and the energy does not grow. So every iterate is free of
+intersections, whatever happens to the ones after it (IPC, algorithm 1).
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import call_pp_status
+from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
+from asperity.midas.energy.friction_terms import turn_friction
+from asperity.midas.energy.joint_terms import turn_joint_friction
+from asperity.midas.engine_layout import MIDAS
+from asperity.midas.lists.candidate_lists import shorten_boxes, widen_boxes
+from asperity.midas.lists.candidate_runs import (
+    accept_runs,
+    measure_now,
+    measure_trial,
+)
+from asperity.midas.lists.vertex_parts import listed_parts
+from asperity.midas.newton.anticipation import anticipate, forget_anchors
+from asperity.midas.newton.directions import (
+    MOST_DAMPING,
+    choose_direction,
+    set_damping,
+    slope_along,
+    solve_again,
+)
+from asperity.midas.newton.incremental_potential import energy_rounding, incremental_potential
+from asperity.midas.newton.likeness import change_of_forces, is_alike
+from asperity.midas.newton.trial import (
+    STRAIGHT,
+    is_free,
+    is_straight,
+    largest_move,
+    largest_turn_of_links,
+    limits_leave,
+    safe_share,
+    try_share,
+    turns_away,
+)
+from asperity.midas.parts import do_parts
+from asperity.midas.time.prediction import predict_turns
+from asperity.midas.time.second_order import is_smooth
+
+__all__ = ["minimize"]
+
+
+_LARGEST = 1.7976931348623157e308
+_HALVINGS = 60
+# Steps up to so many tolerances may be the last if round-off hides what they gain.
+_NEAR = 100.0
+# Directions found anew, for contacts that the one before would make, until the first is taken. Each
+# costs as much as an iteration, and later ones need it less.
+_FORESIGHT = 12
+# Change of a link's axes whose square is no strain of anything.
+_LEAST_ARC = 1e-5
+# Halvings after which such a direction is given up.
+_FEW_HALVINGS = 4
+# Relative change of normal forces with which they are known well enough, of a solution that is
+# asked for nothing else. It has no friction in contacts that it has just made: as it goes on,
+# nothing holds bodies that push each other aside.
+_DRAFT = 0.1
+# Steps with an old factor, of which each must halve what is left, and the share of the tolerance
+# that is enough.
+_CHORDS = 3
+_CERTAIN = 0.02
+
+
+@compiled
+def _turn_duals(engine: Table, share: float) -> None:
+    """Let what friction's Hessian is made of follow the direction, of contacts and of joints."""
+    turn_friction(engine, share)
+    turn_joint_friction(engine, share)
+
+
+@compiled
+def _accept(engine: Table) -> None:
+    """Make the trial state, whose candidates have been measured, the present one."""
+    for i in range(engine.z_now.size):
+        engine.z_now[i] = engine.z_trial[i]
+    for link in range(engine.q_now.shape[0] - 1):
+        for i in range(4):
+            for k in range(3):
+                engine.q_now[link, i, k] = engine.q_trial[link, i, k]
+    do_parts(engine, engine.accept_vertices, listed_parts(engine))
+    for joint in range(engine.joint_now.size):
+        engine.joint_now[joint] = engine.joint_trial[joint]
+    accept_runs(engine)
+
+
+@compiled
+def _descend(engine: Table, before: float, rounding: float, slope: float, share: float) -> float:
+    """Halve the trial step until the energy does not grow; returns the energy, or NaN."""
+    for _ in range(_HALVINGS if engine.anchored == 0 else _FEW_HALVINGS):
+        engine.line_searches += 1
+        engine.taken_share = share
+        measure_trial(engine)
+        energy = incremental_potential(engine, 1)
+        if energy <= before + rounding:
+            return energy
+        # Too small a change to be seen in the energy: the direction is downhill.
+        if abs(share * slope) <= rounding and energy < math.inf:
+            return energy
+        if engine.on_arcs == 0 and largest_turn_of_links(engine) > _LEAST_ARC:
+            # What it has grown by may be the strain of links that were turned.
+            engine.on_arcs = 1
+        else:
+            share *= 0.5
+        try_share(engine, share)
+        # The straight way to a nearer end is another one if the model is not linear.
+        while not is_straight(engine) and not is_free(engine) and share > 0.0:
+            share *= 0.5
+            try_share(engine, share)
+    return math.nan
+
+
+@compiled
+def _look_ahead(engine: Table, curved: int) -> int:
+    """Replace the direction by one that counts with the contacts it makes.
+
+    With ``curved`` 0 the Hessian was indefinite, and is taken to be so with other contacts.
+
+    Returns 1, or 0 if the contacts went on changing, or −1 if no direction exists, or −2 if the
+    step has met with an impact that it shall not meet with.
+    """
+    for _ in range(_FORESIGHT):
+        if not anticipate(engine):
+            return 1
+        if engine.iterations_left <= 0:
+            return 0
+        engine.iterations_left -= 1
+        _turn_duals(engine, 1.0)
+        curved = choose_direction(engine, curved)
+        if curved < 0:
+            return -1
+        try_share(engine, 1.0)
+        if engine.may_be_rough == 1 and not is_smooth(engine, engine.q_trial, engine.last_step):
+            return -2
+    return 0
+
+
+@compiled
+def _begin(engine: Table) -> float:
+    """Measure the present state's candidates; returns its energy."""
+    shorten_boxes(engine)
+    engine.inertia_damping = 0.0
+    engine.nearly_rigid = 0
+    forget_anchors(engine)
+    measure_now(engine)
+    return incremental_potential(engine, 0)
+
+
+@compiled
+def _energy_ahead(engine: Table, energy: float) -> float:
+    """Energy of a predicted state, the trial one; NaN if the way is not free or it is no lower."""
+    if not is_free(engine):
+        return math.nan
+    measure_trial(engine)
+    lower = incremental_potential(engine, 1)
+    if lower < energy:
+        return lower
+    measure_now(engine)
+    return math.nan
+
+
+@compiled
+def _take_prediction(engine: Table, energy: float) -> float:
+    """Go to a predicted state if the way is free and its energy lower; returns the energy."""
+    engine.has_prediction = 0
+    if not limits_leave(engine):
+        return energy
+    lower = _energy_ahead(engine, energy)
+    if math.isnan(lower) and predict_turns(engine):
+        lower = _energy_ahead(engine, energy)
+    if math.isnan(lower):
+        return energy
+    turn_friction(engine, 1.0)
+    _accept(engine)
+    engine.nearly_rigid = 1
+    return lower
+
+
+@compiled
+def _is_small(size: float, tolerance: float, slope: float, rounding: float) -> bool:
+    """Whether a step is below the tolerance, or near to it and too small to be seen in the energy.
+
+    Parameters are the step's size and its tolerance [m], the energy's slope along it and rounding.
+    """
+    return size <= tolerance or (size <= _NEAR * tolerance and -slope <= rounding)
+
+
+@compiled
+def _ends(engine: Table, tolerance: float) -> bool:
+    """Go on with the factor of the last direction, and say whether that ends the iteration.
+
+    After a short step the Hessian is nearly what it was, and the gradient shows what is left; the
+    iterate goes nowhere unless that is less than the tolerance.
+    """
+    least = tolerance
+    ends = False
+    for _ in range(_CHORDS):
+        engine.only_slopes = 1
+        call_pp_status(engine.assemble, engine, 1)
+        engine.only_slopes = 0
+        solve_again(engine)
+        try_share(engine, 1.0)
+        size = largest_move(engine)
+        if not size <= 0.5 * least:
+            break
+        ends = True
+        share, _, _ = safe_share(engine)
+        if share < 1.0:
+            break
+        _take_last_step(engine)
+        if size <= _CERTAIN * tolerance:
+            break
+        least = size
+    return ends
+
+
+@compiled
+def _take_last_step(engine: Table) -> None:
+    """Go the whole way once more.
+
+    It costs no more iterations and squares what is left of the error: forces of a stiff barrier
+    need it.
+    """
+    measure_trial(engine)
+    _turn_duals(engine, 1.0)
+    _accept(engine)
+
+
+@entry_point(types.int64(MIDAS.type, types.int64))
+def minimize(engine: Table, _unused: int) -> int:
+    """Minimize the incremental potential from the present state; returns a code.
+
+    The candidates must be those of the present state. The state is left where the method stopped,
+    free of intersections in any case. A hinge that turns away has no minimum.
+    """
+    tolerance = engine.tolerance * engine.step
+    short = 0
+    foresight = True
+    met = False
+    energy = _begin(engine)
+    if engine.has_prediction == 1:
+        energy = _take_prediction(engine, energy)
+    while True:
+        curved = choose_direction(engine, 1)
+        if curved < 0:
+            return NON_FINITE
+        engine.on_arcs = 0
+        try_share(engine, 1.0)
+        foreseen = 0
+        if foresight:
+            foreseen = _look_ahead(engine, curved)
+            if foreseen < 0:
+                return NON_FINITE if foreseen == -1 else NOT_CONVERGED
+        foresight = False
+        size = largest_move(engine)
+        if not size <= _LARGEST:
+            return NON_FINITE
+        share, cut, free = safe_share(engine)
+        slope = slope_along(engine)
+        rounding = energy_rounding(engine, energy)
+        damped = engine.inertia_damping > 0.0
+        small = _is_small(size, tolerance, slope, rounding)
+        if small and engine.anchored > 0:
+            # The last direction is Newton's own.
+            forget_anchors(engine)
+            continue
+        if small and not damped:
+            if share == 1.0:
+                _take_last_step(engine)
+            return OK
+        if engine.iterations_left <= 0:
+            return NOT_CONVERGED
+        engine.iterations_left -= 1
+        short = set_damping(engine, 1.0 if small else free, short)
+        if share > 0.0:
+            lower = _descend(engine, energy, rounding, slope, share)
+            if abs(lower) <= _LARGEST:
+                energy = lower
+                ahead = engine.anchored > 0
+                met = met or ahead
+                whole = engine.taken_share == 1.0 and not damped and not ahead
+                settled = (
+                    whole and met and engine.is_draft == 1 and change_of_forces(engine) <= _DRAFT
+                )
+                alike = whole and is_alike(engine)
+                rigid = engine.on_arcs == 1 or largest_turn_of_links(engine) < STRAIGHT
+                engine.nearly_rigid = 1 if whole and rigid else 0
+                _turn_duals(engine, engine.taken_share)
+                _accept(engine)
+                forget_anchors(engine)
+                if turns_away(engine):
+                    return NOT_CONVERGED
+                if settled:
+                    engine.is_draft = 2
+                    return OK
+                if alike and _ends(engine, tolerance):
+                    return OK
+            elif engine.anchored > 0:
+                forget_anchors(engine)
+                measure_now(engine)
+                continue
+            elif damped:
+                engine.inertia_damping = 0.0
+                measure_now(engine)
+                continue
+            else:
+                # No shorter step is better: this is as near as round-off lets us.
+                measure_now(engine)
+                return OK if size <= _NEAR * tolerance else NOT_CONVERGED
+        elif not cut and engine.inertia_damping >= MOST_DAMPING:
+            return NOT_CONVERGED
+        if cut:
+            code = widen_boxes(engine)
+            if code != 0:
+                return code

@@ -1,0 +1,226 @@
+"""The reduced Hessian in envelope form, and its Cholesky factorization.
+
+Variables of a kinematic tree stay together; trees are ordered by reverse Cuthill and McKee (1969)
+over the contacts between them, so that the rows of the factor are short: in a tower a tree reaches
+to its neighbour only. Within a tree children come before their parents, so that the rows of a
+finger know nothing of the other fingers (Featherstone 2005, branch-induced sparsity), unless they
+touch. Rows are stored from their first non-zero to the diagonal, which is where the
+factor of the matrix has its non-zeros too (George and Liu 1981, chapter 4), so that the innermost
+loop is a product of two contiguous rows.
+
+There is room for all pairs of links that are listed, most of which do not touch. What they leave
+zero at the beginning of a row stays so, and is passed over.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.convex.row_kernels import add_row, dot_rows
+from asperity.midas.engine_layout import FACTOR_FULL
+from asperity.midas.model.islands import divide_into_islands
+from asperity.midas.parts import PART, do_parts
+
+__all__ = ["ENVELOPE_KERNELS", "arrange", "factorize", "solve"]
+
+# Products of rows add up so many sums at once; leaving out whole rounds of zeros leaves their bits.
+_LANES = 4
+
+
+@compiled
+def _order_trees(near: np.ndarray, order: np.ndarray, place: np.ndarray) -> None:
+    """Fill the elimination order of trees; ``near`` is a symmetric matrix of neighbours."""
+    count = order.size
+    degree = np.zeros(count, np.int64)
+    for i in range(count):
+        place[i] = -1
+        for j in range(count):
+            degree[i] += near[i, j]
+    done = 0
+    while done < count:
+        root = -1
+        for i in range(count):
+            if place[i] < 0 and (root < 0 or degree[i] < degree[root]):
+                root = i
+        order[done] = root
+        place[root] = done
+        head = done
+        done += 1
+        while head < done:
+            centre = order[head]
+            head += 1
+            begin = done
+            for i in range(count):
+                if near[centre, i] and place[i] < 0:
+                    order[done] = i
+                    place[i] = done
+                    done += 1
+            # Neighbours by increasing degree; there are few.
+            for a in range(begin + 1, done):
+                item = order[a]
+                b = a
+                while b > begin and degree[order[b - 1]] > degree[item]:
+                    order[b] = order[b - 1]
+                    b -= 1
+                order[b] = item
+    for i in range(count // 2):
+        item = order[i]
+        order[i] = order[count - 1 - i]
+        order[count - 1 - i] = item
+    for i in range(count):
+        place[order[i]] = i
+
+
+@compiled
+def arrange(engine: Table) -> int:
+    """Lay out the factor for the pairs of links in use; returns 0 or `FACTOR_FULL`."""
+    near = engine.tree_near
+    order = engine.tree_order
+    tree = engine.link_tree
+    for i in range(order.size):
+        for j in range(order.size):
+            near[i, j] = 0
+    for slot in range(engine.slots):
+        a = tree[engine.slot_link[slot, 0]]
+        b = tree[engine.slot_link[slot, 1]]
+        if a != b:
+            near[a, b] = 1
+            near[b, a] = 1
+    coupled = engine.crossing_link
+    for pair in range(coupled.shape[0]):
+        a = tree[coupled[pair, 0]]
+        b = tree[coupled[pair, 1]]
+        if a != b:
+            near[a, b] = 1
+            near[b, a] = 1
+    _order_trees(near, order, engine.tree_place)
+    row = 0
+    for position in range(order.size):
+        t = order[position]
+        last = engine.tree_variable[t + 1] - 1
+        for back in range(engine.tree_variable[t + 1] - engine.tree_variable[t]):
+            engine.variable_row[last - back] = row
+            row += 1
+    _begin_rows(engine)
+    size = 0
+    for i in range(row):
+        engine.row_start[i] = size
+        # What is there is of another layout.
+        engine.row_used[i] = engine.row_first[i]
+        size += i - engine.row_first[i] + 1
+    engine.row_start[row] = size
+    divide_into_islands(engine)
+    return FACTOR_FULL if size > engine.factor.size else 0
+
+
+@compiled
+def _own_first(engine: Table, link: int) -> int:
+    """First row of a link's own variables, which comes before those of all its ancestors."""
+    return engine.variable_row[engine.link_variable[link + 1] - 1]
+
+
+@compiled
+def _reach(engine: Table, link: int, row: int) -> None:
+    """Let the rows of all variables that move a link begin at a row that comes before them."""
+    for c in range(engine.chain_start[link], engine.chain_start[link + 1]):
+        own = engine.variable_row[engine.chain_variable[c]]
+        engine.row_first[own] = min(engine.row_first[own], row)
+
+
+@compiled
+def _begin_rows(engine: Table) -> None:
+    """Fill the first column of every row."""
+    for i in range(engine.row_first.size):
+        engine.row_first[i] = i
+    for link in range(engine.link_kind.size):
+        _reach(engine, link, _own_first(engine, link))
+    for slot in range(engine.slots):
+        a = engine.slot_link[slot, 0]
+        b = engine.slot_link[slot, 1]
+        _reach(engine, a, _own_first(engine, b))
+        _reach(engine, b, _own_first(engine, a))
+    coupled = engine.crossing_link
+    for pair in range(coupled.shape[0]):
+        a = coupled[pair, 0]
+        b = coupled[pair, 1]
+        _reach(engine, a, _own_first(engine, b))
+        _reach(engine, b, _own_first(engine, a))
+
+
+@compiled
+def _begin(used: int, first: int) -> int:
+    """Where to begin with a product from ``first`` on that is zero up to ``used``."""
+    return first + (used - first) // _LANES * _LANES
+
+
+@entry_point(PART)
+def factorize_part(engine: Table, island: int, _member: int, _unused: int) -> int:
+    """Replace an island's lower triangle by its Cholesky factor; 1 if a pivot is not positive."""
+    values = engine.factor
+    base = values.ctypes.data
+    for i in range(engine.island_row[island], engine.island_row[island + 1]):
+        fi = engine.row_first[i]
+        bi = engine.row_start[i] - fi
+        row = base + 8 * bi
+        used = fi
+        while used < i and values[bi + used] == 0.0:
+            used += 1
+        engine.row_used[i] = used
+        for j in range(used, i):
+            fj = engine.row_first[j]
+            bj = engine.row_start[j] - fj
+            low = _begin(max(used, engine.row_used[j]), max(fi, fj))
+            total = 0.0
+            if low < j:
+                total = dot_rows(row + 8 * low, base + 8 * (bj + low), j - low)
+            values[bi + j] = (values[bi + j] - total) / values[bj + j]
+        low = _begin(used, fi)
+        pivot = values[bi + i] - dot_rows(row + 8 * low, row + 8 * low, i - low)
+        if not pivot > 0.0:
+            return 1
+        values[bi + i] = math.sqrt(pivot)
+    return 0
+
+
+@entry_point(PART)
+def solve_part(engine: Table, island: int, _member: int, _unused: int) -> int:
+    """Replace an island's part of the right-hand side by the solution."""
+    first = engine.row_first
+    values = engine.factor
+    right = engine.right
+    begin = engine.island_row[island]
+    end = engine.island_row[island + 1]
+    unknown = right.ctypes.data
+    for i in range(begin, end):
+        fi = first[i]
+        row = values.ctypes.data + 8 * (engine.row_start[i] - fi)
+        last = values[engine.row_start[i] + i - fi]
+        low = _begin(engine.row_used[i], fi)
+        right[i] = (right[i] - dot_rows(row + 8 * low, unknown + 8 * low, i - low)) / last
+    for back in range(end - begin):
+        i = end - 1 - back
+        fi = first[i]
+        row = values.ctypes.data + 8 * (engine.row_start[i] - fi)
+        value = right[i] / values[engine.row_start[i] + i - fi]
+        right[i] = value
+        low = engine.row_used[i]
+        add_row(unknown + 8 * low, row + 8 * low, -value, i - low)
+    return 0
+
+
+@compiled
+def factorize(engine: Table) -> int:
+    """Replace the lower triangle by its Cholesky factor; returns 1 if a pivot is not positive."""
+    return do_parts(engine, engine.factorize_part, engine.islands)
+
+
+@compiled
+def solve(engine: Table) -> None:
+    """Replace the right-hand side, in the factor's order, by the solution."""
+    do_parts(engine, engine.solve_part, engine.islands)
+
+
+ENVELOPE_KERNELS = (factorize_part, solve_part)

@@ -1,0 +1,1 @@
+"""Poses of links: from MuJoCo's state, from the variables, and back."""

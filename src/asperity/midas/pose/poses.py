@@ -1,0 +1,184 @@
+"""MuJoCo's coordinates of the links: nearest rotations of free and ball joints, angles, lengths."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.midas.engine_layout import BALL, FREE
+from asperity.midas.time.free_motion import angular_momentum, angular_velocity
+
+__all__ = ["cofactors", "nearest_rotation", "write_qpos", "write_qvel"]
+
+
+# Newton's iteration converges quadratically; from any link that the engine leaves, in four.
+_ITERATIONS = 12
+
+
+@compiled
+def cofactors(a: np.ndarray, out: np.ndarray) -> float:
+    """Fill the cofactors of a 3 × 3 matrix; returns its determinant."""
+    for i in range(3):
+        i1 = (i + 1) % 3
+        i2 = (i + 2) % 3
+        for k in range(3):
+            k1 = (k + 1) % 3
+            k2 = (k + 2) % 3
+            out[i, k] = a[i1, k1] * a[i2, k2] - a[i1, k2] * a[i2, k1]
+    return a[0, 0] * out[0, 0] + a[0, 1] * out[0, 1] + a[0, 2] * out[0, 2]
+
+
+@compiled
+def nearest_rotation(q: np.ndarray, out: np.ndarray) -> None:
+    """Fill the orthogonal polar factor of A, Q = [p; Aᵀ], by Newton's iteration (Higham 1986)."""
+    for i in range(3):
+        for k in range(3):
+            out[i, k] = q[1 + k, i]
+    cofactor = np.empty((3, 3))
+    for _ in range(_ITERATIONS):
+        determinant = cofactors(out, cofactor)
+        change = 0.0
+        for i in range(3):
+            for k in range(3):
+                value = 0.5 * (out[i, k] + cofactor[i, k] / determinant)
+                change = max(change, abs(value - out[i, k]))
+                out[i, k] = value
+        if change <= 1e-15:
+            break
+
+
+@compiled
+def _write_quaternion(r: np.ndarray, qpos: np.ndarray, at: int) -> None:
+    """Write a rotation's unit quaternion, on the side of the one that is there."""
+    w = 1.0 + r[0, 0] + r[1, 1] + r[2, 2]
+    x = 1.0 + r[0, 0] - r[1, 1] - r[2, 2]
+    y = 1.0 - r[0, 0] + r[1, 1] - r[2, 2]
+    z = 1.0 - r[0, 0] - r[1, 1] + r[2, 2]
+    # Four times the squares of the components; the largest one is the safe divisor.
+    if w >= x and w >= y and w >= z:
+        s = 2.0 * math.sqrt(w)
+        a, b, c, d = (
+            0.25 * s,
+            (r[2, 1] - r[1, 2]) / s,
+            (r[0, 2] - r[2, 0]) / s,
+            (r[1, 0] - r[0, 1]) / s,
+        )
+    elif x >= y and x >= z:
+        s = 2.0 * math.sqrt(x)
+        a, b, c, d = (
+            (r[2, 1] - r[1, 2]) / s,
+            0.25 * s,
+            (r[0, 1] + r[1, 0]) / s,
+            (r[0, 2] + r[2, 0]) / s,
+        )
+    elif y >= z:
+        s = 2.0 * math.sqrt(y)
+        a, b, c, d = (
+            (r[0, 2] - r[2, 0]) / s,
+            (r[0, 1] + r[1, 0]) / s,
+            0.25 * s,
+            (r[1, 2] + r[2, 1]) / s,
+        )
+    else:
+        s = 2.0 * math.sqrt(z)
+        a, b, c, d = (
+            (r[1, 0] - r[0, 1]) / s,
+            (r[0, 2] + r[2, 0]) / s,
+            (r[1, 2] + r[2, 1]) / s,
+            0.25 * s,
+        )
+    sign = a * qpos[at] + b * qpos[at + 1] + c * qpos[at + 2] + d * qpos[at + 3]
+    size = math.sqrt(a * a + b * b + c * c + d * d)
+    if sign < 0.0:
+        size = -size
+    qpos[at] = a / size
+    qpos[at + 1] = b / size
+    qpos[at + 2] = c / size
+    qpos[at + 3] = d / size
+
+
+@compiled
+def write_qpos(engine: Table, qpos: np.ndarray) -> None:
+    """Fill the coordinates of all joints, near those that are there.
+
+    A free body's centre of mass is where it is; its orientation is the rotation nearest to A.
+    """
+    q = engine.q
+    rotation = np.empty((3, 3))
+    above = np.empty((3, 3))
+    relative = np.empty((3, 3))
+    for link in range(engine.link_kind.size):
+        at = engine.link_qpos[link]
+        if engine.link_kind[link] == FREE:
+            if at < 0:  # a mocap body
+                continue
+            nearest_rotation(q[link], rotation)
+            for k in range(3):
+                value = q[link, 0, k]
+                for i in range(3):
+                    value -= rotation[k, i] * engine.link_centre[link, i]
+                qpos[at + k] = value
+            _write_quaternion(rotation, qpos, at + 3)
+        elif engine.link_kind[link] == BALL:
+            nearest_rotation(q[link], rotation)
+            nearest_rotation(q[engine.link_parent[link]], above)
+            for i in range(3):
+                for k in range(3):
+                    value = 0.0
+                    for m in range(3):
+                        base = 0.0
+                        for n in range(3):
+                            base += above[m, n] * engine.link_turn[link, n, i]
+                        value += base * rotation[m, k]
+                    relative[i, k] = value
+            _write_quaternion(relative, qpos, at)
+    for i in range(engine.joint_qpos.size):
+        qpos[engine.joint_qpos[i]] = engine.joint_reference[i] + engine.joint[i]
+
+
+@compiled
+def write_qvel(engine: Table, qvel: np.ndarray) -> None:
+    """Fill the velocities of free and ball joints: those that have the links' momenta."""
+    rotation = np.empty((3, 3))
+    moments = np.empty((3, 3))
+    momentum = np.empty(3)
+    rate = np.empty(3)
+    above = np.empty(3)
+    none = np.zeros(3)
+    for link in range(engine.link_kind.size):
+        at = engine.link_dof[link]
+        if at < 0:
+            continue
+        q = engine.q[link]
+        angular_momentum(engine.mass[link], q, engine.v[link], 1, momentum)
+        if not angular_velocity(engine.mass[link], q, 1, none, momentum, moments, rate):
+            continue
+        nearest_rotation(q, rotation)
+        if engine.link_kind[link] == FREE:
+            for k in range(3):
+                value = engine.v[link, 0, k]
+                i = (k + 1) % 3
+                j = (k + 2) % 3
+                for m in range(3):
+                    # ω × r, with r from the origin to the centre of mass
+                    value -= (
+                        rate[i] * rotation[j, m] - rate[j] * rotation[i, m]
+                    ) * engine.link_centre[link, m]
+                qvel[at + k] = value
+            at += 3
+        else:
+            p = engine.link_parent[link]
+            if p < engine.link_kind.size:
+                angular_momentum(engine.mass[p], engine.q[p], engine.v[p], 1, momentum)
+                if not angular_velocity(
+                    engine.mass[p], engine.q[p], 1, none, momentum, moments, above
+                ):
+                    continue
+                for k in range(3):
+                    rate[k] -= above[k]
+        for i in range(3):
+            qvel[at + i] = (
+                rotation[0, i] * rate[0] + rotation[1, i] * rate[1] + rotation[2, i] * rate[2]
+            )

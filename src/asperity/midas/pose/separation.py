@@ -1,0 +1,248 @@
+"""Surfaces of a given state moved apart: a little by all joints, or by free bodies alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.optimize import nnls
+
+from asperity.midas.engine import Engine
+from asperity.midas.engine_layout import FREE
+from asperity.midas.model.pairs import pair_ends
+from asperity.midas.pose.touching import find_touching, state_data
+
+__all__ = ["separate_free_bodies", "take_apart"]
+
+Floats = NDArray[np.float64]
+
+# Shares of the activation distance that surfaces are brought apart. At half of it barriers push
+# hard, and throw bodies up; but it may itself be lowered to that yet.
+_FAR_APART, _APART = 1.02, 0.5
+# Of that distance, what is enough for free bodies, and what joints are brought to.
+_ENOUGH, _MORE = 0.985, 1.1
+_ROUNDS = 200
+_FEW_ROUNDS = 20
+# How far anything may move, in activation distances, where surfaces only touch.
+_FARTHEST = 2.0
+
+
+class _Close(NamedTuple):
+    """One of MuJoCo's contacts."""
+
+    geoms: tuple[int, int]
+    distance: float
+    normal: Floats
+    point: Floats
+
+
+def _shares(whole: bool) -> tuple[float, ...]:
+    """Activation distances to bring surfaces apart by, the first that is possible."""
+    return (_FAR_APART, _APART) if whole else (_APART,)
+
+
+def _gaps(engine: Engine, share: float) -> dict[tuple[int, int], float]:
+    """Distances [m] to bring geoms apart to, as a share of their activation distances."""
+    table = engine.table
+    one, other = pair_ends(table.pair_shape, engine.shapes.geom, engine.shapes.plane_geom)
+    first, last = np.minimum(one, other).tolist(), np.maximum(one, other).tolist()
+    gaps: dict[tuple[int, int], float] = {}
+    for a, b, activation in zip(first, last, table.pair_activation.tolist(), strict=True):
+        gaps[a, b] = max(share * activation, gaps.get((a, b), 0.0))
+    return gaps
+
+
+def take_apart(engine: Engine, pairs: Iterable[int], *, whole: bool) -> bool:
+    """Part surfaces that touch by the smallest motion of all joints, measured by inertia.
+
+    Nothing moves by more than two activation distances. If that is not enough for one of the
+    pairs, nothing moves at all.
+
+    Parameters
+    ----------
+    engine : Engine
+    pairs : iterable of int
+    whole : bool
+        Whether they are to be an activation distance apart if that is possible, not half of one.
+
+    Returns
+    -------
+    bool
+        Whether the pairs are apart, and no others touch that did not before.
+    """
+    pairs = list(pairs)
+    return any(_take_apart(engine, pairs, share) for share in _shares(whole))
+
+
+def _take_apart(engine: Engine, pairs: list[int], share: float) -> bool:
+    """Part them by a share of their activation distances, or move nothing."""
+    gaps = _gaps(engine, share)
+    farthest = _FARTHEST * float(np.asarray(engine.table.pair_activation)[pairs].max())
+    before, start = engine.table.qpos.copy(), engine.positions
+    allowed = set(find_touching(engine)) - set(pairs)
+    wanted = {_sorted_geoms(engine, pair) for pair in pairs}
+    for _ in range(_FEW_ROUNDS):
+        data = state_data(engine)
+        near = [one for one in _contacts(engine, data, gaps) if one.geoms in wanted]
+        near = [one for one in near if one.distance < gaps[one.geoms]]
+        # Where barriers end at the gap, no more than that: what is higher falls, and rebounds.
+        more = _MORE if share < 1.0 else 1.0 / _ENOUGH
+        gained = [more * gaps[one.geoms] - one.distance for one in near]
+        move = _least_motion(engine, data, near, gained)
+        if move is None:
+            break
+        qpos = engine.table.qpos.copy()
+        mujoco.mj_integratePos(engine.model, qpos, move, 1.0)
+        engine.set_state(qpos, engine.table.qvel.copy())
+        moved = np.linalg.norm(engine.positions - start, axis=1).max()
+        if moved > farthest:
+            break
+        found = set(find_touching(engine)) - allowed
+        if not found:
+            return True
+        wanted |= {_sorted_geoms(engine, pair) for pair in found}
+    engine.set_state(before, engine.table.qvel.copy())
+    return False
+
+
+def _sorted_geoms(engine: Engine, pair: int) -> tuple[int, int]:
+    one, other = sorted(engine.pair_geoms(pair))
+    return one, other
+
+
+def _least_motion(
+    engine: Engine, data: mujoco.MjData, near: list[_Close], gained: list[float]
+) -> Floats | None:
+    """The smallest motion that widens gaps and keeps joints in their ranges, shape (nv,), or None.
+
+    Least-distance programming (Lawson and Hanson 1974, chapter 23): of all x with Gx ≥ h, the
+    shortest is found by non-negative least squares on [Gᵀ; hᵀ]. Lengths are those of the inertia.
+    """
+    model = engine.model
+    if not near:
+        return None
+    rows, least = [], list(gained)
+    for one in near:
+        row = np.zeros(model.nv)
+        for geom, sign in zip(one.geoms, (-1.0, 1.0), strict=True):
+            jacobian = np.zeros((3, model.nv))
+            body = int(model.geom_bodyid[geom])
+            mujoco.mj_jac(model, data, jacobian, None, one.point, body)
+            row += sign * one.normal @ jacobian
+        rows.append(row)
+    _append_ranges(engine, rows, least)
+    inertia = np.zeros((model.nv, model.nv))
+    mujoco.mj_makeM(model, data)
+    mujoco.mj_fullM(model, data, inertia)
+    try:
+        factor = cholesky(inertia, lower=True)
+    except LinAlgError:
+        return None
+    matrix = solve_triangular(factor, np.array(rows).T, lower=True)
+    # Of the order of one, as the method wants them.
+    scale = np.maximum(np.linalg.norm(matrix, axis=0), 1e-12)
+    length = max(float(np.abs(np.array(least) / scale).max()), 1e-12)
+    stacked = np.vstack([matrix / scale, np.array(least) / scale / length])
+    wanted = np.append(np.zeros(model.nv), 1.0)
+    try:
+        weights, _ = nnls(stacked, wanted)
+    except RuntimeError:
+        return None
+    rest = stacked @ weights - wanted
+    if not rest[-1] < -1e-9:
+        return None
+    return np.asarray(solve_triangular(factor, -length * rest[:-1] / rest[-1], lower=True, trans=1))
+
+
+def _append_ranges(engine: Engine, rows: list[Floats], least: list[float]) -> None:
+    """Let joints stay within their ranges."""
+    table, model = engine.table, engine.model
+    room = np.minimum(1e-3 * table.joint_activation, 1e-5)
+    joint = table.qpos[table.joint_qpos] - table.joint_reference[: len(table.joint_qpos)]
+    for k in range(len(joint)):
+        dof = int(model.jnt_dofadr[engine.links.links[table.joint_link[k]].joint])
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            if np.isfinite(table.joint_limit[k, side]):
+                row = np.zeros(model.nv)
+                row[dof] = sign
+                rows.append(row)
+                least.append(min(sign * (table.joint_limit[k, side] - joint[k]) + room[k], 0.0))
+
+
+def separate_free_bodies(engine: Engine, pairs: Iterable[int], *, whole: bool) -> None:
+    """Push free bodies apart along the normals of MuJoCo's contacts until no pair is too near.
+
+    Parameters are those of `take_apart`.
+    """
+    before = engine.table.qpos.copy()
+    for share in _shares(whole):
+        engine.set_state(before, engine.table.qvel.copy())
+        if _separate(engine, list(pairs), _gaps(engine, share)):
+            return
+
+
+def _separate(engine: Engine, pairs: list[int], gaps: dict[tuple[int, int], float]) -> bool:
+    """Push free bodies apart by gaps [m]; returns whether they are."""
+    qvel = engine.table.qvel.copy()
+    close = {_sorted_geoms(engine, pair) for pair in pairs}
+    for _ in range(_ROUNDS):
+        data = state_data(engine)
+        deepest: dict[tuple[int, int], _Close] = {}
+        pushed = False
+        for one in _contacts(engine, data, gaps):
+            if one.geoms not in deepest or one.distance < deepest[one.geoms].distance:
+                deepest[one.geoms] = one
+        for geoms, one in deepest.items():
+            if geoms in close and one.distance < _ENOUGH * gaps[geoms]:
+                _push(engine, data.qpos, geoms, (gaps[geoms] - one.distance) * one.normal)
+                pushed = True
+        engine.set_state(data.qpos, qvel)
+        found = find_touching(engine)
+        # What rests on others is pushed up by them, a little less each time.
+        if not found and not pushed:
+            return True
+        close |= {_sorted_geoms(engine, pair) for pair in found}
+    return not found
+
+
+def _contacts(
+    engine: Engine, data: mujoco.MjData, gaps: dict[tuple[int, int], float]
+) -> list[_Close]:
+    """MuJoCo's contacts of all pairs of geoms that are near, with the smaller geom first."""
+    with engine.own_options as lent:
+        lent.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_OVERRIDE)
+        lent.opt.o_margin = 4.0 * max(gaps.values())
+        mujoco.mj_collision(lent, data)
+    found = []
+    for contact in data.contact:
+        one, other = (int(geom) for geom in contact.geom)
+        normal = np.array(contact.frame[:3])
+        if one > other:
+            one, other, normal = other, one, -normal
+        found.append(_Close((one, other), float(contact.dist), normal, np.array(contact.pos)))
+    return found
+
+
+def _push(engine: Engine, qpos: Floats, geoms: tuple[int, int], move: Floats) -> None:
+    """Move the free bodies that carry two geoms apart by a vector in all."""
+    links, model = engine.links, engine.model
+    free = [_free_root(engine, int(links.body_link[model.geom_bodyid[geom]])) for geom in geoms]
+    if free[0] == free[1]:
+        return
+    movers = sum(link >= 0 for link in free)
+    for link, sign in zip(free, (-1.0, 1.0), strict=True):
+        if link >= 0:
+            at = int(model.jnt_qposadr[links.links[link].joint])
+            qpos[at : at + 3] += sign / movers * move
+
+
+def _free_root(engine: Engine, link: int) -> int:
+    """The free body that carries a link, or −1."""
+    links = engine.links.links
+    while link >= 0 and links[link].parent >= 0:
+        link = links[link].parent
+    return link if link >= 0 and links[link].kind == FREE and not links[link].is_mocap else -1

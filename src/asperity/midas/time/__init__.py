@@ -1,0 +1,1 @@
+"""Time steps: beginning, prediction, end, second order, impacts."""

@@ -1,0 +1,188 @@
+"""Impacts that a step has ended, and the impulses of restitution that follow.
+
+With how much of its approach a contact departs is a matter of its dissipation alone (Hunt and
+Crossley's law, `asperity.contact.restitution`); what becomes of the impulses is that of
+`asperity.midas.time.rebounds`.
+
+Contacts that part so slowly that gravity brings them back within some steps end at rest: rebounds
+that a step resolves badly would keep stacks rattling.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.contact.restitution import impact_energy, rebound_speed
+from asperity.midas.energy.contact_terms import add_round_arms, contact_sides
+from asperity.midas.energy.friction_stencils import normal_force
+from asperity.midas.energy.potentials import barrier, barrier_slopes
+from asperity.midas.geometry.round_planes import second_link
+from asperity.midas.time.free_motion import angular_momentum, angular_velocity
+
+__all__ = ["departs", "meets_impact", "restitution_impulse", "slowest_departure"]
+
+# Steps that gravity takes to bring back what parts, and distance that it goes in a step, in
+# activation distances, below which contacts end at rest.
+_FLIGHT = 12.0
+_UNSEEN = 0.05
+# Least share of an approach that a step must have stopped: with less, it is left to the next one.
+_STOPPED = 2e-3
+# Row of `inertia_work` that has a normal; the next four are for what moves along it.
+_NORMAL = 0
+
+
+@compiled
+def slowest_departure(engine: Table, h: float) -> float:
+    """Speed of departure [m/s] below which contacts end at rest."""
+    square = 0.0
+    for link in range(engine.gravity.shape[0]):
+        pull = 0.0
+        for k in range(3):
+            pull += engine.gravity[link, k] ** 2
+        square = max(square, pull)
+    return max(0.5 * _FLIGHT * h * math.sqrt(square), _UNSEEN * engine.activation / h)
+
+
+@compiled
+def departs(engine: Table, run: int, slowest: float) -> bool:
+    """Whether contacts of a run may rebound.
+
+    They depart no faster than 1/d, nor than they have met.
+    """
+    if engine.run_least[run] >= engine.run_activation[run]:
+        return False
+    pair = engine.candidate_pair[engine.run_begin[run]]
+    if engine.pair_dissipation[pair] * slowest >= 1.0:
+        return False
+    fastest = 0.0
+    for side in range(2):
+        link = engine.run_link[run, side]
+        if link < engine.radius.size:
+            straight = 0.0
+            turned = 0.0
+            for k in range(3):
+                straight += engine.v_free[link, 0, k] ** 2
+                for i in range(1, 4):
+                    turned += engine.v_free[link, i, k] ** 2
+            fastest += math.sqrt(straight) + engine.radius[link] * math.sqrt(turned)
+    return fastest > slowest
+
+
+@compiled
+def _rate_along(
+    engine: Table, link: int, y: np.ndarray, normal: np.ndarray, q: np.ndarray, v: np.ndarray
+) -> float:
+    """Velocity along a normal [m/s] of the point of a rigid link that is at y at the iterate.
+
+    The link is at ``q`` and has the momenta of ``v``; in chords of rotations there is more.
+    """
+    work = engine.inertia_work
+    arm = work[1]
+    rate = work[2]
+    momentum = work[3]
+    any_axis = work[4]
+    for k in range(3):
+        arm[k] = 0.0
+        rate[k] = 0.0
+        any_axis[k] = 0.0
+        for j in range(1, 4):
+            arm[k] += y[j] * engine.q_now[link, j, k]
+    angular_momentum(engine.mass[link], q, v, 1, momentum)
+    angular_velocity(engine.mass[link], q, 1, any_axis, momentum, engine.moments_work, rate)
+    total = 0.0
+    for k in range(3):
+        i = (k + 1) % 3
+        j = (k + 2) % 3
+        total += normal[k] * (y[0] * v[0, k] + rate[i] * arm[j] - rate[j] * arm[i])
+    return total
+
+
+@compiled
+def _approach(engine: Table, i: int, normal: np.ndarray) -> tuple[float, float]:
+    """Speed [m/s] at which a candidate would close by free motions, and what gravity adds [m/s²].
+
+    Fills the normal, and y of both sides in ``side_weight``.
+    """
+    kind = engine.candidate_kind[i]
+    vertex = engine.candidate_vertex[i]
+    y = engine.side_weight
+    contact_sides(engine, kind, vertex, engine.candidate_coefficient[i], y)
+    add_round_arms(engine, i, engine.q_now, y)
+    distance = math.sqrt(engine.candidate_square[i])
+    for k in range(3):
+        normal[k] = engine.candidate_arm[i, k] / distance
+    closing = 0.0
+    pressing = 0.0
+    for side in range(2):
+        link = engine.vertex_link[vertex[0]] if side == 0 else second_link(engine, i)
+        if link == engine.link_parent.size:
+            continue
+        for k in range(3):
+            pressing -= normal[k] * y[side, 0] * engine.gravity[link, k]
+        before = engine.q_target[link] if engine.turns[link] == 1 else engine.q_slip[link]
+        closing -= _rate_along(engine, link, y[side], normal, before, engine.v_free[link])
+    return closing, pressing
+
+
+@compiled
+def meets_impact(engine: Table, h: float) -> bool:
+    """Whether a solution is that of an impact from which something may rebound."""
+    slowest = slowest_departure(engine, h)
+    normal = engine.inertia_work[_NORMAL]
+    for run in range(engine.runs):
+        if not departs(engine, run, slowest):
+            continue
+        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
+            if normal_force(engine, i, engine.vertex_now) > 0.0:
+                closing, _ = _approach(engine, i, normal)
+                if closing > slowest:
+                    return True
+    return False
+
+
+@compiled
+def restitution_impulse(engine: Table, i: int, h: float, slowest: float, push: np.ndarray) -> float:
+    """Fill a candidate's impulse of restitution [N s], as a vector on its first side.
+
+    Links have their velocities at the end of the step. Returns the energy [J] that compression has
+    taken, or −1 where there is no rebound. With one, y of both sides is in ``side_weight``.
+    """
+    force = normal_force(engine, i, engine.vertex_now)
+    if force <= 0.0:
+        return -1.0
+    normal = engine.inertia_work[_NORMAL]
+    closing, pressing = _approach(engine, i, normal)
+    if closing <= slowest:
+        return -1.0
+    parting = 0.0
+    for side in range(2):
+        link = second_link(engine, i)
+        if side == 0:
+            link = engine.vertex_link[engine.candidate_vertex[i, 0]]
+        if link < engine.link_parent.size:
+            y = engine.side_weight[side]
+            parting += _rate_along(engine, link, y, normal, engine.q[link], engine.v[link])
+    ended = closing + pressing * h
+    stopped = ended + parting
+    # By how much the gap has closed, gravity has made it faster.
+    square = closing * closing - 2.0 * pressing * h * parting
+    if not (square > 0.0 and ended > 0.0 and stopped >= _STOPPED * ended):
+        return -1.0
+    closing = math.sqrt(square)
+    dissipation = engine.pair_dissipation[engine.candidate_pair[i]]
+    speed = rebound_speed(impact_energy(closing, 0.0, 0.0, dissipation, 0.0), dissipation)
+    mass = force * engine.step / stopped
+    activation = engine.pair_activation[engine.candidate_pair[i]]
+    if speed * h < activation - math.sqrt(engine.candidate_square[i]):
+        # The barrier goes on pushing for more than a step, with what it has stored.
+        slope, _ = barrier_slopes(engine.candidate_square[i], activation)
+        stored = -force * barrier(engine.candidate_square[i], activation) / slope
+        speed = math.sqrt(max(speed * speed - 2.0 * stored / mass, 0.0))
+    if speed < slowest or speed <= parting:
+        return -1.0
+    for k in range(3):
+        push[k] = mass * (speed - parting) * normal[k]
+    return max(0.5 * mass * (closing * closing - parting * parting), 0.0)

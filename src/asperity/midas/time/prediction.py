@@ -1,0 +1,263 @@
+"""A first iterate: where rigid links go if they accelerate as in the last step.
+
+Newton's method starts at the present state, from where the straight way to a turned link stretches
+it, the stiffer the link the longer the way back. A prediction in joint coordinates and rotations is
+strained by nothing, and what is left is the change of acceleration. It is only taken if surfaces
+and limits leave the way and its energy is lower; if not, nothing is lost but the look.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.midas.engine_layout import BALL, FREE, HINGE
+from asperity.midas.newton.trial import place_trial
+from asperity.midas.time.free_motion import angular_momentum, angular_velocity, turn
+
+__all__ = ["predict", "predict_turns"]
+
+# Rotation within a step [rad] from which on links are stretched enough for it to matter, and from
+# which on joints lead links elsewhere than inertia does.
+_LEAST_TURN, _LEAST_JOINTED_TURN = 1e-3, 1e-5
+# Twice the square of a rotation [rad] beyond which a velocity is not extrapolated.
+_FAR = 0.05
+# Share of the way to a limit that a joint may be predicted to go.
+_ROOM = 0.5
+
+
+@compiled
+def _rate(engine: Table, now: float, before: float) -> float:
+    """Velocity at the end of the step, if it changes as it did."""
+    return 2.0 * now - before if engine.has_history == 1 else now
+
+
+@compiled
+def _make_orthogonal(a: np.ndarray) -> bool:
+    """Replace three rows by those of the nearest rotation; False if they are nothing like one."""
+    for _ in range(8):
+        # A ← (A + A⁻ᵀ)/2 (Higham 1986); rows of A⁻ᵀ are cross products over the determinant.
+        c00 = a[1, 1] * a[2, 2] - a[1, 2] * a[2, 1]
+        c01 = a[1, 2] * a[2, 0] - a[1, 0] * a[2, 2]
+        c02 = a[1, 0] * a[2, 1] - a[1, 1] * a[2, 0]
+        determinant = a[0, 0] * c00 + a[0, 1] * c01 + a[0, 2] * c02
+        if not determinant > 0.1:
+            return False
+        c10 = a[2, 1] * a[0, 2] - a[2, 2] * a[0, 1]
+        c11 = a[2, 2] * a[0, 0] - a[2, 0] * a[0, 2]
+        c12 = a[2, 0] * a[0, 1] - a[2, 1] * a[0, 0]
+        c20 = a[0, 1] * a[1, 2] - a[0, 2] * a[1, 1]
+        c21 = a[0, 2] * a[1, 0] - a[0, 0] * a[1, 2]
+        c22 = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
+        f = 0.5 / determinant
+        a[0, 0] = 0.5 * a[0, 0] + f * c00
+        a[0, 1] = 0.5 * a[0, 1] + f * c01
+        a[0, 2] = 0.5 * a[0, 2] + f * c02
+        a[1, 0] = 0.5 * a[1, 0] + f * c10
+        a[1, 1] = 0.5 * a[1, 1] + f * c11
+        a[1, 2] = 0.5 * a[1, 2] + f * c12
+        a[2, 0] = 0.5 * a[2, 0] + f * c20
+        a[2, 1] = 0.5 * a[2, 1] + f * c21
+        a[2, 2] = 0.5 * a[2, 2] + f * c22
+        if abs(determinant - 1.0) < 1e-10:
+            break
+    return True
+
+
+@compiled
+def _turns_far(engine: Table, link: int) -> bool:
+    """Whether a link turns by itself, and farther than what is taken for straight."""
+    if engine.turns[link] == 0:
+        return False
+    square = 0.0
+    for i in range(1, 4):
+        for k in range(3):
+            square += (engine.q_target[link, i, k] - engine.q_now[link, i, k]) ** 2
+    return square > _FAR
+
+
+@compiled
+def _turn_by_torque(engine: Table, link: int, q: np.ndarray) -> None:
+    """Turn a free link from where inertia leads by what the last step's torque does to it."""
+    mass = engine.mass[link]
+    had = np.empty(3)
+    gained = np.empty(3)
+    angle = np.empty(3)
+    angular_momentum(mass, engine.q_before[link], engine.v_before[link], 1, had)
+    angular_momentum(mass, engine.q[link], engine.v[link], 1, gained)
+    for k in range(3):
+        gained[k] = (gained[k] - had[k]) * engine.step * engine.step / engine.last_step
+    if angular_velocity(mass, q, 1, np.zeros(3), gained, np.empty((3, 3)), angle):
+        turn(angle, q, 1)
+
+
+@compiled
+def _move_freely(engine: Table, link: int, q: np.ndarray) -> bool:
+    """Let a free or ball link go on by itself; False if it turns by too much to say how.
+
+    One that turns so far that its axes move quite otherwise meanwhile turns as inertia leads.
+    """
+    straight = 4
+    if _turns_far(engine, link):
+        straight = 1
+        for i in range(1, 4):
+            for k in range(3):
+                q[link, i, k] = engine.q_target[link, i, k]
+        if engine.has_history == 1 and engine.link_kind[link] == FREE:
+            _turn_by_torque(engine, link, q[link])
+    for i in range(straight):
+        for k in range(3):
+            if engine.has_history == 1:
+                v = 2.0 * engine.v[link, i, k] - engine.v_before[link, i, k]
+            else:
+                v = engine.v_free[link, i, k]
+                if i == 0:
+                    v += engine.step * engine.gravity[link, k]
+            q[link, i, k] = engine.q_slip[link, i, k] + engine.step * v
+    return _make_orthogonal(q[link, 1:])
+
+
+@compiled
+def _turn_about_axis(engine: Table, joint: int, link: int, angle: float, q: np.ndarray) -> None:
+    """Carry a link with its parent, and turn it about their hinge."""
+    p = engine.link_parent[link]
+    n = engine.joint_frame[joint, 1]
+    b = engine.joint_frame[joint, 2]
+    axis = engine.directions[0]
+    row = engine.directions[1]
+    for k in range(3):
+        axis[k] = 0.0
+    for j in range(3):
+        along = n[(j + 1) % 3] * b[(j + 2) % 3] - n[(j + 2) % 3] * b[(j + 1) % 3]
+        for k in range(3):
+            axis[k] += along * q[p, 1 + j, k]
+    sine = math.sin(angle)
+    versine = 1.0 - math.cos(angle)
+    for i in range(1, 4):
+        for k in range(3):
+            row[k] = 0.0
+        for j in range(1, 4):
+            share = 0.0
+            for k in range(3):
+                share += engine.q_now[link, i, k] * engine.q_now[p, j, k]
+            for k in range(3):
+                row[k] += share * q[p, j, k]
+        along = axis[0] * row[0] + axis[1] * row[1] + axis[2] * row[2]
+        for k in range(3):
+            i1 = (k + 1) % 3
+            i2 = (k + 2) % 3
+            q[link, i, k] = (
+                row[k]
+                + sine * (axis[i1] * row[i2] - axis[i2] * row[i1])
+                + versine * (along * axis[k] - row[k])
+            )
+
+
+@compiled
+def _hang(engine: Table, link: int, q: np.ndarray) -> None:
+    """Move a link of given axes to where its joint is on its parent."""
+    p = engine.link_parent[link]
+    held = 1 if engine.link_kind[link] == BALL else 2
+    for k in range(3):
+        q[link, 0, k] = 0.0
+    for k in range(3):
+        gap = 0.0
+        for point in range(held):
+            for i in range(4):
+                there = 0.0
+                for j in range(4):
+                    there += engine.transfer[link, i, j] * q[p, j, k]
+                here = 0.0 if i == 0 else q[link, i, k]
+                gap += engine.own_row[link, point, i] * (there - here)
+        q[link, 0, k] = gap / held
+
+
+@compiled
+def _coordinate_ahead(engine: Table, joint: int) -> float:
+    """Where a joint will be, short of its limits."""
+    now = engine.joint_now[joint]
+    rate = _rate(engine, engine.joint_rate[joint], engine.joint_rate_before[joint])
+    move = engine.joint_start[joint] + engine.step * rate - now
+    move = min(move, _ROOM * (engine.joint_limit[joint, 1] - now))
+    return now + max(move, _ROOM * (engine.joint_limit[joint, 0] - now))
+
+
+@compiled
+def predict(engine: Table) -> bool:
+    """Fill the trial state with a prediction; False if there is none that is worth it."""
+    q = engine.q_trial
+    z = engine.z_trial
+    joint = 0
+    largest = 0.0
+    for link in range(engine.link_kind.size):
+        kind = engine.link_kind[link]
+        start = engine.link_variable[link]
+        if kind in (FREE, BALL):
+            if not _move_freely(engine, link, q):
+                return False
+            if kind == BALL:
+                _hang(engine, link, q)
+        else:
+            ahead = _coordinate_ahead(engine, joint)
+            if kind == HINGE:
+                _turn_about_axis(engine, joint, link, ahead - engine.joint_now[joint], q)
+                _hang(engine, link, q)
+            else:
+                z[start] = ahead
+                p = engine.link_parent[link]
+                for i in range(4):
+                    for k in range(3):
+                        q[link, i, k] = 0.0
+                        for j in range(4):
+                            q[link, i, k] += engine.transfer[link, i, j] * q[p, j, k]
+                for j in range(3):
+                    for k in range(3):
+                        q[link, 0, k] += ahead * engine.slide_direction[link, j] * q[p, 1 + j, k]
+            joint += 1
+        if kind == FREE:
+            for i in range(4):
+                for k in range(3):
+                    z[start + 3 * i + k] = q[link, i, k]
+        elif kind in (BALL, HINGE):
+            held = 1 if kind == BALL else 2
+            for point in range(held, 4):
+                for k in range(3):
+                    value = 0.0
+                    for i in range(4):
+                        value += engine.own_row[link, point, i] * q[link, i, k]
+                    z[start + 3 * (point - held) + k] = value
+        for i in range(1, 4):
+            square = 0.0
+            for k in range(3):
+                square += (q[link, i, k] - engine.q_now[link, i, k]) ** 2
+            if square > 1.0 and _turns_far(engine, link):
+                square = 1.0
+            # Written so that NaN is not lost.
+            if not square <= largest:
+                largest = square
+    least = _LEAST_JOINTED_TURN if engine.joint_link.size > 0 else _LEAST_TURN
+    if not least**2 <= largest <= 1.0:
+        return False
+    place_trial(engine)
+    return True
+
+
+@compiled
+def predict_turns(engine: Table) -> bool:
+    """Let what floats turn as predicted, but stay where it is; False if nothing turns far.
+
+    A ball that spins on a floor is predicted to fall into it. Without a prediction its turn is a
+    long way for Newton's method.
+    """
+    far = False
+    for link in range(engine.link_kind.size):
+        if engine.link_kind[link] == FREE and _turns_far(engine, link):
+            far = True
+            start = engine.link_variable[link]
+            for k in range(3):
+                engine.z_trial[start + k] = engine.z_now[start + k]
+    if far:
+        place_trial(engine)
+    return far

@@ -1,0 +1,290 @@
+"""When a step may look back: BDF2 where motion is smooth, implicit Euler through impacts.
+
+Where motion has been smooth for a step already, it is blended with BDF3, of which there are β parts
+(Vatsa, Carpenter and Lockard, Re-evaluation of an optimized second order backward difference
+(BDF2OPT) scheme for unsteady flow applications, AIAA 2010-0122):
+
+    (3/2 + β/3) Q_{n+1} − (2 + β) Q_n + (1/2 + β) Q_{n−1} − β/3 Q_{n−2} = h Q̇_{n+1}.
+
+That is of second order for any β, and A-stable up to β = 1/2. What swings with ωh = θ is damped by
+θ⁴/4 a step by BDF2, and undamped by as much by BDF3; at β = 0.48 there is a 25th of it left.
+
+BDF2 concludes from the last two velocities to the next one. Past an impact that is wrong: a body
+that has just come to rest from v would depart at v/3, and the impact itself would end at up to v/2
+in the opposite direction. So a step of BDF2 is done again with implicit Euler where the velocity of
+a link changes by much else than in the step before, and so is the step that follows, which has no
+smooth past. Where that goes on, as in a pile, BDF2 is tried more and more seldom, so that it costs
+next to nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.midas.engine_layout import LIMIT
+from asperity.midas.pose.pivots import find_pivot, move_origin
+from asperity.midas.time.free_motion import angular_momentum, free_motion
+
+__all__ = [
+    "SHORTEST_WAIT",
+    "count_step",
+    "forget_past",
+    "invent_past",
+    "is_smooth",
+    "may_look_back",
+    "may_look_far_back",
+    "moves_freely",
+    "put_off",
+    "set_weights",
+]
+
+# Change of acceleration over a step, relative to acceleration; 1 for what meets with a surface at
+# constant speed.
+_CHANGE = 0.9
+# The same, relative to velocity: accelerations of what swings pass through zero.
+_SWING = 0.1
+# Rotation within a step [rad] that it resolves.
+_TURN = 2.5
+# What is no impact, in the largest activation distance per step: bodies at rest move by less.
+_UNSEEN = 0.05
+# Steps between two attempts at BDF2: an impact may take two steps until the velocity has settled,
+# and the one after those begins with a smooth past.
+SHORTEST_WAIT = 2
+_BLEND = 0.48
+_LONGEST_WAIT = 8
+
+
+@compiled
+def may_look_back(engine: Table, h: float) -> bool:
+    """Whether a step of h [s] is to be one of BDF2."""
+    if engine.second_order == 0 or engine.has_history == 0 or engine.wait > 0:
+        return False
+    return abs(engine.last_step - h) <= 1e-9 * h
+
+
+@compiled
+def moves_freely(engine: Table) -> bool:
+    """Whether no surfaces push each other, and no joint its limit, at the present iterate."""
+    for run in range(engine.runs):
+        if engine.run_least[run] < engine.run_activation[run]:
+            return False
+    for joint in range(engine.joint_now.size):
+        width = engine.joint_activation[joint]
+        now = engine.joint_now[joint]
+        if engine.joint_barrier[joint] > 0.0 and (
+            now - engine.joint_limit[joint, 0] < width or engine.joint_limit[joint, 1] - now < width
+        ):
+            return False
+    return True
+
+
+@compiled
+def _has_other_stops(engine: Table) -> bool:
+    """Whether something may stop motion that `moves_freely` does not see.
+
+    That are limits of ball joints, and springs that are slack up to a length, as strings are.
+    """
+    for term in range(engine.turn_kind.size):
+        if engine.turn_kind[term] == LIMIT:
+            return True
+    for joint in range(engine.joint.size):
+        slack = engine.joint_spring[joint, 0] < engine.joint_spring[joint, 1]
+        if slack and engine.joint_stiffness[joint] > 0.0:
+            return True
+    return False
+
+
+@compiled
+def may_look_far_back(engine: Table, h: float) -> bool:
+    """Whether a step of BDF2 is to be blended with BDF3.
+
+    The one before was smooth and ended with nothing that touches, which BDF2 damps better, and
+    nothing turns farther in two steps than free motion is followed.
+    """
+    if engine.smooth_steps == 0 or engine.was_free == 0:
+        return False
+    for link in range(engine.rigidity.size):
+        turn = 0.0
+        for k in range(3):
+            for i in range(1, 4):
+                turn += engine.v[link, i, k] ** 2
+        if turn * h * h > 0.5 * (0.9 * _TURN) ** 2:
+            return False
+    return True
+
+
+@compiled
+def set_weights(engine: Table, h: float, levels: int) -> float:
+    """Set by how much so many states of the past count; returns the step of forces [s]."""
+    blend = _BLEND if levels == 2 else 0.0
+    whole = 1.0 if levels == 0 else 1.5 + blend / 3.0
+    engine.past_weight[0] = 0.0 if levels == 0 else (0.5 + blend) / whole
+    engine.past_weight[1] = -blend / 3.0 / whole
+    engine.step = h / whole
+    return engine.step
+
+
+@compiled
+def _compare_momenta(
+    engine: Table, link: int, q: np.ndarray, work: np.ndarray, velocity: np.ndarray
+) -> tuple[int, float, float, float, float]:
+    """Squares of the changes of a link's angular momentum, over its inertia.
+
+    Returns how many rows of Q have no part in it, then |l − l₀|², |l|², |l₀|² and |L|², with
+    l = L_{n+1} − L_n and l₀ = L_n − L_{n−1}.
+    """
+    pivot = work[0]
+    axis = work[1]
+    mass = engine.mass[link]
+    present_q = engine.q[link]
+    before = engine.q_before[link]
+    first = find_pivot(engine, link, pivot, axis)
+    for i in range(4):
+        for k in range(3):
+            velocity[i, k] = (q[i, k] - engine.q_slip[link, i, k]) / engine.step
+    for rows in (q, present_q, before):
+        move_origin(rows, first, pivot, -1.0)
+    angular_momentum(mass, q, velocity, first, work[2])
+    angular_momentum(mass, present_q, engine.v[link], first, work[3])
+    angular_momentum(mass, before, engine.v_before[link], first, work[4])
+    inertia = 0.0
+    for i in range(first, 4):
+        for k in range(3):
+            inertia += mass[i, i] * present_q[i, k] * present_q[i, k]
+    for rows in (q, present_q, before):
+        move_origin(rows, first, pivot, 1.0)
+    change = 0.0
+    present = 0.0
+    past = 0.0
+    speed = 0.0
+    for k in range(3):
+        new = work[2, k] - work[3, k]
+        old = work[3, k] - work[4, k]
+        change += (new - old) ** 2
+        present += new * new
+        past += old * old
+        speed += work[3, k] ** 2
+    return first, change / inertia, present / inertia, past / inertia, speed / inertia
+
+
+@compiled
+def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
+    """Whether no link has met with an impact, by the state at which a step of BDF2 ends.
+
+    With d = v_{n+1} − v_n and d₀ = v_n − v_{n−1}, less what the free motion of the present state
+    has of them, in the norm of kinetic energy over the mass: |d − d₀| is at most 0.9 times the
+    larger of both, or a tenth of |v|, or next to nothing. Nor does the link turn by more than two
+    and a half radians. What turns is compared by its angular momentum, whose rate torques are: its
+    rows are elsewhere a step later. Where nothing touches, before or after, there is no impact,
+    however fast accelerations change, as those of linkages do near their dead centres.
+    """
+    free = engine.was_free == 1 and moves_freely(engine) and not _has_other_stops(engine)
+    unseen = _UNSEEN * engine.activation / h
+    work = np.empty((5, 3))
+    velocity = np.empty((4, 3))
+    for link in range(engine.rigidity.size):
+        change = 0.0
+        present = 0.0
+        past = 0.0
+        speed = 0.0
+        turn = 0.0  # 2 ω², by the rows of a rigid link
+        turn_before = 0.0  # of the step before
+        straight = 4  # rows before this one are compared as they are
+        if engine.turns[link] == 1:
+            straight, change, present, past, speed = _compare_momenta(
+                engine, link, q[link], work, velocity
+            )
+        for k in range(3):
+            for i in range(1, 4):
+                turn += engine.v[link, i, k] ** 2
+                turn_before += engine.v_before[link, i, k] ** 2
+            for i in range(straight):
+                d0i = engine.v_past[link, i, k] - engine.v_before[link, i, k]
+                vi = (q[link, i, k] - engine.q_slip[link, i, k]) / engine.step
+                di = vi - engine.v_free[link, i, k]
+                for j in range(straight):
+                    d0j = engine.v_past[link, j, k] - engine.v_before[link, j, k]
+                    vj = (q[link, j, k] - engine.q_slip[link, j, k]) / engine.step
+                    dj = vj - engine.v_free[link, j, k]
+                    mass = engine.mass[link, i, j]
+                    change += mass * (di - d0i) * (dj - d0j)
+                    present += mass * di * dj
+                    past += mass * d0i * d0j
+                    speed += mass * engine.v[link, i, k] * engine.v[link, j, k]
+        limit = max(
+            _CHANGE**2 * max(present, past),
+            _SWING**2 * speed,
+            unseen**2 * engine.mass[link, 0, 0],
+        )
+        if (change > limit and not free) or max(turn, turn_before) * h * h > 2.0 * _TURN**2:
+            return False
+    return True
+
+
+@compiled
+def invent_past(engine: Table, h: float) -> None:
+    """Before a first step, let there be a past, from which the accelerations are those to come.
+
+    They are those of implicit Euler's solution, whose iterate must be at hand, over the free
+    motion: D̈ = (Q̇₁ − Ḟ(h))/h. The state of a step ago is then F(−h) + h²/2 D̈, and its rate
+    Ḟ(−h) − h D̈.
+    """
+    work = np.empty(3)
+    axis = np.empty(3)
+    for link in range(engine.rigidity.size):
+        first = find_pivot(engine, link, work, axis)
+        before = engine.q_before[link]
+        move_origin(engine.q[link], first, work, -1.0)
+        free_motion(
+            engine.mass[link],
+            engine.q[link],
+            engine.v[link],
+            first,
+            axis,
+            -h,
+            before,
+            engine.v_before[link],
+        )
+        move_origin(engine.q[link], first, work, 1.0)
+        move_origin(before, first, work, 1.0)
+        for i in range(4):
+            for k in range(3):
+                rate = (engine.q_now[link, i, k] - engine.q_slip[link, i, k]) / engine.step
+                change = rate - engine.v_free[link, i, k]
+                before[i, k] += 0.5 * h * change
+                engine.v_before[link, i, k] -= change
+    for i in range(engine.joint.size):
+        rate = engine.joint_rate[i]
+        change = (engine.joint_now[i] - engine.joint_start[i]) / engine.step - rate
+        engine.joint_before[i] = engine.joint[i] - h * rate + 0.5 * h * change
+        engine.joint_rate_before[i] = rate - change
+    for i in range(engine.joint_dof.size):
+        engine.shift[engine.joint_dof[i]] = (engine.joint[i] - engine.joint_before[i]) / h
+    engine.has_history = 1
+    engine.last_step = h
+
+
+@compiled
+def forget_past(engine: Table) -> None:
+    """Take it back, where motion turns out not to be smooth."""
+    engine.has_history = 0
+
+
+@compiled
+def put_off(engine: Table) -> None:
+    """After an impact: leave this step and some more to implicit Euler, more of them each time."""
+    engine.wait = 1 + engine.patience
+    engine.patience = min(2 * engine.patience, _LONGEST_WAIT)
+
+
+@compiled
+def count_step(engine: Table, second: bool) -> None:
+    """At the end of a step, which was one of BDF2 or not."""
+    engine.smooth_steps = engine.smooth_steps + 1 if second else 0
+    engine.was_free = 1 if moves_freely(engine) else 0
+    if second:
+        # The next impact is again the first of its kind.
+        engine.patience = SHORTEST_WAIT
+    elif engine.wait > 0:
+        engine.wait -= 1

@@ -1,0 +1,240 @@
+"""One time step of the engine, as a method for the fixed-step loop."""
+
+from __future__ import annotations
+
+import math
+
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import call_pp_status, call_ppdpp
+from asperity.integrators.methods.substeps import step_in_parts
+from asperity.integrators.world_layout import NOT_CONVERGED, OK, compiled_method
+from asperity.midas.energy.equality_terms import raise_multipliers
+from asperity.midas.energy.friction_stencils import collect_friction, forget_friction
+from asperity.midas.energy.friction_terms import friction_scale
+from asperity.midas.engine_layout import CUT, MIDAS
+from asperity.midas.pose.joint_coordinates import joint_coordinates
+from asperity.midas.pose.link_kinematics import place_links
+from asperity.midas.pose.poses import write_qpos, write_qvel
+from asperity.midas.time.activations import advance_activations
+from asperity.midas.time.impacts import meets_impact
+from asperity.midas.time.second_order import (
+    forget_past,
+    invent_past,
+    is_smooth,
+    may_look_back,
+    moves_freely,
+    put_off,
+)
+from asperity.midas.time.step_end import finish_step
+from asperity.midas.time.step_start import prepare_step
+
+__all__ = ["HALVINGS", "divided_midas_method", "midas_method", "solve_step"]
+
+
+# Change of friction's normal forces, relative to themselves, that calls for another solution.
+_LAG_TOLERANCE = 0.1
+_LAG_ITERATIONS = 60
+# What a step of BDF2 returns where implicit Euler is to take its place.
+_NOT_SMOOTH = -1
+# What it returns where the solution that it would fall back upon was cut short.
+_NO_SOLUTION = -2
+# A step that does not converge is done in at most 2ⁿ parts. If one of h/64 does not, it is not the
+# step's length.
+HALVINGS = 6
+# Gap of equality constraints that a step may leave [m or rad], and rounds to get there.
+_GAP = 1e-11
+_ROUNDS = 40
+
+
+@compiled
+def _close_gaps(engine: Table) -> int:
+    """After a minimization, close what gaps equality constraints have; returns a code."""
+    gap = math.inf
+    for _ in range(_ROUNDS):
+        gap = raise_multipliers(engine, engine.q_now, engine.joint_now, gap)
+        if gap <= _GAP:
+            return OK
+        code = call_pp_status(engine.minimize, engine, 0)
+        if code != OK:
+            return code
+    return NOT_CONVERGED
+
+
+@compiled
+def _solve(engine: Table, limit: int) -> int:
+    """Minimize from the iterate in at most ``limit`` iterations; returns a code."""
+    engine.solves += 1
+    engine.iterations_left = limit
+    code = call_pp_status(engine.minimize, engine, 0)
+    if code == OK:
+        code = _close_gaps(engine)
+    engine.iterations += limit - engine.iterations_left
+    if code == OK:
+        for i in range(engine.z_now.size):
+            engine.z_solution[i] = engine.z_now[i]
+    return code
+
+
+@compiled
+def _return_to_solution(engine: Table) -> int:
+    """Set the iterate to the last solution; returns a code."""
+    z = engine.z_now
+    for i in range(z.size):
+        z[i] = engine.z_solution[i]
+    place_links(engine, z, engine.q_now)
+    joint_coordinates(engine, engine.q_now, z, engine.joint, engine.joint_now)
+    engine.longest_move = 0.0
+    return call_pp_status(engine.rebuild, engine, CUT)
+
+
+@compiled
+def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
+    """Solve a prepared step, with friction by normal forces of the solution before; returns a code.
+
+    With ``draft`` the first solution may be cut short where it has made contacts.
+    """
+    fallback = False
+    frictionless = False
+    is_short = False
+    for lag in range(engine.max_lags):
+        before = friction_scale(engine)
+        limit = engine.max_iterations
+        engine.is_draft = 1 if draft and lag == 0 and engine.max_lags > 1 else 0
+        engine.may_be_rough = 1 if second and lag == 0 else 0
+        code = _solve(engine, limit if lag == 0 else min(limit, _LAG_ITERATIONS))
+        failed = code == NOT_CONVERGED
+        if second and lag == 0 and (failed or not is_smooth(engine, engine.q_now, h)):
+            return _NOT_SMOOTH
+        if failed and lag > 0:
+            if lag == 1 and is_short:
+                return _NO_SOLUTION
+            fallback = True
+            code = _return_to_solution(engine)
+            break
+        is_short = engine.is_draft == 2
+        frictionless = False
+        if failed and before > 0.0:
+            code = prepare_step(engine, h, second)
+            if code == OK:
+                forget_friction(engine)
+                engine.is_draft = 0
+                before = 0.0
+                code = _solve(engine, limit)
+                fallback = True
+                frictionless = True
+        if code != OK or lag + 1 == engine.max_lags:
+            break
+        collect_friction(engine, 1)
+        after = friction_scale(engine)
+        if not is_short and abs(after - before) <= _LAG_TOLERANCE * max(after, before):
+            break
+    if code == OK:
+        engine.fallbacks += 1 if fallback else 0
+        engine.frictionless += 1 if frictionless else 0
+    return code
+
+
+@compiled
+def _solve_with_friction(engine: Table, h: float, second: bool) -> int:
+    """Solve for the state after h [s], without making it the present one; returns a code.
+
+    Friction's normal forces are those of the step's beginning, then those of the solution. Where
+    friction of an impact would turn a body by radians within the step, Newton's method may not get
+    there: then the solution before stands, or, if it was the first, one without friction.
+    """
+    code = OK
+    for attempt in range(2):
+        code = prepare_step(engine, h, second)
+        if code == OK:
+            code = _solve_lags(engine, h, second, attempt == 0)
+        if code != _NO_SOLUTION:
+            break
+    return code
+
+
+@compiled
+def _solve_first(engine: Table, h: float) -> int:
+    """A step without a past, by two solutions; returns a code, or that it is none for BDF2."""
+    code = _solve_with_friction(engine, h, False)
+    if code != OK:
+        return code
+    if not moves_freely(engine):
+        # An impact must not be taken for an acceleration.
+        finish_step(engine, h, False)
+        return OK
+    invent_past(engine, h)
+    code = _solve_with_friction(engine, h, True)
+    if code != OK:
+        forget_past(engine)
+        return _NOT_SMOOTH
+    finish_step(engine, h, True)
+    return OK
+
+
+@compiled
+def solve_step(engine: Table, h: float) -> int:
+    """Advance the engine's state by h [s]; returns a code, and unless it is OK changes nothing."""
+    if engine.second_order == 1 and engine.has_history == 0:
+        code = _solve_first(engine, h)
+        if code != _NOT_SMOOTH:
+            return code
+    second = may_look_back(engine, h)
+    code = _solve_with_friction(engine, h, second)
+    if code == OK and second and meets_impact(engine, h):
+        code = _NOT_SMOOTH
+    if code == _NOT_SMOOTH:
+        put_off(engine)
+        second = False
+        code = _solve_with_friction(engine, h, second)
+    if code == OK:
+        finish_step(engine, h, second)
+    return code
+
+
+@compiled_method
+def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
+    """Advance the engine's state, which must be that of ``source``, by h [s] into ``target``."""
+    engine = MIDAS.at(world.memory)
+    plant = world.plant
+    advance_activations(engine, source.act, target.act, h)
+    code = solve_step(engine, h)
+    if code != OK:
+        return code
+    qpos = target.qpos
+    qvel = target.qvel
+    for i in range(qpos.size):
+        qpos[i] = source.qpos[i]
+    write_qpos(engine, qpos)
+    call_ppdpp(
+        plant.differentiate_positions,
+        plant.model,
+        qvel.ctypes.data,
+        h,
+        source.qpos.ctypes.data,
+        qpos.ctypes.data,
+    )
+    # Of BDF2, whose velocity is (3Q_{n+1} − 4Q_n + Q_{n−1})/2h, the same of these differences.
+    one = engine.past_weight[0]
+    two = engine.past_weight[1]
+    whole = h / engine.step
+    for i in range(qvel.size):
+        mean = qvel[i]
+        qvel[i] = whole * (mean - (one + two) * engine.shift[i] - two * engine.shift_older[i])
+        engine.shift_older[i] = engine.shift[i]
+        engine.shift[i] = mean
+    if engine.rebounded == 1:
+        for i in range(engine.joint_dof.size):
+            qvel[engine.joint_dof[i]] = engine.joint_rate[i]
+    write_qvel(engine, qvel)
+    for i in range(qpos.size):
+        engine.qpos[i] = qpos[i]
+    for i in range(qvel.size):
+        engine.qvel_before[i] = engine.qvel[i]
+        engine.qvel[i] = qvel[i]
+    return OK
+
+
+@compiled_method
+def divided_midas_method(world: Table, source: Table, target: Table, h: float) -> int:
+    """The same, in parts if it does not converge."""
+    return step_in_parts(world, source, target, h, HALVINGS)

@@ -1,0 +1,1 @@
+"""Collision detection: broad phase, contacts, pressure fields, sweeps between samples."""

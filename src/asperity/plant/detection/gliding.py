@@ -1,0 +1,128 @@
+"""Sliding contacts at a distance, of laws that let sliding bodies glide.
+
+The laws of SAP and ‘similar’ couple friction and the normal velocity by z = v_n − μ ‖v_t‖, so that
+what slides comes to rest at the height
+
+    φ_g = T μ ‖v_t‖,   T = δt + τ_d  (SAP; δt for ‘similar’),
+
+where the law holds it up. Collision detection that reports overlaps only would drop it: the body
+falls, hits the ground, is thrown up again, and friction comes in blows. So pairs are looked for
+within a margin here, which is as wide as their present speeds let them glide. MuJoCo's collision
+detection gets a model that has these margins and shares everything else with the user's.
+
+Who merely passes by at such a height is not held up by anything. A contact at a positive distance
+φ that the user's margins do not include counts only if it is near the height of gliding,
+
+    ½ φ_g − T (|v_n| + g δt) − g/(w k) ≤ φ ≤ 1.25 φ_g,
+
+with w the contact's inverse mass: as far below as a body may be that comes from there, is about to
+settle or presses a soft contact together, and as far above as one may be that slows down. What acts
+there is the law itself.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import HoldsAddresses, Table
+from asperity.contact.combination import RELAXATION_TIME, STATIC_FRICTION, UNSET
+from asperity.plant import native
+from asperity.plant.model.joints import is_disabled
+from asperity.plant.plant import Plant
+from asperity.plant.plant_layouts import GLIDING
+
+__all__ = ["GlidingDetection"]
+
+_WORD = 8
+
+
+class GlidingDetection(HoldsAddresses):
+    """Detection of contacts in one world, with margins that follow the velocities.
+
+    Parameters
+    ----------
+    plant : Plant
+    relaxes : bool
+        Whether the law has relaxation times.
+    default_relaxation : float or None
+        Of contacts that have none [s]; the time step by default.
+
+    Attributes
+    ----------
+    table : Table
+        To be put into the states that are to be evaluated so.
+    """
+
+    def __init__(self, plant: Plant, *, relaxes: bool, default_relaxation: float | None) -> None:
+        model = plant.model
+        self._plant = plant
+        # MuJoCo's struct: sizes, options and addresses of arrays, all but ours the user's.
+        self._struct = np.zeros(native.struct_size("mjModel") // _WORD, np.int64)
+        option = native.offset("mjModel", "opt") + native.offset("mjOption", "o_margin")
+        self.table = Table(
+            GLIDING,
+            model=self._struct.ctypes.data,
+            geoms=model.ngeom,
+            bodies=model.nbody,
+            pairs=model.npair,
+            dofs=model.nv,
+            option_margin=self._struct[option // _WORD :][:1].view(np.float64),
+            pair_geom=np.stack([model.pair_geom1, model.pair_geom2], axis=1).astype(np.int64),
+            relaxes=int(relaxes),
+            default_relaxation=UNSET if default_relaxation is None else default_relaxation,
+        )
+        self.read_model()
+        assert not self.table.missing(), self.table.missing()
+
+    def of(self, plant: Plant) -> GlidingDetection:
+        """The same detection in another plant."""
+        relaxation = float(self.table.default_relaxation)
+        return GlidingDetection(
+            plant,
+            relaxes=bool(self.table.relaxes),
+            default_relaxation=None if relaxation == UNSET else relaxation,
+        )
+
+    @property
+    def needed(self) -> bool:
+        """Whether anything can slide with friction."""
+        return bool(self.table.friction > 0.0)
+
+    def read_model(self) -> None:
+        """Take the model's numbers, at first and when it has changed."""
+        table, model = self.table, self._plant.model
+        # Its copy of the model's options may be from before a change.
+        self._plant.set_detection()
+        # Of a world whose model differs, MuJoCo's struct is another one than the model's.
+        self._struct[:] = native.memory(int(self._plant.table.detection_model), len(self._struct))
+        for field in ("geom_margin", "body_margin", "pair_margin"):
+            address = getattr(table, field).ctypes.data
+            self._struct[native.offset("mjModel", field) // _WORD] = address
+        table.own_geom_margin = np.array(model.geom_margin)
+        table.own_pair_margin = np.array(model.pair_margin)
+        table.own_option_margin = float(model.opt.o_margin)
+        overridden = bool(model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE)
+        table.overridden = int(overridden)
+        table.radius = np.array(model.geom_rbound)
+        surface = model.geom_surfacevel
+        reach = np.where(model.geom_rbound > 0.0, model.geom_rbound, model.stat.extent)
+        table.surface_speed = np.linalg.norm(surface[:, :3], axis=1) + reach * np.linalg.norm(
+            surface[:, 3:], axis=1
+        )
+        weightless = is_disabled(model, mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+        table.gravity = 0.0 if weightless else float(np.linalg.norm(model.opt.gravity))
+        materials = self._plant.materials
+        given = [materials.geoms, materials.pairs, materials.default[None]]
+        frictions = [0.0, *(np.max(m[:, STATIC_FRICTION], initial=0.0) for m in given)]
+        if materials.default[STATIC_FRICTION] < 0.0:
+            frictions.append(np.max(model.geom_friction[:, 0], initial=0.0))
+            frictions.append(np.max(model.pair_friction[:, :2], initial=0.0))
+            if overridden:
+                frictions.append(np.max(model.opt.o_friction[:2]))
+        table.friction = float(max(frictions))
+        # Relaxation times of two sides add up.
+        times = [2.0, 1.0, 1.0] * np.array(
+            [np.max(m[:, RELAXATION_TIME], initial=UNSET) for m in given]
+        )
+        table.relaxation = float(np.max(times))

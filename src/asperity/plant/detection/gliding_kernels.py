@@ -1,0 +1,165 @@
+"""Kernels of the detection of sliding contacts at a distance (`gliding`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import load_double
+from asperity.plant.plant_layouts import GLIDING
+
+__all__ = ["counts_at_distance", "gliding_model"]
+
+# Heights that count, over that of gliding.
+_ABOVE = 1.25
+_BELOW = 0.5
+
+
+@compiled
+def _dof_velocities(plant: Table, state: Table, velocity: np.ndarray) -> None:
+    """Spatial velocity of what each degree of freedom moves, at its tree's centre of mass."""
+    cdof = state.mj_cdof
+    for dof in range(plant.nv):
+        parent = plant.dof_parent[dof]
+        for a in range(6):
+            velocity[dof, a] = cdof[dof, a] * state.qvel[dof]
+            if parent >= 0:
+                velocity[dof, a] += velocity[parent, a]
+
+
+@compiled
+def _centre_velocities(plant: Table, state: Table, gliding: Table) -> tuple[float, float, float]:
+    """Velocities of the centres of geoms; returns the mean of those that move [m/s]."""
+    velocity = gliding.geom_velocity
+    moving = 0
+    sum_x = sum_y = sum_z = 0.0
+    for g in range(velocity.shape[0]):
+        body = plant.geom_body[g]
+        dof = plant.body_last_dof[body]
+        if dof < 0:
+            continue
+        root = plant.body_root[body]
+        x = state.mj_geom_xpos[g, 0] - state.mj_subtree_com[root, 0]
+        y = state.mj_geom_xpos[g, 1] - state.mj_subtree_com[root, 1]
+        z = state.mj_geom_xpos[g, 2] - state.mj_subtree_com[root, 2]
+        v = gliding.dof_velocity[dof]
+        velocity[g, 0] = v[3] + v[1] * z - v[2] * y
+        velocity[g, 1] = v[4] + v[2] * x - v[0] * z
+        velocity[g, 2] = v[5] + v[0] * y - v[1] * x
+        velocity[g, 3] = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+        sum_x += velocity[g, 0]
+        sum_y += velocity[g, 1]
+        sum_z += velocity[g, 2]
+        moving += 1
+    share = 1.0 / max(moving, 1)
+    return share * sum_x, share * sum_y, share * sum_z
+
+
+@compiled
+def _time(gliding: Table, step: float, relaxation: float) -> float:
+    """T: how long it takes to fall from where a body glides, at the speed that the law allows."""
+    if gliding.relaxes == 0:
+        return step
+    if relaxation < 0.0:
+        relaxation = gliding.default_relaxation
+    return step + (relaxation if relaxation >= 0.0 else step)
+
+
+@compiled
+def gliding_model(plant: Table, state: Table) -> int:
+    """Address of an mjModel whose margins are as wide as what glides in a state may come near.
+
+    The state's kinematics are valid.
+    """
+    gliding = GLIDING.at(state.gliding)
+    _dof_velocities(plant, state, gliding.dof_velocity)
+    time = max(_time(gliding, state.step, -1.0), _time(gliding, state.step, gliding.relaxation))
+    share = _ABOVE * time * gliding.friction
+    for body in range(plant.nbody):
+        gliding.body_margin[body] = 0.0
+    # Two geoms move relative to each other no faster than both together relative to anything: to
+    # the mean, so that what falls side by side gets no margins.
+    mx, my, mz = _centre_velocities(plant, state, gliding)
+    velocity = gliding.geom_velocity
+    largest = 0.0
+    for g in range(gliding.added.size):
+        x = velocity[g, 0] - mx
+        y = velocity[g, 1] - my
+        z = velocity[g, 2] - mz
+        added = share * (
+            np.sqrt(x * x + y * y + z * z)
+            + velocity[g, 3] * gliding.radius[g]
+            + gliding.surface_speed[g]
+        )
+        largest = max(largest, added)
+        margin = gliding.own_geom_margin[g] + added
+        gliding.added[g] = added
+        gliding.geom_margin[g] = margin
+        body = plant.geom_body[g]
+        gliding.body_margin[body] = max(gliding.body_margin[body], margin)
+    for p in range(gliding.pair_margin.size):
+        gliding.pair_margin[p] = (
+            gliding.own_pair_margin[p]
+            + gliding.added[gliding.pair_geom[p, 0]]
+            + gliding.added[gliding.pair_geom[p, 1]]
+        )
+    gliding.option_margin[0] = gliding.own_option_margin + 2.0 * largest
+    return gliding.model
+
+
+@compiled
+def _component(gliding: Table, plant: Table, state: Table, c: int, axis: int) -> float:
+    """Relative velocity of the bodies at a contact along one of its axes."""
+    contacts = state.contacts
+    total = 0.0
+    for side in range(2):
+        body = plant.geom_body[contacts.geom[c, side]]
+        dof = plant.body_last_dof[body]
+        if dof < 0:
+            continue
+        root = plant.body_root[body]
+        arm_x = contacts.point[c, 0] - state.mj_subtree_com[root, 0]
+        arm_y = contacts.point[c, 1] - state.mj_subtree_com[root, 1]
+        arm_z = contacts.point[c, 2] - state.mj_subtree_com[root, 2]
+        v = gliding.dof_velocity[dof]
+        x = v[3] + v[1] * arm_z - v[2] * arm_y
+        y = v[4] + v[2] * arm_x - v[0] * arm_z
+        z = v[5] + v[0] * arm_y - v[1] * arm_x
+        along = (
+            x * contacts.frame[c, 3 * axis]
+            + y * contacts.frame[c, 3 * axis + 1]
+            + z * contacts.frame[c, 3 * axis + 2]
+        )
+        total += along if side == 1 else -along
+    return total
+
+
+@compiled
+def counts_at_distance(plant: Table, state: Table, c: int, address: int) -> bool:
+    """Whether a contact of the set counts, if it was found within a margin.
+
+    ``address`` is that of MuJoCo's contact.
+    """
+    contacts = state.contacts
+    gliding = GLIDING.at(state.gliding)
+    distance = contacts.signed_distance[c]
+    own = gliding.own_option_margin
+    if gliding.overridden == 0:
+        own = (
+            load_double(address + plant.offsets.contact_margin)
+            - gliding.added[contacts.geom[c, 0]]
+            - gliding.added[contacts.geom[c, 1]]
+        )
+    if distance <= max(own, 0.0):
+        return True
+    x = _component(gliding, plant, state, c, 0) + contacts.surface_velocity[c, 0]
+    y = _component(gliding, plant, state, c, 1) + contacts.surface_velocity[c, 1]
+    time = _time(gliding, state.step, contacts.relaxation_time[c])
+    friction = contacts.dynamic_friction[c]
+    height = time * friction * np.sqrt(x * x + y * y)
+    normal = _component(gliding, plant, state, c, 2)
+    change = gliding.gravity * state.step
+    if distance > min(_ABOVE * height, height + time * (2.0 * (1.0 + friction) * change - normal)):
+        return False
+    pressed = gliding.gravity / max(contacts.inverse_mass[c] * contacts.stiffness[c], 1e-300)
+    return distance >= _BELOW * height - time * (abs(normal) + change) - pressed

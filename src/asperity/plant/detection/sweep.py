@@ -1,0 +1,328 @@
+"""Motion of geoms between two samples: did one pass another, and how fast did they meet?
+
+Contacts are only seen where they are looked for. Between two samples a geom may enter another by no
+more than their inner radii together, or it may turn up on the other side. `passed` tests this with
+the path of one geom's centre in the frame of the other, against the other's bounding box grown by
+the inner radius of the first: exact for balls against boxes, and otherwise at most too cautious
+(corners of a bounding box are not part of a ball), which costs a shorter step.
+
+A geom that does not fill its convex hull, as a mug, has a box and a centre for each of its parts.
+
+Geoms that touched at the first sample may move as the contact law has them, which is out of each
+other again. Only if the path of one's centre goes through all of the other's bounding box, into it
+and out of it, have they left each other on the wrong side.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.plant.detection.sweep_pairs import cannot_pass, find_motion, order_geoms
+
+__all__ = ["closing_distance", "colliding_geoms", "inner_radii", "passed"]
+
+
+_HULL_INNER_RADIUS = 0.5
+"""Inner radius of a mesh's hull over the smallest half side of its box.
+
+A convex body of width w holds a ball of radius w/(2√3) (Steinhagen), and w is at most the smallest
+side of the box.
+"""
+
+
+def inner_radii(model: mujoco.MjModel) -> np.ndarray:
+    """Radius of a ball that fits into each geom [m], shape (ngeom,); infinite for planes."""
+    kinds = mujoco.mjtGeom
+    radii = np.zeros(model.ngeom)
+    for geom in range(model.ngeom):
+        kind = int(model.geom_type[geom])
+        size = model.geom_size[geom]
+        if kind == int(kinds.mjGEOM_PLANE):
+            radii[geom] = np.inf
+        elif kind in (int(kinds.mjGEOM_SPHERE), int(kinds.mjGEOM_CAPSULE)):
+            radii[geom] = size[0]
+        elif kind == int(kinds.mjGEOM_CYLINDER):
+            radii[geom] = min(size[0], size[1])
+        elif kind in (int(kinds.mjGEOM_BOX), int(kinds.mjGEOM_ELLIPSOID)):
+            radii[geom] = np.min(size)
+        elif kind == int(kinds.mjGEOM_HFIELD):
+            # Half the thickness of the ground below its lowest point.
+            radii[geom] = 0.5 * model.hfield_size[model.geom_dataid[geom], 3]
+        elif kind == int(kinds.mjGEOM_SDF):
+            radii[geom] = _half_thickness(model, int(model.geom_dataid[geom]))
+        else:
+            radii[geom] = _HULL_INNER_RADIUS * np.min(model.geom_aabb[geom, 3:])
+    return radii
+
+
+def _half_thickness(model: mujoco.MjModel, mesh: int) -> float:
+    """Volume over surface of a mesh [m]: half the thickness of a plate, bowl or ring."""
+    start, faces = int(model.mesh_vertadr[mesh]), int(model.mesh_faceadr[mesh])
+    vertices = model.mesh_vert[start : start + int(model.mesh_vertnum[mesh])].astype(np.float64)
+    corners = vertices[model.mesh_face[faces : faces + int(model.mesh_facenum[mesh])]]
+    doubled = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    volume = abs(float(np.einsum("fi,fi->", corners[:, 0], doubled))) / 6.0
+    return volume / max(0.5 * float(np.sum(np.linalg.norm(doubled, axis=1))), 1e-300)
+
+
+def colliding_geoms(model: mujoco.MjModel) -> np.ndarray:
+    """Which geoms collide with which, by MuJoCo's rules: uint8, shape (ngeom, ngeom)."""
+    weld = model.body_weldid[model.geom_bodyid]
+    kind, affinity = model.geom_contype, model.geom_conaffinity
+    matching = (kind[:, None] & affinity[None, :]) != 0
+    collide = matching | matching.T
+    if not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT:
+        parent = model.body_weldid[model.body_parentid[weld]]
+        child = (weld[:, None] == parent[None, :]) & (weld[:, None] > 0) & (weld[None, :] > 0)
+        collide &= ~(child | child.T)
+    body = model.geom_bodyid.astype(np.int64)
+    low, high = np.minimum(body[:, None], body[None, :]), np.maximum(body[:, None], body[None, :])
+    excluded = model.exclude_signature.astype(np.int64)
+    collide &= ~np.isin((low << 16) + high, excluded)
+    for first, second in zip(model.pair_geom1, model.pair_geom2, strict=True):
+        collide[first, second] = collide[second, first] = True
+    collide &= weld[:, None] != weld[None, :]
+    # A half-space has no other side.
+    plane = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+    collide[plane, :] = collide[:, plane] = False
+    return np.ascontiguousarray(collide, dtype=np.uint8)
+
+
+@compiled
+def _in_contact(contacts: Table, a: int, b: int) -> bool:
+    geom = contacts.geom
+    for c in range(contacts.count):
+        if (geom[c, 0] == a and geom[c, 1] == b) or (geom[c, 0] == b and geom[c, 1] == a):
+            return True
+    return False
+
+
+@compiled
+def _local(
+    box: np.ndarray,
+    part: int,
+    g: int,
+    other_part: int,
+    other: int,
+    xpos: np.ndarray,
+    xmat: np.ndarray,
+) -> tuple[float, float, float]:
+    """Centre of the box of ``other``'s part in the frame of the box of a part of geom ``g``."""
+    x = xpos[other, 0] - xpos[g, 0]
+    y = xpos[other, 1] - xpos[g, 1]
+    z = xpos[other, 2] - xpos[g, 2]
+    for a in range(3):
+        offset = box[other_part, a]
+        x += xmat[other, a] * offset
+        y += xmat[other, 3 + a] * offset
+        z += xmat[other, 6 + a] * offset
+    return (
+        xmat[g, 0] * x + xmat[g, 3] * y + xmat[g, 6] * z - box[part, 0],
+        xmat[g, 1] * x + xmat[g, 4] * y + xmat[g, 7] * z - box[part, 1],
+        xmat[g, 2] * x + xmat[g, 5] * y + xmat[g, 8] * z - box[part, 2],
+    )
+
+
+@compiled
+def _path_inside(
+    box: np.ndarray,
+    core_part: int,
+    core: int,
+    part: int,
+    g: int,
+    growth: float,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    xpos: np.ndarray,
+    xmat: np.ndarray,
+) -> tuple[float, float, float]:
+    """Part of the path of a centre of geom ``core`` that is in the grown box of geom ``g``.
+
+    From where to where, over the whole path, whose ends are 0 and 1 (the first above the second if
+    none is); and the length of the whole path, squared.
+    """
+    start = _local(box, part, g, core_part, core, position, rotation)
+    end = _local(box, part, g, core_part, core, xpos, xmat)
+    square = 0.0
+    low = -np.inf
+    high = np.inf
+    for a in range(3):
+        step = end[a] - start[a]
+        square += step * step
+        half = box[part, 3 + a] + growth
+        if abs(step) < 1e-12:
+            if abs(start[a]) > half:
+                return 1.0, 0.0, 0.0
+            continue
+        first = (-half - start[a]) / step
+        second = (half - start[a]) / step
+        low = max(low, min(first, second))
+        high = min(high, max(first, second))
+    return low, high, square
+
+
+@compiled
+def _passes_near(
+    plant: Table,
+    core: int,
+    g: int,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    xpos: np.ndarray,
+    xmat: np.ndarray,
+) -> bool:
+    """Whether a part of geom ``core`` may have been in the box of all parts of geom ``g``."""
+    box = plant.geom_box
+    square = 0.0
+    for a in range(3):
+        square += box[core, 3 + a] * box[core, 3 + a]
+    growth = np.sqrt(square) + plant.geom_inner_radius[core]
+    low, high, _ = _path_inside(box, core, core, g, g, growth, position, rotation, xpos, xmat)
+    return low <= high and low <= 1.0 and high >= 0.0
+
+
+@compiled
+def _goes_through(
+    plant: Table,
+    core: int,
+    g: int,
+    touched: bool,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    xpos: np.ndarray,
+    xmat: np.ndarray,
+) -> bool:
+    """Whether a geom may have passed through geom ``g`` with a long step.
+
+    Of geoms that touched before, the centre of one must have gone through all of the other.
+    """
+    radius = plant.geom_inner_radius[core]
+    growth = 0.0 if touched else radius
+    allowed = radius + plant.geom_inner_radius[g]
+    cores = plant.part_first[core] + plant.part_count[core]
+    parts = plant.part_first[g] + plant.part_count[g]
+    if (plant.part_count[core] > 1 or plant.part_count[g] > 1) and not _passes_near(
+        plant, core, g, position, rotation, xpos, xmat
+    ):
+        return False
+    for i in range(plant.part_first[core], cores):
+        for j in range(plant.part_first[g], parts):
+            low, high, square = _path_inside(
+                plant.part_box, i, core, j, g, growth, position, rotation, xpos, xmat
+            )
+            if low > high or square <= allowed * allowed:
+                continue
+            if touched:
+                if low > 0.0 and high < 1.0:
+                    return True
+            elif low <= 1.0 and high >= 0.0:
+                return True
+    return False
+
+
+@compiled
+def _one_passed(plant: Table, contacts: Table, sweep: Table, state: Table, a: int, b: int) -> bool:
+    """Whether one of two geoms may have passed through the other on the way to a state."""
+    position = sweep.position
+    rotation = sweep.rotation
+    xpos = state.mj_geom_xpos
+    xmat = state.mj_geom_xmat
+    if not (
+        _goes_through(plant, a, b, False, position, rotation, xpos, xmat)
+        or _goes_through(plant, b, a, False, position, rotation, xpos, xmat)
+    ):
+        return False
+    return (
+        not _in_contact(contacts, a, b)
+        or _goes_through(plant, a, b, True, position, rotation, xpos, xmat)
+        or _goes_through(plant, b, a, True, position, rotation, xpos, xmat)
+    )
+
+
+@compiled
+def passed(plant: Table, contacts: Table, sweep: Table, state: Table) -> bool:
+    """Whether a geom may have passed through another on the way to a state.
+
+    ``contacts`` and the poses of ``sweep`` belong to the sample before.
+    """
+    if not find_motion(plant, sweep, state):
+        return False
+    order_geoms(plant, sweep, state)
+    order = sweep.order
+    for i in range(order.size):
+        a = order[i]
+        moves = sweep.moves[a] == 1
+        for j in range(i + 1, order.size):
+            b = order[j]
+            if sweep.low[b] > sweep.high[a]:
+                break
+            # Of two geoms that approach by more than both inner radii, one has moved more than its
+            # own, relative to anything.
+            if (
+                (moves or sweep.moves[b] == 1)
+                and plant.geom_collides[a, b]
+                and not cannot_pass(plant, a, b, sweep, state)
+                and _one_passed(plant, contacts, sweep, state, a, b)
+            ):
+                return True
+    return False
+
+
+@compiled
+def _advance_of(
+    g: int,
+    point: np.ndarray,
+    c: int,
+    normal: np.ndarray,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    xpos: np.ndarray,
+    xmat: np.ndarray,
+) -> float:
+    """How far the material point of a geom that is now at a contact has moved along its normal."""
+    x = point[c, 0] - xpos[g, 0]
+    y = point[c, 1] - xpos[g, 1]
+    z = point[c, 2] - xpos[g, 2]
+    u = xmat[g, 0] * x + xmat[g, 3] * y + xmat[g, 6] * z
+    v = xmat[g, 1] * x + xmat[g, 4] * y + xmat[g, 7] * z
+    w = xmat[g, 2] * x + xmat[g, 5] * y + xmat[g, 8] * z
+    moved = 0.0
+    for a in range(3):
+        before = (
+            position[g, a]
+            + rotation[g, 3 * a] * u
+            + rotation[g, 3 * a + 1] * v
+            + rotation[g, 3 * a + 2] * w
+        )
+        moved += normal[c, 6 + a] * (point[c, a] - before)
+    return moved
+
+
+@compiled
+def closing_distance(
+    contacts: Table, c: int, position: np.ndarray, rotation: np.ndarray, state: Table
+) -> float:
+    """How far the surfaces at a contact of a state have approached since the sample before [m]."""
+    first = _advance_of(
+        contacts.geom[c, 0],
+        contacts.point,
+        c,
+        contacts.frame,
+        position,
+        rotation,
+        state.mj_geom_xpos,
+        state.mj_geom_xmat,
+    )
+    second = _advance_of(
+        contacts.geom[c, 1],
+        contacts.point,
+        c,
+        contacts.frame,
+        position,
+        rotation,
+        state.mj_geom_xpos,
+        state.mj_geom_xmat,
+    )
+    return first - second

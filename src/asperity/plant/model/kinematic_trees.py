@@ -1,0 +1,170 @@
+"""Kinematic trees, and which of them the solvers take for one.
+
+A row of the constraint set belongs to two trees at most, as contacts do: the solvers' matrices have
+a block for every pair of trees. A tendon can run over more of them. Such trees, and those between
+them, are then one tree to the solvers, whose branches are cut into chains as those of any robot.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import Table
+from asperity.plant.model.joints import integers, is_disabled
+
+__all__ = ["has_other_trees", "set_trees"]
+
+_ROW_TREES = 2
+
+
+def set_trees(table: Table, model: mujoco.MjModel) -> None:
+    """Fill the tables of trees, bodies and degrees of freedom."""
+    table.nq, table.nv, table.na = model.nq, model.nv, model.na
+    together = _coupled_trees(model)
+    _, first = np.unique(together, return_index=True)
+    table.nbody, table.ntree = model.nbody, len(first)
+    table.tree_start = integers(model.tree_dofadr[first])
+    size = np.bincount(together, weights=model.tree_dofnum).astype(np.int64)
+    table.tree_size = size
+    table.tree_spatial = _spatial_trees(model, together)
+    table.tree_balances = _balanced_trees(model, together) * (1 - table.tree_spatial)
+    table.tree_floats = _floating_trees(model, together) * table.tree_balances
+    table.has_articulated_trees = int(not np.all(table.tree_spatial))
+    table.only_free_bodies = int(_only_free_bodies(model, table.tree_spatial))
+    gravity_off = is_disabled(model, mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+    table.gravity = np.zeros(3) if gravity_off else np.array(model.opt.gravity)
+    # Of free bodies, which are trees by themselves.
+    table.tree_body = integers(model.tree_bodyadr[first])
+    table.tree_bodies = integers(model.tree_bodynum[first])
+    table.block_start = np.concatenate([[0], np.cumsum(size**2)]).astype(np.int64)
+    # The last is that of bodies without degrees of freedom, whose number is −1.
+    numbers = np.append(together, -1)
+    table.body_tree = integers(numbers[model.body_treeid])
+    table.body_root = integers(model.body_rootid)
+    roots = np.append(model.body_rootid[model.tree_bodyadr[first]], 0)
+    reference = np.where(table.body_tree < 0, table.body_root, roots[table.body_tree])
+    table.body_reference = integers(reference)
+    bodies = integers(model.dof_bodyid)
+    shifted = reference[bodies] != table.body_root[bodies]
+    table.shifted_dof = np.flatnonzero(shifted)
+    table.shifted_body = bodies[shifted]
+    last = np.full(model.nbody, -1, np.int64)
+    for body in range(1, model.nbody):
+        count = model.body_dofnum[body]
+        parent = model.body_parentid[body]
+        last[body] = model.body_dofadr[body] + count - 1 if count > 0 else last[parent]
+    table.body_last_dof = last
+    table.body_parent = integers(model.body_parentid)
+    table.body_dof = integers(model.body_dofadr)
+    table.body_dofs = integers(model.body_dofnum)
+    table.dof_parent = integers(model.dof_parentid)
+    table.dof_body = bodies
+    table.bodies = np.arange(model.nbody, dtype=np.int32)
+    table.dof_tree = integers(numbers[model.dof_treeid])
+    table.mass_rownnz = integers(model.M_rownnz)
+    table.mass_rowadr = integers(model.M_rowadr)
+    table.mass_colind = integers(model.M_colind)
+
+
+def has_other_trees(table: Table, model: mujoco.MjModel) -> bool:
+    """Whether other trees are free bodies, or taken together, than when the tables were filled."""
+    together = _coupled_trees(model)
+    return not (
+        np.array_equal(together[model.dof_treeid], table.dof_tree)
+        and np.array_equal(_spatial_trees(model, together), table.tree_spatial)
+    )
+
+
+def _balanced_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
+    """1 for trees whose joints have all the armature that there is, and no tendon."""
+    balances = np.ones(len(np.unique(together)), np.int64)
+    for tendon in np.flatnonzero(model.tendon_armature):
+        balances[together[list(_tendon_trees(model, int(tendon)))]] = 0
+    return balances
+
+
+def _floating_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
+    """1 for trees of one root, which has a free joint without armature."""
+    floats = np.zeros(len(np.unique(together)), np.int64)
+    for tree in np.flatnonzero(np.bincount(together)[together] == 1):
+        start = model.tree_dofadr[tree]
+        free = model.jnt_type[model.dof_jntid[start]] == mujoco.mjtJoint.mjJNT_FREE
+        floats[together[tree]] = free and not np.any(model.dof_armature[start : start + 6])
+    return floats
+
+
+def _spatial_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
+    """Trees that are one free body without springs, dampers or armature on its joint."""
+    members = np.bincount(together)
+    spatial = np.zeros(len(members), np.int64)
+    for tree in np.flatnonzero(members[together] == 1):
+        start = model.tree_dofadr[tree]
+        joint = model.dof_jntid[start]
+        dofs = slice(start, start + model.tree_dofnum[tree])
+        spatial[together[tree]] = (
+            model.tree_dofnum[tree] == 6
+            and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
+            and model.jnt_stiffness[joint] == 0
+            and not np.any(model.jnt_stiffnesspoly[joint])
+            and not np.any(model.dof_damping[dofs])
+            and not np.any(model.dof_dampingpoly[dofs])
+            and not np.any(model.dof_armature[dofs])
+        )
+    return spatial
+
+
+def _only_free_bodies(model: mujoco.MjModel, spatial: np.ndarray) -> bool:
+    """Whether gravity and gyroscopic torques are all the smooth forces there are."""
+    fluid = model.opt.density > 0 or model.opt.viscosity > 0
+    return not (
+        not np.all(spatial)
+        or fluid
+        or model.nu > 0
+        or model.ntendon > 0
+        or np.any(model.body_gravcomp)
+    )
+
+
+def _coupled_trees(model: mujoco.MjModel) -> np.ndarray:
+    """Number of the solvers' tree to which each kinematic tree of a model belongs.
+
+    Returns
+    -------
+    array of int64, shape (ntree,)
+        In ascending order; each kinematic tree's own number if no constraint couples three.
+    """
+    joined = np.zeros(model.ntree, bool)  # with the tree before it
+    tendons = [_tendon_trees(model, tendon) for tendon in range(model.ntendon)]
+    for trees in [*tendons, *_tendon_equalities(model, tendons)]:
+        if len(trees) > _ROW_TREES:
+            joined[min(trees) + 1 : max(trees) + 1] = True
+    return np.cumsum(~joined) - 1
+
+
+def _tendon_trees(model: mujoco.MjModel, tendon: int) -> set[int]:
+    """Kinematic trees that a tendon acts on."""
+    wrap = mujoco.mjtWrap
+    trees: set[int] = set()
+    first = model.tendon_adr[tendon]
+    for k in range(first, first + model.tendon_num[tendon]):
+        kind, number = model.wrap_type[k], model.wrap_objid[k]
+        if kind == wrap.mjWRAP_JOINT:
+            body = model.jnt_bodyid[number]
+        elif kind == wrap.mjWRAP_SITE:
+            body = model.site_bodyid[number]
+        elif kind in (wrap.mjWRAP_SPHERE, wrap.mjWRAP_CYLINDER):
+            body = model.geom_bodyid[number]
+        else:
+            continue
+        trees.add(int(model.body_treeid[body]))
+    return trees - {-1}
+
+
+def _tendon_equalities(model: mujoco.MjModel, tendons: list[set[int]]) -> list[set[int]]:
+    """Kinematic trees that each equality of two tendons couples."""
+    found = []
+    for equality in np.flatnonzero(model.eq_type == mujoco.mjtEq.mjEQ_TENDON):
+        pair = (model.eq_obj1id[equality], model.eq_obj2id[equality])
+        found.append(set().union(*(tendons[tendon] for tendon in pair if tendon >= 0)))
+    return found

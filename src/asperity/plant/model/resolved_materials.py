@@ -1,0 +1,115 @@
+"""Tables of contact parameters, of what the user and the model give."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from asperity.contact.combination import DYNAMIC_FRICTION, PARAMETERS, STATIC_FRICTION, UNSET
+from asperity.errors import ModelError
+from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.contact_texts import parameters_of_model
+from asperity.plant.model.material import COLUMNS, Material
+
+__all__ = ["GeomNames", "ResolvedMaterials", "resolve_materials"]
+
+
+class ResolvedMaterials(NamedTuple):
+    """Tables for `asperity.contact.combination.combine`."""
+
+    default: np.ndarray
+    geoms: np.ndarray
+    pairs: np.ndarray
+    pair_keys: np.ndarray
+
+
+_DEFAULT = Material(stiffness=1e5, dissipation=10.0, stiction_tolerance=1e-4)
+
+
+def _matching(names: Iterable[str], pattern: str) -> list[int]:
+    return [i for i, name in enumerate(names) if name and fnmatch.fnmatchcase(name, pattern)]
+
+
+class GeomNames:
+    """Which geoms names and globs mean; a name of nothing is a `ModelError`."""
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self._geoms = [model.geom(i).name for i in range(model.ngeom)]
+        self._bodies = [model.body(i).name for i in range(model.nbody)]
+        self._body = [int(body) for body in model.geom_bodyid]
+
+    def geoms(self, pattern: str) -> list[int]:
+        """Geoms of a name or glob."""
+        indices = _matching(self._geoms, pattern)
+        if not indices:
+            raise ModelError(f"contact parameters: no geom is named {pattern!r}.")
+        return indices
+
+    def of_bodies(self, pattern: str) -> list[int]:
+        """Geoms of all bodies of a name or glob."""
+        bodies = set(_matching(self._bodies, pattern))
+        if not bodies:
+            raise ModelError(f"contact parameters: no body is named {pattern!r}.")
+        return [geom for geom, body in enumerate(self._body) if body in bodies]
+
+    def side(self, pair: tuple[str, str], side: int) -> list[int]:
+        """Geoms of one side of a pair, whose name may be a body's."""
+        bodies = set(_matching(self._bodies, pair[side]))
+        indices = _matching(self._geoms, pair[side]) or [
+            geom for geom, body in enumerate(self._body) if body in bodies
+        ]
+        if not indices:
+            raise ModelError(
+                f"contact parameters of the pair ({pair[0]!r}, {pair[1]!r}): no geom or body is "
+                f"named {pair[side]!r}."
+            )
+        return indices
+
+
+def _apply(rows: np.ndarray, indices: list[int], material: Material) -> None:
+    values = material.row()
+    given = values != UNSET
+    for index in indices:
+        rows[index, given] = values[given]
+        if given[STATIC_FRICTION] and not given[DYNAMIC_FRICTION]:
+            # A new static coefficient brings its own dynamic one.
+            rows[index, DYNAMIC_FRICTION] = values[STATIC_FRICTION]
+
+
+def resolve_materials(model: mujoco.MjModel, given: ContactParameters) -> ResolvedMaterials:
+    """Tables of contact parameters for a model.
+
+    Raises
+    ------
+    ModelError
+        If a name or glob matches nothing, or a parameter is negative or not finite.
+    """
+    if not isinstance(given, ContactParameters):
+        raise ModelError(f"contact must be ContactParameters, got {type(given).__name__}.")
+    inside = parameters_of_model(model)
+    names = GeomNames(model)
+    default = _DEFAULT.row()
+    for source in (inside, given):
+        _apply(default[None], [0], Material(**{f: getattr(source, f) for f in COLUMNS}))
+    rows = np.full((model.ngeom, PARAMETERS), UNSET)
+    for source in (inside, given):
+        for pattern, material in source.bodies.items():
+            _apply(rows, names.of_bodies(pattern), material)
+    for source in (inside, given):
+        for pattern, material in source.geoms.items():
+            _apply(rows, names.geoms(pattern), material)
+    table: dict[int, np.ndarray] = {}
+    for source in (inside, given):
+        for pair, material in source.pairs.items():
+            for a in names.side(pair, 0):
+                for b in names.side(pair, 1):
+                    key = min(a, b) * model.ngeom + max(a, b)
+                    row = table.setdefault(key, np.full(PARAMETERS, UNSET))
+                    _apply(row[None], [0], material)
+    keys = np.array(sorted(table), dtype=np.int64)
+    pairs = np.array([table[k] for k in keys]).reshape(len(keys), PARAMETERS)
+    return ResolvedMaterials(default, rows, pairs, keys)

@@ -1,0 +1,234 @@
+"""What a model may not contain, because Asperity would simulate it wrongly, and what it ignores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import mujoco
+import numpy as np
+
+from asperity.errors import ModelError
+from asperity.plant.model.finite import check_finite
+from asperity.plant.model.names import element, listed
+
+__all__ = ["check_supported"]
+
+_OBJ = mujoco.mjtObj
+# As integers, because the elements of a model's arrays are not hashed like enumeration members.
+_EQUALITIES = {
+    int(kind)
+    for kind in (
+        mujoco.mjtEq.mjEQ_CONNECT,
+        mujoco.mjtEq.mjEQ_WELD,
+        mujoco.mjtEq.mjEQ_JOINT,
+        mujoco.mjtEq.mjEQ_TENDON,
+    )
+}
+_CALLBACKS = (
+    "control",
+    "passive",
+    "contactfilter",
+    "act_dyn",
+    "act_gain",
+    "act_bias",
+    "sensor",
+    "time",
+)
+
+
+def check_supported(model: mujoco.MjModel, *, every_actuator: bool = False) -> tuple[str, ...]:
+    """Refuse a model that cannot be simulated faithfully.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    every_actuator : bool
+        Whether the integrator knows actuators on bodies and those with inner states.
+
+    Returns
+    -------
+    tuple of str
+        Sentences about what is ignored or treated differently than MuJoCo would.
+
+    Raises
+    ------
+    ModelError
+        If the model holds something unsupported or a number that is not finite, or if a MuJoCo
+        callback is installed; the message names it.
+    """
+    for name in _CALLBACKS:
+        if getattr(mujoco, f"get_mjcb_{name}")() is not None:
+            raise ModelError(
+                f"A global MuJoCo callback is installed (mjcb_{name}), which compiled simulation "
+                f"cannot call; remove it with mujoco.set_mjcb_{name}(None) and pass the Simulator "
+                "a `control=` callback instead."
+            )
+    for check in _CHECKS:
+        check(model)
+    if not every_actuator:
+        _sticky(model)
+        _inner_states(model)
+    check_finite(model)
+    return tuple(_notes(model))
+
+
+def _flexes_and_plugins(model: mujoco.MjModel) -> None:
+    if model.nflex:
+        raise ModelError(
+            f"{element(model, _OBJ.mjOBJ_FLEX, 0)} is deformable, and only rigid bodies can be "
+            "simulated; remove it or replace it by rigid bodies."
+        )
+    for kind, uses in (
+        (_OBJ.mjOBJ_BODY, model.body_plugin),
+        (_OBJ.mjOBJ_ACTUATOR, model.actuator_plugin),
+        (_OBJ.mjOBJ_GEOM, model.geom_plugin),
+    ):
+        for index in np.flatnonzero(uses >= 0):
+            if kind == _OBJ.mjOBJ_GEOM and model.geom_type[index] == mujoco.mjtGeom.mjGEOM_SDF:
+                continue  # its shape, which only MuJoCo's collision detection asks for
+            instance = element(model, _OBJ.mjOBJ_PLUGIN, int(uses[index]))
+            raise ModelError(
+                f"{element(model, kind, index)} takes its physics from {instance}, and plugins "
+                "cannot be simulated; use a built-in element instead."
+            )
+
+
+def _actuators(model: mujoco.MjModel) -> None:
+    user = (
+        (model.actuator_gaintype == mujoco.mjtGain.mjGAIN_USER)
+        | (model.actuator_biastype == mujoco.mjtBias.mjBIAS_USER)
+        | (model.actuator_dyntype == mujoco.mjtDyn.mjDYN_USER)
+    )
+    late = (model.actuator_delay > 0) | (model.actuator_history[:, 0] > 0)
+    for index in np.flatnonzero(user | late):
+        name = element(model, _OBJ.mjOBJ_ACTUATOR, index)
+        if user[index]:
+            raise ModelError(
+                f"{name} has a user-defined gain, bias or dynamics, which needs a MuJoCo callback; "
+                "use a motor and compute its control in the Simulator's `control=` callback."
+            )
+        if late[index]:
+            raise ModelError(
+                f"{name} has a delay or a control history (delay, nsample), which is not "
+                "supported; remove them and delay the control in a `control=` callback."
+            )
+
+
+def _sticky(model: mujoco.MjModel) -> None:
+    for index in np.flatnonzero(model.actuator_trntype == mujoco.mjtTrn.mjTRN_BODY):
+        raise ModelError(
+            f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is an adhesion actuator, which acts "
+            "through MuJoCo's own contacts and is supported by Midas only; use Midas, remove it, "
+            "or use an equality constraint to hold things."
+        )
+
+
+def _inner_states(model: mujoco.MjModel) -> None:
+    kinds = (int(mujoco.mjtDyn.mjDYN_PID), int(mujoco.mjtDyn.mjDYN_DCMOTOR))
+    for index in np.flatnonzero(np.isin(model.actuator_dyntype, kinds)):
+        raise ModelError(
+            f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is a PID controller or a DC motor with "
+            "inner states, which only Midas integrates; use Midas, a motor or a position servo, or "
+            "a `control=` callback."
+        )
+
+
+def _adhesion(model: mujoco.MjModel) -> None:
+    for kind, values, attribute in (
+        (_OBJ.mjOBJ_GEOM, model.geom_adhesion, "adhesion"),
+        (_OBJ.mjOBJ_PAIR, model.pair_adhesion, "adhesion"),
+    ):
+        for index in np.unique(np.argwhere(values != 0)[:, 0]):
+            raise ModelError(
+                f"{element(model, kind, index)} has {attribute}, which the contact laws do not "
+                "know; set it to zero."
+            )
+
+
+def _plasticity(model: mujoco.MjModel) -> None:
+    for kind, addresses in (
+        (_OBJ.mjOBJ_JOINT, model.jnt_plasticadr),
+        (_OBJ.mjOBJ_TENDON, model.tendon_plasticadr),
+    ):
+        for index in np.flatnonzero(addresses >= 0):
+            raise ModelError(
+                f"{element(model, kind, index)} has a plastic spring (springyield), whose state is "
+                "not integrated; remove springyield."
+            )
+
+
+def _equalities(model: mujoco.MjModel) -> None:
+    for index in range(model.neq):
+        if int(model.eq_type[index]) not in _EQUALITIES:
+            kind = mujoco.mjtEq(model.eq_type[index]).name.removeprefix("mjEQ_").lower()
+            raise ModelError(
+                f"{element(model, _OBJ.mjOBJ_EQUALITY, index)} is of type '{kind}', and only "
+                "connect, weld, joint and tendon are supported; remove it."
+            )
+
+
+def _options(model: mujoco.MjModel) -> None:
+    if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SPECULATIVE:
+        raise ModelError(
+            'Option flag speculative="enable" makes MuJoCo report contacts that are not there '
+            "yet; remove it, because error control notices contacts that a step has missed."
+        )
+
+
+_CHECKS: tuple[Callable[[mujoco.MjModel], None], ...] = (
+    _flexes_and_plugins,
+    _actuators,
+    _adhesion,
+    _plasticity,
+    _equalities,
+    _options,
+)
+
+
+def _notes(model: mujoco.MjModel) -> Iterator[str]:
+    collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    rolling = np.flatnonzero(collides & (model.geom_condim > 3))
+    pairs = np.flatnonzero(model.pair_dim > 3)
+    if rolling.size or pairs.size:
+        names = [element(model, _OBJ.mjOBJ_GEOM, i) for i in rolling]
+        names += [element(model, _OBJ.mjOBJ_PAIR, i) for i in pairs]
+        yield (
+            "Torsional and rolling friction are ignored; contacts with condim 4 or 6 have sliding "
+            f"friction only: {listed(names)}."
+        )
+    fields = np.flatnonzero(collides & (model.geom_type == mujoco.mjtGeom.mjGEOM_SDF))
+    if fields.size:
+        names = [element(model, _OBJ.mjOBJ_GEOM, i) for i in fields]
+        yield (
+            "Contacts of signed distance fields are those that MuJoCo's search finds, which can "
+            f"miss some; sdf_initpoints and sdf_iterations make it thorough: {listed(names)}."
+        )
+    uneven = model.pair_friction[:, 0] != model.pair_friction[:, 1]
+    anisotropic = np.flatnonzero((model.pair_dim > 1) & uneven)
+    if anisotropic.size:
+        names = [element(model, _OBJ.mjOBJ_PAIR, i) for i in anisotropic]
+        yield (
+            "Friction is isotropic; the first coefficient is used in both directions for "
+            f"{listed(names)}."
+        )
+    flags = model.opt.enableflags
+    if flags & mujoco.mjtEnableBit.mjENBL_SLEEP:
+        yield "Sleeping is ignored; every body is simulated at every step."
+        asleep = model.tree_sleep_policy == mujoco.mjtSleepPolicy.mjSLEEP_INIT
+        if asleep.any():
+            bodies = model.tree_bodyadr[np.flatnonzero(asleep)]
+            names = [element(model, _OBJ.mjOBJ_BODY, int(i)) for i in bodies]
+            yield f'Bodies that would start asleep (sleep="init") are awake: {listed(names)}.'
+    if flags & mujoco.mjtEnableBit.mjENBL_IPC:
+        yield 'Option flag ipc="enable" is ignored; it belongs to MuJoCo\'s discrete integrator.'
+    if flags & mujoco.mjtEnableBit.mjENBL_OVERRIDE:
+        yield (
+            'Option flag override="enable" sets margin and friction of all contacts, as in MuJoCo; '
+            "o_solref and o_solimp are ignored."
+        )
+    if model.opt.noslip_iterations:
+        yield "noslip_iterations is ignored; friction does not creep."
+    delayed = np.flatnonzero(model.sensor_history[:, 0] > 0)
+    if delayed.size:
+        names = [element(model, _OBJ.mjOBJ_SENSOR, i) for i in delayed]
+        yield f"Delays and intervals of sensors are ignored: {listed(names)}."
