@@ -97,7 +97,7 @@ def _relative(trials: Sequence[Trial], base: Sequence[Trial], field: str) -> str
 
 def _table(method: str, results: Results) -> list[str]:
     base = results.get((NOTHING, method))
-    if not base:
+    if not base or not any((m.name, method) in results for m in MECHANISMS):
         return []
     numbers = METHODS[method]
     head = [
