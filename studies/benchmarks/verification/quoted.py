@@ -109,7 +109,6 @@ def _readme(results: Results) -> str:
         ["known outcomes found, of those it can do", ""]
         + [f"{score.right} of {score.cases}" for score in scores],
         ["wrong", ""] + [str(score.wrong) for score in scores],
-        ["seconds for all of them", ""] + [f"{score.seconds:.0f}" for score in scores],
         *(_case_row(results, title, CASES[name], methods) for title, name in _SCENES.items()),
         ["20 bodies in hard clutter, CPU s per second", "", *_clutter_row(methods)],
     ]
@@ -137,9 +136,9 @@ def _methods(results: Results) -> str:
     rows = []
     for title, method in _METHODS.items():
         s = _score(results, method)
-        numbers = (s.cases, s.right, s.near, s.wrong, s.stopped, round(s.seconds))
+        numbers = (s.cases, s.right, s.near, s.wrong, s.stopped)
         rows.append([title, *map(str, numbers)])
-    head = ["", "cases", "right", "near", "wrong", "stopped or too slow", "seconds for all"]
+    head = ["", "cases", "right", "near", "wrong", "stopped or too slow"]
     return _lines(head, rows)
 
 
