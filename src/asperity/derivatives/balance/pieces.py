@@ -51,9 +51,9 @@ def row_piece(
     kind = rows.kind[r]
     if kind == LIMIT:
         piece = 1 if curvature > 0.0 else 0
-        if rows.position[r] + shift < 0.0:
+        if rows.position[r] + shift < problem.limit_gap:
             piece += 2
-        if rows.upper[r] - shift < 0.0:
+        if rows.upper[r] - shift < problem.limit_gap:
             piece += 4
         return piece
     if kind == EQUALITY:

@@ -12,6 +12,7 @@ from asperity.compiled import Table, compiled
 from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
 from asperity.derivatives.balance.pieces import row_piece
+from asperity.integrators.methods.convex_step import limit_step
 
 __all__ = [
     "NARROW",
@@ -52,7 +53,7 @@ def find_row_changes(world: Table, work: Table, state: Table, step: float, size:
     rows = state.rows
     count = rows.count
     row_velocities(graph, rows, 0, count, state.velocity, problem.row_u)
-    prepare_rows(problem, rows, step, count, False)
+    prepare_rows(problem, rows, step, limit_step(world, step), count, False)
     row_velocities(graph, rows, 0, count, problem.velocity, problem.row_u)
     evaluate_rows(problem, 0, count)
     for i in range(work.rows):
