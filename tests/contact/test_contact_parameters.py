@@ -74,7 +74,7 @@ def test_defaults() -> None:
         "dissipation": 10.0,
         "friction": 0.77,
         "dynamic_friction": 0.77,
-        "stiction_tolerance": 1e-4,
+        "stiction_tolerance": 3e-6,
         "relaxation_time": UNSET,
     }
 

@@ -10,7 +10,6 @@ from convex_problems import Case
 from asperity.contact.constraint_set import EQUALITY, FRICTION, LIMIT
 
 WIDTH = 10.0
-SLIP_REGULARIZATION = 1e-3
 
 
 def friction_coefficient(static: float, dynamic: float, s: float) -> float:
@@ -37,7 +36,7 @@ class LaggedContact:
         )
         lagged = step * max(self.elastic, 0.0) * max(1.0 - self.d * before[2], 0.0)
         self.friction = mu * lagged
-        self.epsilon = max(tolerance, SLIP_REGULARIZATION * self.friction * t.inverse_mass[c])
+        self.epsilon = tolerance
         limits = [np.inf]
         if self.k > 0:
             limits.append(self.elastic / (step * self.k))

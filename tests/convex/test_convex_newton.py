@@ -324,6 +324,7 @@ def test_box_pushed_along_the_floor() -> None:
         friction=0.5,
         stiffness=stiffness,
         dissipation=0.0,
+        stiction_tolerance=1e-4,
     )
     p = case.problem
     p.options.tolerance = TIGHT

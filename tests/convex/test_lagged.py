@@ -72,7 +72,6 @@ REGIONS = {
     "without dissipation, apart": ({"dissipation": 0.0}, [1e-3, 2e-3, 0.2]),
     "without friction": ({"static_friction": 0.0, "dynamic_friction": 0.0}, [0.1, 0.2, 0.01]),
     "static and dynamic friction": ({"dynamic_friction": 0.4}, [5e-3, 2e-3, 0.01]),
-    "softened by inertia": ({"inverse_mass": 1e5, "stiction_tolerance": 1e-6}, [1e-3, 0, 0.0]),
     "touching": ({"signed_distance": 0.0}, [1e-3, 0.0, -0.1]),
     "without stiffness": ({"stiffness": 0.0}, [1e-3, 0.0, -0.1]),
 }

@@ -82,7 +82,7 @@ def test_step_doubling_is_the_product_of_its_halves() -> None:
     halves = asp.linearize(
         model,
         data,
-        integrator=asp.Icf(time_step=5e-4, slip_regularization=0.0),
+        integrator=asp.Icf(time_step=5e-4),
         step=1e-3,
     )
     assert len(lin.steps) == 1

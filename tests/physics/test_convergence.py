@@ -9,7 +9,7 @@ from physics_models import Array, compile_mjcf, states
 import asperity as asp
 
 FLOOR = "<geom type='plane' size='0 0 1'/>"
-SOFT = asp.ContactParameters(stiffness=2e4, dissipation=2.0)
+SOFT = asp.ContactParameters(stiffness=2e4, dissipation=2.0, stiction_tolerance=1e-4)
 
 # World, initial velocity, end, the least slope of log(error) over log(accuracy).
 SCENES: dict[str, tuple[str, list[float], float, float]] = {

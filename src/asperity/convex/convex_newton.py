@@ -73,6 +73,8 @@ from asperity.convex.problem import CONVERGED, MOMENTUM, NON_FINITE, NOT_CONVERG
 __all__ = ["begin_solve", "end_solve", "install_solver", "solve_problem"]
 
 _ROUND_OFF = 1e-14
+# Part of the slip, or of the stiction tolerance, by which the slip of a solution may be off.
+_SLIP_LEFT = 0.03
 # Iterations without progress of the gradient after which round-off may be the reason.
 _PATIENCE = 6
 # Disagreement of a law's numbers with the solution that is left where they have changed too often.
@@ -334,7 +336,27 @@ def _step_is_small(problem: Table, iteration: int) -> bool:
     if problem.options.criterion == MOMENTUM or problem.direction_ends != AT_END:
         return False
     eta = 1.0 if iteration == 0 else problem.rate / (1.0 - problem.rate)
-    return eta * problem.step_length <= problem.wanted_residual
+    return eta * problem.step_length <= problem.wanted_residual and _slip_is_known(problem, eta)
+
+
+@compiled
+def _slip_is_known(problem: Table, eta: float) -> bool:
+    """Whether what a step has changed of slip is little beside it and the stiction tolerance.
+
+    Where a contact sticks, a change that is small for a velocity is all of its friction: a first
+    step along a stiff estimate of the curvature would end the solve far from balance.
+    """
+    left = eta * problem.search_step / _SLIP_LEFT
+    for i in range(problem.first_contact, problem.last_contact):
+        if problem.h11[i] == 0.0 and problem.h22[i] == 0.0:
+            continue
+        x = problem.v1[i]
+        y = problem.v2[i]
+        square = problem.law.soft_slip_square[i] + x * x + y * y
+        change = problem.dv1[i] * problem.dv1[i] + problem.dv2[i] * problem.dv2[i]
+        if left * left * change > square:
+            return False
+    return True
 
 
 @compiled

@@ -78,6 +78,9 @@ class Integrator(abc.ABC):
     )
     """Fields of `ContactParameters` that play a part, here those of Hunt–Crossley contact."""
 
+    default_stiction_tolerance: ClassVar[float | None] = None
+    """Stiction tolerance [m/s] of contacts for which nobody gives one; None: that of all."""
+
     takes_every_actuator: ClassVar[bool] = False
     """Whether actuators may act on bodies, by what these touch, and have inner states."""
 

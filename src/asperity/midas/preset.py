@@ -161,6 +161,8 @@ class Midas(Integrator):
     overlaps: str = "exclude"
     verify: bool = False
 
+    # A hundred times the velocity to which a step is solved.
+    default_stiction_tolerance = 1e-4
     contact_parameters = frozenset({"dissipation", "friction", "dynamic_friction"})
     takes_every_actuator = True
 

@@ -112,6 +112,8 @@ class Plant(HoldsAddresses):
         joint's friction loss is itself a fitted number.
     efforts : Efforts
         What external systems exert.
+    stiction_tolerance : float
+        Of contacts for which neither ``contact`` nor the model gives one [m/s]; 3e-6 if None.
     evaluated : bool
         Whether compiled code will evaluate the plant, for which kernels are compiled.
     """
@@ -122,9 +124,11 @@ class Plant(HoldsAddresses):
         contact: ContactParameters,
         joint_stiction_tolerance: float = 1e-3,
         efforts: Efforts = NO_EFFORTS,
+        stiction_tolerance: float | None = None,
         evaluated: bool = True,
     ) -> None:
         self.model = model
+        self._stiction_tolerance = stiction_tolerance
         self.contact = contact
         data = mujoco.MjData(model)
         mujoco.mj_forward(model, data)
@@ -300,7 +304,7 @@ class Plant(HoldsAddresses):
 
     def set_contact_parameters(self, contact: ContactParameters) -> None:
         """Replace the contact parameters of every geom and pair."""
-        resolved = resolve_materials(self.model, contact)
+        resolved = resolve_materials(self.model, contact, self._stiction_tolerance)
         self.surfaces = resolve_surfaces(self.model, contact)
         self._field_shapes = None
         self.contact = contact

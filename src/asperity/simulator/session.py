@@ -157,6 +157,7 @@ class Session(HoldsAddresses):
             contact,
             joint_stiction_tolerance,
             self.coupling.efforts,
+            integrator.default_stiction_tolerance,
             evaluated=convex,
         )
         self.note(contact.notes)

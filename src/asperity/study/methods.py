@@ -57,4 +57,4 @@ def _method(entry: Registration, variant: Variant) -> Method:
 
 
 def _hunt_crossley(step: float) -> Integrator:
-    return Icf(time_step=step, slip_regularization=0.0, tolerance=1e-10)
+    return Icf(time_step=step, tolerance=1e-10)

@@ -80,7 +80,12 @@ class CompiledWorlds(HoldsAddresses):
 
     def _make(self) -> None:
         """Make the plant and the lanes of the model as it is."""
-        plant = Plant(self._model, self._contact, self._tolerance)
+        plant = Plant(
+            self._model,
+            self._contact,
+            self._tolerance,
+            stiction_tolerance=self._integrator.default_stiction_tolerance,
+        )
         self.plant = plant
         self._lanes = [Lane(plant, self._integrator) for _ in range(self._crew.threads)]
 

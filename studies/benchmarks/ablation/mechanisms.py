@@ -193,6 +193,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ),
     ),
     Mechanism(
+        "slip-test",
+        "A solve goes on until slip is known to within a part of the stiction tolerance.",
+        "The paper's criteria alone, by which a change of slip is small that is all of friction.",
+        ("cenic",),
+        (Body("convex.convex_newton", "_slip_is_known", "return True"),),
+    ),
+    Mechanism(
         "delivered-friction",
         "Friction is limited by the normal impulse that the step delivers.",
         "The paper's law: the normal impulse that the state before the step predicts.",
@@ -215,13 +222,6 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "Forces at the step's beginning.",
         ("icf",),
         (Body(f"{_METHODS}.gyroscopic", "center_gyroscopic_forces", "return OK"),),
-    ),
-    Mechanism(
-        "slip-regularization",
-        "Stiff friction is softened in long steps, so that violent impacts converge.",
-        "The stiction tolerance alone.",
-        ("icf",),
-        (Value(_ICF, "Icf.slip_regularization", "0.0"),),
     ),
     Mechanism(
         "bdf2",

@@ -64,7 +64,8 @@ class Contact:
     dynamic_friction
         That of sliding, where it differs; for engines that know two.
     stiction_tolerance
-        Slip speed below which friction is regularised [m/s].
+        Slip speed below which friction is regularised [m/s]; the method's own default if None. A
+        converged truth belongs to one.
     solref
         MuJoCo's own parameters of contact, where its defaults could not show the effect in
         question (an elastic impact); None keeps the defaults.
@@ -77,7 +78,7 @@ class Contact:
     dissipation: float = 10.0
     friction: float = 0.5
     dynamic_friction: float | None = None
-    stiction_tolerance: float = 1e-4
+    stiction_tolerance: float | None = None
     solref: tuple[float, float] | None = None
     modulus: float | None = None
 
@@ -86,8 +87,9 @@ class Contact:
         values = {
             "stiffness": self.stiffness,
             "dissipation": self.dissipation,
-            "stiction_tolerance": self.stiction_tolerance,
         }
+        if self.stiction_tolerance is not None:
+            values["stiction_tolerance"] = self.stiction_tolerance
         if self.dissipation == 0.0:
             values["relaxation_time"] = 0.0  # the same for SAP's law
         if self.dynamic_friction is not None:

@@ -193,7 +193,9 @@ def dominoes() -> World:
         f"<geom type='box' size='{size}' mass='.01'/></body>"
         for i in range(DOMINOES)
     )
-    return World("<geom type='plane' size='9 9 1'/>" + bodies, Contact(friction=0.3))
+    return World(
+        "<geom type='plane' size='9 9 1'/>" + bodies, Contact(friction=0.3, stiction_tolerance=1e-4)
+    )
 
 
 def _wave(simulate: Simulate) -> float:

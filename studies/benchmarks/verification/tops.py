@@ -33,7 +33,7 @@ def tippe_top() -> World:
         f"<inertial pos='0 0 {-TIPPE_OFFSET}' mass='{TIPPE_MASS}' "
         f"diaginertia='{inertia} {inertia} {inertia}'/>"
         f"<geom size='{TIPPE_RADIUS}'/></body>",
-        Contact(stiffness=1e4, friction=0.3),
+        Contact(stiffness=1e4, friction=0.3, stiction_tolerance=1e-4),
     )
 
 
@@ -67,7 +67,7 @@ def rattleback() -> World:
         f"{FLOOR}<body pos='0 0 {height:.17g}'><freejoint/>"
         f"<inertial pos='0 0 {-DROP}' mass='1' fullinertia='{xx} {yy} {zz} {xy} 0 0'/>"
         f"<geom type='ellipsoid' size='{AXES[0]} {AXES[1]} {AXES[2]}'/></body>",
-        Contact(stiffness=1e6, friction=1.0),
+        Contact(stiffness=1e6, friction=1.0, stiction_tolerance=1e-4),
     )
 
 

@@ -146,10 +146,7 @@ def _limit_friction(problem: Table, contacts: Table, i: int, limit: float) -> No
     c = problem.graph.contact[i]
     law.friction_limit[i] = limit
     law.stoppable[i] = limit * contacts.inverse_mass[c]
-    tolerance = max(
-        contacts.stiction_tolerance[c], problem.options.slip_regularization * law.stoppable[i]
-    )
-    law.soft_slip_square[i] = tolerance * tolerance
+    law.soft_slip_square[i] = contacts.stiction_tolerance[c] * contacts.stiction_tolerance[c]
 
 
 @inlined

@@ -185,10 +185,7 @@ def _add_curvatures(work: Table, contacts: int, rows: int) -> None:
 
 @compiled
 def _add_bound(problem: Table, contacts: Table, work: Table, i: int) -> None:
-    """Add what a bound of friction L = μ(‖v_t‖) n(v_n) adds to −∂γ_t/∂v, γ_t = −L v_t/η.
-
-    Where ε = σ L w, η = √(‖v_t‖² + ε²) depends on the bound, too.
-    """
+    """Add what a bound of friction L = μ(‖v_t‖) n(v_n) adds to −∂γ_t/∂v, γ_t = −L v_t/η."""
     law = problem.law
     c = problem.graph.contact[i]
     x = problem.v1[i]
@@ -196,8 +193,6 @@ def _add_bound(problem: Table, contacts: Table, work: Table, i: int) -> None:
     square = law.soft_slip_square[i]
     inverse = 1.0 / np.sqrt(x * x + y * y + square)
     by_limit = inverse
-    if problem.options.slip_regularization * law.stoppable[i] > contacts.stiction_tolerance[c]:
-        by_limit -= square * inverse * inverse * inverse
     slip = np.sqrt(x * x + y * y)
     coefficient, slope = friction_slope(
         contacts.static_friction[c],

@@ -163,8 +163,6 @@ class IcfMethod(ConvexMethod):
     law : ContactLaw
     tolerance : float
         Of the convex solver (CENIC, equations 32 and 33).
-    slip_regularization : float
-        σ ≥ 0.
     max_iterations : int
     hessian_reuse : bool
         Equation 35.
@@ -189,7 +187,6 @@ class IcfMethod(ConvexMethod):
         *,
         law: ContactLaw,
         tolerance: float,
-        slip_regularization: float,
         max_iterations: int,
         hessian_reuse: bool,
         friction_passes: int | None,
@@ -199,7 +196,6 @@ class IcfMethod(ConvexMethod):
     ) -> None:
         self.law = law
         self.tolerance = tolerance
-        self.slip_regularization = slip_regularization
         self.max_iterations = max_iterations
         self.hessian_reuse = hessian_reuse
         self.friction_passes = friction_passes
@@ -224,7 +220,6 @@ class IcfMethod(ConvexMethod):
             self.let_glide(world, relaxes=False)
         problem.options.tolerance = self.tolerance
         problem.options.line_search_tolerance = 1e-2
-        problem.options.slip_regularization = self.slip_regularization
         problem.options.largest_search_step = 1.0
         problem.options.max_iterations = self.max_iterations
         problem.options.reused_iterations = _REUSED_ITERATIONS if self.hessian_reuse else 0

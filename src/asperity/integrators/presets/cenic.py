@@ -70,10 +70,6 @@ class Cenic(Integrator):
         With w > 0, errors of velocity count as w·δt times their size. 0 by default, as in the
         paper: a weight of 1 made no held grasp, walk or pile of ``docs/accuracy.md`` measurably
         better and cost up to a fifth more solver iterations in clutter, two fifths more in a walk.
-    slip_regularization : float
-        σ ≥ 0: contacts stick to within max(v_s, σ μ g δt) instead of the stiction tolerance v_s,
-        which limits how stiff friction gets in long steps. 0 by default, as in the paper: a tenth
-        more solver iterations in clutter, and no creep that depends on the step size.
     tolerance_ratio : float
         κ of equation 34: the convex solver's tolerance relative to the accuracy.
     max_iterations : int
@@ -107,7 +103,6 @@ class Cenic(Integrator):
     friction: str = "delivered"
     error_norm: str = "position"
     velocity_weight: float = 0.0
-    slip_regularization: float = 0.0
     tolerance_ratio: float = 1e-3
     max_iterations: int = 100
     friction_passes: int = 15
@@ -130,7 +125,6 @@ class Cenic(Integrator):
         if self.friction_tolerance is not None:
             require_positive("friction_tolerance", self.friction_tolerance)
         require_non_negative("velocity_weight", self.velocity_weight)
-        require_non_negative("slip_regularization", self.slip_regularization)
         require_one_of("scheme", self.scheme, _SCHEMES)
         require_one_of("friction", self.friction, _FRICTION)
         require_one_of("error_norm", self.error_norm, ERROR_NORMS)
@@ -158,7 +152,6 @@ class Cenic(Integrator):
         method = IcfMethod(
             law=ICF_LAWS[self.friction],
             tolerance=max(self.tolerance_ratio * self.accuracy, _TIGHTEST_TOLERANCE),
-            slip_regularization=self.slip_regularization,
             max_iterations=int(self.max_iterations),
             hessian_reuse=self.hessian_reuse,
             friction_passes=int(self.friction_passes),

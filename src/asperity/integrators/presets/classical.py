@@ -70,6 +70,9 @@ class Classical(SteppedIntegrator):
     friction_law: str = "smooth"
     constraint_step: float = _CONSTRAINT_STEP
 
+    # What sticks has the time constant v_s/(μ g), of 10 µs, which they have to resolve.
+    default_stiction_tolerance = 1e-4
+
     def __post_init__(self) -> None:
         super().__post_init__()
         require_one_of("friction_law", self.friction_law, _FRICTION_LAWS)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from asperity.integrators.integrator import (
     SteppedIntegrator,
     require_count,
-    require_non_negative,
     require_one_of,
     require_positive,
 )
@@ -44,10 +43,6 @@ class Icf(SteppedIntegrator):
         predicts of both, as in CENIC, which in a short impact can be wrong by a multiple. In
         ``"similar"`` they are coupled in one potential, which makes sliding bodies glide, steadily
         with a fixed step; under error control every step size has another height.
-    slip_regularization : float
-        σ ≥ 0: contacts stick to within max(v_s, σ μ g δt) instead of the stiction tolerance v_s.
-        1e-3 as in SAP: a violent step that is not to be repeated smaller would otherwise need a
-        hundred iterations.
     tolerance : float
         Tolerance of the convex solver, 1e-8 as in the paper (section VI-B).
     max_iterations : int
@@ -77,7 +72,6 @@ class Icf(SteppedIntegrator):
     """
 
     friction: str = "delivered"
-    slip_regularization: float = 1e-3
     tolerance: float = 1e-8
     max_iterations: int = 500
     friction_passes: int | None = None
@@ -91,7 +85,6 @@ class Icf(SteppedIntegrator):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_one_of("friction", self.friction, _FRICTION)
-        require_non_negative("slip_regularization", self.slip_regularization)
         require_positive("tolerance", self.tolerance)
         require_count("max_iterations", self.max_iterations)
         if self.friction_passes is not None:
@@ -108,7 +101,6 @@ class Icf(SteppedIntegrator):
         return IcfMethod(
             law=ICF_LAWS[self.friction],
             tolerance=self.tolerance,
-            slip_regularization=self.slip_regularization,
             max_iterations=int(self.max_iterations),
             hessian_reuse=self.hessian_reuse,
             friction_passes=self.friction_passes,

@@ -47,7 +47,10 @@ class ContactParameters(Material):
     dynamic_friction : float, optional
         By default the same as static friction.
     stiction_tolerance : float, optional
-        1e-4 m/s by default, as in all three papers: a grasp creeps at most 0.1 mm in a second.
+        3e-6 m/s by default: what sticks creeps at most 3 µm in a second, and a grasp by a small
+        part of that. (All three papers have 1e-4, for a tenth fewer iterations.) 1e-4 with
+        `Midas`, whose steps are solved to a hundredth of that, and with the classical integrators,
+        which have to resolve how fast friction stops what slips so slowly.
     relaxation_time : float, optional
         By default that of the `Sap` integrator, which is its time step unless it says otherwise.
     surface : {"point", "compliant", "rigid"}, optional

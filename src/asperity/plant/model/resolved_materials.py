@@ -27,7 +27,7 @@ class ResolvedMaterials(NamedTuple):
     pair_keys: np.ndarray
 
 
-_DEFAULT = Material(stiffness=1e5, dissipation=10.0, stiction_tolerance=1e-4)
+_DEFAULT = Material(stiffness=1e5, dissipation=10.0, stiction_tolerance=3e-6)
 
 
 def _matching(names: Iterable[str], pattern: str) -> list[int]:
@@ -80,8 +80,14 @@ def _apply(rows: np.ndarray, indices: list[int], material: Material) -> None:
             rows[index, DYNAMIC_FRICTION] = values[STATIC_FRICTION]
 
 
-def resolve_materials(model: mujoco.MjModel, given: ContactParameters) -> ResolvedMaterials:
+def resolve_materials(
+    model: mujoco.MjModel,
+    given: ContactParameters,
+    stiction_tolerance: float | None = None,
+) -> ResolvedMaterials:
     """Tables of contact parameters for a model.
+
+    ``stiction_tolerance`` [m/s] is that of contacts for which nobody gives one, if not the default.
 
     Raises
     ------
@@ -93,6 +99,8 @@ def resolve_materials(model: mujoco.MjModel, given: ContactParameters) -> Resolv
     inside = parameters_of_model(model)
     names = GeomNames(model)
     default = _DEFAULT.row()
+    if stiction_tolerance is not None:
+        _apply(default[None], [0], Material(stiction_tolerance=stiction_tolerance))
     for source in (inside, given):
         _apply(default[None], [0], Material(**{f: getattr(source, f) for f in COLUMNS}))
     rows = np.full((model.ngeom, PARAMETERS), UNSET)
