@@ -15,9 +15,8 @@ from typing import Protocol
 import numpy as np
 
 from asperity.derivatives.assembly import assemble_step
-from asperity.derivatives.balance.columns import evaluated_columns
+from asperity.derivatives.balance.columns import COLUMN_KERNELS, state_columns
 from asperity.derivatives.balance.convex_root import ConvexRoot
-from asperity.derivatives.balance.frozen_columns import FROZEN_KERNELS, frozen_columns
 from asperity.derivatives.balance.mode_changes import follow_one_side
 from asperity.derivatives.balance.root_search import ROOT_KERNELS
 from asperity.derivatives.stages import run_stage
@@ -38,8 +37,8 @@ from asperity.integrators.world_layout import OK
 __all__ = ["DERIVATIVE_KERNELS", "ConvexStep"]
 
 DERIVATIVE_KERNELS = (
-    *(run_stage, evaluated_columns, assemble_step, follow_one_side),
-    *(*ROOT_KERNELS, *FROZEN_KERNELS, *TRAJECTORY_LOOPS),
+    *(run_stage, assemble_step, follow_one_side),
+    *(*ROOT_KERNELS, *COLUMN_KERNELS, *TRAJECTORY_LOOPS),
 )
 
 
@@ -70,8 +69,7 @@ class ConvexStep(ConvexRoot):
     def __init__(self, world: World, method: IcfMethod | ThetaMethod | TamsiMethod) -> None:
         super().__init__(world, method)
         work = self._work
-        work.fill_columns = evaluated_columns.address
-        work.fill_frozen_columns = frozen_columns.address
+        work.fill_columns = state_columns.address
         work.assemble = assemble_step.address
         work.follow_one_side = follow_one_side.address
 
@@ -262,9 +260,7 @@ class ConvexStep(ConvexRoot):
     def _columns(self, step: float, selection: int) -> None:
         """Fill derivatives of g and of the activations at the end."""
         work = self._work
-        # Contacts of pressure fields come and go, others only move.
-        frozen = work.frozen == 1 and work.patches == 0
-        code = self._run(work.fill_frozen_columns if frozen else work.fill_columns, step, selection)
+        code = self._run(work.fill_columns, step, selection)
         if code != OK:
             raise SimulationError(f"a displaced state could not be evaluated (code {code}).")
 

@@ -11,12 +11,9 @@ __all__ = [
     "DELIVERED_BOUND",
     "DERIVATIVE",
     "DIRECTION",
-    "EVALUATED_COLUMNS",
     "FRICTION_ALONE",
-    "FROZEN_COLUMNS",
     "INERTIAL_PARAMETER",
     "POSITION",
-    "RIGID_COLUMNS",
     "SIMULATED_PARAMETER",
     "SYMMETRIC",
     "VELOCITY",
@@ -28,12 +25,6 @@ VELOCITY = 1
 ACTIVATION = 2
 CONTROL = 3
 DIRECTION = 4  # the state, along a row of ``directions``
-
-# How columns by the state were found (`columns_kind`): displaced states were evaluated, contacts
-# only moved, or everything is known in closed form.
-EVALUATED_COLUMNS = 0
-FROZEN_COLUMNS = 1
-RIGID_COLUMNS = 2
 
 # How columns by parameters are found (`displaced_kind`).
 SIMULATED_PARAMETER = 0
@@ -87,14 +78,6 @@ DERIVATIVE = Layout(
     row_impulse="f8[row_room]",
     row_piece="i8[row_room]",
     kinks="i8",  # contacts and rows that are where pieces of their laws meet
-    # there and on both sides of a displacement (`pieces`); contacts and rows in the order of the
-    # problem of the state itself
-    contact_place="i8[contact_room]",
-    row_place="i8[row_room]",
-    side_force="f8[3, contact_room, 3]",
-    side_piece="i8[3, contact_room]",
-    side_impulse="f8[3, row_room]",
-    side_row_piece="i8[3, row_room]",
     # how the root is sought
     solver="i8",  # address of the step's own solver
     no_solver="i8",  # and of what stands in for it
@@ -105,11 +88,10 @@ DERIVATIVE = Layout(
     right="f8[nv, column_room]",
     before="f8[nv]",
     # how contacts move with geoms and laws respond (`contact_motion`, `law_slopes`)
-    frozen="i8",  # 1 where contacts need not be found again in displaced states
+    has_stages="i8",  # 1 for the θ-method
     code="i8",  # of the last step of a trajectory
     find_root="i8",  # compiled entry points: stages, and one of a state
-    fill_columns="i8",  # with contacts that are found in every displaced state
-    fill_frozen_columns="i8",
+    fill_columns="i8",
     assemble="i8",
     add_parameters="i8",
     follow_one_side="i8",  # where pieces meet
@@ -159,7 +141,7 @@ DERIVATIVE = Layout(
     displaced_sizes="f8[:]",
     displaced_codes="i8[:, 2]",
     # and those of which columns are known without (`direct_parameters`)
-    columns_kind="i8",  # how columns by the state were found
+    is_closed_form="i8",  # 1 if columns by positions and velocities are
     displaced_kind="i8[:]",
     displaced_plant="i8[:]",  # addresses of plants with the larger values
     geom_sliding="f8[:,:]",  # friction of geoms: of the model, and with every larger value

@@ -13,7 +13,7 @@ from asperity.compiled.calls import call_ppdp_status
 from asperity.derivatives.layout import DERIVATIVE
 from asperity.integrators.world_layout import WORLD
 
-__all__ = ["ALL", "call_stage", "fill_columns", "run_stage", "stage"]
+__all__ = ["ALL", "call_stage", "run_stage", "stage"]
 
 # What a stage is about, as its number; less than zero are so many directions.
 ALL = 0
@@ -28,14 +28,6 @@ stage = entry_point(
 def call_stage(address: int, world: Table, work: Table, step: float, number: int) -> int:
     """Call a stage by its address."""
     return int(call_ppdp_status(address, world, work, step, number))
-
-
-@compiled
-def fill_columns(world: Table, work: Table, step: float, selection: int) -> int:
-    """Fill derivatives of the balance, of contacts that only move or of those that are found."""
-    frozen = work.frozen == 1 and work.patches == 0
-    address = work.fill_frozen_columns if frozen else work.fill_columns
-    return int(call_stage(address, world, work, step, selection))
 
 
 _I = types.int64

@@ -12,7 +12,7 @@ from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pppd
 from asperity.derivatives.balance.displacement import begin_anew
 from asperity.derivatives.layout import DERIVATIVE
-from asperity.derivatives.stages import ALL, call_stage, fill_columns
+from asperity.derivatives.stages import ALL, call_stage
 from asperity.integrators.world_layout import OK, WORLD
 
 __all__ = ["TRAJECTORY_LOOPS", "follow_trajectory", "linear_step", "pull_back_trajectory"]
@@ -75,7 +75,7 @@ def _solve_along(world: Table, work: Table, step: float, changes: np.ndarray, k:
     for j in range(count):
         for i in range(changes.shape[1]):
             work.directions[j, i] = changes[k, i, j]
-    code = fill_columns(world, work, step, -count)
+    code = call_stage(work.fill_columns, world, work, step, -count)
     if code == OK and work.displaced.shape[0] > 0:
         code = call_stage(work.add_parameters, world, work, step, 0)
     if code == OK:
@@ -135,7 +135,7 @@ def _linear_step(world: Table, work: Table, step: float, parameters: int) -> int
     count = 2 * work.qvel.size + work.act.size + work.ctrl.size
     code = call_stage(work.find_root, world, work, step, 0)
     if code == OK:
-        code = fill_columns(world, work, step, ALL)
+        code = call_stage(work.fill_columns, world, work, step, ALL)
     if code == OK and parameters > 0:
         for j in range(count, count + parameters):
             for i in range(work.columns.shape[1]):

@@ -79,10 +79,7 @@ class ConvexRoot(HoldsAddresses):
         self._work.find_root = find_root.address
         self._work.no_solver = keep_the_guess.address
         self._work.evaluate_smooth = evaluate_smooth.address
-        self._work.frozen = int(
-            isinstance(method, IcfMethod | TamsiMethod)
-            and not world.plant.table.has_moving_surfaces
-        )
+        self._work.has_stages = int(isinstance(method, ThetaMethod))
         order = joint_order(model)
         self._work.joint_first, self._work.joint_last, self._work.subtree_end = order
         self._numbers: object = None
@@ -175,7 +172,9 @@ class ConvexRoot(HoldsAddresses):
         plant = self._world.plant.table
         if plant.dof_stiffness is not self._numbers:
             self._numbers = plant.dof_stiffness
-            self._work.rigid = int(moves_rigidly(self._model, plant.output_explicit))
+            self._work.rigid = int(
+                self._work.has_stages == 0 and moves_rigidly(self._model, plant.output_explicit)
+            )
 
     def _begin(self, state: StepState) -> None:
         self._follow_model()

@@ -11,7 +11,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.contact.laws import friction_slope
 from asperity.convex.potentials.contact_driver import begin_estimates, evaluate_contacts
-from asperity.derivatives.balance.pieces import row_piece
+from asperity.derivatives.balance.row_changes import row_piece
 from asperity.derivatives.layout import DELIVERED_BOUND, FRICTION_ALONE
 from asperity.integrators.methods.gyroscopic import gyroscopic_forces
 from asperity.plant.trees import force_from_solver
@@ -139,7 +139,7 @@ def _fill_jacobian(world: Table, work: Table, state: Table) -> None:
         # As a force of a row's unit impulse.
         force_from_solver(plant, state.cdof, row, work.generalized)
         for j in range(nv):
-            jacobian[3 * count + i, j] = work.generalized[j]
+            jacobian[3 * count + r, j] = work.generalized[j]
 
 
 @compiled
@@ -248,12 +248,12 @@ def _fill_blocks(world: Table, work: Table, state: Table, step: float) -> None:
         if work.coupling == DELIVERED_BOUND:
             _add_bound(problem, contacts, work, i)
     for i in range(state.rows.count):
-        work.row_curvature[i] = problem.row_curvature[i]
+        r = problem.graph.row[i]
+        curvature = problem.row_curvature[i]
         impulse = problem.row_impulse[i]
-        work.row_impulse[i] = impulse
-        work.row_piece[i] = row_piece(
-            problem, state.rows, i, impulse, problem.row_curvature[i], step, 0.0
-        )
+        work.row_curvature[r] = curvature
+        work.row_impulse[r] = impulse
+        work.row_piece[r] = row_piece(problem, state.rows, i, impulse, curvature, step, 0.0)
 
 
 @compiled

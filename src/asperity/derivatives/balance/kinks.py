@@ -11,7 +11,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.convex.potentials.contact_driver import evaluate_contacts
 from asperity.convex.potentials.rows import evaluate_rows
-from asperity.derivatives.balance.pieces import row_piece
+from asperity.derivatives.balance.row_changes import row_piece
 
 __all__ = ["count_kinks"]
 

@@ -2,9 +2,9 @@
 
 A law gives the impulse of a contact from its velocity at the step's end, which H knows, and from
 its distance, its velocity at the step's beginning, and its inverse mass. Its derivatives by these
-are differences of all contacts at once, at fixed velocities. Where a displacement leads across the
-kink at which a contact begins to push, the other side's difference is taken: derivatives then
-belong to the same piece of the law as H does, for every contact by itself.
+are differences of all contacts at once, at fixed velocities. Where one leads a contact to
+another piece of its law, the other side's difference is taken: derivatives then belong to the same
+piece as H does, for every contact by itself.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ from asperity.convex.potentials.contact_driver import (
     prepare_contacts,
 )
 
-__all__ = ["contact_velocities_of", "fill_law_slopes", "respond"]
+__all__ = ["contact_velocities_of", "evaluate_law", "fill_law_slopes", "respond"]
 
-# Displacements of distances [m] and velocities [m/s], and of inverse masses relative to them.
-_DISTANCE = 1e-8
-_VELOCITY = 1e-8
-_MASS = 1e-6
+# What is displaced: velocities along an axis (0, 1, 2), or else.
+_DISTANCE = 3
+_MASS = 4
+# Displacements of velocities [m/s] and distances [m], and of inverse masses relative to them.
+_SIZE = 1e-8
+_SHARE = 1e-6
+# What is as stiff in all directions, but for how friction that bends does so at the least slip.
+_EVEN = 1e-6
 # Slopes on both sides that differ by more have a kink between.
 _KINK = 0.1
 
@@ -48,10 +52,22 @@ def contact_velocities_of(
 
 
 @compiled
+def evaluate_law(problem: Table, contacts: Table) -> None:
+    """Fill impulses at the contact velocities at hand, of a law that has been prepared."""
+    count = contacts.count
+    if problem.law.settle_contacts != 0:
+        problem.changes = 0
+        begin_estimates(problem, 0, count)
+        # However little that is.
+        change_numbers(problem, contacts, 0, count, False)
+    evaluate_contacts(problem, 0, count)
+
+
+@compiled
 def respond(
     work: Table, problem: Table, contacts: Table, step: float, axis: int, size: float
 ) -> None:
-    """Fill impulses with velocities at the beginning displaced along an axis, if that is not −1."""
+    """Fill impulses with velocities at the beginning displaced along an axis, 0, 1 or 2 if any."""
     count = contacts.count
     for i in range(count):
         problem.v1[i] = work.start_velocity[i, 0] + (size if axis == 0 else 0.0)
@@ -62,27 +78,38 @@ def respond(
         problem.v1[i] = work.end_velocity[i, 0]
         problem.v2[i] = work.end_velocity[i, 1]
         problem.vn[i] = work.end_velocity[i, 2]
-    if problem.law.settle_contacts != 0:
-        problem.changes = 0
-        begin_estimates(problem, 0, count)
-        change_numbers(problem, contacts, 0, count, False)
-    evaluate_contacts(problem, 0, count)
+    evaluate_law(problem, contacts)
 
 
 @compiled
-def _slope(work: Table, problem: Table, i: int, a: int, size: float, ahead: np.ndarray) -> float:
-    """A difference of impulses on the piece at hand; ``ahead`` has those ahead, and whether they
-    push, and the problem those behind."""
-    behind_value = problem.g1[i] if a == 0 else (problem.g2[i] if a == 1 else problem.gn[i])
-    base = work.impulse[i, a]
-    first = (ahead[i, a] - base) / size
-    second = (base - behind_value) / size
-    pushes = work.impulse[i, 2] > 0.0
-    ahead_same = (ahead[i, 2] > 0.0) == pushes
-    behind_same = (problem.gn[i] > 0.0) == pushes
-    if ahead_same and not behind_same:
+def _piece(problem: Table, i: int) -> int:
+    """The piece that a contact's curvatures are those of.
+
+    Whether it pushes, and, of friction that is linear where it sticks, whether it slides: there
+    it is as stiff in all directions.
+    """
+    piece = 1 if problem.gn[i] > 0.0 else 0
+    stiffness = abs(problem.h11[i]) + abs(problem.h22[i])
+    if abs(problem.h12[i]) + abs(problem.h11[i] - problem.h22[i]) > _EVEN * stiffness:
+        piece += 2
+    return piece
+
+
+@compiled
+def _keep(problem: Table, impulse: np.ndarray, piece: np.ndarray) -> None:
+    for i in range(piece.size):
+        impulse[i, 0] = problem.g1[i]
+        impulse[i, 1] = problem.g2[i]
+        impulse[i, 2] = problem.gn[i]
+        piece[i] = _piece(problem, i)
+
+
+@compiled
+def _slope(first: float, second: float, pieces: tuple[int, int, int]) -> float:
+    """A difference of impulses, of both sides' slopes, on the piece at hand, ``pieces[0]``."""
+    if pieces[1] == pieces[0] and pieces[2] != pieces[0]:
         return first
-    if behind_same and not ahead_same:
+    if pieces[2] == pieces[0] and pieces[1] != pieces[0]:
         return second
     if abs(first - second) > _KINK * max(abs(first), abs(second)):
         return first
@@ -90,11 +117,60 @@ def _slope(work: Table, problem: Table, i: int, a: int, size: float, ahead: np.n
 
 
 @compiled
-def _keep_ahead(problem: Table, count: int, ahead: np.ndarray) -> None:
+def _displace_laws(
+    work: Table, problem: Table, contacts: Table, matrix: np.ndarray, what: int, size: float
+) -> None:
+    """Displace what a law takes of all contacts; by 0 it is as it was.
+
+    A law that knows A itself feels inverse masses as A is scaled; ``matrix`` is A then.
+    """
+    for c in range(contacts.count):
+        if what == _DISTANCE:
+            contacts.signed_distance[c] = work.contact_distance[c] + size
+        else:
+            contacts.inverse_mass[c] = work.inverse_mass[c] * (1.0 + size)
+    if what == _MASS:
+        for k in range(matrix.size):
+            problem.matrix[k] = matrix[k] / (1.0 + size)
+
+
+@compiled
+def _fill_slopes(
+    work: Table,
+    problem: Table,
+    contacts: Table,
+    step: float,
+    what: int,
+    matrix: np.ndarray,
+    pieces: np.ndarray,
+    out: np.ndarray,
+) -> bool:
+    """Fill slopes of impulses by one number of every contact; False if all are zero."""
+    count = contacts.count
+    size = _SHARE if what == _MASS else _SIZE
+    impulse = np.empty((2, count, 3))
+    for side in range(2):
+        change = size if side == 0 else -size
+        if what >= _DISTANCE:
+            _displace_laws(work, problem, contacts, matrix, what, change)
+        respond(work, problem, contacts, step, what, change)
+        _keep(problem, impulse[side], pieces[1 + side])
+    if what >= _DISTANCE:
+        _displace_laws(work, problem, contacts, matrix, what, 0.0)
+    any_slope = False
     for i in range(count):
-        ahead[i, 0] = problem.g1[i]
-        ahead[i, 1] = problem.g2[i]
-        ahead[i, 2] = problem.gn[i]
+        width = size
+        if what == _MASS:
+            width *= work.inverse_mass[problem.graph.contact[i]]
+        for a in range(3):
+            out[i, a] = 0.0
+            if width > 0.0:
+                first = (impulse[0, i, a] - work.impulse[i, a]) / width
+                second = (work.impulse[i, a] - impulse[1, i, a]) / width
+                on = (pieces[0, i], pieces[1, i], pieces[2, i])
+                out[i, a] = _slope(first, second, on)
+            any_slope = any_slope or out[i, a] != 0.0
+    return any_slope
 
 
 @compiled
@@ -108,47 +184,17 @@ def fill_law_slopes(work: Table, problem: Table, state: Table, step: float) -> N
         return
     contact_velocities_of(problem, state, problem.velocity, work.end_velocity)
     contact_velocities_of(problem, state, state.velocity, work.start_velocity)
+    pieces = np.empty((3, count), np.int64)
     respond(work, problem, contacts, step, -1, 0.0)
-    _keep_ahead(problem, count, work.impulse)
-    ahead = np.zeros((count, 3))
-    for side in range(2):
-        size = _DISTANCE if side == 0 else -_DISTANCE
-        for c in range(count):
-            contacts.signed_distance[c] = work.contact_distance[c] + size
-        respond(work, problem, contacts, step, -1, 0.0)
-        if side == 0:
-            _keep_ahead(problem, count, ahead)
-    for i in range(count):
-        contacts.signed_distance[i] = work.contact_distance[i]
-        for a in range(3):
-            work.by_distance[i, a] = _slope(work, problem, i, a, _DISTANCE, ahead)
-    for side in range(2):
-        size = 1.0 + (_MASS if side == 0 else -_MASS)
-        for c in range(count):
-            contacts.inverse_mass[c] = work.inverse_mass[c] * size
-        respond(work, problem, contacts, step, -1, 0.0)
-        if side == 0:
-            _keep_ahead(problem, count, ahead)
-    for i in range(count):
-        c = problem.graph.contact[i]
-        for a in range(3):
-            work.by_mass[i, a] = 0.0
-            if work.inverse_mass[c] > 0.0:
-                size = _MASS * work.inverse_mass[c]
-                work.by_mass[i, a] = _slope(work, problem, i, a, size, ahead)
-            if work.by_mass[i, a] != 0.0:
-                work.uses_mass = 1
-    for c in range(count):
-        contacts.inverse_mass[c] = work.inverse_mass[c]
+    _keep(problem, work.impulse, pieces[0])
+    matrix = problem.matrix.copy() if work.has_stages == 1 else np.empty(0)
+    _fill_slopes(work, problem, contacts, step, _DISTANCE, matrix, pieces, work.by_distance)
+    if _fill_slopes(work, problem, contacts, step, _MASS, matrix, pieces, work.by_mass):
+        work.uses_mass = 1
+    out = np.empty((count, 3))
     for axis in range(3):
-        for side in range(2):
-            size = _VELOCITY if side == 0 else -_VELOCITY
-            respond(work, problem, contacts, step, axis, size)
-            if side == 0:
-                _keep_ahead(problem, count, ahead)
+        if _fill_slopes(work, problem, contacts, step, axis, matrix, pieces, out):
+            work.uses_start = 1
         for i in range(count):
             for a in range(3):
-                slope = _slope(work, problem, i, a, _VELOCITY, ahead)
-                work.by_start[i, a, axis] = slope
-                if slope != 0.0:
-                    work.uses_start = 1
+                work.by_start[i, a, axis] = out[i, a]

@@ -15,7 +15,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pppd
 from asperity.derivatives.balance.displacement import begin_anew, largest_change
 from asperity.derivatives.balance.root_search import SETS_FULL
-from asperity.derivatives.stages import ALL, call_stage, fill_columns, stage
+from asperity.derivatives.stages import ALL, call_stage, stage
 from asperity.integrators.world_layout import OK
 
 __all__ = ["follow_one_side"]
@@ -75,7 +75,7 @@ def _solve_beside(world: Table, work: Table, step: float, number: int, k: int) -
     assembled = number
     if number > 0 and k < 2 * work.qvel.size + work.act.size:
         assembled = -1
-    code = fill_columns(world, work, step, min(assembled, ALL))
+    code = call_stage(work.fill_columns, world, work, step, min(assembled, ALL))
     if code == OK and number < 0 and work.displaced.shape[0] > 0:
         code = call_stage(work.add_parameters, world, work, step, 0)
     if code == OK:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.plant.detection.field_motion import surface_motion
 
 __all__ = ["change_of_contact", "move_contacts", "turn_frame"]
 
@@ -117,6 +118,21 @@ def _fill_axis(plant: Table, work: Table, body: int, out: np.ndarray) -> None:
 
 
 @compiled
+def _move_surface(plant: Table, state: Table, c: int) -> None:
+    """Fill how surfaces that move by themselves do so along a contact's tangents."""
+    contacts = state.contacts
+    point = contacts.point[c]
+    at = (point[0], point[1], point[2])
+    first = surface_motion(plant, state, contacts.geom[c, 0], at[0], at[1], at[2])
+    second = surface_motion(plant, state, contacts.geom[c, 1], at[0], at[1], at[2])
+    for t in range(2):
+        speed = 0.0
+        for a in range(3):
+            speed += contacts.frame[c, 3 * t + a] * (second[a] - first[a])
+        contacts.surface_velocity[c, t] = speed
+
+
+@compiled
 def move_contacts(plant: Table, work: Table, state: Table) -> None:
     """Move contacts from where they are in the state itself, by ``displacement``.
 
@@ -147,3 +163,5 @@ def move_contacts(plant: Table, work: Table, state: Table) -> None:
             contacts.point[c, a] = point
             contacts.arm_a[c, a] = point - state.mj_subtree_com[root_a, a]
             contacts.arm_b[c, a] = point - state.mj_subtree_com[root_b, a]
+        if plant.has_moving_surfaces == 1:
+            _move_surface(plant, state, c)

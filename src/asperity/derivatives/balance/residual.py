@@ -30,6 +30,8 @@ from asperity.convex.problem import CONVERGED, PROBLEM
 from asperity.integrators.methods.gyroscopic import gyroscopic_forces
 from asperity.integrators.methods.icf import smooth_terms
 from asperity.integrators.methods.motion import advance_activations
+from asperity.integrators.methods.theta import theta_terms
+from asperity.integrators.world_layout import OK
 from asperity.plant.trees import force_from_solver, velocity_to_solver
 
 __all__ = ["activations_after", "keep_the_guess", "prepare", "residual", "smooth_balance"]
@@ -108,15 +110,21 @@ def activations_after(
 
 
 @compiled
-def smooth_balance(world: Table, work: Table, state: Table, step: float) -> None:
-    """Fill the problem's ``gradient`` with A v − r of an evaluated state, in a step of `Icf`'s."""
+def smooth_balance(world: Table, work: Table, state: Table, step: float) -> int:
+    """Fill the problem's ``gradient`` with A v − r of an evaluated state; returns a code."""
     plant = world.plant
     problem = world.problem
     graph = problem.graph
-    smooth_terms(world, state, step, 0, graph.ntree)
+    if work.has_stages == 1:
+        code = theta_terms(world, state, step)
+        if code != OK:
+            return code
+    else:
+        smooth_terms(world, state, step, 0, graph.ntree)
     if world.center_gyroscopic == 1:
         _center_gyroscopic_forces(world, work, state, step)
     velocity_to_solver(plant, state.cdof, work.velocity, problem.velocity)
     multiply(problem, 0, graph.ntree, problem.velocity, problem.gradient)
     for i in range(graph.nv):
         problem.gradient[i] -= problem.rhs[i]
+    return OK

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.contact.constraint_laws import EQUALITY_RECOVERY, NEAR_RIGID_PERIOD, STIFFEST_STEP
+from asperity.contact.constraint_set import ACTUATOR, EQUALITY, LIMIT
 from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
-from asperity.derivatives.balance.pieces import row_piece
 
 __all__ = [
     "NARROW",
@@ -19,6 +20,7 @@ __all__ = [
     "any_row_missing",
     "begin_row_changes",
     "find_row_changes",
+    "row_piece",
     "subtract_rows",
 ]
 
@@ -30,6 +32,35 @@ NARROW = 1e-3
 
 A piece may be narrow: that of a joint that is about to reach its limit, for instance.
 """
+
+
+@compiled
+def row_piece(
+    problem: Table, rows: Table, i: int, impulse: float, curvature: float, step: float, shift: float
+) -> int:
+    """The piece that a row with this impulse and curvature is on, its position shifted by a bit."""
+    law = problem.law
+    r = problem.graph.row[i]
+    kind = rows.kind[r]
+    if kind == LIMIT:
+        piece = 1 if curvature > 0.0 else 0
+        if rows.position[r] + shift < 0.0:
+            piece += 2
+        if rows.upper[r] - shift < 0.0:
+            piece += 4
+        return piece
+    if kind == EQUALITY:
+        size = abs(rows.position[r] + shift)
+        reach = step + NEAR_RIGID_PERIOD * max(step, STIFFEST_STEP) / np.pi
+        slow = size / EQUALITY_RECOVERY
+        if size / reach <= max(slow, problem.drift_speed):
+            return 0
+        return 1 if slow > problem.drift_speed else 2
+    if kind == ACTUATOR and curvature == 0.0:
+        if impulse <= law.row_lower[i]:
+            return 1
+        return 2 if impulse >= law.row_upper[i] else 0
+    return 0
 
 
 @compiled
@@ -56,13 +87,14 @@ def find_row_changes(world: Table, work: Table, state: Table, step: float, size:
     row_velocities(graph, rows, 0, count, problem.velocity, problem.row_u)
     evaluate_rows(problem, 0, count)
     for i in range(work.rows):
+        r = graph.row[i]
         impulse = problem.row_impulse[i]
         piece = row_piece(problem, rows, i, impulse, problem.row_curvature[i], step, 0.0)
-        if piece != work.row_piece[i]:
+        if piece != work.row_piece[r]:
             work.others += 1
             continue
-        work.row_change[i] += (problem.row_impulse[i] - work.row_impulse[i]) / size
-        work.row_done[i] += 1
+        work.row_change[r] += (impulse - work.row_impulse[r]) / size
+        work.row_done[r] += 1
 
 
 @compiled
@@ -76,14 +108,14 @@ def any_row_missing(work: Table) -> bool:
 
 
 @compiled
-def subtract_rows(world: Table, work: Table, column: np.ndarray) -> None:
+def subtract_rows(work: Table, column: np.ndarray) -> None:
     """Subtract what changes of the rows' impulses do."""
-    first = 3 * world.current.contacts.count
-    for i in range(work.rows):
-        if work.row_done[i] == 0:
+    first = 3 * work.contacts
+    for r in range(work.rows):
+        if work.row_done[r] == 0:
             work.unmatched += 1
             continue
-        change = work.row_change[i] / work.row_done[i]
+        change = work.row_change[r] / work.row_done[r]
         if change != 0.0:
             for k in range(work.qvel.size):
-                column[k] -= change * work.jacobian[first + i, k]
+                column[k] -= change * work.jacobian[first + r, k]

@@ -122,11 +122,11 @@ def _slopes(
         if not any_row_missing(work):
             break
         size *= NARROW
-    for i in range(rows.count):
-        if work.row_done[i] == 0:
+    for r in range(rows.count):
+        if work.row_done[r] == 0:
             work.unmatched += 1
         else:
-            work.row_change[i] /= work.row_done[i]
+            work.row_change[r] /= work.row_done[r]
 
 
 @compiled
@@ -135,13 +135,12 @@ def _by_inverse_masses(world: Table, work: Table) -> None:
     state = world.current
     rows = state.rows
     pad = np.zeros((2, 6))
-    for i in range(rows.count):
-        if work.row_change[i] == 0.0:
+    for r in range(rows.count):
+        if work.row_change[r] == 0.0:
             continue
-        r = world.problem.graph.row[i]
         entry = rows.start[r, 0]
         dof = rows.dof[entry]
-        slope = -work.row_change[i] * rows.jacobian[entry] / state.mass_diagonal[dof]
+        slope = -work.row_change[r] * rows.jacobian[entry] / state.mass_diagonal[dof]
         for j in range(dof + 1, work.subtree_end[dof]):
             work.columns[j, dof] -= slope * mass_diagonal_change(work, state.cdof, j, dof, pad)
 
@@ -161,11 +160,11 @@ def row_columns(world: Table, work: Table, step: float) -> None:
     _keep(rows, kept)
     for kind in (POSITION, VELOCITY):
         _slopes(world, work, step, kind, kept, servo)
-        for i in range(rows.count):
-            entry = rows.start[world.problem.graph.row[i], 0]
+        for r in range(rows.count):
+            entry = rows.start[r, 0]
             dof = rows.dof[entry]
             column = work.columns[dof if kind == POSITION else nv + dof]
-            column[dof] -= work.row_change[i] * rows.jacobian[entry]
+            column[dof] -= work.row_change[r] * rows.jacobian[entry]
     for r in range(rows.count):
         if rows.kind[r] == LIMIT:
             _slopes(world, work, step, _MASS, kept, servo)
@@ -191,9 +190,9 @@ def servo_columns(world: Table, work: Table, step: float, row: int, known: np.nd
     _find_servos(plant, world.current, servo)
     _slopes(world, work, step, CONTROL, kept, servo)
     first = 3 * work.contacts
-    for i in range(rows.count):
-        k = servo[world.problem.graph.row[i]]
-        if k >= 0 and work.row_change[i] != 0.0:
+    for r in range(rows.count):
+        k = servo[r]
+        if k >= 0 and work.row_change[r] != 0.0:
             column = work.columns[row + plant.servo_ctrl[k]]
             for j in range(work.qvel.size):
-                column[j] -= work.row_change[i] * work.jacobian[first + i, j]
+                column[j] -= work.row_change[r] * work.jacobian[first + r, j]

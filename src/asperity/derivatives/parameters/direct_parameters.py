@@ -14,9 +14,7 @@ from asperity.derivatives.balance.law_slopes import respond
 from asperity.derivatives.balance.rigid_terms import inertia_force
 from asperity.derivatives.layout import (
     CONTACT_PARAMETER,
-    FROZEN_COLUMNS,
     INERTIAL_PARAMETER,
-    RIGID_COLUMNS,
 )
 from asperity.plant.detection.collision import combine_materials
 from asperity.plant.plant_layouts import PLANT
@@ -40,16 +38,17 @@ def _springs_know_mass(world: Table) -> bool:
 
 @compiled
 def is_direct(world: Table, work: Table, index: int) -> bool:
-    """Whether a parameter's column is known without another evaluation, after `frozen_columns`.
+    """Whether a parameter's column is known without another evaluation, after `state_columns`.
 
     That of an inertia is not where limits, laws of contacts or springs know masses, too.
     """
     kind = work.displaced_kind[index]
     if kind == CONTACT_PARAMETER:
-        return bool(work.columns_kind >= FROZEN_COLUMNS)
+        # The θ-method's law knows A, which has been that of displaced states.
+        return bool(work.has_stages == 0 and work.patches == 0)
     return bool(
         kind == INERTIAL_PARAMETER
-        and work.columns_kind == RIGID_COLUMNS
+        and work.is_closed_form == 1
         and work.rows == 0
         and work.uses_mass == 0
         and not _springs_know_mass(world)
