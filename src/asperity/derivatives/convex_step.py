@@ -12,15 +12,20 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import mujoco
 import numpy as np
 
+from asperity.compiled import HoldsAddresses, Table
+from asperity.convex.potentials.lagged import DELIVERED_LAW
 from asperity.derivatives.assembly import assemble_step
 from asperity.derivatives.balance.columns import COLUMN_KERNELS, state_columns
-from asperity.derivatives.balance.convex_root import ConvexRoot
 from asperity.derivatives.balance.mode_changes import follow_one_side
-from asperity.derivatives.balance.root_search import ROOT_KERNELS
-from asperity.derivatives.stages import run_stage
+from asperity.derivatives.balance.residual import keep_the_guess
+from asperity.derivatives.balance.rigid_model import joint_order, moves_rigidly
+from asperity.derivatives.balance.root_search import NO_ROOT, ROOT_KERNELS, SETS_FULL, find_root
+from asperity.derivatives.layout import DELIVERED_BOUND, DERIVATIVE, FRICTION_ALONE, SYMMETRIC
 from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent
+from asperity.derivatives.tangent_space import rotation_dofs
 from asperity.derivatives.trajectory_loops import (
     TRAJECTORY_LOOPS,
     follow_trajectory,
@@ -33,12 +38,13 @@ from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
 from asperity.integrators.methods.theta import ThetaMethod
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK
+from asperity.plant import native
+from asperity.plant.evaluate import evaluate_smooth
 
 __all__ = ["DERIVATIVE_KERNELS", "ConvexStep"]
 
 DERIVATIVE_KERNELS = (
-    *(run_stage, assemble_step, follow_one_side),
-    *(*ROOT_KERNELS, *COLUMN_KERNELS, *TRAJECTORY_LOOPS),
+    *(assemble_step, follow_one_side, *ROOT_KERNELS, *COLUMN_KERNELS, *TRAJECTORY_LOOPS),
 )
 
 
@@ -50,11 +56,7 @@ class ParameterColumns(Protocol):
         """Number of parameters."""
         ...
 
-    def add_columns(self, at: ConvexStep, step: float, first: int) -> None:
-        """Add derivatives of the step that has been solved to its columns, from the first one."""
-        ...
-
-    def install(self, at: ConvexStep) -> None:
+    def install(self, work: Table) -> None:
         """Let compiled code that runs through steps add these columns."""
         ...
 
@@ -63,22 +65,72 @@ class ParameterColumns(Protocol):
         ...
 
 
-class ConvexStep(ConvexRoot):
-    """Derivatives of steps of `Icf`'s, `Sap`'s or `Tamsi`'s method in a world."""
+class ConvexStep(HoldsAddresses):
+    """Steps of `Icf`'s, `Sap`'s or `Tamsi`'s method, solved to round-off, and their derivatives.
+
+    Parameters
+    ----------
+    world : World
+        Whose inputs (controls, applied forces, …) are those of the steps.
+    method : IcfMethod, ThetaMethod or TamsiMethod
+        Prepared in this world.
+    """
 
     def __init__(self, world: World, method: IcfMethod | ThetaMethod | TamsiMethod) -> None:
-        super().__init__(world, method)
-        work = self._work
+        model = world.plant.model
+        self._world = world
+        self._model = model
+        self._numbers: object = None
+        rotations = np.array(rotation_dofs(model), np.int64)
+        own = world.current.data
+        others = {id(one.data): one.data for one in world.evaluated_states if one.data is not own}
+        first, last, end = joint_order(model)
+        work = self._work = Table(
+            DERIVATIVE,
+            nq=model.nq,
+            nv=model.nv,
+            na=model.na,
+            nu=model.nu,
+            trees=model.ntree,
+            bodies=model.nbody,
+            vector=len(world.problem.velocity),
+            further=len(others),
+            rotations=rotations,
+            turned=len(rotations),
+            direction_room=1,
+            column_room=3 * model.nv + model.na + model.nu,
+            contact_room=1,
+            row_room=1,
+            other_ctrl=_addresses(others.values(), "ctrl"),
+            other_applied=_addresses(others.values(), "qfrc_applied"),
+            displaced=np.zeros((0, 4), np.int64),
+        )
+        work.joint_first, work.joint_last, work.subtree_end = first, last, end
+        work.share = method.theta_vq if isinstance(method, ThetaMethod) else 1.0
+        work.has_stages = int(isinstance(method, ThetaMethod))
+        work.find_root = find_root.address
+        work.no_solver = keep_the_guess.address
+        work.evaluate_smooth = evaluate_smooth.address
         work.fill_columns = state_columns.address
         work.assemble = assemble_step.address
         work.follow_one_side = follow_one_side.address
+        work.mj_ximat = own.ximat
+        work.collision = native.function_address("mjCOLLISIONFUNC")
+        work.geom_kinds = int(mujoco.mjtGeom.mjNGEOMTYPES)
+        work.geom_type = np.array(model.geom_type, np.int64)
+        work.coupling = SYMMETRIC
+        if isinstance(method, TamsiMethod):
+            work.coupling = FRICTION_ALONE
+        elif isinstance(method, IcfMethod) and method.law is DELIVERED_LAW:
+            work.coupling = DELIVERED_BOUND
+        work.reach = 1e-3 * max(1e-3, float(model.stat.extent))
 
     def at(
         self,
         state: StepState,
         step: float,
-        *,
         parameters: ParameterColumns | None = None,
+        *,
         ahead: bool = True,
     ) -> Tangent:
         """Take a step from a state, with its derivatives.
@@ -100,24 +152,29 @@ class ConvexStep(ConvexRoot):
         SimulationError
             If no solution is found.
         """
-        model = self._model
+        model, work = self._model, self._work
         count = 0 if parameters is None else parameters.count
-        self._reserve(2 * model.nv + model.na + model.nu + count, 0)
-        self._prepare(parameters)
-        self._work.ahead = int(ahead)
-        self._world.current.table.time = state.time
-        row = np.concatenate([state.qpos, state.qvel, state.act])
+        inner = 2 * model.nv + model.na
+        self._prepare(state.time, inner + model.nu + count, 0, parameters)
+        work.ahead = int(ahead)
+        row = _pack(state)
         end = np.empty_like(row)
         while True:
-            self._work.code = linear_step.call(*self.addresses, step, count, row, end)
-            if self._work.code == OK:
+            work.code = linear_step.call(*self.addresses, step, count, row, end)
+            if work.code == OK:
                 break
             self._go_on(step, parameters)
-        first, second = model.nq, model.nq + model.nv
-        return self._tangent(
-            StepState(state.time + step, end[:first], end[first:second], end[second:]),
-            step,
-            self._matrices(count),
+        matrices = np.split(
+            work.result[:, : inner + model.nu + count], [inner, inner + model.nu], 1
+        )
+        return Tangent(
+            self._unpack(end, state.time + step),
+            *(one.copy() for one in matrices),
+            (step,),
+            IMPLICIT,
+            float(work.residual),
+            int(work.one_sided),
+            int(work.unmatched),
         )
 
     def along(
@@ -126,7 +183,7 @@ class ConvexStep(ConvexRoot):
         step: float,
         directions: np.ndarray,
         parameters: ParameterColumns | None = None,
-    ) -> tuple[Tangent, np.ndarray]:
+    ) -> tuple[StepState, np.ndarray]:
         """Take a step, with derivatives along some changes of the state alone.
 
         Parameters
@@ -141,27 +198,20 @@ class ConvexStep(ConvexRoot):
 
         Returns
         -------
-        tangent : Tangent
-            Without derivatives.
+        end : StepState
         changes : numpy.ndarray
             Of the end, shape (2nv+na, n).
         """
-        work = self._work
-        count = directions.shape[1]
-        self._reserve(count, count)
-        work.directions[:count] = directions.T
-        self._begin(state)
-        with self._solved(step):
-            self._columns(step, -count)
-            if parameters is not None:
-                parameters.add_columns(self, step, 0)
-            self._run(work.assemble, step, -count)
-            if work.kinks > 0:
-                self._check_root(self._run(work.follow_one_side, step, -count), step)
-        changes = self._work.result[:, :count].copy()
-        nothing = np.zeros((len(changes), 0))
-        tangent = self._tangent(self._end(state, step), step, (nothing, nothing, nothing))
-        return tangent, changes
+        row = _pack(state)
+        states, changes = np.zeros((2, len(row))), np.zeros((2, *directions.shape))
+        states[0], changes[0] = row, directions
+        controls = self._world.current.data.ctrl[None].copy()
+        self.follow(states, step, controls, changes, parameters, time=state.time)
+        return self._unpack(states[1], state.time + step), changes[1]
+
+    def end(self, state: StepState, step: float) -> StepState:
+        """Where the step ends, solved to round-off as for the derivatives."""
+        return self.along(state, step, np.zeros((2 * self._model.nv + self._model.na, 0)))[0]
 
     def follow(
         self,
@@ -170,6 +220,8 @@ class ConvexStep(ConvexRoot):
         controls: np.ndarray,
         changes: np.ndarray,
         parameters: ParameterColumns | None,
+        *,
+        time: float = 0.0,
     ) -> None:
         """Take one step after the other, with changes along those of the first state.
 
@@ -184,7 +236,9 @@ class ConvexStep(ConvexRoot):
         changes : numpy.ndarray
             Shape (n+1, 2nv+na, directions), of which the first are given.
         parameters : ParameterColumns, optional
-            As of `along`.
+            As many as directions, if any, each of which changes along with one of them.
+        time : float
+            At which all steps begin [s].
 
         Raises
         ------
@@ -192,8 +246,7 @@ class ConvexStep(ConvexRoot):
             If no solution is found.
         """
         count = changes.shape[2]
-        self._reserve(count, count)
-        self._prepare(parameters)
+        self._prepare(time, count, count, parameters)
         taken = 0
         while taken < len(controls):
             taken = follow_trajectory.call(*self.addresses, step, taken, controls, states, changes)
@@ -226,8 +279,7 @@ class ConvexStep(ConvexRoot):
         parameters : ParameterColumns, optional
         """
         model = self._model
-        self._reserve(2 * model.nv + model.na + model.nu + len(by_parameter), 0)
-        self._prepare(parameters)
+        self._prepare(0.0, 2 * model.nv + model.na + model.nu + len(by_parameter), 0, parameters)
         self._work.ahead = 0
         left = len(controls)
         while left > 0:
@@ -238,62 +290,81 @@ class ConvexStep(ConvexRoot):
             if left > 0:
                 self._go_on(step, parameters)
 
-    def _prepare(self, parameters: ParameterColumns | None) -> None:
+    def share_springs(self, step: float) -> None:
+        """Let springs be as implicit as in all solves of an extrapolated step of that size [s]."""
+        self._world.table.spring_interval = step
+
+    # -- the balance at another simulation's solution ----------------------------------------------
+
+    @property
+    def addresses(self) -> tuple[int, int]:
+        """Of the world, and of the table in which derivatives are worked out."""
+        return self._world.table.address, self._work.address
+
+    def solve_nothing(self) -> None:
+        """Let this one serve for the balance at other solutions alone."""
+        self._world.table.solve_problem = keep_the_guess.address
+
+    def make_room(self, other: ConvexStep, code: int) -> bool:
+        """Make room for another solution's contacts, if a code says that there is none.
+
+        Returns whether it did.
+        """
+        if code == SETS_FULL:
+            solved = other._work
+            self._work.resize(contact_room=len(solved.contact_geom), row_room=len(solved.row_kind))
+            return True
+        return code > OK and self._world.grow(code)
+
+    # -- what compiled code needs ------------------------------------------------------------------
+
+    def _prepare(
+        self, time: float, columns: int, directions: int, parameters: ParameterColumns | None
+    ) -> None:
         """Have compiled code take steps with the inputs, model and parameters that there are."""
-        self._follow_model()
-        current, work = self._world.current.table, self._work
-        current.time = 0.0
-        work.applied[:] = current.mj_qfrc_applied
-        if parameters is not None:
-            parameters.install(self)
-        elif len(work.displaced) > 0:
-            work.displaced = np.zeros((0, 4), np.int64)
-
-    def _go_on(self, step: float, parameters: ParameterColumns | None) -> None:
-        """Make room for what a trajectory has missed, or say why it ends."""
-        code = int(self._work.code)
-        if parameters is not None and parameters.make_room(self):
-            return
-        if not self._grow(code):
-            self._check_root(code, step)
-
-    def _columns(self, step: float, selection: int) -> None:
-        """Fill derivatives of g and of the activations at the end."""
-        work = self._work
-        code = self._run(work.fill_columns, step, selection)
-        if code != OK:
-            raise SimulationError(f"a displaced state could not be evaluated (code {code}).")
-
-    def _reserve(self, columns: int, directions: int) -> None:
-        """Make room for so many columns, and directions."""
-        work = self._work
+        plant, work = self._world.plant.table, self._work
+        if plant.dof_stiffness is not self._numbers:
+            # The plant has been read anew.
+            self._numbers = plant.dof_stiffness
+            rigid = moves_rigidly(self._model, plant.output_explicit)
+            work.rigid = int(rigid and work.has_stages == 0)
         if len(work.directions) < directions:
             work.resize(direction_room=directions)
         if len(work.columns) < columns:
             work.resize(column_room=columns)
+        self._world.current.table.time = time
+        if parameters is not None:
+            parameters.install(work)
+        elif len(work.displaced) > 0:
+            work.displaced = np.zeros((0, 4), np.int64)
 
-    def _matrices(self, parameters: int) -> tuple[np.ndarray, ...]:
-        """Derivatives of the end by state, controls and parameters."""
-        model, result = self._model, self._work.result
-        first = 2 * model.nv + model.na
-        second = first + model.nu
-        return (
-            result[:, :first].copy(),
-            result[:, first:second].copy(),
-            result[:, second : second + parameters].copy(),
-        )
+    def _go_on(self, step: float, parameters: ParameterColumns | None) -> None:
+        """Make room for what compiled code has missed, or say why it ends."""
+        code = int(self._work.code)
+        if parameters is not None and parameters.make_room(self):
+            return
+        if code == SETS_FULL:
+            current = self._world.current
+            contacts, rows = current.contacts.count, current.rows.count
+            self._work.resize(contact_room=max(1, 2 * contacts), row_room=max(1, 2 * rows))
+        elif code == NO_ROOT:
+            raise SimulationError(
+                f"the step of {step} s has no solution to which its solver converges (residual "
+                f"{self._work.residual:.1e}); its derivative is not known. Take a smaller step."
+            )
+        elif not (code > OK and self._world.grow(code)):
+            raise SimulationError(f"the step of {step} s could not be solved (code {code}).")
 
-    def _tangent(self, end: StepState, step: float, matrices: tuple[np.ndarray, ...]) -> Tangent:
-        by_state, by_control, by_parameter = matrices
-        work = self._work
-        return Tangent(
-            end,
-            by_state,
-            by_control,
-            by_parameter,
-            (step,),
-            IMPLICIT,
-            float(work.residual),
-            int(work.one_sided),
-            int(work.unmatched),
-        )
+    def _unpack(self, row: np.ndarray, time: float) -> StepState:
+        first, second = self._model.nq, self._model.nq + self._model.nv
+        return StepState(time, row[:first], row[first:second], row[second:])
+
+
+def _pack(state: StepState) -> np.ndarray:
+    return np.concatenate([state.qpos, state.qvel, state.act])
+
+
+def _addresses(datas: object, name: str) -> np.ndarray:
+    """Where an array of several MjData is."""
+    found = [getattr(one, name).ctypes.data for one in datas]  # type: ignore[attr-defined]
+    return np.array(found, np.int64)

@@ -278,7 +278,8 @@ class Transition:
             states[0] = self._pack(self._unpack(state, controls[0]))
         along = np.zeros((count + 1, *changes.shape))
         along[0] = changes
-        self._derivative.follow(states, self.step_size, controls, along, displaced)
+        assert self._derivative.convex is not None
+        self._derivative.convex.follow(states, self.step_size, controls, along, displaced)
         states[0] = state
         return states, along
 
@@ -369,7 +370,8 @@ class Transition:
             last = min(first + checkpoint_every, count)
             part = self.trajectory(kept[first // checkpoint_every], controls[first : last - 1])
             if runs:
-                self._derivative.pull_back(
+                assert self._derivative.convex is not None
+                self._derivative.convex.pull_back(
                     *(part, self.step_size, controls[first:last], by_states[first:last]),
                     *(adjoint, by_control[first:last], by_parameter, displaced),
                 )

@@ -49,6 +49,7 @@ def _by_start_velocities(world: Table, work: Table) -> None:
     jacobian = work.jacobian
     index = work.index
     change = np.zeros(3)
+    slopes = work.by_start
     for i in range(world.current.contacts.count):
         row = 3 * i
         count = 0
@@ -56,13 +57,12 @@ def _by_start_velocities(world: Table, work: Table) -> None:
             if jacobian[row, j] != 0.0 or jacobian[row + 1, j] != 0.0 or jacobian[row + 2, j] != 0:
                 index[count] = j
                 count += 1
-        slopes = work.by_start[i]
         for k in range(count):
             j = index[k]
             for a in range(3):
                 change[a] = 0.0
                 for b in range(3):
-                    change[a] += slopes[a, b] * jacobian[row + b, j]
+                    change[a] += slopes[b, i, a] * jacobian[row + b, j]
             column = work.columns[nv + j]
             for n in range(count):
                 m = index[n]
@@ -134,7 +134,7 @@ def _wrenches_of(plant: Table, work: Table, state: Table, graph: Table) -> None:
         for a in range(3):
             force[a] = 0.0
             for k in range(3):
-                force[a] += work.impulse[i, k] * work.contact_frame[c, 3 * k + a]
+                force[a] += work.side_impulse[0, i, k] * work.contact_frame[c, 3 * k + a]
         for side in range(2):
             body = plant.geom_body[contacts.geom[c, side]]
             dof = plant.body_last_dof[body]
@@ -237,13 +237,13 @@ def _by_positions(world: Table, work: Table) -> None:
                 for a in range(3):
                     impulse[k] -= work.blocks[i, k, a] * at_end[a]
                     if work.uses_start == 1:
-                        impulse[k] += work.by_start[i, k, a] * at_start[a]
+                        impulse[k] += work.by_start[a, i, k] * at_start[a]
             for a in range(3):
                 force[a] = 0.0
                 force_change[a] = 0.0
                 for k in range(3):
-                    force[a] += work.impulse[i, k] * work.contact_frame[c, 3 * k + a]
-                    force_change[a] += work.impulse[i, k] * turned_frame[3 * k + a]
+                    force[a] += work.side_impulse[0, i, k] * work.contact_frame[c, 3 * k + a]
+                    force_change[a] += work.side_impulse[0, i, k] * turned_frame[3 * k + a]
                     force_change[a] += impulse[k] * work.contact_frame[c, 3 * k + a]
             for side in range(2):
                 if dofs[side] < 0:

@@ -146,20 +146,6 @@ def fill_inverse_masses_of(world: Table, work: Table, state: Table) -> None:
 
 
 @compiled
-def _add_responses(
-    problem: Table, now: np.ndarray, before: np.ndarray, slopes: np.ndarray, sign: float, count: int
-) -> None:
-    """Add to impulses what their slopes make of a change of contact velocities."""
-    for i in range(count):
-        x = sign * (now[i, 0] - before[i, 0])
-        y = sign * (now[i, 1] - before[i, 1])
-        z = sign * (now[i, 2] - before[i, 2])
-        problem.g1[i] += slopes[i, 0, 0] * x + slopes[i, 0, 1] * y + slopes[i, 0, 2] * z
-        problem.g2[i] += slopes[i, 1, 0] * x + slopes[i, 1, 1] * y + slopes[i, 1, 2] * z
-        problem.gn[i] += slopes[i, 2, 0] * x + slopes[i, 2, 1] * y + slopes[i, 2, 2] * z
-
-
-@compiled
 def _follow_slopes(world: Table, work: Table, state: Table) -> None:
     """Fill impulses of the contacts of a displaced state by the slopes of their law."""
     problem = world.problem
@@ -171,15 +157,27 @@ def _follow_slopes(world: Table, work: Table, state: Table) -> None:
         mass = contacts.inverse_mass[c] - work.inverse_mass[c] if work.uses_mass == 1 else 0.0
         by_distance = work.by_distance[i]
         by_mass = work.by_mass[i]
-        problem.g1[i] = work.impulse[i, 0] + by_distance[0] * distance + by_mass[0] * mass
-        problem.g2[i] = work.impulse[i, 1] + by_distance[1] * distance + by_mass[1] * mass
-        problem.gn[i] = work.impulse[i, 2] + by_distance[2] * distance + by_mass[2] * mass
+        before = work.side_impulse[0, i]
+        problem.g1[i] = before[0] + by_distance[0] * distance + by_mass[0] * mass
+        problem.g2[i] = before[1] + by_distance[1] * distance + by_mass[1] * mass
+        problem.gn[i] = before[2] + by_distance[2] * distance + by_mass[2] * mass
     now = np.empty((count, 3))
     contact_velocities_of(problem, state, problem.velocity, now)
-    _add_responses(problem, now, work.end_velocity, work.blocks, -1.0, count)
-    if work.uses_start == 1:
-        contact_velocities_of(problem, state, state.velocity, now)
-        _add_responses(problem, now, work.start_velocity, work.by_start, 1.0, count)
+    for i in range(count):
+        for a in range(3):
+            change = now[i, a] - work.end_velocity[i, a]
+            problem.g1[i] -= work.blocks[i, 0, a] * change
+            problem.g2[i] -= work.blocks[i, 1, a] * change
+            problem.gn[i] -= work.blocks[i, 2, a] * change
+    if work.uses_start == 0:
+        return
+    contact_velocities_of(problem, state, state.velocity, now)
+    for i in range(count):
+        for a in range(3):
+            change = now[i, a] - work.start_velocity[i, a]
+            problem.g1[i] += work.by_start[a, i, 0] * change
+            problem.g2[i] += work.by_start[a, i, 1] * change
+            problem.gn[i] += work.by_start[a, i, 2] * change
 
 
 @compiled

@@ -96,12 +96,12 @@ def _piece(problem: Table, i: int) -> int:
 
 
 @compiled
-def _keep(problem: Table, impulse: np.ndarray, piece: np.ndarray) -> None:
-    for i in range(piece.size):
-        impulse[i, 0] = problem.g1[i]
-        impulse[i, 1] = problem.g2[i]
-        impulse[i, 2] = problem.gn[i]
-        piece[i] = _piece(problem, i)
+def _keep(work: Table, problem: Table, side: int) -> None:
+    for i in range(work.contacts):
+        work.side_impulse[side, i, 0] = problem.g1[i]
+        work.side_impulse[side, i, 1] = problem.g2[i]
+        work.side_impulse[side, i, 2] = problem.gn[i]
+        work.side_piece[side, i] = _piece(problem, i)
 
 
 @compiled
@@ -142,33 +142,32 @@ def _fill_slopes(
     step: float,
     what: int,
     matrix: np.ndarray,
-    pieces: np.ndarray,
     out: np.ndarray,
 ) -> bool:
     """Fill slopes of impulses by one number of every contact; False if all are zero."""
-    count = contacts.count
     size = _SHARE if what == _MASS else _SIZE
-    impulse = np.empty((2, count, 3))
-    for side in range(2):
-        change = size if side == 0 else -size
+    for side in range(1, 3):
+        change = size if side == 1 else -size
         if what >= _DISTANCE:
             _displace_laws(work, problem, contacts, matrix, what, change)
         respond(work, problem, contacts, step, what, change)
-        _keep(problem, impulse[side], pieces[1 + side])
+        _keep(work, problem, side)
     if what >= _DISTANCE:
         _displace_laws(work, problem, contacts, matrix, what, 0.0)
+    impulse = work.side_impulse
+    piece = work.side_piece
     any_slope = False
-    for i in range(count):
+    for i in range(contacts.count):
         width = size
         if what == _MASS:
             width *= work.inverse_mass[problem.graph.contact[i]]
+        pieces = (piece[0, i], piece[1, i], piece[2, i])
         for a in range(3):
             out[i, a] = 0.0
             if width > 0.0:
-                first = (impulse[0, i, a] - work.impulse[i, a]) / width
-                second = (work.impulse[i, a] - impulse[1, i, a]) / width
-                on = (pieces[0, i], pieces[1, i], pieces[2, i])
-                out[i, a] = _slope(first, second, on)
+                first = (impulse[1, i, a] - impulse[0, i, a]) / width
+                second = (impulse[0, i, a] - impulse[2, i, a]) / width
+                out[i, a] = _slope(first, second, pieces)
             any_slope = any_slope or out[i, a] != 0.0
     return any_slope
 
@@ -177,24 +176,18 @@ def _fill_slopes(
 def fill_law_slopes(work: Table, problem: Table, state: Table, step: float) -> None:
     """Fill impulses of the state itself, and their slopes, after `residual` there."""
     contacts = state.contacts
-    count = contacts.count
     work.uses_mass = 0
     work.uses_start = 0
-    if count == 0:
+    if contacts.count == 0:
         return
     contact_velocities_of(problem, state, problem.velocity, work.end_velocity)
     contact_velocities_of(problem, state, state.velocity, work.start_velocity)
-    pieces = np.empty((3, count), np.int64)
     respond(work, problem, contacts, step, -1, 0.0)
-    _keep(problem, work.impulse, pieces[0])
+    _keep(work, problem, 0)
     matrix = problem.matrix.copy() if work.has_stages == 1 else np.empty(0)
-    _fill_slopes(work, problem, contacts, step, _DISTANCE, matrix, pieces, work.by_distance)
-    if _fill_slopes(work, problem, contacts, step, _MASS, matrix, pieces, work.by_mass):
+    _fill_slopes(work, problem, contacts, step, _DISTANCE, matrix, work.by_distance)
+    if _fill_slopes(work, problem, contacts, step, _MASS, matrix, work.by_mass):
         work.uses_mass = 1
-    out = np.empty((count, 3))
     for axis in range(3):
-        if _fill_slopes(work, problem, contacts, step, axis, matrix, pieces, out):
+        if _fill_slopes(work, problem, contacts, step, axis, matrix, work.by_start[axis]):
             work.uses_start = 1
-        for i in range(count):
-            for a in range(3):
-                work.by_start[i, a, axis] = out[i, a]

@@ -15,7 +15,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pppd
 from asperity.derivatives.balance.displacement import begin_anew, largest_change
 from asperity.derivatives.balance.root_search import SETS_FULL
-from asperity.derivatives.stages import ALL, call_stage, stage
+from asperity.derivatives.stages import call_stage, differentiate, stage
 from asperity.integrators.world_layout import OK
 
 __all__ = ["follow_one_side"]
@@ -66,65 +66,40 @@ def _displace(world: Table, work: Table, along: bool, k: int, fastest: float) ->
         work.ctrl[k - first] += size
 
 
-@compiled
-def _solve_beside(world: Table, work: Table, step: float, number: int, k: int) -> int:
-    """Solve the step that begins now, and fill column k of ``result``, or 0 of one direction."""
-    code = call_stage(work.find_root, world, work, step, 0)
-    if code != OK:
-        return code
-    assembled = number
-    if number > 0 and k < 2 * work.qvel.size + work.act.size:
-        assembled = -1
-    code = call_stage(work.fill_columns, world, work, step, min(assembled, ALL))
-    if code == OK and number < 0 and work.displaced.shape[0] > 0:
-        code = call_stage(work.add_parameters, world, work, step, 0)
-    if code == OK:
-        code = call_stage(work.assemble, world, work, step, assembled)
-    return code
-
-
-@compiled
-def _set_direction(work: Table, along: bool, k: int, inner: int) -> None:
-    """Let the first direction be that of a column by a coordinate of the state."""
-    if not along and k < inner:
-        for i in range(inner):
-            work.directions[0, i] = 1.0 if i == k else 0.0
-
-
 @stage
 def follow_one_side(world: Table, work: Table, step: float, number: int) -> int:
     """Replace columns of ``result`` by derivatives along their own coordinates, or directions.
 
-    After `asperity.derivatives.assembly.assemble_step` with this number, where there are kinks.
+    After `asperity.derivatives.stages.differentiate` with this number, where there are kinks.
     Columns by parameters stay as they are; so does a column whose step has no solution, which is
     counted as unmatched.
     """
     along = number < 0
-    nv = work.qvel.size
-    inner = 2 * nv + work.act.size
+    inner = 2 * work.qvel.size + work.act.size
     count = -number if along else number - work.displaced.shape[0]
-    # All that the end of the step itself is made of.
     result = work.result.copy()
-    directions = work.directions.copy()
     qpos = work.qpos.copy()
     qvel = work.qvel.copy()
     act = work.act.copy()
     ctrl = work.ctrl.copy()
-    velocity = work.velocity.copy()
-    balance = work.sides[0].copy()
     residual = work.residual
     one_sided = work.one_sided
     unmatched = work.unmatched
-    kinks = work.kinks
     code = OK
     for k in range(count):
         fastest = 0.0
-        for i in range(nv):
-            fastest = max(fastest, abs(result[nv + i, k]))
-        _set_direction(work, along, k, inner)
+        for i in range(work.qvel.size):
+            fastest = max(fastest, abs(result[work.qvel.size + i, k]))
+        # By a coordinate of the state there is one direction.
+        alone = not along and k < inner
+        if alone:
+            for i in range(inner):
+                work.directions[0, i] = 1.0 if i == k else 0.0
         _displace(world, work, along, k, fastest)
         begin_anew(world, work)
-        code = _solve_beside(world, work, step, number, k)
+        code = call_stage(work.find_root, world, work, step, 0)
+        if code == OK:
+            code = differentiate(world, work, step, -1 if alone else number, along)
         work.qpos[:] = qpos
         work.qvel[:] = qvel
         work.act[:] = act
@@ -132,7 +107,7 @@ def follow_one_side(world: Table, work: Table, step: float, number: int) -> int:
         if code > OK or code == SETS_FULL:
             # There is more than there is room for: all is done again when there is.
             break
-        column = 0 if not along and k < inner else k
+        column = 0 if alone else k
         finite = code == OK
         code = OK
         for i in range(inner):
@@ -143,12 +118,8 @@ def follow_one_side(world: Table, work: Table, step: float, number: int) -> int:
         for i in range(inner):
             result[i, k] = work.result[i, column]
     work.result[:, :] = result
-    work.directions[:, :] = directions
-    work.velocity[:] = velocity
-    work.sides[0, :] = balance
     work.residual = residual
     work.one_sided = one_sided
     work.unmatched = unmatched
-    work.kinks = kinks
     begin_anew(world, work)
     return code

@@ -196,9 +196,9 @@ def _add_contact(world: Table, work: Table, step: float, index: int, column: np.
     _restore_laws(contacts, kept)
     size = work.displaced_sizes[index]
     for i in range(count):
-        x = (problem.g1[i] - work.impulse[i, 0]) / size
-        y = (problem.g2[i] - work.impulse[i, 1]) / size
-        z = (problem.gn[i] - work.impulse[i, 2]) / size
+        x = (problem.g1[i] - work.side_impulse[0, i, 0]) / size
+        y = (problem.g2[i] - work.side_impulse[0, i, 1]) / size
+        z = (problem.gn[i] - work.side_impulse[0, i, 2]) / size
         if x == 0.0 and y == 0.0 and z == 0.0:
             continue
         for j in range(work.qvel.size):

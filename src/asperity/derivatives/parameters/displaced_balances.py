@@ -24,7 +24,6 @@ from asperity.derivatives.parameters.direct_parameters import add_direct_column,
 from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.parameters.parameters import Parameter
 from asperity.derivatives.stages import stage
-from asperity.errors import SimulationError
 from asperity.integrators.methods.icf import IcfMethod
 from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
 from asperity.integrators.methods.theta import ThetaMethod
@@ -172,28 +171,14 @@ class DisplacedBalances(DisplacedModels):
         self._addresses = self._addresses.copy()
         return done
 
-    def add_columns(self, at: ConvexStep, step: float, first: int) -> None:
-        """Add derivatives of the balance by the parameters to a step's columns.
-
-        Parameters
-        ----------
-        at : ConvexStep
-            In which the step has been solved.
-        step : float
-            Its size [s].
-        first : int
-            The first parameter's column. What changes contacts on both sides counts as unmatched.
-        """
-        self.install(at)
-        while at.add_parameters(step, first) != OK:
-            if not self.make_room(at):
-                raise SimulationError("a displaced model could not be evaluated.")
-
-    def install(self, at: ConvexStep) -> None:
+    def install(self, work: Table) -> None:
         """Let compiled code that runs through a step's stages add these columns."""
-        at.install_parameters(
-            *(displaced_balances.address, self._addresses, self.sizes, self._codes), self._direct
-        )
+        if work.displaced is self._addresses:
+            return
+        self._direct.install(work)
+        work.add_parameters = displaced_balances.address
+        work.displaced, work.displaced_sizes = self._addresses, self.sizes
+        work.displaced_codes = self._codes
 
     def make_room(self, at: ConvexStep) -> bool:
         """Make room for what compiled code has missed; False if it was nothing of that kind."""
