@@ -11,41 +11,12 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.contact.laws import friction_slope
 from asperity.convex.potentials.contact_driver import begin_estimates, evaluate_contacts
+from asperity.derivatives.balance.middle_velocity import add_middle_columns
 from asperity.derivatives.balance.row_changes import row_piece
 from asperity.derivatives.layout import DELIVERED_BOUND, FRICTION_ALONE
-from asperity.integrators.methods.gyroscopic import gyroscopic_forces
 from asperity.plant.trees import force_from_solver
 
 __all__ = ["fill_hessian"]
-
-# Displacement of velocities in the middle of a step for derivatives of gyroscopic forces, which are
-# quadratic: central differences are exact whatever its size.
-_SPIN = 1.0
-
-
-@compiled
-def _add_gyroscopic_columns(world: Table, work: Table, state: Table, step: float) -> None:
-    """Subtract δt ∂f/∂v of gyroscopic forces f((v_0 + v)/2) from the system."""
-    plant = world.plant
-    problem = world.problem
-    force = work.gyroscopic
-    nv = problem.graph.nv
-    for j in range(nv):
-        if work.turning[plant.dof_tree[j]] == 0:
-            continue
-        for side in range(2):
-            sign = 1.0 if side == 0 else -1.0
-            for i in range(nv):
-                work.mean[i] = 0.5 * (state.qvel[i] + work.velocity[i])
-            work.mean[j] += sign * _SPIN
-            gyroscopic_forces(plant, state, work.mean, force)
-            for i in range(nv):
-                if work.turning[plant.dof_tree[i]] == 0:
-                    force[i] = 0.0
-            force_from_solver(plant, state.cdof, force, work.generalized)
-            for i in range(nv):
-                work.system[i, j] -= sign * step * 0.25 / _SPIN * work.generalized[i]
-    gyroscopic_forces(plant, state, state.qvel, force)
 
 
 @compiled
@@ -263,5 +234,4 @@ def fill_hessian(world: Table, work: Table, state: Table, step: float) -> None:
     _fill_inertia(world, work, state)
     _fill_jacobian(world, work, state)
     _add_curvatures(work, state.contacts.count, state.rows.count)
-    if world.center_gyroscopic == 1:
-        _add_gyroscopic_columns(world, work, state, step)
+    add_middle_columns(world, work, state, step)

@@ -24,6 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.derivatives.balance.middle_velocity import start_share
 
 __all__ = [
     "cross_motion",
@@ -88,12 +89,10 @@ def _dot(a: np.ndarray, b: np.ndarray) -> float:
 
 
 @compiled
-def _present_rate(world: Table, work: Table, dof: int) -> float:
+def _present_rate(plant: Table, work: Table, dof: int) -> float:
     """The velocity w at which velocity forces are taken."""
-    turning = work.turning[world.plant.dof_tree[dof]] == 1
-    if turning and world.center_gyroscopic == 1:
-        return float(0.5 * (work.qvel[dof] + work.velocity[dof]))
-    return float(work.qvel[dof])
+    share = start_share(work, plant.dof_tree[dof])
+    return float(share * work.qvel[dof] + (1.0 - share) * work.velocity[dof])
 
 
 @compiled
@@ -104,7 +103,7 @@ def _fill_motion(world: Table, work: Table, step: float) -> None:
     rate = np.zeros(6)
     for d in range(work.qvel.size):
         parent = plant.dof_parent[d]
-        present = _present_rate(world, work, d)
+        present = _present_rate(plant, work, d)
         for a in range(6):
             axis = state.cdof[d, a]
             work.motion_rate[d, a] = axis * present
@@ -116,7 +115,7 @@ def _fill_motion(world: Table, work: Table, step: float) -> None:
                 work.end_motion[d, a] += work.end_motion[parent, a]
     for d in range(work.qvel.size):
         parent = plant.dof_parent[d]
-        present = _present_rate(world, work, d)
+        present = _present_rate(plant, work, d)
         acceleration = (work.velocity[d] - work.qvel[d]) / step
         cross_motion(work.motion_rate[work.joint_last[d]], state.cdof[d], rate)
         for a in range(6):
@@ -216,7 +215,6 @@ def rigid_columns(world: Table, work: Table, step: float) -> None:
     state = world.current
     nv = work.qvel.size
     cdof = state.cdof
-    centred = world.center_gyroscopic == 1
     velocity = np.zeros(6)
     acceleration = np.zeros(6)
     psi = np.zeros(6)
@@ -260,8 +258,7 @@ def rigid_columns(world: Table, work: Table, step: float) -> None:
         cross_motion(cdof[j], velocity, turned)
         for a in range(6):
             by_inertia[a] -= turned[a]
-        turning = centred and work.turning[plant.dof_tree[j]] == 1
-        scale = 0.5 * step if turning else step
+        scale = start_share(work, plant.dof_tree[j]) * step
         for m in range(first, end):
             by_velocity[m] = scale * (
                 _dot(work.axis_momentum[m], by_inertia) + _dot(work.axis_rate[m], cdof[j])

@@ -14,6 +14,7 @@ from asperity.derivatives.balance.dense_solve import factorize_dense, solve_one
 from asperity.derivatives.balance.hessian import fill_hessian
 from asperity.derivatives.balance.kinks import count_kinks
 from asperity.derivatives.balance.matching import remember_sets
+from asperity.derivatives.balance.middle_velocity import find_middle_trees
 from asperity.derivatives.balance.residual import (
     activations_after,
     keep_the_guess,
@@ -21,7 +22,6 @@ from asperity.derivatives.balance.residual import (
     residual,
 )
 from asperity.derivatives.stages import stage
-from asperity.integrators.methods.gyroscopic import find_turning
 from asperity.integrators.world_layout import NOT_CONVERGED, OK
 from asperity.plant.trees import velocity_from_solver
 
@@ -74,15 +74,9 @@ def _solve(world: Table, work: Table, step: float, attempt: int) -> int:
 @compiled
 def _read_solution(world: Table, work: Table, step: float) -> None:
     """Prescribe the solution that the solver has found, and keep what belongs to the state."""
-    plant = world.plant
     state = world.current
-    velocity_from_solver(plant, state.cdof, world.problem.velocity, work.velocity)
-    for tree in range(plant.ntree):
-        work.turning[tree] = 0
-    if world.center_gyroscopic == 1:
-        find_turning(plant, state, step)
-        for tree in range(plant.ntree):
-            work.turning[tree] = state.work.turning[tree]
+    velocity_from_solver(world.plant, state.cdof, world.problem.velocity, work.velocity)
+    find_middle_trees(world, work, state, step)
     remember_sets(work, state)
 
 
