@@ -38,10 +38,10 @@ def test_they_agree_with_differences_of_displaced_states(name: str, step: float)
     for data in models.states(model, 3, 13):
         take_over(derivative, data)
         closed = derivative.over(None)
-        assert work.rigid == 1
-        work.rigid = 0
+        assert work.rigid.applies == 1
+        work.rigid.applies = 0
         displaced = derivative.over(None)
-        work.rigid = 1
+        work.rigid.applies = 1
         assert models.error(closed.by_state, displaced.by_state) < 1e-6
         np.testing.assert_array_equal(closed.by_control, displaced.by_control)
 
@@ -51,7 +51,7 @@ def test_what_is_more_than_rigid_bodies_is_displaced() -> None:
     assert derivative.convex is not None
     take_over(derivative, next(models.states(derivative.simulator.model, 1, 1)))
     derivative.over(None)
-    assert derivative.convex._work.rigid == 0
+    assert derivative.convex._work.rigid.applies == 0
 
 
 def test_a_fluid_that_comes_later_is_heard() -> None:
@@ -61,11 +61,11 @@ def test_a_fluid_that_comes_later_is_heard() -> None:
     data = next(models.states(model, 1, 1))
     take_over(derivative, data)
     before = derivative.over(None)
-    assert derivative.convex._work.rigid == 1
+    assert derivative.convex._work.rigid.applies == 1
     model.opt.density = 1e5
     take_over(derivative, data)
     after = derivative.over(None)
-    assert derivative.convex._work.rigid == 0
+    assert derivative.convex._work.rigid.applies == 0
     # It brakes.
     assert after.by_state[6, 6] < before.by_state[6, 6]
 

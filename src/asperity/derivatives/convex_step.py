@@ -10,12 +10,12 @@ impulse and gyroscopic forces in the middle of the step add to it, which makes i
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
 
-from asperity.compiled import HoldsAddresses, Table
+from asperity.compiled import HoldsAddresses, Layout, Table
 from asperity.convex.potentials.lagged import DELIVERED_LAW
 from asperity.derivatives.assembly import assemble_step
 from asperity.derivatives.balance.columns import COLUMN_KERNELS, state_columns
@@ -23,7 +23,21 @@ from asperity.derivatives.balance.mode_changes import follow_one_side
 from asperity.derivatives.balance.residual import keep_the_guess
 from asperity.derivatives.balance.rigid_model import joint_order, moves_rigidly
 from asperity.derivatives.balance.root_search import NO_ROOT, ROOT_KERNELS, SETS_FULL, find_root
-from asperity.derivatives.layout import DELIVERED_BOUND, DERIVATIVE, FRICTION_ALONE, SYMMETRIC
+from asperity.derivatives.layout import (
+    DELIVERED_BOUND,
+    DERIVATIVE,
+    FRICTION_ALONE,
+    INPUTS,
+    LAWS,
+    MOTION,
+    PARAMETERS,
+    RIGID,
+    ROOT,
+    ROW_LAWS,
+    SETS,
+    START,
+    SYMMETRIC,
+)
 from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent
 from asperity.derivatives.tangent_space import rotation_dofs
 from asperity.derivatives.trajectory_loops import (
@@ -41,7 +55,7 @@ from asperity.integrators.world_layout import OK
 from asperity.plant import native
 from asperity.plant.evaluate import evaluate_smooth
 
-__all__ = ["DERIVATIVE_KERNELS", "ConvexStep"]
+__all__ = ["DERIVATIVE_KERNELS", "ConvexStep", "table_of_inputs"]
 
 DERIVATIVE_KERNELS = (
     *(assemble_step, follow_one_side, *ROOT_KERNELS, *COLUMN_KERNELS, *TRAJECTORY_LOOPS),
@@ -56,11 +70,11 @@ class ParameterColumns(Protocol):
         """Number of parameters."""
         ...
 
-    def install(self, work: Table) -> None:
+    def install(self, table: Table) -> None:
         """Let compiled code that runs through steps add these columns."""
         ...
 
-    def make_room(self, at: ConvexStep) -> bool:
+    def make_room(self) -> bool:
         """Make room for what compiled code has missed; False if it was nothing of that kind."""
         ...
 
@@ -82,48 +96,51 @@ class ConvexStep(HoldsAddresses):
         self._model = model
         self._numbers: object = None
         rotations = np.array(rotation_dofs(model), np.int64)
-        own = world.current.data
-        others = {id(one.data): one.data for one in world.evaluated_states if one.data is not own}
+        sizes = {
+            **{"nq": model.nq, "nv": model.nv, "na": model.na, "nu": model.nu},
+            **{"trees": model.ntree, "bodies": model.nbody},
+            **{"vector": len(world.problem.velocity), "turned": len(rotations)},
+            # Directions may be combined of all coordinates.
+            **{"column_room": 2 * model.nv + model.na + model.nu, "direction_room": 1},
+            **{"contact_room": 1, "row_room": 1},
+        }
+
+        def table(layout: Layout, **values: Any) -> Table:
+            known = {size: sizes[size] for size in layout.sizes & sizes.keys()}
+            return Table(layout, **known, **values)
+
         first, last, end = joint_order(model)
-        work = self._work = Table(
+        work = self._work = table(
             DERIVATIVE,
-            nq=model.nq,
-            nv=model.nv,
-            na=model.na,
-            nu=model.nu,
-            trees=model.ntree,
-            bodies=model.nbody,
-            vector=len(world.problem.velocity),
-            further=len(others),
+            start=table(START),
+            inputs=table_of_inputs(world),
+            sets=table(SETS, reach=1e-3 * max(1e-3, float(model.stat.extent))),
+            root=table(ROOT, no_solver=keep_the_guess.address, coupling=_coupling(method)),
+            motion=table(
+                MOTION,
+                collision=native.function_address("mjCOLLISIONFUNC"),
+                geom_kinds=int(mujoco.mjtGeom.mjNGEOMTYPES),
+                geom_type=np.array(model.geom_type, np.int64),
+            ),
+            laws=table(LAWS),
+            row_laws=table(ROW_LAWS),
+            rigid=table(RIGID, joint_first=first, joint_last=last, subtree_end=end),
+            parameters=table(
+                PARAMETERS,
+                displaced=np.zeros((0, 4), np.int64),
+                mj_ximat=world.current.data.ximat,
+            ),
             rotations=rotations,
-            turned=len(rotations),
-            direction_room=1,
-            column_room=3 * model.nv + model.na + model.nu,
-            contact_room=1,
-            row_room=1,
-            other_ctrl=_addresses(others.values(), "ctrl"),
-            other_applied=_addresses(others.values(), "qfrc_applied"),
-            displaced=np.zeros((0, 4), np.int64),
+            share=method.theta_vq if isinstance(method, ThetaMethod) else 1.0,
+            has_stages=int(isinstance(method, ThetaMethod)),
+            find_root=find_root.address,
+            evaluate_smooth=evaluate_smooth.address,
+            fill_columns=state_columns.address,
+            assemble=assemble_step.address,
+            follow_one_side=follow_one_side.address,
         )
-        work.joint_first, work.joint_last, work.subtree_end = first, last, end
-        work.share = method.theta_vq if isinstance(method, ThetaMethod) else 1.0
-        work.has_stages = int(isinstance(method, ThetaMethod))
-        work.find_root = find_root.address
-        work.no_solver = keep_the_guess.address
-        work.evaluate_smooth = evaluate_smooth.address
-        work.fill_columns = state_columns.address
-        work.assemble = assemble_step.address
-        work.follow_one_side = follow_one_side.address
-        work.mj_ximat = own.ximat
-        work.collision = native.function_address("mjCOLLISIONFUNC")
-        work.geom_kinds = int(mujoco.mjtGeom.mjNGEOMTYPES)
-        work.geom_type = np.array(model.geom_type, np.int64)
-        work.coupling = SYMMETRIC
-        if isinstance(method, TamsiMethod):
-            work.coupling = FRICTION_ALONE
-        elif isinstance(method, IcfMethod) and method.law is DELIVERED_LAW:
-            work.coupling = DELIVERED_BOUND
-        work.reach = 1e-3 * max(1e-3, float(model.stat.extent))
+        self.addresses = world.table.address, work.address
+        """Of the world, and of the table in which derivatives are worked out."""
 
     def at(
         self,
@@ -164,15 +181,15 @@ class ConvexStep(HoldsAddresses):
             if work.code == OK:
                 break
             self._go_on(step, parameters)
-        matrices = np.split(
-            work.result[:, : inner + model.nu + count], [inner, inner + model.nu], 1
-        )
+        result, last = work.result, inner + model.nu
         return Tangent(
             self._unpack(end, state.time + step),
-            *(one.copy() for one in matrices),
+            result[:, :inner].copy(),
+            result[:, inner:last].copy(),
+            result[:, last : last + count].copy(),
             (step,),
             IMPLICIT,
-            float(work.residual),
+            float(work.root.residual),
             int(work.one_sided),
             int(work.unmatched),
         )
@@ -294,28 +311,6 @@ class ConvexStep(HoldsAddresses):
         """Let springs be as implicit as in all solves of an extrapolated step of that size [s]."""
         self._world.table.spring_interval = step
 
-    # -- the balance at another simulation's solution ----------------------------------------------
-
-    @property
-    def addresses(self) -> tuple[int, int]:
-        """Of the world, and of the table in which derivatives are worked out."""
-        return self._world.table.address, self._work.address
-
-    def solve_nothing(self) -> None:
-        """Let this one serve for the balance at other solutions alone."""
-        self._world.table.solve_problem = keep_the_guess.address
-
-    def make_room(self, other: ConvexStep, code: int) -> bool:
-        """Make room for another solution's contacts, if a code says that there is none.
-
-        Returns whether it did.
-        """
-        if code == SETS_FULL:
-            solved = other._work
-            self._work.resize(contact_room=len(solved.contact_geom), row_room=len(solved.row_kind))
-            return True
-        return code > OK and self._world.grow(code)
-
     # -- what compiled code needs ------------------------------------------------------------------
 
     def _prepare(
@@ -327,21 +322,21 @@ class ConvexStep(HoldsAddresses):
             # The plant has been read anew.
             self._numbers = plant.dof_stiffness
             rigid = moves_rigidly(self._model, plant.output_explicit)
-            work.rigid = int(rigid and work.has_stages == 0)
+            work.rigid.applies = int(rigid and work.has_stages == 0)
         if len(work.directions) < directions:
             work.resize(direction_room=directions)
         if len(work.columns) < columns:
             work.resize(column_room=columns)
         self._world.current.table.time = time
         if parameters is not None:
-            parameters.install(work)
-        elif len(work.displaced) > 0:
-            work.displaced = np.zeros((0, 4), np.int64)
+            parameters.install(work.parameters)
+        elif len(work.parameters.displaced) > 0:
+            work.parameters.displaced = np.zeros((0, 4), np.int64)
 
     def _go_on(self, step: float, parameters: ParameterColumns | None) -> None:
         """Make room for what compiled code has missed, or say why it ends."""
         code = int(self._work.code)
-        if parameters is not None and parameters.make_room(self):
+        if parameters is not None and parameters.make_room():
             return
         if code == SETS_FULL:
             current = self._world.current
@@ -350,7 +345,8 @@ class ConvexStep(HoldsAddresses):
         elif code == NO_ROOT:
             raise SimulationError(
                 f"the step of {step} s has no solution to which its solver converges (residual "
-                f"{self._work.residual:.1e}); its derivative is not known. Take a smaller step."
+                f"{self._work.root.residual:.1e}); its derivative is not known. Take a smaller "
+                "step."
             )
         elif not (code > OK and self._world.grow(code)):
             raise SimulationError(f"the step of {step} s could not be solved (code {code}).")
@@ -364,7 +360,20 @@ def _pack(state: StepState) -> np.ndarray:
     return np.concatenate([state.qpos, state.qvel, state.act])
 
 
-def _addresses(datas: object, name: str) -> np.ndarray:
-    """Where an array of several MjData is."""
-    found = [getattr(one, name).ctypes.data for one in datas]  # type: ignore[attr-defined]
-    return np.array(found, np.int64)
+def _coupling(method: IcfMethod | ThetaMethod | TamsiMethod) -> int:
+    if isinstance(method, TamsiMethod):
+        return FRICTION_ALONE
+    if isinstance(method, IcfMethod) and method.law is DELIVERED_LAW:
+        return DELIVERED_BOUND
+    return SYMMETRIC
+
+
+def table_of_inputs(world: World) -> Table:
+    """Where inputs are written besides the current state's data."""
+    own = world.current.data
+    others = {id(one.data): one.data for one in world.evaluated_states if one.data is not own}
+    addresses = [
+        np.array([getattr(one, name).ctypes.data for one in others.values()], np.int64)
+        for name in ("ctrl", "qfrc_applied")
+    ]
+    return Table(INPUTS, further=len(others), other_ctrl=addresses[0], other_applied=addresses[1])

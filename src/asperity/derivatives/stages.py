@@ -35,14 +35,15 @@ def differentiate(
     By so many coordinates of state, inputs and parameters, or with −count along ``directions``,
     with each of which the parameter of its number changes, if that is wanted.
     """
-    first = 0 if number < 0 else number - work.displaced.shape[0]
+    parameters = work.parameters
+    first = 0 if number < 0 else number - parameters.displaced.shape[0]
     code = call_stage(work.fill_columns, world, work, step, min(number, 0))
-    if code == OK and with_parameters and work.displaced.shape[0] > 0:
+    if code == OK and with_parameters and parameters.displaced.shape[0] > 0:
         if number > 0:
             for j in range(first, number):
                 for i in range(work.columns.shape[1]):
                     work.columns[j, i] = 0.0
-        code = call_stage(work.add_parameters, world, work, step, first)
+        code = call_stage(parameters.add_parameters, world, work, step, first)
     if code == OK:
         code = call_stage(work.assemble, world, work, step, number)
     return int(code)

@@ -21,41 +21,45 @@ __all__ = ["TRAJECTORY_LOOPS", "follow_trajectory", "linear_step", "pull_back_tr
 @compiled
 def _open(world: Table, work: Table) -> None:
     """Take over the world's solver and applied forces, before the first step."""
-    work.solver = world.solve_problem
+    start = work.start
+    root = work.root
+    root.solver = world.solve_problem
     work.one_sided = 0
     work.unmatched = 0
-    for i in range(work.applied.size):
-        work.applied[i] = world.current.mj_qfrc_applied[i]
+    for i in range(start.applied.size):
+        start.applied[i] = world.current.mj_qfrc_applied[i]
 
 
 @compiled
 def _begin(world: Table, work: Table, row: np.ndarray, control: np.ndarray) -> None:
     """Let a step begin in a state (qpos, qvel, act), whatever was solved before."""
-    nq = work.qpos.size
-    nv = work.qvel.size
+    start = work.start
+    nq = start.qpos.size
+    nv = start.qvel.size
     for i in range(nq):
-        work.qpos[i] = row[i]
+        start.qpos[i] = row[i]
     for i in range(nv):
-        work.qvel[i] = row[nq + i]
-    for i in range(work.act.size):
-        work.act[i] = row[nq + nv + i]
-    for i in range(work.ctrl.size):
-        work.ctrl[i] = control[i]
+        start.qvel[i] = row[nq + i]
+    for i in range(start.act.size):
+        start.act[i] = row[nq + nv + i]
+    for i in range(start.ctrl.size):
+        start.ctrl[i] = control[i]
     begin_anew(world, work)
 
 
 @compiled
 def _end(world: Table, work: Table, step: float, row: np.ndarray) -> None:
     """Write the end of the step that has been solved."""
+    start = work.start
     plant = world.plant
-    nq = work.qpos.size
-    nv = work.qvel.size
+    nq = start.qpos.size
+    nv = start.qvel.size
     for i in range(nq):
-        row[i] = work.qpos[i]
+        row[i] = start.qpos[i]
     for i in range(nv):
         velocity = work.velocity[i]
         row[nq + i] = velocity
-        work.mean[i] = step * (work.share * velocity + (1.0 - work.share) * work.qvel[i])
+        work.mean[i] = step * (work.share * velocity + (1.0 - work.share) * start.qvel[i])
     call_pppd(
         plant.integrate_positions,
         plant.model,
@@ -63,7 +67,7 @@ def _end(world: Table, work: Table, step: float, row: np.ndarray) -> None:
         work.mean.ctypes.data,
         1.0,
     )
-    for i in range(work.act.size):
+    for i in range(start.act.size):
         row[nq + nv + i] = work.sides[0, nv + i]
 
 
@@ -73,6 +77,7 @@ def _take_step(world: Table, work: Table, step: float, number: int, end: np.ndar
 
     ``number`` is as of `differentiate`; with 0 there are no derivatives.
     """
+    root = work.root
     code = call_stage(work.find_root, world, work, step, 0)
     if code == OK:
         _end(world, work, step, end)
@@ -81,7 +86,7 @@ def _take_step(world: Table, work: Table, step: float, number: int, end: np.ndar
     if code == OK and number != 0 and work.kinks > 0 and (number < 0 or work.ahead == 1):
         code = call_stage(work.follow_one_side, world, work, step, number)
     # The world is left as it was for whoever solves in it.
-    world.solve_problem = work.solver
+    world.solve_problem = root.solver
     world.factors_valid = 0
     world.graph_state = 0
     return int(code)
@@ -151,7 +156,7 @@ def linear_step(
     """
     world = WORLD.at(world_address)
     work = DERIVATIVE.at(work_address)
-    count = 2 * work.qvel.size + work.act.size + work.ctrl.size + parameters
+    count = work.result.shape[0] + work.start.ctrl.size + parameters
     _open(world, work)
     _begin(world, work, row, world.current.mj_ctrl)
     return int(_take_step(world, work, step, count, end))
@@ -178,7 +183,7 @@ def pull_back_trajectory(
     work = DERIVATIVE.at(work_address)
     _open(world, work)
     size = adjoint.size
-    nu = work.ctrl.size
+    nu = work.start.ctrl.size
     parameters = by_parameter.size
     before = np.zeros(size)
     end = np.zeros(states.shape[1])

@@ -42,7 +42,7 @@ def _know_contacts(world: Table, work: Table, step: float) -> None:
     state = world.current
     if work.has_stages == 1:
         fill_inverse_masses_of(world, work, state)
-    keep_contacts(world.plant, work, state)
+    keep_contacts(world.plant, work.motion, work.laws, state)
     work.unmatched += find_motion(world.plant, work, state)
     fill_law_slopes(work, world.problem, state, step)
 
@@ -53,7 +53,9 @@ def _is_rigid(work: Table, state: Table) -> bool:
 
     Not with forces on bodies, whose moments change as they move.
     """
-    if work.rigid == 0 or work.patches == 1:
+    rigid = work.rigid
+    sets = work.sets
+    if rigid.applies == 0 or sets.patches == 1:
         return False
     for body in range(state.mj_xfrc_applied.shape[0]):
         for a in range(6):
@@ -95,12 +97,14 @@ def state_columns(world: Table, work: Table, step: float, selection: int) -> int
     Or, with a selection below zero, by so many directions alone. Needs H, and ``sides[0]``, of the
     state itself; afterwards the current state is that again, without an evaluation.
     """
+    start = work.start
+    sets = work.sets
     state = world.current
     directions = -selection
-    nv = work.qvel.size
-    na = work.act.size
+    nv = start.qvel.size
+    na = start.act.size
     work.is_closed_form = 0
-    if work.patches == 0:
+    if sets.patches == 0:
         _know_contacts(world, work, step)
     rigid = _is_rigid(work, state)
     if directions > 0 and not (rigid and directions >= _FEW * nv):
@@ -120,7 +124,7 @@ def state_columns(world: Table, work: Table, step: float, selection: int) -> int
                 code = control_columns(world, work, step, 2 * nv + na)
             if code == OK and not rigid:
                 code = difference_columns(world, work, step, POSITION, nv, 0)
-    restore(work, state)
+    restore(start, work.inputs, state)
     state.valid = 0
     world.graph_state = 0
     return code

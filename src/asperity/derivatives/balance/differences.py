@@ -72,7 +72,8 @@ _SAME = 0.1
 
 @compiled
 def _displacement_of(work: Table, kind: int, index: int) -> float:
-    if work.patches == 1:
+    sets = work.sets
+    if sets.patches == 1:
         return size_of(work, kind, index, _SIZES_OF_FIELDS)
     if work.has_stages == 1:
         return size_of(work, kind, index, _SIZES_OF_STAGES)
@@ -80,24 +81,25 @@ def _displacement_of(work: Table, kind: int, index: int) -> float:
 
 
 @compiled
-def _finds_contacts(work: Table, kind: int) -> bool:
+def _finds_contacts(sets: Table, kind: int) -> bool:
     """Whether contacts are found anew: those of fields also know how fast shapes roll."""
-    return work.patches == 1 and (moves(kind) or kind == VELOCITY)
+    return sets.patches == 1 and (moves(kind) or kind == VELOCITY)
 
 
 @compiled
 def _evaluate(world: Table, work: Table, kind: int) -> int:
     """Evaluate a displaced state, with contacts if they are to be found anew."""
+    sets = work.sets
     plant = world.plant
     state = world.current
-    if _finds_contacts(work, kind):
+    if _finds_contacts(sets, kind):
         state.valid = 0
         return call_pp_status(world.evaluate, plant, state)
     if not moves(kind):
         return evaluate_inputs(world, kind)
     call_pp_status(work.evaluate_smooth, plant, state)
     code = OK
-    if work.rows > 0:
+    if sets.rows > 0:
         code = call_pp_status(plant.read_constraints, plant, state)
     state.valid = VALID
     return code
@@ -106,11 +108,12 @@ def _evaluate(world: Table, work: Table, kind: int) -> int:
 @compiled
 def _move_links(world: Table, work: Table, state: Table) -> None:
     """Let contacts, and the links that they are on, be where the state has been displaced to."""
+    laws = work.laws
     graph = world.problem.graph
     contacts = state.contacts
     move_contacts(world.plant, work, state)
     column = contacts.chain_column
-    if work.uses_mass == 0:
+    if laws.uses_mass == 0:
         for i in range(graph.island_path_start[graph.islands]):
             dof = graph.path_dof[i]
             entry = graph.path_entry[i]
@@ -146,18 +149,18 @@ def fill_inverse_masses_of(world: Table, work: Table, state: Table) -> None:
 
 
 @compiled
-def _follow_slopes(world: Table, work: Table, state: Table) -> None:
+def _follow_slopes(world: Table, motion: Table, laws: Table, state: Table) -> None:
     """Fill impulses of the contacts of a displaced state by the slopes of their law."""
     problem = world.problem
     contacts = state.contacts
     count = contacts.count
     for i in range(count):
         c = problem.graph.contact[i]
-        distance = contacts.signed_distance[c] - work.contact_distance[c]
-        mass = contacts.inverse_mass[c] - work.inverse_mass[c] if work.uses_mass == 1 else 0.0
-        by_distance = work.by_distance[i]
-        by_mass = work.by_mass[i]
-        before = work.side_impulse[0, i]
+        distance = contacts.signed_distance[c] - motion.contact_distance[c]
+        mass = contacts.inverse_mass[c] - laws.inverse_mass[c] if laws.uses_mass == 1 else 0.0
+        by_distance = laws.by_distance[i]
+        by_mass = laws.by_mass[i]
+        before = laws.side_impulse[0, i]
         problem.g1[i] = before[0] + by_distance[0] * distance + by_mass[0] * mass
         problem.g2[i] = before[1] + by_distance[1] * distance + by_mass[1] * mass
         problem.gn[i] = before[2] + by_distance[2] * distance + by_mass[2] * mass
@@ -165,19 +168,19 @@ def _follow_slopes(world: Table, work: Table, state: Table) -> None:
     contact_velocities_of(problem, state, problem.velocity, now)
     for i in range(count):
         for a in range(3):
-            change = now[i, a] - work.end_velocity[i, a]
-            problem.g1[i] -= work.blocks[i, 0, a] * change
-            problem.g2[i] -= work.blocks[i, 1, a] * change
-            problem.gn[i] -= work.blocks[i, 2, a] * change
-    if work.uses_start == 0:
+            change = now[i, a] - laws.end_velocity[i, a]
+            problem.g1[i] -= laws.blocks[i, 0, a] * change
+            problem.g2[i] -= laws.blocks[i, 1, a] * change
+            problem.gn[i] -= laws.blocks[i, 2, a] * change
+    if laws.uses_start == 0:
         return
     contact_velocities_of(problem, state, state.velocity, now)
     for i in range(count):
         for a in range(3):
-            change = now[i, a] - work.start_velocity[i, a]
-            problem.g1[i] += work.by_start[a, i, 0] * change
-            problem.g2[i] += work.by_start[a, i, 1] * change
-            problem.gn[i] += work.by_start[a, i, 2] * change
+            change = now[i, a] - laws.start_velocity[i, a]
+            problem.g1[i] += laws.by_start[a, i, 0] * change
+            problem.g2[i] += laws.by_start[a, i, 1] * change
+            problem.gn[i] += laws.by_start[a, i, 2] * change
 
 
 @compiled
@@ -197,6 +200,9 @@ def _side(
 
     Returns `OTHER_ROWS` if its rows are others.
     """
+    sets = work.sets
+    laws = work.laws
+    row_laws = work.row_laws
     plant = world.plant
     problem = world.problem
     state = world.current
@@ -204,9 +210,9 @@ def _side(
     code = _evaluate(world, work, kind)
     if code != OK:
         return code
-    if not same_rows(work, state):
+    if not same_rows(sets, state):
         return OTHER_ROWS
-    if work.patches == 1:
+    if sets.patches == 1:
         code = prepare(world, state, step)
     elif moves(kind) and state.contacts.count > 0:
         _move_links(world, work, state)
@@ -215,32 +221,33 @@ def _side(
     if code != OK:
         return code
     contacts = state.contacts.count
-    if contacts > 0 and work.patches == 1:
+    if contacts > 0 and sets.patches == 1:
         _find_impulses(world, state)
     elif contacts > 0:
-        if work.uses_mass == 1 and (moves(kind) or work.has_stages == 1):
+        if laws.uses_mass == 1 and (moves(kind) or work.has_stages == 1):
             fill_inverse_masses_of(world, work, state)
-        _follow_slopes(world, work, state)
-    if work.rows > 0:
-        find_row_changes(world, work, state, step, size)
-        for i in range(work.rows):
-            problem.row_impulse[i] = work.row_impulse[problem.graph.row[i]]
+        _follow_slopes(world, work.motion, laws, state)
+    if sets.rows > 0:
+        find_row_changes(world, sets, row_laws, state, step, size)
+        for i in range(sets.rows):
+            problem.row_impulse[i] = row_laws.row_impulse[problem.graph.row[i]]
     add_impulses(
-        problem, state.contacts, state.rows, (0, contacts), (0, work.rows), problem.gradient, -1.0
+        problem, state.contacts, state.rows, (0, contacts), (0, sets.rows), problem.gradient, -1.0
     )
     force_from_solver(plant, state.cdof, problem.gradient, work.generalized)
     for i in range(work.generalized.size):
         work.sides[side, i] = work.generalized[i]
-    activations_after(world, work, state, step, work.sides[side])
+    activations_after(world, work.start, state, step, work.sides[side])
     return OK
 
 
 @compiled
 def _is_bent(work: Table) -> bool:
     """Whether both sides of a difference are so different that there is a kink between."""
+    start = work.start
     most = 0.0
     bend = 0.0
-    for i in range(work.qvel.size):
+    for i in range(start.qvel.size):
         ahead = work.sides[1, i] - work.sides[0, i]
         behind = work.sides[0, i] - work.sides[2, i]
         most = max(most, abs(ahead), abs(behind))
@@ -276,12 +283,14 @@ def _choose_side(
 @compiled
 def _fill_column(world: Table, work: Table, step: float, kind: int, index: int, row: int) -> int:
     """Fill a row of ``columns`` by one coordinate of a kind."""
+    sets = work.sets
+    row_laws = work.row_laws
     size = _displacement_of(work, kind, index)
-    is_curved = moves(kind) or work.patches == 1 or work.has_stages == 1
-    begin_row_changes(work)
+    is_curved = moves(kind) or sets.patches == 1 or work.has_stages == 1
+    begin_row_changes(sets, row_laws)
     ahead = _side(world, work, step, kind, index, size, 1)
     behind = OTHER_ROWS
-    if is_curved or work.others > 0 or ahead == OTHER_ROWS:
+    if is_curved or row_laws.others > 0 or ahead == OTHER_ROWS:
         behind = _side(world, work, step, kind, index, -size, 2)
     if ahead > OK or behind > OK:
         return max(ahead, behind)
@@ -293,18 +302,18 @@ def _fill_column(world: Table, work: Table, step: float, kind: int, index: int, 
         for i in range(column.size):
             column[i] = 0.0
         return OK
-    if work.others > 0 or (is_curved and (first == 0 or last == 0)):
+    if row_laws.others > 0 or (is_curved and (first == 0 or last == 0)):
         work.one_sided += 1
     scale = 1.0 / size if first == 0 or last == 0 else 0.5 / size
     for i in range(column.size):
         column[i] = scale * (work.sides[first, i] - work.sides[last, i])
-    if first > 0 and last > 0 and work.patches == 1 and _is_bent(work):
+    if first > 0 and last > 0 and sets.patches == 1 and _is_bent(work):
         work.one_sided += 1
         code = _choose_side(world, work, step, kind, index, size, column)
         if code != OK:
             return code
-    if first > 0 and last > 0 and any_row_missing(work):
-        begin_row_changes(work)
+    if first > 0 and last > 0 and any_row_missing(sets, row_laws):
+        begin_row_changes(sets, row_laws)
         for side in range(2):
             near = (1 - 2 * side) * NARROW * size
             code = _side(world, work, step, kind, index, near, 1 + side)
@@ -330,8 +339,8 @@ def _unknown_columns(
     if displaced and not moves(kind):
         # What depends on positions is at hand for the next kind.
         state = world.current
-        restore(work, state)
-        if _finds_contacts(work, kind):
+        restore(work.start, work.inputs, state)
+        if _finds_contacts(work.sets, kind):
             state.valid = 0
             return call_pp_status(world.evaluate, world.plant, state)
         return evaluate_motion(world, state)
@@ -349,7 +358,9 @@ def difference_columns(
 @compiled
 def control_columns(world: Table, work: Table, step: float, row: int) -> int:
     """Fill rows of ``columns``, from ``row``, by all controls."""
-    known = np.zeros(work.ctrl.size, np.int64)
-    if work.patches == 0:
+    start = work.start
+    sets = work.sets
+    known = np.zeros(start.ctrl.size, np.int64)
+    if sets.patches == 0:
         servo_columns(world, work, step, row, known)
     return _unknown_columns(world, work, step, CONTROL, row, known)

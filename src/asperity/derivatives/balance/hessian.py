@@ -116,6 +116,8 @@ def _fill_jacobian(world: Table, work: Table, state: Table) -> None:
 @compiled
 def _add_curvatures(work: Table, contacts: int, rows: int) -> None:
     """Add Jᵀ (−∂γ/∂v) J of contacts and rows to the system."""
+    laws = work.laws
+    row_laws = work.row_laws
     system = work.system
     jacobian = work.jacobian
     index = work.index
@@ -131,7 +133,7 @@ def _add_curvatures(work: Table, contacts: int, rows: int) -> None:
             ):
                 index[count] = j
                 count += 1
-        block = work.blocks[c]
+        block = laws.blocks[c]
         for k in range(count):
             i = index[k]
             x = jacobian[first, i]
@@ -148,14 +150,14 @@ def _add_curvatures(work: Table, contacts: int, rows: int) -> None:
     for k in range(rows):
         row = 3 * contacts + k
         for i in range(nv):
-            x = work.row_curvature[k] * jacobian[row, i]
+            x = row_laws.row_curvature[k] * jacobian[row, i]
             if x != 0.0:
                 for j in range(nv):
                     system[i, j] += x * jacobian[row, j]
 
 
 @compiled
-def _add_bound(problem: Table, contacts: Table, work: Table, i: int) -> None:
+def _add_bound(problem: Table, contacts: Table, laws: Table, i: int) -> None:
     """Add what a bound of friction L = μ(‖v_t‖) n(v_n) adds to −∂γ_t/∂v, γ_t = −L v_t/η.
 
     Where ε = σ L w, η = √(‖v_t‖² + ε²) depends on the bound, too.
@@ -182,17 +184,20 @@ def _add_bound(problem: Table, contacts: Table, work: Table, i: int) -> None:
     d1 = by_slip * x
     d2 = by_slip * y
     dn = -coefficient * problem.hnn[i]
-    work.blocks[i, 0, 0] += by_limit * x * d1
-    work.blocks[i, 0, 1] += by_limit * x * d2
-    work.blocks[i, 0, 2] += by_limit * x * dn
-    work.blocks[i, 1, 0] += by_limit * y * d1
-    work.blocks[i, 1, 1] += by_limit * y * d2
-    work.blocks[i, 1, 2] += by_limit * y * dn
+    laws.blocks[i, 0, 0] += by_limit * x * d1
+    laws.blocks[i, 0, 1] += by_limit * x * d2
+    laws.blocks[i, 0, 2] += by_limit * x * dn
+    laws.blocks[i, 1, 0] += by_limit * y * d1
+    laws.blocks[i, 1, 1] += by_limit * y * d2
+    laws.blocks[i, 1, 2] += by_limit * y * dn
 
 
 @compiled
 def _fill_blocks(world: Table, work: Table, state: Table, step: float) -> None:
     """Fill −∂γ/∂v of every contact and the curvatures of rows, at the prescribed velocity."""
+    laws = work.laws
+    root = work.root
+    row_laws = work.row_laws
     problem = world.problem
     law = problem.law
     contacts = state.contacts
@@ -207,24 +212,24 @@ def _fill_blocks(world: Table, work: Table, state: Table, step: float) -> None:
             c = problem.graph.contact[i]
             law.stoppable[i] = law.friction_limit[i] * contacts.inverse_mass[c]
     for i in range(count):
-        work.blocks[i, 0, 0] = problem.h11[i]
-        work.blocks[i, 0, 1] = problem.h12[i]
-        work.blocks[i, 1, 0] = problem.h12[i]
-        work.blocks[i, 1, 1] = problem.h22[i]
-        work.blocks[i, 0, 2] = problem.h1n[i]
-        work.blocks[i, 1, 2] = problem.h2n[i]
-        work.blocks[i, 2, 0] = 0.0 if work.coupling == FRICTION_ALONE else problem.h1n[i]
-        work.blocks[i, 2, 1] = 0.0 if work.coupling == FRICTION_ALONE else problem.h2n[i]
-        work.blocks[i, 2, 2] = problem.hnn[i]
-        if work.coupling == DELIVERED_BOUND:
-            _add_bound(problem, contacts, work, i)
+        laws.blocks[i, 0, 0] = problem.h11[i]
+        laws.blocks[i, 0, 1] = problem.h12[i]
+        laws.blocks[i, 1, 0] = problem.h12[i]
+        laws.blocks[i, 1, 1] = problem.h22[i]
+        laws.blocks[i, 0, 2] = problem.h1n[i]
+        laws.blocks[i, 1, 2] = problem.h2n[i]
+        laws.blocks[i, 2, 0] = 0.0 if root.coupling == FRICTION_ALONE else problem.h1n[i]
+        laws.blocks[i, 2, 1] = 0.0 if root.coupling == FRICTION_ALONE else problem.h2n[i]
+        laws.blocks[i, 2, 2] = problem.hnn[i]
+        if root.coupling == DELIVERED_BOUND:
+            _add_bound(problem, contacts, laws, i)
     for i in range(state.rows.count):
         r = problem.graph.row[i]
         curvature = problem.row_curvature[i]
         impulse = problem.row_impulse[i]
-        work.row_curvature[r] = curvature
-        work.row_impulse[r] = impulse
-        work.row_piece[r] = row_piece(problem, state.rows, i, impulse, curvature, step, 0.0)
+        row_laws.row_curvature[r] = curvature
+        row_laws.row_impulse[r] = impulse
+        row_laws.row_piece[r] = row_piece(problem, state.rows, i, impulse, curvature, step, 0.0)
 
 
 @compiled

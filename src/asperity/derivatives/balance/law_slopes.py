@@ -65,19 +65,19 @@ def evaluate_law(problem: Table, contacts: Table) -> None:
 
 @compiled
 def respond(
-    work: Table, problem: Table, contacts: Table, step: float, axis: int, size: float
+    laws: Table, problem: Table, contacts: Table, step: float, axis: int, size: float
 ) -> None:
     """Fill impulses with velocities at the beginning displaced along an axis, 0, 1 or 2 if any."""
     count = contacts.count
     for i in range(count):
-        problem.v1[i] = work.start_velocity[i, 0] + (size if axis == 0 else 0.0)
-        problem.v2[i] = work.start_velocity[i, 1] + (size if axis == 1 else 0.0)
-        problem.vn[i] = work.start_velocity[i, 2] + (size if axis == 2 else 0.0)
+        problem.v1[i] = laws.start_velocity[i, 0] + (size if axis == 0 else 0.0)
+        problem.v2[i] = laws.start_velocity[i, 1] + (size if axis == 1 else 0.0)
+        problem.vn[i] = laws.start_velocity[i, 2] + (size if axis == 2 else 0.0)
     prepare_contacts(problem, contacts, step, count)
     for i in range(count):
-        problem.v1[i] = work.end_velocity[i, 0]
-        problem.v2[i] = work.end_velocity[i, 1]
-        problem.vn[i] = work.end_velocity[i, 2]
+        problem.v1[i] = laws.end_velocity[i, 0]
+        problem.v2[i] = laws.end_velocity[i, 1]
+        problem.vn[i] = laws.end_velocity[i, 2]
     evaluate_law(problem, contacts)
 
 
@@ -96,12 +96,12 @@ def _piece(problem: Table, i: int) -> int:
 
 
 @compiled
-def _keep(work: Table, problem: Table, side: int) -> None:
-    for i in range(work.contacts):
-        work.side_impulse[side, i, 0] = problem.g1[i]
-        work.side_impulse[side, i, 1] = problem.g2[i]
-        work.side_impulse[side, i, 2] = problem.gn[i]
-        work.side_piece[side, i] = _piece(problem, i)
+def _keep(sets: Table, laws: Table, problem: Table, side: int) -> None:
+    for i in range(sets.contacts):
+        laws.side_impulse[side, i, 0] = problem.g1[i]
+        laws.side_impulse[side, i, 1] = problem.g2[i]
+        laws.side_impulse[side, i, 2] = problem.gn[i]
+        laws.side_piece[side, i] = _piece(problem, i)
 
 
 @compiled
@@ -118,7 +118,13 @@ def _slope(first: float, second: float, pieces: tuple[int, int, int]) -> float:
 
 @compiled
 def _displace_laws(
-    work: Table, problem: Table, contacts: Table, matrix: np.ndarray, what: int, size: float
+    motion: Table,
+    laws: Table,
+    problem: Table,
+    contacts: Table,
+    matrix: np.ndarray,
+    what: int,
+    size: float,
 ) -> None:
     """Displace what a law takes of all contacts; by 0 it is as it was.
 
@@ -126,9 +132,9 @@ def _displace_laws(
     """
     for c in range(contacts.count):
         if what == _DISTANCE:
-            contacts.signed_distance[c] = work.contact_distance[c] + size
+            contacts.signed_distance[c] = motion.contact_distance[c] + size
         else:
-            contacts.inverse_mass[c] = work.inverse_mass[c] * (1.0 + size)
+            contacts.inverse_mass[c] = laws.inverse_mass[c] * (1.0 + size)
     if what == _MASS:
         for k in range(matrix.size):
             problem.matrix[k] = matrix[k] / (1.0 + size)
@@ -145,22 +151,23 @@ def _fill_slopes(
     out: np.ndarray,
 ) -> bool:
     """Fill slopes of impulses by one number of every contact; False if all are zero."""
+    laws = work.laws
     size = _SHARE if what == _MASS else _SIZE
     for side in range(1, 3):
         change = size if side == 1 else -size
         if what >= _DISTANCE:
-            _displace_laws(work, problem, contacts, matrix, what, change)
-        respond(work, problem, contacts, step, what, change)
-        _keep(work, problem, side)
+            _displace_laws(work.motion, laws, problem, contacts, matrix, what, change)
+        respond(laws, problem, contacts, step, what, change)
+        _keep(work.sets, laws, problem, side)
     if what >= _DISTANCE:
-        _displace_laws(work, problem, contacts, matrix, what, 0.0)
-    impulse = work.side_impulse
-    piece = work.side_piece
+        _displace_laws(work.motion, laws, problem, contacts, matrix, what, 0.0)
+    impulse = laws.side_impulse
+    piece = laws.side_piece
     any_slope = False
     for i in range(contacts.count):
         width = size
         if what == _MASS:
-            width *= work.inverse_mass[problem.graph.contact[i]]
+            width *= laws.inverse_mass[problem.graph.contact[i]]
         pieces = (piece[0, i], piece[1, i], piece[2, i])
         for a in range(3):
             out[i, a] = 0.0
@@ -175,19 +182,20 @@ def _fill_slopes(
 @compiled
 def fill_law_slopes(work: Table, problem: Table, state: Table, step: float) -> None:
     """Fill impulses of the state itself, and their slopes, after `residual` there."""
+    laws = work.laws
     contacts = state.contacts
-    work.uses_mass = 0
-    work.uses_start = 0
+    laws.uses_mass = 0
+    laws.uses_start = 0
     if contacts.count == 0:
         return
-    contact_velocities_of(problem, state, problem.velocity, work.end_velocity)
-    contact_velocities_of(problem, state, state.velocity, work.start_velocity)
-    respond(work, problem, contacts, step, -1, 0.0)
-    _keep(work, problem, 0)
+    contact_velocities_of(problem, state, problem.velocity, laws.end_velocity)
+    contact_velocities_of(problem, state, state.velocity, laws.start_velocity)
+    respond(laws, problem, contacts, step, -1, 0.0)
+    _keep(work.sets, laws, problem, 0)
     matrix = problem.matrix.copy() if work.has_stages == 1 else np.empty(0)
-    _fill_slopes(work, problem, contacts, step, _DISTANCE, matrix, work.by_distance)
-    if _fill_slopes(work, problem, contacts, step, _MASS, matrix, work.by_mass):
-        work.uses_mass = 1
+    _fill_slopes(work, problem, contacts, step, _DISTANCE, matrix, laws.by_distance)
+    if _fill_slopes(work, problem, contacts, step, _MASS, matrix, laws.by_mass):
+        laws.uses_mass = 1
     for axis in range(3):
-        if _fill_slopes(work, problem, contacts, step, axis, matrix, work.by_start[axis]):
-            work.uses_start = 1
+        if _fill_slopes(work, problem, contacts, step, axis, matrix, laws.by_start[axis]):
+            laws.uses_start = 1

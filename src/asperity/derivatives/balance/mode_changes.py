@@ -34,8 +34,10 @@ def _displace(world: Table, work: Table, along: bool, k: int, fastest: float) ->
 
     ``fastest`` is the largest velocity at the end per unit of it.
     """
-    nv = work.qvel.size
-    na = work.act.size
+    start = work.start
+    sets = work.sets
+    nv = start.qvel.size
+    na = start.act.size
     first = 2 * nv + na
     if along or k < first:
         row = k if along else 0
@@ -43,27 +45,27 @@ def _displace(world: Table, work: Table, along: bool, k: int, fastest: float) ->
         for i in range(nv):
             farthest = max(farthest, abs(work.directions[row, i]))
         if farthest > 0.0:
-            size = (_APART_FIELDS if work.patches == 1 else _APART) / farthest
+            size = (_APART_FIELDS if sets.patches == 1 else _APART) / farthest
         else:
             largest = largest_change(work, row)
             size = min(_APART / max(fastest, 1e-300), _MOST / largest)
         for i in range(nv):
             work.displacement[i] = size * work.directions[row, i]
-            work.qvel[i] += size * work.directions[row, nv + i]
+            start.qvel[i] += size * work.directions[row, nv + i]
         for i in range(na):
-            work.act[i] += size * work.directions[row, 2 * nv + i]
+            start.act[i] += size * work.directions[row, 2 * nv + i]
         if farthest > 0.0:
             plant = world.plant
             call_pppd(
                 plant.integrate_positions,
                 plant.model,
-                work.qpos.ctypes.data,
+                start.qpos.ctypes.data,
                 work.displacement.ctypes.data,
                 1.0,
             )
     else:
         size = min(_APART / max(fastest, 1e-300), _MOST)
-        work.ctrl[k - first] += size
+        start.ctrl[k - first] += size
 
 
 @stage
@@ -74,22 +76,25 @@ def follow_one_side(world: Table, work: Table, step: float, number: int) -> int:
     Columns by parameters stay as they are; so does a column whose step has no solution, which is
     counted as unmatched.
     """
+    start = work.start
+    parameters = work.parameters
+    root = work.root
     along = number < 0
-    inner = 2 * work.qvel.size + work.act.size
-    count = -number if along else number - work.displaced.shape[0]
+    inner = 2 * start.qvel.size + start.act.size
+    count = -number if along else number - parameters.displaced.shape[0]
     result = work.result.copy()
-    qpos = work.qpos.copy()
-    qvel = work.qvel.copy()
-    act = work.act.copy()
-    ctrl = work.ctrl.copy()
-    residual = work.residual
+    qpos = start.qpos.copy()
+    qvel = start.qvel.copy()
+    act = start.act.copy()
+    ctrl = start.ctrl.copy()
+    residual = root.residual
     one_sided = work.one_sided
     unmatched = work.unmatched
     code = OK
     for k in range(count):
         fastest = 0.0
-        for i in range(work.qvel.size):
-            fastest = max(fastest, abs(result[work.qvel.size + i, k]))
+        for i in range(start.qvel.size):
+            fastest = max(fastest, abs(result[start.qvel.size + i, k]))
         # By a coordinate of the state there is one direction.
         alone = not along and k < inner
         if alone:
@@ -100,10 +105,10 @@ def follow_one_side(world: Table, work: Table, step: float, number: int) -> int:
         code = call_stage(work.find_root, world, work, step, 0)
         if code == OK:
             code = differentiate(world, work, step, -1 if alone else number, along)
-        work.qpos[:] = qpos
-        work.qvel[:] = qvel
-        work.act[:] = act
-        work.ctrl[:] = ctrl
+        start.qpos[:] = qpos
+        start.qvel[:] = qvel
+        start.act[:] = act
+        start.ctrl[:] = ctrl
         if code > OK or code == SETS_FULL:
             # There is more than there is room for: all is done again when there is.
             break
@@ -118,7 +123,7 @@ def follow_one_side(world: Table, work: Table, step: float, number: int) -> int:
         for i in range(inner):
             result[i, k] = work.result[i, column]
     work.result[:, :] = result
-    work.residual = residual
+    root.residual = residual
     work.one_sided = one_sided
     work.unmatched = unmatched
     begin_anew(world, work)

@@ -75,13 +75,13 @@ def residual(world: Table, work: Table, state: Table, step: float, out: np.ndarr
 
 @compiled
 def activations_after(
-    world: Table, work: Table, state: Table, step: float, out: np.ndarray
+    world: Table, start: Table, state: Table, step: float, out: np.ndarray
 ) -> None:
     """Fill the part of ``out`` behind the residual with the activations at the step's end."""
     if state.act.size > 0:
         advance_activations(world.plant, state, world.following, step)
         for i in range(state.act.size):
-            out[work.qvel.size + i] = world.following.act[i]
+            out[start.qvel.size + i] = world.following.act[i]
 
 
 @compiled

@@ -64,16 +64,18 @@ def row_piece(
 
 
 @compiled
-def begin_row_changes(work: Table) -> None:
+def begin_row_changes(sets: Table, row_laws: Table) -> None:
     """Forget the changes of another displacement; ``row_done`` counts the sides of each row."""
-    for i in range(work.rows):
-        work.row_done[i] = 0
-        work.row_change[i] = 0.0
-    work.others = 0
+    for i in range(sets.rows):
+        row_laws.row_done[i] = 0
+        row_laws.row_change[i] = 0.0
+    row_laws.others = 0
 
 
 @compiled
-def find_row_changes(world: Table, work: Table, state: Table, step: float, size: float) -> None:
+def find_row_changes(
+    world: Table, sets: Table, row_laws: Table, state: Table, step: float, size: float
+) -> None:
     """Add differences of the impulses of a displaced state's rows to ``row_change``.
 
     ``others`` counts the rows that are on another piece. Fills the rows' impulses and curvatures.
@@ -86,23 +88,23 @@ def find_row_changes(world: Table, work: Table, state: Table, step: float, size:
     prepare_rows(problem, rows, step, count, False)
     row_velocities(graph, rows, 0, count, problem.velocity, problem.row_u)
     evaluate_rows(problem, 0, count)
-    for i in range(work.rows):
+    for i in range(sets.rows):
         r = graph.row[i]
         impulse = problem.row_impulse[i]
         piece = row_piece(problem, rows, i, impulse, problem.row_curvature[i], step, 0.0)
-        if piece != work.row_piece[r]:
-            work.others += 1
+        if piece != row_laws.row_piece[r]:
+            row_laws.others += 1
             continue
-        work.row_change[r] += (impulse - work.row_impulse[r]) / size
-        work.row_done[r] += 1
+        row_laws.row_change[r] += (impulse - row_laws.row_impulse[r]) / size
+        row_laws.row_done[r] += 1
 
 
 @compiled
-def any_row_missing(work: Table) -> bool:
+def any_row_missing(sets: Table, row_laws: Table) -> bool:
     """Whether a row has been on another piece on every side so far."""
     missing = 0
-    for i in range(work.rows):
-        if work.row_done[i] == 0:
+    for i in range(sets.rows):
+        if row_laws.row_done[i] == 0:
             missing += 1
     return missing > 0
 
@@ -110,12 +112,15 @@ def any_row_missing(work: Table) -> bool:
 @compiled
 def subtract_rows(work: Table, column: np.ndarray) -> None:
     """Subtract what changes of the rows' impulses do."""
-    first = 3 * work.contacts
-    for r in range(work.rows):
-        if work.row_done[r] == 0:
+    start = work.start
+    sets = work.sets
+    row_laws = work.row_laws
+    first = 3 * sets.contacts
+    for r in range(sets.rows):
+        if row_laws.row_done[r] == 0:
             work.unmatched += 1
             continue
-        change = work.row_change[r] / work.row_done[r]
+        change = row_laws.row_change[r] / row_laws.row_done[r]
         if change != 0.0:
-            for k in range(work.qvel.size):
+            for k in range(start.qvel.size):
                 column[k] -= change * work.jacobian[first + r, k]

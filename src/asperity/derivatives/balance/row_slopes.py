@@ -101,48 +101,51 @@ def _slopes(
 
     Controls are displaced to the larger side alone, as rows are linear in them, if that will do.
     """
+    row_laws = work.row_laws
     state = world.current
     rows = state.rows
     velocity = state.velocity.copy()
     size = _SIZE
     for attempt in range(2):
-        begin_row_changes(work)
+        begin_row_changes(work.sets, row_laws)
         for side in range(2):
-            if side == 1 and kind == CONTROL and not any_row_missing(work):
+            if side == 1 and kind == CONTROL and not any_row_missing(work.sets, row_laws):
                 break
             signed = size if side == 0 else -size
             _displace(world, kind, signed, velocity, servo)
-            find_row_changes(world, work, state, step, signed)
+            find_row_changes(world, work.sets, row_laws, state, step, signed)
             _restore(rows, kept)
             if kind == VELOCITY:
                 for i in range(velocity.size):
                     state.velocity[i] = velocity[i]
         if attempt == 0:
-            work.one_sided += work.others
-        if not any_row_missing(work):
+            work.one_sided += row_laws.others
+        if not any_row_missing(work.sets, row_laws):
             break
         size *= NARROW
     for r in range(rows.count):
-        if work.row_done[r] == 0:
+        if row_laws.row_done[r] == 0:
             work.unmatched += 1
         else:
-            work.row_change[r] /= work.row_done[r]
+            row_laws.row_change[r] /= row_laws.row_done[r]
 
 
 @compiled
 def _by_inverse_masses(world: Table, work: Table) -> None:
     """Subtract what the slopes by inverse masses, relative, do to columns by positions."""
+    row_laws = work.row_laws
+    rigid = work.rigid
     state = world.current
     rows = state.rows
     pad = np.zeros((2, 6))
     for r in range(rows.count):
-        if work.row_change[r] == 0.0:
+        if row_laws.row_change[r] == 0.0:
             continue
         entry = rows.start[r, 0]
         dof = rows.dof[entry]
-        slope = -work.row_change[r] * rows.jacobian[entry] / state.mass_diagonal[dof]
-        for j in range(dof + 1, work.subtree_end[dof]):
-            work.columns[j, dof] -= slope * mass_diagonal_change(work, state.cdof, j, dof, pad)
+        slope = -row_laws.row_change[r] * rows.jacobian[entry] / state.mass_diagonal[dof]
+        for j in range(dof + 1, rigid.subtree_end[dof]):
+            work.columns[j, dof] -= slope * mass_diagonal_change(rigid, state.cdof, j, dof, pad)
 
 
 @compiled
@@ -151,10 +154,13 @@ def row_columns(world: Table, work: Table, step: float) -> None:
 
     After `asperity.derivatives.balance.rigid_terms.fill_rigid_terms`.
     """
-    if work.rows == 0:
+    start = work.start
+    sets = work.sets
+    row_laws = work.row_laws
+    if sets.rows == 0:
         return
     rows = world.current.rows
-    nv = work.qvel.size
+    nv = start.qvel.size
     kept = np.empty((rows.count, 6))
     servo = np.empty(rows.count, np.int64)
     _keep(rows, kept)
@@ -164,7 +170,7 @@ def row_columns(world: Table, work: Table, step: float) -> None:
             entry = rows.start[r, 0]
             dof = rows.dof[entry]
             column = work.columns[dof if kind == POSITION else nv + dof]
-            column[dof] -= work.row_change[r] * rows.jacobian[entry]
+            column[dof] -= row_laws.row_change[r] * rows.jacobian[entry]
     for r in range(rows.count):
         if rows.kind[r] == LIMIT:
             _slopes(world, work, step, _MASS, kept, servo)
@@ -175,6 +181,9 @@ def row_columns(world: Table, work: Table, step: float) -> None:
 @compiled
 def servo_columns(world: Table, work: Table, step: float, row: int, known: np.ndarray) -> None:
     """Fill columns, from ``row``, by controls of servos without dynamics, and note which."""
+    start = work.start
+    sets = work.sets
+    row_laws = work.row_laws
     plant = world.plant
     rows = world.current.rows
     for k in range(plant.servo_output.size):
@@ -182,17 +191,17 @@ def servo_columns(world: Table, work: Table, step: float, row: int, known: np.nd
             known[plant.servo_ctrl[k]] = 1
             for i in range(work.columns.shape[1]):
                 work.columns[row + plant.servo_ctrl[k], i] = 0.0
-    if work.rows == 0:
+    if sets.rows == 0:
         return
     kept = np.empty((rows.count, 6))
     servo = np.empty(rows.count, np.int64)
     _keep(rows, kept)
     _find_servos(plant, world.current, servo)
     _slopes(world, work, step, CONTROL, kept, servo)
-    first = 3 * work.contacts
+    first = 3 * sets.contacts
     for r in range(rows.count):
         k = servo[r]
-        if k >= 0 and work.row_change[r] != 0.0:
+        if k >= 0 and row_laws.row_change[r] != 0.0:
             column = work.columns[row + plant.servo_ctrl[k]]
-            for j in range(work.qvel.size):
-                column[j] -= work.row_change[r] * work.jacobian[first + r, j]
+            for j in range(start.qvel.size):
+                column[j] -= row_laws.row_change[r] * work.jacobian[first + r, j]
