@@ -112,6 +112,7 @@ LAWS = Layout(
     side_piece="i8[3, contact_room]",
     end_velocity="f8[contact_room, 3]",
     start_velocity="f8[contact_room, 3]",
+    now="f8[contact_room, 3]",  # contact velocities in a displaced state
     inverse_mass="f8[contact_room]",
 )
 

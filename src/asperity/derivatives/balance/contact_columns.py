@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.derivatives.balance.hessian import add_product
 from asperity.derivatives.balance.inverse_mass_change import (
     add_point_velocity,
     cross3,
@@ -43,36 +44,6 @@ def _gather(plant: Table, wrench: np.ndarray, first: int, last: int) -> None:
 
 
 @compiled
-def _by_start_velocities(world: Table, work: Table) -> None:
-    """Add what impulses change by with velocities at the step's beginning."""
-    start = work.start
-    laws = work.laws
-    nv = start.qvel.size
-    jacobian = work.jacobian
-    index = work.index
-    change = np.zeros(3)
-    slopes = laws.by_start
-    for i in range(world.current.contacts.count):
-        row = 3 * i
-        count = 0
-        for j in range(nv):
-            if jacobian[row, j] != 0.0 or jacobian[row + 1, j] != 0.0 or jacobian[row + 2, j] != 0:
-                index[count] = j
-                count += 1
-        for k in range(count):
-            j = index[k]
-            for a in range(3):
-                change[a] = 0.0
-                for b in range(3):
-                    change[a] += slopes[b, i, a] * jacobian[row + b, j]
-            column = work.columns[nv + j]
-            for n in range(count):
-                m = index[n]
-                for a in range(3):
-                    column[m] -= jacobian[row + a, m] * change[a]
-
-
-@compiled
 def _change_of_velocity(
     motion: np.ndarray,
     dofs: tuple[int, int],
@@ -81,44 +52,40 @@ def _change_of_velocity(
     axis: np.ndarray,
     arms: np.ndarray,
     change: np.ndarray,
+    frames: tuple[np.ndarray, np.ndarray],
     out: np.ndarray,
-    base: np.ndarray,
     pad: np.ndarray,
 ) -> None:
-    """Fill the relative velocity of both geoms at a contact, and what it changes by.
+    """Fill what the components of the relative velocity of both geoms at a contact change by.
 
     ``motion`` has the velocities behind every degree of freedom, ``before`` is the one before the
     joint whose axis is displaced, and ``change`` begins with the motion of the contact point.
-    ``pad`` is room for two motions.
+    ``frames`` are the contact's axes and what these change by, and ``pad`` is room for four
+    motions.
     """
     relative = pad[0]
     turned = pad[1]
+    velocity = pad[2]
+    rate = pad[3]
     for a in range(3):
-        out[a] = 0.0
-        base[a] = 0.0
+        velocity[a] = 0.0
+        rate[a] = 0.0
     for side in range(2):
         dof = dofs[side]
         if dof < 0:
             continue
         sign = 1.0 if side == 1 else -1.0
-        add_point_velocity(motion[dof], arms[side], sign, base)
-        cross3(motion[dof], change, sign, out)
+        add_point_velocity(motion[dof], arms[side], sign, velocity)
+        cross3(motion[dof], change, sign, rate)
         if moved[side]:
             for a in range(6):
                 relative[a] = motion[dof, a] - (motion[before, a] if before >= 0 else 0.0)
             cross_motion(axis, relative, turned)
-            add_point_velocity(turned, arms[side], sign, out)
-
-
-@compiled
-def _along_frames(
-    frame: np.ndarray, turned: np.ndarray, base: np.ndarray, change: np.ndarray, out: np.ndarray
-) -> None:
-    """Fill what the components of a vector change by, in axes that turn."""
+            add_point_velocity(turned, arms[side], sign, rate)
     for k in range(3):
         out[k] = 0.0
         for a in range(3):
-            out[k] += frame[3 * k + a] * change[a] + turned[3 * k + a] * base[a]
+            out[k] += frames[0][3 * k + a] * rate[a] + frames[1][3 * k + a] * velocity[a]
 
 
 @compiled
@@ -184,8 +151,6 @@ def _by_positions(world: Table, work: Table) -> None:
     turned = np.zeros(6)
     alone = np.zeros(6)
     arms = np.zeros((2, 3))
-    base = np.zeros(3)
-    vector = np.zeros(3)
     at_end = np.zeros(3)
     at_start = np.zeros(3)
     impulse = np.zeros(3)
@@ -218,24 +183,20 @@ def _by_positions(world: Table, work: Table) -> None:
                 arms[1, a] = sets.contact_point[c, a] - motion.com[plant.body_root[body_b], a]
             change_of_contact(plant, work, c, cdof[j], moved, (body_a, body_b), change, pad)
             turn_frame(motion.contact_frame[c], change, turned_frame)
-            _change_of_velocity(
-                rigid.end_motion, dofs, moved, before, cdof[j], arms, change, vector, base, pad
-            )
-            _along_frames(motion.contact_frame[c], turned_frame, base, vector, at_end)
-            if laws.uses_start == 1:
+            frames = (motion.contact_frame[c], turned_frame)
+            for when in range(1 + laws.uses_start):
                 _change_of_velocity(
-                    rigid.start_motion,
+                    rigid.end_motion if when == 0 else rigid.start_motion,
                     dofs,
                     moved,
                     before,
                     cdof[j],
                     arms,
                     change,
-                    vector,
-                    base,
+                    frames,
+                    at_end if when == 0 else at_start,
                     pad,
                 )
-                _along_frames(motion.contact_frame[c], turned_frame, base, vector, at_start)
             mass = 0.0
             for side in range(2):
                 if laws.uses_mass == 1 and dofs[side] >= 0:
@@ -291,6 +252,9 @@ def contact_columns(world: Table, work: Table) -> None:
     if world.current.contacts.count == 0:
         return
     if laws.uses_start == 1:
-        _by_start_velocities(world, work)
+        nv = work.start.qvel.size
+        for i in range(world.current.contacts.count):
+            slopes = laws.by_start[:, i, :]
+            add_product(work.jacobian, 3 * i, slopes, -1.0, work.index, work.columns[nv : 2 * nv])
     _wrenches_of(world.plant, work, world.current, world.problem.graph)
     _by_positions(world, work)

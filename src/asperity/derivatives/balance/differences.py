@@ -149,8 +149,8 @@ def fill_inverse_masses_of(world: Table, work: Table, state: Table) -> None:
 
 
 @compiled
-def _follow_slopes(world: Table, motion: Table, laws: Table, state: Table) -> None:
-    """Fill impulses of the contacts of a displaced state by the slopes of their law."""
+def _follow_slopes(world: Table, motion: Table, laws: Table, state: Table, moved: bool) -> None:
+    """Fill impulses of contacts by the slopes of their law, if they have ``moved`` or not."""
     problem = world.problem
     contacts = state.contacts
     count = contacts.count
@@ -164,23 +164,24 @@ def _follow_slopes(world: Table, motion: Table, laws: Table, state: Table) -> No
         problem.g1[i] = before[0] + by_distance[0] * distance + by_mass[0] * mass
         problem.g2[i] = before[1] + by_distance[1] * distance + by_mass[1] * mass
         problem.gn[i] = before[2] + by_distance[2] * distance + by_mass[2] * mass
-    now = np.empty((count, 3))
-    contact_velocities_of(problem, state, problem.velocity, now)
-    for i in range(count):
-        for a in range(3):
-            change = now[i, a] - laws.end_velocity[i, a]
-            problem.g1[i] -= laws.blocks[i, 0, a] * change
-            problem.g2[i] -= laws.blocks[i, 1, a] * change
-            problem.gn[i] -= laws.blocks[i, 2, a] * change
-    if laws.uses_start == 0:
-        return
-    contact_velocities_of(problem, state, state.velocity, now)
-    for i in range(count):
-        for a in range(3):
-            change = now[i, a] - laws.start_velocity[i, a]
-            problem.g1[i] += laws.by_start[a, i, 0] * change
-            problem.g2[i] += laws.by_start[a, i, 1] * change
-            problem.gn[i] += laws.by_start[a, i, 2] * change
+    for end in range(1 + laws.uses_start):
+        # Of contact velocities at the end of the step, and at its beginning.
+        if end == 0 and not moved:
+            continue
+        vector = problem.velocity if end == 0 else state.velocity
+        before_now = laws.end_velocity if end == 0 else laws.start_velocity
+        contact_velocities_of(problem, state, vector, laws.now)
+        for i in range(count):
+            for a in range(3):
+                change = laws.now[i, a] - before_now[i, a]
+                if end == 0:
+                    problem.g1[i] -= laws.blocks[i, 0, a] * change
+                    problem.g2[i] -= laws.blocks[i, 1, a] * change
+                    problem.gn[i] -= laws.blocks[i, 2, a] * change
+                else:
+                    problem.g1[i] += laws.by_start[a, i, 0] * change
+                    problem.g2[i] += laws.by_start[a, i, 1] * change
+                    problem.gn[i] += laws.by_start[a, i, 2] * change
 
 
 @compiled
@@ -226,7 +227,7 @@ def _side(
     elif contacts > 0:
         if laws.uses_mass == 1 and (moves(kind) or work.has_stages == 1):
             fill_inverse_masses_of(world, work, state)
-        _follow_slopes(world, work.motion, laws, state)
+        _follow_slopes(world, work.motion, laws, state, moves(kind))
     if sets.rows > 0:
         find_row_changes(world, sets, row_laws, state, step, size)
         for i in range(sets.rows):

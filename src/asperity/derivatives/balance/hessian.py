@@ -16,7 +16,7 @@ from asperity.derivatives.balance.row_changes import row_piece
 from asperity.derivatives.layout import DELIVERED_BOUND, FRICTION_ALONE
 from asperity.plant.trees import force_from_solver
 
-__all__ = ["fill_hessian"]
+__all__ = ["add_product", "fill_hessian"]
 
 
 @compiled
@@ -114,45 +114,46 @@ def _fill_jacobian(world: Table, work: Table, state: Table) -> None:
 
 
 @compiled
+def add_product(
+    jacobian: np.ndarray,
+    row: int,
+    block: np.ndarray,
+    sign: float,
+    index: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """``out += sign Jᵀ B J`` of three rows of the Jacobian; ``index`` is room for columns."""
+    count = 0
+    for j in range(index.size):
+        if jacobian[row, j] != 0.0 or jacobian[row + 1, j] != 0.0 or jacobian[row + 2, j] != 0.0:
+            index[count] = j
+            count += 1
+    for k in range(count):
+        i = index[k]
+        x = sign * jacobian[row, i]
+        y = sign * jacobian[row + 1, i]
+        z = sign * jacobian[row + 2, i]
+        p = x * block[0, 0] + y * block[1, 0] + z * block[2, 0]
+        q = x * block[0, 1] + y * block[1, 1] + z * block[2, 1]
+        r = x * block[0, 2] + y * block[1, 2] + z * block[2, 2]
+        for m in range(count):
+            j = index[m]
+            out[i, j] += p * jacobian[row, j] + q * jacobian[row + 1, j] + r * jacobian[row + 2, j]
+
+
+@compiled
 def _add_curvatures(work: Table, contacts: int, rows: int) -> None:
     """Add Jᵀ (−∂γ/∂v) J of contacts and rows to the system."""
-    laws = work.laws
-    row_laws = work.row_laws
     system = work.system
     jacobian = work.jacobian
-    index = work.index
-    nv = system.shape[0]
     for c in range(contacts):
-        first = 3 * c
-        count = 0
-        for j in range(nv):
-            if (
-                jacobian[first, j] != 0.0
-                or jacobian[first + 1, j] != 0.0
-                or jacobian[first + 2, j] != 0.0
-            ):
-                index[count] = j
-                count += 1
-        block = laws.blocks[c]
-        for k in range(count):
-            i = index[k]
-            x = jacobian[first, i]
-            y = jacobian[first + 1, i]
-            z = jacobian[first + 2, i]
-            p = x * block[0, 0] + y * block[1, 0] + z * block[2, 0]
-            q = x * block[0, 1] + y * block[1, 1] + z * block[2, 1]
-            r = x * block[0, 2] + y * block[1, 2] + z * block[2, 2]
-            for m in range(count):
-                j = index[m]
-                system[i, j] += (
-                    p * jacobian[first, j] + q * jacobian[first + 1, j] + r * jacobian[first + 2, j]
-                )
+        add_product(jacobian, 3 * c, work.laws.blocks[c], 1.0, work.index, system)
     for k in range(rows):
         row = 3 * contacts + k
-        for i in range(nv):
-            x = row_laws.row_curvature[k] * jacobian[row, i]
+        for i in range(system.shape[0]):
+            x = work.row_laws.row_curvature[k] * jacobian[row, i]
             if x != 0.0:
-                for j in range(nv):
+                for j in range(system.shape[0]):
                     system[i, j] += x * jacobian[row, j]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 
-__all__ = ["is_near", "match_contacts", "remember_sets", "same_rows"]
+__all__ = ["match_contacts", "remember_sets", "same_rows"]
 
 
 @compiled
@@ -36,17 +36,15 @@ def remember_sets(sets: Table, state: Table) -> None:
 
 
 @compiled
-def is_near(sets: Table, contacts: Table, c: int, other: int) -> bool:
-    """Whether contact ``other`` of a displaced state may be what contact c was."""
+def _distance(sets: Table, contacts: Table, c: int, other: int) -> float:
+    """How far contact ``other`` of a displaced state is from c, if it may be what that was."""
     if (
         contacts.geom[other, 0] != sets.contact_geom[c, 0]
         or contacts.geom[other, 1] != sets.contact_geom[c, 1]
     ):
-        return False
-    for a in range(3):
-        if not abs(contacts.point[other, a] - sets.contact_point[c, a]) <= sets.reach:
-            return False
-    return True
+        return np.inf
+    farthest = np.max(np.abs(contacts.point[other] - sets.contact_point[c]))
+    return float(farthest) if farthest <= sets.reach else np.inf
 
 
 @compiled
@@ -86,28 +84,13 @@ def match_contacts(sets: Table, state: Table) -> bool:
     if sets.patches == 1:
         # Polygons of pressure fields appear and vanish with an area of zero.
         return True
-    if contacts.count == sets.contacts:
-        same = True
-        for c in range(contacts.count):
-            if not is_near(sets, contacts, c, c):
-                same = False
-                break
-        if same:
-            return True
-    if contacts.count < sets.contacts:
-        return False
     taken = np.zeros(contacts.count, np.int64)
     for c in range(sets.contacts):
         best = -1
         least = np.inf
         for other in range(contacts.count):
-            if taken[other] == 1 or not is_near(sets, contacts, c, other):
-                continue
-            distance = 0.0
-            for a in range(3):
-                step = contacts.point[other, a] - sets.contact_point[c, a]
-                distance += step * step
-            if distance < least:
+            distance = _distance(sets, contacts, c, other)
+            if taken[other] == 0 and distance < least:
                 least = distance
                 best = other
         if best < 0:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.compiled.calls import call_pppd
-from asperity.derivatives.balance.displacement import begin_anew, largest_change
+from asperity.derivatives.balance.displacement import begin_anew, displace, largest_change
 from asperity.derivatives.balance.root_search import SETS_FULL
+from asperity.derivatives.layout import CONTROL, DIRECTION
 from asperity.derivatives.stages import call_stage, differentiate, stage
 from asperity.integrators.world_layout import OK
 
@@ -29,43 +29,31 @@ _MOST = 1e-3
 
 
 @compiled
-def _displace(world: Table, work: Table, along: bool, k: int, fastest: float) -> None:
+def _begin_beside(world: Table, work: Table, along: bool, k: int, fastest: float) -> None:
     """Let a step begin at the state that a bit of column k leads to; ``directions`` has the column.
 
     ``fastest`` is the largest velocity at the end per unit of it.
     """
     start = work.start
-    sets = work.sets
+    state = world.current
     nv = start.qvel.size
-    na = start.act.size
-    first = 2 * nv + na
-    if along or k < first:
+    inner = 2 * nv + start.act.size
+    size = min(_APART / max(fastest, 1e-300), _MOST)
+    if along or k < inner:
         row = k if along else 0
-        farthest = 0.0
-        for i in range(nv):
-            farthest = max(farthest, abs(work.directions[row, i]))
+        farthest = np.max(np.abs(work.directions[row, :nv]))
         if farthest > 0.0:
-            size = (_APART_FIELDS if sets.patches == 1 else _APART) / farthest
+            size = (_APART_FIELDS if work.sets.patches == 1 else _APART) / farthest
         else:
-            largest = largest_change(work, row)
-            size = min(_APART / max(fastest, 1e-300), _MOST / largest)
-        for i in range(nv):
-            work.displacement[i] = size * work.directions[row, i]
-            start.qvel[i] += size * work.directions[row, nv + i]
-        for i in range(na):
-            start.act[i] += size * work.directions[row, 2 * nv + i]
-        if farthest > 0.0:
-            plant = world.plant
-            call_pppd(
-                plant.integrate_positions,
-                plant.model,
-                start.qpos.ctypes.data,
-                work.displacement.ctypes.data,
-                1.0,
-            )
+            size = min(size, _MOST / largest_change(work, row))
+        displace(world, work, DIRECTION, row, size)
     else:
-        size = min(_APART / max(fastest, 1e-300), _MOST)
-        start.ctrl[k - first] += size
+        displace(world, work, CONTROL, k - inner, size)
+    start.qpos[:] = state.qpos
+    start.qvel[:] = state.qvel
+    start.act[:] = state.act
+    start.ctrl[:] = state.mj_ctrl
+    begin_anew(world, work)
 
 
 @stage
@@ -92,16 +80,13 @@ def follow_one_side(world: Table, work: Table, step: float, number: int) -> int:
     unmatched = work.unmatched
     code = OK
     for k in range(count):
-        fastest = 0.0
-        for i in range(start.qvel.size):
-            fastest = max(fastest, abs(result[start.qvel.size + i, k]))
+        fastest = np.max(np.abs(result[start.qvel.size : 2 * start.qvel.size, k]))
         # By a coordinate of the state there is one direction.
         alone = not along and k < inner
         if alone:
             for i in range(inner):
                 work.directions[0, i] = 1.0 if i == k else 0.0
-        _displace(world, work, along, k, fastest)
-        begin_anew(world, work)
+        _begin_beside(world, work, along, k, fastest)
         code = call_stage(work.find_root, world, work, step, 0)
         if code == OK:
             code = differentiate(world, work, step, -1 if alone else number, along)
