@@ -10,7 +10,7 @@ impulse and gyroscopic forces in the middle of the step add to it, which makes i
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -38,6 +38,7 @@ from asperity.derivatives.layout import (
     START,
     SYMMETRIC,
 )
+from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent
 from asperity.derivatives.tangent_space import rotation_dofs
 from asperity.derivatives.trajectory_loops import (
@@ -60,23 +61,6 @@ __all__ = ["DERIVATIVE_KERNELS", "ConvexStep", "table_of_inputs"]
 DERIVATIVE_KERNELS = (
     *(assemble_step, follow_one_side, *ROOT_KERNELS, *COLUMN_KERNELS, *TRAJECTORY_LOOPS),
 )
-
-
-class ParameterColumns(Protocol):
-    """What makes derivatives of the balance by parameters."""
-
-    @property
-    def count(self) -> int:
-        """Number of parameters."""
-        ...
-
-    def install(self, table: Table) -> None:
-        """Let compiled code that runs through steps add these columns."""
-        ...
-
-    def make_room(self) -> bool:
-        """Make room for what compiled code has missed; False if it was nothing of that kind."""
-        ...
 
 
 class ConvexStep(HoldsAddresses):
@@ -146,7 +130,7 @@ class ConvexStep(HoldsAddresses):
         self,
         state: StepState,
         step: float,
-        parameters: ParameterColumns | None = None,
+        parameters: DisplacedModels | None = None,
         *,
         ahead: bool = True,
     ) -> Tangent:
@@ -157,9 +141,8 @@ class ConvexStep(HoldsAddresses):
         state : StepState
         step : float
             Its size [s].
-        parameters : ParameterColumns, optional
-            By which there are derivatives, too
-            (`asperity.derivatives.parameters.displaced_models`).
+        parameters : DisplacedModels, optional
+            By which there are derivatives, too.
         ahead : bool
             Whether columns are those ahead where pieces of laws meet. Matrices that are multiplied
             by others from the right, or by an adjoint from the left, must be on one piece.
@@ -199,7 +182,7 @@ class ConvexStep(HoldsAddresses):
         state: StepState,
         step: float,
         directions: np.ndarray,
-        parameters: ParameterColumns | None = None,
+        parameters: DisplacedModels | None = None,
     ) -> tuple[StepState, np.ndarray]:
         """Take a step, with derivatives along some changes of the state alone.
 
@@ -210,7 +193,7 @@ class ConvexStep(HoldsAddresses):
             Its size [s].
         directions : numpy.ndarray
             Shape (2nv+na, n).
-        parameters : ParameterColumns, optional
+        parameters : DisplacedModels, optional
             n of them, each of which changes along with the direction of its number.
 
         Returns
@@ -236,7 +219,7 @@ class ConvexStep(HoldsAddresses):
         step: float,
         controls: np.ndarray,
         changes: np.ndarray,
-        parameters: ParameterColumns | None,
+        parameters: DisplacedModels | None,
         *,
         time: float = 0.0,
     ) -> None:
@@ -252,7 +235,7 @@ class ConvexStep(HoldsAddresses):
             Shape (n, nu).
         changes : numpy.ndarray
             Shape (n+1, 2nv+na, directions), of which the first are given.
-        parameters : ParameterColumns, optional
+        parameters : DisplacedModels, optional
             As many as directions, if any, each of which changes along with one of them.
         time : float
             At which all steps begin [s].
@@ -279,7 +262,7 @@ class ConvexStep(HoldsAddresses):
         adjoint: np.ndarray,
         by_control: np.ndarray,
         by_parameter: np.ndarray,
-        parameters: ParameterColumns | None,
+        parameters: DisplacedModels | None,
     ) -> None:
         """Let an adjoint of the last state go back to the first one.
 
@@ -293,7 +276,7 @@ class ConvexStep(HoldsAddresses):
             Its derivatives by the last state, and then by the first one, shape (2nv+na,).
         by_control, by_parameter : numpy.ndarray
             To which derivatives are added, shapes (n, nu) and (number of parameters,).
-        parameters : ParameterColumns, optional
+        parameters : DisplacedModels, optional
         """
         model = self._model
         self._prepare(0.0, 2 * model.nv + model.na + model.nu + len(by_parameter), 0, parameters)
@@ -314,7 +297,7 @@ class ConvexStep(HoldsAddresses):
     # -- what compiled code needs ------------------------------------------------------------------
 
     def _prepare(
-        self, time: float, columns: int, directions: int, parameters: ParameterColumns | None
+        self, time: float, columns: int, directions: int, parameters: DisplacedModels | None
     ) -> None:
         """Have compiled code take steps with the inputs, model and parameters that there are."""
         plant, work = self._world.plant.table, self._work
@@ -333,7 +316,7 @@ class ConvexStep(HoldsAddresses):
         elif len(work.parameters.displaced) > 0:
             work.parameters.displaced = np.zeros((0, 4), np.int64)
 
-    def _go_on(self, step: float, parameters: ParameterColumns | None) -> None:
+    def _go_on(self, step: float, parameters: DisplacedModels | None) -> None:
         """Make room for what compiled code has missed, or say why it ends."""
         code = int(self._work.code)
         if parameters is not None and parameters.make_room():

@@ -19,6 +19,7 @@ import numpy as np
 
 from asperity.derivatives.convex_step import ConvexStep
 from asperity.derivatives.parameters.displaced_balances import DisplacedBalances
+from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.step_differences import StepDifferences
 from asperity.derivatives.tangent import StepState, Tangent
 from asperity.derivatives.tangent_space import (
@@ -93,7 +94,7 @@ class DoubledStep:
         self,
         state: StepState,
         step: float,
-        parameters: DisplacedBalances | None = None,
+        parameters: DisplacedModels | None = None,
         *,
         ahead: bool = True,
         decisions: Decisions | None = None,
@@ -105,7 +106,7 @@ class DoubledStep:
         state : StepState
         step : float
             Its size [s].
-        parameters : DisplacedBalances, optional
+        parameters : DisplacedModels, optional
             By which there are derivatives, too.
         ahead : bool
             As of `ConvexStep.at`, for what begins at the state.
@@ -128,10 +129,12 @@ class DoubledStep:
             full = solves[-1].end, _matrix(solves[-1])
         points = (state, np.eye(*middle.shape)), (half.end, middle), (second.end, ends)
         end, matrix = self._join(points, full, step, decided, parameters)
-        parts = np.split(matrix, [width, width + half.by_control.shape[1]], axis=1)
+        last = width + half.by_control.shape[1]
         return Tangent(
             end,
-            *parts,
+            matrix[:, :width],
+            matrix[:, width:last],
+            matrix[:, last:],
             (step,),
             half.method,
             max(one.residual for one in solves),
@@ -144,7 +147,7 @@ class DoubledStep:
         state: StepState,
         step: float,
         directions: np.ndarray,
-        parameters: DisplacedBalances | None = None,
+        parameters: DisplacedModels | None = None,
     ) -> tuple[StepState, np.ndarray]:
         """The end of a step, and its changes along changes of the state, as `ConvexStep.along`."""
         convex = self._convex
@@ -167,7 +170,7 @@ class DoubledStep:
         full: _Point | None,
         step: float,
         decided: Decisions,
-        parameters: DisplacedBalances | None,
+        parameters: DisplacedModels | None,
     ) -> _Point:
         """The step's end, of its beginning, middle and second end, and of the whole step."""
         end = points[2]
@@ -221,7 +224,7 @@ class DoubledStep:
         self,
         points: tuple[_Point, _Point, _Point],
         share: np.ndarray,
-        parameters: DisplacedBalances | None,
+        parameters: DisplacedModels | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """The difference f of gyroscopic forces, and its central differences along changes."""
         model = self._model
@@ -243,6 +246,7 @@ class DoubledStep:
                 sides.append(self._force(model, self._data, tuple(beside), share))
             columns[:, column] = (sides[0] - sides[1]) / (2.0 * size)
         if parameters is not None:
+            assert isinstance(parameters, DisplacedBalances)
             columns[:, -parameters.count :] += parameters.differences(
                 lambda other, data: self._force(other, data, states, share)
             )

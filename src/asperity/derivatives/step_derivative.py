@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
 
 import mujoco
 import numpy as np
@@ -42,24 +41,8 @@ def refuse_systems(systems: Sequence[ExternalSystem]) -> None:
         )
 
 
-class _Steps(Protocol):
-    """Steps of one kind with their derivatives; parameters are those that belong to the kind."""
-
-    def at(
-        self, state: StepState, step: float, parameters: Any = None, *, ahead: bool = True
-    ) -> Tangent:
-        """Take a step from a state, with its derivatives."""
-        ...
-
-    def along(
-        self, state: StepState, step: float, directions: np.ndarray, parameters: Any = None
-    ) -> tuple[StepState, np.ndarray]:
-        """Take a step, with derivatives along changes of the state, and of parameters."""
-        ...
-
-    def end(self, state: StepState, step: float) -> StepState:
-        """Where the step ends."""
-        ...
+_Steps = ConvexStep | DoubledStep | StepDifferences
+"""Steps of one kind with their derivatives; displaced models are those that belong to the kind."""
 
 
 class StepDerivative:

@@ -6,10 +6,9 @@ bounds what the differences are worth.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
+from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.tangent import DIFFERENCES, StepState, Tangent
 from asperity.derivatives.tangent_space import difference, displaced
 from asperity.errors import SimulationError
@@ -22,14 +21,6 @@ __all__ = ["StepDifferences"]
 # Displacement of states [m, rad, m/s, rad/s] and of inputs.
 _SIZE = 1e-6
 _INPUT_SIZE = 1e-4
-
-
-class ParameterChanges(Protocol):
-    """What makes derivatives of whole steps by parameters."""
-
-    def changes(self, state: StepState, step: float, ctrl: np.ndarray) -> np.ndarray:
-        """Derivatives of a step's end from this state, shape (2nv+na, parameters)."""
-        ...
 
 
 class StepDifferences:
@@ -48,7 +39,7 @@ class StepDifferences:
         self,
         state: StepState,
         step: float,
-        parameters: ParameterChanges | None = None,
+        parameters: DisplacedModels | None = None,
         *,
         ahead: bool = True,
     ) -> Tangent:
@@ -81,7 +72,7 @@ class StepDifferences:
         state: StepState,
         step: float,
         directions: np.ndarray,
-        parameters: ParameterChanges | None = None,
+        parameters: DisplacedModels | None = None,
     ) -> tuple[StepState, np.ndarray]:
         """The end of a step, and its changes along changes of the state and of parameters."""
         tangent = self.at(state, step, parameters)

@@ -184,9 +184,12 @@ def _by_positions(world: Table, work: Table) -> None:
             change_of_contact(plant, work, c, cdof[j], moved, (body_a, body_b), change, pad)
             turn_frame(motion.contact_frame[c], change, turned_frame)
             frames = (motion.contact_frame[c], turned_frame)
-            for when in range(1 + laws.uses_start):
+            _change_of_velocity(
+                rigid.end_motion, dofs, moved, before, cdof[j], arms, change, frames, at_end, pad
+            )
+            if laws.uses_start == 1:
                 _change_of_velocity(
-                    rigid.end_motion if when == 0 else rigid.start_motion,
+                    rigid.start_motion,
                     dofs,
                     moved,
                     before,
@@ -194,7 +197,7 @@ def _by_positions(world: Table, work: Table) -> None:
                     arms,
                     change,
                     frames,
-                    at_end if when == 0 else at_start,
+                    at_start,
                     pad,
                 )
             mass = 0.0

@@ -148,7 +148,6 @@ class DisplacedBalances(DisplacedModels):
         return done
 
     def install(self, table: Table) -> None:
-        """Let compiled code that runs through a step's stages add these columns."""
         if table.displaced is self._addresses:
             return
         self._direct.install(table)
@@ -157,7 +156,6 @@ class DisplacedBalances(DisplacedModels):
         table.displaced_codes, table.displaced_sides = self._codes, self._sides_of
 
     def make_room(self) -> bool:
-        """Make room for what compiled code has missed; False if it was nothing of that kind."""
         grown = False
         for sides, codes in zip(self.simulators, self._codes, strict=True):
             for simulator, code in zip(sides, codes, strict=False):

@@ -25,7 +25,6 @@ class DisplacedSteps(DisplacedModels):
         ]
 
     def changes(self, state: StepState, step: float, ctrl: np.ndarray) -> np.ndarray:
-        """Derivatives of a step's end from this state, shape (2nv+na, parameters)."""
         columns = []
         for (ahead, behind), pair, size in zip(
             self._steps, self.simulators, self.sizes, strict=True
