@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.derivatives.balance.dense_solve import factorize_dense, solve_columns
+from asperity.derivatives.balance.dense_solve import factorize_system, solve_system
 from asperity.derivatives.stages import stage
 from asperity.integrators.world_layout import OK
 
@@ -70,7 +70,7 @@ def assemble_step(_world: Table, work: Table, step: float, number: int) -> int:
     na = start.act.size
     result = work.result
     right = work.right
-    if not factorize_dense(work.system, root.factors, root.pivots):
+    if not factorize_system(root, work.system):
         for i in range(result.shape[0]):
             for k in range(count):
                 result[i, k] = np.nan
@@ -78,7 +78,7 @@ def assemble_step(_world: Table, work: Table, step: float, number: int) -> int:
     for k in range(count):
         for i in range(nv):
             right[i, k] = -work.columns[k, i]
-    solve_columns(root.factors, root.pivots, right, count)
+    solve_system(root, right, count)
     for number in range(work.rotations.size):
         first = work.rotations[number]
         for a in range(3):

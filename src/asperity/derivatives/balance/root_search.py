@@ -10,7 +10,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_method
-from asperity.derivatives.balance.dense_solve import factorize_dense, solve_one
+from asperity.derivatives.balance.dense_solve import factorize_system, solve_system
 from asperity.derivatives.balance.hessian import fill_hessian
 from asperity.derivatives.balance.kinks import count_kinks
 from asperity.derivatives.balance.matching import remember_sets
@@ -120,13 +120,13 @@ def _polish(world: Table, work: Table, step: float) -> int:
         if norm < _ROUND_OFF or not np.isfinite(norm):
             break
         if not factors:
-            if not factorize_dense(work.system, root.factors, root.pivots):
+            if not factorize_system(root, work.system):
                 break
             factors = True
         for i in range(nv):
             root.before[i] = work.velocity[i]
             work.mean[i] = gradient[i]
-        solve_one(root.factors, root.pivots, work.mean)
+        solve_system(root, work.mean, 1)
         for i in range(nv):
             work.velocity[i] -= work.mean[i]
         code = _balance(world, work, step)
