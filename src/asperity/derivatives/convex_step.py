@@ -194,7 +194,7 @@ class ConvexStep(HoldsAddresses):
         directions : numpy.ndarray
             Shape (2nv+na, n).
         parameters : DisplacedModels, optional
-            n of them, each of which changes along with the direction of its number.
+            Which change along with the last of the directions.
 
         Returns
         -------
@@ -236,7 +236,7 @@ class ConvexStep(HoldsAddresses):
         changes : numpy.ndarray
             Shape (n+1, 2nv+na, directions), of which the first are given.
         parameters : DisplacedModels, optional
-            As many as directions, if any, each of which changes along with one of them.
+            Which change along with the last of the directions.
         time : float
             At which all steps begin [s].
 

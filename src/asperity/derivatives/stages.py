@@ -32,11 +32,12 @@ def differentiate(
 ) -> int:
     """Fill ``result`` for the step whose root has been found; returns a code.
 
-    By so many coordinates of state, inputs and parameters, or with −count along ``directions``,
-    with each of which the parameter of its number changes, if that is wanted.
+    By so many coordinates of state, inputs and parameters, or with −count along ``directions``.
+    The last columns are those by the parameters, or along directions with which these change, if
+    that is wanted.
     """
     parameters = work.parameters
-    first = 0 if number < 0 else number - parameters.displaced.shape[0]
+    first = abs(number) - parameters.displaced.shape[0]
     code = call_stage(work.fill_columns, world, work, step, min(number, 0))
     if code == OK and with_parameters and parameters.displaced.shape[0] > 0:
         if number > 0:

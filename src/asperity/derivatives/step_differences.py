@@ -77,7 +77,8 @@ class StepDifferences:
         """The end of a step, and its changes along changes of the state and of parameters."""
         tangent = self.at(state, step, parameters)
         changes = tangent.by_state @ directions
-        return tangent.end, changes if parameters is None else changes + tangent.by_parameter
+        changes[:, changes.shape[1] - tangent.by_parameter.shape[1] :] += tangent.by_parameter
+        return tangent.end, changes
 
     def end(self, state: StepState, step: float, ctrl: np.ndarray | None = None) -> StepState:
         """Take a step of this size from a state; the end is the world's current state.
