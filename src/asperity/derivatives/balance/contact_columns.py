@@ -150,6 +150,7 @@ def _by_positions(world: Table, work: Table) -> None:
     turned_frame = np.zeros(9)
     turned = np.zeros(6)
     alone = np.zeros(6)
+    at_rest = np.zeros(6)
     arms = np.zeros((2, 3))
     at_end = np.zeros(3)
     at_start = np.zeros(3)
@@ -181,7 +182,8 @@ def _by_positions(world: Table, work: Table) -> None:
             for a in range(3):
                 arms[0, a] = sets.contact_point[c, a] - motion.com[plant.body_root[body_a], a]
                 arms[1, a] = sets.contact_point[c, a] - motion.com[plant.body_root[body_b], a]
-            change_of_contact(plant, work, c, cdof[j], moved, (body_a, body_b), change, pad)
+            axes = (cdof[j] if moved[0] else at_rest, cdof[j] if moved[1] else at_rest)
+            change_of_contact(plant, work, c, (body_a, body_b), axes, change, pad)
             turn_frame(motion.contact_frame[c], change, turned_frame)
             frames = (motion.contact_frame[c], turned_frame)
             _change_of_velocity(

@@ -31,13 +31,35 @@ def _twist(
 
 
 @compiled
-def _change_of(
-    motion: Table, sets: Table, c: int, first: np.ndarray, second: np.ndarray, change: np.ndarray
+def change_of_contact(
+    plant: Table,
+    work: Table,
+    c: int,
+    bodies: tuple[int, int],
+    axes: tuple[np.ndarray, np.ndarray],
+    change: np.ndarray,
+    pad: np.ndarray,
 ) -> None:
     """Fill by how much a contact's (point, normal, distance) change.
 
-    ``first`` and ``second`` are motions of geoms 1 and 2, at the centre of geom 2.
+    Parameters
+    ----------
+    plant, work : Table
+    c : int
+    bodies : tuple of int
+        Of both geoms.
+    axes : tuple of numpy.ndarray
+        Along which these move.
+    change : numpy.ndarray
+    pad : numpy.ndarray
+        Room for two motions.
     """
+    motion = work.motion
+    sets = work.sets
+    first = pad[0]
+    second = pad[1]
+    _twist(plant, motion, bodies[0], axes[0], motion.contact_origin[c], first)
+    _twist(plant, motion, bodies[1], axes[1], motion.contact_origin[c], second)
     for k in range(7):
         change[k] = 0.0
         for a in range(6):
@@ -55,35 +77,6 @@ def _change_of(
     change[3] += first[1] * z - first[2] * y
     change[4] += first[2] * x - first[0] * z
     change[5] += first[0] * y - first[1] * x
-
-
-@compiled
-def change_of_contact(
-    plant: Table,
-    work: Table,
-    c: int,
-    axis: np.ndarray,
-    moved: tuple[bool, bool],
-    bodies: tuple[int, int],
-    change: np.ndarray,
-    pad: np.ndarray,
-) -> None:
-    """Fill by how much a contact's (point, normal, distance) change along one joint's axis.
-
-    ``moved`` says which of the geoms' ``bodies`` are behind the joint, and ``pad`` is room for two
-    motions.
-    """
-    motion = work.motion
-    first = pad[0]
-    second = pad[1]
-    for a in range(6):
-        first[a] = 0.0
-        second[a] = 0.0
-    if moved[0]:
-        _twist(plant, motion, bodies[0], axis, motion.contact_origin[c], first)
-    if moved[1]:
-        _twist(plant, motion, bodies[1], axis, motion.contact_origin[c], second)
-    _change_of(motion, work.sets, c, first, second, change)
 
 
 @compiled
@@ -143,19 +136,15 @@ def move_contacts(plant: Table, work: Table, state: Table) -> None:
     motion = work.motion
     sets = work.sets
     contacts = state.contacts
-    axis = np.zeros(6)
-    first = np.zeros(6)
-    second = np.zeros(6)
+    pad = np.zeros((4, 6))
     change = np.zeros(7)
     turned = np.zeros(9)
     for c in range(contacts.count):
         body_a = plant.geom_body[contacts.geom[c, 0]]
         body_b = plant.geom_body[contacts.geom[c, 1]]
-        _fill_axis(plant, work, body_a, axis)
-        _twist(plant, motion, body_a, axis, motion.contact_origin[c], first)
-        _fill_axis(plant, work, body_b, axis)
-        _twist(plant, motion, body_b, axis, motion.contact_origin[c], second)
-        _change_of(motion, sets, c, first, second, change)
+        _fill_axis(plant, work, body_a, pad[2])
+        _fill_axis(plant, work, body_b, pad[3])
+        change_of_contact(plant, work, c, (body_a, body_b), (pad[2], pad[3]), change, pad)
         turn_frame(motion.contact_frame[c], change, turned)
         for a in range(9):
             contacts.frame[c, a] = motion.contact_frame[c, a] + turned[a]

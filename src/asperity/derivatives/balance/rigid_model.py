@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import mujoco
 import numpy as np
 
-__all__ = ["JointOrder", "joint_order", "moves_rigidly"]
+__all__ = ["joint_order", "moves_rigidly"]
 
 _JOINT = int(mujoco.mjtTrn.mjTRN_JOINT)
 # Whose activations change by themselves and by the control alone.
@@ -18,25 +16,13 @@ _DYNAMICS = tuple(
 _FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
 
 
-class JointOrder(NamedTuple):
+def joint_order(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For every degree of freedom those that turn with it, and those that it moves.
 
-    Attributes
-    ----------
-    first, last : numpy.ndarray
-        Of its joint; the rotations of a free joint are a joint of their own, after its three
-        translations, each of which is one, too.
-    end : numpy.ndarray
-        One behind the last degree of freedom of what it moves: MuJoCo numbers depth first.
+    The first and last ones of its joint, and one behind the last degree of freedom of what it
+    moves: MuJoCo numbers depth first. The rotations of a free joint are a joint of their own, after
+    its three translations, each of which is one, too.
     """
-
-    first: np.ndarray
-    last: np.ndarray
-    end: np.ndarray
-
-
-def joint_order(model: mujoco.MjModel) -> JointOrder:
-    """The order of a model's degrees of freedom."""
     first = np.arange(model.nv)
     last = np.arange(model.nv)
     for joint in range(model.njnt):
@@ -50,7 +36,7 @@ def joint_order(model: mujoco.MjModel) -> JointOrder:
         parent = int(model.dof_parentid[dof])
         if parent >= 0:
             end[parent] = max(end[parent], end[dof])
-    return JointOrder(first, last, end)
+    return first, last, end
 
 
 def moves_rigidly(model: mujoco.MjModel, explicit: np.ndarray) -> bool:

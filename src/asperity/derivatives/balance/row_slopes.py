@@ -44,32 +44,31 @@ def _find_servos(plant: Table, state: Table, servo: np.ndarray) -> None:
 
 
 @compiled
-def _keep(rows: Table, kept: np.ndarray) -> None:
+def _keep(rows: Table) -> np.ndarray:
+    """What of all rows is displaced, as it is."""
+    kept = np.empty((rows.count, 4))
     for r in range(rows.count):
         kept[r, 0] = rows.position[r]
         kept[r, 1] = rows.upper[r]
         kept[r, 2] = rows.force[r]
-        kept[r, 3] = rows.proportional[r]
-        kept[r, 4] = rows.derivative[r]
-        kept[r, 5] = rows.inverse_mass[r]
-
-
-@compiled
-def _restore(rows: Table, kept: np.ndarray) -> None:
-    for r in range(rows.count):
-        rows.position[r] = kept[r, 0]
-        rows.upper[r] = kept[r, 1]
-        rows.force[r] = kept[r, 2]
-        rows.proportional[r] = kept[r, 3]
-        rows.derivative[r] = kept[r, 4]
-        rows.inverse_mass[r] = kept[r, 5]
+        kept[r, 3] = rows.inverse_mass[r]
+    return kept
 
 
 @compiled
 def _displace(
-    world: Table, kind: int, size: float, velocity: np.ndarray, servo: np.ndarray
+    world: Table,
+    kind: int,
+    size: float,
+    kept: np.ndarray,
+    velocity: np.ndarray,
+    servo: np.ndarray,
 ) -> None:
-    """Displace every row by its own coordinate, control or inverse mass."""
+    """Displace every row by its own coordinate, control or inverse mass; by 0 all is as it was.
+
+    ``kept`` has the numbers of rows and ``velocity`` is that at the step's beginning, neither
+    displaced.
+    """
     state = world.current
     rows = state.rows
     for r in range(rows.count):
@@ -81,22 +80,20 @@ def _displace(
         change = size * rows.jacobian[entry]
         if kind == POSITION:
             if rows.kind[r] == LIMIT:
-                rows.position[r] += change
-                rows.upper[r] -= change
+                rows.position[r] = kept[r, 0] + change
+                rows.upper[r] = kept[r, 1] - change
             elif rows.kind[r] == ACTUATOR:
-                rows.force[r] -= change * rows.proportional[r]
+                rows.force[r] = kept[r, 2] - change * rows.proportional[r]
         elif kind == VELOCITY:
             state.velocity[rows.dof[entry]] = velocity[rows.dof[entry]] + size
             if rows.kind[r] == ACTUATOR:
-                rows.force[r] -= change * rows.derivative[r]
+                rows.force[r] = kept[r, 2] - change * rows.derivative[r]
         elif rows.kind[r] == LIMIT:
-            rows.inverse_mass[r] *= 1.0 + size
+            rows.inverse_mass[r] = kept[r, 3] * (1.0 + size)
 
 
 @compiled
-def _slopes(
-    world: Table, work: Table, step: float, kind: int, kept: np.ndarray, servo: np.ndarray
-) -> None:
+def _slopes(world: Table, work: Table, step: float, kind: int, servo: np.ndarray) -> None:
     """Leave in ``row_change`` what the rows' impulses change by with a unit of theirs.
 
     Controls are displaced to the larger side alone, as rows are linear in them, if that will do.
@@ -104,6 +101,7 @@ def _slopes(
     row_laws = work.row_laws
     state = world.current
     rows = state.rows
+    kept = _keep(rows)
     velocity = state.velocity.copy()
     size = _SIZE
     for attempt in range(2):
@@ -112,12 +110,9 @@ def _slopes(
             if side == 1 and kind == CONTROL and not any_row_missing(work.sets, row_laws):
                 break
             signed = size if side == 0 else -size
-            _displace(world, kind, signed, velocity, servo)
+            _displace(world, kind, signed, kept, velocity, servo)
             find_row_changes(world, work.sets, row_laws, state, step, signed)
-            _restore(rows, kept)
-            if kind == VELOCITY:
-                for i in range(velocity.size):
-                    state.velocity[i] = velocity[i]
+            _displace(world, kind, 0.0, kept, velocity, servo)
         if attempt == 0:
             work.one_sided += row_laws.others
         if not any_row_missing(work.sets, row_laws):
@@ -161,11 +156,9 @@ def row_columns(world: Table, work: Table, step: float) -> None:
         return
     rows = world.current.rows
     nv = start.qvel.size
-    kept = np.empty((rows.count, 6))
     servo = np.empty(rows.count, np.int64)
-    _keep(rows, kept)
     for kind in (POSITION, VELOCITY):
-        _slopes(world, work, step, kind, kept, servo)
+        _slopes(world, work, step, kind, servo)
         for r in range(rows.count):
             entry = rows.start[r, 0]
             dof = rows.dof[entry]
@@ -173,7 +166,7 @@ def row_columns(world: Table, work: Table, step: float) -> None:
             column[dof] -= row_laws.row_change[r] * rows.jacobian[entry]
     for r in range(rows.count):
         if rows.kind[r] == LIMIT:
-            _slopes(world, work, step, _MASS, kept, servo)
+            _slopes(world, work, step, _MASS, servo)
             _by_inverse_masses(world, work)
             break
 
@@ -193,11 +186,9 @@ def servo_columns(world: Table, work: Table, step: float, row: int, known: np.nd
                 work.columns[row + plant.servo_ctrl[k], i] = 0.0
     if sets.rows == 0:
         return
-    kept = np.empty((rows.count, 6))
     servo = np.empty(rows.count, np.int64)
-    _keep(rows, kept)
     _find_servos(plant, world.current, servo)
-    _slopes(world, work, step, CONTROL, kept, servo)
+    _slopes(world, work, step, CONTROL, servo)
     first = 3 * sets.contacts
     for r in range(rows.count):
         k = servo[r]
