@@ -32,8 +32,9 @@ from asperity.plant.evaluate import evaluate_smooth
 
 __all__ = ["COLUMN_KERNELS", "state_columns"]
 
-# Directions are followed one by one as long as they are fewer than this share of the velocities.
-_FEW = 0.25
+# Directions are followed one by one as long as they are fewer than this share of the velocities:
+# with columns in closed form, and with differences.
+_FEW = (0.25, 1.5)
 
 
 @compiled
@@ -107,7 +108,7 @@ def state_columns(world: Table, work: Table, step: float, selection: int) -> int
     if sets.patches == 0:
         _know_contacts(world, work, step)
     rigid = _is_rigid(work, state)
-    if directions > 0 and not (rigid and directions >= _FEW * nv):
+    if 0 < directions < _FEW[0 if rigid else 1] * nv:
         code = difference_columns(world, work, step, DIRECTION, directions, 0)
     else:
         code = OK
@@ -117,13 +118,12 @@ def state_columns(world: Table, work: Table, step: float, selection: int) -> int
             code = difference_columns(world, work, step, VELOCITY, nv, nv)
         if code == OK:
             code = difference_columns(world, work, step, ACTIVATION, na, 2 * nv)
+        if code == OK and directions <= 0:
+            code = control_columns(world, work, step, 2 * nv + na)
+        if code == OK and not rigid:
+            code = difference_columns(world, work, step, POSITION, nv, 0)
         if directions > 0:
             _combine(work, directions)
-        else:
-            if code == OK:
-                code = control_columns(world, work, step, 2 * nv + na)
-            if code == OK and not rigid:
-                code = difference_columns(world, work, step, POSITION, nv, 0)
     restore(start, work.inputs, state)
     state.valid = 0
     world.graph_state = 0
