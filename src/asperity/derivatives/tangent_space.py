@@ -10,8 +10,6 @@ with the right Jacobian J_r of rotations; both matrices are the identity for all
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import mujoco
 import numpy as np
 
@@ -32,11 +30,10 @@ _SMALL = 1e-4
 def displaced(model: mujoco.MjModel, state: StepState, change: np.ndarray) -> StepState:
     """The state that a change (position, velocity, activation) leads to."""
     nv = model.nv
-    qpos = np.array(state.qpos)
-    mujoco.mj_integratePos(model, qpos, np.array(change[:nv]), 1.0)
-    return replace(
-        state, qpos=qpos, qvel=state.qvel + change[nv : 2 * nv], act=state.act + change[2 * nv :]
-    )
+    qpos = state.qpos.copy()
+    mujoco.mj_integratePos(model, qpos, change[:nv], 1.0)
+    qvel = state.qvel + change[nv : 2 * nv]
+    return StepState(state.time, qpos, qvel, state.act + change[2 * nv :])
 
 
 def difference(model: mujoco.MjModel, first: StepState, second: StepState) -> np.ndarray:
