@@ -14,7 +14,7 @@ import asperity as asp
 from asperity.integrators.methods.extrapolation import Extrapolation
 from asperity.simulator.watcher import Watcher
 from studies.benchmarks.accuracy_scenes import SCENES
-from studies.benchmarks.verification import friction, impacts, smooth, tops
+from studies.benchmarks.verification import friction, impacts, mechanisms, smooth, tops
 from studies.benchmarks.verification.case import Record, World, energies
 
 MU = 0.2
@@ -165,7 +165,7 @@ def test_an_elastic_bounce_gains_less_than_a_thousandth(accuracy: float, drop: f
 
 
 @pytest.mark.filterwarnings("ignore:.*Nothing can collide")
-def test_a_limit_that_pushes_is_not_extrapolated() -> None:
+def test_a_limit_that_stops_a_joint_is_not_extrapolated() -> None:
     model = compile_mjcf(
         "<body><joint axis='0 1 0' limited='true' range='-30 30'/><geom type='capsule' "
         "fromto='0 0 0 0 0 -.5' size='.02' mass='1' contype='0' conaffinity='0'/></body>",
@@ -178,6 +178,15 @@ def test_a_limit_that_pushes_is_not_extrapolated() -> None:
     run = states(model, 1.0, asp.Cenic(accuracy=1e-3), qvel=[8.0])
     assert np.degrees(np.max(np.abs(run.qpos))) < 30.6
     assert np.all(np.diff(_energies(model, run)) < 1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+def test_a_limit_that_holds_a_joint_is_extrapolated() -> None:
+    """A spring presses an elbow on its limit while the arm swings as one body."""
+    simulator = _Watched(mechanisms.leaning_arm().model(), integrator=asp.Cenic(accuracy=1e-4))
+    seen = simulator.watch(2.0)
+    assert np.mean([stops for _, stops, _ in seen]) > 0.95
+    assert np.mean([smooth for _, stops, smooth in seen if stops]) > 0.95
 
 
 def _energies(model: mujoco.MjModel, run: asp.Trajectory) -> Array:

@@ -53,7 +53,8 @@ CONSTRAINT_SET = Layout(
     derivative="f8[rows]",
     lower="f8[rows]",
     upper="f8[rows]",
-    inverse_mass="f8[rows]",  # diagonal estimate of J M⁻¹ Jᵀ
+    # diagonal estimate of J M⁻¹ Jᵀ; of MuJoCo's rows no less than that of the model's first pose
+    inverse_mass="f8[rows]",
     # MuJoCo's constraint row, or −1 − the index of an actuator's output, of a joint with limits, or
     # of the dof of dry friction
     source="i8[rows]",

@@ -229,6 +229,7 @@ PROBLEM = Layout(
     extrapolated="i8",  # 1 if `extrapolation` is filled; cleared by the solve
     # up to which equalities are restored within a step [m/s or rad/s]
     drift_speed=f"f8 = {DRIFT_SPEED}",
+    limit_gap="f8",  # distance at which a limit counts as reached [m or rad]
     **dict.fromkeys(STATISTICS, "i8"),
     worst_residual="f8",  # largest ‖D∇ℓ‖/s at which a solve ended without meeting its tolerance
 )

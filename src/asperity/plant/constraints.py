@@ -1,9 +1,9 @@
 """Scalar constraints into the constraint set.
 
 Limits and dry friction of joints are written here: both limits of every hinge and slide and the
-limit of every ball joint, at any distance, so that a long step cannot jump over one; limits of
-tendons only where MuJoCo has rows for them. Equalities and dry friction of tendons are MuJoCo's own
-constraint rows, computed with contacts switched off, and so are all limits of tendons beside them.
+limit of every ball joint, at any distance, so that a long step cannot jump over one, and limits of
+tendons that are near. Equalities and dry friction of tendons are MuJoCo's own constraint rows,
+computed with contacts switched off.
 """
 
 from __future__ import annotations
@@ -31,6 +31,10 @@ _MJ_LIMIT_TENDON = 4
 
 # Rotation of a ball joint [rad] below which it has no axis of its own.
 _NO_ROTATION = 1e-9
+
+# Part of a tendon's range within which its limits have rows: what rests on one keeps its row, and
+# muscles by the dozen cost nothing.
+_NEAR = 0.1
 
 # Added to a contact's `exclude` while it shall be ignored.
 _EXCLUDED = 64
@@ -232,15 +236,19 @@ def add_joint_rows(plant: Table, state: Table) -> int:
 
 @compiled
 def add_tendon_limits(plant: Table, state: Table) -> int:
-    """Append the rows that MuJoCo would make for limits of tendons, in its order."""
+    """Append the limits that tendons are beyond, or near, with the signs of MuJoCo's rows.
+
+    A tendon of more than two trees has rows beyond its limits only, which no method can take.
+    """
     rows = state.rows
     for k in range(plant.limited_tendon.size):
         tendon = plant.limited_tendon[k]
         extent = state.mj_ten_length[tendon]
+        near = _NEAR * (plant.tendon_range[k, 1] - plant.tendon_range[k, 0])
         for side in range(2):
             sign = 1.0 if side == 0 else -1.0
             remaining = sign * (extent - plant.tendon_range[k, side])
-            if not remaining < 0.0:
+            if not remaining < near:
                 continue
             first = plant.tendon_rowadr[tendon]
             for e in range(first, first + plant.tendon_rownnz[tendon]):
@@ -248,7 +256,7 @@ def add_tendon_limits(plant: Table, state: Table) -> int:
             row = add_row(plant, state, LIMIT, 2 * tendon + side)
             if row == -1:
                 return ROWS_FULL
-            if row == -2:
+            if row == -2 and remaining < 0.0:
                 return TREES
             if row < 0:
                 continue
@@ -260,7 +268,7 @@ def add_tendon_limits(plant: Table, state: Table) -> int:
 
 @compiled
 def add_mujoco_rows(plant: Table, state: Table) -> int:
-    """Append MuJoCo's rows of equalities, tendon limits and tendon friction."""
+    """Append MuJoCo's rows of equalities and tendon friction."""
     rows = state.rows
     offsets = plant.offsets
     data = state.data
@@ -281,7 +289,7 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
     types = load_address(data + offsets.efc_type_offset)
     identities = load_address(data + offsets.efc_id_offset)
     positions = load_address(data + offsets.efc_pos_offset)
-    margins = load_address(data + offsets.efc_margin_offset)
+    weights = load_address(data + offsets.efc_weight_offset)
     losses = load_address(data + offsets.efc_frictionloss_offset)
     jacobian = load_address(data + offsets.efc_jacobian_offset)
     if types == 0 or jacobian == 0:
@@ -293,7 +301,7 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
     nv = dense.size
     for i in range(count):
         kind = load_int(types + 4 * i)
-        if kind not in (_MJ_EQUALITY, _MJ_LIMIT_TENDON, _MJ_FRICTION_TENDON):
+        if kind not in (_MJ_EQUALITY, _MJ_FRICTION_TENDON):
             continue
         if plant.sparse_rows:
             nonzeros = load_int(rownnz + 4 * i)
@@ -303,10 +311,7 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
         else:
             for j in range(nv):
                 dense[j] = load_double(jacobian + 8 * (i * nv + j))
-        if kind in (_MJ_EQUALITY, _MJ_LIMIT_TENDON):
-            row = add_row(plant, state, EQUALITY if kind == _MJ_EQUALITY else LIMIT, i)
-        else:
-            row = add_row(plant, state, FRICTION, i)
+        row = add_row(plant, state, EQUALITY if kind == _MJ_EQUALITY else FRICTION, i)
         if row == -1:
             return ROWS_FULL
         if row == -2:
@@ -315,9 +320,9 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
             continue
         rows.identity[row] = (kind << 32) + load_int(identities + 4 * i)
         rows.position[row] = load_double(positions + 8 * i)
-        if kind != _MJ_EQUALITY:
-            rows.position[row] -= load_double(margins + 8 * i)
-            rows.upper[row] = NO_LIMIT
+        # MuJoCo's own estimate, of the model's first pose, does not vanish where a chain is
+        # stretched: what it cannot reach would pull it there with a force without bounds.
+        rows.inverse_mass[row] = max(rows.inverse_mass[row], load_double(weights + 8 * i))
         if kind == _MJ_FRICTION_TENDON:
             rows.lower[row] = plant.joint_stiction_tolerance
             rows.upper[row] = load_double(losses + 8 * i)

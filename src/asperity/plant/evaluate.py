@@ -228,7 +228,7 @@ def read_constraints(plant: Table, state: Table) -> int:
         status = add_servo_rows(plant, state)
     if status == EVALUATED and plant.has_mujoco_rows:
         status = add_mujoco_rows(plant, state)
-    elif status == EVALUATED and plant.limited_tendon.size > 0:
+    if status == EVALUATED and plant.limited_tendon.size > 0:
         status = add_tendon_limits(plant, state)
     if status == EVALUATED and plant.effort_dof.size > 0:
         status = add_effort_rows(plant, state)

@@ -59,7 +59,7 @@ _DATA_OFFSETS = {
     "efc_type_offset": "efc_type",
     "efc_id_offset": "efc_id",
     "efc_pos_offset": "efc_pos",
-    "efc_margin_offset": "efc_margin",
+    "efc_weight_offset": "efc_diagA",
     "efc_frictionloss_offset": "efc_frictionloss",
     "efc_jacobian_offset": "efc_J",
     "efc_rownnz_offset": "efc_J_rownnz",

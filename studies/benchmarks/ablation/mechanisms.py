@@ -135,6 +135,26 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ),
     ),
     Mechanism(
+        "held-limits",
+        "Limits that hold a joint or tendon are smooth; those that stop one are not.",
+        "No limit that pushes is smooth.",
+        ("cenic",),
+        (
+            Body(
+                f"{_METHODS}.modes",
+                "_stopped_share",
+                "return float(rows.kind[r] == LIMIT and rows.impulse[r] != 0.0)",
+            ),
+        ),
+    ),
+    Mechanism(
+        "limit-gap",
+        "A joint counts as held within a small part of the accuracy before its limit.",
+        "A gap of any size is closed at once.",
+        ("cenic",),
+        (Value("integrators.steppings.stepping", "_LIMIT_GAP", "0.0"),),
+    ),
+    Mechanism(
         "spring-share",
         "Springs that are slow against the step are implicit by a quarter, which damps them less.",
         "Wholly implicit springs.",

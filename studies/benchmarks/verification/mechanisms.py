@@ -8,7 +8,16 @@ import numpy as np
 
 from studies.benchmarks.verification.case import GRAVITY, Array, Case, Simulate, World, energies
 
-__all__ = ["CASES", "atwood", "chain", "four_bar", "slider_crank", "stop"]
+__all__ = [
+    "CASES",
+    "atwood",
+    "chain",
+    "four_bar",
+    "leaning_arm",
+    "slider_crank",
+    "stop",
+    "taut_rope",
+]
 
 ROD = (
     "<geom type='capsule' size='.01' fromto='0 0 0 {0:.17g} 0 0' mass='{1}' contype='0' "
@@ -227,6 +236,68 @@ def _overshoot(simulate: Simulate) -> float:
     return float(np.degrees(np.max(run.qpos[:, 0])))
 
 
+# -- limits that push all the time -----------------------------------------------------------------
+
+UPPER, LOWER, PRESS = 0.4, 0.3, 30.0
+SWINGING = 5.0
+
+
+def leaning_arm() -> World:
+    """A double pendulum whose elbow a spring of 30 Nm holds on its limit, where it is straight."""
+    return World(
+        f"<body><joint {DOWN}/>{ROD.format(UPPER, 1.0)}<body pos='{UPPER} 0 0'>"
+        f"<joint {DOWN} limited='true' range='0 2' stiffness='10' springref='{-PRESS / 10:.17g}'/>"
+        f"{ROD.format(LOWER, 0.7)}</body></body>"
+    )
+
+
+def _swing(angle: float, length: float, time: float) -> float:
+    """Angle from the vertical [rad] of a pendulum of that effective length, let go at rest."""
+    from scipy.integrate import solve_ivp
+
+    run = solve_ivp(
+        lambda _, y: [y[1], -GRAVITY / length * math.sin(y[0])],
+        (0, time),
+        [angle, 0.0],
+        method="DOP853",
+        rtol=1e-12,
+        atol=1e-12,
+    )
+    return float(run.y[0, -1])
+
+
+def leaning_arm_angle() -> float:
+    """The upper arm's angle [rad] if both arms are one body."""
+    inertia = _rod_inertia(UPPER, 1.0) + _rod_inertia(LOWER, 0.7)
+    moment = 1.0 * UPPER / 2 + 0.7 * (UPPER + LOWER / 2)
+    inertia += 1.0 * (UPPER / 2) ** 2 + 0.7 * (UPPER + LOWER / 2) ** 2
+    return math.pi / 2 - _swing(math.pi / 2, inertia / moment, SWINGING)
+
+
+def _leaning_arm(simulate: Simulate) -> float:
+    return float(simulate(leaning_arm(), SWINGING).qpos[-1, 0])
+
+
+ROPE_START = 0.6
+"""Where the weight starts beside the hook [m]; the rope is 1 m long and taut."""
+
+
+def taut_rope() -> World:
+    """A weight in a vertical plane on a rope of 1 m, which is the limit of a tendon."""
+    below = math.sqrt(1.0 - ROPE_START**2)
+    return World(
+        f"<site name='hook'/><body pos='{ROPE_START} 0 {-below:.17g}'>"
+        "<joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/>"
+        "<geom size='.03' mass='1' contype='0' conaffinity='0'/><site name='weight'/></body>",
+        sections="<tendon><spatial limited='true' range='0 1'><site site='hook'/>"
+        "<site site='weight'/></spatial></tendon>",
+    )
+
+
+def _taut_rope(simulate: Simulate) -> float:
+    return ROPE_START + float(simulate(taut_rope(), SWINGING).qpos[-1, 0])
+
+
 CASES = (
     Case(
         "four-bar-energy",
@@ -276,6 +347,26 @@ CASES = (
         "A limit is not passed.",
         0.6,
         _overshoot,
+        form=".4g",
+    ),
+    Case(
+        "leaning-arm",
+        "A double pendulum falls from the horizontal, its elbow pressed on its limit by a spring.",
+        "angle of the upper arm after 5 s [rad]",
+        leaning_arm_angle(),
+        "Both arms are one body: a pendulum, scipy's DOP853, tolerance 10⁻¹².",
+        0.01,
+        _leaning_arm,
+        form=".4g",
+    ),
+    Case(
+        "taut-rope",
+        "A weight swings on a taut rope of 1 m, the limit of a tendon, from 37° at rest.",
+        "its distance beside the hook after 5 s [m]",
+        math.sin(_swing(math.asin(ROPE_START), 1.0, SWINGING)),
+        "A pendulum, scipy's DOP853, tolerance 10⁻¹².",
+        0.01,
+        _taut_rope,
         form=".4g",
     ),
 )

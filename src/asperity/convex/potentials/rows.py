@@ -13,7 +13,7 @@ equality, limit (CENIC IV-D, near-rigid regularisation of SAP V-B; w estimates J
     equality |v̂| = min(|c_0|/(δt + τ), max(|c_0|/T_e, v_d)), with T_e = `EQUALITY_RECOVERY` and
         v_d = `DRIFT_SPEED`: drift is taken back at once, a body that was put elsewhere is pulled
         home exponentially.
-    lower limit with c_0 < 0: v̂_l = −c_0/T, T = max(2(δt + τ), `LIMIT_RECOVERY`), exponential too,
+    lower limit with c_0 < c_g: v̂_l = −c_0/T, T = max(2(δt + τ), `LIMIT_RECOVERY`), exponential too,
         and the upper limit likewise. A limit that can only push would let the joint leave with the
         speed of the first push, for a robot that starts far beyond a limit an explosion. So where
         u > v̂_l the row pulls with the impulse p = −4 δt |c_0|/(T² w), or less if that stops the
@@ -56,8 +56,12 @@ _ROUND_OFF = 1e-12
 
 
 @compiled
-def prepare_rows(problem: Table, rows: Table, step: float, nrow: int, backward: bool) -> None:
+def prepare_rows(
+    problem: Table, rows: Table, step: float, limit_step: float, nrow: int, backward: bool
+) -> None:
     """Fill the numbers of every row from ``u``, the row velocities at the rows' own state.
+
+    ``limit_step`` is the step whose part β limits have as their period; equalities have ``step``.
 
     That state is the beginning of the step, or, with ``backward``, an estimate of its end. Then the
     constraints are stepped back, c_0 = ĉ − δt û, as the contacts' elastic forces are, and servos
@@ -67,13 +71,13 @@ def prepare_rows(problem: Table, rows: Table, step: float, nrow: int, backward: 
     target = law.row_target
     gain = law.row_gain
     beta = NEAR_RIGID_PERIOD
-    stiff_step = max(step, STIFFEST_STEP)
-    tau = beta * stiff_step / np.pi
     for i in range(nrow):
         r = problem.graph.row[i]
         what = rows.kind[r]
         law.row_kind[i] = what
         if what in (EQUALITY, LIMIT):
+            stiff_step = max(limit_step if what == LIMIT else step, STIFFEST_STEP)
+            tau = beta * stiff_step / np.pi
             moved = step * problem.row_u[i] if backward else 0.0
             start = rows.position[r] - moved
             reach = step + tau
@@ -83,8 +87,9 @@ def prepare_rows(problem: Table, rows: Table, step: float, nrow: int, backward: 
                 remaining = rows.upper[r] + moved
                 recovery = max(2.0 * reach, LIMIT_RECOVERY)
                 pull = 4.0 * step / (recovery * recovery * rows.inverse_mass[r])
-                target[i] = -start / (recovery if start < 0.0 else reach)
-                law.row_upper[i] = remaining / (recovery if remaining < 0.0 else reach)
+                gap = problem.limit_gap
+                target[i] = -start / (recovery if start < gap else reach)
+                law.row_upper[i] = remaining / (recovery if remaining < gap else reach)
                 law.row_lower[i] = pull * (min(start, 0.0) - min(remaining, 0.0))
             compliance = (
                 beta

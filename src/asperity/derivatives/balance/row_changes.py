@@ -13,6 +13,7 @@ from asperity.contact.constraint_laws import EQUALITY_RECOVERY, NEAR_RIGID_PERIO
 from asperity.contact.constraint_set import ACTUATOR, EQUALITY, LIMIT
 from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
+from asperity.integrators.methods.convex_step import limit_step
 
 __all__ = [
     "NARROW",
@@ -44,9 +45,9 @@ def row_piece(
     kind = rows.kind[r]
     if kind == LIMIT:
         piece = 1 if curvature > 0.0 else 0
-        if rows.position[r] + shift < 0.0:
+        if rows.position[r] + shift < problem.limit_gap:
             piece += 2
-        if rows.upper[r] - shift < 0.0:
+        if rows.upper[r] - shift < problem.limit_gap:
             piece += 4
         return piece
     if kind == EQUALITY:
@@ -85,7 +86,7 @@ def find_row_changes(
     rows = state.rows
     count = rows.count
     row_velocities(graph, rows, 0, count, state.velocity, problem.row_u)
-    prepare_rows(problem, rows, step, count, False)
+    prepare_rows(problem, rows, step, limit_step(world, step), count, False)
     row_velocities(graph, rows, 0, count, problem.velocity, problem.row_u)
     evaluate_rows(problem, 0, count)
     for i in range(sets.rows):

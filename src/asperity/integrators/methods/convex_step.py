@@ -52,6 +52,7 @@ __all__ = [
     "ConvexMethod",
     "graph_of",
     "install_evaluation",
+    "limit_step",
     "minimise",
     "prepare_potentials",
     "solve_potentials",
@@ -166,6 +167,16 @@ def velocities_at(problem: Table, state: Table, velocity: np.ndarray) -> tuple[i
 
 
 @compiled
+def limit_step(world: Table, step: float) -> float:
+    """The step that limits take the period of their near-rigid spring from.
+
+    A whole step and its halves have that of a half step in common: if each gave way by its own
+    amount, extrapolation would take the difference for motion.
+    """
+    return 0.5 * world.spring_interval if world.spring_interval > 0.0 else step
+
+
+@compiled
 def prepare_potentials(world: Table, state: Table, step: float) -> None:
     """Fill the numbers of all potentials at the beginning of the step."""
     problem = world.problem
@@ -176,7 +187,7 @@ def prepare_potentials(world: Table, state: Table, step: float) -> None:
     over_ranges(world.team, world.fill_velocities, world.address, ncontact, FEWEST_CONTACTS, False)
     row_velocities(problem.graph, state.rows, 0, nrow, state.velocity, problem.row_u)
     prepare_contacts(problem, state.contacts, step, ncontact)
-    prepare_rows(problem, state.rows, step, nrow, False)
+    prepare_rows(problem, state.rows, step, limit_step(world, step), nrow, False)
 
 
 @compiled

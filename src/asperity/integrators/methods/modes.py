@@ -1,13 +1,12 @@
 """Modes of contacts and constraints: what must not change for motion to be smooth within a step.
 
 Of every contact the mode says whether it is open, sticks or slides, of dry
-friction and servos whether, and on which side, they are at their bounds. Equalities have one mode.
-Solutions of a step whose modes differ, or are not those of its beginning, approximate no common
-smooth motion, and the difference between them is no term of a Taylor series. Two modes are never
-smooth: a contact that breaks loose from static friction, and a limit that pushes, which stops a
-joint within a step however long. And what damping stops within a step, on the way into a contact,
-was not on a smooth course either: the fastest closing speeds tell, of contacts whose time is not
-long against the step.
+friction and servos whether, and on which side, they are at their bounds, and of limits which one
+pushes. Equalities have one mode. Solutions of a step whose modes differ, or are not those of its
+beginning, approximate no common smooth motion, and the difference between them is no term of a
+Taylor series. One mode is never smooth: a contact that breaks loose from static friction. And what
+is stopped within a step, on the way into a contact or a limit, was not on a smooth course either.
+The fastest closing speeds tell, of limits and of contacts whose time is not long against the step.
 
 The points of a patch of pressure fields come and go without a jump of the force. Its mode is one:
 it sticks, or slides if any of its points does.
@@ -21,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.contact.constraint_set import ACTUATOR, FRICTION, LIMIT
+from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT
 from asperity.contact.laws import STRIBECK_WIDTH
 from asperity.integrators.contact_groups import in_group
 
@@ -33,6 +32,8 @@ _STICKING = 3.0
 _UNCERTAIN = 30.0
 # And up to which its coefficient falls from the static to the dynamic one.
 _FALLING = 2.0 * STRIBECK_WIDTH
+# Gaps of limits by which an equality is violated that is restored rather than held.
+_RESTORED = 3.0
 # Shares of a bound from which dry friction and servos are at it.
 _SLIDING = 0.95
 _SATURATED = 1.0 - 1e-9
@@ -43,9 +44,8 @@ _DAMPED = 0.5
 
 _STICKS = 1
 _SLIDES = 2
-# These and what follows differ between solutions.
+# This and what follows differ between solutions.
 _BREAKS_LOOSE = 3
-_PUSHES = 3
 
 
 @compiled
@@ -112,7 +112,7 @@ def _row_mode(rows: Table, r: int, interval: float) -> int:
     kind = rows.kind[r]
     force = rows.impulse[r] / interval
     if kind == LIMIT:
-        return _PUSHES if force != 0.0 else 0
+        return int(force > 0.0) + 2 * int(force < 0.0)
     if kind == FRICTION:
         bound = _SLIDING * rows.upper[r]
         return int(force > bound) + 2 * int(force < -bound)
@@ -184,9 +184,7 @@ def tree_modes(
         mode = _row_mode(rows, r, interval)
         if mode == 0:
             continue
-        if mode >= _PUSHES:
-            mode += solution
-        number = _hash(16 * (1 + rows.kind[r]) + mode, rows.source[r], rows.identity[r])
+        number = _hash(4 * (1 + rows.kind[r]) + mode, rows.source[r], rows.identity[r])
         for side in range(2):
             if rows.tree[r, side] >= 0:
                 row_modes[rows.tree[r, side]] += number
@@ -204,7 +202,8 @@ def tree_modes_before(
     """Fill the modes that a state's own velocity has, of the contacts that then carry a force.
 
     Those are the ones with an impulse in the last solution that is kept. Needs the problem's
-    contact velocities at the state's own velocity. Rows have no modes here.
+    contact and row velocities at the state's own velocity. Rows have no modes here, but count in
+    ``closing`` with the share of their impulse that has stopped an approach.
 
     A velocity that stuck in the directions of the middle of the step before slips in those of its
     end. So a contact that sticks in the solution counts as one that has stuck, and the fastest slip
@@ -244,6 +243,36 @@ def tree_modes_before(
         if mode != 0:
             resolved = _is_resolved(contacts, first, stiffness, depth, vn, step)
             _add_contact(contacts, first, mode, vn, resolved, modes, closing)
+    rows = state.rows
+    for i in range(rows.count):
+        r = graph.row[i]
+        stopped = _stopped_share(rows, r, problem.row_u[i], step, problem.limit_gap)
+        for side in range(2):
+            tree = rows.tree[r, side]
+            if tree >= 0:
+                closing[tree] = max(closing[tree], stopped)
+
+
+@compiled
+def _stopped_share(rows: Table, r: int, velocity: float, step: float, gap: float) -> float:
+    """The share of a row's impulse that has stopped an approach, from its velocity before.
+
+    All of it if the row brings back what is far from where it belongs: a violated equality that
+    cannot be met, as a weld to what is out of reach, has no smooth motion.
+    """
+    impulse = rows.impulse[r]
+    if impulse == 0.0:
+        return 0.0
+    if rows.kind[r] == EQUALITY:
+        return 1.0 if abs(rows.position[r]) > _RESTORED * gap else 0.0
+    if rows.kind[r] != LIMIT:
+        return 0.0
+    sign = 1.0 if rows.position[r] <= rows.upper[r] else -1.0
+    pushed = sign * impulse * rows.inverse_mass[r]
+    if pushed <= 0.0:
+        return 1.0
+    away = max(min(rows.position[r], rows.upper[r]) - gap, 0.0)
+    return (max(-sign * velocity, 0.0) + away / step) / pushed
 
 
 @compiled

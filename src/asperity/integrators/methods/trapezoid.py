@@ -177,7 +177,7 @@ def _backward_potentials(world: Table, source: Table, full: Table, step: float) 
     prepare_lagged(problem, full.contacts, step, ncontact, step)
     velocity_to_solver(plant, full.cdof, source.qvel, problem.product)
     row_velocities(problem.graph, rows, 0, nrow, problem.product, problem.row_du)
-    prepare_rows(problem, rows, step, nrow, True)
+    prepare_rows(problem, rows, step, step, nrow, True)
 
 
 @compiled

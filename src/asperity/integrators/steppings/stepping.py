@@ -22,6 +22,9 @@ ERROR_NORMS = {"position": 0.0, "state": 1.0}
 
 # The first attempt, as a part of the largest step (CENIC V-F).
 _FIRST_STEP = 0.1
+# A limit counts as reached within this part of the accuracy, so that what steps leave of a joint or
+# tendon that rests on it is no gap, which the next step would close by an impact.
+_LIMIT_GAP = 0.3
 
 
 @functools.cache
@@ -161,6 +164,7 @@ class ErrorControl(Stepping):
     def prepare(self, world: World) -> None:
         table = world.table
         table.accuracy = self.accuracy
+        world.problem.limit_gap = _LIMIT_GAP * self.accuracy
         table.largest_step = self.max_step
         table.smallest_step = self.min_step
         table.next_step = _FIRST_STEP * self.max_step
