@@ -1,4 +1,4 @@
-"""Ten models, random states of theirs in contact, and central differences of whole steps."""
+"""Eleven models, random states of theirs in contact, and central differences of whole steps."""
 
 from __future__ import annotations
 
@@ -95,6 +95,13 @@ MODELS = {
         <geom type="sphere" size=".08" pos=".05 .02 -.325" mass=".5"/></body>
       <body pos=".25 0 .0999"><freejoint/>
         <geom type="ellipsoid" size=".12 .1 .1" mass="2"/></body>
+      </worldbody></mujoco>""",
+    "conveyor belt": f"""<mujoco><worldbody>{FLOOR}
+      <body pos="0 0 .3"><joint type="slide" axis="0 0 1" damping="30" stiffness="4000"/>
+        <joint axis="0 1 .2" stiffness="50" damping="1"/>
+        <geom type="box" size=".5 .3 .05" mass="3" surfacevel=".4 .1 0 0 0 .3"/></body>
+      <body pos=".05 .02 .4495"><freejoint/><geom type="box" size=".15 .1 .1" mass="2"/></body>
+      <body pos="-.3 .02 .4495"><freejoint/><geom size=".1" mass="1"/></body>
       </worldbody></mujoco>""",
     "quadruped": QUADRUPED,
 }

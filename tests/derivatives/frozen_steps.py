@@ -7,10 +7,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from asperity.derivatives.doubled_step import DoubledStep
 from asperity.derivatives.step_derivative import StepDerivative
 from asperity.derivatives.tangent import StepState
-from asperity.integrators.methods.extrapolation import Extrapolation
-from asperity.integrators.methods.step_doubling import StepDoubling
 
 _INPUTS = mujoco.mjtState.mjSTATE_INTEGRATION
 
@@ -31,14 +30,11 @@ def take_over(derivative: StepDerivative, data: mujoco.MjData) -> None:
 
 def decide(derivative: StepDerivative, state: StepState, sizes: Any) -> Decisions:
     """Sizes of steps from a state, with what each of them extrapolates."""
-    method = derivative.simulator.method
     decisions: Decisions = []
     for size in sizes:
         decided: Any = None
-        if isinstance(method, Extrapolation):
-            derivative._differences.take(state, size)
-            world = derivative.simulator.world
-            decided = (*method.last_step(world, size), method.undamping(world, size))
+        if isinstance(derivative.steps, DoubledStep):
+            decided = derivative.steps.decide(state, size)
         decisions.append((float(size), decided))
         state = replay(derivative, state, decisions[-1:])
     return decisions
@@ -46,13 +42,10 @@ def decide(derivative: StepDerivative, state: StepState, sizes: Any) -> Decision
 
 def replay(derivative: StepDerivative, state: StepState, decisions: Decisions) -> StepState:
     """The end of these steps from a state, each of them solved to round-off."""
-    convex = derivative._convex
-    assert convex is not None
+    steps = derivative.steps
     for size, decided in decisions:
-        if decided is not None:
-            state = derivative._extrapolated.at(convex, state, size, *decided).end
-        elif isinstance(derivative.simulator.method, StepDoubling):
-            state = convex.end(convex.end(state, 0.5 * size), 0.5 * size)
+        if isinstance(steps, DoubledStep):
+            state = steps.at(state, size, decisions=decided).end
         else:
-            state = convex.end(state, size)
+            state = steps.end(state, size)
     return state

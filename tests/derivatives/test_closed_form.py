@@ -33,39 +33,39 @@ def test_they_agree_with_differences_of_displaced_states(name: str, step: float)
     """In the longer steps gyroscopic forces are those of the middle, and laws know masses."""
     derivative = _derivative(name, step)
     model = derivative.simulator.model
-    assert derivative._convex is not None
-    work = derivative._convex._work
+    assert derivative.convex is not None
+    work = derivative.convex._work
     for data in models.states(model, 3, 13):
         take_over(derivative, data)
         closed = derivative.over(None)
-        assert work.rigid == 1
-        work.rigid = 0
+        assert work.rigid.applies == 1
+        work.rigid.applies = 0
         displaced = derivative.over(None)
-        work.rigid = 1
+        work.rigid.applies = 1
         assert models.error(closed.by_state, displaced.by_state) < 1e-6
         np.testing.assert_array_equal(closed.by_control, displaced.by_control)
 
 
 def test_what_is_more_than_rigid_bodies_is_displaced() -> None:
     derivative = _derivative("four-bar linkage")
-    assert derivative._convex is not None
+    assert derivative.convex is not None
     take_over(derivative, next(models.states(derivative.simulator.model, 1, 1)))
     derivative.over(None)
-    assert derivative._convex._work.rigid == 0
+    assert derivative.convex._work.rigid.applies == 0
 
 
 def test_a_fluid_that_comes_later_is_heard() -> None:
     derivative = _derivative("ball")
     model = derivative.simulator.model
-    assert derivative._convex is not None
+    assert derivative.convex is not None
     data = next(models.states(model, 1, 1))
     take_over(derivative, data)
     before = derivative.over(None)
-    assert derivative._convex._work.rigid == 1
+    assert derivative.convex._work.rigid.applies == 1
     model.opt.density = 1e5
     take_over(derivative, data)
     after = derivative.over(None)
-    assert derivative._convex._work.rigid == 0
+    assert derivative.convex._work.rigid.applies == 0
     # It brakes.
     assert after.by_state[6, 6] < before.by_state[6, 6]
 

@@ -53,7 +53,11 @@ def test_icf_agrees_with_differences_of_whole_steps(name: str) -> None:
 
 @pytest.mark.parametrize("key", sorted(set(models.INTEGRATORS) - {"icf"}))
 @pytest.mark.parametrize(
-    "name", ["capsule on a ramp", "arm at its limits", "servo with activation"]
+    "name",
+    [
+        *("capsule on a ramp", "arm at its limits", "servo with activation"),
+        *("four-bar linkage", "two boxes", "conveyor belt"),
+    ],
 )
 def test_other_methods_agree_with_differences_of_whole_steps(name: str, key: str) -> None:
     errors = _compare(name, key, 3, seed=3)

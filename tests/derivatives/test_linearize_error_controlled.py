@@ -10,8 +10,8 @@ from frozen_steps import decide, replay, state_of, take_over
 
 import asperity as asp
 from asperity.derivatives.step_derivative import StepDerivative
-from asperity.derivatives.step_differences import difference
 from asperity.derivatives.tangent import StepState
+from asperity.derivatives.tangent_space import difference
 
 _TIGHT = asp.Cenic(tolerance_ratio=1e-9, friction_tolerance=1e-10, friction_passes=300)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.derivatives.balance.dense_solve import factorize_dense, solve_columns
+from asperity.derivatives.balance.dense_solve import factorize_system, solve_system
 from asperity.derivatives.stages import stage
 from asperity.integrators.world_layout import OK
 
@@ -62,13 +62,15 @@ def assemble_step(_world: Table, work: Table, step: float, number: int) -> int:
     With −count the columns belong to ``directions``, and else to coordinates of the state, inputs
     and parameters in this order.
     """
+    start = work.start
+    root = work.root
     along = number < 0
     count = -number if along else number
-    nv = work.qvel.size
-    na = work.act.size
+    nv = start.qvel.size
+    na = start.act.size
     result = work.result
     right = work.right
-    if not factorize_dense(work.system, work.factors, work.pivots):
+    if not factorize_system(root, work.system):
         for i in range(result.shape[0]):
             for k in range(count):
                 result[i, k] = np.nan
@@ -76,12 +78,12 @@ def assemble_step(_world: Table, work: Table, step: float, number: int) -> int:
     for k in range(count):
         for i in range(nv):
             right[i, k] = -work.columns[k, i]
-    solve_columns(work.factors, work.pivots, right, count)
+    solve_system(root, right, count)
     for number in range(work.rotations.size):
         first = work.rotations[number]
         for a in range(3):
             work.mean[a] = step * (
-                work.share * work.velocity[first + a] + (1.0 - work.share) * work.qvel[first + a]
+                work.share * work.velocity[first + a] + (1.0 - work.share) * start.qvel[first + a]
             )
         _fill_turn(work.mean, work.turns[number])
     for i in range(nv):

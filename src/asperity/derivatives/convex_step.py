@@ -10,18 +10,37 @@ impulse and gyroscopic forces in the middle of the step add to it, which makes i
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any
 
+import mujoco
 import numpy as np
 
+from asperity.compiled import HoldsAddresses, Layout, Table
+from asperity.convex.potentials.lagged import DELIVERED_LAW
 from asperity.derivatives.assembly import assemble_step
-from asperity.derivatives.balance.columns import evaluated_columns
-from asperity.derivatives.balance.convex_root import ConvexRoot
-from asperity.derivatives.balance.frozen_columns import FROZEN_KERNELS, frozen_columns
+from asperity.derivatives.balance.columns import COLUMN_KERNELS, state_columns
 from asperity.derivatives.balance.mode_changes import follow_one_side
-from asperity.derivatives.balance.root_search import ROOT_KERNELS
-from asperity.derivatives.stages import run_stage
+from asperity.derivatives.balance.residual import keep_the_guess
+from asperity.derivatives.balance.rigid_model import joint_order, moves_rigidly
+from asperity.derivatives.balance.root_search import NO_ROOT, ROOT_KERNELS, SETS_FULL, find_root
+from asperity.derivatives.layout import (
+    DELIVERED_BOUND,
+    DERIVATIVE,
+    FRICTION_ALONE,
+    INPUTS,
+    LAWS,
+    MOTION,
+    PARAMETERS,
+    RIGID,
+    ROOT,
+    ROW_LAWS,
+    SETS,
+    START,
+    SYMMETRIC,
+)
+from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent
+from asperity.derivatives.tangent_space import rotation_dofs
 from asperity.derivatives.trajectory_loops import (
     TRAJECTORY_LOOPS,
     follow_trajectory,
@@ -34,53 +53,85 @@ from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
 from asperity.integrators.methods.theta import ThetaMethod
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK
+from asperity.plant import native
+from asperity.plant.evaluate import evaluate_smooth
 
-__all__ = ["DERIVATIVE_KERNELS", "ConvexStep"]
+__all__ = ["DERIVATIVE_KERNELS", "ConvexStep", "table_of_inputs"]
 
 DERIVATIVE_KERNELS = (
-    *(run_stage, evaluated_columns, assemble_step, follow_one_side),
-    *(*ROOT_KERNELS, *FROZEN_KERNELS, *TRAJECTORY_LOOPS),
+    *(assemble_step, follow_one_side, *ROOT_KERNELS, *COLUMN_KERNELS, *TRAJECTORY_LOOPS),
 )
 
 
-class ParameterColumns(Protocol):
-    """What makes derivatives of the balance by parameters."""
+class ConvexStep(HoldsAddresses):
+    """Steps of `Icf`'s, `Sap`'s or `Tamsi`'s method, solved to round-off, and their derivatives.
 
-    @property
-    def count(self) -> int:
-        """Number of parameters."""
-        ...
-
-    def add_columns(self, at: ConvexStep, step: float, first: int) -> None:
-        """Add derivatives of the step that has been solved to its columns, from the first one."""
-        ...
-
-    def install(self, at: ConvexStep) -> None:
-        """Let compiled code that runs through steps add these columns."""
-        ...
-
-    def make_room(self, at: ConvexStep) -> bool:
-        """Make room for what compiled code has missed; False if it was nothing of that kind."""
-        ...
-
-
-class ConvexStep(ConvexRoot):
-    """Derivatives of steps of `Icf`'s, `Sap`'s or `Tamsi`'s method in a world."""
+    Parameters
+    ----------
+    world : World
+        Whose inputs (controls, applied forces, …) are those of the steps.
+    method : IcfMethod, ThetaMethod or TamsiMethod
+        Prepared in this world.
+    """
 
     def __init__(self, world: World, method: IcfMethod | ThetaMethod | TamsiMethod) -> None:
-        super().__init__(world, method)
-        work = self._work
-        work.fill_columns = evaluated_columns.address
-        work.fill_frozen_columns = frozen_columns.address
-        work.assemble = assemble_step.address
-        work.follow_one_side = follow_one_side.address
+        model = world.plant.model
+        self._world = world
+        self._model = model
+        self._numbers: object = None
+        rotations = np.array(rotation_dofs(model), np.int64)
+        sizes = {
+            **{"nq": model.nq, "nv": model.nv, "na": model.na, "nu": model.nu},
+            **{"trees": model.ntree, "bodies": model.nbody},
+            **{"vector": len(world.problem.velocity), "turned": len(rotations)},
+            # Directions may be combined of all coordinates.
+            **{"column_room": 2 * model.nv + model.na + model.nu, "direction_room": 1},
+            **{"contact_room": 1, "row_room": 1},
+        }
+
+        def table(layout: Layout, **values: Any) -> Table:
+            known = {size: sizes[size] for size in layout.sizes & sizes.keys()}
+            return Table(layout, **known, **values)
+
+        first, last, end = joint_order(model)
+        work = self._work = table(
+            DERIVATIVE,
+            start=table(START),
+            inputs=table_of_inputs(world),
+            sets=table(SETS, reach=1e-3 * max(1e-3, float(model.stat.extent))),
+            root=table(ROOT, no_solver=keep_the_guess.address, coupling=_coupling(method)),
+            motion=table(
+                MOTION,
+                collision=native.function_address("mjCOLLISIONFUNC"),
+                geom_kinds=int(mujoco.mjtGeom.mjNGEOMTYPES),
+                geom_type=np.array(model.geom_type, np.int64),
+            ),
+            laws=table(LAWS),
+            row_laws=table(ROW_LAWS),
+            rigid=table(RIGID, joint_first=first, joint_last=last, subtree_end=end),
+            parameters=table(
+                PARAMETERS,
+                displaced=np.zeros((0, 4), np.int64),
+                mj_ximat=world.current.data.ximat,
+            ),
+            rotations=rotations,
+            share=method.theta_vq if isinstance(method, ThetaMethod) else 1.0,
+            has_stages=int(isinstance(method, ThetaMethod)),
+            find_root=find_root.address,
+            evaluate_smooth=evaluate_smooth.address,
+            fill_columns=state_columns.address,
+            assemble=assemble_step.address,
+            follow_one_side=follow_one_side.address,
+        )
+        self.addresses = world.table.address, work.address
+        """Of the world, and of the table in which derivatives are worked out."""
 
     def at(
         self,
         state: StepState,
         step: float,
+        parameters: DisplacedModels | None = None,
         *,
-        parameters: ParameterColumns | None = None,
         ahead: bool = True,
     ) -> Tangent:
         """Take a step from a state, with its derivatives.
@@ -90,9 +141,8 @@ class ConvexStep(ConvexRoot):
         state : StepState
         step : float
             Its size [s].
-        parameters : ParameterColumns, optional
-            By which there are derivatives, too
-            (`asperity.derivatives.parameters.displaced_models`).
+        parameters : DisplacedModels, optional
+            By which there are derivatives, too.
         ahead : bool
             Whether columns are those ahead where pieces of laws meet. Matrices that are multiplied
             by others from the right, or by an adjoint from the left, must be on one piece.
@@ -102,24 +152,29 @@ class ConvexStep(ConvexRoot):
         SimulationError
             If no solution is found.
         """
-        model = self._model
+        model, work = self._model, self._work
         count = 0 if parameters is None else parameters.count
-        self._reserve(2 * model.nv + model.na + model.nu + count, 0)
-        self._prepare(parameters)
-        self._work.ahead = int(ahead)
-        self._world.current.table.time = state.time
-        row = np.concatenate([state.qpos, state.qvel, state.act])
+        inner = 2 * model.nv + model.na
+        self._prepare(state.time, inner + model.nu + count, 0, parameters)
+        work.ahead = int(ahead)
+        row = _pack(state)
         end = np.empty_like(row)
         while True:
-            self._work.code = linear_step.call(*self.addresses, step, count, row, end)
-            if self._work.code == OK:
+            work.code = linear_step.call(*self.addresses, step, count, row, end)
+            if work.code == OK:
                 break
             self._go_on(step, parameters)
-        first, second = model.nq, model.nq + model.nv
-        return self._tangent(
-            StepState(state.time + step, end[:first], end[first:second], end[second:]),
-            step,
-            self._matrices(count),
+        result, last = work.result, inner + model.nu
+        return Tangent(
+            self._unpack(end, state.time + step),
+            result[:, :inner].copy(),
+            result[:, inner:last].copy(),
+            result[:, last : last + count].copy(),
+            (step,),
+            IMPLICIT,
+            float(work.root.residual),
+            int(work.one_sided),
+            int(work.unmatched),
         )
 
     def along(
@@ -127,8 +182,8 @@ class ConvexStep(ConvexRoot):
         state: StepState,
         step: float,
         directions: np.ndarray,
-        parameters: ParameterColumns | None = None,
-    ) -> tuple[Tangent, np.ndarray]:
+        parameters: DisplacedModels | None = None,
+    ) -> tuple[StepState, np.ndarray]:
         """Take a step, with derivatives along some changes of the state alone.
 
         Parameters
@@ -138,32 +193,25 @@ class ConvexStep(ConvexRoot):
             Its size [s].
         directions : numpy.ndarray
             Shape (2nv+na, n).
-        parameters : ParameterColumns, optional
-            n of them, each of which changes along with the direction of its number.
+        parameters : DisplacedModels, optional
+            Which change along with the last of the directions.
 
         Returns
         -------
-        tangent : Tangent
-            Without derivatives.
+        end : StepState
         changes : numpy.ndarray
             Of the end, shape (2nv+na, n).
         """
-        work = self._work
-        count = directions.shape[1]
-        self._reserve(count, count)
-        work.directions[:count] = directions.T
-        self._begin(state)
-        with self._solved(step):
-            self._columns(step, -count)
-            if parameters is not None:
-                parameters.add_columns(self, step, 0)
-            self._run(work.assemble, step, -count)
-            if work.kinks > 0:
-                self._check_root(self._run(work.follow_one_side, step, -count), step)
-        changes = self._work.result[:, :count].copy()
-        nothing = np.zeros((len(changes), 0))
-        tangent = self._tangent(self._end(state, step), step, (nothing, nothing, nothing))
-        return tangent, changes
+        row = _pack(state)
+        states, changes = np.zeros((2, len(row))), np.zeros((2, *directions.shape))
+        states[0], changes[0] = row, directions
+        controls = self._world.current.data.ctrl[None].copy()
+        self.follow(states, step, controls, changes, parameters, time=state.time)
+        return self._unpack(states[1], state.time + step), changes[1]
+
+    def end(self, state: StepState, step: float) -> StepState:
+        """Where the step ends, solved to round-off as for the derivatives."""
+        return self.along(state, step, np.zeros((2 * self._model.nv + self._model.na, 0)))[0]
 
     def follow(
         self,
@@ -171,7 +219,9 @@ class ConvexStep(ConvexRoot):
         step: float,
         controls: np.ndarray,
         changes: np.ndarray,
-        parameters: ParameterColumns | None,
+        parameters: DisplacedModels | None,
+        *,
+        time: float = 0.0,
     ) -> None:
         """Take one step after the other, with changes along those of the first state.
 
@@ -185,8 +235,10 @@ class ConvexStep(ConvexRoot):
             Shape (n, nu).
         changes : numpy.ndarray
             Shape (n+1, 2nv+na, directions), of which the first are given.
-        parameters : ParameterColumns, optional
-            As of `along`.
+        parameters : DisplacedModels, optional
+            Which change along with the last of the directions.
+        time : float
+            At which all steps begin [s].
 
         Raises
         ------
@@ -194,8 +246,7 @@ class ConvexStep(ConvexRoot):
             If no solution is found.
         """
         count = changes.shape[2]
-        self._reserve(count, count)
-        self._prepare(parameters)
+        self._prepare(time, count, count, parameters)
         taken = 0
         while taken < len(controls):
             taken = follow_trajectory.call(*self.addresses, step, taken, controls, states, changes)
@@ -211,7 +262,7 @@ class ConvexStep(ConvexRoot):
         adjoint: np.ndarray,
         by_control: np.ndarray,
         by_parameter: np.ndarray,
-        parameters: ParameterColumns | None,
+        parameters: DisplacedModels | None,
     ) -> None:
         """Let an adjoint of the last state go back to the first one.
 
@@ -225,11 +276,10 @@ class ConvexStep(ConvexRoot):
             Its derivatives by the last state, and then by the first one, shape (2nv+na,).
         by_control, by_parameter : numpy.ndarray
             To which derivatives are added, shapes (n, nu) and (number of parameters,).
-        parameters : ParameterColumns, optional
+        parameters : DisplacedModels, optional
         """
         model = self._model
-        self._reserve(2 * model.nv + model.na + model.nu + len(by_parameter), 0)
-        self._prepare(parameters)
+        self._prepare(0.0, 2 * model.nv + model.na + model.nu + len(by_parameter), 0, parameters)
         self._work.ahead = 0
         left = len(controls)
         while left > 0:
@@ -240,64 +290,73 @@ class ConvexStep(ConvexRoot):
             if left > 0:
                 self._go_on(step, parameters)
 
-    def _prepare(self, parameters: ParameterColumns | None) -> None:
+    def share_springs(self, step: float) -> None:
+        """Let springs be as implicit as in all solves of an extrapolated step of that size [s]."""
+        self._world.table.spring_interval = step
+
+    # -- what compiled code needs ------------------------------------------------------------------
+
+    def _prepare(
+        self, time: float, columns: int, directions: int, parameters: DisplacedModels | None
+    ) -> None:
         """Have compiled code take steps with the inputs, model and parameters that there are."""
-        self._follow_model()
-        current, work = self._world.current.table, self._work
-        current.time = 0.0
-        work.applied[:] = current.mj_qfrc_applied
-        if parameters is not None:
-            parameters.install(self)
-        elif len(work.displaced) > 0:
-            work.displaced = np.zeros((0, 4), np.int64)
-
-    def _go_on(self, step: float, parameters: ParameterColumns | None) -> None:
-        """Make room for what a trajectory has missed, or say why it ends."""
-        code = int(self._work.code)
-        if parameters is not None and parameters.make_room(self):
-            return
-        if not self._grow(code):
-            self._check_root(code, step)
-
-    def _columns(self, step: float, selection: int) -> None:
-        """Fill derivatives of g and of the activations at the end."""
-        work = self._work
-        # Contacts of pressure fields come and go, others only move.
-        frozen = work.frozen == 1 and work.patches == 0
-        code = self._run(work.fill_frozen_columns if frozen else work.fill_columns, step, selection)
-        if code != OK:
-            raise SimulationError(f"a displaced state could not be evaluated (code {code}).")
-
-    def _reserve(self, columns: int, directions: int) -> None:
-        """Make room for so many columns, and directions."""
-        work = self._work
+        plant, work = self._world.plant.table, self._work
+        if plant.dof_stiffness is not self._numbers:
+            # The plant has been read anew.
+            self._numbers = plant.dof_stiffness
+            rigid = moves_rigidly(self._model, plant.output_explicit)
+            work.rigid.applies = int(rigid and work.has_stages == 0)
         if len(work.directions) < directions:
             work.resize(direction_room=directions)
         if len(work.columns) < columns:
             work.resize(column_room=columns)
+        self._world.current.table.time = time
+        if parameters is not None:
+            parameters.install(work.parameters)
+        elif len(work.parameters.displaced) > 0:
+            work.parameters.displaced = np.zeros((0, 4), np.int64)
 
-    def _matrices(self, parameters: int) -> tuple[np.ndarray, ...]:
-        """Derivatives of the end by state, controls and parameters."""
-        model, result = self._model, self._work.result
-        first = 2 * model.nv + model.na
-        second = first + model.nu
-        return (
-            result[:, :first].copy(),
-            result[:, first:second].copy(),
-            result[:, second : second + parameters].copy(),
-        )
+    def _go_on(self, step: float, parameters: DisplacedModels | None) -> None:
+        """Make room for what compiled code has missed, or say why it ends."""
+        code = int(self._work.code)
+        if parameters is not None and parameters.make_room():
+            return
+        if code == SETS_FULL:
+            current = self._world.current
+            contacts, rows = current.contacts.count, current.rows.count
+            self._work.resize(contact_room=max(1, 2 * contacts), row_room=max(1, 2 * rows))
+        elif code == NO_ROOT:
+            raise SimulationError(
+                f"the step of {step} s has no solution to which its solver converges (residual "
+                f"{self._work.root.residual:.1e}); its derivative is not known. Take a smaller "
+                "step."
+            )
+        elif not (code > OK and self._world.grow(code)):
+            raise SimulationError(f"the step of {step} s could not be solved (code {code}).")
 
-    def _tangent(self, end: StepState, step: float, matrices: tuple[np.ndarray, ...]) -> Tangent:
-        by_state, by_control, by_parameter = matrices
-        work = self._work
-        return Tangent(
-            end,
-            by_state,
-            by_control,
-            by_parameter,
-            (step,),
-            IMPLICIT,
-            float(work.residual),
-            int(work.one_sided),
-            int(work.unmatched),
-        )
+    def _unpack(self, row: np.ndarray, time: float) -> StepState:
+        first, second = self._model.nq, self._model.nq + self._model.nv
+        return StepState(time, row[:first], row[first:second], row[second:])
+
+
+def _pack(state: StepState) -> np.ndarray:
+    return np.concatenate([state.qpos, state.qvel, state.act])
+
+
+def _coupling(method: IcfMethod | ThetaMethod | TamsiMethod) -> int:
+    if isinstance(method, TamsiMethod):
+        return FRICTION_ALONE
+    if isinstance(method, IcfMethod) and method.law is DELIVERED_LAW:
+        return DELIVERED_BOUND
+    return SYMMETRIC
+
+
+def table_of_inputs(world: World) -> Table:
+    """Where inputs are written besides the current state's data."""
+    own = world.current.data
+    others = {id(one.data): one.data for one in world.evaluated_states if one.data is not own}
+    addresses = [
+        np.array([getattr(one, name).ctypes.data for one in others.values()], np.int64)
+        for name in ("ctrl", "qfrc_applied")
+    ]
+    return Table(INPUTS, further=len(others), other_ctrl=addresses[0], other_applied=addresses[1])

@@ -1,4 +1,4 @@
-"""The table in which derivatives of a step are worked out."""
+"""The tables in which derivatives of a step are worked out: one for each stage, and one for all."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ __all__ = [
     "DELIVERED_BOUND",
     "DERIVATIVE",
     "DIRECTION",
-    "EVALUATED_COLUMNS",
     "FRICTION_ALONE",
-    "FROZEN_COLUMNS",
     "INERTIAL_PARAMETER",
+    "INPUTS",
+    "LAWS",
+    "MOTION",
+    "PARAMETERS",
     "POSITION",
-    "RIGID_COLUMNS",
+    "RIGID",
+    "ROOT",
+    "ROW_LAWS",
+    "SETS",
     "SIMULATED_PARAMETER",
+    "START",
     "SYMMETRIC",
     "VELOCITY",
 ]
@@ -29,12 +35,6 @@ ACTIVATION = 2
 CONTROL = 3
 DIRECTION = 4  # the state, along a row of ``directions``
 
-# How columns by the state were found (`columns_kind`): displaced states were evaluated, contacts
-# only moved, or everything is known in closed form.
-EVALUATED_COLUMNS = 0
-FROZEN_COLUMNS = 1
-RIGID_COLUMNS = 2
-
 # How columns by parameters are found (`displaced_kind`).
 SIMULATED_PARAMETER = 0
 CONTACT_PARAMETER = 1
@@ -45,21 +45,23 @@ SYMMETRIC = 0  # nothing
 DELIVERED_BOUND = 1  # the bound of friction depends on the velocity
 FRICTION_ALONE = 2  # friction depends on the normal velocity, but not the other way round
 
-DERIVATIVE = Layout(
-    "derivative of a step",
-    coupling="i8",
-    # the state at the step's beginning, and the velocity at its end
+START = Layout(
+    "beginning of a step",
     qpos="f8[nq]",
     qvel="f8[nv]",
     act="f8[na]",
     ctrl="f8[nu]",
     applied="f8[nv]",
-    velocity="f8[nv]",
-    # addresses of these inputs in further data
+)
+
+INPUTS = Layout(
+    "addresses of inputs in further data",
     other_ctrl="i8[further]",
     other_applied="i8[further]",
-    turning="i8[trees]",  # trees with gyroscopic forces of the middle of the step
-    # contacts and rows there, to be found again in displaced states
+)
+
+SETS = Layout(
+    "contacts and rows of a state, to be found again",
     contacts="i8",
     patches="i8",  # 1 if some of them are points of pressure fields
     contact_geom="i8[contact_room, 2]",
@@ -68,53 +70,23 @@ DERIVATIVE = Layout(
     row_kind="i8[row_room]",
     row_source="i8[row_room]",
     reach="f8",  # how far a contact may move in a displaced state [m]
-    one_sided="i8",  # number of displacements of which one side alone has the same contacts
-    unmatched="i8",  # and of those with none
-    # work vectors, with the problem's length of vectors
-    displacement="f8[nv]",
-    directions="f8[direction_room, 2 * nv + na]",  # changes of positions, velocities, activations
-    gyroscopic="f8[vector]",
-    mean="f8[nv]",
-    generalized="f8[nv]",
-    # residual and activations at the end: at the state, and on both sides of it
-    sides="f8[3, nv + na]",
-    columns="f8[column_room, nv + na]",  # their derivatives, one row for each displacement
-    # at the solution
-    system="f8[nv, nv]",  # H = ∂g/∂v, in generalized velocities
-    jacobian="f8[3 * contact_room + row_room, nv]",  # rows (1, 2, n) of contacts, then constraints
-    blocks="f8[contact_room, 3, 3]",  # −∂γ/∂v of every contact
-    row_curvature="f8[row_room]",
-    row_impulse="f8[row_room]",
-    row_piece="i8[row_room]",
-    kinks="i8",  # contacts and rows that are where pieces of their laws meet
-    # there and on both sides of a displacement (`pieces`); contacts and rows in the order of the
-    # problem of the state itself
-    contact_place="i8[contact_room]",
-    row_place="i8[row_room]",
-    side_force="f8[3, contact_room, 3]",
-    side_piece="i8[3, contact_room]",
-    side_impulse="f8[3, row_room]",
-    side_row_piece="i8[3, row_room]",
-    # how the root is sought
+)
+
+ROOT = Layout(
+    "root of a momentum balance",
     solver="i8",  # address of the step's own solver
     no_solver="i8",  # and of what stands in for it
-    residual="f8",  # ‖D g‖/max(1, ‖D r‖) in the end
+    coupling="i8",
+    turning="i8[trees]",  # trees with gyroscopic forces of the middle of the step
+    gyroscopic="f8[vector]",
     factors="f8[nv, nv]",
     pivots="i8[nv]",
-    index="i8[nv]",
-    right="f8[nv, column_room]",
     before="f8[nv]",
-    # how contacts move with geoms and laws respond (`contact_motion`, `law_slopes`)
-    frozen="i8",  # 1 where contacts need not be found again in displaced states
-    code="i8",  # of the last step of a trajectory
-    find_root="i8",  # compiled entry points: stages, and one of a state
-    fill_columns="i8",  # with contacts that are found in every displaced state
-    fill_frozen_columns="i8",
-    assemble="i8",
-    add_parameters="i8",
-    follow_one_side="i8",  # where pieces meet
-    ahead="i8",  # 1 if columns are then those ahead, 0 if all of them are on the pieces at hand
-    evaluate_smooth="i8",
+    residual="f8",  # ‖D g‖/max(1, ‖D r‖) in the end
+)
+
+MOTION = Layout(
+    "motion of contacts with geoms",
     collision="i8",  # address of MuJoCo's table of functions for two geoms
     geom_type="i8[:]",
     geom_kinds="i8",
@@ -123,23 +95,40 @@ DERIVATIVE = Layout(
     contact_distance="f8[contact_room]",
     contact_origin="f8[contact_room, 3]",  # centre of geom 2
     # (point, normal, distance) by the motion of geom 2 against geom 1
-    motion="f8[contact_room, 7, 6]",
+    relative="f8[contact_room, 7, 6]",
     cdof="f8[nv, 6]",
     com="f8[bodies, 3]",
+)
+
+LAWS = Layout(
+    "responses of contact laws",
+    blocks="f8[contact_room, 3, 3]",  # −∂γ/∂v of every contact
     by_distance="f8[contact_room, 3]",  # derivatives of impulses
     by_mass="f8[contact_room, 3]",
-    by_start="f8[contact_room, 3, 3]",
+    by_start="f8[3, contact_room, 3]",
     uses_mass="i8",
     uses_start="i8",
-    impulse="f8[contact_room, 3]",
+    side_impulse="f8[3, contact_room, 3]",  # at the state itself, and on both sides of it
+    side_piece="i8[3, contact_room]",
     end_velocity="f8[contact_room, 3]",
     start_velocity="f8[contact_room, 3]",
+    now="f8[contact_room, 3]",  # contact velocities in a displaced state
     inverse_mass="f8[contact_room]",
+)
+
+ROW_LAWS = Layout(
+    "responses of rows",
+    row_curvature="f8[row_room]",
+    row_impulse="f8[row_room]",
+    row_piece="i8[row_room]",
     row_change="f8[row_room]",
-    row_done="i8[row_room]",
+    row_done="i8[row_room]",  # sides of a difference that are on the same piece
     others="i8",  # rows that a displacement leads to another piece
-    # rigid bodies without tendons, fluids and the like (`rigid_terms`, `contact_columns`)
-    rigid="i8",  # 1 if the model is of this kind
+)
+
+RIGID = Layout(
+    "rigid bodies in closed form",
+    applies="i8",  # 1 if the model is of this kind
     joint_first="i8[nv]",  # degrees of freedom of the same joint, and behind the last that it moves
     joint_last="i8[nv]",
     subtree_end="i8[nv]",
@@ -154,12 +143,17 @@ DERIVATIVE = Layout(
     axis_rate="f8[nv, 6]",  # Bᵀ S
     wrench="f8[nv, 6]",  # of contacts
     wrench_change="f8[nv, 6]",
+)
+
+PARAMETERS = Layout(
+    "columns by parameters",
+    add_parameters="i8",  # compiled entry point of the stage
     # simulations with displaced parameters (`displaced_balances`)
-    displaced="i8[:, 4]",  # addresses of world and table, of the larger and the smaller value
+    displaced="i8[:, 4]",  # addresses of world and inputs, of the larger and the smaller value
     displaced_sizes="f8[:]",
     displaced_codes="i8[:, 2]",
-    # and those of which columns are known without (`direct_parameters`)
-    columns_kind="i8",  # how columns by the state were found
+    displaced_sides="f8[:, 2, :]",  # residual and activations at the end
+    # and what is known without (`direct_parameters`)
     displaced_kind="i8[:]",
     displaced_plant="i8[:]",  # addresses of plants with the larger values
     geom_sliding="f8[:,:]",  # friction of geoms: of the model, and with every larger value
@@ -168,7 +162,48 @@ DERIVATIVE = Layout(
     inertial_body="i8[:]",
     inertial_change="f8[:, 10]",  # ∂I/∂θ at the body's centre of mass, in its inertial axes
     mj_ximat="f8[:,:]",
+)
+
+DERIVATIVE = Layout(
+    "derivative of a step",
+    start=START,
+    inputs=INPUTS,
+    sets=SETS,
+    root=ROOT,
+    motion=MOTION,
+    laws=LAWS,
+    row_laws=ROW_LAWS,
+    rigid=RIGID,
+    parameters=PARAMETERS,
+    # stages, compiled entry points
+    find_root="i8",
+    fill_columns="i8",
+    assemble="i8",
+    follow_one_side="i8",  # where pieces meet
+    evaluate_smooth="i8",  # of a state
+    has_stages="i8",  # 1 for the θ-method
+    ahead="i8",  # 1 if columns are those ahead of kinks, 0 if all of them are on the pieces at hand
+    # what the caller is told
+    code="i8",  # of the last step of a trajectory
+    one_sided="i8",  # number of displacements of which one side alone has the same contacts
+    unmatched="i8",  # and of those with none
+    # work vectors
+    mean="f8[nv]",
+    generalized="f8[nv]",
+    displacement="f8[nv]",
+    index="i8[nv]",
+    # at the solution
+    velocity="f8[nv]",  # at the step's end
+    system="f8[nv, nv]",  # H = ∂g/∂v, in generalized velocities
+    jacobian="f8[3 * contact_room + row_room, nv]",  # rows (1, 2, n) of contacts, then constraints
+    kinks="i8",  # contacts and rows that are where pieces of their laws meet
+    # residual and activations at the end: at the state, and on both sides of it
+    sides="f8[3, nv + na]",
+    directions="f8[direction_room, 2 * nv + na]",  # changes of positions, velocities, activations
+    columns="f8[column_room, nv + na]",  # their derivatives, one row for each displacement
+    is_closed_form="i8",  # 1 if columns by positions and velocities are
     # the step's derivatives
+    right="f8[nv, column_room]",
     share="f8",  # of the end velocity in the motion of positions
     rotations="i8[:]",  # first dofs of rotations that a quaternion describes
     turns="f8[turned, 18]",  # their J_r(travel) and exp(−travel) − 1

@@ -153,10 +153,10 @@ def linearize(
     -----
     A step of `Icf`, `Sap` or `Tamsi`, and steps of `Cenic` that are made of these, have the
     velocity at their end as the root of a momentum balance, which the implicit function theorem
-    differentiates; the balance itself is differentiated at that velocity, by central differences of
-    the model's evaluation. Steps of all other integrators are repeated at displaced states
-    (``method``). Under error control the sizes of steps are taken as given, and so is in all steps
-    what an integrator decides from case to case, such as what it extrapolates.
+    differentiates; the balance itself is differentiated at that velocity, in closed form or by
+    differences of the model's evaluation. Steps of all other integrators are repeated at displaced
+    states (``method``). Under error control the sizes of steps are taken as given, and so is in all
+    steps what an integrator decides from case to case, such as what it extrapolates.
 
     Where a contact opens or closes, or a limit is reached, f has a kink. Beside it the result is
     the derivative of the state's own side; at the kink itself every column is the derivative ahead,

@@ -11,14 +11,12 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from asperity.derivatives.tangent import Tangent
 from asperity.derivatives.transition import Transition
 from asperity.errors import ModelError
 
 __all__ = [
     "check_shapes",
     "from_tangent_space",
-    "pull_back_step",
     "pull_back_trajectory",
     "to_tangent_space",
 ]
@@ -79,22 +77,6 @@ def from_tangent_space(
     return result
 
 
-def pull_back_step(
-    model: mujoco.MjModel,
-    state: np.ndarray,
-    end: np.ndarray,
-    tangent: Tangent,
-    gradient: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gradients by state, control and parameters of one by a transition's end."""
-    adjoint = to_tangent_space(model, end, gradient)
-    return (
-        from_tangent_space(model, state, adjoint @ tangent.by_state),
-        adjoint @ tangent.by_control,
-        adjoint @ tangent.by_parameter,
-    )
-
-
 def pull_back_trajectory(
     transition: Transition, states: np.ndarray, controls: np.ndarray, gradients: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -112,17 +94,16 @@ def pull_back_trajectory(
 
 
 def check_shapes(
-    transition: Transition, state: tuple[int, ...], control: tuple[int, ...], extra: int
+    transition: Transition, state: tuple[int, ...], controls: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """The batch's shape; ``extra`` is the number of dimensions between it and the controls."""
-    model = transition.model
+    """The batch's shape, of states and controls of rollouts."""
+    nu = transition.model.nu
     batch = state[:-1]
     fits = len(state) > 0 and state[-1] == transition.state_size
-    fits = fits and control[: len(batch)] == batch and len(control) == len(batch) + extra + 1
-    if not (fits and control[-1] == model.nu):
-        steps = "n, " if extra else ""
+    if not (fits and controls[:-2] == batch and controls[-1:] == (nu,)):
         raise ModelError(
             f"states must have the shape (..., {transition.state_size}) and controls "
-            f"(..., {steps}{model.nu}) with the same batch, got {state} and {control}."
+            f"(..., n, {nu}), or (..., {nu}) of one step, with the same batch; got {state} and "
+            f"{controls}."
         )
     return batch

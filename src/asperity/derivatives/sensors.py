@@ -6,7 +6,8 @@ import mujoco
 import numpy as np
 
 from asperity.derivatives.step_derivative import StepDerivative
-from asperity.simulator import Simulator
+from asperity.derivatives.tangent import StepState
+from asperity.derivatives.tangent_space import displaced
 
 __all__ = ["sensor_derivatives"]
 
@@ -26,37 +27,22 @@ def sensor_derivatives(
     """
     simulator = derivative.simulator
     model, data = simulator.model, simulator.data
-    nv, na, nu = model.nv, model.na, model.nu
-    columns = np.zeros((2 * nv + na + nu, model.nsensordata))
+    inner = 2 * model.nv + model.na
+    columns = np.zeros((inner + model.nu, model.nsensordata))
     for index in range(len(columns)):
-        size = _SIZE if index < 2 * nv + na else _CONTROL_SIZE
+        size = _SIZE if index < inner else _CONTROL_SIZE
         sides = []
         for sign in (1.0, -1.0):
             mujoco.mj_setState(model, data, state, _INPUTS)
-            _displace(model, data, index, sign * size)
-            sides.append(_sensors(simulator))
+            change = np.zeros(inner + model.nu)
+            change[index] = sign * size
+            start = StepState(data.time, data.qpos, data.qvel, data.act)
+            moved = displaced(model, start, change[:inner])
+            data.qpos[:], data.qvel[:], data.act[:] = moved.qpos, moved.qvel, moved.act
+            data.ctrl[:] += change[inner:]
+            simulator.advance_to(simulator.time)
+            sides.append(data.sensordata.copy())
         columns[index] = (sides[0] - sides[1]) / (2.0 * size)
     mujoco.mj_setState(model, data, state, _INPUTS)
     simulator.take_over()
-    return columns[: 2 * nv + na].T.copy(), columns[2 * nv + na :].T.copy()
-
-
-def _displace(model: mujoco.MjModel, data: mujoco.MjData, index: int, size: float) -> None:
-    nv, na = model.nv, model.na
-    if index < nv:
-        unit = np.zeros(nv)
-        unit[index] = size
-        mujoco.mj_integratePos(model, data.qpos, unit, 1.0)
-    elif index < 2 * nv:
-        data.qvel[index - nv] += size
-    elif index < 2 * nv + na:
-        data.act[index - 2 * nv] += size
-    else:
-        data.ctrl[index - 2 * nv - na] += size
-
-
-def _sensors(simulator: Simulator) -> np.ndarray:
-    """Sensors of the state in the simulator's data."""
-    data = simulator.data
-    simulator.advance_to(simulator.time)
-    return np.array(data.sensordata)
+    return columns[:inner].T.copy(), columns[inner:].T.copy()

@@ -1,22 +1,18 @@
 """Stages of a step's derivative: compiled functions of one signature, called by their address.
 
-Trajectories run through them in compiled code, and steps by themselves from Python: each is
-compiled once.
+Steps and trajectories run through them in compiled code, and each is compiled once.
 """
 
 from __future__ import annotations
 
 from numba import types
 
-from asperity.compiled import Table, compiled, compiled_loop, entry_point
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_ppdp_status
 from asperity.derivatives.layout import DERIVATIVE
-from asperity.integrators.world_layout import WORLD
+from asperity.integrators.world_layout import OK, WORLD
 
-__all__ = ["ALL", "call_stage", "fill_columns", "run_stage", "stage"]
-
-# What a stage is about, as its number; less than zero are so many directions.
-ALL = 0
+__all__ = ["call_stage", "differentiate", "stage"]
 
 stage = entry_point(
     types.int64(WORLD.type, DERIVATIVE.type, types.float64, types.int64),
@@ -31,21 +27,24 @@ def call_stage(address: int, world: Table, work: Table, step: float, number: int
 
 
 @compiled
-def fill_columns(world: Table, work: Table, step: float, selection: int) -> int:
-    """Fill derivatives of the balance, of contacts that only move or of those that are found."""
-    frozen = work.frozen == 1 and work.patches == 0
-    address = work.fill_frozen_columns if frozen else work.fill_columns
-    return int(call_stage(address, world, work, step, selection))
+def differentiate(
+    world: Table, work: Table, step: float, number: int, with_parameters: bool
+) -> int:
+    """Fill ``result`` for the step whose root has been found; returns a code.
 
-
-_I = types.int64
-
-
-@compiled_loop(_I(_I, _I, _I, types.float64, _I))
-def run_stage(address: int, world_address: int, work_address: int, step: float, number: int) -> int:
-    """Call a stage from Python."""
-    return int(
-        call_ppdp_status(
-            address, WORLD.at(world_address), DERIVATIVE.at(work_address), step, number
-        )
-    )
+    By so many coordinates of state, inputs and parameters, or with −count along ``directions``.
+    The last columns are those by the parameters, or along directions with which these change, if
+    that is wanted.
+    """
+    parameters = work.parameters
+    first = abs(number) - parameters.displaced.shape[0]
+    code = call_stage(work.fill_columns, world, work, step, min(number, 0))
+    if code == OK and with_parameters and parameters.displaced.shape[0] > 0:
+        if number > 0:
+            for j in range(first, number):
+                for i in range(work.columns.shape[1]):
+                    work.columns[j, i] = 0.0
+        code = call_stage(parameters.add_parameters, world, work, step, first)
+    if code == OK:
+        code = call_stage(work.assemble, world, work, step, number)
+    return int(code)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import mujoco
 import numpy as np
 
 from asperity.compiled.compilation import compile_kernels
 from asperity.derivatives.convex_step import DERIVATIVE_KERNELS, ConvexStep
-from asperity.derivatives.extrapolated_step import ExtrapolatedStep
+from asperity.derivatives.doubled_step import DoubledStep
 from asperity.derivatives.parameters.displaced_balances import DisplacedBalances
 from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.parameters.displaced_steps import DisplacedSteps
@@ -42,6 +41,10 @@ def refuse_systems(systems: Sequence[ExternalSystem]) -> None:
         )
 
 
+_Steps = ConvexStep | DoubledStep | StepDifferences
+"""Steps of one kind with their derivatives; displaced models are those that belong to the kind."""
+
+
 class StepDerivative:
     """Derivatives of transitions that a simulator makes.
 
@@ -53,31 +56,33 @@ class StepDerivative:
 
     def __init__(self, simulator: Simulator) -> None:
         self.simulator = simulator
-        self._make_convex()
-        self._differences = StepDifferences(simulator)
-        self._extrapolated = ExtrapolatedStep(simulator.model)
+        self._make_steps()
 
-    def _make_convex(self) -> None:
-        """Prepare derivatives of solves in the simulator's present world."""
-        world, base = self.simulator.world, self.simulator.method.base
-        self._world = world
-        self._convex: ConvexStep | None = None
+    def _make_steps(self) -> None:
+        """Prepare derivatives of steps in the simulator's present world."""
+        simulator = self.simulator
+        method, base = simulator.method, simulator.method.base
+        self._world = simulator.world
+        self.convex: ConvexStep | None = None
+        whole = StepDifferences(simulator)
+        self.steps: _Steps = whole
         if isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
             compile_kernels(DERIVATIVE_KERNELS, "derivatives")
-            self._convex = ConvexStep(world, base)
+            self.convex = ConvexStep(simulator.world, base)
+            if method is base or isinstance(method, Substeps):
+                self.steps = self.convex
+            elif type(method) is StepDoubling or isinstance(method, Extrapolation):
+                self.steps = DoubledStep(simulator, self.convex, whole)
 
     @property
     def has_implicit_steps(self) -> bool:
         """Whether every step is one solve with an implicit derivative."""
-        method = self.simulator.method
-        return self._convex is not None and (method is method.base or isinstance(method, Substeps))
+        return self.steps is self.convex
 
     @property
     def is_implicit(self) -> bool:
         """Whether every step is made of solves with implicit derivatives."""
-        method = self.simulator.method
-        doubled = type(method) is StepDoubling or isinstance(method, Extrapolation)
-        return self.has_implicit_steps or (self._convex is not None and doubled)
+        return not isinstance(self.steps, StepDifferences)
 
     @property
     def displaced_models(self) -> type[DisplacedModels]:
@@ -91,54 +96,23 @@ class StepDerivative:
         simulator.take_over()
         if simulator.world is not self._world:
             # The model's number of free bodies has changed.
-            self._make_convex()
+            self._make_steps()
 
     def write_controls(self, ctrl: np.ndarray) -> None:
         """Write controls wherever states are evaluated, between steps."""
-        for one in {id(state.data): state.data for state in self._world.evaluated_states}.values():
-            one.ctrl[:] = ctrl
-
-    def end(self, state: StepState, interval: float) -> StepState:
-        """Where the transition from a state ends, solved as for its derivatives."""
-        self._set_state(state)
-        for step in self._sizes(state, interval):
-            state = self._end_of_step(state, step)
-        return state
+        for state in self._world.evaluated_states:
+            state.data.ctrl[:] = ctrl
 
     def is_one_step(self, interval: float) -> bool:
         """Whether a transition is one implicit step that depends on the state alone."""
         step = self.simulator.integrator.time_step
         return self.has_implicit_steps and step is not None and interval <= step
 
-    def follow(
-        self,
-        states: np.ndarray,
-        interval: float,
-        controls: np.ndarray,
-        changes: np.ndarray,
-        parameters: DisplacedModels | None = None,
-    ) -> None:
-        """Fill states, and changes of them, if `is_one_step`; as `ConvexStep.follow`."""
-        assert self._convex is not None
-        self._convex.follow(states, interval, controls, changes, _balances(parameters))
-
-    def pull_back(
-        self,
-        states: np.ndarray,
-        interval: float,
-        controls: np.ndarray,
-        by_states: np.ndarray,
-        adjoint: np.ndarray,
-        by_control: np.ndarray,
-        by_parameter: np.ndarray,
-        parameters: DisplacedModels | None = None,
-    ) -> None:
-        """Let an adjoint go back, if `is_one_step`; as `ConvexStep.pull_back`."""
-        assert self._convex is not None
-        self._convex.pull_back(
-            *(states, interval, controls, by_states, adjoint, by_control, by_parameter),
-            _balances(parameters),
-        )
+    def end(self, state: StepState, interval: float) -> StepState:
+        """Where the transition from a state ends, solved as for its derivatives."""
+        for step in self._sizes(state, interval):
+            state = self.steps.end(state, step)
+        return state
 
     def between(
         self,
@@ -153,17 +127,10 @@ class StepDerivative:
         Where pieces of laws meet, columns are those `ahead`, of its first solve alone: what comes
         after it follows directions that are not coordinates, on the pieces at hand.
         """
-        if self.is_one_step(interval):
-            # It forgets what was solved before by itself.
-            return self.step(state, interval, parameters, ahead)
-        self._set_state(state)
-        total: Tangent | None = None
-        for step in self._sizes(state, interval):
-            if total is None:
-                total = self.step(state, step, parameters, ahead)
-            else:
-                total = chain(total, self.step(total.end, step, parameters, False))
-        assert total is not None
+        sizes = iter(self._sizes(state, interval))
+        total = self.steps.at(state, next(sizes), parameters, ahead=ahead)
+        for step in sizes:
+            total = chain(total, self.steps.at(total.end, step, parameters, ahead=False))
         return total
 
     def along(
@@ -177,56 +144,9 @@ class StepDerivative:
 
         As `ConvexStep.along`.
         """
-        self._set_state(state)
         for step in self._sizes(state, interval):
-            state, directions = self._step_along(state, step, directions, parameters)
+            state, directions = self.steps.along(state, step, directions, parameters)
         return state, directions
-
-    def _step_along(
-        self,
-        state: StepState,
-        step: float,
-        directions: np.ndarray,
-        parameters: DisplacedModels | None,
-    ) -> tuple[StepState, np.ndarray]:
-        convex, method = self._convex, self.simulator.method
-        if self.is_implicit:
-            assert convex is not None
-            balances = _balances(parameters)
-            if not isinstance(method, StepDoubling):
-                tangent, changes = convex.along(state, step, directions, balances)
-                return tangent.end, changes
-            smooth = np.zeros(self.simulator.model.nv, bool)
-            corrected = undamping = None
-            if isinstance(method, Extrapolation):
-                self._differences.take(state, step)
-                convex.share_springs(step)
-                smooth, corrected = method.last_step(self.simulator.world, step)
-                undamping = method.undamping(self.simulator.world, step)
-            if corrected is None:
-                return self._extrapolated.along(
-                    convex, state, step, smooth, undamping, directions, balances
-                )
-        tangent = self.step(state, step, parameters)
-        return tangent.end, tangent.by_state @ directions + (
-            0.0 if parameters is None else tangent.by_parameter
-        )
-
-    def _set_state(self, state: StepState) -> None:
-        world = self._world
-        current = world.current.table
-        current.time = state.time
-        for name in ("qpos", "qvel", "act"):
-            getattr(current, name)[:] = getattr(state, name)
-        current.valid = 0
-        world.forget_solutions()
-        self.simulator.integrator.stepping.prepare(world)
-
-    def _end_of_step(self, state: StepState, step: float) -> StepState:
-        if self.has_implicit_steps:
-            assert self._convex is not None
-            return self._convex.end(state, step)
-        return self._differences.take(state, step)
 
     def over(self, interval: float | None) -> Tangent:
         """The transition over an interval of time [s] from the state that was taken over.
@@ -239,43 +159,21 @@ class StepDerivative:
         # Each step begins where the one before ends as it is differentiated, solved to round-off.
         return self.between(read_state(simulator), interval)
 
-    def step(
-        self,
-        state: StepState,
-        step: float,
-        parameters: DisplacedModels | None = None,
-        ahead: bool = True,
-    ) -> Tangent:
-        """One step of a given size."""
-        convex, method = self._convex, self.simulator.method
-        if not self.is_implicit:
-            assert parameters is None or isinstance(parameters, DisplacedSteps)
-            return self._differences.at(state, step, parameters)
-        assert convex is not None
-        balances = _balances(parameters)
-        if isinstance(method, Extrapolation):
-            self._differences.take(state, step)
-            world = self.simulator.world
-            decided = (*method.last_step(world, step), method.undamping(world, step))
-            return self._extrapolated.at(convex, state, step, *decided, balances, ahead)
-        if isinstance(method, StepDoubling):
-            half = convex.at(state, 0.5 * step, parameters=balances, ahead=ahead)
-            second = convex.at(half.end, 0.5 * step, parameters=balances, ahead=False)
-            return replace(chain(half, second), steps=(step,))
-        return convex.at(state, step, parameters=balances, ahead=ahead)
-
     def _sizes(self, start: StepState, interval: float) -> list[float]:
-        """Sizes of the integrator's steps over an interval from the current state."""
-        simulator = self.simulator
-        world = simulator.world
-        current = world.current.table
-        end = start.time + interval
-        if (
-            simulator.integrator.time_step is not None
-            and interval <= simulator.integrator.time_step
-        ):
+        """Sizes of the integrator's steps over an interval from a state."""
+        simulator, world = self.simulator, self._world
+        step = simulator.integrator.time_step
+        if step is not None and interval <= step:
             return [interval]
+        current = world.current.table
+        current.time = start.time
+        for name in ("qpos", "qvel", "act"):
+            getattr(current, name)[:] = getattr(start, name)
+        current.valid = 0
+        world.forget_solutions()
         stepping = simulator.integrator.stepping
+        stepping.prepare(world)
+        end = start.time + interval
         found = []
         before = start.time
         while current.time < end:
@@ -286,11 +184,6 @@ class StepDerivative:
                 found.append(float(current.time) - before)
                 before = float(current.time)
         return found
-
-
-def _balances(parameters: DisplacedModels | None) -> DisplacedBalances | None:
-    assert parameters is None or isinstance(parameters, DisplacedBalances)
-    return parameters
 
 
 def read_state(simulator: Simulator) -> StepState:

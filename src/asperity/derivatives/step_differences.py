@@ -6,30 +6,21 @@ bounds what the differences are worth.
 
 from __future__ import annotations
 
-from typing import Protocol
-
-import mujoco
 import numpy as np
 
+from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.tangent import DIFFERENCES, StepState, Tangent
+from asperity.derivatives.tangent_space import difference, displaced
 from asperity.errors import SimulationError
 from asperity.integrators.steppings.stepping import Fixed
 from asperity.integrators.world_layout import OK
 from asperity.simulator import Simulator
 
-__all__ = ["StepDifferences", "difference"]
+__all__ = ["StepDifferences"]
 
 # Displacement of states [m, rad, m/s, rad/s] and of inputs.
 _SIZE = 1e-6
 _INPUT_SIZE = 1e-4
-
-
-class ParameterChanges(Protocol):
-    """What makes derivatives of whole steps by parameters."""
-
-    def changes(self, state: StepState, step: float, ctrl: np.ndarray) -> np.ndarray:
-        """Derivatives of a step's end from this state, shape (2nv+na, parameters)."""
-        ...
 
 
 class StepDifferences:
@@ -45,71 +36,55 @@ class StepDifferences:
         self._simulator = simulator
 
     def at(
-        self, state: StepState, step: float, parameters: ParameterChanges | None = None
+        self,
+        state: StepState,
+        step: float,
+        parameters: DisplacedModels | None = None,
+        *,
+        ahead: bool = True,
     ) -> Tangent:
         """Take a step of this size from a state, with its derivatives."""
-        simulator = self._simulator
-        model, data = simulator.model, simulator.world.current.data
-        nv, na, nu = model.nv, model.na, model.nu
+        model, data = self._simulator.model, self._simulator.world.current.data
+        inner = 2 * model.nv + model.na
         ctrl = data.ctrl.copy()
-        end = self._step(state, step, ctrl)
-        columns = np.zeros((2 * nv + na + nu, 2 * nv + na))
-        for index in range(2 * nv + na + nu):
-            size = _SIZE if index < 2 * nv + na else _INPUT_SIZE
+        end = self.end(state, step, ctrl)
+        columns = np.zeros((inner + model.nu, inner))
+        for index in range(inner + model.nu):
+            size = _SIZE if index < inner else _INPUT_SIZE
+            change = np.zeros(inner + model.nu)
+            change[index] = size
             sides = [
-                self._step(*self._displaced(state, ctrl, index, sign * size, step))
-                for sign in (1.0, -1.0)
+                self.end(displaced(model, state, one[:inner]), step, ctrl + one[inner:])
+                for one in (change, -change)
             ]
             columns[index] = difference(model, sides[1], sides[0]) / (2.0 * size)
         self._write_controls(ctrl)
+        by_parameter = np.zeros((inner, 0))
+        if parameters is not None:
+            by_parameter = parameters.changes(state, step, ctrl)
         matrix = columns.T
-        inner = 2 * nv + na
         return Tangent(
-            end,
-            matrix[:, :inner],
-            matrix[:, inner:],
-            np.zeros((inner, 0)) if parameters is None else parameters.changes(state, step, ctrl),
-            (step,),
-            DIFFERENCES,
-            0.0,
-            0,
-            0,
+            end, matrix[:, :inner], matrix[:, inner:], by_parameter, (step,), DIFFERENCES, 0.0, 0, 0
         )
 
-    def take(self, state: StepState, step: float, ctrl: np.ndarray | None = None) -> StepState:
+    def along(
+        self,
+        state: StepState,
+        step: float,
+        directions: np.ndarray,
+        parameters: DisplacedModels | None = None,
+    ) -> tuple[StepState, np.ndarray]:
+        """The end of a step, and its changes along changes of the state and of parameters."""
+        tangent = self.at(state, step, parameters)
+        changes = tangent.by_state @ directions
+        changes[:, changes.shape[1] - tangent.by_parameter.shape[1] :] += tangent.by_parameter
+        return tangent.end, changes
+
+    def end(self, state: StepState, step: float, ctrl: np.ndarray | None = None) -> StepState:
         """Take a step of this size from a state; the end is the world's current state.
 
-        With the controls that there are, unless others are given.
+        Not by error control, and with the controls that there are, unless others are given.
         """
-        if ctrl is None:
-            ctrl = self._simulator.world.current.data.ctrl.copy()
-        return self._step(state, step, ctrl)
-
-    def _displaced(
-        self, state: StepState, ctrl: np.ndarray, index: int, size: float, step: float
-    ) -> tuple[StepState, float, np.ndarray]:
-        model = self._simulator.model
-        nv, na = model.nv, model.na
-        qpos, qvel, act, ctrl = (one.copy() for one in (state.qpos, state.qvel, state.act, ctrl))
-        if index < nv:
-            unit = np.zeros(nv)
-            unit[index] = size
-            mujoco.mj_integratePos(model, qpos, unit, 1.0)
-        elif index < 2 * nv:
-            qvel[index - nv] += size
-        elif index < 2 * nv + na:
-            act[index - 2 * nv] += size
-        else:
-            ctrl[index - 2 * nv - na] += size
-        return StepState(state.time, qpos, qvel, act), step, ctrl
-
-    def _write_controls(self, ctrl: np.ndarray) -> None:
-        world = self._simulator.world
-        for one in world.evaluated_states:
-            one.data.ctrl[:] = ctrl
-
-    def _step(self, state: StepState, step: float, ctrl: np.ndarray) -> StepState:
-        """The end of a step; in the simulator, and not by its error control."""
         simulator = self._simulator
         world = simulator.world
         current = world.current.table
@@ -117,7 +92,8 @@ class StepDifferences:
         for name in ("qpos", "qvel", "act"):
             getattr(current, name)[:] = getattr(state, name)
         current.valid = 0
-        self._write_controls(ctrl)
+        if ctrl is not None:
+            self._write_controls(ctrl)
         world.forget_solutions()
         stepping = Fixed(step)
         while True:
@@ -132,9 +108,6 @@ class StepDifferences:
             state.time + step, current.qpos.copy(), current.qvel.copy(), current.act.copy()
         )
 
-
-def difference(model: mujoco.MjModel, first: StepState, second: StepState) -> np.ndarray:
-    """second ⊖ first."""
-    positions = np.zeros(model.nv)
-    mujoco.mj_differentiatePos(model, positions, 1.0, first.qpos, second.qpos)
-    return np.concatenate([positions, second.qvel - first.qvel, second.act - first.act])
+    def _write_controls(self, ctrl: np.ndarray) -> None:
+        for one in self._simulator.world.evaluated_states:
+            one.data.ctrl[:] = ctrl

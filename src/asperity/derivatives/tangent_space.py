@@ -13,9 +13,34 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-__all__ = ["left_jacobian", "right_jacobian", "rotation", "rotation_dofs"]
+from asperity.derivatives.tangent import StepState
+
+__all__ = [
+    "difference",
+    "displaced",
+    "left_jacobian",
+    "right_jacobian",
+    "rotation",
+    "rotation_dofs",
+]
 
 _SMALL = 1e-4
+
+
+def displaced(model: mujoco.MjModel, state: StepState, change: np.ndarray) -> StepState:
+    """The state that a change (position, velocity, activation) leads to."""
+    nv = model.nv
+    qpos = state.qpos.copy()
+    mujoco.mj_integratePos(model, qpos, change[:nv], 1.0)
+    qvel = state.qvel + change[nv : 2 * nv]
+    return StepState(state.time, qpos, qvel, state.act + change[2 * nv :])
+
+
+def difference(model: mujoco.MjModel, first: StepState, second: StepState) -> np.ndarray:
+    """The change (position, velocity, activation) from one state to another."""
+    positions = np.zeros(model.nv)
+    mujoco.mj_differentiatePos(model, positions, 1.0, first.qpos, second.qpos)
+    return np.concatenate([positions, second.qvel - first.qvel, second.act - first.act])
 
 
 def _skew(u: np.ndarray) -> np.ndarray:

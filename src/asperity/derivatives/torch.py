@@ -33,42 +33,6 @@ def _like(array: np.ndarray, tensor: torch.Tensor) -> torch.Tensor:
     return torch.as_tensor(array, dtype=tensor.dtype, device=tensor.device)
 
 
-class _Step(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any,
-        transition: Transition,
-        state: torch.Tensor,
-        control: torch.Tensor,
-        parameters: torch.Tensor,
-    ) -> torch.Tensor:
-        values = _numbers(parameters)
-        transition.set_parameters(values)
-        batch = check_shapes(transition, tuple(state.shape), tuple(control.shape), 0)
-        states = _numbers(state).reshape(-1, transition.state_size)
-        controls = _numbers(control).reshape(-1, transition.model.nu)
-        ends = worlds_of_transition(transition).trajectories(states, controls[:, None])[:, -1]
-        ctx.transition, ctx.states, ctx.controls, ctx.values = transition, states, controls, values
-        ctx.like = state, control, parameters
-        return _like(ends.reshape(*batch, transition.state_size), state)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
-        state, control, parameters = ctx.like
-        # Another call may have set others meanwhile.
-        ctx.transition.set_parameters(ctx.values)
-        gradients = _numbers(gradient).reshape(len(ctx.states), -1)
-        worlds = worlds_of_transition(ctx.transition)
-        parts = worlds.pull_back_steps(ctx.states, ctx.controls, gradients)
-        return (
-            None,
-            _like(np.array([part[0] for part in parts]).reshape(state.shape), state),
-            _like(np.array([part[1] for part in parts]).reshape(control.shape), control),
-            _like(total_of(parts).reshape(parameters.shape), parameters),
-        )
-
-
 class _Rollout(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -80,7 +44,7 @@ class _Rollout(torch.autograd.Function):
     ) -> torch.Tensor:
         values = _numbers(parameters)
         transition.set_parameters(values)
-        batch = check_shapes(transition, tuple(state.shape), tuple(controls.shape), 1)
+        batch = check_shapes(transition, tuple(state.shape), tuple(controls.shape))
         steps = controls.shape[-2]
         first = _numbers(state).reshape(-1, transition.state_size)
         inputs = _numbers(controls).reshape(len(first), steps, transition.model.nu)
@@ -124,7 +88,7 @@ def step(
     parameters : torch.Tensor, optional
         Shape (number of parameters,); the transition's present values by default.
     """
-    return _Step.apply(transition, state, control, _given(transition, state, parameters))
+    return rollout(transition, state, control.unsqueeze(-2), parameters)[..., 1, :]
 
 
 def rollout(
@@ -138,12 +102,6 @@ def rollout(
     As `step`, with controls of the shape (..., n, nu). The gradient is found backward in time, with
     nothing but the states in memory.
     """
-    return _Rollout.apply(transition, state, controls, _given(transition, state, parameters))
-
-
-def _given(
-    transition: Transition, state: torch.Tensor, parameters: torch.Tensor | None
-) -> torch.Tensor:
-    if parameters is not None:
-        return parameters
-    return torch.as_tensor(transition.values, dtype=torch.float64, device=state.device)
+    if parameters is None:
+        parameters = torch.as_tensor(transition.values, dtype=torch.float64, device=state.device)
+    return _Rollout.apply(transition, state, controls, parameters)

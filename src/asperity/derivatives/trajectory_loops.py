@@ -1,4 +1,4 @@
-"""Trajectories with their derivatives in compiled code: one implicit step after the other.
+"""Steps and trajectories with their derivatives in compiled code: one implicit step after another.
 
 A step that cannot be taken ends the loop with its code, and its number tells where to go on.
 """
@@ -12,40 +12,54 @@ from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pppd
 from asperity.derivatives.balance.displacement import begin_anew
 from asperity.derivatives.layout import DERIVATIVE
-from asperity.derivatives.stages import ALL, call_stage, fill_columns
+from asperity.derivatives.stages import call_stage, differentiate
 from asperity.integrators.world_layout import OK, WORLD
 
 __all__ = ["TRAJECTORY_LOOPS", "follow_trajectory", "linear_step", "pull_back_trajectory"]
 
 
 @compiled
+def _open(world: Table, work: Table) -> None:
+    """Take over the world's solver and applied forces, before the first step."""
+    start = work.start
+    root = work.root
+    root.solver = world.solve_problem
+    work.one_sided = 0
+    work.unmatched = 0
+    for i in range(start.applied.size):
+        start.applied[i] = world.current.mj_qfrc_applied[i]
+
+
+@compiled
 def _begin(world: Table, work: Table, row: np.ndarray, control: np.ndarray) -> None:
     """Let a step begin in a state (qpos, qvel, act), whatever was solved before."""
-    nq = work.qpos.size
-    nv = work.qvel.size
+    start = work.start
+    nq = start.qpos.size
+    nv = start.qvel.size
     for i in range(nq):
-        work.qpos[i] = row[i]
+        start.qpos[i] = row[i]
     for i in range(nv):
-        work.qvel[i] = row[nq + i]
-    for i in range(work.act.size):
-        work.act[i] = row[nq + nv + i]
-    for i in range(work.ctrl.size):
-        work.ctrl[i] = control[i]
+        start.qvel[i] = row[nq + i]
+    for i in range(start.act.size):
+        start.act[i] = row[nq + nv + i]
+    for i in range(start.ctrl.size):
+        start.ctrl[i] = control[i]
     begin_anew(world, work)
 
 
 @compiled
 def _end(world: Table, work: Table, step: float, row: np.ndarray) -> None:
     """Write the end of the step that has been solved."""
+    start = work.start
     plant = world.plant
-    nq = work.qpos.size
-    nv = work.qvel.size
+    nq = start.qpos.size
+    nv = start.qvel.size
     for i in range(nq):
-        row[i] = work.qpos[i]
+        row[i] = start.qpos[i]
     for i in range(nv):
         velocity = work.velocity[i]
         row[nq + i] = velocity
-        work.mean[i] = step * (work.share * velocity + (1.0 - work.share) * work.qvel[i])
+        work.mean[i] = step * (work.share * velocity + (1.0 - work.share) * start.qvel[i])
     call_pppd(
         plant.integrate_positions,
         plant.model,
@@ -53,38 +67,28 @@ def _end(world: Table, work: Table, step: float, row: np.ndarray) -> None:
         work.mean.ctypes.data,
         1.0,
     )
-    for i in range(work.act.size):
+    for i in range(start.act.size):
         row[nq + nv + i] = work.sides[0, nv + i]
 
 
 @compiled
-def _finish(world: Table, work: Table) -> None:
-    """Leave the world as it was for whoever solves in it."""
-    world.solve_problem = work.solver
+def _take_step(world: Table, work: Table, step: float, number: int, end: np.ndarray) -> int:
+    """Solve a step from a state that `_begin` has written, and fill its end and ``result``.
+
+    ``number`` is as of `differentiate`; with 0 there are no derivatives.
+    """
+    root = work.root
+    code = call_stage(work.find_root, world, work, step, 0)
+    if code == OK:
+        _end(world, work, step, end)
+        if number != 0:
+            code = differentiate(world, work, step, number, True)
+    if code == OK and number != 0 and work.kinks > 0 and (number < 0 or work.ahead == 1):
+        code = call_stage(work.follow_one_side, world, work, step, number)
+    # The world is left as it was for whoever solves in it.
+    world.solve_problem = root.solver
     world.factors_valid = 0
     world.graph_state = 0
-
-
-@compiled
-def _solve_along(world: Table, work: Table, step: float, changes: np.ndarray, k: int) -> int:
-    """Solve step k, with changes of its end along those of its beginning, if there are any."""
-    code = call_stage(work.find_root, world, work, step, 0)
-    count = changes.shape[2]
-    if code != OK or count == 0:
-        return int(code)
-    for j in range(count):
-        for i in range(changes.shape[1]):
-            work.directions[j, i] = changes[k, i, j]
-    code = fill_columns(world, work, step, -count)
-    if code == OK and work.displaced.shape[0] > 0:
-        code = call_stage(work.add_parameters, world, work, step, 0)
-    if code == OK:
-        code = call_stage(work.assemble, world, work, step, -count)
-        if code == OK and work.kinks > 0:
-            code = call_stage(work.follow_one_side, world, work, step, -count)
-        for i in range(changes.shape[1]):
-            for j in range(count):
-                changes[k + 1, i, j] = work.result[i, j]
     return int(code)
 
 
@@ -110,14 +114,19 @@ def follow_trajectory(
     """
     world = WORLD.at(world_address)
     work = DERIVATIVE.at(work_address)
-    work.solver = world.solve_problem
+    count = changes.shape[2]
+    _open(world, work)
     for k in range(first, controls.shape[0]):
+        for j in range(count):
+            for i in range(changes.shape[1]):
+                work.directions[j, i] = changes[k, i, j]
         _begin(world, work, states[k], controls[k])
-        work.code = _solve_along(world, work, step, changes, k)
-        _finish(world, work)
+        work.code = _take_step(world, work, step, -count, states[k + 1])
         if work.code != OK:
             return k
-        _end(world, work, step, states[k + 1])
+        for i in range(changes.shape[1]):
+            for j in range(count):
+                changes[k + 1, i, j] = work.result[i, j]
     return int(controls.shape[0])
 
 
@@ -127,26 +136,6 @@ def _add_adjoint(work: Table, adjoint: np.ndarray, first: int, out: np.ndarray) 
     for i in range(work.result.shape[0]):
         for j in range(out.size):
             out[j] += adjoint[i] * work.result[i, first + j]
-
-
-@compiled
-def _linear_step(world: Table, work: Table, step: float, parameters: int) -> int:
-    """Solve a step that has begun, and assemble all of its derivatives."""
-    count = 2 * work.qvel.size + work.act.size + work.ctrl.size
-    code = call_stage(work.find_root, world, work, step, 0)
-    if code == OK:
-        code = fill_columns(world, work, step, ALL)
-    if code == OK and parameters > 0:
-        for j in range(count, count + parameters):
-            for i in range(work.columns.shape[1]):
-                work.columns[j, i] = 0.0
-        code = call_stage(work.add_parameters, world, work, step, count)
-    if code == OK:
-        code = call_stage(work.assemble, world, work, step, count + parameters)
-    if code == OK and work.kinks > 0 and work.ahead == 1:
-        code = call_stage(work.follow_one_side, world, work, step, count + parameters)
-    _finish(world, work)
-    return int(code)
 
 
 _F1 = types.Array(_F, 1, "C")
@@ -163,21 +152,14 @@ def linear_step(
 ) -> int:
     """Take one step from a state with the inputs that there are, and fill ``result``.
 
-    Fills its ``end`` if the code that is returned is `OK`.
+    Its ``end`` and ``result`` are filled if the code that is returned is `OK`.
     """
     world = WORLD.at(world_address)
     work = DERIVATIVE.at(work_address)
-    state = world.current
-    work.solver = world.solve_problem
-    work.one_sided = 0
-    work.unmatched = 0
-    for i in range(work.applied.size):
-        work.applied[i] = state.mj_qfrc_applied[i]
-    _begin(world, work, row, state.mj_ctrl)
-    code = _linear_step(world, work, step, parameters)
-    if code == OK:
-        _end(world, work, step, end)
-    return int(code)
+    count = work.result.shape[0] + work.start.ctrl.size + parameters
+    _open(world, work)
+    _begin(world, work, row, world.current.mj_ctrl)
+    return int(_take_step(world, work, step, count, end))
 
 
 @compiled_loop(_I(_I, _I, _F, _I, _F2, _F2, _F2, _F1, _F2, _F1))
@@ -199,16 +181,16 @@ def pull_back_trajectory(
     """
     world = WORLD.at(world_address)
     work = DERIVATIVE.at(work_address)
-    work.solver = world.solve_problem
+    _open(world, work)
     size = adjoint.size
-    nu = work.ctrl.size
+    nu = work.start.ctrl.size
     parameters = by_parameter.size
     before = np.zeros(size)
+    end = np.zeros(states.shape[1])
     for k in range(last - 1, -1, -1):
         _begin(world, work, states[k], controls[k])
-        code = _linear_step(world, work, step, parameters)
-        work.code = code
-        if code != OK:
+        work.code = _take_step(world, work, step, size + nu + parameters, end)
+        if work.code != OK:
             return k + 1
         for i in range(size):
             before[i] = by_states[k, i]

@@ -222,15 +222,9 @@ class Transition:
 
     def linearize(self, state: np.ndarray, control: np.ndarray) -> tuple[np.ndarray, Tangent]:
         """x⁺, and its derivatives."""
-        return self._linearize(state, control, ahead=True)
-
-    def _linearize(
-        self, state: np.ndarray, control: np.ndarray, *, ahead: bool
-    ) -> tuple[np.ndarray, Tangent]:
         start = self._unpack(state, control)
-        tangent = self._derivative.between(
-            start, self.step_size, parameters=self._step.displaced(), ahead=ahead
-        )
+        displaced = self._step.displaced()
+        tangent = self._derivative.between(start, self.step_size, parameters=displaced)
         return self._pack(tangent.end), tangent
 
     # -- trajectories --------------------------------------------------------------------------
@@ -250,13 +244,8 @@ class Transition:
         states : numpy.ndarray
             Shape (n+1, nq+nv+na).
         """
-        controls = self._controls(controls)
-        if self._runs:
-            return self._follow(state, controls, np.zeros((self.tangent_size, 0)), None)[0]
-        states = [np.array(state, dtype=np.float64)]
-        for control in controls:
-            states.append(self(states[-1], control))
-        return np.array(states)
+        nothing = np.zeros((self.tangent_size, 0))
+        return self._follow(state, self._controls(controls), nothing, None)[0]
 
     @property
     def _runs(self) -> bool:
@@ -271,15 +260,24 @@ class Transition:
         displaced: DisplacedModels | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """States and changes along those of the first one, (n+1, 2nv+na, directions)."""
-        count = len(controls)
-        states = np.zeros((count + 1, self.state_size))
-        if count > 0:
+        derivative, step = self._derivative, self.step_size
+        states = np.zeros((len(controls) + 1, self.state_size))
+        along = np.zeros((len(states), *changes.shape))
+        states[0], along[0] = state, changes
+        if self._runs and len(controls) > 0:
+            assert derivative.convex is not None
             # Checks both, and takes quaternions for directions.
             states[0] = self._pack(self._unpack(state, controls[0]))
-        along = np.zeros((count + 1, *changes.shape))
-        along[0] = changes
-        self._derivative.follow(states, self.step_size, controls, along, displaced)
-        states[0] = state
+            derivative.convex.follow(states, step, controls, along, displaced)
+            states[0] = state
+            return states, along
+        for index, control in enumerate(controls):
+            start = self._unpack(states[index], control)
+            if changes.shape[1] == 0:
+                end = derivative.end(start, step)
+            else:
+                end, along[index + 1] = derivative.along(start, step, along[index], displaced)
+            states[index + 1] = self._pack(end)
         return states, along
 
     def sensitivities(
@@ -287,40 +285,18 @@ class Transition:
     ) -> Sensitivities:
         """A trajectory with its derivatives by the parameters, and by the first state if wanted.
 
-        Forward in time, and along the parameters' directions alone: a transition costs little more
-        than its own solution, or under error control and with many velocities two evaluations of
-        the model for each parameter. For a single function of the
-        trajectory and its gradient by controls or many parameters there is `gradient`.
+        Forward in time, and along these directions alone: by the parameters a transition costs
+        little more than its own solution, or under error control and with many velocities two
+        evaluations of the model for each parameter. For a single function of the trajectory and its
+        gradient by controls or many parameters there is `gradient`.
         """
-        count, size = len(self.parameters), self.tangent_size
+        size = self.tangent_size
+        inner = size if by_state else 0
         controls = self._controls(controls)
-        displaced = self._step.displaced()
-        if self._runs and not by_state:
-            first = np.zeros((size, count))
-            states, changes = self._follow(state, controls, first, displaced)
-            return Sensitivities(states, np.zeros((len(states), size, 0)), changes)
-        found = [np.array(state, dtype=np.float64)]
-        from_state = [np.eye(size)] if by_state else []
-        from_parameter = [np.zeros((size, count))]
-        for control in controls:
-            if by_state:
-                # Those that follow are multiplied by what comes before, from the right.
-                following, tangent = self._linearize(found[-1], control, ahead=len(found) == 1)
-                from_state.append(tangent.by_state @ from_state[-1])
-                change = tangent.by_state @ from_parameter[-1] + tangent.by_parameter
-            else:
-                start = self._unpack(found[-1], control)
-                end, change = self._derivative.along(
-                    start, self.step_size, from_parameter[-1], displaced
-                )
-                following = self._pack(end)
-            found.append(following)
-            from_parameter.append(change)
-        return Sensitivities(
-            np.array(found),
-            np.array(from_state) if by_state else np.zeros((len(found), size, 0)),
-            np.array(from_parameter),
-        )
+        first = np.eye(size, inner + len(self.parameters))
+        first[:, inner:] = 0.0
+        states, changes = self._follow(state, controls, first, self._step.displaced())
+        return Sensitivities(states, changes[:, :, :inner], changes[:, :, inner:])
 
     def gradient(
         self,
@@ -369,13 +345,17 @@ class Transition:
             last = min(first + checkpoint_every, count)
             part = self.trajectory(kept[first // checkpoint_every], controls[first : last - 1])
             if runs:
-                self._derivative.pull_back(
+                assert self._derivative.convex is not None
+                self._derivative.convex.pull_back(
                     *(part, self.step_size, controls[first:last], by_states[first:last]),
                     *(adjoint, by_control[first:last], by_parameter, displaced),
                 )
                 continue
             for index in range(last - 1, first - 1, -1):
-                _, tangent = self._linearize(part[index - first], controls[index], ahead=False)
+                start = self._unpack(part[index - first], controls[index])
+                tangent = self._derivative.between(
+                    start, self.step_size, parameters=displaced, ahead=False
+                )
                 by_control[index] = adjoint @ tangent.by_control
                 by_parameter += adjoint @ tangent.by_parameter
                 adjoint = adjoint @ tangent.by_state + by_states[index]

@@ -18,7 +18,7 @@ import numpy as np
 
 from asperity.compiled.team import available_threads
 from asperity.derivatives.parameters.parameters import apply_parameters
-from asperity.derivatives.pull_back import pull_back_step, pull_back_trajectory
+from asperity.derivatives.pull_back import pull_back_trajectory
 from asperity.derivatives.transition import Transition
 from asperity.errors import ModelError, SimulationError, Status
 from asperity.integrators import Integrator
@@ -101,17 +101,6 @@ class TransitionWorlds:
             lambda own, world: own.trajectory(states[world], controls[world]), len(states)
         )
         return np.array(runs).reshape(len(states), controls.shape[1] + 1, transition.state_size)
-
-    def pull_back_steps(
-        self, states: np.ndarray, controls: np.ndarray, gradients: np.ndarray
-    ) -> list[Gradients]:
-        """Gradients by state, control and parameters of those by every world's next state."""
-
-        def one(own: Transition, world: int) -> Gradients:
-            end, tangent = own.linearize(states[world], controls[world])
-            return pull_back_step(own.model, states[world], end, tangent, gradients[world])
-
-        return self._share(one, len(states))
 
     def pull_back_trajectories(
         self, runs: np.ndarray, controls: np.ndarray, gradients: np.ndarray

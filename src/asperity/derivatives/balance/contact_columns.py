@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.derivatives.balance.hessian import add_product
 from asperity.derivatives.balance.inverse_mass_change import (
     add_point_velocity,
     cross3,
@@ -43,36 +44,7 @@ def _gather(plant: Table, wrench: np.ndarray, first: int, last: int) -> None:
 
 
 @compiled
-def _by_start_velocities(world: Table, work: Table) -> None:
-    """Add what impulses change by with velocities at the step's beginning."""
-    nv = work.qvel.size
-    jacobian = work.jacobian
-    index = work.index
-    change = np.zeros(3)
-    for i in range(world.current.contacts.count):
-        row = 3 * i
-        count = 0
-        for j in range(nv):
-            if jacobian[row, j] != 0.0 or jacobian[row + 1, j] != 0.0 or jacobian[row + 2, j] != 0:
-                index[count] = j
-                count += 1
-        slopes = work.by_start[i]
-        for k in range(count):
-            j = index[k]
-            for a in range(3):
-                change[a] = 0.0
-                for b in range(3):
-                    change[a] += slopes[a, b] * jacobian[row + b, j]
-            column = work.columns[nv + j]
-            for n in range(count):
-                m = index[n]
-                for a in range(3):
-                    column[m] -= jacobian[row + a, m] * change[a]
-
-
-@compiled
 def _change_of_velocity(
-    work: Table,
     motion: np.ndarray,
     dofs: tuple[int, int],
     moved: tuple[bool, bool],
@@ -80,77 +52,78 @@ def _change_of_velocity(
     axis: np.ndarray,
     arms: np.ndarray,
     change: np.ndarray,
+    frames: tuple[np.ndarray, np.ndarray],
     out: np.ndarray,
-    base: np.ndarray,
     pad: np.ndarray,
 ) -> None:
-    """Fill the relative velocity of both geoms at a contact, and what it changes by.
+    """Fill what the components of the relative velocity of both geoms at a contact change by.
 
     ``motion`` has the velocities behind every degree of freedom, ``before`` is the one before the
     joint whose axis is displaced, and ``change`` begins with the motion of the contact point.
-    ``pad`` is room for two motions.
+    ``frames`` are the contact's axes and what these change by, and ``pad`` is room for four
+    motions.
     """
     relative = pad[0]
     turned = pad[1]
+    velocity = pad[2]
+    rate = pad[3]
     for a in range(3):
-        out[a] = 0.0
-        base[a] = 0.0
+        velocity[a] = 0.0
+        rate[a] = 0.0
     for side in range(2):
         dof = dofs[side]
         if dof < 0:
             continue
         sign = 1.0 if side == 1 else -1.0
-        add_point_velocity(motion[dof], arms[side], sign, base)
-        cross3(motion[dof], change, sign, out)
+        add_point_velocity(motion[dof], arms[side], sign, velocity)
+        cross3(motion[dof], change, sign, rate)
         if moved[side]:
             for a in range(6):
                 relative[a] = motion[dof, a] - (motion[before, a] if before >= 0 else 0.0)
             cross_motion(axis, relative, turned)
-            add_point_velocity(turned, arms[side], sign, out)
-
-
-@compiled
-def _along_frames(
-    frame: np.ndarray, turned: np.ndarray, base: np.ndarray, change: np.ndarray, out: np.ndarray
-) -> None:
-    """Fill what the components of a vector change by, in axes that turn."""
+            add_point_velocity(turned, arms[side], sign, rate)
     for k in range(3):
         out[k] = 0.0
         for a in range(3):
-            out[k] += frame[3 * k + a] * change[a] + turned[3 * k + a] * base[a]
+            out[k] += frames[0][3 * k + a] * rate[a] + frames[1][3 * k + a] * velocity[a]
 
 
 @compiled
 def _wrenches_of(plant: Table, work: Table, state: Table, graph: Table) -> None:
     """Fill the wrenches of contacts of the state itself behind every degree of freedom."""
+    start = work.start
+    rigid = work.rigid
+    laws = work.laws
+    motion = work.motion
+    sets = work.sets
     contacts = state.contacts
     force = np.zeros(3)
     arm = np.zeros(3)
-    for d in range(work.qvel.size):
+    for d in range(start.qvel.size):
         for a in range(6):
-            work.wrench[d, a] = 0.0
+            rigid.wrench[d, a] = 0.0
     for i in range(contacts.count):
         c = graph.contact[i]
         for a in range(3):
             force[a] = 0.0
             for k in range(3):
-                force[a] += work.impulse[i, k] * work.contact_frame[c, 3 * k + a]
+                force[a] += laws.side_impulse[0, i, k] * motion.contact_frame[c, 3 * k + a]
         for side in range(2):
             body = plant.geom_body[contacts.geom[c, side]]
             dof = plant.body_last_dof[body]
             if dof >= 0:
                 for a in range(3):
-                    arm[a] = work.contact_point[c, a] - work.com[plant.body_root[body], a]
-                _add_wrench(force, arm, 1.0 if side == 1 else -1.0, work.wrench[dof])
-    _gather(plant, work.wrench, 0, work.qvel.size)
+                    arm[a] = sets.contact_point[c, a] - motion.com[plant.body_root[body], a]
+                _add_wrench(force, arm, 1.0 if side == 1 else -1.0, rigid.wrench[dof])
+    _gather(plant, rigid.wrench, 0, start.qvel.size)
 
 
 @compiled
-def _feels_mass(plant: Table, work: Table, i: int, j: int, dofs: tuple[int, int]) -> bool:
+def _feels_mass(plant: Table, laws: Table, i: int, j: int, dofs: tuple[int, int]) -> bool:
     """Whether a contact's impulse depends on masses that a joint of its trees moves about."""
-    if work.uses_mass == 0:
+    if laws.uses_mass == 0:
         return False
-    if work.by_mass[i, 0] == 0.0 and work.by_mass[i, 1] == 0.0 and work.by_mass[i, 2] == 0.0:
+    if laws.by_mass[i, 0] == 0.0 and laws.by_mass[i, 1] == 0.0 and laws.by_mass[i, 2] == 0.0:
         return False
     tree = plant.dof_tree[j]
     return (dofs[0] >= 0 and plant.dof_tree[dofs[0]] == tree) or (
@@ -161,28 +134,32 @@ def _feels_mass(plant: Table, work: Table, i: int, j: int, dofs: tuple[int, int]
 @compiled
 def _by_positions(world: Table, work: Table) -> None:
     """Subtract what Jᵀ γ changes by with positions."""
+    start = work.start
+    rigid = work.rigid
+    sets = work.sets
+    motion = work.motion
+    laws = work.laws
     plant = world.plant
     problem = world.problem
     state = world.current
     contacts = state.contacts
     cdof = state.cdof
-    wrench_change = work.wrench_change
+    wrench_change = rigid.wrench_change
     pad = np.zeros((4, 6))
     change = np.zeros(7)
     turned_frame = np.zeros(9)
     turned = np.zeros(6)
     alone = np.zeros(6)
+    at_rest = np.zeros(6)
     arms = np.zeros((2, 3))
-    base = np.zeros(3)
-    vector = np.zeros(3)
     at_end = np.zeros(3)
     at_start = np.zeros(3)
     impulse = np.zeros(3)
     force = np.zeros(3)
     force_change = np.zeros(3)
-    for j in range(work.qvel.size):
-        first = work.joint_first[j]
-        end = work.subtree_end[j]
+    for j in range(start.qvel.size):
+        first = rigid.joint_first[j]
+        end = rigid.subtree_end[j]
         before = plant.dof_parent[first]
         tree = plant.dof_tree[j]
         tree_first = plant.tree_start[tree]
@@ -195,7 +172,7 @@ def _by_positions(world: Table, work: Table) -> None:
             body_b = plant.geom_body[contacts.geom[c, 1]]
             dofs = (plant.body_last_dof[body_a], plant.body_last_dof[body_b])
             moved = (j <= dofs[0] < end, j <= dofs[1] < end)
-            if not (moved[0] or moved[1] or _feels_mass(plant, work, i, j, dofs)):
+            if not (moved[0] or moved[1] or _feels_mass(plant, laws, i, j, dofs)):
                 continue
             if not any_moved:
                 any_moved = True
@@ -203,48 +180,47 @@ def _by_positions(world: Table, work: Table) -> None:
                     for a in range(6):
                         wrench_change[d, a] = 0.0
             for a in range(3):
-                arms[0, a] = work.contact_point[c, a] - work.com[plant.body_root[body_a], a]
-                arms[1, a] = work.contact_point[c, a] - work.com[plant.body_root[body_b], a]
-            change_of_contact(plant, work, c, cdof[j], moved, (body_a, body_b), change, pad)
-            turn_frame(work.contact_frame[c], change, turned_frame)
+                arms[0, a] = sets.contact_point[c, a] - motion.com[plant.body_root[body_a], a]
+                arms[1, a] = sets.contact_point[c, a] - motion.com[plant.body_root[body_b], a]
+            axes = (cdof[j] if moved[0] else at_rest, cdof[j] if moved[1] else at_rest)
+            change_of_contact(plant, work, c, (body_a, body_b), axes, change, pad)
+            turn_frame(motion.contact_frame[c], change, turned_frame)
+            frames = (motion.contact_frame[c], turned_frame)
             _change_of_velocity(
-                work, work.end_motion, dofs, moved, before, cdof[j], arms, change, vector, base, pad
+                rigid.end_motion, dofs, moved, before, cdof[j], arms, change, frames, at_end, pad
             )
-            _along_frames(work.contact_frame[c], turned_frame, base, vector, at_end)
-            if work.uses_start == 1:
+            if laws.uses_start == 1:
                 _change_of_velocity(
-                    work,
-                    work.start_motion,
+                    rigid.start_motion,
                     dofs,
                     moved,
                     before,
                     cdof[j],
                     arms,
                     change,
-                    vector,
-                    base,
+                    frames,
+                    at_start,
                     pad,
                 )
-                _along_frames(work.contact_frame[c], turned_frame, base, vector, at_start)
             mass = 0.0
             for side in range(2):
-                if work.uses_mass == 1 and dofs[side] >= 0:
+                if laws.uses_mass == 1 and dofs[side] >= 0:
                     mass += inverse_mass_change(
                         plant, work, state, j, dofs[side], moved[side], arms[side], change, pad
                     )
             for k in range(3):
-                impulse[k] = work.by_distance[i, k] * change[6] + work.by_mass[i, k] * mass
+                impulse[k] = laws.by_distance[i, k] * change[6] + laws.by_mass[i, k] * mass
                 for a in range(3):
-                    impulse[k] -= work.blocks[i, k, a] * at_end[a]
-                    if work.uses_start == 1:
-                        impulse[k] += work.by_start[i, k, a] * at_start[a]
+                    impulse[k] -= laws.blocks[i, k, a] * at_end[a]
+                    if laws.uses_start == 1:
+                        impulse[k] += laws.by_start[a, i, k] * at_start[a]
             for a in range(3):
                 force[a] = 0.0
                 force_change[a] = 0.0
                 for k in range(3):
-                    force[a] += work.impulse[i, k] * work.contact_frame[c, 3 * k + a]
-                    force_change[a] += work.impulse[i, k] * turned_frame[3 * k + a]
-                    force_change[a] += impulse[k] * work.contact_frame[c, 3 * k + a]
+                    force[a] += laws.side_impulse[0, i, k] * motion.contact_frame[c, 3 * k + a]
+                    force_change[a] += laws.side_impulse[0, i, k] * turned_frame[3 * k + a]
+                    force_change[a] += impulse[k] * motion.contact_frame[c, 3 * k + a]
             for side in range(2):
                 if dofs[side] < 0:
                     continue
@@ -271,15 +247,19 @@ def _by_positions(world: Table, work: Table) -> None:
         for m in range(first, end):
             cross_motion(cdof[j], cdof[m], turned)
             for a in range(6):
-                column[m] -= turned[a] * work.wrench[m, a]
+                column[m] -= turned[a] * rigid.wrench[m, a]
 
 
 @compiled
 def contact_columns(world: Table, work: Table) -> None:
     """Add what contacts do to columns by positions and velocities."""
+    laws = work.laws
     if world.current.contacts.count == 0:
         return
-    if work.uses_start == 1:
-        _by_start_velocities(world, work)
+    if laws.uses_start == 1:
+        nv = work.start.qvel.size
+        for i in range(world.current.contacts.count):
+            slopes = laws.by_start[:, i, :]
+            add_product(work.jacobian, 3 * i, slopes, -1.0, work.index, work.columns[nv : 2 * nv])
     _wrenches_of(world.plant, work, world.current, world.problem.graph)
     _by_positions(world, work)

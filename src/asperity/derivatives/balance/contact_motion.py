@@ -38,23 +38,23 @@ _NORMAL = 4
 
 
 @compiled
-def keep_contacts(plant: Table, work: Table, state: Table) -> None:
+def keep_contacts(plant: Table, motion: Table, laws: Table, state: Table) -> None:
     """Keep contacts, and the axes of joints, of the state itself."""
     contacts = state.contacts
     for c in range(contacts.count):
         for a in range(9):
-            work.contact_frame[c, a] = contacts.frame[c, a]
-        work.contact_distance[c] = contacts.signed_distance[c]
-        work.inverse_mass[c] = contacts.inverse_mass[c]
+            motion.contact_frame[c, a] = contacts.frame[c, a]
+        motion.contact_distance[c] = contacts.signed_distance[c]
+        laws.inverse_mass[c] = contacts.inverse_mass[c]
         geom = contacts.geom[c, 1]
         for a in range(3):
-            work.contact_origin[c, a] = state.mj_geom_xpos[geom, a]
+            motion.contact_origin[c, a] = state.mj_geom_xpos[geom, a]
     for i in range(state.cdof.shape[0]):
         for a in range(6):
-            work.cdof[i, a] = state.cdof[i, a]
+            motion.cdof[i, a] = state.cdof[i, a]
     for body in range(plant.nbody):
         for a in range(3):
-            work.com[body, a] = state.mj_subtree_com[body, a]
+            motion.com[body, a] = state.mj_subtree_com[body, a]
 
 
 @compiled
@@ -73,7 +73,7 @@ def _turn(matrix: np.ndarray, axis: int, angle: float, out: np.ndarray) -> None:
 
 
 @compiled
-def _nearest(work: Table, found: int, c: int, share: float) -> int:
+def _nearest(motion: Table, sets: Table, found: int, c: int, share: float) -> int:
     """Which of the contacts that were found is contact c; −1 if none is near.
 
     MuJoCo's point is midway through the overlap, the contact's own may be ahead of that.
@@ -84,10 +84,10 @@ def _nearest(work: Table, found: int, c: int, share: float) -> int:
         distance = 0.0
         turned = 0.0
         for a in range(3):
-            normal = work.found[k, _NORMAL + a]
-            point = work.found[k, _POINT + a] + share * work.found[k, _DISTANCE] * normal
-            distance = max(distance, abs(point - work.contact_point[c, a]))
-            turned = max(turned, abs(normal - work.contact_frame[c, 6 + a]))
+            normal = motion.found[k, _NORMAL + a]
+            point = motion.found[k, _POINT + a] + share * motion.found[k, _DISTANCE] * normal
+            distance = max(distance, abs(point - sets.contact_point[c, a]))
+            turned = max(turned, abs(normal - motion.contact_frame[c, 6 + a]))
         if turned < 1e-2 and distance < least:
             least = distance
             best = k
@@ -95,7 +95,7 @@ def _nearest(work: Table, found: int, c: int, share: float) -> int:
 
 
 @compiled
-def _share(work: Table, found: int, c: int) -> float:
+def _share(motion: Table, sets: Table, found: int, c: int) -> float:
     """How far ahead of MuJoCo's point a contact's own is, as a share of its distance.
 
     Not a number if it is none of those that were found.
@@ -103,45 +103,45 @@ def _share(work: Table, found: int, c: int) -> float:
     for k in range(found):
         ahead = 0.0
         for a in range(3):
-            ahead += (work.contact_point[c, a] - work.found[k, _POINT + a]) * work.found[
+            ahead += (sets.contact_point[c, a] - motion.found[k, _POINT + a]) * motion.found[
                 k, _NORMAL + a
             ]
-        off = abs(work.found[k, _DISTANCE] - work.contact_distance[c])
+        off = abs(motion.found[k, _DISTANCE] - motion.contact_distance[c])
         for a in range(3):
-            point = work.found[k, _POINT + a] + ahead * work.found[k, _NORMAL + a]
-            off = max(off, abs(point - work.contact_point[c, a]))
-            off = max(off, abs(work.found[k, _NORMAL + a] - work.contact_frame[c, 6 + a]))
-        if off < 1e-9 and abs(ahead) <= 0.5 * abs(work.contact_distance[c]) + 1e-12:
-            return ahead / work.contact_distance[c] if work.contact_distance[c] != 0.0 else 0.0
+            point = motion.found[k, _POINT + a] + ahead * motion.found[k, _NORMAL + a]
+            off = max(off, abs(point - sets.contact_point[c, a]))
+            off = max(off, abs(motion.found[k, _NORMAL + a] - motion.contact_frame[c, 6 + a]))
+        if off < 1e-9 and abs(ahead) <= 0.5 * abs(motion.contact_distance[c]) + 1e-12:
+            return ahead / motion.contact_distance[c] if motion.contact_distance[c] != 0.0 else 0.0
     return np.nan
 
 
 @compiled
-def _call(plant: Table, work: Table, state: Table, a: int, b: int, margin: float) -> int:
-    kinds = work.geom_kinds
-    entry = kinds * work.geom_type[a] + work.geom_type[b]
-    function = load_address(work.collision + 8 * entry)
+def _call(plant: Table, motion: Table, state: Table, a: int, b: int, margin: float) -> int:
+    kinds = motion.geom_kinds
+    entry = kinds * motion.geom_type[a] + motion.geom_type[b]
+    function = load_address(motion.collision + 8 * entry)
     if function == 0:
         return 0
-    return call_collision(function, plant.model, state.data, work.found.ctypes.data, a, b, margin)
+    return call_collision(function, plant.model, state.data, motion.found.ctypes.data, a, b, margin)
 
 
 @compiled
-def _read_change(work: Table, k: int, c: int, share: float, out: np.ndarray) -> None:
+def _read_change(motion: Table, sets: Table, k: int, c: int, share: float, out: np.ndarray) -> None:
     """By how much point, normal and distance of what was found differ from contact c's."""
     for a in range(3):
-        normal = work.found[k, _NORMAL + a]
-        point = work.found[k, _POINT + a] + share * work.found[k, _DISTANCE] * normal
-        out[a] = point - work.contact_point[c, a]
-        out[3 + a] = normal - work.contact_frame[c, 6 + a]
-    out[6] = work.found[k, _DISTANCE] - work.contact_distance[c]
+        normal = motion.found[k, _NORMAL + a]
+        point = motion.found[k, _POINT + a] + share * motion.found[k, _DISTANCE] * normal
+        out[a] = point - sets.contact_point[c, a]
+        out[3 + a] = normal - motion.contact_frame[c, 6 + a]
+    out[6] = motion.found[k, _DISTANCE] - motion.contact_distance[c]
 
 
 @compiled
-def _move_along(work: Table, c: int, direction: int) -> None:
+def _move_along(motion: Table, sets: Table, c: int, direction: int) -> None:
     """Let a column be that of a point on geom 2 and a surface of geom 1."""
     for k in range(7):
-        work.motion[c, k, direction] = 0.0
+        motion.relative[c, k, direction] = 0.0
     speed = 0.0
     for a in range(3):
         value = 0.0
@@ -151,12 +151,12 @@ def _move_along(work: Table, c: int, direction: int) -> None:
             one = (direction + 1) % 3
             two = (direction + 2) % 3
             # e × (p − o)
-            arm_one = work.contact_point[c, one] - work.contact_origin[c, one]
-            arm_two = work.contact_point[c, two] - work.contact_origin[c, two]
+            arm_one = sets.contact_point[c, one] - motion.contact_origin[c, one]
+            arm_two = sets.contact_point[c, two] - motion.contact_origin[c, two]
             value = -arm_two if a == one else arm_one
-        work.motion[c, a, direction] = value
-        speed += value * work.contact_frame[c, 6 + a]
-    work.motion[c, 6, direction] = speed
+        motion.relative[c, a, direction] = value
+        speed += value * motion.contact_frame[c, 6 + a]
+    motion.relative[c, 6, direction] = speed
 
 
 @compiled
@@ -165,6 +165,7 @@ def find_motion(plant: Table, work: Table, state: Table) -> int:
 
     Needs kinematics of the state itself in its MjData, which are there again afterwards.
     """
+    motion = work.motion
     contacts = state.contacts
     position = np.zeros(3)
     matrix = np.zeros(9)
@@ -183,9 +184,9 @@ def find_motion(plant: Table, work: Table, state: Table) -> int:
         margin = _MARGIN
         for i in range(c, last):
             margin = max(margin, contacts.signed_distance[i] + _MARGIN)
-        found = _call(plant, work, state, a, b, margin)
+        found = _call(plant, motion, state, a, b, margin)
         for i in range(c, last):
-            shares[i] = _share(work, found, i)
+            shares[i] = _share(motion, work.sets, found, i)
         for k in range(3):
             position[k] = state.mj_geom_xpos[b, k]
         for k in range(9):
@@ -194,14 +195,14 @@ def find_motion(plant: Table, work: Table, state: Table) -> int:
             for i in range(c, last):
                 seen[i] = 0
                 for k in range(7):
-                    work.motion[i, k, direction] = 0.0
+                    motion.relative[i, k, direction] = 0.0
             for side in range(2):
                 size = _SIZE if side == 0 else -_SIZE
                 if direction >= 3:
                     state.mj_geom_xpos[b, direction - 3] = position[direction - 3] + size
                 else:
                     _turn(matrix, direction, size, state.mj_geom_xmat[b])
-                found = _call(plant, work, state, a, b, margin)
+                found = _call(plant, motion, state, a, b, margin)
                 for k in range(3):
                     state.mj_geom_xpos[b, k] = position[k]
                 for k in range(9):
@@ -209,17 +210,17 @@ def find_motion(plant: Table, work: Table, state: Table) -> int:
                 for i in range(c, last):
                     if not np.isfinite(shares[i]):
                         continue
-                    nearest = _nearest(work, found, i, shares[i])
+                    nearest = _nearest(motion, work.sets, found, i, shares[i])
                     if nearest >= 0:
                         seen[i] += 1
-                        _read_change(work, nearest, i, shares[i], now)
+                        _read_change(motion, work.sets, nearest, i, shares[i], now)
                         for k in range(7):
-                            work.motion[i, k, direction] += now[k] / size
+                            motion.relative[i, k, direction] += now[k] / size
             for i in range(c, last):
                 if seen[i] == 0:
-                    _move_along(work, i, direction)
+                    _move_along(motion, work.sets, i, direction)
                     lost += 1
                 elif seen[i] == 2:
                     for k in range(7):
-                        work.motion[i, k, direction] *= 0.5
+                        motion.relative[i, k, direction] *= 0.5
     return lost

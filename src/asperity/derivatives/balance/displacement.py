@@ -36,23 +36,23 @@ def _write_input(array: np.ndarray, others: np.ndarray, index: int, value: float
 
 
 @compiled
-def restore(work: Table, state: Table) -> None:
+def restore(start: Table, inputs: Table, state: Table) -> None:
     """Put the state back; its snapshot is whatever it was."""
-    for i in range(work.qpos.size):
-        state.qpos[i] = work.qpos[i]
-    for i in range(work.qvel.size):
-        state.qvel[i] = work.qvel[i]
-        _write_input(state.mj_qfrc_applied, work.other_applied, i, work.applied[i])
-    for i in range(work.act.size):
-        state.act[i] = work.act[i]
-    for i in range(work.ctrl.size):
-        _write_input(state.mj_ctrl, work.other_ctrl, i, work.ctrl[i])
+    for i in range(start.qpos.size):
+        state.qpos[i] = start.qpos[i]
+    for i in range(start.qvel.size):
+        state.qvel[i] = start.qvel[i]
+        _write_input(state.mj_qfrc_applied, inputs.other_applied, i, start.applied[i])
+    for i in range(start.act.size):
+        state.act[i] = start.act[i]
+    for i in range(start.ctrl.size):
+        _write_input(state.mj_ctrl, inputs.other_ctrl, i, start.ctrl[i])
 
 
 @compiled
 def begin_anew(world: Table, work: Table) -> None:
     """Let a step begin in the state that is kept, whatever was solved before."""
-    restore(work, world.current)
+    restore(work.start, work.inputs, world.current)
     world.current.valid = 0
     # As `World.forget_history`: implicit steps remember nothing else.
     world.has_history = 0
@@ -98,9 +98,11 @@ def displace(world: Table, work: Table, kind: int, index: int, size: float) -> N
 
     ``displacement`` has the change of positions, if it is one.
     """
+    inputs = work.inputs
+    start = work.start
     plant = world.plant
     state = world.current
-    restore(work, state)
+    restore(start, inputs, state)
     if moves(kind):
         nv = work.displacement.size
         for i in range(nv):
@@ -125,7 +127,7 @@ def displace(world: Table, work: Table, kind: int, index: int, size: float) -> N
     elif kind == ACTIVATION:
         state.act[index] += size
     elif kind == CONTROL:
-        _write_input(state.mj_ctrl, work.other_ctrl, index, work.ctrl[index] + size)
+        _write_input(state.mj_ctrl, inputs.other_ctrl, index, start.ctrl[index] + size)
 
 
 @compiled

@@ -11,41 +11,12 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.contact.laws import friction_slope
 from asperity.convex.potentials.contact_driver import begin_estimates, evaluate_contacts
-from asperity.derivatives.balance.pieces import row_piece
+from asperity.derivatives.balance.middle_velocity import add_middle_columns
+from asperity.derivatives.balance.row_changes import row_piece
 from asperity.derivatives.layout import DELIVERED_BOUND, FRICTION_ALONE
-from asperity.integrators.methods.gyroscopic import gyroscopic_forces
 from asperity.plant.trees import force_from_solver
 
-__all__ = ["fill_hessian"]
-
-# Displacement of velocities in the middle of a step for derivatives of gyroscopic forces, which are
-# quadratic: central differences are exact whatever its size.
-_SPIN = 1.0
-
-
-@compiled
-def _add_gyroscopic_columns(world: Table, work: Table, state: Table, step: float) -> None:
-    """Subtract δt ∂f/∂v of gyroscopic forces f((v_0 + v)/2) from the system."""
-    plant = world.plant
-    problem = world.problem
-    force = work.gyroscopic
-    nv = problem.graph.nv
-    for j in range(nv):
-        if work.turning[plant.dof_tree[j]] == 0:
-            continue
-        for side in range(2):
-            sign = 1.0 if side == 0 else -1.0
-            for i in range(nv):
-                work.mean[i] = 0.5 * (state.qvel[i] + work.velocity[i])
-            work.mean[j] += sign * _SPIN
-            gyroscopic_forces(plant, state, work.mean, force)
-            for i in range(nv):
-                if work.turning[plant.dof_tree[i]] == 0:
-                    force[i] = 0.0
-            force_from_solver(plant, state.cdof, force, work.generalized)
-            for i in range(nv):
-                work.system[i, j] -= sign * step * 0.25 / _SPIN * work.generalized[i]
-    gyroscopic_forces(plant, state, state.qvel, force)
+__all__ = ["add_product", "fill_hessian"]
 
 
 @compiled
@@ -139,7 +110,35 @@ def _fill_jacobian(world: Table, work: Table, state: Table) -> None:
         # As a force of a row's unit impulse.
         force_from_solver(plant, state.cdof, row, work.generalized)
         for j in range(nv):
-            jacobian[3 * count + i, j] = work.generalized[j]
+            jacobian[3 * count + r, j] = work.generalized[j]
+
+
+@compiled
+def add_product(
+    jacobian: np.ndarray,
+    row: int,
+    block: np.ndarray,
+    sign: float,
+    index: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """``out += sign Jᵀ B J`` of three rows of the Jacobian; ``index`` is room for columns."""
+    count = 0
+    for j in range(index.size):
+        if jacobian[row, j] != 0.0 or jacobian[row + 1, j] != 0.0 or jacobian[row + 2, j] != 0.0:
+            index[count] = j
+            count += 1
+    for k in range(count):
+        i = index[k]
+        x = sign * jacobian[row, i]
+        y = sign * jacobian[row + 1, i]
+        z = sign * jacobian[row + 2, i]
+        p = x * block[0, 0] + y * block[1, 0] + z * block[2, 0]
+        q = x * block[0, 1] + y * block[1, 1] + z * block[2, 1]
+        r = x * block[0, 2] + y * block[1, 2] + z * block[2, 2]
+        for m in range(count):
+            j = index[m]
+            out[i, j] += p * jacobian[row, j] + q * jacobian[row + 1, j] + r * jacobian[row + 2, j]
 
 
 @compiled
@@ -147,44 +146,19 @@ def _add_curvatures(work: Table, contacts: int, rows: int) -> None:
     """Add Jᵀ (−∂γ/∂v) J of contacts and rows to the system."""
     system = work.system
     jacobian = work.jacobian
-    index = work.index
-    nv = system.shape[0]
     for c in range(contacts):
-        first = 3 * c
-        count = 0
-        for j in range(nv):
-            if (
-                jacobian[first, j] != 0.0
-                or jacobian[first + 1, j] != 0.0
-                or jacobian[first + 2, j] != 0.0
-            ):
-                index[count] = j
-                count += 1
-        block = work.blocks[c]
-        for k in range(count):
-            i = index[k]
-            x = jacobian[first, i]
-            y = jacobian[first + 1, i]
-            z = jacobian[first + 2, i]
-            p = x * block[0, 0] + y * block[1, 0] + z * block[2, 0]
-            q = x * block[0, 1] + y * block[1, 1] + z * block[2, 1]
-            r = x * block[0, 2] + y * block[1, 2] + z * block[2, 2]
-            for m in range(count):
-                j = index[m]
-                system[i, j] += (
-                    p * jacobian[first, j] + q * jacobian[first + 1, j] + r * jacobian[first + 2, j]
-                )
+        add_product(jacobian, 3 * c, work.laws.blocks[c], 1.0, work.index, system)
     for k in range(rows):
         row = 3 * contacts + k
-        for i in range(nv):
-            x = work.row_curvature[k] * jacobian[row, i]
+        for i in range(system.shape[0]):
+            x = work.row_laws.row_curvature[k] * jacobian[row, i]
             if x != 0.0:
-                for j in range(nv):
+                for j in range(system.shape[0]):
                     system[i, j] += x * jacobian[row, j]
 
 
 @compiled
-def _add_bound(problem: Table, contacts: Table, work: Table, i: int) -> None:
+def _add_bound(problem: Table, contacts: Table, laws: Table, i: int) -> None:
     """Add what a bound of friction L = μ(‖v_t‖) n(v_n) adds to −∂γ_t/∂v, γ_t = −L v_t/η."""
     law = problem.law
     c = problem.graph.contact[i]
@@ -206,17 +180,20 @@ def _add_bound(problem: Table, contacts: Table, work: Table, i: int) -> None:
     d1 = by_slip * x
     d2 = by_slip * y
     dn = -coefficient * problem.hnn[i]
-    work.blocks[i, 0, 0] += by_limit * x * d1
-    work.blocks[i, 0, 1] += by_limit * x * d2
-    work.blocks[i, 0, 2] += by_limit * x * dn
-    work.blocks[i, 1, 0] += by_limit * y * d1
-    work.blocks[i, 1, 1] += by_limit * y * d2
-    work.blocks[i, 1, 2] += by_limit * y * dn
+    laws.blocks[i, 0, 0] += by_limit * x * d1
+    laws.blocks[i, 0, 1] += by_limit * x * d2
+    laws.blocks[i, 0, 2] += by_limit * x * dn
+    laws.blocks[i, 1, 0] += by_limit * y * d1
+    laws.blocks[i, 1, 1] += by_limit * y * d2
+    laws.blocks[i, 1, 2] += by_limit * y * dn
 
 
 @compiled
 def _fill_blocks(world: Table, work: Table, state: Table, step: float) -> None:
     """Fill −∂γ/∂v of every contact and the curvatures of rows, at the prescribed velocity."""
+    laws = work.laws
+    root = work.root
+    row_laws = work.row_laws
     problem = world.problem
     law = problem.law
     contacts = state.contacts
@@ -231,24 +208,24 @@ def _fill_blocks(world: Table, work: Table, state: Table, step: float) -> None:
             c = problem.graph.contact[i]
             law.stoppable[i] = law.friction_limit[i] * contacts.inverse_mass[c]
     for i in range(count):
-        work.blocks[i, 0, 0] = problem.h11[i]
-        work.blocks[i, 0, 1] = problem.h12[i]
-        work.blocks[i, 1, 0] = problem.h12[i]
-        work.blocks[i, 1, 1] = problem.h22[i]
-        work.blocks[i, 0, 2] = problem.h1n[i]
-        work.blocks[i, 1, 2] = problem.h2n[i]
-        work.blocks[i, 2, 0] = 0.0 if work.coupling == FRICTION_ALONE else problem.h1n[i]
-        work.blocks[i, 2, 1] = 0.0 if work.coupling == FRICTION_ALONE else problem.h2n[i]
-        work.blocks[i, 2, 2] = problem.hnn[i]
-        if work.coupling == DELIVERED_BOUND:
-            _add_bound(problem, contacts, work, i)
+        laws.blocks[i, 0, 0] = problem.h11[i]
+        laws.blocks[i, 0, 1] = problem.h12[i]
+        laws.blocks[i, 1, 0] = problem.h12[i]
+        laws.blocks[i, 1, 1] = problem.h22[i]
+        laws.blocks[i, 0, 2] = problem.h1n[i]
+        laws.blocks[i, 1, 2] = problem.h2n[i]
+        laws.blocks[i, 2, 0] = 0.0 if root.coupling == FRICTION_ALONE else problem.h1n[i]
+        laws.blocks[i, 2, 1] = 0.0 if root.coupling == FRICTION_ALONE else problem.h2n[i]
+        laws.blocks[i, 2, 2] = problem.hnn[i]
+        if root.coupling == DELIVERED_BOUND:
+            _add_bound(problem, contacts, laws, i)
     for i in range(state.rows.count):
-        work.row_curvature[i] = problem.row_curvature[i]
+        r = problem.graph.row[i]
+        curvature = problem.row_curvature[i]
         impulse = problem.row_impulse[i]
-        work.row_impulse[i] = impulse
-        work.row_piece[i] = row_piece(
-            problem, state.rows, i, impulse, problem.row_curvature[i], step, 0.0
-        )
+        row_laws.row_curvature[r] = curvature
+        row_laws.row_impulse[r] = impulse
+        row_laws.row_piece[r] = row_piece(problem, state.rows, i, impulse, curvature, step, 0.0)
 
 
 @compiled
@@ -258,5 +235,4 @@ def fill_hessian(world: Table, work: Table, state: Table, step: float) -> None:
     _fill_inertia(world, work, state)
     _fill_jacobian(world, work, state)
     _add_curvatures(work, state.contacts.count, state.rows.count)
-    if world.center_gyroscopic == 1:
-        _add_gyroscopic_columns(world, work, state, step)
+    add_middle_columns(world, work, state, step)

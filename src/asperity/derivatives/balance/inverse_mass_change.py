@@ -34,7 +34,7 @@ def cross3(a: np.ndarray, b: np.ndarray, sign: float, out: np.ndarray) -> None:
 @compiled
 def _of_free_body(
     plant: Table,
-    work: Table,
+    rigid: Table,
     state: Table,
     dof: int,
     axis: np.ndarray,
@@ -45,7 +45,7 @@ def _of_free_body(
     """The change by a shift of the contact point and, if the body has moved, its axis."""
     first = plant.tree_start[plant.dof_tree[dof]]
     inverse = state.mass_inverse_diagonal
-    inertia = work.inertia[dof]
+    inertia = rigid.inertia[dof]
     square = arm[0] * arm[0] + arm[1] * arm[1] + arm[2] * arm[2]
     total = 0.0
     along = 0.0
@@ -94,11 +94,12 @@ def inverse_mass_change(
     pad : numpy.ndarray
         Room for four motions.
     """
+    rigid = work.rigid
     cdof = state.cdof
     if plant.tree_spatial[plant.dof_tree[dof]]:
-        return _of_free_body(plant, work, state, dof, cdof[j], moved, arm, shift) / 3.0
+        return _of_free_body(plant, rigid, state, dof, cdof[j], moved, arm, shift) / 3.0
     inverse = state.mass_inverse_diagonal
-    first = work.joint_first[j]
+    first = rigid.joint_first[j]
     velocity = pad[0]
     change = pad[1]
     total = 0.0
@@ -118,8 +119,8 @@ def inverse_mass_change(
             square += velocity[a] * velocity[a]
             product += velocity[a] * change[a]
         total += 2.0 * product * inverse[e]
-        if e < first and j < work.subtree_end[e]:
-            mass = mass_diagonal_change(work, cdof, j, e, pad[2:])
+        if e < first and j < rigid.subtree_end[e]:
+            mass = mass_diagonal_change(rigid, cdof, j, e, pad[2:])
             total -= square * inverse[e] * inverse[e] * mass
         e = plant.dof_parent[e]
     return total / 3.0

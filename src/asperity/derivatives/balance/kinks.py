@@ -11,7 +11,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.convex.potentials.contact_driver import evaluate_contacts
 from asperity.convex.potentials.rows import evaluate_rows
-from asperity.derivatives.balance.pieces import row_piece
+from asperity.derivatives.balance.row_changes import row_piece
 
 __all__ = ["count_kinks"]
 
@@ -23,26 +23,9 @@ _KINK = 0.1
 
 
 @compiled
-def _bends(problem: Table, count: int, kept: np.ndarray, found: np.ndarray) -> None:
-    """Note which contacts have other curvatures than those that were kept."""
-    for i in range(count):
-        sums = (problem.h11[i] + problem.h22[i], problem.hnn[i])
-        for k in range(2):
-            if abs(sums[k] - kept[i, k]) > _KINK * max(abs(sums[k]), abs(kept[i, k])):
-                found[i] = 1
-
-
-@compiled
-def _keep_curvatures(problem: Table, count: int, kept: np.ndarray) -> None:
-    for i in range(count):
-        kept[i, 0] = problem.h11[i] + problem.h22[i]
-        kept[i, 1] = problem.hnn[i]
-
-
-@compiled
 def _contact_kinks(problem: Table, count: int) -> int:
     """How many contacts have other curvatures a bit faster or slower, along normal or slip."""
-    kept = np.zeros((count, 2))
+    curvature = np.zeros((2, count, 2))
     found = np.zeros(count, np.int64)
     velocity = np.zeros((count, 3))
     for i in range(count):
@@ -64,10 +47,15 @@ def _contact_kinks(problem: Table, count: int) -> int:
                     problem.v1[i] = x + size * x / slip
                     problem.v2[i] = y + size * y / slip
             evaluate_contacts(problem, 0, count)
-            if side == 0:
-                _keep_curvatures(problem, count, kept)
-            else:
-                _bends(problem, count, kept, found)
+            for i in range(count):
+                curvature[side, i, 0] = problem.h11[i] + problem.h22[i]
+                curvature[side, i, 1] = problem.hnn[i]
+        for i in range(count):
+            for k in range(2):
+                one = curvature[0, i, k]
+                other = curvature[1, i, k]
+                if abs(one - other) > _KINK * max(abs(one), abs(other)):
+                    found[i] = 1
         for i in range(count):
             problem.v1[i] = velocity[i, 0]
             problem.v2[i] = velocity[i, 1]

@@ -2,9 +2,9 @@
 
 A law gives the impulse of a contact from its velocity at the step's end, which H knows, and from
 its distance, its velocity at the step's beginning, and its inverse mass. Its derivatives by these
-are differences of all contacts at once, at fixed velocities. Where a displacement leads across the
-kink at which a contact begins to push, the other side's difference is taken: derivatives then
-belong to the same piece of the law as H does, for every contact by itself.
+are differences of all contacts at once, at fixed velocities. Where one leads a contact to
+another piece of its law, the other side's difference is taken: derivatives then belong to the same
+piece as H does, for every contact by itself.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ from asperity.convex.potentials.contact_driver import (
     prepare_contacts,
 )
 
-__all__ = ["contact_velocities_of", "fill_law_slopes", "respond"]
+__all__ = ["contact_velocities_of", "evaluate_law", "fill_law_slopes", "respond"]
 
-# Displacements of distances [m] and velocities [m/s], and of inverse masses relative to them.
-_DISTANCE = 1e-8
-_VELOCITY = 1e-8
-_MASS = 1e-6
+# What is displaced: velocities along an axis (0, 1, 2), or else.
+_DISTANCE = 3
+_MASS = 4
+# Displacements of velocities [m/s] and distances [m], and of inverse masses relative to them.
+_SIZE = 1e-8
+_SHARE = 1e-6
+# What is as stiff in all directions, but for how friction that bends does so at the least slip.
+_EVEN = 1e-6
 # Slopes on both sides that differ by more have a kink between.
 _KINK = 0.1
 
@@ -48,41 +52,64 @@ def contact_velocities_of(
 
 
 @compiled
-def respond(
-    work: Table, problem: Table, contacts: Table, step: float, axis: int, size: float
-) -> None:
-    """Fill impulses with velocities at the beginning displaced along an axis, if that is not −1."""
+def evaluate_law(problem: Table, contacts: Table) -> None:
+    """Fill impulses at the contact velocities at hand, of a law that has been prepared."""
     count = contacts.count
-    for i in range(count):
-        problem.v1[i] = work.start_velocity[i, 0] + (size if axis == 0 else 0.0)
-        problem.v2[i] = work.start_velocity[i, 1] + (size if axis == 1 else 0.0)
-        problem.vn[i] = work.start_velocity[i, 2] + (size if axis == 2 else 0.0)
-    prepare_contacts(problem, contacts, step, count)
-    for i in range(count):
-        problem.v1[i] = work.end_velocity[i, 0]
-        problem.v2[i] = work.end_velocity[i, 1]
-        problem.vn[i] = work.end_velocity[i, 2]
     if problem.law.settle_contacts != 0:
         problem.changes = 0
         begin_estimates(problem, 0, count)
+        # However little that is.
         change_numbers(problem, contacts, 0, count, False)
     evaluate_contacts(problem, 0, count)
 
 
 @compiled
-def _slope(work: Table, problem: Table, i: int, a: int, size: float, ahead: np.ndarray) -> float:
-    """A difference of impulses on the piece at hand; ``ahead`` has those ahead, and whether they
-    push, and the problem those behind."""
-    behind_value = problem.g1[i] if a == 0 else (problem.g2[i] if a == 1 else problem.gn[i])
-    base = work.impulse[i, a]
-    first = (ahead[i, a] - base) / size
-    second = (base - behind_value) / size
-    pushes = work.impulse[i, 2] > 0.0
-    ahead_same = (ahead[i, 2] > 0.0) == pushes
-    behind_same = (problem.gn[i] > 0.0) == pushes
-    if ahead_same and not behind_same:
+def respond(
+    laws: Table, problem: Table, contacts: Table, step: float, axis: int, size: float
+) -> None:
+    """Fill impulses with velocities at the beginning displaced along an axis, 0, 1 or 2 if any."""
+    count = contacts.count
+    for i in range(count):
+        problem.v1[i] = laws.start_velocity[i, 0] + (size if axis == 0 else 0.0)
+        problem.v2[i] = laws.start_velocity[i, 1] + (size if axis == 1 else 0.0)
+        problem.vn[i] = laws.start_velocity[i, 2] + (size if axis == 2 else 0.0)
+    prepare_contacts(problem, contacts, step, count)
+    for i in range(count):
+        problem.v1[i] = laws.end_velocity[i, 0]
+        problem.v2[i] = laws.end_velocity[i, 1]
+        problem.vn[i] = laws.end_velocity[i, 2]
+    evaluate_law(problem, contacts)
+
+
+@compiled
+def _piece(problem: Table, i: int) -> int:
+    """The piece that a contact's curvatures are those of.
+
+    Whether it pushes, and, of friction that is linear where it sticks, whether it slides: there
+    it is as stiff in all directions.
+    """
+    piece = 1 if problem.gn[i] > 0.0 else 0
+    stiffness = abs(problem.h11[i]) + abs(problem.h22[i])
+    if abs(problem.h12[i]) + abs(problem.h11[i] - problem.h22[i]) > _EVEN * stiffness:
+        piece += 2
+    return piece
+
+
+@compiled
+def _keep(sets: Table, laws: Table, problem: Table, side: int) -> None:
+    for i in range(sets.contacts):
+        laws.side_impulse[side, i, 0] = problem.g1[i]
+        laws.side_impulse[side, i, 1] = problem.g2[i]
+        laws.side_impulse[side, i, 2] = problem.gn[i]
+        laws.side_piece[side, i] = _piece(problem, i)
+
+
+@compiled
+def _slope(first: float, second: float, pieces: tuple[int, int, int]) -> float:
+    """A difference of impulses, of both sides' slopes, on the piece at hand, ``pieces[0]``."""
+    if pieces[1] == pieces[0] and pieces[2] != pieces[0]:
         return first
-    if behind_same and not ahead_same:
+    if pieces[2] == pieces[0] and pieces[1] != pieces[0]:
         return second
     if abs(first - second) > _KINK * max(abs(first), abs(second)):
         return first
@@ -90,65 +117,85 @@ def _slope(work: Table, problem: Table, i: int, a: int, size: float, ahead: np.n
 
 
 @compiled
-def _keep_ahead(problem: Table, count: int, ahead: np.ndarray) -> None:
-    for i in range(count):
-        ahead[i, 0] = problem.g1[i]
-        ahead[i, 1] = problem.g2[i]
-        ahead[i, 2] = problem.gn[i]
+def _displace_laws(
+    motion: Table,
+    laws: Table,
+    problem: Table,
+    contacts: Table,
+    matrix: np.ndarray,
+    what: int,
+    size: float,
+) -> None:
+    """Displace what a law takes of all contacts; by 0 it is as it was.
+
+    A law that knows A itself feels inverse masses as A is scaled; ``matrix`` is A then.
+    """
+    for c in range(contacts.count):
+        if what == _DISTANCE:
+            contacts.signed_distance[c] = motion.contact_distance[c] + size
+        else:
+            contacts.inverse_mass[c] = laws.inverse_mass[c] * (1.0 + size)
+    if what == _MASS:
+        for k in range(matrix.size):
+            problem.matrix[k] = matrix[k] / (1.0 + size)
+
+
+@compiled
+def _fill_slopes(
+    work: Table,
+    problem: Table,
+    contacts: Table,
+    step: float,
+    what: int,
+    matrix: np.ndarray,
+    out: np.ndarray,
+) -> bool:
+    """Fill slopes of impulses by one number of every contact; False if all are zero."""
+    laws = work.laws
+    size = _SHARE if what == _MASS else _SIZE
+    for side in range(1, 3):
+        change = size if side == 1 else -size
+        if what >= _DISTANCE:
+            _displace_laws(work.motion, laws, problem, contacts, matrix, what, change)
+        respond(laws, problem, contacts, step, what, change)
+        _keep(work.sets, laws, problem, side)
+    if what >= _DISTANCE:
+        _displace_laws(work.motion, laws, problem, contacts, matrix, what, 0.0)
+    impulse = laws.side_impulse
+    piece = laws.side_piece
+    any_slope = False
+    for i in range(contacts.count):
+        width = size
+        if what == _MASS:
+            width *= laws.inverse_mass[problem.graph.contact[i]]
+        pieces = (piece[0, i], piece[1, i], piece[2, i])
+        for a in range(3):
+            out[i, a] = 0.0
+            if width > 0.0:
+                first = (impulse[1, i, a] - impulse[0, i, a]) / width
+                second = (impulse[0, i, a] - impulse[2, i, a]) / width
+                out[i, a] = _slope(first, second, pieces)
+            any_slope = any_slope or out[i, a] != 0.0
+    return any_slope
 
 
 @compiled
 def fill_law_slopes(work: Table, problem: Table, state: Table, step: float) -> None:
     """Fill impulses of the state itself, and their slopes, after `residual` there."""
+    laws = work.laws
     contacts = state.contacts
-    count = contacts.count
-    work.uses_mass = 0
-    work.uses_start = 0
-    if count == 0:
+    laws.uses_mass = 0
+    laws.uses_start = 0
+    if contacts.count == 0:
         return
-    contact_velocities_of(problem, state, problem.velocity, work.end_velocity)
-    contact_velocities_of(problem, state, state.velocity, work.start_velocity)
-    respond(work, problem, contacts, step, -1, 0.0)
-    _keep_ahead(problem, count, work.impulse)
-    ahead = np.zeros((count, 3))
-    for side in range(2):
-        size = _DISTANCE if side == 0 else -_DISTANCE
-        for c in range(count):
-            contacts.signed_distance[c] = work.contact_distance[c] + size
-        respond(work, problem, contacts, step, -1, 0.0)
-        if side == 0:
-            _keep_ahead(problem, count, ahead)
-    for i in range(count):
-        contacts.signed_distance[i] = work.contact_distance[i]
-        for a in range(3):
-            work.by_distance[i, a] = _slope(work, problem, i, a, _DISTANCE, ahead)
-    for side in range(2):
-        size = 1.0 + (_MASS if side == 0 else -_MASS)
-        for c in range(count):
-            contacts.inverse_mass[c] = work.inverse_mass[c] * size
-        respond(work, problem, contacts, step, -1, 0.0)
-        if side == 0:
-            _keep_ahead(problem, count, ahead)
-    for i in range(count):
-        c = problem.graph.contact[i]
-        for a in range(3):
-            work.by_mass[i, a] = 0.0
-            if work.inverse_mass[c] > 0.0:
-                size = _MASS * work.inverse_mass[c]
-                work.by_mass[i, a] = _slope(work, problem, i, a, size, ahead)
-            if work.by_mass[i, a] != 0.0:
-                work.uses_mass = 1
-    for c in range(count):
-        contacts.inverse_mass[c] = work.inverse_mass[c]
+    contact_velocities_of(problem, state, problem.velocity, laws.end_velocity)
+    contact_velocities_of(problem, state, state.velocity, laws.start_velocity)
+    respond(laws, problem, contacts, step, -1, 0.0)
+    _keep(work.sets, laws, problem, 0)
+    matrix = problem.matrix.copy() if work.has_stages == 1 else np.empty(0)
+    _fill_slopes(work, problem, contacts, step, _DISTANCE, matrix, laws.by_distance)
+    if _fill_slopes(work, problem, contacts, step, _MASS, matrix, laws.by_mass):
+        laws.uses_mass = 1
     for axis in range(3):
-        for side in range(2):
-            size = _VELOCITY if side == 0 else -_VELOCITY
-            respond(work, problem, contacts, step, axis, size)
-            if side == 0:
-                _keep_ahead(problem, count, ahead)
-        for i in range(count):
-            for a in range(3):
-                slope = _slope(work, problem, i, a, _VELOCITY, ahead)
-                work.by_start[i, a, axis] = slope
-                if slope != 0.0:
-                    work.uses_start = 1
+        if _fill_slopes(work, problem, contacts, step, axis, matrix, laws.by_start[axis]):
+            laws.uses_start = 1

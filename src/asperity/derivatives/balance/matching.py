@@ -12,41 +12,39 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 
-__all__ = ["is_near", "match_contacts", "remember_sets", "same_rows"]
+__all__ = ["match_contacts", "remember_sets", "same_rows"]
 
 
 @compiled
-def remember_sets(work: Table, state: Table) -> None:
+def remember_sets(sets: Table, state: Table) -> None:
     """Keep what contacts and rows of the state at hand are recognised by."""
     contacts = state.contacts
-    work.contacts = contacts.count
-    work.patches = 0
+    sets.contacts = contacts.count
+    sets.patches = 0
     for c in range(contacts.count):
         if contacts.patch[c] >= 0:
-            work.patches = 1
-        work.contact_geom[c, 0] = contacts.geom[c, 0]
-        work.contact_geom[c, 1] = contacts.geom[c, 1]
+            sets.patches = 1
+        sets.contact_geom[c, 0] = contacts.geom[c, 0]
+        sets.contact_geom[c, 1] = contacts.geom[c, 1]
         for a in range(3):
-            work.contact_point[c, a] = contacts.point[c, a]
+            sets.contact_point[c, a] = contacts.point[c, a]
     rows = state.rows
-    work.rows = rows.count
+    sets.rows = rows.count
     for r in range(rows.count):
-        work.row_kind[r] = rows.kind[r]
-        work.row_source[r] = rows.source[r]
+        sets.row_kind[r] = rows.kind[r]
+        sets.row_source[r] = rows.source[r]
 
 
 @compiled
-def is_near(work: Table, contacts: Table, c: int, other: int) -> bool:
-    """Whether contact ``other`` of a displaced state may be what contact c was."""
+def _distance(sets: Table, contacts: Table, c: int, other: int) -> float:
+    """How far contact ``other`` of a displaced state is from c, if it may be what that was."""
     if (
-        contacts.geom[other, 0] != work.contact_geom[c, 0]
-        or contacts.geom[other, 1] != work.contact_geom[c, 1]
+        contacts.geom[other, 0] != sets.contact_geom[c, 0]
+        or contacts.geom[other, 1] != sets.contact_geom[c, 1]
     ):
-        return False
-    for a in range(3):
-        if not abs(contacts.point[other, a] - work.contact_point[c, a]) <= work.reach:
-            return False
-    return True
+        return np.inf
+    farthest = np.max(np.abs(contacts.point[other] - sets.contact_point[c]))
+    return float(farthest) if farthest <= sets.reach else np.inf
 
 
 @compiled
@@ -80,34 +78,19 @@ def _move(contacts: Table, source: int, target: int) -> None:
 
 
 @compiled
-def match_contacts(work: Table, state: Table) -> bool:
+def match_contacts(sets: Table, state: Table) -> bool:
     """Leave in a displaced state the contacts of the state itself; False if one is missing."""
     contacts = state.contacts
-    if work.patches == 1:
+    if sets.patches == 1:
         # Polygons of pressure fields appear and vanish with an area of zero.
         return True
-    if contacts.count == work.contacts:
-        same = True
-        for c in range(contacts.count):
-            if not is_near(work, contacts, c, c):
-                same = False
-                break
-        if same:
-            return True
-    if contacts.count < work.contacts:
-        return False
     taken = np.zeros(contacts.count, np.int64)
-    for c in range(work.contacts):
+    for c in range(sets.contacts):
         best = -1
         least = np.inf
         for other in range(contacts.count):
-            if taken[other] == 1 or not is_near(work, contacts, c, other):
-                continue
-            distance = 0.0
-            for a in range(3):
-                step = contacts.point[other, a] - work.contact_point[c, a]
-                distance += step * step
-            if distance < least:
+            distance = _distance(sets, contacts, c, other)
+            if taken[other] == 0 and distance < least:
                 least = distance
                 best = other
         if best < 0:
@@ -124,12 +107,12 @@ def match_contacts(work: Table, state: Table) -> bool:
 
 
 @compiled
-def same_rows(work: Table, state: Table) -> bool:
+def same_rows(sets: Table, state: Table) -> bool:
     """Whether a displaced state has the same scalar constraints."""
     rows = state.rows
-    if rows.count != work.rows:
+    if rows.count != sets.rows:
         return False
     for r in range(rows.count):
-        if rows.kind[r] != work.row_kind[r] or rows.source[r] != work.row_source[r]:
+        if rows.kind[r] != sets.row_kind[r] or rows.source[r] != sets.row_source[r]:
             return False
     return True

@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.compiled.calls import call_pppd
-from asperity.derivatives.balance.displacement import begin_anew, largest_change
+from asperity.derivatives.balance.displacement import begin_anew, displace, largest_change
 from asperity.derivatives.balance.root_search import SETS_FULL
-from asperity.derivatives.stages import ALL, call_stage, fill_columns, stage
+from asperity.derivatives.layout import CONTROL, DIRECTION
+from asperity.derivatives.stages import call_stage, differentiate, stage
 from asperity.integrators.world_layout import OK
 
 __all__ = ["follow_one_side"]
@@ -29,110 +29,75 @@ _MOST = 1e-3
 
 
 @compiled
-def _displace(world: Table, work: Table, along: bool, k: int, fastest: float) -> None:
+def _begin_beside(world: Table, work: Table, along: bool, k: int, fastest: float) -> None:
     """Let a step begin at the state that a bit of column k leads to; ``directions`` has the column.
 
     ``fastest`` is the largest velocity at the end per unit of it.
     """
-    nv = work.qvel.size
-    na = work.act.size
-    first = 2 * nv + na
-    if along or k < first:
+    start = work.start
+    state = world.current
+    nv = start.qvel.size
+    inner = 2 * nv + start.act.size
+    size = min(_APART / max(fastest, 1e-300), _MOST)
+    if along or k < inner:
         row = k if along else 0
-        farthest = 0.0
-        for i in range(nv):
-            farthest = max(farthest, abs(work.directions[row, i]))
+        farthest = np.max(np.abs(work.directions[row, :nv]))
         if farthest > 0.0:
-            size = (_APART_FIELDS if work.patches == 1 else _APART) / farthest
+            size = (_APART_FIELDS if work.sets.patches == 1 else _APART) / farthest
         else:
-            largest = largest_change(work, row)
-            size = min(_APART / max(fastest, 1e-300), _MOST / largest)
-        for i in range(nv):
-            work.displacement[i] = size * work.directions[row, i]
-            work.qvel[i] += size * work.directions[row, nv + i]
-        for i in range(na):
-            work.act[i] += size * work.directions[row, 2 * nv + i]
-        if farthest > 0.0:
-            plant = world.plant
-            call_pppd(
-                plant.integrate_positions,
-                plant.model,
-                work.qpos.ctypes.data,
-                work.displacement.ctypes.data,
-                1.0,
-            )
+            size = min(size, _MOST / largest_change(work, row))
+        displace(world, work, DIRECTION, row, size)
     else:
-        size = min(_APART / max(fastest, 1e-300), _MOST)
-        work.ctrl[k - first] += size
-
-
-@compiled
-def _solve_beside(world: Table, work: Table, step: float, number: int, k: int) -> int:
-    """Solve the step that begins now, and fill column k of ``result``, or 0 of one direction."""
-    code = call_stage(work.find_root, world, work, step, 0)
-    if code != OK:
-        return code
-    assembled = number
-    if number > 0 and k < 2 * work.qvel.size + work.act.size:
-        assembled = -1
-    code = fill_columns(world, work, step, min(assembled, ALL))
-    if code == OK and number < 0 and work.displaced.shape[0] > 0:
-        code = call_stage(work.add_parameters, world, work, step, 0)
-    if code == OK:
-        code = call_stage(work.assemble, world, work, step, assembled)
-    return code
-
-
-@compiled
-def _set_direction(work: Table, along: bool, k: int, inner: int) -> None:
-    """Let the first direction be that of a column by a coordinate of the state."""
-    if not along and k < inner:
-        for i in range(inner):
-            work.directions[0, i] = 1.0 if i == k else 0.0
+        displace(world, work, CONTROL, k - inner, size)
+    start.qpos[:] = state.qpos
+    start.qvel[:] = state.qvel
+    start.act[:] = state.act
+    start.ctrl[:] = state.mj_ctrl
+    begin_anew(world, work)
 
 
 @stage
 def follow_one_side(world: Table, work: Table, step: float, number: int) -> int:
     """Replace columns of ``result`` by derivatives along their own coordinates, or directions.
 
-    After `asperity.derivatives.assembly.assemble_step` with this number, where there are kinks.
+    After `asperity.derivatives.stages.differentiate` with this number, where there are kinks.
     Columns by parameters stay as they are; so does a column whose step has no solution, which is
     counted as unmatched.
     """
+    start = work.start
+    parameters = work.parameters
+    root = work.root
     along = number < 0
-    nv = work.qvel.size
-    inner = 2 * nv + work.act.size
-    count = -number if along else number - work.displaced.shape[0]
-    # All that the end of the step itself is made of.
+    inner = 2 * start.qvel.size + start.act.size
+    count = -number if along else number - parameters.displaced.shape[0]
     result = work.result.copy()
-    directions = work.directions.copy()
-    qpos = work.qpos.copy()
-    qvel = work.qvel.copy()
-    act = work.act.copy()
-    ctrl = work.ctrl.copy()
-    velocity = work.velocity.copy()
-    balance = work.sides[0].copy()
-    residual = work.residual
+    qpos = start.qpos.copy()
+    qvel = start.qvel.copy()
+    act = start.act.copy()
+    ctrl = start.ctrl.copy()
+    residual = root.residual
     one_sided = work.one_sided
     unmatched = work.unmatched
-    kinks = work.kinks
     code = OK
     for k in range(count):
-        fastest = 0.0
-        for i in range(nv):
-            fastest = max(fastest, abs(result[nv + i, k]))
-        _set_direction(work, along, k, inner)
-        _displace(world, work, along, k, fastest)
-        begin_anew(world, work)
-        code = _solve_beside(world, work, step, number, k)
-        work.qpos[:] = qpos
-        work.qvel[:] = qvel
-        work.act[:] = act
-        work.ctrl[:] = ctrl
+        fastest = np.max(np.abs(result[start.qvel.size : 2 * start.qvel.size, k]))
+        # By a coordinate of the state there is one direction.
+        alone = not along and k < inner
+        if alone:
+            for i in range(inner):
+                work.directions[0, i] = 1.0 if i == k else 0.0
+        _begin_beside(world, work, along, k, fastest)
+        code = call_stage(work.find_root, world, work, step, 0)
+        if code == OK:
+            code = differentiate(world, work, step, -1 if alone else number, along)
+        start.qpos[:] = qpos
+        start.qvel[:] = qvel
+        start.act[:] = act
+        start.ctrl[:] = ctrl
         if code > OK or code == SETS_FULL:
             # There is more than there is room for: all is done again when there is.
             break
-        column = 0 if not along and k < inner else k
+        column = 0 if alone else k
         finite = code == OK
         code = OK
         for i in range(inner):
@@ -143,12 +108,8 @@ def follow_one_side(world: Table, work: Table, step: float, number: int) -> int:
         for i in range(inner):
             result[i, k] = work.result[i, column]
     work.result[:, :] = result
-    work.directions[:, :] = directions
-    work.velocity[:] = velocity
-    work.sides[0, :] = balance
-    work.residual = residual
+    root.residual = residual
     work.one_sided = one_sided
     work.unmatched = unmatched
-    work.kinks = kinks
     begin_anew(world, work)
     return code

@@ -9,51 +9,25 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.plant.detection.field_motion import surface_motion
 
 __all__ = ["change_of_contact", "move_contacts", "turn_frame"]
 
 
 @compiled
 def _twist(
-    plant: Table, work: Table, body: int, axis: np.ndarray, point: np.ndarray, out: np.ndarray
+    plant: Table, motion: Table, body: int, axis: np.ndarray, point: np.ndarray, out: np.ndarray
 ) -> None:
     """Angular motion, and motion at a point, of a body that moves along a spatial axis."""
     root = plant.body_reference[body]
     for a in range(6):
         out[a] = axis[a]
-    x = point[0] - work.com[root, 0]
-    y = point[1] - work.com[root, 1]
-    z = point[2] - work.com[root, 2]
+    x = point[0] - motion.com[root, 0]
+    y = point[1] - motion.com[root, 1]
+    z = point[2] - motion.com[root, 2]
     out[3] += out[1] * z - out[2] * y
     out[4] += out[2] * x - out[0] * z
     out[5] += out[0] * y - out[1] * x
-
-
-@compiled
-def _change_of(
-    work: Table, c: int, first: np.ndarray, second: np.ndarray, change: np.ndarray
-) -> None:
-    """Fill by how much a contact's (point, normal, distance) change.
-
-    ``first`` and ``second`` are motions of geoms 1 and 2, at the centre of geom 2.
-    """
-    for k in range(7):
-        change[k] = 0.0
-        for a in range(6):
-            change[k] += work.motion[c, k, a] * (second[a] - first[a])
-    # The motion of geom 1 carries it along.
-    x = work.contact_point[c, 0] - work.contact_origin[c, 0]
-    y = work.contact_point[c, 1] - work.contact_origin[c, 1]
-    z = work.contact_point[c, 2] - work.contact_origin[c, 2]
-    change[0] += first[3] + first[1] * z - first[2] * y
-    change[1] += first[4] + first[2] * x - first[0] * z
-    change[2] += first[5] + first[0] * y - first[1] * x
-    x = work.contact_frame[c, 6]
-    y = work.contact_frame[c, 7]
-    z = work.contact_frame[c, 8]
-    change[3] += first[1] * z - first[2] * y
-    change[4] += first[2] * x - first[0] * z
-    change[5] += first[0] * y - first[1] * x
 
 
 @compiled
@@ -61,27 +35,48 @@ def change_of_contact(
     plant: Table,
     work: Table,
     c: int,
-    axis: np.ndarray,
-    moved: tuple[bool, bool],
     bodies: tuple[int, int],
+    axes: tuple[np.ndarray, np.ndarray],
     change: np.ndarray,
     pad: np.ndarray,
 ) -> None:
-    """Fill by how much a contact's (point, normal, distance) change along one joint's axis.
+    """Fill by how much a contact's (point, normal, distance) change.
 
-    ``moved`` says which of the geoms' ``bodies`` are behind the joint, and ``pad`` is room for two
-    motions.
+    Parameters
+    ----------
+    plant, work : Table
+    c : int
+    bodies : tuple of int
+        Of both geoms.
+    axes : tuple of numpy.ndarray
+        Along which these move.
+    change : numpy.ndarray
+    pad : numpy.ndarray
+        Room for two motions.
     """
+    motion = work.motion
+    sets = work.sets
     first = pad[0]
     second = pad[1]
-    for a in range(6):
-        first[a] = 0.0
-        second[a] = 0.0
-    if moved[0]:
-        _twist(plant, work, bodies[0], axis, work.contact_origin[c], first)
-    if moved[1]:
-        _twist(plant, work, bodies[1], axis, work.contact_origin[c], second)
-    _change_of(work, c, first, second, change)
+    _twist(plant, motion, bodies[0], axes[0], motion.contact_origin[c], first)
+    _twist(plant, motion, bodies[1], axes[1], motion.contact_origin[c], second)
+    for k in range(7):
+        change[k] = 0.0
+        for a in range(6):
+            change[k] += motion.relative[c, k, a] * (second[a] - first[a])
+    # The motion of geom 1 carries it along.
+    x = sets.contact_point[c, 0] - motion.contact_origin[c, 0]
+    y = sets.contact_point[c, 1] - motion.contact_origin[c, 1]
+    z = sets.contact_point[c, 2] - motion.contact_origin[c, 2]
+    change[0] += first[3] + first[1] * z - first[2] * y
+    change[1] += first[4] + first[2] * x - first[0] * z
+    change[2] += first[5] + first[0] * y - first[1] * x
+    x = motion.contact_frame[c, 6]
+    y = motion.contact_frame[c, 7]
+    z = motion.contact_frame[c, 8]
+    change[3] += first[1] * z - first[2] * y
+    change[4] += first[2] * x - first[0] * z
+    change[5] += first[0] * y - first[1] * x
 
 
 @compiled
@@ -105,6 +100,7 @@ def turn_frame(frame: np.ndarray, change: np.ndarray, out: np.ndarray) -> None:
 @compiled
 def _fill_axis(plant: Table, work: Table, body: int, out: np.ndarray) -> None:
     """The spatial motion of a body by ``displacement``."""
+    motion = work.motion
     for a in range(6):
         out[a] = 0.0
     dof = plant.body_last_dof[body]
@@ -112,8 +108,23 @@ def _fill_axis(plant: Table, work: Table, body: int, out: np.ndarray) -> None:
         size = work.displacement[dof]
         if size != 0.0:
             for a in range(6):
-                out[a] += size * work.cdof[dof, a]
+                out[a] += size * motion.cdof[dof, a]
         dof = plant.dof_parent[dof]
+
+
+@compiled
+def _move_surface(plant: Table, state: Table, c: int) -> None:
+    """Fill how surfaces that move by themselves do so along a contact's tangents."""
+    contacts = state.contacts
+    point = contacts.point[c]
+    at = (point[0], point[1], point[2])
+    first = surface_motion(plant, state, contacts.geom[c, 0], at[0], at[1], at[2])
+    second = surface_motion(plant, state, contacts.geom[c, 1], at[0], at[1], at[2])
+    for t in range(2):
+        speed = 0.0
+        for a in range(3):
+            speed += contacts.frame[c, 3 * t + a] * (second[a] - first[a])
+        contacts.surface_velocity[c, t] = speed
 
 
 @compiled
@@ -122,28 +133,28 @@ def move_contacts(plant: Table, work: Table, state: Table) -> None:
 
     The state has been evaluated where that displacement leads to, without contacts.
     """
+    motion = work.motion
+    sets = work.sets
     contacts = state.contacts
-    axis = np.zeros(6)
-    first = np.zeros(6)
-    second = np.zeros(6)
+    pad = np.zeros((4, 6))
     change = np.zeros(7)
     turned = np.zeros(9)
     for c in range(contacts.count):
         body_a = plant.geom_body[contacts.geom[c, 0]]
         body_b = plant.geom_body[contacts.geom[c, 1]]
-        _fill_axis(plant, work, body_a, axis)
-        _twist(plant, work, body_a, axis, work.contact_origin[c], first)
-        _fill_axis(plant, work, body_b, axis)
-        _twist(plant, work, body_b, axis, work.contact_origin[c], second)
-        _change_of(work, c, first, second, change)
-        turn_frame(work.contact_frame[c], change, turned)
+        _fill_axis(plant, work, body_a, pad[2])
+        _fill_axis(plant, work, body_b, pad[3])
+        change_of_contact(plant, work, c, (body_a, body_b), (pad[2], pad[3]), change, pad)
+        turn_frame(motion.contact_frame[c], change, turned)
         for a in range(9):
-            contacts.frame[c, a] = work.contact_frame[c, a] + turned[a]
-        contacts.signed_distance[c] = work.contact_distance[c] + change[6]
+            contacts.frame[c, a] = motion.contact_frame[c, a] + turned[a]
+        contacts.signed_distance[c] = motion.contact_distance[c] + change[6]
         root_a = plant.body_reference[body_a]
         root_b = plant.body_reference[body_b]
         for a in range(3):
-            point = work.contact_point[c, a] + change[a]
+            point = sets.contact_point[c, a] + change[a]
             contacts.point[c, a] = point
             contacts.arm_a[c, a] = point - state.mj_subtree_com[root_a, a]
             contacts.arm_b[c, a] = point - state.mj_subtree_com[root_b, a]
+        if plant.has_moving_surfaces == 1:
+            _move_surface(plant, state, c)

@@ -27,9 +27,11 @@ from asperity.convex.island import (
 from asperity.convex.matrix import multiply
 from asperity.convex.potentials.contact_driver import begin_estimates, change_numbers
 from asperity.convex.problem import CONVERGED, PROBLEM
-from asperity.integrators.methods.gyroscopic import gyroscopic_forces
+from asperity.derivatives.balance.middle_velocity import add_middle_forces
 from asperity.integrators.methods.icf import smooth_terms
 from asperity.integrators.methods.motion import advance_activations
+from asperity.integrators.methods.theta import theta_terms
+from asperity.integrators.world_layout import OK
 from asperity.plant.trees import force_from_solver, velocity_to_solver
 
 __all__ = ["activations_after", "keep_the_guess", "prepare", "residual", "smooth_balance"]
@@ -49,36 +51,11 @@ def prepare(world: Table, state: Table, step: float) -> int:
 
 
 @compiled
-def _center_gyroscopic_forces(world: Table, work: Table, state: Table, step: float) -> None:
-    """Let r have the gyroscopic forces of the middle of the step, of trees that turn far."""
-    plant = world.plant
-    problem = world.problem
-    graph = problem.graph
-    any_turns = False
-    for tree in range(plant.ntree):
-        any_turns = any_turns or work.turning[tree] == 1
-    if not any_turns:
-        return
-    for i in range(work.mean.size):
-        work.mean[i] = 0.5 * (state.qvel[i] + work.velocity[i])
-    gyroscopic_forces(plant, state, work.mean, work.gyroscopic)
-    for i in range(graph.nv):
-        if work.turning[plant.dof_tree[i]] == 1:
-            problem.rhs[i] += step * work.gyroscopic[i]
-    # The data keep the velocities of the step's beginning, as all that was computed of them.
-    gyroscopic_forces(plant, state, state.qvel, work.gyroscopic)
-    for i in range(graph.nv):
-        if work.turning[plant.dof_tree[i]] == 1:
-            problem.rhs[i] -= step * work.gyroscopic[i]
-
-
-@compiled
 def residual(world: Table, work: Table, state: Table, step: float, out: np.ndarray) -> None:
     """Fill ``out`` with g at the prescribed velocity, in generalized forces, after `prepare`."""
     plant = world.plant
     problem = world.problem
-    if world.center_gyroscopic == 1:
-        _center_gyroscopic_forces(world, work, state, step)
+    add_middle_forces(world, work, state, step)
     velocity_to_solver(plant, state.cdof, work.velocity, problem.velocity)
     guess_velocities(problem, state.contacts)
     for k in range(problem.graph.islands):
@@ -98,25 +75,30 @@ def residual(world: Table, work: Table, state: Table, step: float, out: np.ndarr
 
 @compiled
 def activations_after(
-    world: Table, work: Table, state: Table, step: float, out: np.ndarray
+    world: Table, start: Table, state: Table, step: float, out: np.ndarray
 ) -> None:
     """Fill the part of ``out`` behind the residual with the activations at the step's end."""
     if state.act.size > 0:
         advance_activations(world.plant, state, world.following, step)
         for i in range(state.act.size):
-            out[work.qvel.size + i] = world.following.act[i]
+            out[start.qvel.size + i] = world.following.act[i]
 
 
 @compiled
-def smooth_balance(world: Table, work: Table, state: Table, step: float) -> None:
-    """Fill the problem's ``gradient`` with A v − r of an evaluated state, in a step of `Icf`'s."""
+def smooth_balance(world: Table, work: Table, state: Table, step: float) -> int:
+    """Fill the problem's ``gradient`` with A v − r of an evaluated state; returns a code."""
     plant = world.plant
     problem = world.problem
     graph = problem.graph
-    smooth_terms(world, state, step, 0, graph.ntree)
-    if world.center_gyroscopic == 1:
-        _center_gyroscopic_forces(world, work, state, step)
+    if work.has_stages == 1:
+        code = theta_terms(world, state, step)
+        if code != OK:
+            return code
+    else:
+        smooth_terms(world, state, step, 0, graph.ntree)
+    add_middle_forces(world, work, state, step)
     velocity_to_solver(plant, state.cdof, work.velocity, problem.velocity)
     multiply(problem, 0, graph.ntree, problem.velocity, problem.gradient)
     for i in range(graph.nv):
         problem.gradient[i] -= problem.rhs[i]
+    return OK

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import mujoco
 import numpy as np
 
-__all__ = ["JointOrder", "joint_order", "moves_rigidly"]
+__all__ = ["joint_order", "moves_rigidly"]
 
 _JOINT = int(mujoco.mjtTrn.mjTRN_JOINT)
 # Whose activations change by themselves and by the control alone.
@@ -18,25 +16,13 @@ _DYNAMICS = tuple(
 _FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
 
 
-class JointOrder(NamedTuple):
+def joint_order(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For every degree of freedom those that turn with it, and those that it moves.
 
-    Attributes
-    ----------
-    first, last : numpy.ndarray
-        Of its joint; the rotations of a free joint are a joint of their own, after its three
-        translations, each of which is one, too.
-    end : numpy.ndarray
-        One behind the last degree of freedom of what it moves: MuJoCo numbers depth first.
+    The first and last ones of its joint, and one behind the last degree of freedom of what it
+    moves: MuJoCo numbers depth first. The rotations of a free joint are a joint of their own, after
+    its three translations, each of which is one, too.
     """
-
-    first: np.ndarray
-    last: np.ndarray
-    end: np.ndarray
-
-
-def joint_order(model: mujoco.MjModel) -> JointOrder:
-    """The order of a model's degrees of freedom."""
     first = np.arange(model.nv)
     last = np.arange(model.nv)
     for joint in range(model.njnt):
@@ -50,7 +36,7 @@ def joint_order(model: mujoco.MjModel) -> JointOrder:
         parent = int(model.dof_parentid[dof])
         if parent >= 0:
             end[parent] = max(end[parent], end[dof])
-    return JointOrder(first, last, end)
+    return first, last, end
 
 
 def moves_rigidly(model: mujoco.MjModel, explicit: np.ndarray) -> bool:
@@ -58,8 +44,8 @@ def moves_rigidly(model: mujoco.MjModel, explicit: np.ndarray) -> bool:
 
     And scalar constraints are those of hinges and slides. Then all that depends on positions and
     velocities is known in closed form (`asperity.derivatives.balance.rigid_terms`). Springs of ball
-    and free joints, tendons, fluids, equalities and actuators with a changing moment are not of
-    this kind.
+    and free joints, tendons, fluids, equalities, moving surfaces and actuators with a changing
+    moment are not of this kind.
 
     Parameters
     ----------
@@ -74,6 +60,7 @@ def moves_rigidly(model: mujoco.MjModel, explicit: np.ndarray) -> bool:
         or model.opt.density > 0.0
         or model.opt.viscosity > 0.0
         or np.any(model.body_gravcomp)
+        or np.any(model.geom_surfacevel)
         or np.any((model.jnt_stiffness != 0.0) & rotating)
         or np.any(model.jnt_stiffnesspoly)
         or np.any(model.dof_dampingpoly)

@@ -24,6 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.derivatives.balance.middle_velocity import start_share
 
 __all__ = [
     "cross_motion",
@@ -88,53 +89,54 @@ def _dot(a: np.ndarray, b: np.ndarray) -> float:
 
 
 @compiled
-def _present_rate(world: Table, work: Table, dof: int) -> float:
+def _present_rate(plant: Table, work: Table, dof: int) -> float:
     """The velocity w at which velocity forces are taken."""
-    turning = work.turning[world.plant.dof_tree[dof]] == 1
-    if turning and world.center_gyroscopic == 1:
-        return float(0.5 * (work.qvel[dof] + work.velocity[dof]))
-    return float(work.qvel[dof])
+    start = work.start
+    share = start_share(work.root, plant.dof_tree[dof])
+    return float(share * start.qvel[dof] + (1.0 - share) * work.velocity[dof])
 
 
 @compiled
 def _fill_motion(world: Table, work: Table, step: float) -> None:
     """Fill velocities, and accelerations against gravity, behind every degree of freedom."""
+    start = work.start
+    rigid = work.rigid
     plant = world.plant
     state = world.current
     rate = np.zeros(6)
-    for d in range(work.qvel.size):
+    for d in range(start.qvel.size):
         parent = plant.dof_parent[d]
-        present = _present_rate(world, work, d)
+        present = _present_rate(plant, work, d)
         for a in range(6):
             axis = state.cdof[d, a]
-            work.motion_rate[d, a] = axis * present
-            work.start_motion[d, a] = axis * work.qvel[d]
-            work.end_motion[d, a] = axis * work.velocity[d]
+            rigid.motion_rate[d, a] = axis * present
+            rigid.start_motion[d, a] = axis * start.qvel[d]
+            rigid.end_motion[d, a] = axis * work.velocity[d]
             if parent >= 0:
-                work.motion_rate[d, a] += work.motion_rate[parent, a]
-                work.start_motion[d, a] += work.start_motion[parent, a]
-                work.end_motion[d, a] += work.end_motion[parent, a]
-    for d in range(work.qvel.size):
+                rigid.motion_rate[d, a] += rigid.motion_rate[parent, a]
+                rigid.start_motion[d, a] += rigid.start_motion[parent, a]
+                rigid.end_motion[d, a] += rigid.end_motion[parent, a]
+    for d in range(start.qvel.size):
         parent = plant.dof_parent[d]
-        present = _present_rate(world, work, d)
-        acceleration = (work.velocity[d] - work.qvel[d]) / step
-        cross_motion(work.motion_rate[work.joint_last[d]], state.cdof[d], rate)
+        present = _present_rate(plant, work, d)
+        acceleration = (work.velocity[d] - start.qvel[d]) / step
+        cross_motion(rigid.motion_rate[rigid.joint_last[d]], state.cdof[d], rate)
         for a in range(6):
             value = state.cdof[d, a] * acceleration + rate[a] * present
             if parent >= 0:
-                value += work.acceleration[parent, a]
+                value += rigid.acceleration[parent, a]
             elif a >= 3:
                 value -= plant.gravity[a - 3]
-            work.acceleration[d, a] = value
+            rigid.acceleration[d, a] = value
 
 
 @compiled
-def _add_body(work: Table, dof: int, inertia: np.ndarray, pad: np.ndarray) -> None:
+def _add_body(rigid: Table, dof: int, inertia: np.ndarray, pad: np.ndarray) -> None:
     """Add a body's inertia, force and B to those of the degree of freedom that it moves with.
 
     ``pad`` is room for five vectors.
     """
-    velocity = work.motion_rate[dof]
+    velocity = rigid.motion_rate[dof]
     momentum = pad[0]
     unit = pad[1]
     turned = pad[2]
@@ -143,10 +145,10 @@ def _add_body(work: Table, dof: int, inertia: np.ndarray, pad: np.ndarray) -> No
     for a in range(6):
         unit[a] = 0.0
     for a in range(10):
-        work.inertia[dof, a] += inertia[a]
-    inertia_force(inertia, velocity, work.acceleration[dof], momentum, column)
+        rigid.inertia[dof, a] += inertia[a]
+    inertia_force(inertia, velocity, rigid.acceleration[dof], momentum, column)
     for a in range(6):
-        work.body_force[dof, a] += column[a]
+        rigid.body_force[dof, a] += column[a]
     for k in range(6):
         unit[k] = 1.0
         cross_motion(unit, velocity, turned)
@@ -156,7 +158,7 @@ def _add_body(work: Table, dof: int, inertia: np.ndarray, pad: np.ndarray) -> No
         _add_cross_force(velocity, moved, column)
         unit[k] = 0.0
         for a in range(6):
-            work.force_rate[dof, 6 * a + k] += column[a]
+            rigid.force_rate[dof, 6 * a + k] += column[a]
 
 
 @compiled
@@ -165,58 +167,61 @@ def fill_rigid_terms(world: Table, work: Table, step: float) -> None:
 
     Needs the evaluation of the state itself, in its MjData, too.
     """
+    start = work.start
+    rigid = work.rigid
     plant = world.plant
     state = world.current
-    nv = work.qvel.size
+    nv = start.qvel.size
     pad = np.zeros((5, 6))
     _fill_motion(world, work, step)
     for d in range(nv):
         for a in range(10):
-            work.inertia[d, a] = 0.0
+            rigid.inertia[d, a] = 0.0
         for a in range(6):
-            work.body_force[d, a] = 0.0
+            rigid.body_force[d, a] = 0.0
         for a in range(36):
-            work.force_rate[d, a] = 0.0
+            rigid.force_rate[d, a] = 0.0
     for body in range(1, plant.nbody):
         dof = plant.body_last_dof[body]
         if dof >= 0:
-            _add_body(work, dof, state.mj_cinert[body], pad)
+            _add_body(rigid, dof, state.mj_cinert[body], pad)
     for d in range(nv - 1, -1, -1):
         parent = plant.dof_parent[d]
         if parent >= 0:
             for a in range(10):
-                work.inertia[parent, a] += work.inertia[d, a]
+                rigid.inertia[parent, a] += rigid.inertia[d, a]
             for a in range(6):
-                work.body_force[parent, a] += work.body_force[d, a]
+                rigid.body_force[parent, a] += rigid.body_force[d, a]
             for a in range(36):
-                work.force_rate[parent, a] += work.force_rate[d, a]
-        _multiply(work.inertia[d], state.cdof[d], work.axis_momentum[d])
+                rigid.force_rate[parent, a] += rigid.force_rate[d, a]
+        _multiply(rigid.inertia[d], state.cdof[d], rigid.axis_momentum[d])
         for k in range(6):
             value = 0.0
             for a in range(6):
-                value += state.cdof[d, a] * work.force_rate[d, 6 * a + k]
-            work.axis_rate[d, k] = value
+                value += state.cdof[d, a] * rigid.force_rate[d, 6 * a + k]
+            rigid.axis_rate[d, k] = value
 
 
 @compiled
 def _force_change(
-    work: Table, j: int, by_inertia: np.ndarray, by_rate: np.ndarray, out: np.ndarray
+    rigid: Table, j: int, by_inertia: np.ndarray, by_rate: np.ndarray, out: np.ndarray
 ) -> None:
     """``out = I c + B ψ`` of all that is behind a degree of freedom."""
-    _multiply(work.inertia[j], by_inertia, out)
+    _multiply(rigid.inertia[j], by_inertia, out)
     for a in range(6):
         for k in range(6):
-            out[a] += work.force_rate[j, 6 * a + k] * by_rate[k]
+            out[a] += rigid.force_rate[j, 6 * a + k] * by_rate[k]
 
 
 @compiled
 def rigid_columns(world: Table, work: Table, step: float) -> None:
     """Fill columns by positions and velocities with what is neither contact nor row."""
+    start = work.start
+    rigid = work.rigid
     plant = world.plant
     state = world.current
-    nv = work.qvel.size
+    nv = start.qvel.size
     cdof = state.cdof
-    centred = world.center_gyroscopic == 1
     velocity = np.zeros(6)
     acceleration = np.zeros(6)
     psi = np.zeros(6)
@@ -224,8 +229,8 @@ def rigid_columns(world: Table, work: Table, step: float) -> None:
     turned = np.zeros(6)
     force = np.zeros(6)
     for j in range(nv):
-        first = work.joint_first[j]
-        end = work.subtree_end[j]
+        first = rigid.joint_first[j]
+        end = rigid.subtree_end[j]
         before = plant.dof_parent[first]
         by_position = work.columns[j]
         by_velocity = work.columns[nv + j]
@@ -233,10 +238,10 @@ def rigid_columns(world: Table, work: Table, step: float) -> None:
             by_position[i] = 0.0
             by_velocity[i] = 0.0
         for a in range(6):
-            velocity[a] = work.motion_rate[before, a] if before >= 0 else 0.0
+            velocity[a] = rigid.motion_rate[before, a] if before >= 0 else 0.0
             acceleration[a] = 0.0
             if before >= 0:
-                acceleration[a] = work.acceleration[before, a]
+                acceleration[a] = rigid.acceleration[before, a]
             elif a >= 3:
                 acceleration[a] = -plant.gravity[a - 3]
         cross_motion(velocity, cdof[j], psi)
@@ -246,42 +251,41 @@ def rigid_columns(world: Table, work: Table, step: float) -> None:
             by_inertia[a] -= turned[a]
         for m in range(first, end):
             by_position[m] = step * (
-                _dot(work.axis_momentum[m], by_inertia) + _dot(work.axis_rate[m], psi)
+                _dot(rigid.axis_momentum[m], by_inertia) + _dot(rigid.axis_rate[m], psi)
             )
-        _force_change(work, j, by_inertia, psi, force)
-        _add_cross_force(cdof[j], work.body_force[j], force)
+        _force_change(rigid, j, by_inertia, psi, force)
+        _add_cross_force(cdof[j], rigid.body_force[j], force)
         m = before
         while m >= 0:
             by_position[m] = step * _dot(cdof[m], force)
             m = plant.dof_parent[m]
         by_position[j] += step * plant.dof_stiffness[j]
         # By velocity: v_b × S − S × v_p, and the momentum that it takes away.
-        cross_motion(work.motion_rate[work.joint_last[j]], cdof[j], by_inertia)
+        cross_motion(rigid.motion_rate[rigid.joint_last[j]], cdof[j], by_inertia)
         cross_motion(cdof[j], velocity, turned)
         for a in range(6):
             by_inertia[a] -= turned[a]
-        turning = centred and work.turning[plant.dof_tree[j]] == 1
-        scale = 0.5 * step if turning else step
+        scale = start_share(work.root, plant.dof_tree[j]) * step
         for m in range(first, end):
             by_velocity[m] = scale * (
-                _dot(work.axis_momentum[m], by_inertia) + _dot(work.axis_rate[m], cdof[j])
-            ) - _dot(work.axis_momentum[m], cdof[j])
+                _dot(rigid.axis_momentum[m], by_inertia) + _dot(rigid.axis_rate[m], cdof[j])
+            ) - _dot(rigid.axis_momentum[m], cdof[j])
         if not plant.tree_spatial[plant.dof_tree[j]]:
             # Armature is in the mass matrix alone.
-            by_velocity[j] += _dot(work.axis_momentum[j], cdof[j]) - state.mass_diagonal[j]
-        _force_change(work, j, by_inertia, cdof[j], force)
+            by_velocity[j] += _dot(rigid.axis_momentum[j], cdof[j]) - state.mass_diagonal[j]
+        _force_change(rigid, j, by_inertia, cdof[j], force)
         m = before
         while m >= 0:
-            by_velocity[m] = scale * _dot(cdof[m], force) - _dot(cdof[m], work.axis_momentum[j])
+            by_velocity[m] = scale * _dot(cdof[m], force) - _dot(cdof[m], rigid.axis_momentum[j])
             m = plant.dof_parent[m]
 
 
 @compiled
-def mass_diagonal_change(work: Table, cdof: np.ndarray, j: int, m: int, pad: np.ndarray) -> float:
+def mass_diagonal_change(rigid: Table, cdof: np.ndarray, j: int, m: int, pad: np.ndarray) -> float:
     """∂M_mm/∂q_j of a degree of freedom m before joint j, −2 (S_j × S_m)ᵀ I S_m.
 
     ``pad`` is room for two vectors.
     """
     cross_motion(cdof[j], cdof[m], pad[0])
-    _multiply(work.inertia[j], cdof[m], pad[1])
+    _multiply(rigid.inertia[j], cdof[m], pad[1])
     return -2.0 * _dot(pad[0], pad[1])

@@ -10,10 +10,11 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_method
-from asperity.derivatives.balance.dense_solve import factorize_dense, solve_one
+from asperity.derivatives.balance.dense_solve import factorize_system, solve_system
 from asperity.derivatives.balance.hessian import fill_hessian
 from asperity.derivatives.balance.kinks import count_kinks
 from asperity.derivatives.balance.matching import remember_sets
+from asperity.derivatives.balance.middle_velocity import find_middle_trees
 from asperity.derivatives.balance.residual import (
     activations_after,
     keep_the_guess,
@@ -21,7 +22,6 @@ from asperity.derivatives.balance.residual import (
     residual,
 )
 from asperity.derivatives.stages import stage
-from asperity.integrators.methods.gyroscopic import find_turning
 from asperity.integrators.world_layout import NOT_CONVERGED, OK
 from asperity.plant.trees import velocity_from_solver
 
@@ -48,7 +48,7 @@ _CONTRACTION = 1e-2
 
 
 @compiled
-def _solve(world: Table, work: Table, step: float, attempt: int) -> int:
+def _solve(world: Table, root: Table, step: float, attempt: int) -> int:
     """Let the step's own solver find its solution."""
     problem = world.problem
     tolerance = problem.options.tolerance
@@ -59,7 +59,7 @@ def _solve(world: Table, work: Table, step: float, attempt: int) -> int:
     problem.options.settle_tolerance = min(settle_tolerance, _SETTLE_TOLERANCES[attempt])
     problem.options.most_changes = max(most_changes, _MOST_CHANGES[attempt])
     problem.options.max_iterations = max(max_iterations, _MOST_ITERATIONS)
-    world.solve_problem = work.solver
+    world.solve_problem = root.solver
     world.factors_valid = 0
     world.graph_state = 0
     world.guess_kind = 0
@@ -74,16 +74,10 @@ def _solve(world: Table, work: Table, step: float, attempt: int) -> int:
 @compiled
 def _read_solution(world: Table, work: Table, step: float) -> None:
     """Prescribe the solution that the solver has found, and keep what belongs to the state."""
-    plant = world.plant
     state = world.current
-    velocity_from_solver(plant, state.cdof, world.problem.velocity, work.velocity)
-    for tree in range(plant.ntree):
-        work.turning[tree] = 0
-    if world.center_gyroscopic == 1:
-        find_turning(plant, state, step)
-        for tree in range(plant.ntree):
-            work.turning[tree] = state.work.turning[tree]
-    remember_sets(work, state)
+    velocity_from_solver(world.plant, state.cdof, world.problem.velocity, work.velocity)
+    find_middle_trees(world, work, state, step)
+    remember_sets(work.sets, state)
 
 
 @compiled
@@ -102,13 +96,14 @@ def _balance(world: Table, work: Table, step: float) -> int:
     if code != OK:
         return code
     residual(world, work, state, step, work.sides[0])
-    activations_after(world, work, state, step, work.sides[0])
+    activations_after(world, work.start, state, step, work.sides[0])
     return OK
 
 
 @compiled
 def _polish(world: Table, work: Table, step: float) -> int:
     """Make g vanish; H is that of the velocity in the end."""
+    root = work.root
     state = world.current
     problem = world.problem
     nv = problem.graph.nv
@@ -125,13 +120,13 @@ def _polish(world: Table, work: Table, step: float) -> int:
         if norm < _ROUND_OFF or not np.isfinite(norm):
             break
         if not factors:
-            if not factorize_dense(work.system, work.factors, work.pivots):
+            if not factorize_system(root, work.system):
                 break
             factors = True
         for i in range(nv):
-            work.before[i] = work.velocity[i]
+            root.before[i] = work.velocity[i]
             work.mean[i] = gradient[i]
-        solve_one(work.factors, work.pivots, work.mean)
+        solve_system(root, work.mean, 1)
         for i in range(nv):
             work.velocity[i] -= work.mean[i]
         code = _balance(world, work, step)
@@ -141,7 +136,7 @@ def _polish(world: Table, work: Table, step: float) -> int:
         if not after < norm:
             # Round-off, a kink, or factors of another velocity: what was before is better.
             for i in range(nv):
-                work.velocity[i] = work.before[i]
+                work.velocity[i] = root.before[i]
             code = _balance(world, work, step)
             if code != OK:
                 return code
@@ -163,7 +158,7 @@ def _polish(world: Table, work: Table, step: float) -> int:
             factors = False
     if not known:
         fill_hessian(world, work, state, step)
-    work.residual = norm
+    root.residual = norm
     return OK
 
 
@@ -173,21 +168,23 @@ def find_root(world: Table, work: Table, step: float, _number: int) -> int:
 
     Returns a code of methods, ``SETS_FULL`` or ``NO_ROOT``.
     """
+    sets = work.sets
+    root = work.root
     state = world.current
     for attempt in range(2):
-        code = _solve(world, work, step, attempt)
+        code = _solve(world, root, step, attempt)
         if code != OK:
             return code
         contacts = state.contacts.count
         rows = state.rows.count
-        if work.contact_geom.shape[0] < contacts or work.row_kind.size < rows:
+        if sets.contact_geom.shape[0] < contacts or sets.row_kind.size < rows:
             return SETS_FULL
-        world.solve_problem = work.no_solver
+        world.solve_problem = root.no_solver
         _read_solution(world, work, step)
         code = _polish(world, work, step)
         if code != OK:
             return code
-        if work.residual <= _ACCEPTED:
+        if root.residual <= _ACCEPTED:
             work.kinks = count_kinks(world, state, step)
             return OK
     return NO_ROOT

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.contact.constraint_laws import EQUALITY_RECOVERY, NEAR_RIGID_PERIOD, STIFFEST_STEP
+from asperity.contact.constraint_set import ACTUATOR, EQUALITY, LIMIT
 from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
-from asperity.derivatives.balance.pieces import row_piece
 from asperity.integrators.methods.convex_step import limit_step
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "any_row_missing",
     "begin_row_changes",
     "find_row_changes",
+    "row_piece",
     "subtract_rows",
 ]
 
@@ -34,16 +36,47 @@ A piece may be narrow: that of a joint that is about to reach its limit, for ins
 
 
 @compiled
-def begin_row_changes(work: Table) -> None:
-    """Forget the changes of another displacement; ``row_done`` counts the sides of each row."""
-    for i in range(work.rows):
-        work.row_done[i] = 0
-        work.row_change[i] = 0.0
-    work.others = 0
+def row_piece(
+    problem: Table, rows: Table, i: int, impulse: float, curvature: float, step: float, shift: float
+) -> int:
+    """The piece that a row with this impulse and curvature is on, its position shifted by a bit."""
+    law = problem.law
+    r = problem.graph.row[i]
+    kind = rows.kind[r]
+    if kind == LIMIT:
+        piece = 1 if curvature > 0.0 else 0
+        if rows.position[r] + shift < problem.limit_gap:
+            piece += 2
+        if rows.upper[r] - shift < problem.limit_gap:
+            piece += 4
+        return piece
+    if kind == EQUALITY:
+        size = abs(rows.position[r] + shift)
+        reach = step + NEAR_RIGID_PERIOD * max(step, STIFFEST_STEP) / np.pi
+        slow = size / EQUALITY_RECOVERY
+        if size / reach <= max(slow, problem.drift_speed):
+            return 0
+        return 1 if slow > problem.drift_speed else 2
+    if kind == ACTUATOR and curvature == 0.0:
+        if impulse <= law.row_lower[i]:
+            return 1
+        return 2 if impulse >= law.row_upper[i] else 0
+    return 0
 
 
 @compiled
-def find_row_changes(world: Table, work: Table, state: Table, step: float, size: float) -> None:
+def begin_row_changes(sets: Table, row_laws: Table) -> None:
+    """Forget the changes of another displacement; ``row_done`` counts the sides of each row."""
+    for i in range(sets.rows):
+        row_laws.row_done[i] = 0
+        row_laws.row_change[i] = 0.0
+    row_laws.others = 0
+
+
+@compiled
+def find_row_changes(
+    world: Table, sets: Table, row_laws: Table, state: Table, step: float, size: float
+) -> None:
     """Add differences of the impulses of a displaced state's rows to ``row_change``.
 
     ``others`` counts the rows that are on another piece. Fills the rows' impulses and curvatures.
@@ -56,35 +89,39 @@ def find_row_changes(world: Table, work: Table, state: Table, step: float, size:
     prepare_rows(problem, rows, step, limit_step(world, step), count, False)
     row_velocities(graph, rows, 0, count, problem.velocity, problem.row_u)
     evaluate_rows(problem, 0, count)
-    for i in range(work.rows):
+    for i in range(sets.rows):
+        r = graph.row[i]
         impulse = problem.row_impulse[i]
         piece = row_piece(problem, rows, i, impulse, problem.row_curvature[i], step, 0.0)
-        if piece != work.row_piece[i]:
-            work.others += 1
+        if piece != row_laws.row_piece[r]:
+            row_laws.others += 1
             continue
-        work.row_change[i] += (problem.row_impulse[i] - work.row_impulse[i]) / size
-        work.row_done[i] += 1
+        row_laws.row_change[r] += (impulse - row_laws.row_impulse[r]) / size
+        row_laws.row_done[r] += 1
 
 
 @compiled
-def any_row_missing(work: Table) -> bool:
+def any_row_missing(sets: Table, row_laws: Table) -> bool:
     """Whether a row has been on another piece on every side so far."""
     missing = 0
-    for i in range(work.rows):
-        if work.row_done[i] == 0:
+    for i in range(sets.rows):
+        if row_laws.row_done[i] == 0:
             missing += 1
     return missing > 0
 
 
 @compiled
-def subtract_rows(world: Table, work: Table, column: np.ndarray) -> None:
+def subtract_rows(work: Table, column: np.ndarray) -> None:
     """Subtract what changes of the rows' impulses do."""
-    first = 3 * world.current.contacts.count
-    for i in range(work.rows):
-        if work.row_done[i] == 0:
+    start = work.start
+    sets = work.sets
+    row_laws = work.row_laws
+    first = 3 * sets.contacts
+    for r in range(sets.rows):
+        if row_laws.row_done[r] == 0:
             work.unmatched += 1
             continue
-        change = work.row_change[i] / work.row_done[i]
+        change = row_laws.row_change[r] / row_laws.row_done[r]
         if change != 0.0:
-            for k in range(work.qvel.size):
-                column[k] -= change * work.jacobian[first + i, k]
+            for k in range(start.qvel.size):
+                column[k] -= change * work.jacobian[first + r, k]

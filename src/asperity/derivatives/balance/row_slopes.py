@@ -44,32 +44,31 @@ def _find_servos(plant: Table, state: Table, servo: np.ndarray) -> None:
 
 
 @compiled
-def _keep(rows: Table, kept: np.ndarray) -> None:
+def _keep(rows: Table) -> np.ndarray:
+    """What of all rows is displaced, as it is."""
+    kept = np.empty((rows.count, 4))
     for r in range(rows.count):
         kept[r, 0] = rows.position[r]
         kept[r, 1] = rows.upper[r]
         kept[r, 2] = rows.force[r]
-        kept[r, 3] = rows.proportional[r]
-        kept[r, 4] = rows.derivative[r]
-        kept[r, 5] = rows.inverse_mass[r]
-
-
-@compiled
-def _restore(rows: Table, kept: np.ndarray) -> None:
-    for r in range(rows.count):
-        rows.position[r] = kept[r, 0]
-        rows.upper[r] = kept[r, 1]
-        rows.force[r] = kept[r, 2]
-        rows.proportional[r] = kept[r, 3]
-        rows.derivative[r] = kept[r, 4]
-        rows.inverse_mass[r] = kept[r, 5]
+        kept[r, 3] = rows.inverse_mass[r]
+    return kept
 
 
 @compiled
 def _displace(
-    world: Table, kind: int, size: float, velocity: np.ndarray, servo: np.ndarray
+    world: Table,
+    kind: int,
+    size: float,
+    kept: np.ndarray,
+    velocity: np.ndarray,
+    servo: np.ndarray,
 ) -> None:
-    """Displace every row by its own coordinate, control or inverse mass."""
+    """Displace every row by its own coordinate, control or inverse mass; by 0 all is as it was.
+
+    ``kept`` has the numbers of rows and ``velocity`` is that at the step's beginning, neither
+    displaced.
+    """
     state = world.current
     rows = state.rows
     for r in range(rows.count):
@@ -81,69 +80,67 @@ def _displace(
         change = size * rows.jacobian[entry]
         if kind == POSITION:
             if rows.kind[r] == LIMIT:
-                rows.position[r] += change
-                rows.upper[r] -= change
+                rows.position[r] = kept[r, 0] + change
+                rows.upper[r] = kept[r, 1] - change
             elif rows.kind[r] == ACTUATOR:
-                rows.force[r] -= change * rows.proportional[r]
+                rows.force[r] = kept[r, 2] - change * rows.proportional[r]
         elif kind == VELOCITY:
             state.velocity[rows.dof[entry]] = velocity[rows.dof[entry]] + size
             if rows.kind[r] == ACTUATOR:
-                rows.force[r] -= change * rows.derivative[r]
+                rows.force[r] = kept[r, 2] - change * rows.derivative[r]
         elif rows.kind[r] == LIMIT:
-            rows.inverse_mass[r] *= 1.0 + size
+            rows.inverse_mass[r] = kept[r, 3] * (1.0 + size)
 
 
 @compiled
-def _slopes(
-    world: Table, work: Table, step: float, kind: int, kept: np.ndarray, servo: np.ndarray
-) -> None:
+def _slopes(world: Table, work: Table, step: float, kind: int, servo: np.ndarray) -> None:
     """Leave in ``row_change`` what the rows' impulses change by with a unit of theirs.
 
     Controls are displaced to the larger side alone, as rows are linear in them, if that will do.
     """
+    row_laws = work.row_laws
     state = world.current
     rows = state.rows
+    kept = _keep(rows)
     velocity = state.velocity.copy()
     size = _SIZE
     for attempt in range(2):
-        begin_row_changes(work)
+        begin_row_changes(work.sets, row_laws)
         for side in range(2):
-            if side == 1 and kind == CONTROL and not any_row_missing(work):
+            if side == 1 and kind == CONTROL and not any_row_missing(work.sets, row_laws):
                 break
             signed = size if side == 0 else -size
-            _displace(world, kind, signed, velocity, servo)
-            find_row_changes(world, work, state, step, signed)
-            _restore(rows, kept)
-            if kind == VELOCITY:
-                for i in range(velocity.size):
-                    state.velocity[i] = velocity[i]
+            _displace(world, kind, signed, kept, velocity, servo)
+            find_row_changes(world, work.sets, row_laws, state, step, signed)
+            _displace(world, kind, 0.0, kept, velocity, servo)
         if attempt == 0:
-            work.one_sided += work.others
-        if not any_row_missing(work):
+            work.one_sided += row_laws.others
+        if not any_row_missing(work.sets, row_laws):
             break
         size *= NARROW
-    for i in range(rows.count):
-        if work.row_done[i] == 0:
+    for r in range(rows.count):
+        if row_laws.row_done[r] == 0:
             work.unmatched += 1
         else:
-            work.row_change[i] /= work.row_done[i]
+            row_laws.row_change[r] /= row_laws.row_done[r]
 
 
 @compiled
 def _by_inverse_masses(world: Table, work: Table) -> None:
     """Subtract what the slopes by inverse masses, relative, do to columns by positions."""
+    row_laws = work.row_laws
+    rigid = work.rigid
     state = world.current
     rows = state.rows
     pad = np.zeros((2, 6))
-    for i in range(rows.count):
-        if work.row_change[i] == 0.0:
+    for r in range(rows.count):
+        if row_laws.row_change[r] == 0.0:
             continue
-        r = world.problem.graph.row[i]
         entry = rows.start[r, 0]
         dof = rows.dof[entry]
-        slope = -work.row_change[i] * rows.jacobian[entry] / state.mass_diagonal[dof]
-        for j in range(dof + 1, work.subtree_end[dof]):
-            work.columns[j, dof] -= slope * mass_diagonal_change(work, state.cdof, j, dof, pad)
+        slope = -row_laws.row_change[r] * rows.jacobian[entry] / state.mass_diagonal[dof]
+        for j in range(dof + 1, rigid.subtree_end[dof]):
+            work.columns[j, dof] -= slope * mass_diagonal_change(rigid, state.cdof, j, dof, pad)
 
 
 @compiled
@@ -152,23 +149,24 @@ def row_columns(world: Table, work: Table, step: float) -> None:
 
     After `asperity.derivatives.balance.rigid_terms.fill_rigid_terms`.
     """
-    if work.rows == 0:
+    start = work.start
+    sets = work.sets
+    row_laws = work.row_laws
+    if sets.rows == 0:
         return
     rows = world.current.rows
-    nv = work.qvel.size
-    kept = np.empty((rows.count, 6))
+    nv = start.qvel.size
     servo = np.empty(rows.count, np.int64)
-    _keep(rows, kept)
     for kind in (POSITION, VELOCITY):
-        _slopes(world, work, step, kind, kept, servo)
-        for i in range(rows.count):
-            entry = rows.start[world.problem.graph.row[i], 0]
+        _slopes(world, work, step, kind, servo)
+        for r in range(rows.count):
+            entry = rows.start[r, 0]
             dof = rows.dof[entry]
             column = work.columns[dof if kind == POSITION else nv + dof]
-            column[dof] -= work.row_change[i] * rows.jacobian[entry]
+            column[dof] -= row_laws.row_change[r] * rows.jacobian[entry]
     for r in range(rows.count):
         if rows.kind[r] == LIMIT:
-            _slopes(world, work, step, _MASS, kept, servo)
+            _slopes(world, work, step, _MASS, servo)
             _by_inverse_masses(world, work)
             break
 
@@ -176,6 +174,9 @@ def row_columns(world: Table, work: Table, step: float) -> None:
 @compiled
 def servo_columns(world: Table, work: Table, step: float, row: int, known: np.ndarray) -> None:
     """Fill columns, from ``row``, by controls of servos without dynamics, and note which."""
+    start = work.start
+    sets = work.sets
+    row_laws = work.row_laws
     plant = world.plant
     rows = world.current.rows
     for k in range(plant.servo_output.size):
@@ -183,17 +184,15 @@ def servo_columns(world: Table, work: Table, step: float, row: int, known: np.nd
             known[plant.servo_ctrl[k]] = 1
             for i in range(work.columns.shape[1]):
                 work.columns[row + plant.servo_ctrl[k], i] = 0.0
-    if work.rows == 0:
+    if sets.rows == 0:
         return
-    kept = np.empty((rows.count, 6))
     servo = np.empty(rows.count, np.int64)
-    _keep(rows, kept)
     _find_servos(plant, world.current, servo)
-    _slopes(world, work, step, CONTROL, kept, servo)
-    first = 3 * work.contacts
-    for i in range(rows.count):
-        k = servo[world.problem.graph.row[i]]
-        if k >= 0 and work.row_change[i] != 0.0:
+    _slopes(world, work, step, CONTROL, servo)
+    first = 3 * sets.contacts
+    for r in range(rows.count):
+        k = servo[r]
+        if k >= 0 and row_laws.row_change[r] != 0.0:
             column = work.columns[row + plant.servo_ctrl[k]]
-            for j in range(work.qvel.size):
-                column[j] -= work.row_change[i] * work.jacobian[first + i, j]
+            for j in range(start.qvel.size):
+                column[j] -= row_laws.row_change[r] * work.jacobian[first + r, j]

@@ -78,15 +78,15 @@ class DirectNumbers:
         self._bodies = np.array(bodies, np.int64)
         self._changes = np.array(changes, np.float64).reshape(len(bodies), 10)
 
-    def install(self, work: Table) -> None:
-        """Write the numbers into a derivative's table."""
-        work.displaced_kind = self.kinds
-        work.displaced_plant = self._plants
-        work.geom_sliding = self._sliding
-        work.geom_priority = self._priority
-        work.inertial_start = self._start
-        work.inertial_body = self._bodies
-        work.inertial_change = self._changes
+    def install(self, table: Table) -> None:
+        """Write the numbers into a derivative's table of parameters."""
+        table.displaced_kind = self.kinds
+        table.displaced_plant = self._plants
+        table.geom_sliding = self._sliding
+        table.geom_priority = self._priority
+        table.inertial_start = self._start
+        table.inertial_body = self._bodies
+        table.inertial_change = self._changes
 
 
 def _kind(model: mujoco.MjModel, parameter: Parameter) -> int:

@@ -14,9 +14,7 @@ from asperity.derivatives.balance.law_slopes import respond
 from asperity.derivatives.balance.rigid_terms import inertia_force
 from asperity.derivatives.layout import (
     CONTACT_PARAMETER,
-    FROZEN_COLUMNS,
     INERTIAL_PARAMETER,
-    RIGID_COLUMNS,
 )
 from asperity.plant.detection.collision import combine_materials
 from asperity.plant.plant_layouts import PLANT
@@ -40,18 +38,22 @@ def _springs_know_mass(world: Table) -> bool:
 
 @compiled
 def is_direct(world: Table, work: Table, index: int) -> bool:
-    """Whether a parameter's column is known without another evaluation, after `frozen_columns`.
+    """Whether a parameter's column is known without another evaluation, after `state_columns`.
 
     That of an inertia is not where limits, laws of contacts or springs know masses, too.
     """
-    kind = work.displaced_kind[index]
+    parameters = work.parameters
+    sets = work.sets
+    laws = work.laws
+    kind = parameters.displaced_kind[index]
     if kind == CONTACT_PARAMETER:
-        return bool(work.columns_kind >= FROZEN_COLUMNS)
+        # The θ-method's law knows A, which has been that of displaced states.
+        return bool(work.has_stages == 0 and sets.patches == 0)
     return bool(
         kind == INERTIAL_PARAMETER
-        and work.columns_kind == RIGID_COLUMNS
-        and work.rows == 0
-        and work.uses_mass == 0
+        and work.is_closed_form == 1
+        and sets.rows == 0
+        and laws.uses_mass == 0
         and not _springs_know_mass(world)
     )
 
@@ -104,21 +106,24 @@ def _turned_inertia(own: np.ndarray, axes: np.ndarray, shift: np.ndarray, out: n
 @compiled
 def _add_inertial(world: Table, work: Table, step: float, index: int, column: np.ndarray) -> None:
     """Add δt times what the inverse dynamics changes by with inertias of bodies."""
+    parameters = work.parameters
+    motion = work.motion
+    rigid = work.rigid
     plant = world.plant
     state = world.current
     inertia = np.zeros(10)
     shift = np.zeros(3)
     force = np.zeros(6)
     momentum = np.zeros(6)
-    for k in range(work.inertial_start[index], work.inertial_start[index + 1]):
-        body = work.inertial_body[k]
+    for k in range(parameters.inertial_start[index], parameters.inertial_start[index + 1]):
+        body = parameters.inertial_body[k]
         dof = plant.body_last_dof[body]
         if dof < 0:
             continue
         for a in range(3):
-            shift[a] = state.mj_xipos[body, a] - work.com[plant.body_root[body], a]
-        _turned_inertia(work.inertial_change[k], work.mj_ximat[body], shift, inertia)
-        inertia_force(inertia, work.motion_rate[dof], work.acceleration[dof], momentum, force)
+            shift[a] = state.mj_xipos[body, a] - motion.com[plant.body_root[body], a]
+        _turned_inertia(parameters.inertial_change[k], parameters.mj_ximat[body], shift, inertia)
+        inertia_force(inertia, rigid.motion_rate[dof], rigid.acceleration[dof], momentum, force)
         m = dof
         while m >= 0:
             for a in range(6):
@@ -127,10 +132,10 @@ def _add_inertial(world: Table, work: Table, step: float, index: int, column: np
 
 
 @compiled
-def _friction(work: Table, friction: np.ndarray, a: int, b: int) -> float:
+def _friction(parameters: Table, friction: np.ndarray, a: int, b: int) -> float:
     """MuJoCo's coefficient of sliding friction of two geoms."""
-    first = work.geom_priority[a]
-    second = work.geom_priority[b]
+    first = parameters.geom_priority[a]
+    second = parameters.geom_priority[b]
     value = max(friction[a], friction[b])
     if first > second:
         value = friction[a]
@@ -140,20 +145,24 @@ def _friction(work: Table, friction: np.ndarray, a: int, b: int) -> float:
 
 
 @compiled
-def _displace_laws(world: Table, work: Table, index: int, kept: np.ndarray) -> None:
+def _displace_laws(world: Table, parameters: Table, index: int, kept: np.ndarray) -> None:
     """Let the numbers of contact laws be those of a larger parameter."""
     plant = world.plant
-    other = PLANT.at(work.displaced_plant[index])
+    other = PLANT.at(parameters.displaced_plant[index])
     state = world.current
     contacts = state.contacts
     before = np.zeros(_NUMBERS)
     for c in range(contacts.count):
         a = contacts.geom[c, 0]
         b = contacts.geom[c, 1]
-        combine_materials(plant, state, a, b, _friction(work, work.geom_sliding[0], a, b))
+        combine_materials(
+            plant, state, a, b, _friction(parameters, parameters.geom_sliding[0], a, b)
+        )
         for k in range(_NUMBERS):
             before[k] = state.work.pair_material[k]
-        combine_materials(other, state, a, b, _friction(work, work.geom_sliding[1 + index], a, b))
+        combine_materials(
+            other, state, a, b, _friction(parameters, parameters.geom_sliding[1 + index], a, b)
+        )
         change = state.work.pair_material
         kept[c, 0] = contacts.stiffness[c]
         kept[c, 1] = contacts.dissipation[c]
@@ -183,26 +192,30 @@ def _restore_laws(contacts: Table, kept: np.ndarray) -> None:
 @compiled
 def _add_contact(world: Table, work: Table, step: float, index: int, column: np.ndarray) -> None:
     """Subtract Jᵀ ∂γ/∂θ."""
+    start = work.start
+    motion = work.motion
+    laws = work.laws
+    parameters = work.parameters
     problem = world.problem
     contacts = world.current.contacts
     count = contacts.count
     if count == 0:
         return
     for c in range(count):
-        contacts.signed_distance[c] = work.contact_distance[c]
-        contacts.inverse_mass[c] = work.inverse_mass[c]
+        contacts.signed_distance[c] = motion.contact_distance[c]
+        contacts.inverse_mass[c] = laws.inverse_mass[c]
     kept = np.zeros((count, _NUMBERS))
-    _displace_laws(world, work, index, kept)
-    respond(work, problem, contacts, step, -1, 0.0)
+    _displace_laws(world, work.parameters, index, kept)
+    respond(laws, problem, contacts, step, -1, 0.0)
     _restore_laws(contacts, kept)
-    size = work.displaced_sizes[index]
+    size = parameters.displaced_sizes[index]
     for i in range(count):
-        x = (problem.g1[i] - work.impulse[i, 0]) / size
-        y = (problem.g2[i] - work.impulse[i, 1]) / size
-        z = (problem.gn[i] - work.impulse[i, 2]) / size
+        x = (problem.g1[i] - laws.side_impulse[0, i, 0]) / size
+        y = (problem.g2[i] - laws.side_impulse[0, i, 1]) / size
+        z = (problem.gn[i] - laws.side_impulse[0, i, 2]) / size
         if x == 0.0 and y == 0.0 and z == 0.0:
             continue
-        for j in range(work.qvel.size):
+        for j in range(start.qvel.size):
             column[j] -= (
                 x * work.jacobian[3 * i, j]
                 + y * work.jacobian[3 * i + 1, j]
@@ -215,7 +228,8 @@ def add_direct_column(
     world: Table, work: Table, step: float, index: int, column: np.ndarray
 ) -> None:
     """Add a parameter's derivative of g to a column, if `is_direct`."""
-    if work.displaced_kind[index] == INERTIAL_PARAMETER:
+    parameters = work.parameters
+    if parameters.displaced_kind[index] == INERTIAL_PARAMETER:
         _add_inertial(world, work, step, index, column)
     else:
         _add_contact(world, work, step, index, column)

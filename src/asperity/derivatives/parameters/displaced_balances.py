@@ -15,21 +15,20 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.derivatives.balance.displacement import restore
 from asperity.derivatives.balance.matching import match_contacts, same_rows
-from asperity.derivatives.balance.residual import activations_after, prepare, residual
-from asperity.derivatives.balance.root_search import SETS_FULL
-from asperity.derivatives.convex_step import ConvexStep
-from asperity.derivatives.layout import DERIVATIVE
+from asperity.derivatives.balance.residual import (
+    activations_after,
+    keep_the_guess,
+    prepare,
+    residual,
+)
+from asperity.derivatives.convex_step import table_of_inputs
+from asperity.derivatives.layout import INPUTS
 from asperity.derivatives.parameters.direct_numbers import DirectNumbers
 from asperity.derivatives.parameters.direct_parameters import add_direct_column, is_direct
 from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.parameters.parameters import Parameter
 from asperity.derivatives.stages import stage
-from asperity.errors import SimulationError
-from asperity.integrators.methods.icf import IcfMethod
-from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
-from asperity.integrators.methods.theta import ThetaMethod
 from asperity.integrators.world_layout import OK, WORLD
-from asperity.simulator import Simulator
 
 __all__ = ["PARAMETER_KERNELS", "DisplacedBalances"]
 
@@ -44,57 +43,28 @@ _SIDES = 2
 
 
 @compiled
-def _take_over(world: Table, work: Table, at_world: Table, at_work: Table) -> int:
-    """Let a simulation have the state, inputs, velocity and contacts of another's solution."""
-    contacts = at_work.contacts
-    rows = at_work.rows
-    if work.contact_geom.shape[0] < contacts or work.row_kind.size < rows:
-        return SETS_FULL
+def _balance(
+    world: Table, inputs: Table, at_world: Table, solved: Table, step: float, out: np.ndarray
+) -> int:
+    """Fill g and activations of another simulation at the state and velocity of a solution.
+
+    Returns −1 if its contacts or rows are others.
+    """
     state = world.current
     state.time = at_world.current.time
-    for i in range(at_work.qpos.size):
-        work.qpos[i] = at_work.qpos[i]
-    for i in range(at_work.qvel.size):
-        work.qvel[i] = at_work.qvel[i]
-        work.applied[i] = at_work.applied[i]
-        work.velocity[i] = at_work.velocity[i]
-    for i in range(at_work.act.size):
-        work.act[i] = at_work.act[i]
-    for i in range(at_work.ctrl.size):
-        work.ctrl[i] = at_work.ctrl[i]
-    for i in range(at_work.turning.size):
-        work.turning[i] = at_work.turning[i]
-    work.contacts = contacts
-    work.rows = rows
-    work.patches = at_work.patches
-    for c in range(contacts):
-        for side in range(2):
-            work.contact_geom[c, side] = at_work.contact_geom[c, side]
-        for a in range(3):
-            work.contact_point[c, a] = at_work.contact_point[c, a]
-    for r in range(rows):
-        work.row_kind[r] = at_work.row_kind[r]
-        work.row_source[r] = at_work.row_source[r]
-    restore(work, state)
+    restore(solved.start, inputs, state)
     state.valid = 0
     world.spring_interval = at_world.spring_interval
-    return OK
-
-
-@compiled
-def _balance(world: Table, work: Table, step: float, out: np.ndarray) -> int:
-    """Fill g and activations at the prescribed velocity; −1 if contacts or rows are others."""
-    state = world.current
     code = call_pp_status(world.evaluate, world.plant, state)
     if code != OK:
         return code
-    if not (same_rows(work, state) and match_contacts(work, state)):
+    if not (same_rows(solved.sets, state) and match_contacts(solved.sets, state)):
         return _OTHER_SETS
     code = prepare(world, state, step)
     if code != OK:
         return code
-    residual(world, work, state, step, out)
-    activations_after(world, work, state, step, out)
+    residual(world, solved, state, step, out)
+    activations_after(world, solved.start, state, step, out)
     return OK
 
 
@@ -102,27 +72,29 @@ def _balance(world: Table, work: Table, step: float, out: np.ndarray) -> int:
 def displaced_balances(at_world: Table, solved: Table, step: float, first_column: int) -> int:
     """Add derivatives of g and of the activations at the end by every parameter to columns.
 
-    ``displaced`` has the worlds and tables of its simulations, with zeros where there is no second
+    ``displaced`` has the worlds and inputs of its simulations, with zeros where there is no second
     one, and ``displaced_codes`` is filled with what became of each. Returns ``MISSED``, with which
     nothing is added, if one could not be evaluated.
     """
-    addresses = solved.displaced
-    sizes = solved.displaced_sizes
-    codes = solved.displaced_codes
+    parameters = solved.parameters
+    addresses = parameters.displaced
+    sizes = parameters.displaced_sizes
+    codes = parameters.displaced_codes
     missed = False
     for index in range(sizes.size):
         for side in range(_SIDES):
             codes[index, side] = _OTHER_SETS
             if addresses[index, 2 * side] == 0 or is_direct(at_world, solved, index):
                 continue
-            world = WORLD.at(addresses[index, 2 * side])
-            work = DERIVATIVE.at(addresses[index, 2 * side + 1])
-            code = _take_over(world, work, at_world, solved)
-            if code == OK:
-                code = _balance(world, work, step, work.sides[0])
-            codes[index, side] = code
-            if code > OK or code == SETS_FULL:
-                missed = True
+            codes[index, side] = _balance(
+                WORLD.at(addresses[index, 2 * side]),
+                INPUTS.at(addresses[index, 2 * side + 1]),
+                at_world,
+                solved,
+                step,
+                parameters.displaced_sides[index, side],
+            )
+            missed = missed or codes[index, side] > OK
     if missed:
         return MISSED
     base = solved.sides[0]
@@ -138,9 +110,8 @@ def displaced_balances(at_world: Table, solved: Table, step: float, first_column
             continue
         for side in range(_SIDES):
             sign = scale if side == 0 else -scale
-            values = base
-            if codes[index, side] == OK:
-                values = DERIVATIVE.at(addresses[index, 2 * side + 1]).sides[0]
+            known = codes[index, side] == OK
+            values = parameters.displaced_sides[index, side] if known else base
             for i in range(base.size):
                 column[i] += sign * values[i]
     return OK
@@ -157,11 +128,15 @@ class DisplacedBalances(DisplacedModels):
 
     def _prepare(self) -> None:
         self._codes = np.zeros((self.count, _SIDES), np.int64)
-        self._steps = [[_step(one) for one in sides] for sides in self.simulators]
+        self._sides_of = np.zeros((self.count, _SIDES, self.model.nv + self.model.na))
         self._addresses = np.zeros((self.count, 2 * _SIDES), np.int64)
-        for row, steps in zip(self._addresses, self._steps, strict=True):
-            found = [address for step in steps for address in step.addresses]
-            row[: len(found)] = found
+        self._inputs: list[Table] = []
+        for row, sides in zip(self._addresses, self.simulators, strict=True):
+            for side, simulator in enumerate(sides):
+                world = simulator.world
+                world.table.solve_problem = keep_the_guess.address
+                self._inputs.append(table_of_inputs(world))
+                row[2 * side : 2 * side + 2] = world.table.address, self._inputs[-1].address
         self._datas: list[list[mujoco.MjData]] = []
         self._direct = DirectNumbers(self.model, self._parameters, self.simulators, self.sizes)
 
@@ -172,35 +147,19 @@ class DisplacedBalances(DisplacedModels):
         self._addresses = self._addresses.copy()
         return done
 
-    def add_columns(self, at: ConvexStep, step: float, first: int) -> None:
-        """Add derivatives of the balance by the parameters to a step's columns.
+    def install(self, table: Table) -> None:
+        if table.displaced is self._addresses:
+            return
+        self._direct.install(table)
+        table.add_parameters = displaced_balances.address
+        table.displaced, table.displaced_sizes = self._addresses, self.sizes
+        table.displaced_codes, table.displaced_sides = self._codes, self._sides_of
 
-        Parameters
-        ----------
-        at : ConvexStep
-            In which the step has been solved.
-        step : float
-            Its size [s].
-        first : int
-            The first parameter's column. What changes contacts on both sides counts as unmatched.
-        """
-        self.install(at)
-        while at.add_parameters(step, first) != OK:
-            if not self.make_room(at):
-                raise SimulationError("a displaced model could not be evaluated.")
-
-    def install(self, at: ConvexStep) -> None:
-        """Let compiled code that runs through a step's stages add these columns."""
-        at.install_parameters(
-            *(displaced_balances.address, self._addresses, self.sizes, self._codes), self._direct
-        )
-
-    def make_room(self, at: ConvexStep) -> bool:
-        """Make room for what compiled code has missed; False if it was nothing of that kind."""
+    def make_room(self) -> bool:
         grown = False
-        for steps, codes in zip(self._steps, self._codes, strict=True):
-            for one, code in zip(steps, codes, strict=False):
-                grown = one.make_room(at, int(code)) or grown
+        for sides, codes in zip(self.simulators, self._codes, strict=True):
+            for simulator, code in zip(sides, codes, strict=False):
+                grown = (code > OK and simulator.world.grow(int(code))) or grown
         self._codes[:] = OK
         return grown
 
@@ -223,12 +182,3 @@ class DisplacedBalances(DisplacedModels):
 
 
 Function = Callable[[mujoco.MjModel, mujoco.MjData], np.ndarray]
-
-
-def _step(simulator: Simulator) -> ConvexStep:
-    """Of a simulation in which nothing is solved."""
-    base = simulator.method.base
-    assert isinstance(base, IcfMethod | ThetaMethod | TamsiMethod)
-    step = ConvexStep(simulator.world, base)
-    step.solve_nothing()
-    return step

@@ -12,6 +12,7 @@ from typing import ClassVar
 import mujoco
 import numpy as np
 
+from asperity.compiled import Table
 from asperity.derivatives.parameters.parameters import (
     Parameter,
     apply_parameters,
@@ -19,6 +20,7 @@ from asperity.derivatives.parameters.parameters import (
     contact_with,
     write_parameters,
 )
+from asperity.derivatives.tangent import StepState
 from asperity.integrators import Integrator
 from asperity.integrators.methods.icf import IcfMethod
 from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
@@ -161,6 +163,18 @@ class DisplacedModels:
                 datas = {id(one.data): one.data for one in simulator.world.evaluated_states}
                 for data in datas.values():
                     mujoco.mj_setState(simulator.model, data, inputs, kind)
+
+    def install(self, table: Table) -> None:
+        """Let compiled code that takes implicit steps add columns by the parameters."""
+        raise NotImplementedError
+
+    def make_room(self) -> bool:
+        """Make room for what compiled code has missed; False if it was nothing of that kind."""
+        return False
+
+    def changes(self, state: StepState, step: float, ctrl: np.ndarray) -> np.ndarray:
+        """Derivatives of a whole step's end from this state, shape (2nv+na, parameters)."""
+        raise NotImplementedError
 
     @property
     def count(self) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.derivatives.parameters.displaced_models import DisplacedModels
-from asperity.derivatives.step_differences import StepDifferences, difference
+from asperity.derivatives.step_differences import StepDifferences
 from asperity.derivatives.tangent import StepState
+from asperity.derivatives.tangent_space import difference
 
 __all__ = ["DisplacedSteps"]
 
@@ -24,11 +25,10 @@ class DisplacedSteps(DisplacedModels):
         ]
 
     def changes(self, state: StepState, step: float, ctrl: np.ndarray) -> np.ndarray:
-        """Derivatives of a step's end from this state, shape (2nv+na, parameters)."""
         columns = []
         for (ahead, behind), pair, size in zip(
             self._steps, self.simulators, self.sizes, strict=True
         ):
-            ends = [one.take(state, step, ctrl) for one in (behind, ahead)]
+            ends = [one.end(state, step, ctrl) for one in (behind, ahead)]
             columns.append(difference(pair[0].model, *ends) / (2.0 * size))
         return np.array(columns).T

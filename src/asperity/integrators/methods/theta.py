@@ -49,7 +49,7 @@ from asperity.plant.plant_layouts import STATE
 from asperity.plant.state import State
 from asperity.plant.trees import add_mass, velocity_from_solver, velocity_to_solver
 
-__all__ = ["LINE_SEARCHES", "ThetaMethod", "theta_method", "theta_solution"]
+__all__ = ["LINE_SEARCHES", "ThetaMethod", "theta_method", "theta_solution", "theta_terms"]
 
 LINE_SEARCHES = {"exact": EXACT, "armijo": ARMIJO}
 
@@ -270,13 +270,9 @@ def _multiply(problem: Table, x: np.ndarray, out: np.ndarray) -> None:
             row += n
 
 
-@compiled_method
-def theta_solution(world: Table, state: Table, _target: Table, step: float) -> int:
-    """Solve both stages of a step; the result is in the problem's ``velocity``."""
-    state.step = step
-    code = ensure_evaluated(world, state)
-    if code != OK:
-        return code
+@compiled
+def theta_terms(world: Table, state: Table, step: float) -> int:
+    """Fill A, the diagonal of the norms, and r, from the snapshot; returns a code of methods."""
     plant = world.plant
     problem = world.problem
     rhs = problem.rhs
@@ -291,13 +287,26 @@ def theta_solution(world: Table, state: Table, _target: Table, step: float) -> i
             for i in range(start, start + plant.tree_size[tree]):
                 slope = plant.dof_damping[i] + (step * plant.dof_stiffness[i] if fast else 0.0)
                 rhs[i] += step * (state.force[i] - slope * state.velocity[i])
-    else:
-        code = _free_motion(world, state, step, world.scratch)
-        if code != OK:
-            return code
-        _fill_mass(world, THETA.at(world.memory).between, state, step)
-        velocity_to_solver(plant, state.cdof, world.scratch, problem.product)
-        _multiply(problem, problem.product, rhs)
+        return OK
+    code = _free_motion(world, state, step, world.scratch)
+    if code != OK:
+        return code
+    _fill_mass(world, THETA.at(world.memory).between, state, step)
+    velocity_to_solver(plant, state.cdof, world.scratch, problem.product)
+    _multiply(problem, problem.product, rhs)
+    return OK
+
+
+@compiled_method
+def theta_solution(world: Table, state: Table, _target: Table, step: float) -> int:
+    """Solve both stages of a step; the result is in the problem's ``velocity``."""
+    state.step = step
+    code = ensure_evaluated(world, state)
+    if code != OK:
+        return code
+    code = theta_terms(world, state, step)
+    if code != OK:
+        return code
     code = graph_of(world, state)
     if code != OK:
         return code

@@ -1,0 +1,367 @@
+"""Columns of the momentum balance by differences of displaced states, at a fixed velocity.
+
+A displaced state is evaluated, and g is taken there at the velocity of the solution: nothing is
+solved. What belongs to contacts and rows is kept on the pieces of their laws that H has:
+
+- Points of contact only move, with their geoms and by their relative motion
+  (`asperity.derivatives.balance.contact_motion`), and their impulses follow by the slopes of their
+  law (`asperity.derivatives.balance.law_slopes`). No collision is detected, all is smooth, and
+  displacements may be large. They must be: where a contact sticks, what remains of velocities is
+  the small difference of large impulses.
+- Points of pressure fields come and go with a force of zero. They are found anew in displaced
+  states, with their impulses; where both sides of a difference differ, there is a kink between, and
+  a smaller difference says which of them is the state's own.
+- Rows whose piece is another one on one side take the difference on the other side
+  (`asperity.derivatives.balance.row_changes`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import call_pp_status
+from asperity.convex.contact_velocities import add_impulses
+from asperity.convex.mobility import fill_inverse_masses
+from asperity.derivatives.balance.displacement import (
+    displace,
+    evaluate_inputs,
+    evaluate_motion,
+    moves,
+    restore,
+    size_of,
+)
+from asperity.derivatives.balance.law_slopes import contact_velocities_of, evaluate_law
+from asperity.derivatives.balance.matching import same_rows
+from asperity.derivatives.balance.moved_contacts import move_contacts
+from asperity.derivatives.balance.residual import activations_after, prepare, smooth_balance
+from asperity.derivatives.balance.row_changes import (
+    NARROW,
+    OTHER_ROWS,
+    any_row_missing,
+    begin_row_changes,
+    find_row_changes,
+    subtract_rows,
+)
+from asperity.derivatives.balance.row_slopes import servo_columns
+from asperity.derivatives.layout import CONTROL, VELOCITY
+from asperity.integrators.world_layout import OK
+from asperity.plant.detection.collision import side_inverse_mass
+from asperity.plant.plant_layouts import VALID
+from asperity.plant.trees import force_from_solver
+
+__all__ = ["control_columns", "difference_columns", "fill_inverse_masses_of"]
+
+# Displacements [m, rad; m/s, rad/s; units of controls]. Those of positions are taken on
+# both sides: 1e-12 remains of third powers, 1e-10 of round-off, and both may be amplified by as
+# much as the stiffness of friction is above inertia. The balance is linear in inputs, and
+# velocities have no contact to amplify what is off.
+_SIZES = (1e-6, 1e-7, 1e-6)
+# Where friction is evaluated, it bends within the stiction tolerance of 1e-4 m/s, and contact
+# velocities move with positions, at a metre per second by 3e-8 m/s.
+_SIZES_OF_FIELDS = (3e-8, 1e-6, 1e-5)
+# Of the θ-method, which is not linear in velocities.
+_SIZES_OF_STAGES = (1e-6, 1e-6, 1e-6)
+
+_NEARER = 1e-2
+# Differences of both sides that are farther apart, relative, have a kink between; and one that is
+# so much nearer to a smaller difference has none.
+_BENT = 1e-5
+_SAME = 0.1
+
+
+@compiled
+def _displacement_of(work: Table, kind: int, index: int) -> float:
+    sets = work.sets
+    if sets.patches == 1:
+        return size_of(work, kind, index, _SIZES_OF_FIELDS)
+    if work.has_stages == 1:
+        return size_of(work, kind, index, _SIZES_OF_STAGES)
+    return size_of(work, kind, index, _SIZES)
+
+
+@compiled
+def _finds_contacts(sets: Table, kind: int) -> bool:
+    """Whether contacts are found anew: those of fields also know how fast shapes roll."""
+    return sets.patches == 1 and (moves(kind) or kind == VELOCITY)
+
+
+@compiled
+def _evaluate(world: Table, work: Table, kind: int) -> int:
+    """Evaluate a displaced state, with contacts if they are to be found anew."""
+    sets = work.sets
+    plant = world.plant
+    state = world.current
+    if _finds_contacts(sets, kind):
+        state.valid = 0
+        return call_pp_status(world.evaluate, plant, state)
+    if not moves(kind):
+        return evaluate_inputs(world, kind)
+    call_pp_status(work.evaluate_smooth, plant, state)
+    code = OK
+    if sets.rows > 0:
+        code = call_pp_status(plant.read_constraints, plant, state)
+    state.valid = VALID
+    return code
+
+
+@compiled
+def _move_links(world: Table, work: Table, state: Table) -> None:
+    """Let contacts, and the links that they are on, be where the state has been displaced to."""
+    laws = work.laws
+    graph = world.problem.graph
+    contacts = state.contacts
+    move_contacts(world.plant, work, state)
+    column = contacts.chain_column
+    if laws.uses_mass == 0:
+        for i in range(graph.island_path_start[graph.islands]):
+            dof = graph.path_dof[i]
+            entry = graph.path_entry[i]
+            for a in range(6):
+                column[entry, a] = state.cdof[dof, a]
+        return
+    for link in range(contacts.link_count):
+        start = contacts.link_start[link]
+        for e in range(start, start + contacts.link_size[link]):
+            for a in range(6):
+                column[e, a] = state.cdof[contacts.chain_dof[e], a]
+
+
+@compiled
+def fill_inverse_masses_of(world: Table, work: Table, state: Table) -> None:
+    """Fill the inverse masses of contacts that their law knows, of A or of the diagonal of M."""
+    contacts = state.contacts
+    if work.has_stages == 1:
+        masses = np.empty(contacts.count)
+        fill_inverse_masses(world.problem, contacts, contacts.count, masses)
+        for i in range(contacts.count):
+            contacts.inverse_mass[world.problem.graph.contact[i]] = masses[i]
+        return
+    for c in range(contacts.count):
+        contacts.inverse_mass[c] = 0.0
+        for side in range(2):
+            arm = contacts.arm_a if side == 0 else contacts.arm_b
+            link = contacts.link[c, side]
+            if link >= 0:
+                contacts.inverse_mass[c] += side_inverse_mass(
+                    world.plant, state, contacts, link, arm, c
+                )
+
+
+@compiled
+def _follow_slopes(world: Table, motion: Table, laws: Table, state: Table, moved: bool) -> None:
+    """Fill impulses of contacts by the slopes of their law, if they have ``moved`` or not."""
+    problem = world.problem
+    contacts = state.contacts
+    count = contacts.count
+    for i in range(count):
+        c = problem.graph.contact[i]
+        distance = contacts.signed_distance[c] - motion.contact_distance[c]
+        mass = contacts.inverse_mass[c] - laws.inverse_mass[c] if laws.uses_mass == 1 else 0.0
+        by_distance = laws.by_distance[i]
+        by_mass = laws.by_mass[i]
+        before = laws.side_impulse[0, i]
+        problem.g1[i] = before[0] + by_distance[0] * distance + by_mass[0] * mass
+        problem.g2[i] = before[1] + by_distance[1] * distance + by_mass[1] * mass
+        problem.gn[i] = before[2] + by_distance[2] * distance + by_mass[2] * mass
+    for end in range(1 + laws.uses_start):
+        # Of contact velocities at the end of the step, and at its beginning.
+        if end == 0 and not moved:
+            continue
+        vector = problem.velocity if end == 0 else state.velocity
+        before_now = laws.end_velocity if end == 0 else laws.start_velocity
+        contact_velocities_of(problem, state, vector, laws.now)
+        for i in range(count):
+            for a in range(3):
+                change = laws.now[i, a] - before_now[i, a]
+                if end == 0:
+                    problem.g1[i] -= laws.blocks[i, 0, a] * change
+                    problem.g2[i] -= laws.blocks[i, 1, a] * change
+                    problem.gn[i] -= laws.blocks[i, 2, a] * change
+                else:
+                    problem.g1[i] += laws.by_start[a, i, 0] * change
+                    problem.g2[i] += laws.by_start[a, i, 1] * change
+                    problem.gn[i] += laws.by_start[a, i, 2] * change
+
+
+@compiled
+def _find_impulses(world: Table, state: Table) -> None:
+    """Fill impulses of contacts that have been found anew, of which the law has been prepared."""
+    problem = world.problem
+    count = state.contacts.count
+    contact_velocities_of(problem, state, problem.velocity, np.empty((count, 3)))
+    evaluate_law(problem, state.contacts)
+
+
+@compiled
+def _side(
+    world: Table, work: Table, step: float, kind: int, index: int, size: float, side: int
+) -> int:
+    """Fill one of ``sides`` with g at a displaced state, for the rows' impulses of the state.
+
+    Returns `OTHER_ROWS` if its rows are others.
+    """
+    sets = work.sets
+    laws = work.laws
+    row_laws = work.row_laws
+    plant = world.plant
+    problem = world.problem
+    state = world.current
+    displace(world, work, kind, index, size)
+    code = _evaluate(world, work, kind)
+    if code != OK:
+        return code
+    if not same_rows(sets, state):
+        return OTHER_ROWS
+    if sets.patches == 1:
+        code = prepare(world, state, step)
+    elif moves(kind) and state.contacts.count > 0:
+        _move_links(world, work, state)
+    if code == OK:
+        code = smooth_balance(world, work, state, step)
+    if code != OK:
+        return code
+    contacts = state.contacts.count
+    if contacts > 0 and sets.patches == 1:
+        _find_impulses(world, state)
+    elif contacts > 0:
+        if laws.uses_mass == 1 and (moves(kind) or work.has_stages == 1):
+            fill_inverse_masses_of(world, work, state)
+        _follow_slopes(world, work.motion, laws, state, moves(kind))
+    if sets.rows > 0:
+        find_row_changes(world, sets, row_laws, state, step, size)
+        for i in range(sets.rows):
+            problem.row_impulse[i] = row_laws.row_impulse[problem.graph.row[i]]
+    add_impulses(
+        problem, state.contacts, state.rows, (0, contacts), (0, sets.rows), problem.gradient, -1.0
+    )
+    force_from_solver(plant, state.cdof, problem.gradient, work.generalized)
+    for i in range(work.generalized.size):
+        work.sides[side, i] = work.generalized[i]
+    activations_after(world, work.start, state, step, work.sides[side])
+    return OK
+
+
+@compiled
+def _is_bent(work: Table) -> bool:
+    """Whether both sides of a difference are so different that there is a kink between."""
+    start = work.start
+    most = 0.0
+    bend = 0.0
+    for i in range(start.qvel.size):
+        ahead = work.sides[1, i] - work.sides[0, i]
+        behind = work.sides[0, i] - work.sides[2, i]
+        most = max(most, abs(ahead), abs(behind))
+        bend = max(bend, abs(ahead - behind))
+    return bend > _BENT * most
+
+
+@compiled
+def _choose_side(
+    world: Table, work: Table, step: float, kind: int, index: int, size: float, out: np.ndarray
+) -> int:
+    """Fill the difference of the side without a kink, as a smaller difference knows.
+
+    Or ahead, at the kink itself.
+    """
+    ahead = (work.sides[1] - work.sides[0]) / size
+    behind = (work.sides[0] - work.sides[2]) / size
+    near = _NEARER * size
+    one = _side(world, work, step, kind, index, near, 1)
+    other = _side(world, work, step, kind, index, -near, 2)
+    if one != OK or other != OK:
+        return max(one, other, OK)
+    out[:] = (work.sides[1] - work.sides[2]) * (0.5 / near)
+    first = np.max(np.abs(ahead - out))
+    last = np.max(np.abs(behind - out))
+    if _is_bent(work) or first < _SAME * last:
+        out[:] = ahead
+    elif last < _SAME * first:
+        out[:] = behind
+    return OK
+
+
+@compiled
+def _fill_column(world: Table, work: Table, step: float, kind: int, index: int, row: int) -> int:
+    """Fill a row of ``columns`` by one coordinate of a kind."""
+    sets = work.sets
+    row_laws = work.row_laws
+    size = _displacement_of(work, kind, index)
+    is_curved = moves(kind) or sets.patches == 1 or work.has_stages == 1
+    begin_row_changes(sets, row_laws)
+    ahead = _side(world, work, step, kind, index, size, 1)
+    behind = OTHER_ROWS
+    if is_curved or row_laws.others > 0 or ahead == OTHER_ROWS:
+        behind = _side(world, work, step, kind, index, -size, 2)
+    if ahead > OK or behind > OK:
+        return max(ahead, behind)
+    first = 1 if ahead == OK else 0
+    last = 2 if behind == OK else 0
+    column = work.columns[row]
+    if first == last:
+        work.unmatched += 1
+        for i in range(column.size):
+            column[i] = 0.0
+        return OK
+    if row_laws.others > 0 or (is_curved and (first == 0 or last == 0)):
+        work.one_sided += 1
+    scale = 1.0 / size if first == 0 or last == 0 else 0.5 / size
+    for i in range(column.size):
+        column[i] = scale * (work.sides[first, i] - work.sides[last, i])
+    if first > 0 and last > 0 and sets.patches == 1 and _is_bent(work):
+        work.one_sided += 1
+        code = _choose_side(world, work, step, kind, index, size, column)
+        if code != OK:
+            return code
+    if first > 0 and last > 0 and any_row_missing(sets, row_laws):
+        begin_row_changes(sets, row_laws)
+        for side in range(2):
+            near = (1 - 2 * side) * NARROW * size
+            code = _side(world, work, step, kind, index, near, 1 + side)
+            if code > OK:
+                return code
+    subtract_rows(work, column)
+    return OK
+
+
+@compiled
+def _unknown_columns(
+    world: Table, work: Table, step: float, kind: int, row: int, known: np.ndarray
+) -> int:
+    """Fill columns by those coordinates of a kind of which they are not known yet."""
+    displaced = False
+    for index in range(known.size):
+        if known[index] == 1:
+            continue
+        displaced = True
+        code = _fill_column(world, work, step, kind, index, row + index)
+        if code != OK:
+            return code
+    if displaced and not moves(kind):
+        # What depends on positions is at hand for the next kind.
+        state = world.current
+        restore(work.start, work.inputs, state)
+        if _finds_contacts(work.sets, kind):
+            state.valid = 0
+            return call_pp_status(world.evaluate, world.plant, state)
+        return evaluate_motion(world, state)
+    return OK
+
+
+@compiled
+def difference_columns(
+    world: Table, work: Table, step: float, kind: int, count: int, row: int
+) -> int:
+    """Fill rows of ``columns``, from ``row``, by all coordinates of a kind."""
+    return _unknown_columns(world, work, step, kind, row, np.zeros(count, np.int64))
+
+
+@compiled
+def control_columns(world: Table, work: Table, step: float, row: int) -> int:
+    """Fill rows of ``columns``, from ``row``, by all controls."""
+    start = work.start
+    sets = work.sets
+    known = np.zeros(start.ctrl.size, np.int64)
+    if sets.patches == 0:
+        servo_columns(world, work, step, row, known)
+    return _unknown_columns(world, work, step, CONTROL, row, known)

@@ -1,0 +1,312 @@
+"""Derivatives of steps that are made of two halves, with or without extrapolation.
+
+With the ends x̂ of the whole step and x of the halves, an extrapolated step's end is x ⊕ (x ⊖ x̂) and
+2 v − v̂ in islands whose motion is smooth, and x elsewhere (docs/equations.md, ‘Extrapolation’);
+without extrapolation it is x everywhere. Each solve has its derivative
+(`asperity.derivatives.convex_step`). That positions fall back by B (v − v̂) is differentiated with
+the matrix B of the step, which changes with the directions of contacts: what that leaves out is of
+the fourth order in the step. So is the response R f of the second half step's velocities to the
+difference f = c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) of gyroscopic forces, whose derivatives are
+differences of `mj_rne`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from asperity.derivatives.convex_step import ConvexStep
+from asperity.derivatives.parameters.displaced_balances import DisplacedBalances
+from asperity.derivatives.parameters.displaced_models import DisplacedModels
+from asperity.derivatives.step_differences import StepDifferences
+from asperity.derivatives.tangent import StepState, Tangent
+from asperity.derivatives.tangent_space import (
+    displaced,
+    left_jacobian,
+    right_jacobian,
+    rotation,
+    rotation_dofs,
+)
+from asperity.integrators.methods.extrapolation import Extrapolation
+from asperity.simulator import Simulator
+
+__all__ = ["Decisions", "DoubledStep"]
+
+# Displacement of differences of gyroscopic forces, which are quadratic in velocities.
+_SIZE = 1e-5
+
+
+class Decisions(NamedTuple):
+    """What a step does that its derivative takes as given.
+
+    Attributes
+    ----------
+    smooth : numpy.ndarray
+        Whether a degree of freedom is extrapolated, shape (nv,).
+    corrected : tuple of numpy.ndarray or None
+        The shares s, shape (nv,), and the response R, shape (nv, nv), if the second half step
+        has other gyroscopic forces.
+    undamping : numpy.ndarray or None
+        B, by which changes of v − v̂ move positions back, shape (nv, nv), if they do.
+    """
+
+    smooth: np.ndarray
+    corrected: tuple[np.ndarray, np.ndarray] | None = None
+    undamping: np.ndarray | None = None
+
+
+class DoubledStep:
+    """Derivatives of steps of `asperity.integrators.methods.step_doubling` and of `.extrapolation`.
+
+    Parameters
+    ----------
+    simulator : Simulator
+        Whose steps they are.
+    convex : ConvexStep
+        Of its base method.
+    whole : StepDifferences
+        What takes its steps, to find out what they decide.
+    """
+
+    def __init__(self, simulator: Simulator, convex: ConvexStep, whole: StepDifferences) -> None:
+        self._simulator = simulator
+        self._convex = convex
+        self._whole = whole
+        self._model = simulator.model
+        self._data = mujoco.MjData(simulator.model)
+        self._rotations = rotation_dofs(simulator.model)
+
+    def end(self, state: StepState, step: float) -> StepState:
+        """Where the step ends, as the simulator takes it."""
+        return self._whole.end(state, step)
+
+    def decide(self, state: StepState, step: float) -> Decisions:
+        """What a step from this state decides."""
+        method, world = self._simulator.method, self._simulator.world
+        if not isinstance(method, Extrapolation):
+            return Decisions(np.zeros(self._model.nv, bool))
+        self._whole.end(state, step)
+        return Decisions(*method.last_step(world, step), method.undamping(world, step))
+
+    def at(
+        self,
+        state: StepState,
+        step: float,
+        parameters: DisplacedModels | None = None,
+        *,
+        ahead: bool = True,
+        decisions: Decisions | None = None,
+    ) -> Tangent:
+        """Take a step from a state, with its derivatives.
+
+        Parameters
+        ----------
+        state : StepState
+        step : float
+            Its size [s].
+        parameters : DisplacedModels, optional
+            By which there are derivatives, too.
+        ahead : bool
+            As of `ConvexStep.at`, for what begins at the state.
+        decisions : Decisions, optional
+            Those of a step from this state by default.
+        """
+        convex = self._convex
+        decided = self.decide(state, step) if decisions is None else decisions
+        self._share_springs(step)
+        half = convex.at(state, 0.5 * step, parameters, ahead=ahead)
+        second = convex.at(half.end, 0.5 * step, parameters, ahead=False)
+        solves = [half, second]
+        middle = _matrix(half)
+        ends = second.by_state @ middle
+        width = len(state.qvel) * 2 + len(state.act)
+        ends[:, width:] += _matrix(second)[:, width:]
+        full = None
+        if np.any(decided.smooth):
+            solves.append(convex.at(state, step, parameters, ahead=ahead))
+            full = solves[-1].end, _matrix(solves[-1])
+        points = (state, np.eye(*middle.shape)), (half.end, middle), (second.end, ends)
+        end, matrix = self._join(points, full, step, decided, parameters)
+        last = width + half.by_control.shape[1]
+        return Tangent(
+            end,
+            matrix[:, :width],
+            matrix[:, width:last],
+            matrix[:, last:],
+            (step,),
+            half.method,
+            max(one.residual for one in solves),
+            sum(one.one_sided for one in solves),
+            sum(one.unmatched for one in solves),
+        )
+
+    def along(
+        self,
+        state: StepState,
+        step: float,
+        directions: np.ndarray,
+        parameters: DisplacedModels | None = None,
+    ) -> tuple[StepState, np.ndarray]:
+        """The end of a step, and its changes along changes of the state, as `ConvexStep.along`."""
+        convex = self._convex
+        decided = self.decide(state, step)
+        self._share_springs(step)
+        half = convex.along(state, 0.5 * step, directions, parameters)
+        second = convex.along(half[0], 0.5 * step, half[1], parameters)
+        full = None
+        if np.any(decided.smooth):
+            full = convex.along(state, step, directions, parameters)
+        return self._join(((state, directions), half, second), full, step, decided, parameters)
+
+    def _share_springs(self, step: float) -> None:
+        if isinstance(self._simulator.method, Extrapolation):
+            self._convex.share_springs(step)
+
+    def _join(
+        self,
+        points: tuple[_Point, _Point, _Point],
+        full: _Point | None,
+        step: float,
+        decided: Decisions,
+        parameters: DisplacedModels | None,
+    ) -> _Point:
+        """The step's end, of its beginning, middle and second end, and of the whole step."""
+        end = points[2]
+        if decided.corrected is not None:
+            share, response = decided.corrected
+            force, changes = self._correction(points, share, parameters)
+            speed = response @ force, response @ changes
+            end = self._moved(end, (0.5 * step * speed[0], 0.5 * step * speed[1]), speed)
+        if full is None:
+            return end
+        (state, changes), (whole, whole_changes) = end, full
+        nv = len(state.qvel)
+        smooth = decided.smooth
+        ahead = np.zeros(nv)
+        mujoco.mj_differentiatePos(self._model, ahead, 1.0, whole.qpos, state.qpos)
+        moved = changes[:nv] - whole_changes[:nv]
+        for first in self._rotations:
+            part = slice(first, first + 3)
+            moved[part] = np.linalg.solve(right_jacobian(ahead[part]), changes[part])
+            moved[part] -= np.linalg.solve(left_jacobian(ahead[part]), whole_changes[part])
+        slower = state.qvel - whole.qvel, changes[nv : 2 * nv] - whole_changes[nv : 2 * nv]
+        travel = [np.where(smooth, ahead, 0.0), np.where(smooth[:, None], moved, 0.0)]
+        if decided.undamping is not None:
+            travel = [
+                one - decided.undamping @ two for one, two in zip(travel, slower, strict=True)
+            ]
+        speed = np.where(smooth, slower[0], 0.0), np.where(smooth[:, None], slower[1], 0.0)
+        return self._moved(end, (travel[0], travel[1]), speed)
+
+    def _moved(
+        self,
+        point: _Point,
+        travel: tuple[np.ndarray, np.ndarray],
+        speed: tuple[np.ndarray, np.ndarray],
+    ) -> _Point:
+        """A state that travels on and becomes faster; each with its changes."""
+        (state, before), nv = point, self._model.nv
+        changes = before.copy()
+        changes[:nv] += travel[1]
+        changes[nv : 2 * nv] += speed[1]
+        for first in self._rotations:
+            part = slice(first, first + 3)
+            turned = right_jacobian(travel[0][part]) @ travel[1][part]
+            changes[part] = rotation(-travel[0][part]) @ before[part] + turned
+        change = np.concatenate([travel[0], speed[0], np.zeros(len(state.act))])
+        return displaced(self._model, state, change), changes
+
+    # -- gyroscopic forces of the half way ---------------------------------------------------------
+
+    def _correction(
+        self,
+        points: tuple[_Point, _Point, _Point],
+        share: np.ndarray,
+        parameters: DisplacedModels | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The difference f of gyroscopic forces, and its central differences along changes."""
+        model = self._model
+        states = tuple(state for state, _ in points)
+        force = self._force(model, self._data, states, share)
+        columns = np.zeros((model.nv, points[0][1].shape[1]))
+        for column in range(columns.shape[1]):
+            moves = [changes[:, column] for _, changes in points]
+            largest = max(float(np.abs(one).max()) for one in moves)
+            if largest == 0.0:
+                continue
+            size = _SIZE / largest
+            sides = []
+            for sign in (1.0, -1.0):
+                beside = (
+                    displaced(model, state, sign * size * one)
+                    for state, one in zip(states, moves, strict=True)
+                )
+                sides.append(self._force(model, self._data, tuple(beside), share))
+            columns[:, column] = (sides[0] - sides[1]) / (2.0 * size)
+        if parameters is not None:
+            assert isinstance(parameters, DisplacedBalances)
+            columns[:, -parameters.count :] += parameters.differences(
+                lambda other, data: self._force(other, data, states, share)
+            )
+        return force, columns
+
+    def _force(
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        states: tuple[StepState, ...],
+        share: np.ndarray,
+    ) -> np.ndarray:
+        """c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) at the half way, in generalized forces."""
+        start, middle, after = states
+        free = self._free_trees()
+        _move(model, data, start.qpos)
+        carried = start.qvel.copy()
+        spatial = [_to_centre(data.cdof[s : s + 6]) @ start.qvel[s : s + 6] for s in free]
+        _move(model, data, middle.qpos)
+        for s, velocity in zip(free, spatial, strict=True):
+            carried[s : s + 6] = np.linalg.solve(_to_centre(data.cdof[s : s + 6]), velocity)
+        forces = []
+        change = share * (after.qvel - 2.0 * middle.qvel + carried)
+        for velocity in (middle.qvel + change, middle.qvel):
+            data.qvel[:] = velocity
+            mujoco.mj_comVel(model, data)
+            bias = np.zeros(model.nv)
+            mujoco.mj_rne(model, data, 0, bias)
+            forces.append(-bias)
+        return np.asarray(forces[0] - forces[1])
+
+    def _free_trees(self) -> list[int]:
+        """First degrees of freedom of trees whose velocity is that of a centre of mass."""
+        model = self._model
+        return [
+            int(model.tree_dofadr[tree])
+            for tree in range(model.ntree)
+            if model.tree_dofnum[tree] == 6
+            and int(model.jnt_type[model.dof_jntid[model.tree_dofadr[tree]]])
+            == int(mujoco.mjtJoint.mjJNT_FREE)
+        ]
+
+
+_Point = tuple[StepState, np.ndarray]
+"""A state, and what it changes by with whatever is varied."""
+
+
+def _matrix(tangent: Tangent) -> np.ndarray:
+    return np.hstack([tangent.by_state, tangent.by_control, tangent.by_parameter])
+
+
+def _move(model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray) -> None:
+    data.qpos[:] = qpos
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+
+
+def _to_centre(cdof: np.ndarray) -> np.ndarray:
+    """Spatial velocity at the centre of mass (angular, linear) of a free joint's velocity."""
+    matrix = np.zeros((6, 6))
+    matrix[3:, :3] = np.eye(3)
+    matrix[:, 3:] = cdof[3:].T
+    return matrix
