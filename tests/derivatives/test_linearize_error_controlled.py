@@ -111,7 +111,7 @@ def test_contacts_that_cease_to_push_in_the_first_half_are_followed_ahead(
         f"""<mujoco><option gravity="0 0 0"/><worldbody><geom type="plane" size="5 5 .1"/>
         <body><freejoint/><geom type="{shape}" size="{size}" mass="1"/></body></worldbody></mujoco>"""
     )
-    contact = asp.ContactParameters(stiffness=1e4, dissipation=0.0)
+    contact = asp.ContactParameters(stiffness=1e4, dissipation=0.0, stiction_tolerance=1e-4)
     integrator = asp.Cenic(scheme=scheme, accuracy=0.1, max_step=1e-2)
     data = mujoco.MjData(model)
     # The first step is a tenth of the largest; its half ends where nothing overlaps any more.

@@ -39,7 +39,9 @@ def test_sensors_are_mujoco_s_where_there_is_no_contact() -> None:
 def test_a_ball_on_a_pressure_field() -> None:
     """Against the whole step, whose contact polygons change with every displacement."""
     model = models.load("ball")
-    contact = asp.ContactParameters(surface="compliant", hydroelastic_modulus=1e6, dissipation=1.0)
+    contact = asp.ContactParameters(
+        surface="compliant", hydroelastic_modulus=1e6, dissipation=1.0, stiction_tolerance=1e-4
+    )
     integrator = asp.Icf(time_step=1e-3)
     data = mujoco.MjData(model)
     data.qpos[2] = 0.095

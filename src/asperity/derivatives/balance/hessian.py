@@ -166,7 +166,6 @@ def _add_bound(problem: Table, contacts: Table, laws: Table, i: int) -> None:
     y = problem.v2[i]
     square = law.soft_slip_square[i]
     inverse = 1.0 / np.sqrt(x * x + y * y + square)
-    by_limit = inverse
     slip = np.sqrt(x * x + y * y)
     coefficient, slope = friction_slope(
         contacts.static_friction[c],
@@ -180,12 +179,12 @@ def _add_bound(problem: Table, contacts: Table, laws: Table, i: int) -> None:
     d1 = by_slip * x
     d2 = by_slip * y
     dn = -coefficient * problem.hnn[i]
-    laws.blocks[i, 0, 0] += by_limit * x * d1
-    laws.blocks[i, 0, 1] += by_limit * x * d2
-    laws.blocks[i, 0, 2] += by_limit * x * dn
-    laws.blocks[i, 1, 0] += by_limit * y * d1
-    laws.blocks[i, 1, 1] += by_limit * y * d2
-    laws.blocks[i, 1, 2] += by_limit * y * dn
+    laws.blocks[i, 0, 0] += inverse * x * d1
+    laws.blocks[i, 0, 1] += inverse * x * d2
+    laws.blocks[i, 0, 2] += inverse * x * dn
+    laws.blocks[i, 1, 0] += inverse * y * d1
+    laws.blocks[i, 1, 1] += inverse * y * d2
+    laws.blocks[i, 1, 2] += inverse * y * dn
 
 
 @compiled
