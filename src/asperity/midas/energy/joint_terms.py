@@ -11,40 +11,44 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.energy.potentials import friction, friction_slope
+from asperity.midas.energy.potentials import damped_barrier, friction, friction_slope
 
 __all__ = [
     "joint_energy",
     "joint_slopes",
-    "limit_barrier",
+    "limit_gaps",
+    "meets_limit",
     "motor_forces",
     "motor_slopes",
     "turn_joint_friction",
 ]
 
 
+LIMIT_DISSIPATION = 100.0
+"""d of limits: what meets one departs with at most 1/d, 0.01 rad/s or m/s."""
+
+
 @compiled
-def limit_barrier(gap: float, width: float) -> tuple[float, float, float]:
-    """−(x − 1)² ln x with x = gap/width, and its derivatives by the gap."""
-    x = gap / width
-    if x >= 1.0:
-        return 0.0, 0.0, 0.0
-    if x <= 0.0:
-        return math.inf, 0.0, 0.0
-    logarithm = math.log(x)
-    y = x - 1.0
-    return (
-        -y * y * logarithm,
-        (-2.0 * y * logarithm - y * y / x) / width,
-        (-2.0 * logarithm - 4.0 * y / x + y * y / (x * x)) / (width * width),
-    )
+def limit_gaps(engine: Table, joint: int, side: int, angle: float) -> tuple[float, float, float]:
+    """Gap to a limit and that at the step's beginning, over the barrier's width, and its damping.
+
+    They are the arguments of `damped_barrier`.
+    """
+    width = engine.joint_activation[joint]
+    limit = engine.joint_limit[joint, side]
+    gap = (angle - limit) / width
+    start = (engine.joint_start[joint] - limit) / width
+    if side == 1:
+        gap, start = -gap, -start
+    return gap, start, LIMIT_DISSIPATION * width / engine.step
 
 
 @compiled
 def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float, float]:
     """Energy ψ [J s²] of a joint without its motors, ψ′ and ψ″.
 
-    A limit with an anchor has the tangent of its barrier there (`limit_anticipation`).
+    A limit with an anchor has the tangent of its barrier there
+    (`asperity.midas.newton.anticipation`).
     """
     h = engine.step
     armature = engine.joint_armature[joint]
@@ -74,22 +78,42 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
         turn = bend / per_slip * engine.joint_dual[joint] * move
         curvature += dry * max(per_slip + turn, 0.0)
     for side in range(2):
+        if scale == 0.0 or abs(engine.joint_limit[joint, side]) == math.inf:
+            continue
         sign = 1.0 - 2.0 * side
-        gap = sign * (angle - engine.joint_limit[joint, side])
-        e, s, c = limit_barrier(gap, width)
-        anchor = engine.joint_anchor[joint, side] * width
+        gap, start, limit_damping = limit_gaps(engine, joint, side, angle)
+        e, s, c = damped_barrier(gap, start, limit_damping)
+        anchor = engine.joint_anchor[joint, side]
         if anchor > 0.0:
-            _, s, c = limit_barrier(anchor, width)
+            _, s, c = damped_barrier(anchor, start, limit_damping)
             s += c * (gap - anchor)
-        energy += scale * e
+        energy += scale * width * e
         slope += sign * scale * s
-        curvature += scale * c
+        curvature += scale / width * c
     square = h * h
     return (
         square * energy + 0.5 * armature * lead * lead,
         square * slope + armature * lead,
         square * curvature + armature,
     )
+
+
+@compiled
+def meets_limit(engine: Table) -> bool:
+    """Whether a step begins faster towards a limit than it could depart, and reaches its barrier.
+
+    BDF2 would go on with the deceleration of the impact, away from the limit.
+    """
+    for joint in range(engine.joint_now.size):
+        if engine.joint_barrier[joint] == 0.0:
+            continue
+        for side in range(2):
+            closing = engine.joint_rate[joint] * (2.0 * side - 1.0)
+            gap, _, _ = limit_gaps(engine, joint, side, engine.joint_now[joint])
+            before, _, _ = limit_gaps(engine, joint, side, engine.joint[joint])
+            if closing * LIMIT_DISSIPATION > 1.0 and min(gap, before) < 1.0:
+                return True
+    return False
 
 
 @compiled

@@ -17,13 +17,15 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.energy.joint_terms import limit_barrier
+from asperity.midas.energy.joint_terms import LIMIT_DISSIPATION
 from asperity.midas.energy.outer_products import add_outer
+from asperity.midas.energy.potentials import damped_barrier
 from asperity.midas.engine_layout import DAMPER, FREE, LIMIT, SPRING
 
 __all__ = [
     "add_turn_terms",
     "begin_turns",
+    "meets_turn_limit",
     "share_to_turn_limits",
     "turn_columns",
     "turn_energy",
@@ -61,9 +63,14 @@ def _slopes(engine: Table, term: int, u: float) -> tuple[float, float, float]:
         slope = 2.0 * scale / engine.step
         return slope * u, slope, 0.0
     if kind == LIMIT:
-        gap = engine.turn_bound[term] - u
-        energy, slope, curvature = limit_barrier(gap, engine.turn_width[term])
-        return scale * energy, -scale * slope, scale * curvature
+        width = engine.turn_width[term]
+        bound = engine.turn_bound[term]
+        # Of the angle's rate; dα/du = 2/sin α is that at the limit.
+        sine = 2.0 * math.sqrt(bound * (1.0 - bound))
+        damping = LIMIT_DISSIPATION * (2.0 / sine) * width / engine.step
+        start = (bound - engine.turn_start[term]) / width
+        energy, slope, curvature = damped_barrier((bound - u) / width, start, damping)
+        return scale * width * energy, -scale * slope, scale / width * curvature
     x = min(u, _FARTHEST)
     if x < 1e-4:
         # α² = 4 (u + u²/3 + 8u³/45 + ...)
@@ -85,9 +92,11 @@ def _slopes(engine: Table, term: int, u: float) -> tuple[float, float, float]:
 
 @compiled
 def begin_turns(engine: Table) -> None:
-    """At the beginning of a step, let dampers start from where displacements count."""
+    """At the beginning of a step, let what dissipates start from where displacements count."""
     kind = engine.turn_kind
     for term in range(kind.size):
+        if kind[term] == LIMIT:
+            engine.turn_start[term] = _measure(engine, term, engine.q_slip, engine.turn_rows)
         if kind[term] != DAMPER:
             continue
         link = engine.turn_link[term]
@@ -222,6 +231,24 @@ def turn_columns(engine: Table, term: int, q: np.ndarray, out: np.ndarray) -> fl
         out[column] = 0.25 * total
     h = engine.step
     return h * h * curvature
+
+
+@compiled
+def meets_turn_limit(engine: Table) -> bool:
+    """Whether a step with a past reaches a ball joint's limit, as `meets_limit`."""
+    for term in range(engine.turn_kind.size):
+        if engine.turn_kind[term] != LIMIT:
+            continue
+        bound = engine.turn_bound[term]
+        now = _measure(engine, term, engine.q_now, engine.turn_rows)
+        begin = _measure(engine, term, engine.q, engine.turn_rows)
+        before = _measure(engine, term, engine.q_before, engine.turn_rows)
+        sine = 2.0 * math.sqrt(bound * (1.0 - bound))
+        closing = 2.0 / sine * (begin - before) / engine.last_step
+        near = bound - max(now, begin) < engine.turn_width[term]
+        if near and closing * LIMIT_DISSIPATION > 1.0:
+            return True
+    return False
 
 
 @compiled

@@ -18,7 +18,7 @@ _RANGE_SHARE = 1e-2
 _STRAIN = 1e-4
 
 
-def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.generic]]:
+def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.generic] | int]:
     """Fields of the engine's table, but for `turn_block`."""
     flags = int(model.opt.disableflags)
     bit = mujoco.mjtDisableBit
@@ -47,7 +47,9 @@ def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.gen
             bound = float(np.sin(0.5 * limit) ** 2)
             width = bound - float(np.sin(0.5 * (limit - width)) ** 2)
             # As of hinges: it may have to carry the weight of everything at a metre's distance.
-            scale = _ACTIVATION * max(9.81 * float(model.body_subtreemass[0]), 1.0)
+            # By u, of which the angle is 2/sin α times as much.
+            torque = max(9.81 * float(model.body_subtreemass[0]), 1.0)
+            scale = torque * min(_ACTIVATION, _RANGE_SHARE * limit) / width
             turns.append((i, LIMIT, link.turn.copy(), scale, bound, width))
     return {
         "turn_link": np.array([turn[0] for turn in turns], dtype=np.int64),
@@ -57,6 +59,7 @@ def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.gen
         "turn_bound": np.array([turn[4] for turn in turns], dtype=np.float64),
         "turn_width": np.array([turn[5] for turn in turns], dtype=np.float64),
         "turn_rows": np.zeros((3, 3)),
+        "turn_terms": len(turns),
         "hold_link": np.array([hold[0] for hold in holds], dtype=np.int64),
         "hold_kind": np.array([hold[1] for hold in holds], dtype=np.int64),
         "hold_side": np.array([hold[2] for hold in holds], dtype=np.float64).reshape(-1, 4),

@@ -1,4 +1,4 @@
-"""Contacts that a direction is about to make, or to press much harder.
+"""Contacts and limits that a direction is about to meet, or to press much harder.
 
 A barrier that begins at a distance of d̂ has no curvature there: Newton's direction knows nothing of
 a surface that will be met, and little of one that has just been met. It goes far beyond where the
@@ -18,10 +18,10 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.midas.energy.potentials import barrier_slopes
+from asperity.midas.energy.joint_terms import limit_gaps
+from asperity.midas.energy.potentials import damped_barrier
 from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_PLANE, mollifier, plane_number
 from asperity.midas.lists.candidate_runs import move_of_run, wake
-from asperity.midas.newton.limit_anticipation import anticipate_limits, forget_limits
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
 
 __all__ = ["ANTICIPATION_KERNELS", "anticipate", "forget_anchors"]
@@ -40,33 +40,58 @@ _PARALLEL = 1e-2
 
 
 @compiled
-def _force(ratio: float) -> float:
-    """Dimensionless force F = −b′(D)/κw at r = D/d̂."""
-    slope, _ = barrier_slopes(ratio * ratio, 1.0)
+def _force(ratio: float, start: float, damping: float) -> float:
+    """Dimensionless force −b′ of a barrier (`damped_barrier`) at r = D/d̂."""
+    _, slope, _ = damped_barrier(ratio, start, damping)
     return -slope
 
 
 @compiled
-def _predicted_force(anchor: float, ratio: float) -> float:
+def _predicted_force(anchor: float, ratio: float, start: float, damping: float) -> float:
     """The tangent at ``anchor``, at another ratio."""
-    slope, curvature = barrier_slopes(anchor * anchor, 1.0)
+    _, slope, curvature = damped_barrier(anchor, start, damping)
     return -(slope + curvature * (ratio - anchor))
 
 
 @compiled
-def _ratio_of(force: float) -> float:
+def _ratio_of(force: float, start: float, damping: float) -> float:
     """Inverse of `_force`: F is convex and falls, so that Newton's method comes from below."""
     # F = 24 (1 − r)² near r = 1, more elsewhere, and 2/r near 0.
     ratio = 1.0 / (1.0 + math.sqrt(force / 24.0) + 0.5 * force)
-    while _force(ratio) < force:
+    while _force(ratio, start, damping) < force:
         ratio *= 0.5
     for _ in range(20):
-        slope, curvature = barrier_slopes(ratio * ratio, 1.0)
+        _, slope, curvature = damped_barrier(ratio, start, damping)
         step = (-slope - force) / curvature
         ratio += step
         if step < 1e-3 * (1.0 - ratio):
             break
     return min(ratio, 1.0 - 1e-9)
+
+
+@compiled
+def _choose_anchor(
+    anchor: float, ratio: float, ahead: float, start: float, damping: float
+) -> float:
+    """Where a barrier is linearized, as a ratio D/d̂; 0 for where it is.
+
+    It was at ``anchor``, is at ``ratio``, and the direction leads to ``ahead``; ``start`` and
+    ``damping`` are as in `damped_barrier`.
+    """
+    if anchor == 0.0:
+        if ahead > 1.0 - _LEAST:
+            return 0.0
+        if ratio >= 1.0:
+            return 1.0 - min(_DEPTH, 1.0 - ahead)
+        force = _predicted_force(ratio, ahead, start, damping)
+        if force <= _GROWTH * _force(ratio, start, damping):
+            return 0.0
+        return _ratio_of(force, start, damping)
+    force = _predicted_force(anchor, ahead, start, damping)
+    if force <= 0.0:
+        return 0.0
+    better = _ratio_of(force, start, damping)
+    return anchor if abs(better - anchor) <= _CHANGE * (1.0 - better) else better
 
 
 @compiled
@@ -120,37 +145,45 @@ def forget_anchors(engine: Table) -> None:
             for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
                 engine.candidate_anchor[i] = 0.0
             engine.run_anchored[run] = 0
-    forget_limits(engine)
+    engine.joint_anchor[:, :] = 0.0
     engine.anchored = 0
 
 
 @compiled
 def _anchor(engine: Table, i: int) -> tuple[bool, bool]:
     """Choose where a candidate's barrier is linearized; whether not here, and whether anew."""
-    anchor = engine.candidate_anchor[i]
+    before = engine.candidate_anchor[i]
     distance = math.sqrt(engine.candidate_square[i])
     ratio = distance / engine.pair_activation[engine.candidate_pair[i]]
     ahead = _ratio_ahead(engine, i, distance)
-    if anchor == 0.0:
-        if ahead > 1.0 - _LEAST or _is_parallel(engine, i):
-            return False, False
-        if ratio >= 1.0:
-            engine.candidate_anchor[i] = 1.0 - min(_DEPTH, 1.0 - ahead)
-        else:
-            force = _predicted_force(ratio, ahead)
-            if force <= _GROWTH * _force(ratio):
-                return False, False
-            engine.candidate_anchor[i] = _ratio_of(force)
-        return True, True
-    force = _predicted_force(anchor, ahead)
-    if force <= 0.0:
-        engine.candidate_anchor[i] = 0.0
-        return False, True
-    better = _ratio_of(force)
-    if abs(better - anchor) <= _CHANGE * (1.0 - better):
-        return True, False
-    engine.candidate_anchor[i] = better
-    return True, True
+    if before == 0.0 and (ahead > 1.0 - _LEAST or _is_parallel(engine, i)):
+        return False, False
+    anchor = _choose_anchor(before, ratio, ahead, 0.0, 0.0)
+    engine.candidate_anchor[i] = anchor
+    return anchor > 0.0, anchor != before
+
+
+@compiled
+def _anticipate_limits(engine: Table) -> tuple[int, bool]:
+    """Choose where limits are linearized; how many have an anchor, and whether one is new."""
+    anchored = 0
+    new = False
+    for joint in range(engine.joint_now.size):
+        for side in range(2):
+            if (
+                engine.joint_barrier[joint] == 0.0
+                or abs(engine.joint_limit[joint, side]) == math.inf
+            ):
+                continue
+            ratio, start, damping = limit_gaps(engine, joint, side, engine.joint_now[joint])
+            ahead, _, _ = limit_gaps(engine, joint, side, engine.joint_trial[joint])
+            before = engine.joint_anchor[joint, side]
+            anchor = _choose_anchor(before, ratio, ahead, start, damping)
+            engine.joint_anchor[joint, side] = anchor
+            new = new or anchor != before
+            if anchor > 0.0:
+                anchored += 1
+    return anchored, new
 
 
 @entry_point(PART)
@@ -183,7 +216,7 @@ def anticipate(engine: Table) -> bool:
     Candidates must be measured at the iterate. An anchor is a ratio D/d̂, 0 where the iterate's is
     used.
     """
-    anchored, new = anticipate_limits(engine)
+    anchored, new = _anticipate_limits(engine)
     parts = count_parts(engine.runs, RUNS)
     new = do_parts(engine, engine.anticipate_part, parts) == 1 or new
     engine.anchored = anchored + int(sum_of_parts(engine, parts))

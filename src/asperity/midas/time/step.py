@@ -11,6 +11,8 @@ from asperity.integrators.world_layout import NOT_CONVERGED, OK, compiled_method
 from asperity.midas.energy.equality_terms import raise_multipliers
 from asperity.midas.energy.friction_stencils import collect_friction, forget_friction
 from asperity.midas.energy.friction_terms import friction_scale
+from asperity.midas.energy.joint_terms import meets_limit
+from asperity.midas.energy.turn_terms import meets_turn_limit
 from asperity.midas.engine_layout import CUT, MIDAS
 from asperity.midas.pose.joint_coordinates import joint_coordinates
 from asperity.midas.pose.link_kinematics import place_links
@@ -180,7 +182,11 @@ def solve_step(engine: Table, h: float) -> int:
             return code
     second = may_look_back(engine, h)
     code = _solve_with_friction(engine, h, second)
-    if code == OK and second and meets_impact(engine, h):
+    if (
+        code == OK
+        and second
+        and (meets_impact(engine, h) or meets_limit(engine) or meets_turn_limit(engine))
+    ):
         code = _NOT_SMOOTH
     if code == _NOT_SMOOTH:
         put_off(engine)
