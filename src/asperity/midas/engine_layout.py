@@ -434,6 +434,10 @@ MIDAS = Layout(
     friction_weight="f8[stencil_room, 2, 4]",  # Σ c_i [1, x̄_i] of both sides
     friction_frame="f8[stencil_room, 2, 3]",  # tangents
     friction_force="f8[stencil_room]",  # μ λ [N]
+    friction_drift="f8[stencil_room, 2]",  # velocity of surfaces along the tangents [m/s]
+    # ∂v/∂[1, x̄] of surfaces that run like belts, in rest coordinates: of shapes, then of
+    # half-spaces, shape (s + m, 4, 3), or (0, 4, 3) if none does.
+    surface_velocity="f8[:,:,:]",
     # Of restitution (`rebounds`): what friction bears besides [N], the gradient without contacts,
     # and what the change of the trial state is to be divided by for one of velocities [s].
     rebound_friction="f8[stencil_room]",

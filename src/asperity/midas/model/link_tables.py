@@ -256,6 +256,7 @@ def shape_fields(
         fields[name][moving:] = rest[moving:, 1:]
     fields["moving_vertices"] = moving
     fields["pair_block"] = block[: starts[0]].copy()
+    fields["surface_velocity"] = shapes.surface_velocity
     fields |= face_tables(shapes, fields)
     return {
         **fields,
