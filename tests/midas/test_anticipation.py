@@ -27,9 +27,7 @@ def tower(count: int) -> str:
 
 @pytest.mark.parametrize("ratio", [1e-3, 0.1, 0.5, 0.9, 0.99, 0.9999])
 def test_the_ratio_of_a_force_is_where_the_barrier_has_it(ratio):
-    assert _ratio_of(_force(ratio, 0.0, 0.0), 0.0, 0.0) == pytest.approx(
-        ratio, abs=1e-5 * (1.0 - ratio) + 1e-9
-    )
+    assert _ratio_of(_force(ratio)) == pytest.approx(ratio, abs=1e-5 * (1.0 - ratio) + 1e-9)
 
 
 @pytest.mark.parametrize("scheme", ["implicit-euler", "bdf2"])

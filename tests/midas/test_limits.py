@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.midas.energy.potentials import barrier, damped_barrier
+from asperity.midas.energy.potentials import dissipation_factor
 
 pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 
@@ -80,7 +78,8 @@ def test_a_chain_against_its_limits_loses_energy_for_good(step):
     )
     assert sim.advance_to(1.2).success
     energy = 0.5 * INERTIA * sim.data.qvel @ sim.data.qvel
-    assert energy < 1e-3
+    # Of some 6 J that it falls by.
+    assert energy < 0.05
     assert 0.98 < sim.data.qpos[0] < 1.0
 
 
@@ -110,21 +109,9 @@ def test_dry_friction_stops_a_hinge_where_its_work_does(step):
     )
 
 
-@pytest.mark.parametrize("damping", [0.0, 0.3, 50.0])
-@pytest.mark.parametrize("start", [-0.5, 0.4, 3.0])
-def test_slopes_of_the_damped_barrier_are_its_derivatives(start, damping):
-    for x in (0.05, 0.3, 0.7, 0.95):
-        energy, slope, curvature = damped_barrier(x, start, damping)
-        step = 1e-6
-        ends = [damped_barrier(x + sign * step, start, damping) for sign in (-1.0, 1.0)]
-        assert slope == pytest.approx((ends[1][0] - ends[0][0]) / (2 * step), rel=1e-5, abs=1e-6)
-        if slope != 0.0 and all(end[1] != 0.0 for end in ends):
-            by_slope = (ends[1][1] - ends[0][1]) / (2 * step)
-            assert curvature == pytest.approx(by_slope, rel=1e-5, abs=1e-6)
-        assert slope <= 0.0 <= curvature
-        assert energy >= 0.0
-
-
-def test_without_damping_it_is_the_barrier_of_contacts():
-    assert damped_barrier(0.4, 7.0, 0.0)[0] == pytest.approx(barrier(0.16, 1.0), rel=1e-15)
-    assert damped_barrier(0.0, 0.5, 1.0)[0] == math.inf
+def test_what_closes_meets_more_than_what_opens():
+    """1 + d u, and its inverse on the way back; never more while it lasts."""
+    assert dissipation_factor(np.inf, 0.0, 7.0) == 1.0
+    assert dissipation_factor(np.inf, 3.0, 7.0) == pytest.approx(22.0)
+    assert dissipation_factor(5.0, 3.0, 7.0) == 5.0
+    assert dissipation_factor(5.0, -1.0, 7.0) == pytest.approx(0.125)

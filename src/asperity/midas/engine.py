@@ -372,6 +372,7 @@ class Engine(HoldsAddresses):
         table.patience = SHORTEST_WAIT
         table.tie_force_start[:] = 0.0
         table.coupling_force_start[:] = 0.0
+        table.joint_limit_factor[:] = table.turn_factor[:] = np.inf
         table.pair_form[:] = 0
         self.checked = False
         table.listed = 0

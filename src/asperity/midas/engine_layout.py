@@ -218,6 +218,7 @@ MIDAS = Layout(
     joint_limit="f8[:,:]",  # lower and upper, infinite where there is none, shape (j, 2)
     joint_activation="f8[:]",  # distance from a limit at which it begins to push
     joint_barrier="f8[:]",  # force of that barrier [N or N m], 0 without limits
+    joint_limit_factor="f8[coordinates, 2] = inf",  # of it, in the last step, of both limits
     # gap over width where a limit's barrier is linearized; 0: where it is
     joint_anchor="f8[coordinates, 2]",
     joint_dual="f8[coordinates]",  # of dry friction, as friction_dual, in [−1, 1]
@@ -253,7 +254,7 @@ MIDAS = Layout(
     turn_frame="f8[:,:,:]",  # W, shape (r, 3, 3)
     turn_scale="f8[:]",  # stiffness, damping or a barrier's slope by u [N m/rad, N m s/rad, J]
     turn_bound="f8[:]",  # u of a limit
-    turn_start="f8[turn_terms]",  # and where the step begins from
+    turn_factor="f8[turn_terms] = inf",  # of its force, in the last step
     turn_width="f8[:]",  # distance from it at which its barrier begins
     turn_block="i8[:]",  # as tie_block
     turn_rows="f8[:,:]",

@@ -11,12 +11,19 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.energy.potentials import damped_barrier, friction, friction_slope
+from asperity.midas.energy.potentials import (
+    barrier,
+    barrier_slopes,
+    dissipation_factor,
+    friction,
+    friction_slope,
+)
 
 __all__ = [
+    "begin_limits",
     "joint_energy",
     "joint_slopes",
-    "limit_gaps",
+    "limit_gap",
     "meets_limit",
     "motor_forces",
     "motor_slopes",
@@ -25,22 +32,28 @@ __all__ = [
 
 
 LIMIT_DISSIPATION = 100.0
-"""d of limits: what meets one departs with at most 1/d, 0.01 rad/s or m/s."""
+"""d of limits [s/rad or s/m]."""
 
 
 @compiled
-def limit_gaps(engine: Table, joint: int, side: int, angle: float) -> tuple[float, float, float]:
-    """Gap to a limit and that at the step's beginning, over the barrier's width, and its damping.
+def limit_gap(engine: Table, joint: int, side: int, angle: float) -> float:
+    """Gap between a coordinate and its lower (0) or upper (1) limit; infinite if there is none."""
+    sign = 1.0 - 2.0 * side
+    return sign * (angle - engine.joint_limit[joint, side])
 
-    They are the arguments of `damped_barrier`.
-    """
-    width = engine.joint_activation[joint]
-    limit = engine.joint_limit[joint, side]
-    gap = (angle - limit) / width
-    start = (engine.joint_start[joint] - limit) / width
-    if side == 1:
-        gap, start = -gap, -start
-    return gap, start, LIMIT_DISSIPATION * width / engine.step
+
+@compiled
+def begin_limits(engine: Table) -> None:
+    """At the beginning of a step, choose the forces of limits by the speeds towards them."""
+    for joint in range(engine.joint.size):
+        for side in range(2):
+            closing = (2.0 * side - 1.0) * engine.joint_rate[joint]
+            before = math.inf
+            if limit_gap(engine, joint, side, engine.joint[joint]) < engine.joint_activation[joint]:
+                before = engine.joint_limit_factor[joint, side]
+            engine.joint_limit_factor[joint, side] = dissipation_factor(
+                before, closing, LIMIT_DISSIPATION
+            )
 
 
 @compiled
@@ -57,7 +70,6 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
     dry = engine.joint_friction[joint]
     applied = engine.joint_applied[joint]
     width = engine.joint_activation[joint]
-    scale = engine.joint_barrier[joint]
     lead = angle - engine.joint_target[joint]
     low = engine.joint_spring[joint, 0]
     high = engine.joint_spring[joint, 1]
@@ -78,18 +90,18 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
         turn = bend / per_slip * engine.joint_dual[joint] * move
         curvature += dry * max(per_slip + turn, 0.0)
     for side in range(2):
-        if scale == 0.0 or abs(engine.joint_limit[joint, side]) == math.inf:
-            continue
-        sign = 1.0 - 2.0 * side
-        gap, start, limit_damping = limit_gaps(engine, joint, side, angle)
-        e, s, c = damped_barrier(gap, start, limit_damping)
+        gap = limit_gap(engine, joint, side, angle)
         anchor = engine.joint_anchor[joint, side]
-        if anchor > 0.0:
-            _, s, c = damped_barrier(anchor, start, limit_damping)
-            s += c * (gap - anchor)
-        energy += scale * width * e
-        slope += sign * scale * s
-        curvature += scale / width * c
+        if gap >= width and anchor == 0.0:
+            continue
+        if gap <= 0.0:
+            return math.inf, 0.0, 0.0
+        scale = engine.joint_limit_factor[joint, side] * engine.joint_barrier[joint]
+        at = gap if anchor == 0.0 else anchor * width
+        s, c = barrier_slopes(at * at, width)
+        energy += scale * barrier(gap * gap, width)
+        slope += (1.0 - 2.0 * side) * scale * (s + c * (gap - at))
+        curvature += scale * c
     square = h * h
     return (
         square * energy + 0.5 * armature * lead * lead,
@@ -109,9 +121,10 @@ def meets_limit(engine: Table) -> bool:
             continue
         for side in range(2):
             closing = engine.joint_rate[joint] * (2.0 * side - 1.0)
-            gap, _, _ = limit_gaps(engine, joint, side, engine.joint_now[joint])
-            before, _, _ = limit_gaps(engine, joint, side, engine.joint[joint])
-            if closing * LIMIT_DISSIPATION > 1.0 and min(gap, before) < 1.0:
+            now = limit_gap(engine, joint, side, engine.joint_now[joint])
+            before = limit_gap(engine, joint, side, engine.joint[joint])
+            near = min(now, before) < engine.joint_activation[joint]
+            if near and closing * LIMIT_DISSIPATION > 1.0:
                 return True
     return False
 

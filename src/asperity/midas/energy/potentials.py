@@ -9,11 +9,8 @@ for distance D, activation distance d̂ and contact area w. Friction is IPC's f�
 derivative rises from 0 to 1 while the slip grows to ε = ε_v h.
 
 A barrier alone gives back all the energy that it takes. Where a step is short enough to resolve it,
-what meets it bounces. A limit's force therefore has the factor of Hunt and Crossley's law (1975),
-
-    F(x) (1 + d u)₊,   u = (x₀ − x)/h,
-
-with the gap x₀ that the step begins from, so that nothing departs faster than 1/d.
+what meets it bounces. A limit's barrier is therefore stiffer while it is met, and softer on the way
+back (`dissipation_factor`).
 """
 
 from __future__ import annotations
@@ -22,7 +19,10 @@ import math
 
 from asperity.compiled import compiled
 
-__all__ = ["barrier", "barrier_slopes", "damped_barrier", "friction", "friction_slope"]
+__all__ = ["barrier", "barrier_slopes", "dissipation_factor", "friction", "friction_slope"]
+
+# Least factor of a barrier that something departs from.
+_SOFTEST = 0.1
 
 
 @compiled
@@ -52,48 +52,19 @@ def barrier_slopes(square: float, activation: float) -> tuple[float, float]:
 
 
 @compiled
-def _barrier_integral(x: float) -> float:
-    """∫₀ˣ β(s) ds of the dimensionless barrier β(s) = −(s² − 1)² ln s², for 0 < x ≤ 1."""
-    logarithm = math.log(x)
-    square = x * x
-    return (
-        -2.0
-        * x
-        * (
-            square * square / 5.0 * (logarithm - 0.2)
-            - square * 2.0 / 3.0 * (logarithm - 1.0 / 3.0)
-            + (logarithm - 1.0)
-        )
-    )
+def dissipation_factor(before: float, closing: float, dissipation: float) -> float:
+    """What a barrier's force is multiplied by in a step that begins with a closing speed u.
 
-
-@compiled
-def damped_barrier(x: float, start: float, damping: float) -> tuple[float, float, float]:
-    """Dimensionless barrier with dissipation, and its first two derivatives by the gap.
-
-    The force −b′(x) (1 + d (x₀ − x))₊ falls with x, as a product of two functions that do and are
-    not negative, so that its potential is convex.
-
-    Parameters
-    ----------
-    x : float
-        Gap over the barrier's width.
-    start : float
-        x₀, which may be negative or more than 1.
-    damping : float
-        d, in units of the step over the width.
+    That is 1 + d u as in Hunt and Crossley's law (1975), and the inverse at the opposite speed of
+    what opens; but while something is within the barrier no more than ``before``, in the last step
+    (infinite for what arrives). So what presses against a limit comes to rest: with the speed alone
+    it would be pushed out, fall in, and be pushed out again. The speed is that of the beginning: a
+    force by that of the end changes by as much as it is over 1/d, which takes Newton's method twice
+    the iterations.
     """
-    if x <= 0.0:
-        return math.inf, 0.0, 0.0
-    factor = 1.0 + damping * (start - x)
-    if x >= 1.0 or factor <= 0.0:
-        return 0.0, 0.0, 0.0
-    slope, curvature = barrier_slopes(x * x, 1.0)
-    energy = barrier(x * x, 1.0) * factor
-    if damping > 0.0:
-        end = min(1.0, start + 1.0 / damping)
-        energy -= damping * (_barrier_integral(end) - _barrier_integral(x))
-    return max(energy, 0.0), slope * factor, curvature * factor - damping * slope
+    share = dissipation * closing
+    factor = 1.0 + share if share > 0.0 else 1.0 / (1.0 - share)
+    return max(min(before, factor), _SOFTEST)
 
 
 @compiled

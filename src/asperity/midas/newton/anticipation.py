@@ -18,8 +18,8 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.midas.energy.joint_terms import limit_gaps
-from asperity.midas.energy.potentials import damped_barrier
+from asperity.midas.energy.joint_terms import limit_gap
+from asperity.midas.energy.potentials import barrier_slopes
 from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_PLANE, mollifier, plane_number
 from asperity.midas.lists.candidate_runs import move_of_run, wake
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
@@ -40,58 +40,33 @@ _PARALLEL = 1e-2
 
 
 @compiled
-def _force(ratio: float, start: float, damping: float) -> float:
-    """Dimensionless force −b′ of a barrier (`damped_barrier`) at r = D/d̂."""
-    _, slope, _ = damped_barrier(ratio, start, damping)
+def _force(ratio: float) -> float:
+    """Dimensionless force F = −b′(D)/κw at r = D/d̂."""
+    slope, _ = barrier_slopes(ratio * ratio, 1.0)
     return -slope
 
 
 @compiled
-def _predicted_force(anchor: float, ratio: float, start: float, damping: float) -> float:
+def _predicted_force(anchor: float, ratio: float) -> float:
     """The tangent at ``anchor``, at another ratio."""
-    _, slope, curvature = damped_barrier(anchor, start, damping)
+    slope, curvature = barrier_slopes(anchor * anchor, 1.0)
     return -(slope + curvature * (ratio - anchor))
 
 
 @compiled
-def _ratio_of(force: float, start: float, damping: float) -> float:
+def _ratio_of(force: float) -> float:
     """Inverse of `_force`: F is convex and falls, so that Newton's method comes from below."""
     # F = 24 (1 − r)² near r = 1, more elsewhere, and 2/r near 0.
     ratio = 1.0 / (1.0 + math.sqrt(force / 24.0) + 0.5 * force)
-    while _force(ratio, start, damping) < force:
+    while _force(ratio) < force:
         ratio *= 0.5
     for _ in range(20):
-        _, slope, curvature = damped_barrier(ratio, start, damping)
+        slope, curvature = barrier_slopes(ratio * ratio, 1.0)
         step = (-slope - force) / curvature
         ratio += step
         if step < 1e-3 * (1.0 - ratio):
             break
     return min(ratio, 1.0 - 1e-9)
-
-
-@compiled
-def _choose_anchor(
-    anchor: float, ratio: float, ahead: float, start: float, damping: float
-) -> float:
-    """Where a barrier is linearized, as a ratio D/d̂; 0 for where it is.
-
-    It was at ``anchor``, is at ``ratio``, and the direction leads to ``ahead``; ``start`` and
-    ``damping`` are as in `damped_barrier`.
-    """
-    if anchor == 0.0:
-        if ahead > 1.0 - _LEAST:
-            return 0.0
-        if ratio >= 1.0:
-            return 1.0 - min(_DEPTH, 1.0 - ahead)
-        force = _predicted_force(ratio, ahead, start, damping)
-        if force <= _GROWTH * _force(ratio, start, damping):
-            return 0.0
-        return _ratio_of(force, start, damping)
-    force = _predicted_force(anchor, ahead, start, damping)
-    if force <= 0.0:
-        return 0.0
-    better = _ratio_of(force, start, damping)
-    return anchor if abs(better - anchor) <= _CHANGE * (1.0 - better) else better
 
 
 @compiled
@@ -150,6 +125,26 @@ def forget_anchors(engine: Table) -> None:
 
 
 @compiled
+def _choose_anchor(anchor: float, ratio: float, ahead: float) -> float:
+    """Where a barrier is linearized, as a ratio D/d̂; 0 for where it is.
+
+    It was at ``anchor``, is at ``ratio``, and the direction leads to ``ahead``.
+    """
+    if anchor == 0.0:
+        if ahead > 1.0 - _LEAST:
+            return 0.0
+        if ratio >= 1.0:
+            return 1.0 - min(_DEPTH, 1.0 - ahead)
+        force = _predicted_force(ratio, ahead)
+        return _ratio_of(force) if force > _GROWTH * _force(ratio) else 0.0
+    force = _predicted_force(anchor, ahead)
+    if force <= 0.0:
+        return 0.0
+    better = _ratio_of(force)
+    return anchor if abs(better - anchor) <= _CHANGE * (1.0 - better) else better
+
+
+@compiled
 def _anchor(engine: Table, i: int) -> tuple[bool, bool]:
     """Choose where a candidate's barrier is linearized; whether not here, and whether anew."""
     before = engine.candidate_anchor[i]
@@ -158,7 +153,7 @@ def _anchor(engine: Table, i: int) -> tuple[bool, bool]:
     ahead = _ratio_ahead(engine, i, distance)
     if before == 0.0 and (ahead > 1.0 - _LEAST or _is_parallel(engine, i)):
         return False, False
-    anchor = _choose_anchor(before, ratio, ahead, 0.0, 0.0)
+    anchor = _choose_anchor(before, ratio, ahead)
     engine.candidate_anchor[i] = anchor
     return anchor > 0.0, anchor != before
 
@@ -169,16 +164,12 @@ def _anticipate_limits(engine: Table) -> tuple[int, bool]:
     anchored = 0
     new = False
     for joint in range(engine.joint_now.size):
-        for side in range(2):
-            if (
-                engine.joint_barrier[joint] == 0.0
-                or abs(engine.joint_limit[joint, side]) == math.inf
-            ):
-                continue
-            ratio, start, damping = limit_gaps(engine, joint, side, engine.joint_now[joint])
-            ahead, _, _ = limit_gaps(engine, joint, side, engine.joint_trial[joint])
+        width = engine.joint_activation[joint]
+        for side in range(2 if engine.joint_barrier[joint] > 0.0 else 0):
+            ratio = limit_gap(engine, joint, side, engine.joint_now[joint]) / width
+            ahead = limit_gap(engine, joint, side, engine.joint_trial[joint]) / width
             before = engine.joint_anchor[joint, side]
-            anchor = _choose_anchor(before, ratio, ahead, start, damping)
+            anchor = _choose_anchor(before, ratio, ahead)
             engine.joint_anchor[joint, side] = anchor
             new = new or anchor != before
             if anchor > 0.0:
