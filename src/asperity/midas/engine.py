@@ -250,6 +250,7 @@ class Engine(HoldsAddresses):
             drag=np.zeros((0, 12, 12)),
             drag_rate=np.zeros((0, 4, 3)),
             few_pairs=FEW_PAIRS,
+            turn_terms=len(turns["turn_link"]),
             schedule_size=SCHEDULE_SIZE,
             slot_room=4 * len(links) + 64,
             entry_room=16 * len(links),

@@ -25,7 +25,9 @@ __all__ = [
     "BALL",
     "CANDIDATES_FULL",
     "CUT",
+    "CUT_SHORT",
     "DAMPER",
+    "DRAFT",
     "FACTOR_FULL",
     "FREE",
     "HINGE",
@@ -37,6 +39,7 @@ __all__ = [
     "SPRING",
     "STARTED",
     "STATISTICS",
+    "WHOLE",
 ]
 
 # Kinds of links, by the joint to their parent.
@@ -54,6 +57,11 @@ LIMIT = 2
 STARTED = 0
 CUT = 1
 PREDICTED = 2
+
+# Solutions: to the end, or for their normal forces only, and such a one that was cut short.
+WHOLE = 0
+DRAFT = 1
+CUT_SHORT = 2
 
 # Codes of methods, besides those of `asperity.integrators.world`: what must grow.
 CANDIDATES_FULL = 32
@@ -114,7 +122,7 @@ MIDAS = Layout(
     on_arcs="i8",  # 1 if the trial state is on arcs, off the straight way (`arcs`)
     nearly_rigid="i8",  # 1 if strains are those of forces, not of the way that links were turned
     taken_share="f8",  # of the direction, by the line search
-    is_draft="i8",  # 1 while a solution is asked for its normal forces only; 2 if it was cut short
+    draft="i8",  # whether a solution is asked for its normal forces only: `WHOLE` ...
     **dict.fromkeys(STATISTICS, "i8"),
     **dict.fromkeys(ENTRY_POINTS, "i8"),
     # Several threads (`parts`): address of the team's table, or 0; what its members do; words of

@@ -18,7 +18,7 @@ _RANGE_SHARE = 1e-2
 _STRAIN = 1e-4
 
 
-def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.generic] | int]:
+def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.generic]]:
     """Fields of the engine's table, but for `turn_block`."""
     flags = int(model.opt.disableflags)
     bit = mujoco.mjtDisableBit
@@ -59,7 +59,6 @@ def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.gen
         "turn_bound": np.array([turn[4] for turn in turns], dtype=np.float64),
         "turn_width": np.array([turn[5] for turn in turns], dtype=np.float64),
         "turn_rows": np.zeros((3, 3)),
-        "turn_terms": len(turns),
         "hold_link": np.array([hold[0] for hold in holds], dtype=np.int64),
         "hold_kind": np.array([hold[1] for hold in holds], dtype=np.int64),
         "hold_side": np.array([hold[2] for hold in holds], dtype=np.float64).reshape(-1, 4),
