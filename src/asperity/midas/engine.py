@@ -250,6 +250,7 @@ class Engine(HoldsAddresses):
             drag=np.zeros((0, 12, 12)),
             drag_rate=np.zeros((0, 4, 3)),
             few_pairs=FEW_PAIRS,
+            turn_terms=len(turns["turn_link"]),
             schedule_size=SCHEDULE_SIZE,
             slot_room=4 * len(links) + 64,
             entry_room=16 * len(links),
@@ -372,9 +373,10 @@ class Engine(HoldsAddresses):
         table.patience = SHORTEST_WAIT
         table.tie_force_start[:] = 0.0
         table.coupling_force_start[:] = 0.0
+        table.joint_limit_factor[:] = table.turn_factor[:] = np.inf
         table.pair_form[:] = 0
         self.checked = False
-        table.listed = 0
+        table.listed = table.relative = 0
         move_vertices(table, table.q, table.vertex_now)
 
     def write_state(self, qpos: Floats) -> None:

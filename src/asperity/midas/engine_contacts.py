@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.midas.energy.contact_terms import add_round_arms, contact_sides
-from asperity.midas.energy.friction_stencils import normal_force, tangents
+from asperity.midas.energy.friction_stencils import normal_force, surface_drift, tangents
 from asperity.midas.energy.potentials import friction_slope
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import STARTED
@@ -50,6 +50,7 @@ def survey(engine: Table) -> int:
     if not are_kept(engine, engine.q, engine.q):
         code = call_pp_status(engine.rebuild, engine, STARTED)
         engine.listed = 0
+        engine.relative = 0
     else:
         measure_candidates(engine)
     return code
@@ -62,6 +63,7 @@ def _measure(engine: Table, out: np.ndarray) -> int:
     arm = engine.candidate_arm
     h = engine.step
     frame = np.empty((2, 3))
+    slip = np.empty(2)
     world = engine.q.shape[0] - 1
     count = 0
     for i in range(engine.candidates):
@@ -79,7 +81,9 @@ def _measure(engine: Table, out: np.ndarray) -> int:
         )
         add_round_arms(engine, i, engine.q, engine.side_weight)
         radius = engine.vertex_radius[vertex[i, 0]]
-        slip = np.zeros(2)
+        surface_drift(engine, i, engine.q, engine.side_weight, frame, slip)
+        slip[0] *= h
+        slip[1] *= h
         for side in range(2):
             link = engine.vertex_link[vertex[i, 0]] if side == 0 else second_link(engine, i)
             if link == world:

@@ -25,7 +25,9 @@ __all__ = [
     "BALL",
     "CANDIDATES_FULL",
     "CUT",
+    "CUT_SHORT",
     "DAMPER",
+    "DRAFT",
     "FACTOR_FULL",
     "FREE",
     "HINGE",
@@ -37,6 +39,7 @@ __all__ = [
     "SPRING",
     "STARTED",
     "STATISTICS",
+    "WHOLE",
 ]
 
 # Kinds of links, by the joint to their parent.
@@ -54,6 +57,11 @@ LIMIT = 2
 STARTED = 0
 CUT = 1
 PREDICTED = 2
+
+# Solutions: to the end, or for their normal forces only, and such a one that was cut short.
+WHOLE = 0
+DRAFT = 1
+CUT_SHORT = 2
 
 # Codes of methods, besides those of `asperity.integrators.world`: what must grow.
 CANDIDATES_FULL = 32
@@ -114,7 +122,7 @@ MIDAS = Layout(
     on_arcs="i8",  # 1 if the trial state is on arcs, off the straight way (`arcs`)
     nearly_rigid="i8",  # 1 if strains are those of forces, not of the way that links were turned
     taken_share="f8",  # of the direction, by the line search
-    is_draft="i8",  # 1 while a solution is asked for its normal forces only; 2 if it was cut short
+    draft="i8",  # whether a solution is asked for its normal forces only: `WHOLE` ...
     **dict.fromkeys(STATISTICS, "i8"),
     **dict.fromkeys(ENTRY_POINTS, "i8"),
     # Several threads (`parts`): address of the team's table, or 0; what its members do; words of
@@ -217,7 +225,8 @@ MIDAS = Layout(
     joint_friction="f8[:]",
     joint_limit="f8[:,:]",  # lower and upper, infinite where there is none, shape (j, 2)
     joint_activation="f8[:]",  # distance from a limit at which it begins to push
-    joint_barrier="f8[:]",  # stiffness of that barrier [J]
+    joint_barrier="f8[:]",  # force of that barrier [N or N m], 0 without limits
+    joint_limit_factor="f8[coordinates, 2] = inf",  # of it, in the last step, of both limits
     # gap over width where a limit's barrier is linearized; 0: where it is
     joint_anchor="f8[coordinates, 2]",
     joint_dual="f8[coordinates]",  # of dry friction, as friction_dual, in [−1, 1]
@@ -251,8 +260,9 @@ MIDAS = Layout(
     turn_link="i8[:]",
     turn_kind="i8[:]",
     turn_frame="f8[:,:,:]",  # W, shape (r, 3, 3)
-    turn_scale="f8[:]",  # stiffness, damping or a barrier's stiffness [N m/rad, N m s/rad, J]
+    turn_scale="f8[:]",  # stiffness, damping or a barrier's slope by u [N m/rad, N m s/rad, J]
     turn_bound="f8[:]",  # u of a limit
+    turn_factor="f8[turn_terms] = inf",  # of its force, in the last step
     turn_width="f8[:]",  # distance from it at which its barrier begins
     turn_block="i8[:]",  # as tie_block
     turn_rows="f8[:,:]",
@@ -433,6 +443,10 @@ MIDAS = Layout(
     friction_weight="f8[stencil_room, 2, 4]",  # Σ c_i [1, x̄_i] of both sides
     friction_frame="f8[stencil_room, 2, 3]",  # tangents
     friction_force="f8[stencil_room]",  # μ λ [N]
+    friction_drift="f8[stencil_room, 2]",  # velocity of surfaces along the tangents [m/s]
+    # ∂v/∂[1, x̄] of surfaces that run like belts, in rest coordinates: of shapes, then of
+    # half-spaces, shape (s + m, 4, 3), or (0, 4, 3) if none does.
+    surface_velocity="f8[:,:,:]",
     # Of restitution (`rebounds`): what friction bears besides [N], the gradient without contacts,
     # and what the change of the trial state is to be divided by for one of velocities [s].
     rebound_friction="f8[stencil_room]",

@@ -30,6 +30,7 @@ __all__ = [
     "collect_friction",
     "forget_friction",
     "normal_force",
+    "surface_drift",
     "tangents",
 ]
 
@@ -92,6 +93,44 @@ def _bring_along(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> No
             for m in range(4):
                 place += weight[0, m] * own[m, k]
             weight[1, j] -= q[link, j, k] * place
+
+
+@compiled
+def surface_drift(
+    engine: Table, i: int, q: np.ndarray, weight: np.ndarray, frame: np.ndarray, out: np.ndarray
+) -> None:
+    """Fill the velocity [m/s] along two tangents that surfaces have besides their links'.
+
+    A surface runs like a belt, as ``geom_surfacevel`` says, and stays where it is. ``weight`` has
+    y of both sides of candidate ``i``, ``frame`` the tangents.
+    """
+    out[0] = 0.0
+    out[1] = 0.0
+    shapes = engine.shape_radius.size
+    if engine.surface_velocity.shape[0] == 0:
+        return
+    first = engine.candidate_vertex[i, 0]
+    pair = engine.pair_shape[engine.candidate_pair[i]]
+    is_first = engine.shape_vertex[pair[0]] <= first < engine.shape_vertex[pair[0] + 1]
+    own = q[engine.vertex_link[first]]
+    for side in range(2):
+        shape = pair[0] if is_first == (side == 0) else pair[1]
+        by_point = engine.surface_velocity[shape if shape >= 0 else shapes - 1 - shape]
+        link = engine.vertex_link[first] if side == 0 else second_link(engine, i)
+        for m in range(3):
+            if side == 1 and link >= engine.link_gradient.shape[0]:
+                # Of the world there may be no y, but the point is where the first side's is.
+                velocity = -by_point[0, m]
+                for k in range(3):
+                    for j in range(4):
+                        velocity -= weight[0, j] * own[j, k] * by_point[1 + k, m]
+            else:
+                velocity = 0.0
+                for j in range(4):
+                    velocity += weight[side, j] * by_point[j, m]
+            for k in range(3):
+                out[0] += velocity * q[link, 1 + m, k] * frame[0, k]
+                out[1] += velocity * q[link, 1 + m, k] * frame[1, k]
 
 
 @compiled
@@ -171,6 +210,15 @@ def collect_friction_part(engine: Table, part: int, _member: int, _unused: int) 
             if engine.candidate_kind[i] == VERTEX_FACE or engine.candidate_kind[i] > VERTEX_PLANE:
                 for stencil in range(first, count):
                     _bring_along(engine, i, q, engine.friction_weight[stencil])
+            for stencil in range(first, count):
+                surface_drift(
+                    engine,
+                    i,
+                    q,
+                    engine.friction_weight[stencil],
+                    engine.friction_frame[stencil],
+                    engine.friction_drift[stencil],
+                )
     return 0
 
 

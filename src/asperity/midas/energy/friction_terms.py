@@ -38,8 +38,8 @@ def friction_scale(engine: Table) -> float:
 @compiled
 def fill_slip(engine: Table, i: int, q: np.ndarray, u: np.ndarray) -> None:
     """Fill the slip [m] of a friction stencil from the start of the step, shape (2,)."""
-    u[0] = 0.0
-    u[1] = 0.0
+    u[0] = engine.step * engine.friction_drift[i, 0]
+    u[1] = engine.step * engine.friction_drift[i, 1]
     for side in range(2):
         body = engine.friction_link[i, side]
         for j in range(4):

@@ -11,40 +11,57 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.energy.potentials import friction, friction_slope
+from asperity.midas.energy.potentials import (
+    barrier,
+    barrier_slopes,
+    dissipation_factor,
+    friction,
+    friction_slope,
+)
 
 __all__ = [
+    "begin_limits",
     "joint_energy",
     "joint_slopes",
-    "limit_barrier",
+    "limit_gap",
+    "meets_limit",
     "motor_forces",
     "motor_slopes",
     "turn_joint_friction",
 ]
 
 
+LIMIT_DISSIPATION = 100.0
+"""d of limits [s/rad or s/m]."""
+
+
 @compiled
-def limit_barrier(gap: float, width: float) -> tuple[float, float, float]:
-    """−(x − 1)² ln x with x = gap/width, and its derivatives by the gap."""
-    x = gap / width
-    if x >= 1.0:
-        return 0.0, 0.0, 0.0
-    if x <= 0.0:
-        return math.inf, 0.0, 0.0
-    logarithm = math.log(x)
-    y = x - 1.0
-    return (
-        -y * y * logarithm,
-        (-2.0 * y * logarithm - y * y / x) / width,
-        (-2.0 * logarithm - 4.0 * y / x + y * y / (x * x)) / (width * width),
-    )
+def limit_gap(engine: Table, joint: int, side: int, angle: float) -> float:
+    """Gap between a coordinate and its lower (0) or upper (1) limit; infinite if there is none."""
+    sign = 1.0 - 2.0 * side
+    return sign * (angle - engine.joint_limit[joint, side])
+
+
+@compiled
+def begin_limits(engine: Table) -> None:
+    """At the beginning of a step, choose the forces of limits by the speeds towards them."""
+    for joint in range(engine.joint.size):
+        for side in range(2):
+            closing = (2.0 * side - 1.0) * engine.joint_rate[joint]
+            before = math.inf
+            if limit_gap(engine, joint, side, engine.joint[joint]) < engine.joint_activation[joint]:
+                before = engine.joint_limit_factor[joint, side]
+            engine.joint_limit_factor[joint, side] = dissipation_factor(
+                before, closing, LIMIT_DISSIPATION
+            )
 
 
 @compiled
 def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float, float]:
     """Energy ψ [J s²] of a joint without its motors, ψ′ and ψ″.
 
-    A limit with an anchor has the tangent of its barrier there (`limit_anticipation`).
+    A limit with an anchor has the tangent of its barrier there
+    (`asperity.midas.newton.anticipation`).
     """
     h = engine.step
     armature = engine.joint_armature[joint]
@@ -53,7 +70,6 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
     dry = engine.joint_friction[joint]
     applied = engine.joint_applied[joint]
     width = engine.joint_activation[joint]
-    scale = engine.joint_barrier[joint]
     lead = angle - engine.joint_target[joint]
     low = engine.joint_spring[joint, 0]
     high = engine.joint_spring[joint, 1]
@@ -74,15 +90,17 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
         turn = bend / per_slip * engine.joint_dual[joint] * move
         curvature += dry * max(per_slip + turn, 0.0)
     for side in range(2):
-        sign = 1.0 - 2.0 * side
-        gap = sign * (angle - engine.joint_limit[joint, side])
-        e, s, c = limit_barrier(gap, width)
-        anchor = engine.joint_anchor[joint, side] * width
-        if anchor > 0.0:
-            _, s, c = limit_barrier(anchor, width)
-            s += c * (gap - anchor)
-        energy += scale * e
-        slope += sign * scale * s
+        gap = limit_gap(engine, joint, side, angle)
+        anchor = engine.joint_anchor[joint, side]
+        if gap >= width and anchor == 0.0:
+            continue
+        if gap <= 0.0:
+            return math.inf, 0.0, 0.0
+        scale = engine.joint_limit_factor[joint, side] * engine.joint_barrier[joint]
+        at = gap if anchor == 0.0 else anchor * width
+        s, c = barrier_slopes(at * at, width)
+        energy += scale * barrier(gap * gap, width)
+        slope += (1.0 - 2.0 * side) * scale * (s + c * (gap - at))
         curvature += scale * c
     square = h * h
     return (
@@ -90,6 +108,25 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
         square * slope + armature * lead,
         square * curvature + armature,
     )
+
+
+@compiled
+def meets_limit(engine: Table) -> bool:
+    """Whether a step begins faster towards a limit than it could depart, and reaches its barrier.
+
+    BDF2 would go on with the deceleration of the impact, away from the limit.
+    """
+    for joint in range(engine.joint_now.size):
+        if engine.joint_barrier[joint] == 0.0:
+            continue
+        for side in range(2):
+            closing = engine.joint_rate[joint] * (2.0 * side - 1.0)
+            now = limit_gap(engine, joint, side, engine.joint_now[joint])
+            before = limit_gap(engine, joint, side, engine.joint[joint])
+            near = min(now, before) < engine.joint_activation[joint]
+            if near and closing * LIMIT_DISSIPATION > 1.0:
+                return True
+    return False
 
 
 @compiled

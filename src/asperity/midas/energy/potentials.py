@@ -1,4 +1,4 @@
-"""The scalar functions of contact: barrier and smoothed friction, with derivatives.
+"""The scalar functions of contact and of limits: barrier and smoothed friction, with derivatives.
 
 The barrier is that of IPC (Li et al. 2020, equation 6) of the squared distance, scaled so that with
 area weights its stiffness is a pressure [Pa]:
@@ -7,6 +7,10 @@ area weights its stiffness is a pressure [Pa]:
 
 for distance D, activation distance d̂ and contact area w. Friction is IPC's f₀ (section 5.5), whose
 derivative rises from 0 to 1 while the slip grows to ε = ε_v h.
+
+A barrier alone gives back all the energy that it takes. Where a step is short enough to resolve it,
+what meets it bounces. A limit's barrier is therefore stiffer while it is met, and softer on the way
+back (`dissipation_factor`).
 """
 
 from __future__ import annotations
@@ -15,7 +19,10 @@ import math
 
 from asperity.compiled import compiled
 
-__all__ = ["barrier", "barrier_slopes", "friction", "friction_slope"]
+__all__ = ["barrier", "barrier_slopes", "dissipation_factor", "friction", "friction_slope"]
+
+# Least factor of a barrier that something departs from.
+_SOFTEST = 0.1
 
 
 @compiled
@@ -42,6 +49,22 @@ def barrier_slopes(square: float, activation: float) -> tuple[float, float]:
     slope = activation * first * 2.0 * math.sqrt(square) / scale
     curvature = activation * (second * 4.0 * square / (scale * scale) + first * 2.0 / scale)
     return slope, curvature
+
+
+@compiled
+def dissipation_factor(before: float, closing: float, dissipation: float) -> float:
+    """What a barrier's force is multiplied by in a step that begins with a closing speed u.
+
+    That is 1 + d u as in Hunt and Crossley's law (1975), and the inverse at the opposite speed of
+    what opens; but while something is within the barrier no more than ``before``, in the last step
+    (infinite for what arrives). So what presses against a limit comes to rest: with the speed alone
+    it would be pushed out, fall in, and be pushed out again. The speed is that of the beginning: a
+    force by that of the end changes by as much as it is over 1/d, which takes Newton's method twice
+    the iterations.
+    """
+    share = dissipation * closing
+    factor = 1.0 + share if share > 0.0 else 1.0 / (1.0 - share)
+    return max(min(before, factor), _SOFTEST)
 
 
 @compiled

@@ -17,13 +17,15 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.energy.joint_terms import limit_barrier
+from asperity.midas.energy.joint_terms import LIMIT_DISSIPATION
 from asperity.midas.energy.outer_products import add_outer
+from asperity.midas.energy.potentials import barrier, barrier_slopes, dissipation_factor
 from asperity.midas.engine_layout import DAMPER, FREE, LIMIT, SPRING
 
 __all__ = [
     "add_turn_terms",
     "begin_turns",
+    "meets_turn_limit",
     "share_to_turn_limits",
     "turn_columns",
     "turn_energy",
@@ -62,8 +64,12 @@ def _slopes(engine: Table, term: int, u: float) -> tuple[float, float, float]:
         return slope * u, slope, 0.0
     if kind == LIMIT:
         gap = engine.turn_bound[term] - u
-        energy, slope, curvature = limit_barrier(gap, engine.turn_width[term])
-        return scale * energy, -scale * slope, scale * curvature
+        if gap <= 0.0:
+            return math.inf, 0.0, 0.0
+        width = engine.turn_width[term]
+        force = engine.turn_factor[term] * scale
+        slope, curvature = barrier_slopes(gap * gap, width)
+        return force * barrier(gap * gap, width), -force * slope, force * curvature
     x = min(u, _FARTHEST)
     if x < 1e-4:
         # α² = 4 (u + u²/3 + 8u³/45 + ...)
@@ -84,10 +90,34 @@ def _slopes(engine: Table, term: int, u: float) -> tuple[float, float, float]:
 
 
 @compiled
+def _closing_speed(engine: Table, term: int, r: np.ndarray) -> float:
+    """Rate of a ball joint's angle at the step's beginning [rad/s], as near its limit."""
+    link = engine.turn_link[term]
+    p = engine.link_parent[link]
+    frame = engine.turn_frame[term]
+    _measure(engine, term, engine.q, r)
+    rate = 0.0
+    for b in range(3):
+        for k in range(3):
+            change = engine.v[link, 1 + b, k]
+            for m in range(3):
+                change -= frame[m, b] * engine.v[p, 1 + m, k]
+            rate += 0.25 * r[b, k] * change
+    # dα/du = 2/sin α
+    bound = engine.turn_bound[term]
+    return rate / math.sqrt(bound * (1.0 - bound))
+
+
+@compiled
 def begin_turns(engine: Table) -> None:
-    """At the beginning of a step, let dampers start from where displacements count."""
+    """At the beginning of a step, let what dissipates start from where displacements count."""
     kind = engine.turn_kind
     for term in range(kind.size):
+        if kind[term] == LIMIT:
+            gap = engine.turn_bound[term] - _measure(engine, term, engine.q, engine.turn_rows)
+            before = engine.turn_factor[term] if gap < engine.turn_width[term] else math.inf
+            closing = _closing_speed(engine, term, engine.turn_rows)
+            engine.turn_factor[term] = dissipation_factor(before, closing, LIMIT_DISSIPATION)
         if kind[term] != DAMPER:
             continue
         link = engine.turn_link[term]
@@ -222,6 +252,21 @@ def turn_columns(engine: Table, term: int, q: np.ndarray, out: np.ndarray) -> fl
         out[column] = 0.25 * total
     h = engine.step
     return h * h * curvature
+
+
+@compiled
+def meets_turn_limit(engine: Table) -> bool:
+    """Whether a step reaches a ball joint's limit, as `meets_limit`."""
+    for term in range(engine.turn_kind.size):
+        if engine.turn_kind[term] != LIMIT:
+            continue
+        now = _measure(engine, term, engine.q_now, engine.turn_rows)
+        begin = _measure(engine, term, engine.q, engine.turn_rows)
+        near = engine.turn_bound[term] - max(now, begin) < engine.turn_width[term]
+        closing = _closing_speed(engine, term, engine.turn_rows)
+        if near and closing * LIMIT_DISSIPATION > 1.0:
+            return True
+    return False
 
 
 @compiled

@@ -159,7 +159,7 @@ def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: in
         block = engine.pair_block[pair]
         if engine.relative_kept[block] == 1:
             return take_kept(engine, pair, THIRDS * pair + third, count)
-        return search_relative(engine, pair, third, count, -1) if may_meet(engine, block) else count
+        return search_relative(engine, pair, third, count) if may_meet(engine, block) else count
     if apart(engine.shape_box[a], engine.shape_box[b], engine.pair_activation[pair]):
         return count
     if not _are_few(engine, a, b):

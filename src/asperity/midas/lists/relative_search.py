@@ -26,7 +26,10 @@ from asperity.midas.lists.relative_primitives import (
 from asperity.midas.lists.stencils import append_stencil, weigh_edges
 from asperity.midas.lists.tree_search import leaf_begin
 
-__all__ = ["search_relative"]
+__all__ = ["WIDTH_FACTOR", "narrow_relative", "search_relative"]
+
+WIDTH_FACTOR = 4.0
+"""How much narrower paths are made by `narrow_relative` where something comes near in them."""
 
 _VERTEX, _EDGE, _FACE = range(KINDS)
 
@@ -112,7 +115,26 @@ def _pass_by(
         )
         if early > late:
             return True
-    return False
+    # What told the last primitives apart may do so with all that is here.
+    n0 = engine.relative_normal[0]
+    n1 = engine.relative_normal[1]
+    n2 = engine.relative_normal[2]
+    length = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
+    if length == 0.0:
+        return False
+    centre = n0 * gap[0, 0] + n1 * gap[0, 1] + n2 * gap[0, 2]
+    move = n0 * gap[1, 0] + n1 * gap[1, 1] + n2 * gap[1, 2]
+    half = abs(n0) * gap[2, 0] + abs(n1) * gap[2, 1] + abs(n2) * gap[2, 2]
+    half += e0 * abs(n0 * start[1, 0] + n1 * start[1, 1] + n2 * start[1, 2])
+    half += e1 * abs(n0 * start[2, 0] + n1 * start[2, 1] + n2 * start[2, 2])
+    half += e2 * abs(n0 * start[3, 0] + n1 * start[3, 1] + n2 * start[3, 2])
+    spread = e0 * abs(n0 * path[1, 0] + n1 * path[1, 1] + n2 * path[1, 2])
+    spread += e1 * abs(n0 * path[2, 0] + n1 * path[2, 1] + n2 * path[2, 2])
+    spread += e2 * abs(n0 * path[3, 0] + n1 * path[3, 1] + n2 * path[3, 2])
+    early, late = near_times(
+        centre - half, centre + half, move - spread, move + spread, margin * length, early, late
+    )
+    return early > late
 
 
 @compiled
@@ -130,7 +152,7 @@ def _leaves(
 ) -> int:
     """Add stencils of two leaves' primitives, of which the moving ones have their boxes.
 
-    Or count them only.
+    Without ``lists`` the first is counted only.
     """
     boxes = engine.leaf_box
     chosen = engine.leaf_item
@@ -166,11 +188,11 @@ def _leaves(
                     set_corner(engine, 2 + i, w[i], placed[i], not swapped)
                 if not come_near(engine, EDGE_EDGE, margin):
                     continue
-                after = count + 1
-                if lists:
-                    after = append_stencil(engine, count, pair, EDGE_EDGE, v[0], v[1], w[0], w[1])
-                    if after > count:
-                        weigh_edges(engine, count, one, other)
+                if not lists:
+                    return count + 1
+                after = append_stencil(engine, count, pair, EDGE_EDGE, v[0], v[1], w[0], w[1])
+                if after > count:
+                    weigh_edges(engine, count, one, other)
                 count = after
             else:
                 vertex = item if kind == _VERTEX else item_too
@@ -181,20 +203,20 @@ def _leaves(
                     set_corner(engine, 1 + i, f[i], placed[i], not moves)
                 if not come_near(engine, VERTEX_FACE, margin):
                     continue
-                if lists:
-                    count = append_stencil(
-                        engine, count, pair, VERTEX_FACE, vertex, f[0], f[1], f[2]
-                    )
-                else:
-                    count += 1
+                if not lists:
+                    return count + 1
+                count = append_stencil(engine, count, pair, VERTEX_FACE, vertex, f[0], f[1], f[2])
             if count < 0:
                 return count
     return count
 
 
 @compiled
-def _search(engine: Table, count: int, pair: int, still: int, moving: int, most: int) -> int:
-    """Add stencils of primitives of two trees, of which the second one's link moves."""
+def _search(engine: Table, count: int, pair: int, still: int, moving: int, lists: bool) -> int:
+    """Add stencils of primitives of two trees, of which the second one's link moves.
+
+    Without ``lists``, as `narrow_relative`, with the level for the count.
+    """
     if (
         engine.tree_first[still] == engine.tree_first[still + 1]
         or engine.tree_first[moving] == engine.tree_first[moving + 1]
@@ -222,8 +244,19 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int, most:
             if b != tracked:
                 track_leaf(engine, block, moving, b)
                 tracked = b
-            count = _leaves(engine, count, pair, block, still, a, moving, b, margin, most < 0)
-            if count < 0 or (0 <= most < count):
+            found = _leaves(engine, count, pair, block, still, a, moving, b, margin, lists)
+            if lists:
+                count = found
+            elif found > count:
+                # Nodes that stayed apart do so in narrower paths, too.
+                count -= 1
+                if count >= 0:
+                    engine.relative_width[block, 0] /= WIDTH_FACTOR
+                    engine.relative_width[block, 1] /= WIDTH_FACTOR
+                    stack[waiting, 0] = a
+                    stack[waiting, 1] = b
+                    waiting += 1
+            if count < 0:
                 return count
             continue
         size = 0.0
@@ -241,12 +274,7 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int, most:
 
 
 @compiled
-def search_relative(engine: Table, pair: int, third: int, count: int, most: int) -> int:
-    """Add a third of the stencils of two shapes that may meet on their links' path.
-
-    Returns the new count, or −1 if the list is full. With ``most`` ≥ 0 they are only counted, until
-    there are more than that.
-    """
+def _search_third(engine: Table, pair: int, third: int, count: int, lists: bool) -> int:
     block = engine.pair_block[pair]
     one = KINDS * engine.pair_shape[pair, 0]
     other = KINDS * engine.pair_shape[pair, 1]
@@ -262,5 +290,24 @@ def search_relative(engine: Table, pair: int, third: int, count: int, most: int)
         one += _VERTEX if third == 0 else _FACE
         other += _FACE if third == 0 else _VERTEX
     if is_first:
-        return _search(engine, count, pair, other, one, most)
-    return _search(engine, count, pair, one, other, most)
+        return _search(engine, count, pair, other, one, lists)
+    return _search(engine, count, pair, one, other, lists)
+
+
+@compiled
+def search_relative(engine: Table, pair: int, third: int, count: int) -> int:
+    """Add a third of the stencils of two shapes that may meet on their links' path.
+
+    Returns the new count, or −1 if the list is full.
+    """
+    return _search_third(engine, pair, third, count, True)
+
+
+@compiled
+def narrow_relative(engine: Table, pair: int, third: int, level: int) -> int:
+    """Narrow the path of two links until nothing of a third of a pair comes near in it.
+
+    ``level`` is how many times it may be; returns how many are left, or −1 if something comes near
+    in the narrowest.
+    """
+    return _search_third(engine, pair, third, level, False)

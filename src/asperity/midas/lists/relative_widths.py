@@ -4,55 +4,46 @@ from __future__ import annotations
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.lists.relative_paths import may_meet, part_for_now
-from asperity.midas.lists.relative_search import search_relative
+from asperity.midas.lists.relative_search import WIDTH_FACTOR, narrow_relative
 from asperity.midas.lists.shared_lists import THIRDS
 from asperity.midas.parts import PART, count_parts, do_parts
 
 __all__ = ["WIDENING_KERNELS", "widen"]
 
-# How much wider than they must be paths are tried to be, from the first to the last, and stencils
-# of the last list with which they are not.
-_WIDEST = 16.0
-_FACTOR = 4.0
+# How many times paths are tried to be wider than they must be, by a factor each.
 _LEVELS = 2
-_MANY = 64
 # Pairs of links that make a part.
 _PAIRS = 8
 
 
 @compiled
-def _may_meet(engine: Table, block: int) -> bool:
-    """Whether anything of two links comes near on their path."""
+def _level(engine: Table, block: int) -> int:
+    """How many times wider the path of two links may be; −1 if something comes near anyway."""
+    level = _LEVELS
+    for k in range(2):
+        engine.relative_width[block, k] *= WIDTH_FACTOR**_LEVELS
     pair = engine.relative_first[block]
     while pair >= 0:
         for third in range(THIRDS):
-            if search_relative(engine, pair, third, 0, 0) > 0:
-                return True
+            level = narrow_relative(engine, pair, third, level)
+            if level < 0:
+                return level
         pair = engine.relative_next[pair]
-    return False
+    return level
 
 
 @entry_point(PART)
 def widen_part(engine: Table, part: int, _member: int, _unused: int) -> int:
-    """Widen the paths of some pairs of links of which nothing comes near then."""
+    """Widen the paths of some pairs of links, as far as nothing comes near then."""
     for block in range(part * _PAIRS, min((part + 1) * _PAIRS, engine.relative_state.size)):
-        if not may_meet(engine, block) or engine.relative_kept[block] == 1:
-            continue
-        # What had many is likely to have some.
-        if engine.relative_found[block] > _MANY:
-            continue
-        width = engine.relative_width[block]
-        wide = width[0]
-        turn = width[1]
-        for level in range(_LEVELS):
-            more = _WIDEST / _FACTOR**level
-            width[0] = more * wide
-            width[1] = more * turn
-            if not _may_meet(engine, block):
-                part_for_now(engine, block)
-                break
-            width[0] = wide
-            width[1] = turn
+        # What had some stencils is likely to have some again.
+        if (
+            may_meet(engine, block)
+            and engine.relative_kept[block] == 0
+            and engine.relative_found[block] == 0
+            and _level(engine, block) >= 0
+        ):
+            part_for_now(engine, block)
     return 0
 
 

@@ -55,7 +55,7 @@ def joint_tables(
         limit[k] = model.jnt_range[joint] - reference[k]
         activation[k] = min(_ACTIVATION[kinds[k]], _RANGE_SHARE * float(np.ptp(limit[k])))
         # A slide may have to carry the weight of everything, a hinge that at a metre's distance.
-        barrier[k] = activation[k] * max(weight, _LEAST_FORCE)
+        barrier[k] = max(weight, _LEAST_FORCE)
     frames = np.zeros((count, 3, 3))
     for k, i in enumerate(own):
         one, other = joint_axes(links[i])

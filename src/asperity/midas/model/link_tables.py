@@ -109,15 +109,9 @@ def _pivot(link: Link) -> int:
     if link.parent >= 0 or link.mass <= 0.0:
         return 0
     if link.kind == BALL:
-        moments = np.linalg.eigvalsh(_second_about(link))
+        moments = np.linalg.eigvalsh(link.second_about_joint)
         return int(moments[0] + moments[1] > _THINNEST * (moments[0] + moments[2]))
     return 2 if link.kind == HINGE else 0
-
-
-def _second_about(link: Link) -> np.ndarray:
-    """∫ρ r rᵀ dV from a link's joint, shape (3, 3)."""
-    arm = link.centre - link.anchor
-    return np.asarray(link.inertia[1:, 1:] + link.mass * np.outer(arm, arm))
 
 
 def _slender_axes(link: Link) -> np.ndarray:
@@ -128,7 +122,7 @@ def _slender_axes(link: Link) -> np.ndarray:
     """
     if _pivot(link) == 2:
         return np.zeros((3, 3))
-    second = _second_about(link) if _pivot(link) == 1 else link.inertia[1:, 1:]
+    second = link.second_about_joint if _pivot(link) == 1 else link.inertia[1:, 1:]
     moments, axes = np.linalg.eigh(second)
     least, next_one = moments[0] + moments[1], moments[0] + moments[2]
     if not next_one > 0.0:
@@ -262,6 +256,7 @@ def shape_fields(
         fields[name][moving:] = rest[moving:, 1:]
     fields["moving_vertices"] = moving
     fields["pair_block"] = block[: starts[0]].copy()
+    fields["surface_velocity"] = shapes.surface_velocity
     fields |= face_tables(shapes, fields)
     return {
         **fields,

@@ -71,6 +71,12 @@ class Link:
         return self.moment / self.mass if self.mass > 0.0 else self.anchor
 
     @property
+    def second_about_joint(self) -> Floats:
+        """∫ρ r rᵀ dV from the link's joint, shape (3, 3) [kg m²]."""
+        arm = self.centre - self.anchor
+        return np.asarray(self.inertia[1:, 1:] + self.mass * np.outer(arm, arm))
+
+    @property
     def inertia(self) -> Floats:
         """∫ρ[1, x̄]ᵀ[1, x̄]dV, shape (4, 4)."""
         matrix = np.zeros((4, 4))
@@ -183,9 +189,15 @@ def parent_centre(links: list[Link], link: Link) -> Floats:
 
 
 def joint_axes(link: Link) -> tuple[Floats, Floats]:
-    """Two unit vectors across a joint's axis, right-handed with it, in the body frame."""
+    """Two unit vectors across a joint's axis, right-handed with it, in the body frame.
+
+    Torques act on the first one, so that it is where most of the inertia is: what they would have
+    to move through the link's elasticity would swing on it.
+    """
     first = np.cross(link.axis, np.eye(3)[int(np.argmin(np.abs(link.axis)))])
     first /= np.linalg.norm(first)
+    across = np.array([first, np.cross(link.axis, first)])
+    first = np.linalg.eigh(across @ link.second_about_joint @ across.T)[1][:, 1] @ across
     return first, np.cross(link.axis, first)
 
 

@@ -64,6 +64,9 @@ class Shapes:
     rim, or the ends of half axes; −1 elsewhere; shape (., 2, 4)."""
     area: Floats
     """What either of these touches a half-space with [m²]."""
+    surface_velocity: Floats
+    """∂v/∂[1, x̄] of shapes and then of planes that run like belts, in rest coordinates, shape
+    (., 4, 3); empty if none does."""
     notes: tuple[str, ...]
     """Sentences on meshes that were changed, or are no solids."""
 
@@ -159,8 +162,24 @@ def read_shapes(
         volume=volume,
         anchor=np.array([rounds[i][0] for i in used], dtype=np.int64).reshape(-1, 2, 4),
         area=np.array([rounds[i][1] for i in used], dtype=np.float64),
+        surface_velocity=_surface_velocities(model, links, [*geoms, *planes]),
         notes=care.finish(),
     )
+
+
+def _surface_velocities(model: mujoco.MjModel, links: Links, geoms: list[int]) -> Floats:
+    """Of every geom, v = u + ω × (x̄ − p) as a linear function of [1, x̄], shape (., 4, 3)."""
+    if not np.any(model.geom_surfacevel[geoms]):
+        return np.zeros((0, 4, 3))
+    found = np.zeros((len(geoms), 4, 3))
+    for i, geom in enumerate(geoms):
+        turn, point = _geom_pose(model, links, geom)
+        link = int(links.body_link[model.geom_bodyid[geom]])
+        centre = links.links[link].centre if link >= 0 else np.zeros(3)
+        straight, spin = np.reshape(model.geom_surfacevel[geom], (2, 3)) @ turn.T
+        found[i, 0] = straight - np.cross(spin, point - centre)
+        found[i, 1:] = np.cross(spin, np.eye(3))
+    return found
 
 
 def _geom_pose(model: mujoco.MjModel, links: Links, geom: int) -> tuple[Floats, Floats]:

@@ -131,7 +131,7 @@ def tendon_tables(
         added["joint_reference"].append(reference)
         added["joint_limit"].append(limit)
         added["joint_activation"].append(activation)
-        added["joint_barrier"].append(activation * max(weight, _LEAST_FORCE) if limited else 0.0)
+        added["joint_barrier"].append(max(weight, _LEAST_FORCE) if limited else 0.0)
         added["joint_spring"].append(model.tendon_lengthspring[tendon] - reference)
         for name, value, off in (
             ("joint_stiffness", model.tendon_stiffness[tendon], springs_off),

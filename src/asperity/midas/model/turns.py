@@ -47,7 +47,9 @@ def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.gen
             bound = float(np.sin(0.5 * limit) ** 2)
             width = bound - float(np.sin(0.5 * (limit - width)) ** 2)
             # As of hinges: it may have to carry the weight of everything at a metre's distance.
-            scale = _ACTIVATION * max(9.81 * float(model.body_subtreemass[0]), 1.0)
+            # By u, of which the angle is 2/sin α times as much.
+            torque = max(9.81 * float(model.body_subtreemass[0]), 1.0)
+            scale = torque * min(_ACTIVATION, _RANGE_SHARE * limit) / width
             turns.append((i, LIMIT, link.turn.copy(), scale, bound, width))
     return {
         "turn_link": np.array([turn[0] for turn in turns], dtype=np.int64),

@@ -1,4 +1,4 @@
-"""Contacts that a direction is about to make, or to press much harder.
+"""Contacts and limits that a direction is about to meet, or to press much harder.
 
 A barrier that begins at a distance of d̂ has no curvature there: Newton's direction knows nothing of
 a surface that will be met, and little of one that has just been met. It goes far beyond where the
@@ -18,10 +18,10 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.energy.joint_terms import limit_gap
 from asperity.midas.energy.potentials import barrier_slopes
 from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_PLANE, mollifier, plane_number
 from asperity.midas.lists.candidate_runs import move_of_run, wake
-from asperity.midas.newton.limit_anticipation import anticipate_limits, forget_limits
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
 
 __all__ = ["ANTICIPATION_KERNELS", "anticipate", "forget_anchors"]
@@ -120,37 +120,61 @@ def forget_anchors(engine: Table) -> None:
             for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
                 engine.candidate_anchor[i] = 0.0
             engine.run_anchored[run] = 0
-    forget_limits(engine)
+    engine.joint_anchor[:, :] = 0.0
     engine.anchored = 0
+
+
+@compiled
+def _choose_anchor(anchor: float, ratio: float, ahead: float) -> float:
+    """Where a barrier is linearized, as a ratio D/d̂; 0 for where it is.
+
+    It was at ``anchor``, is at ``ratio``, and the direction leads to ``ahead``.
+    """
+    if anchor == 0.0:
+        if ahead > 1.0 - _LEAST:
+            return 0.0
+        if ratio >= 1.0:
+            return 1.0 - min(_DEPTH, 1.0 - ahead)
+        force = _predicted_force(ratio, ahead)
+        return _ratio_of(force) if force > _GROWTH * _force(ratio) else 0.0
+    force = _predicted_force(anchor, ahead)
+    if force <= 0.0:
+        return 0.0
+    better = _ratio_of(force)
+    return anchor if abs(better - anchor) <= _CHANGE * (1.0 - better) else better
 
 
 @compiled
 def _anchor(engine: Table, i: int) -> tuple[bool, bool]:
     """Choose where a candidate's barrier is linearized; whether not here, and whether anew."""
-    anchor = engine.candidate_anchor[i]
+    before = engine.candidate_anchor[i]
     distance = math.sqrt(engine.candidate_square[i])
     ratio = distance / engine.pair_activation[engine.candidate_pair[i]]
     ahead = _ratio_ahead(engine, i, distance)
-    if anchor == 0.0:
-        if ahead > 1.0 - _LEAST or _is_parallel(engine, i):
-            return False, False
-        if ratio >= 1.0:
-            engine.candidate_anchor[i] = 1.0 - min(_DEPTH, 1.0 - ahead)
-        else:
-            force = _predicted_force(ratio, ahead)
-            if force <= _GROWTH * _force(ratio):
-                return False, False
-            engine.candidate_anchor[i] = _ratio_of(force)
-        return True, True
-    force = _predicted_force(anchor, ahead)
-    if force <= 0.0:
-        engine.candidate_anchor[i] = 0.0
-        return False, True
-    better = _ratio_of(force)
-    if abs(better - anchor) <= _CHANGE * (1.0 - better):
-        return True, False
-    engine.candidate_anchor[i] = better
-    return True, True
+    if before == 0.0 and (ahead > 1.0 - _LEAST or _is_parallel(engine, i)):
+        return False, False
+    anchor = _choose_anchor(before, ratio, ahead)
+    engine.candidate_anchor[i] = anchor
+    return anchor > 0.0, anchor != before
+
+
+@compiled
+def _anticipate_limits(engine: Table) -> tuple[int, bool]:
+    """Choose where limits are linearized; how many have an anchor, and whether one is new."""
+    anchored = 0
+    new = False
+    for joint in range(engine.joint_now.size):
+        width = engine.joint_activation[joint]
+        for side in range(2 if engine.joint_barrier[joint] > 0.0 else 0):
+            ratio = limit_gap(engine, joint, side, engine.joint_now[joint]) / width
+            ahead = limit_gap(engine, joint, side, engine.joint_trial[joint]) / width
+            before = engine.joint_anchor[joint, side]
+            anchor = _choose_anchor(before, ratio, ahead)
+            engine.joint_anchor[joint, side] = anchor
+            new = new or anchor != before
+            if anchor > 0.0:
+                anchored += 1
+    return anchored, new
 
 
 @entry_point(PART)
@@ -183,7 +207,7 @@ def anticipate(engine: Table) -> bool:
     Candidates must be measured at the iterate. An anchor is a ratio D/d̂, 0 where the iterate's is
     used.
     """
-    anchored, new = anticipate_limits(engine)
+    anchored, new = _anticipate_limits(engine)
     parts = count_parts(engine.runs, RUNS)
     new = do_parts(engine, engine.anticipate_part, parts) == 1 or new
     engine.anchored = anchored + int(sum_of_parts(engine, parts))

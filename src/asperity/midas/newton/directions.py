@@ -9,7 +9,19 @@ from asperity.compiled.calls import call_pp_status
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.newton.envelope import factorize, solve
 
-__all__ = ["choose_direction", "find_direction", "set_damping", "slope_along", "solve_again"]
+__all__ = [
+    "CURVED",
+    "MOST_DAMPING",
+    "NO_DIRECTION",
+    "choose_direction",
+    "find_direction",
+    "set_damping",
+    "slope_along",
+    "solve_again",
+]
+
+FLAT, CURVED, NO_DIRECTION = range(3)
+"""Hessians of a direction: without the terms that may make it indefinite, with them, and none."""
 
 # Iterations in a row that go less than this share of their way before directions are damped.
 _SHORT = 0.05
@@ -51,15 +63,17 @@ def solve_again(engine: Table) -> None:
 def choose_direction(engine: Table, curved: int) -> int:
     """Fill Newton's direction, or one that is downhill if that is not.
 
-    Returns 1 or 0, of the Hessian with or without the terms that may make it indefinite, or −1 if
-    no direction exists. With ``curved`` 0 the first is not tried.
+    Returns of which Hessian it is: `CURVED`, with the terms that may make it indefinite, `FLAT`,
+    without them, or `NO_DIRECTION` if there is none. With ``curved`` `FLAT` the first is not tried.
     """
-    while curved >= 0:
-        call_pp_status(engine.assemble, engine, curved)
+    if curved == CURVED:
+        call_pp_status(engine.assemble, engine, CURVED)
         if call_pp_status(engine.find_direction, engine, 0) == 0:
-            break
-        curved -= 1
-    return curved
+            return CURVED
+    call_pp_status(engine.assemble, engine, FLAT)
+    if call_pp_status(engine.find_direction, engine, 0) == 0:
+        return FLAT
+    return NO_DIRECTION
 
 
 @compiled

@@ -16,7 +16,7 @@ from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.energy.friction_terms import turn_friction
 from asperity.midas.energy.joint_terms import turn_joint_friction
-from asperity.midas.engine_layout import MIDAS
+from asperity.midas.engine_layout import CUT_SHORT, DRAFT, MIDAS
 from asperity.midas.lists.candidate_lists import shorten_boxes, widen_boxes
 from asperity.midas.lists.candidate_runs import (
     accept_runs,
@@ -26,7 +26,9 @@ from asperity.midas.lists.candidate_runs import (
 from asperity.midas.lists.vertex_parts import listed_parts
 from asperity.midas.newton.anticipation import anticipate, forget_anchors
 from asperity.midas.newton.directions import (
+    CURVED,
     MOST_DAMPING,
+    NO_DIRECTION,
     choose_direction,
     set_damping,
     slope_along,
@@ -71,6 +73,10 @@ _DRAFT = 0.1
 # that is enough.
 _CHORDS = 3
 _CERTAIN = 0.02
+
+# How a look ahead ends: contacts known, or changing still; no direction; an impact that the step
+# shall not meet with.
+_KNOWN, _CHANGING, _LOST, _ROUGH = range(4)
 
 
 @compiled
@@ -125,25 +131,24 @@ def _descend(engine: Table, before: float, rounding: float, slope: float, share:
 def _look_ahead(engine: Table, curved: int) -> int:
     """Replace the direction by one that counts with the contacts it makes.
 
-    With ``curved`` 0 the Hessian was indefinite, and is taken to be so with other contacts.
+    If the Hessian was found to be indefinite (`FLAT`), it is taken to be so with other contacts.
 
-    Returns 1, or 0 if the contacts went on changing, or −1 if no direction exists, or −2 if the
-    step has met with an impact that it shall not meet with.
+    Returns how that ended: `_KNOWN` ...
     """
     for _ in range(_FORESIGHT):
         if not anticipate(engine):
-            return 1
+            return _KNOWN
         if engine.iterations_left <= 0:
-            return 0
+            return _CHANGING
         engine.iterations_left -= 1
         _turn_duals(engine, 1.0)
         curved = choose_direction(engine, curved)
-        if curved < 0:
-            return -1
+        if curved == NO_DIRECTION:
+            return _LOST
         try_share(engine, 1.0)
         if engine.may_be_rough == 1 and not is_smooth(engine, engine.q_trial, engine.last_step):
-            return -2
-    return 0
+            return _ROUGH
+    return _CHANGING
 
 
 @compiled
@@ -252,16 +257,17 @@ def minimize(engine: Table, _unused: int) -> int:
     if engine.has_prediction == 1:
         energy = _take_prediction(engine, energy)
     while True:
-        curved = choose_direction(engine, 1)
-        if curved < 0:
+        curved = choose_direction(engine, CURVED)
+        if curved == NO_DIRECTION:
             return NON_FINITE
         engine.on_arcs = 0
         try_share(engine, 1.0)
-        foreseen = 0
         if foresight:
             foreseen = _look_ahead(engine, curved)
-            if foreseen < 0:
-                return NON_FINITE if foreseen == -1 else NOT_CONVERGED
+            if foreseen == _LOST:
+                return NON_FINITE
+            if foreseen == _ROUGH:
+                return NOT_CONVERGED
         foresight = False
         size = largest_move(engine)
         if not size <= _LARGEST:
@@ -291,7 +297,7 @@ def minimize(engine: Table, _unused: int) -> int:
                 met = met or ahead
                 whole = engine.taken_share == 1.0 and not damped and not ahead
                 settled = (
-                    whole and met and engine.is_draft == 1 and change_of_forces(engine) <= _DRAFT
+                    whole and met and engine.draft == DRAFT and change_of_forces(engine) <= _DRAFT
                 )
                 alike = whole and is_alike(engine)
                 rigid = engine.on_arcs == 1 or largest_turn_of_links(engine) < STRAIGHT
@@ -302,7 +308,7 @@ def minimize(engine: Table, _unused: int) -> int:
                 if turns_away(engine):
                     return NOT_CONVERGED
                 if settled:
-                    engine.is_draft = 2
+                    engine.draft = CUT_SHORT
                     return OK
                 if alike and _ends(engine, tolerance):
                     return OK

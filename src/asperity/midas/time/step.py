@@ -11,7 +11,9 @@ from asperity.integrators.world_layout import NOT_CONVERGED, OK, compiled_method
 from asperity.midas.energy.equality_terms import raise_multipliers
 from asperity.midas.energy.friction_stencils import collect_friction, forget_friction
 from asperity.midas.energy.friction_terms import friction_scale
-from asperity.midas.engine_layout import CUT, MIDAS
+from asperity.midas.energy.joint_terms import meets_limit
+from asperity.midas.energy.turn_terms import meets_turn_limit
+from asperity.midas.engine_layout import CUT, CUT_SHORT, DRAFT, MIDAS, WHOLE
 from asperity.midas.pose.joint_coordinates import joint_coordinates
 from asperity.midas.pose.link_kinematics import place_links
 from asperity.midas.pose.poses import write_qpos, write_qvel
@@ -99,7 +101,7 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
     for lag in range(engine.max_lags):
         before = friction_scale(engine)
         limit = engine.max_iterations
-        engine.is_draft = 1 if draft and lag == 0 and engine.max_lags > 1 else 0
+        engine.draft = DRAFT if draft and lag == 0 and engine.max_lags > 1 else WHOLE
         engine.may_be_rough = 1 if second and lag == 0 else 0
         code = _solve(engine, limit if lag == 0 else min(limit, _LAG_ITERATIONS))
         failed = code == NOT_CONVERGED
@@ -111,13 +113,13 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
             fallback = True
             code = _return_to_solution(engine)
             break
-        is_short = engine.is_draft == 2
+        is_short = engine.draft == CUT_SHORT
         frictionless = False
         if failed and before > 0.0:
             code = prepare_step(engine, h, second)
             if code == OK:
                 forget_friction(engine)
-                engine.is_draft = 0
+                engine.draft = WHOLE
                 before = 0.0
                 code = _solve(engine, limit)
                 fallback = True
@@ -180,7 +182,11 @@ def solve_step(engine: Table, h: float) -> int:
             return code
     second = may_look_back(engine, h)
     code = _solve_with_friction(engine, h, second)
-    if code == OK and second and meets_impact(engine, h):
+    if (
+        code == OK
+        and second
+        and (meets_impact(engine, h) or meets_limit(engine) or meets_turn_limit(engine))
+    ):
         code = _NOT_SMOOTH
     if code == _NOT_SMOOTH:
         put_off(engine)

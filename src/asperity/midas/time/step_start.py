@@ -22,6 +22,7 @@ from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import OK
 from asperity.midas.energy.equality_terms import begin_equalities
 from asperity.midas.energy.friction_stencils import collect_friction
+from asperity.midas.energy.joint_terms import begin_limits
 from asperity.midas.energy.turn_terms import begin_turns
 from asperity.midas.engine_layout import PREDICTED, STARTED
 from asperity.midas.lists.candidate_runs import measure_candidates
@@ -267,6 +268,7 @@ def prepare_step(engine: Table, h: float, second: bool) -> int:
     step = _predict(engine, h, second)
     _set_motors(engine, step)
     begin_equalities(engine, h)
+    begin_limits(engine)
     begin_turns(engine)
     _begin(engine)
     engine.longest_move = math.inf
