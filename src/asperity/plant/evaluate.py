@@ -28,6 +28,10 @@ from asperity.plant.trees import force_to_solver, velocity_to_solver
 __all__ = ["evaluate", "evaluate_motion", "evaluate_smooth", "gyroscopic_force", "read_constraints"]
 
 
+# Tilt [rad] up to which a cylinder stands on a plane.
+_UPRIGHT = 1e-12
+
+
 @compiled
 def _copy_in(plant: Table, state: Table) -> None:
     data = state.data
@@ -53,8 +57,31 @@ def _find_positions(plant: Table, state: Table) -> None:
 
 
 @compiled
+def _align_cylinders(plant: Table, state: Table) -> None:
+    """Give cylinders that stand on planes to within round-off the planes' normals as axes.
+
+    From a tilt of 10⁻¹⁵ MuJoCo takes the direction of the lowest point: round-off decides whether
+    there is no contact, or one as deep as the radius (`mjc_PlaneCylinder`).
+    """
+    xmat = state.mj_geom_xmat
+    for plane in plant.plane_geom:
+        for geom in plant.cylinder_geom:
+            cosine = 0.0
+            for i in range(2, 9, 3):
+                cosine += xmat[plane, i] * xmat[geom, i]
+            square = 0.0
+            for i in range(2, 9, 3):
+                off = xmat[geom, i] - cosine * xmat[plane, i]
+                square += off * off
+            if square < _UPRIGHT * _UPRIGHT:
+                for i in range(2, 9, 3):
+                    xmat[geom, i] = xmat[plane, i] if cosine > 0.0 else -xmat[plane, i]
+
+
+@compiled
 def _find_contacts_and_motion(plant: Table, state: Table) -> None:
     """Let MuJoCo find contacts, and all else, which does not depend on them."""
+    _align_cylinders(plant, state)
     model = plant.detection_model
     if state.gliding != 0:
         model = gliding_model(plant, state)

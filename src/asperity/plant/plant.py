@@ -228,6 +228,9 @@ class Plant(HoldsAddresses):
 
     def _set_geoms(self) -> None:
         table, model = self.table, self.model
+        kinds = model.geom_type
+        table.plane_geom = np.flatnonzero(kinds == mujoco.mjtGeom.mjGEOM_PLANE)
+        table.cylinder_geom = np.flatnonzero(kinds == mujoco.mjtGeom.mjGEOM_CYLINDER)
         table.geom_body = integers(model.geom_bodyid)
         table.geom_box = np.array(model.geom_aabb, dtype=np.float64)
         spheres = model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE
