@@ -89,7 +89,7 @@ class Contact(Protocol):
     @property
     def dynamic_friction(self) -> float | None: ...
     @property
-    def stiction_tolerance(self) -> float: ...  # [m/s]
+    def stiction_tolerance(self) -> float | None: ...  # [m/s], the papers' 1e-4 if None
 
 
 class DrakeModel:
@@ -129,7 +129,7 @@ class DrakeModel:
         config = MultibodyPlantConfig(
             time_step=time_step,
             contact_model="point",
-            stiction_tolerance=contact.stiction_tolerance,
+            stiction_tolerance=contact.stiction_tolerance or 1e-4,
             use_sampled_output_ports=False,
         )
         if approximation:
