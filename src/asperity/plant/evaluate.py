@@ -64,18 +64,19 @@ def _align_cylinders(plant: Table, state: Table) -> None:
     there is no contact, or one as deep as the radius (`mjc_PlaneCylinder`).
     """
     xmat = state.mj_geom_xmat
-    for plane in plant.plane_geom:
-        for geom in plant.cylinder_geom:
-            cosine = 0.0
+    for pair in range(plant.plane_cylinder.shape[0]):
+        plane = plant.plane_cylinder[pair, 0]
+        geom = plant.plane_cylinder[pair, 1]
+        cosine = 0.0
+        for i in range(2, 9, 3):
+            cosine += xmat[plane, i] * xmat[geom, i]
+        square = 0.0
+        for i in range(2, 9, 3):
+            off = xmat[geom, i] - cosine * xmat[plane, i]
+            square += off * off
+        if square < _UPRIGHT * _UPRIGHT:
             for i in range(2, 9, 3):
-                cosine += xmat[plane, i] * xmat[geom, i]
-            square = 0.0
-            for i in range(2, 9, 3):
-                off = xmat[geom, i] - cosine * xmat[plane, i]
-                square += off * off
-            if square < _UPRIGHT * _UPRIGHT:
-                for i in range(2, 9, 3):
-                    xmat[geom, i] = xmat[plane, i] if cosine > 0.0 else -xmat[plane, i]
+                xmat[geom, i] = xmat[plane, i] if cosine > 0.0 else -xmat[plane, i]
 
 
 @compiled

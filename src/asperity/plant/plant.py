@@ -228,15 +228,18 @@ class Plant(HoldsAddresses):
 
     def _set_geoms(self) -> None:
         table, model = self.table, self.model
-        kinds = model.geom_type
-        table.plane_geom = np.flatnonzero(kinds == mujoco.mjtGeom.mjGEOM_PLANE)
-        table.cylinder_geom = np.flatnonzero(kinds == mujoco.mjtGeom.mjGEOM_CYLINDER)
         table.geom_body = integers(model.geom_bodyid)
         table.geom_box = np.array(model.geom_aabb, dtype=np.float64)
         spheres = model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE
         table.geom_reach = np.where(spheres, 0.0, model.geom_rbound)
         table.geom_collides = colliding_geoms(model)
         table.colliding_geom = np.flatnonzero(table.geom_collides.any(axis=1))
+        planes = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+        cylinders = model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
+        weld = model.body_weldid[model.geom_bodyid]
+        table.plane_cylinder = np.argwhere(
+            np.outer(planes, cylinders) & (weld[:, None] != weld[None, :])
+        )
         table.has_moving_surfaces = int(np.any(model.geom_surfacevel))
         table.geom_surface_velocity = np.array(model.geom_surfacevel, dtype=np.float64)
         self._set_fields()

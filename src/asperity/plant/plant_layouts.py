@@ -137,8 +137,7 @@ PLANT = Layout(
     dof_body="i8[:]",
     bodies="i4[:]",  # their numbers, 0, 1, ..., as MuJoCo takes lists of them
     geom_body="i8[:]",
-    plane_geom="i8[:]",
-    cylinder_geom="i8[:]",
+    plane_cylinder="i8[:,:]",  # pairs of geoms of these types, one of which moves
     # motion of geoms between samples
     geom_box="f8[:,:]",  # centre and half sides in the geom's frame
     geom_reach="f8[:]",  # farthest point from the geom's frame that turns with it
