@@ -237,9 +237,8 @@ class Plant(HoldsAddresses):
         planes = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
         cylinders = model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
         weld = model.body_weldid[model.geom_bodyid]
-        table.plane_cylinder = np.argwhere(
-            np.outer(planes, cylinders) & (weld[:, None] != weld[None, :])
-        )
+        pairs = np.argwhere(np.outer(planes, cylinders) & (weld[:, None] != weld[None, :]))
+        table.plane_cylinder = np.ascontiguousarray(pairs)
         table.has_moving_surfaces = int(np.any(model.geom_surfacevel))
         table.geom_surface_velocity = np.array(model.geom_surfacevel, dtype=np.float64)
         self._set_fields()
