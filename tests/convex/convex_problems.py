@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from asperity.compiled import EntryPoint, Table
+from asperity.contact.constraint_laws import DRIFT_SPEED
 from asperity.contact.constraint_set import (
     ACTUATOR,
     CONSTRAINT_SET,
@@ -123,7 +124,7 @@ class Case:
         self.build()
         self.set_velocity(velocity)
         prepare_contacts(self.problem, self.contacts, step, self.ncontact)
-        prepare_rows(self.problem, self.rows, step, step, self.nrow, False)
+        prepare_rows(self.problem, self.rows, step, step, DRIFT_SPEED, self.nrow, False)
 
     def evaluate(self, velocity: np.ndarray) -> float:
         """Fill impulses and curvatures; return the whole cost."""

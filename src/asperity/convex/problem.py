@@ -21,7 +21,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from asperity.compiled import Layout, Table
-from asperity.contact.constraint_laws import DRIFT_SPEED
 from asperity.convex.chains import chain_fields
 from asperity.convex.divided_layout import DIVIDED_FIELDS
 from asperity.convex.graph_layout import GRAPH
@@ -227,8 +226,6 @@ PROBLEM = Layout(
     only_marked="i8",
     tree_marked="i8[ntree]",
     extrapolated="i8",  # 1 if `extrapolation` is filled; cleared by the solve
-    # up to which equalities are restored within a step [m/s or rad/s]
-    drift_speed=f"f8 = {DRIFT_SPEED}",
     limit_gap="f8",  # distance at which a limit counts as reached [m or rad]
     **dict.fromkeys(STATISTICS, "i8"),
     worst_residual="f8",  # largest ‖D∇ℓ‖/s at which a solve ended without meeting its tolerance

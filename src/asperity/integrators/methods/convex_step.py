@@ -11,6 +11,7 @@ import numpy as np
 from asperity.compiled import Kernel, Table, compiled, entry_point
 from asperity.compiled.calls import call_method, call_ppp_status, call_pppn_status
 from asperity.compiled.team import over_ranges
+from asperity.contact.constraint_laws import DRIFT_SPEED
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.contact_velocities import (
     add_surface_velocities,
@@ -50,6 +51,7 @@ from asperity.plant.trees import velocity_from_solver, velocity_to_solver
 __all__ = [
     "EVALUATION_KERNELS",
     "ConvexMethod",
+    "drift_speed",
     "graph_of",
     "install_evaluation",
     "limit_step",
@@ -177,6 +179,15 @@ def limit_step(world: Table, step: float) -> float:
 
 
 @compiled
+def drift_speed(world: Table) -> float:
+    """The speed up to which violations of equalities are taken back within a step.
+
+    What a half step leaves is its error: to take it back in the next would count it twice.
+    """
+    return 0.0 if world.spring_interval > 0.0 else DRIFT_SPEED
+
+
+@compiled
 def prepare_potentials(world: Table, state: Table, step: float) -> None:
     """Fill the numbers of all potentials at the beginning of the step."""
     problem = world.problem
@@ -187,7 +198,8 @@ def prepare_potentials(world: Table, state: Table, step: float) -> None:
     over_ranges(world.team, world.fill_velocities, world.address, ncontact, FEWEST_CONTACTS, False)
     row_velocities(problem.graph, state.rows, 0, nrow, state.velocity, problem.row_u)
     prepare_contacts(problem, state.contacts, step, ncontact)
-    prepare_rows(problem, state.rows, step, limit_step(world, step), nrow, False)
+    slow = drift_speed(world)
+    prepare_rows(problem, state.rows, step, limit_step(world, step), slow, nrow, False)
 
 
 @compiled

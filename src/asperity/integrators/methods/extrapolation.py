@@ -276,7 +276,4 @@ class Extrapolation(StepDoubling):
                 velocity_response=velocity_response.address,
             )
         world.table.memory = self._table.address
-        # A violation that a half step leaves is its error: to take it back in the next would count
-        # it twice.
-        world.problem.drift_speed = 0.0
         world.table.balances_steps = 0
