@@ -31,6 +31,7 @@ from asperity.convex.contact_velocities import (
     row_velocities,
 )
 from asperity.convex.convex_newton import install_solver, solve_problem
+from asperity.convex.divided_island import ADD_PAIRS, share_phase, tree_blocks
 from asperity.convex.graph import COUPLING_TOO_SMALL, build_graph
 from asperity.convex.hessian_assembly import assemble
 from asperity.convex.island import choose_island
@@ -42,7 +43,7 @@ from asperity.convex.potentials.contact_driver import (
 from asperity.convex.potentials.lagged import LAGGED_LAW
 from asperity.convex.potentials.law_table import has_law, install_law
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
-from asperity.convex.problem import new_problem
+from asperity.convex.problem import PAIRS, new_problem
 
 
 def call(entry: EntryPoint, *arguments: Table | int) -> int:
@@ -156,7 +157,8 @@ class Case:
         """Assemble all islands and return the Hessian as a dense matrix, read from its blocks."""
         p = self.problem
         for _ in self.islands():
-            call(assemble, *self.tables)
+            if call(assemble, *self.tables) == PAIRS:
+                share_phase(p, ADD_PAIRS, tree_blocks(p))
         out = np.zeros((p.graph.nv, p.graph.nv))
         for tree in range(p.graph.ntree):
             rows = self.dofs(tree)

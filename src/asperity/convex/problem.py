@@ -28,6 +28,7 @@ from asperity.convex.law_layout import LAW
 
 __all__ = [
     "ARMIJO",
+    "ASSEMBLED",
     "CONVERGED",
     "EXACT",
     "MOMENTUM",
@@ -35,11 +36,13 @@ __all__ = [
     "MOST_TREES",
     "NON_FINITE",
     "NOT_CONVERGED",
+    "PAIRS",
     "PROBLEM",
     "REDUCED_WIDTH",
     "RESIDUAL_AND_STEP",
     "SCRATCH",
     "STATISTICS",
+    "UNCOUPLED",
     "new_problem",
     "read_statistics",
     "write_statistics",
@@ -49,6 +52,12 @@ __all__ = [
 CONVERGED = 0
 NOT_CONVERGED = 1
 NON_FINITE = 2
+
+# What there is for a factorization of the island at hand: the blocks of its Hessian; of a divided
+# island, sums of pairs of which it is to fill them; or blocks of trees that nothing is to couple.
+ASSEMBLED = 0
+PAIRS = 1
+UNCOUPLED = 2
 
 # Stopping criteria (see `asperity.convex.convex_newton`) and line searches.
 RESIDUAL_AND_STEP = 0
