@@ -225,9 +225,6 @@ PROBLEM = Layout(
     solve_in_contact_space="i8",  # or 0
     extension="i8",  # the table of a solver that needs one of its own, or 0
     guess_is_close="i8",  # 1 if the guess is worth taking the law's numbers from
-    # interval in which the impulses of the contact set have acted, if they are those of another
-    # solution from the same configuration [s]; 0: they are not
-    expected_interval="f8",
     # 1: contact and row velocities of the guess are filled already
     guess_is_known="i8",
     # 1: only islands of trees that are marked are solved; the others have their solution, with all

@@ -107,6 +107,8 @@ WORLD = Layout(
     guess="f8[nv]",
     guess_direction="f8[nv]",
     guess_kind="i8",
+    # interval in which impulses of the contact set have acted that come with the guess [s], or 0
+    guess_interval="f8",
     result=RESULT,
     scratch="f8[nv]",
     sweep=SWEEP,  # poses at a sample before, and memory (`asperity.plant.detection.sweep`)

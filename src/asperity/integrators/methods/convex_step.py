@@ -23,7 +23,7 @@ from asperity.convex.convex_newton import install_solver, solve_problem
 from asperity.convex.graph import COUPLING_TOO_SMALL, PATTERN_CHANGED, build_graph
 from asperity.convex.hessian_assembly import assemble
 from asperity.convex.line_search import line_search
-from asperity.convex.potentials.contact_driver import prepare_contacts
+from asperity.convex.potentials.contact_driver import expect_impulses, prepare_contacts
 from asperity.convex.potentials.rows import prepare_rows
 from asperity.convex.problem import CONVERGED
 from asperity.convex.problem import NOT_CONVERGED as NEWTON_NOT_CONVERGED
@@ -188,8 +188,11 @@ def drift_speed(world: Table) -> float:
 
 
 @compiled
-def prepare_potentials(world: Table, state: Table, step: float) -> None:
-    """Fill the numbers of all potentials at the beginning of the step."""
+def prepare_potentials(world: Table, state: Table, step: float, interval: float) -> None:
+    """Fill the numbers of all potentials at the beginning of the step.
+
+    Impulses are expected that have acted in ``interval`` [s], unless that is 0.
+    """
     problem = world.problem
     ncontact = state.contacts.count
     nrow = state.rows.count
@@ -198,6 +201,8 @@ def prepare_potentials(world: Table, state: Table, step: float) -> None:
     over_ranges(world.team, world.fill_velocities, world.address, ncontact, FEWEST_CONTACTS, False)
     row_velocities(problem.graph, state.rows, 0, nrow, state.velocity, problem.row_u)
     prepare_contacts(problem, state.contacts, step, ncontact)
+    if interval > 0.0:
+        expect_impulses(problem, state.contacts, step, interval)
     slow = drift_speed(world)
     prepare_rows(problem, state.rows, step, limit_step(world, step), slow, nrow, False)
 
@@ -269,11 +274,13 @@ def solve_potentials(world: Table, state: Table, step: float) -> int:
     """
     plant = world.plant
     problem = world.problem
+    interval = world.guess_interval
+    world.guess_interval = 0.0
     if world.systems.size > 0:
         code = call_method(world.prepare_systems, world, state, 0, step)
         if code != OK:
             return code
-    prepare_potentials(world, state, step)
+    prepare_potentials(world, state, step, interval)
     problem.guess_is_known = 1 if world.guess_kind in (0, PREVIOUS_VELOCITY) else 0
     code = minimise(world, state)
     while code == OK and world.systems.size > 0:
@@ -283,6 +290,6 @@ def solve_potentials(world: Table, state: Table, step: float) -> int:
             return code
         velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
         world.guess_kind = END_VELOCITY
-        prepare_potentials(world, state, step)
+        prepare_potentials(world, state, step, interval)
         code = minimise(world, state)
     return code
