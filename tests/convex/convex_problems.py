@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from asperity.compiled import EntryPoint, Table
+from asperity.contact.constraint_laws import DRIFT_SPEED
 from asperity.contact.constraint_set import (
     ACTUATOR,
     CONSTRAINT_SET,
@@ -30,6 +31,7 @@ from asperity.convex.contact_velocities import (
     row_velocities,
 )
 from asperity.convex.convex_newton import install_solver, solve_problem
+from asperity.convex.divided_island import ADD_PAIRS, share_phase, tree_blocks
 from asperity.convex.graph import COUPLING_TOO_SMALL, build_graph
 from asperity.convex.hessian_assembly import assemble
 from asperity.convex.island import choose_island
@@ -41,7 +43,7 @@ from asperity.convex.potentials.contact_driver import (
 from asperity.convex.potentials.lagged import LAGGED_LAW
 from asperity.convex.potentials.law_table import has_law, install_law
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
-from asperity.convex.problem import new_problem
+from asperity.convex.problem import PAIRS, new_problem
 
 
 def call(entry: EntryPoint, *arguments: Table | int) -> int:
@@ -123,7 +125,7 @@ class Case:
         self.build()
         self.set_velocity(velocity)
         prepare_contacts(self.problem, self.contacts, step, self.ncontact)
-        prepare_rows(self.problem, self.rows, step, step, self.nrow, False)
+        prepare_rows(self.problem, self.rows, step, step, DRIFT_SPEED, self.nrow, False)
 
     def evaluate(self, velocity: np.ndarray) -> float:
         """Fill impulses and curvatures; return the whole cost."""
@@ -155,7 +157,8 @@ class Case:
         """Assemble all islands and return the Hessian as a dense matrix, read from its blocks."""
         p = self.problem
         for _ in self.islands():
-            call(assemble, *self.tables)
+            if call(assemble, *self.tables) == PAIRS:
+                share_phase(p, ADD_PAIRS, tree_blocks(p))
         out = np.zeros((p.graph.nv, p.graph.nv))
         for tree in range(p.graph.ntree):
             rows = self.dofs(tree)

@@ -53,7 +53,7 @@ class OneRow:
             getattr(self.case.rows, name)[0] = value
         self.case.rows.kind[0] = kind
         self.case.problem.row_u[0] = before
-        prepare_rows(self.case.problem, self.case.rows, step, step, 1, False)
+        prepare_rows(self.case.problem, self.case.rows, step, step, DRIFT_SPEED, 1, False)
         self.reference = Row(self.case, 0, before, step)
         return self
 
@@ -363,7 +363,7 @@ def prepare_backward(row: OneRow, at_end: float, before: float) -> None:
     """Prepare from an estimate of the end of the step, where the row moves at ``at_end``."""
     problem = row.case.problem
     problem.row_u[0], problem.row_du[0] = at_end, before
-    prepare_rows(problem, row.case.rows, STEP, STEP, 1, True)
+    prepare_rows(problem, row.case.rows, STEP, STEP, DRIFT_SPEED, 1, True)
 
 
 @pytest.mark.parametrize("kind", [EQUALITY, LIMIT])

@@ -33,7 +33,7 @@ from asperity.convex.free_body_blocks import (
     push_6,
     substitute_6,
 )
-from asperity.convex.problem import PROBLEM
+from asperity.convex.problem import PROBLEM, UNCOUPLED
 
 __all__ = [
     "backward_column",
@@ -104,18 +104,18 @@ def _substitute(problem: Table, tree: int, at: int, m: int) -> None:
 
 
 @compiled
-def factorize_tree(problem: Table, tree: int) -> bool:
-    """Factorize a tree's block, and replace its couplings U by L⁻¹ U."""
+def factorize_tree(problem: Table, tree: int, couplings: int) -> bool:
+    """Factorize a tree's block, and replace so many of its couplings U by L⁻¹ U."""
     graph = problem.graph
     if graph.tree_size[tree] != 6 or has_branches(graph, tree):
-        return factorize_chains(problem, tree)
+        return factorize_chains(problem, tree, couplings)
     dof = graph.tree_start[tree]
     start = graph.block_start[tree]
     inverse = problem.factor_inverse_diagonal
     if not cholesky_6(problem.factor, start, inverse, dof):
         return False
     entries = graph.column_start[tree]
-    for entry in range(entries, entries + graph.column_size[tree]):
+    for entry in range(entries, entries + couplings):
         at = graph.entry_block[entry]
         m = graph.tree_size[graph.entry_tree[entry]]
         if m == 6:
@@ -137,21 +137,25 @@ def downdate(
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
-def factorize(problem: Table, _unused: int) -> int:
-    """Factorize the island's blocks; returns 1, or 0 if they are not positive definite."""
+def factorize(problem: Table, filled: int) -> int:
+    """Factorize the island's blocks; returns 1, or 0 if they are not positive definite.
+
+    ``filled`` is `ASSEMBLED`, `PAIRS` or `UNCOUPLED`.
+    """
     graph = problem.graph
     if problem.last_part > problem.first_part:
-        return call_pp_status(problem.factorize_divided, problem, 0)
+        return call_pp_status(problem.factorize_divided, problem, filled)
     tree_size = graph.tree_size
     entry_block = graph.entry_block
     factor = problem.factor
     coupling = problem.coupling
     for index in range(problem.first_tree, problem.last_tree):
         tree = graph.island_tree[index]
-        if not factorize_tree(problem, tree):
+        couplings = 0 if filled == UNCOUPLED else graph.column_size[tree]
+        if not factorize_tree(problem, tree, couplings):
             return 0
         entries = graph.column_start[tree]
-        end = entries + graph.column_size[tree]
+        end = entries + couplings
         for entry in range(entries, end):
             other = graph.entry_tree[entry]
             m = tree_size[other]

@@ -189,8 +189,8 @@ def _downdate_tree(graph: Table, chain: int, block: int, size: int) -> None:
 
 
 @compiled
-def factorize_chains(problem: Table, tree: int) -> bool:
-    """Factorize a tree's block in place, and replace its couplings U by L⁻¹ U.
+def factorize_chains(problem: Table, tree: int, couplings: int) -> bool:
+    """Factorize a tree's block in place, and replace so many of its couplings U by L⁻¹ U.
 
     Returns False if the block is not positive definite.
     """
@@ -200,7 +200,7 @@ def factorize_chains(problem: Table, tree: int) -> bool:
     inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * graph.tree_start[tree]
     base = graph.chain_start[tree]
     entries = graph.column_start[tree]
-    end = entries + graph.column_size[tree]
+    end = entries + couplings
     for chain in range(graph.chain_start[tree + 1] - 1, base - 1, -1):
         first = graph.chain_first[chain]
         n = graph.chain_size[chain]

@@ -13,7 +13,7 @@ from asperity.compiled.calls import call_pp_status
 from asperity.convex.chain_cholesky import substitute_rows, subtract_block
 from asperity.convex.chains import path_chains
 from asperity.convex.hessian_assembly import add_rows, begin_tree
-from asperity.convex.problem import MOST_COORDINATES
+from asperity.convex.problem import MOST_COORDINATES, UNCOUPLED
 from asperity.convex.row_kernels import subtract_rows
 
 __all__ = ["STRIDE", "begin_contact_space", "follow_rows"]
@@ -127,26 +127,13 @@ def _clear_columns(scratch: Table, first: int, last: int) -> None:
 
 @compiled
 def _factorize_base(problem: Table, rows: Table) -> bool:
-    """Factorize the trees' matrices one by one: without contacts nothing couples them."""
-    graph = problem.graph
-    first = problem.first_tree
-    last = problem.last_tree
-    for index in range(first, last):
-        begin_tree(problem, graph.island_tree[index])
-    add_rows(problem, rows, problem.first_row, problem.last_row)
-    done = True
-    for index in range(first, last):
-        tree = graph.island_tree[index]
-        couplings = graph.column_size[tree]
-        graph.column_size[tree] = 0
-        problem.first_tree = index
-        problem.last_tree = index + 1
-        done = done and call_pp_status(problem.factorize, problem, 0) != 0
-        graph.column_size[tree] = couplings
+    """Factorize the trees' matrices: without contacts nothing couples them."""
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.graph.island_tree[index]
+        begin_tree(problem, tree)
         problem.factor_island[tree] = 0
-    problem.first_tree = first
-    problem.last_tree = last
-    return done
+    add_rows(problem, rows, problem.first_row, problem.last_row)
+    return call_pp_status(problem.factorize, problem, UNCOUPLED) != 0
 
 
 @compiled

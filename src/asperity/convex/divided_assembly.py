@@ -12,7 +12,13 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
-from asperity.convex.divided_island import ADD_PAIRS, SUM_PAIRS, share_phase, tree_blocks
+from asperity.convex.divided_island import (
+    ADD_PAIRS,
+    SUM_PAIRS,
+    only_pairs,
+    share_phase,
+    tree_blocks,
+)
 from asperity.convex.graph_layout import NOT_FREE
 from asperity.convex.hessian_assembly import (
     add_contacts,
@@ -25,7 +31,7 @@ from asperity.convex.hessian_assembly import (
     subtract_spatial,
     sum_of_contacts,
 )
-from asperity.convex.problem import PROBLEM
+from asperity.convex.problem import ASSEMBLED, PAIRS, PROBLEM
 from asperity.convex.spatial_hessian import other_side
 
 __all__ = ["add_pairs_of_tree", "assemble_divided", "sum_pairs"]
@@ -99,15 +105,15 @@ def add_pairs_of_tree(problem: Table, tree: int) -> None:
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def assemble_divided(problem: Table, contacts: Table, rows: Table) -> int:
-    """Fill the blocks of the island's Hessian from the present curvatures.
+    """Fill the blocks of the island's Hessian from the present curvatures; returns `ASSEMBLED`.
 
-    If the factorization is to fill them, only pairs are summed up.
+    Where nothing but pairs fills them these are only summed up, for `PAIRS`.
     """
     graph = problem.graph
     problem.phase_contacts = contacts.address
     share_phase(problem, SUM_PAIRS, problem.last_chunk - problem.first_chunk)
-    if problem.fused == 1:
-        return 0
+    if only_pairs(problem):
+        return PAIRS
     share_phase(problem, ADD_PAIRS, tree_blocks(problem))
     if problem.last_chunk > problem.first_chunk:
         first = graph.chunk_pair[problem.first_chunk, 0]
@@ -117,4 +123,4 @@ def assemble_divided(problem: Table, contacts: Table, rows: Table) -> int:
                 add_contacts(problem, contacts, begin, graph.pair_contact[pair, 1])
         end_paths(problem, contacts)
     add_rows(problem, rows, problem.first_row, problem.last_row)
-    return 0
+    return ASSEMBLED

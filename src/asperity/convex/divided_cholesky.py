@@ -25,11 +25,12 @@ from asperity.convex.divided_assembly import add_pairs_of_tree
 from asperity.convex.divided_island import (
     BACKWARD,
     FACTORIZE,
+    FILL_AND_FACTORIZE,
     FORWARD,
     in_order,
     share_phase,
 )
-from asperity.convex.problem import PROBLEM
+from asperity.convex.problem import PAIRS, PROBLEM
 
 __all__ = ["backward_part", "factorize_divided", "factorize_item", "forward_part", "solve_divided"]
 
@@ -50,10 +51,13 @@ def _wait_for(problem: Table, tree: int) -> None:
 
 
 @compiled
-def _compute_column(problem: Table, tree: int) -> bool:
-    """Subtract what earlier columns have to do with a tree's, and factorize it."""
+def _compute_column(problem: Table, tree: int, fills: bool) -> bool:
+    """Subtract what earlier columns have to do with a tree's, and factorize it.
+
+    It is first filled with its pairs, or has been.
+    """
     graph = problem.graph
-    if problem.fused == 1:
+    if fills:
         add_pairs_of_tree(problem, tree)
     factor = problem.factor
     coupling = problem.coupling
@@ -74,14 +78,14 @@ def _compute_column(problem: Table, tree: int) -> bool:
             p = graph.tree_size[third]
             b = graph.entry_block[later]
             downdate(problem, source, a, m, b, p, coupling, graph.entry_block[target])
-    whole = factorize_tree(problem, tree)
+    whole = factorize_tree(problem, tree, graph.column_size[tree])
     # Also if it failed: others wait for it.
     atomic_store(problem.column_done.ctypes.data + 8 * tree, problem.factorization)
     return whole
 
 
 @compiled
-def factorize_item(problem: Table, item: int) -> int:
+def factorize_item(problem: Table, item: int, fills: bool) -> int:
     """Factorize a part, or one column of what parts hang on; returns 1 if that fails."""
     graph = problem.graph
     parts = problem.last_part - problem.first_part
@@ -93,18 +97,22 @@ def factorize_item(problem: Table, item: int) -> int:
         last = first + 1
     code = 0
     for index in range(first, last):
-        if not _compute_column(problem, graph.island_tree[index]):
+        if not _compute_column(problem, graph.island_tree[index], fills):
             code = 1
     return code
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
-def factorize_divided(problem: Table, _unused: int) -> int:
-    """Factorize the island's blocks; returns 1, or 0 if they are not positive definite."""
+def factorize_divided(problem: Table, filled: int) -> int:
+    """Factorize the island's blocks; returns 1, or 0 if they are not positive definite.
+
+    ``filled`` is `ASSEMBLED` or `PAIRS`.
+    """
     problem.factorization += 1
     parts = problem.last_part - problem.first_part
     columns = problem.last_tree - problem.graph.part_last[problem.last_part - 1]
-    return 1 - in_order(problem, FACTORIZE, parts + columns)
+    phase = FILL_AND_FACTORIZE if filled == PAIRS else FACTORIZE
+    return 1 - in_order(problem, phase, parts + columns)
 
 
 @compiled

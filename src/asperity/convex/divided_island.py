@@ -22,6 +22,7 @@ __all__ = [
     "DISAGREEMENT",
     "EVALUATE",
     "FACTORIZE",
+    "FILL_AND_FACTORIZE",
     "FORWARD",
     "GRADIENT",
     "PREPARE",
@@ -32,6 +33,7 @@ __all__ = [
     "chunk_sum",
     "in_order",
     "is_divided",
+    "only_pairs",
     "share_items",
     "share_phase",
     "tree_blocks",
@@ -43,6 +45,7 @@ __all__ = [
     SUM_PAIRS,
     ADD_PAIRS,
     FACTORIZE,
+    FILL_AND_FACTORIZE,
     FORWARD,
     BACKWARD,
     PREPARE,
@@ -51,7 +54,7 @@ __all__ = [
     STEP,
     DISAGREEMENT,
     SETTLE,
-) = range(13)
+) = range(14)
 
 # Parts of a phase per thread, which may be late.
 _PARTS = 4
@@ -61,6 +64,14 @@ _PARTS = 4
 def is_divided(problem: Table) -> bool:
     """Whether the island at hand is divided."""
     return problem.last_part > problem.first_part
+
+
+@compiled
+def only_pairs(problem: Table) -> bool:
+    """Whether the island has nothing but contacts of free bodies."""
+    graph = problem.graph
+    island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
+    return graph.island_mixed[island] == 0 and problem.first_row == problem.last_row
 
 
 @compiled

@@ -27,7 +27,6 @@ DIVIDED_FIELDS = {
     "team": "i8",  # address of their table, 0 where there is one thread
     "members": "i8[:]",  # addresses of problems with numbers of their own, one for each
     "begun": "i8",  # 1: ``direction`` is −g, and blocks have sums of it
-    "fused": "i8",  # 1: blocks are filled when they are factorized, where nothing else fills them
     "phase": "i8",
     "phase_items": "i8",
     "phase_parts": "i8",

@@ -28,6 +28,7 @@ from asperity.convex.divided_island import (
     DISAGREEMENT,
     EVALUATE,
     FACTORIZE,
+    FILL_AND_FACTORIZE,
     FORWARD,
     GRADIENT,
     PREPARE,
@@ -246,11 +247,11 @@ def do_phase(problem: Table, part: int, member: int, _unused: int) -> int:
     first = part * items // problem.phase_parts
     last = (part + 1) * items // problem.phase_parts
     code = 0
-    if phase == FACTORIZE:
+    if phase in (FACTORIZE, FILL_AND_FACTORIZE):
         for item in range(first, last):
             # Teams begin parts from the last to the first.
             turned = item if problem.team == 0 else items - 1 - item
-            code = max(code, factorize_item(problem, turned))
+            code = max(code, factorize_item(problem, turned, phase == FILL_AND_FACTORIZE))
         return code
     if phase in (FORWARD, BACKWARD):
         for item in range(problem.first_part + first, problem.first_part + last):

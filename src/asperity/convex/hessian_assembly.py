@@ -15,7 +15,7 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chain_cholesky import copy_chains
 from asperity.convex.couplings import block_of
-from asperity.convex.problem import PROBLEM
+from asperity.convex.problem import ASSEMBLED, PROBLEM
 from asperity.convex.robot_hessian import add_paths, add_within, gather_hessian
 from asperity.convex.row_kernels import copy_row
 from asperity.convex.spatial_hessian import (
@@ -387,7 +387,10 @@ def begin_tree(problem: Table, tree: int) -> None:
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def assemble(problem: Table, contacts: Table, rows: Table) -> int:
-    """Fill the blocks of the island's Hessian from the present curvatures."""
+    """Fill the blocks of the island's Hessian from the present curvatures.
+
+    Returns what `asperity.convex.block_cholesky.factorize` is to know of them.
+    """
     if problem.last_part > problem.first_part:
         return call_ppp_status(problem.assemble_divided, problem, contacts, rows)
     for index in range(problem.first_tree, problem.last_tree):
@@ -396,4 +399,4 @@ def assemble(problem: Table, contacts: Table, rows: Table) -> int:
     add_contacts(problem, contacts, problem.first_contact, problem.last_contact)
     end_paths(problem, contacts)
     add_rows(problem, rows, problem.first_row, problem.last_row)
-    return 0
+    return ASSEMBLED

@@ -29,6 +29,7 @@ from asperity.convex.divided_island import (
     block_sum,
     chunk_sum,
     is_divided,
+    only_pairs,
     share_phase,
     tree_blocks,
 )
@@ -188,14 +189,6 @@ def momentum_scale(problem: Table, first: int, last: int) -> float:
     return np.sqrt(max(momentum, impulse))
 
 
-@compiled
-def only_pairs(problem: Table) -> bool:
-    """Whether a divided island has nothing but contacts of free bodies."""
-    graph = problem.graph
-    island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
-    return graph.island_mixed[island] == 0 and problem.first_row == problem.last_row
-
-
 @inlined
 def gradient_norm(problem: Table) -> float:
     """‖D g‖ of the island's gradient."""
@@ -207,11 +200,8 @@ def gradient_norm(problem: Table) -> float:
 @compiled
 def factorize_island(problem: Table, contacts: Table, rows: Table) -> bool:
     """Assemble and factorize the matrix of the present curvatures; False if that fails."""
-    problem.fused = 1 if is_divided(problem) and only_pairs(problem) else 0
-    call_ppp_status(problem.assemble, problem, contacts, rows)
-    whole = call_pp_status(problem.factorize, problem, 0) != 0
-    problem.fused = 0
-    if not whole:
+    filled = call_ppp_status(problem.assemble, problem, contacts, rows)
+    if call_pp_status(problem.factorize, problem, filled) == 0:
         return False
     problem.factorizations += 1
     return True

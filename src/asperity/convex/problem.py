@@ -21,7 +21,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from asperity.compiled import Layout, Table
-from asperity.contact.constraint_laws import DRIFT_SPEED
 from asperity.convex.chains import chain_fields
 from asperity.convex.divided_layout import DIVIDED_FIELDS
 from asperity.convex.graph_layout import GRAPH
@@ -29,6 +28,7 @@ from asperity.convex.law_layout import LAW
 
 __all__ = [
     "ARMIJO",
+    "ASSEMBLED",
     "CONVERGED",
     "EXACT",
     "MOMENTUM",
@@ -36,11 +36,13 @@ __all__ = [
     "MOST_TREES",
     "NON_FINITE",
     "NOT_CONVERGED",
+    "PAIRS",
     "PROBLEM",
     "REDUCED_WIDTH",
     "RESIDUAL_AND_STEP",
     "SCRATCH",
     "STATISTICS",
+    "UNCOUPLED",
     "new_problem",
     "read_statistics",
     "write_statistics",
@@ -50,6 +52,12 @@ __all__ = [
 CONVERGED = 0
 NOT_CONVERGED = 1
 NON_FINITE = 2
+
+# What there is for a factorization of the island at hand: the blocks of its Hessian; of a divided
+# island, sums of pairs of which it is to fill them; or blocks of trees that nothing is to couple.
+ASSEMBLED = 0
+PAIRS = 1
+UNCOUPLED = 2
 
 # Stopping criteria (see `asperity.convex.convex_newton`) and line searches.
 RESIDUAL_AND_STEP = 0
@@ -217,9 +225,6 @@ PROBLEM = Layout(
     solve_in_contact_space="i8",  # or 0
     extension="i8",  # the table of a solver that needs one of its own, or 0
     guess_is_close="i8",  # 1 if the guess is worth taking the law's numbers from
-    # interval in which the impulses of the contact set have acted, if they are those of another
-    # solution from the same configuration [s]; 0: they are not
-    expected_interval="f8",
     # 1: contact and row velocities of the guess are filled already
     guess_is_known="i8",
     # 1: only islands of trees that are marked are solved; the others have their solution, with all
@@ -227,8 +232,6 @@ PROBLEM = Layout(
     only_marked="i8",
     tree_marked="i8[ntree]",
     extrapolated="i8",  # 1 if `extrapolation` is filled; cleared by the solve
-    # up to which equalities are restored within a step [m/s or rad/s]
-    drift_speed=f"f8 = {DRIFT_SPEED}",
     limit_gap="f8",  # distance at which a limit counts as reached [m or rad]
     **dict.fromkeys(STATISTICS, "i8"),
     worst_residual="f8",  # largest ‖D∇ℓ‖/s at which a solve ended without meeting its tolerance

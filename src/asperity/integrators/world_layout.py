@@ -93,11 +93,12 @@ WORLD = Layout(
     base_order="i8",  # its order of accuracy
     order="i8",  # and that of the method that wraps it
     memory="i8",  # address of the table of its own that it may have
+    trapezoid="i8",  # and that of the trapezoid's, which may have step doubling's beside it
     center_gyroscopic="i8",  # 1: gyroscopic forces of fast spins are those in the middle of a step
     has_centered_forces="i8",  # 1: there were such forces in the last step
     balances_steps="i8",  # 1: trees that turn far get the energy and momentum that they should have
-    # size of the step, of which this one may be a half, that decides how implicit springs are [s];
-    # 0: they are
+    # size of the extrapolated step of which this one is a half, or the whole [s]; 0: of none. Then
+    # springs are implicit in part, and drift of equalities is not taken back at once.
     spring_interval="f8",
     current=STATE,
     following=STATE,
@@ -106,6 +107,8 @@ WORLD = Layout(
     guess="f8[nv]",
     guess_direction="f8[nv]",
     guess_kind="i8",
+    # interval in which impulses of the contact set have acted that come with the guess [s], or 0
+    guess_interval="f8",
     result=RESULT,
     scratch="f8[nv]",
     sweep=SWEEP,  # poses at a sample before, and memory (`asperity.plant.detection.sweep`)

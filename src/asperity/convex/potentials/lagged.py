@@ -80,8 +80,6 @@ from asperity.convex.potentials.normal import (
 
 __all__ = ["DELIVERED_LAW", "LAGGED_LAW", "prepare_lagged"]
 
-# (ω δt)² up to which a step resolves a contact.
-_RESOLVED = 1.0
 # Growth of a bound from which a slip that friction could now stop is expected to end anew.
 _MUCH = 2.0
 # Changes of the bounds in one solve after which they are damped.
@@ -149,20 +147,6 @@ def _limit_friction(problem: Table, contacts: Table, i: int, limit: float) -> No
     law.soft_slip_square[i] = contacts.stiction_tolerance[c] * contacts.stiction_tolerance[c]
 
 
-@inlined
-def _expected_impulse(problem: Table, contacts: Table, c: int, step: float) -> float:
-    """The normal impulse that a solution for another step lets expect of this one, or −1.
-
-    A guess of the velocity says more of a contact that this step resolves, and nothing of a stiffer
-    one, which a velocity that is nearly right presses by a multiple of what it should.
-    """
-    interval = problem.expected_interval
-    square = step * step * contacts.stiffness[c] * contacts.inverse_mass[c]
-    if interval > 0.0 and square > _RESOLVED:
-        return contacts.impulse[c, 2] * step / interval
-    return -1.0
-
-
 @compiled
 def prepare_lagged(
     problem: Table, contacts: Table, step: float, ncontact: int, elastic_shift: float
@@ -190,7 +174,7 @@ def prepare_lagged(
             contacts.stiction_tolerance[c],
         )
         _limit_friction(problem, contacts, i, lagged * coefficient)
-        law.expected_impulse[i] = _expected_impulse(problem, contacts, c, step)
+        law.expected_impulse[i] = -1.0
         law.cutoff[i], law.normal_slope[i], law.normal_bend[i] = normal_numbers(force, k, d, step)
 
 

@@ -57,11 +57,18 @@ _ROUND_OFF = 1e-12
 
 @compiled
 def prepare_rows(
-    problem: Table, rows: Table, step: float, limit_step: float, nrow: int, backward: bool
+    problem: Table,
+    rows: Table,
+    step: float,
+    limit_step: float,
+    drift_speed: float,
+    nrow: int,
+    backward: bool,
 ) -> None:
     """Fill the numbers of every row from ``u``, the row velocities at the rows' own state.
 
-    ``limit_step`` is the step whose part β limits have as their period; equalities have ``step``.
+    ``limit_step`` is the step whose part β limits have as their period; equalities have ``step``,
+    in which they are restored up to ``drift_speed`` [m/s or rad/s].
 
     That state is the beginning of the step, or, with ``backward``, an estimate of its end. Then the
     constraints are stepped back, c_0 = ĉ − δt û, as the contacts' elastic forces are, and servos
@@ -82,7 +89,7 @@ def prepare_rows(
             start = rows.position[r] - moved
             reach = step + tau
             if what == EQUALITY:
-                target[i] = restoring_speed(start, reach, problem.drift_speed)
+                target[i] = restoring_speed(start, reach, drift_speed)
             else:
                 remaining = rows.upper[r] + moved
                 recovery = max(2.0 * reach, LIMIT_RECOVERY)

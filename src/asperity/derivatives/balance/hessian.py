@@ -224,7 +224,7 @@ def _fill_blocks(world: Table, work: Table, state: Table, step: float) -> None:
         impulse = problem.row_impulse[i]
         row_laws.row_curvature[r] = curvature
         row_laws.row_impulse[r] = impulse
-        row_laws.row_piece[r] = row_piece(problem, state.rows, i, impulse, curvature, step, 0.0)
+        row_laws.row_piece[r] = row_piece(world, state.rows, i, impulse, curvature, step, 0.0)
 
 
 @compiled

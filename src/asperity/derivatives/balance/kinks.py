@@ -65,8 +65,9 @@ def _contact_kinks(problem: Table, count: int) -> int:
 
 
 @compiled
-def _row_kinks(problem: Table, rows: Table, step: float) -> int:
+def _row_kinks(world: Table, rows: Table, step: float) -> int:
     """How many rows are on another piece a bit faster or slower, nearer or farther."""
+    problem = world.problem
     count = rows.count
     found = np.zeros(count, np.int64)
     pieces = np.zeros(count, np.int64)
@@ -82,7 +83,7 @@ def _row_kinks(problem: Table, rows: Table, step: float) -> int:
                 shift = 0.0 if what == 0 else size
                 impulse = problem.row_impulse[i]
                 curvature = problem.row_curvature[i]
-                piece = row_piece(problem, rows, i, impulse, curvature, step, shift)
+                piece = row_piece(world, rows, i, impulse, curvature, step, shift)
                 if side == 1 and piece != pieces[i]:
                     found[i] = 1
                 pieces[i] = piece
@@ -102,5 +103,5 @@ def count_kinks(world: Table, state: Table, step: float) -> int:
     if state.contacts.count > 0:
         kinks += _contact_kinks(world.problem, state.contacts.count)
     if state.rows.count > 0:
-        kinks += _row_kinks(world.problem, state.rows, step)
+        kinks += _row_kinks(world, state.rows, step)
     return kinks

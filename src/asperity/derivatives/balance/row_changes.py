@@ -13,7 +13,7 @@ from asperity.contact.constraint_laws import EQUALITY_RECOVERY, NEAR_RIGID_PERIO
 from asperity.contact.constraint_set import ACTUATOR, EQUALITY, LIMIT
 from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
-from asperity.integrators.methods.convex_step import limit_step
+from asperity.integrators.methods.convex_step import drift_speed, limit_step
 
 __all__ = [
     "NARROW",
@@ -37,9 +37,10 @@ A piece may be narrow: that of a joint that is about to reach its limit, for ins
 
 @compiled
 def row_piece(
-    problem: Table, rows: Table, i: int, impulse: float, curvature: float, step: float, shift: float
+    world: Table, rows: Table, i: int, impulse: float, curvature: float, step: float, shift: float
 ) -> int:
     """The piece that a row with this impulse and curvature is on, its position shifted by a bit."""
+    problem = world.problem
     law = problem.law
     r = problem.graph.row[i]
     kind = rows.kind[r]
@@ -54,9 +55,10 @@ def row_piece(
         size = abs(rows.position[r] + shift)
         reach = step + NEAR_RIGID_PERIOD * max(step, STIFFEST_STEP) / np.pi
         slow = size / EQUALITY_RECOVERY
-        if size / reach <= max(slow, problem.drift_speed):
+        at_once = drift_speed(world)
+        if size / reach <= max(slow, at_once):
             return 0
-        return 1 if slow > problem.drift_speed else 2
+        return 1 if slow > at_once else 2
     if kind == ACTUATOR and curvature == 0.0:
         if impulse <= law.row_lower[i]:
             return 1
@@ -86,13 +88,13 @@ def find_row_changes(
     rows = state.rows
     count = rows.count
     row_velocities(graph, rows, 0, count, state.velocity, problem.row_u)
-    prepare_rows(problem, rows, step, limit_step(world, step), count, False)
+    prepare_rows(problem, rows, step, limit_step(world, step), drift_speed(world), count, False)
     row_velocities(graph, rows, 0, count, problem.velocity, problem.row_u)
     evaluate_rows(problem, 0, count)
     for i in range(sets.rows):
         r = graph.row[i]
         impulse = problem.row_impulse[i]
-        piece = row_piece(problem, rows, i, impulse, problem.row_curvature[i], step, 0.0)
+        piece = row_piece(world, rows, i, impulse, problem.row_curvature[i], step, 0.0)
         if piece != row_laws.row_piece[r]:
             row_laws.others += 1
             continue

@@ -11,6 +11,7 @@ import numpy as np
 from asperity.compiled import Kernel, Table, compiled, entry_point
 from asperity.compiled.calls import call_method, call_ppp_status, call_pppn_status
 from asperity.compiled.team import over_ranges
+from asperity.contact.constraint_laws import DRIFT_SPEED
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.contact_velocities import (
     add_surface_velocities,
@@ -22,7 +23,7 @@ from asperity.convex.convex_newton import install_solver, solve_problem
 from asperity.convex.graph import COUPLING_TOO_SMALL, PATTERN_CHANGED, build_graph
 from asperity.convex.hessian_assembly import assemble
 from asperity.convex.line_search import line_search
-from asperity.convex.potentials.contact_driver import prepare_contacts
+from asperity.convex.potentials.contact_driver import expect_impulses, prepare_contacts
 from asperity.convex.potentials.rows import prepare_rows
 from asperity.convex.problem import CONVERGED
 from asperity.convex.problem import NOT_CONVERGED as NEWTON_NOT_CONVERGED
@@ -50,6 +51,7 @@ from asperity.plant.trees import velocity_from_solver, velocity_to_solver
 __all__ = [
     "EVALUATION_KERNELS",
     "ConvexMethod",
+    "drift_speed",
     "graph_of",
     "install_evaluation",
     "limit_step",
@@ -177,8 +179,20 @@ def limit_step(world: Table, step: float) -> float:
 
 
 @compiled
-def prepare_potentials(world: Table, state: Table, step: float) -> None:
-    """Fill the numbers of all potentials at the beginning of the step."""
+def drift_speed(world: Table) -> float:
+    """The speed up to which violations of equalities are taken back within a step.
+
+    What a half step leaves is its error: to take it back in the next would count it twice.
+    """
+    return 0.0 if world.spring_interval > 0.0 else DRIFT_SPEED
+
+
+@compiled
+def prepare_potentials(world: Table, state: Table, step: float, interval: float) -> None:
+    """Fill the numbers of all potentials at the beginning of the step.
+
+    Impulses are expected that have acted in ``interval`` [s], unless that is 0.
+    """
     problem = world.problem
     ncontact = state.contacts.count
     nrow = state.rows.count
@@ -187,7 +201,10 @@ def prepare_potentials(world: Table, state: Table, step: float) -> None:
     over_ranges(world.team, world.fill_velocities, world.address, ncontact, FEWEST_CONTACTS, False)
     row_velocities(problem.graph, state.rows, 0, nrow, state.velocity, problem.row_u)
     prepare_contacts(problem, state.contacts, step, ncontact)
-    prepare_rows(problem, state.rows, step, limit_step(world, step), nrow, False)
+    if interval > 0.0:
+        expect_impulses(problem, state.contacts, step, interval)
+    slow = drift_speed(world)
+    prepare_rows(problem, state.rows, step, limit_step(world, step), slow, nrow, False)
 
 
 @compiled
@@ -257,11 +274,13 @@ def solve_potentials(world: Table, state: Table, step: float) -> int:
     """
     plant = world.plant
     problem = world.problem
+    interval = world.guess_interval
+    world.guess_interval = 0.0
     if world.systems.size > 0:
         code = call_method(world.prepare_systems, world, state, 0, step)
         if code != OK:
             return code
-    prepare_potentials(world, state, step)
+    prepare_potentials(world, state, step, interval)
     problem.guess_is_known = 1 if world.guess_kind in (0, PREVIOUS_VELOCITY) else 0
     code = minimise(world, state)
     while code == OK and world.systems.size > 0:
@@ -271,6 +290,6 @@ def solve_potentials(world: Table, state: Table, step: float) -> int:
             return code
         velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
         world.guess_kind = END_VELOCITY
-        prepare_potentials(world, state, step)
+        prepare_potentials(world, state, step, interval)
         code = minimise(world, state)
     return code

@@ -165,16 +165,6 @@ def _note_beginning(world: Table, source: Table, step: float) -> None:
 
 
 @compiled
-def _first_half(world: Table, source: Table, half: Table, full: Table, step: float) -> int:
-    """Do the first half step, from what the whole step has found of velocities and impulses."""
-    guess_first_half(world, source, full, step, EXTRAPOLATION.at(world.memory).stiff)
-    world.problem.expected_interval = step
-    code = call_method(world.base_method, world, source, half, 0.5 * step)
-    world.problem.expected_interval = 0.0
-    return code
-
-
-@compiled
 def _second_half(world: Table, half: Table, target: Table, interval: float) -> int:
     """Do the second half step, and find out which islands are smooth."""
     code = call_method(world.base_method, world, half, target, interval)
@@ -196,7 +186,8 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
         return code
     _note_modes(world, source, step, _WHOLE)
     _note_beginning(world, source, step)
-    code = _first_half(world, source, half, full, step)
+    guess_first_half(world, source, full, step, EXTRAPOLATION.at(world.memory).stiff)
+    code = call_method(world.base_method, world, source, half, 0.5 * step)
     if code != OK:
         return code
     _note_modes(world, source, 0.5 * step, _FIRST)
@@ -276,7 +267,4 @@ class Extrapolation(StepDoubling):
                 velocity_response=velocity_response.address,
             )
         world.table.memory = self._table.address
-        # A violation that a half step leaves is its error: to take it back in the next would count
-        # it twice.
-        world.problem.drift_speed = 0.0
         world.table.balances_steps = 0

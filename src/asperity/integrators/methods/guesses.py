@@ -99,6 +99,7 @@ def guess_first_half(
     falls. ``stiff`` is filled as by `find_stiff_trees`.
     """
     guess_middle(world, source, full)
+    world.guess_interval = step
     if not find_stiff_trees(source, 0.5 * step, stiff):
         return
     dof_tree = world.plant.dof_tree

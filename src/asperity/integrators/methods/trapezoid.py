@@ -25,6 +25,7 @@ import numpy as np
 
 from asperity.compiled import Kernel, Layout, Table, compiled
 from asperity.compiled.calls import call_method, call_pppd
+from asperity.contact.constraint_laws import DRIFT_SPEED
 from asperity.contact.constraint_set import ACTUATOR, FRICTION, LIMIT
 from asperity.contact.laws import friction_coefficient
 from asperity.convex.contact_velocities import add_impulses, row_velocities
@@ -54,9 +55,7 @@ __all__ = ["DampedTrapezoid", "Trapezoid", "trapezoid_method"]
 
 TRAPEZOID = Layout(
     "trapezoid",
-    # Step doubling for islands that are not smooth: its kernel, or 0, and the table of its memory.
-    doubling="i8",
-    doubling_memory="i8",
+    doubling="i8",  # the kernel of step doubling for islands that are not smooth, or 0
     # of every tree: its island at the beginning and at the end, and 1 if it is doubled
     island="i8[2, trees]",
     doubled="i8[trees]",
@@ -177,7 +176,7 @@ def _backward_potentials(world: Table, source: Table, full: Table, step: float) 
     prepare_lagged(problem, full.contacts, step, ncontact, step)
     velocity_to_solver(plant, full.cdof, source.qvel, problem.product)
     row_velocities(problem.graph, rows, 0, nrow, problem.product, problem.row_du)
-    prepare_rows(problem, rows, step, step, nrow, True)
+    prepare_rows(problem, rows, step, step, DRIFT_SPEED, nrow, True)
 
 
 @compiled
@@ -238,19 +237,13 @@ def _spread(memory: Table) -> bool:
 def _double(world: Table, source: Table, target: Table, step: float) -> int:
     """Solve the step by step doubling, and put the trapezoid's solution where it is smooth."""
     plant = world.plant
-    problem = world.problem
-    memory = TRAPEZOID.at(world.memory)
+    memory = TRAPEZOID.at(world.trapezoid)
     for i in range(target.qpos.size):
         memory.qpos[i] = target.qpos[i]
     for i in range(target.qvel.size):
         memory.qvel[i] = target.qvel[i]
         memory.error[i] = world.result.error[i]
-    drift_speed = problem.drift_speed
-    problem.drift_speed = 0.0
-    world.memory = memory.doubling_memory
     code = call_method(memory.doubling, world, source, target, step)
-    world.memory = memory.address
-    problem.drift_speed = drift_speed
     world.spring_interval = 0.0
     if code != OK:
         return code
@@ -284,7 +277,7 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     code = call_method(world.base_method, world, source, full, step)
     if code != OK:
         return code
-    memory = TRAPEZOID.at(world.memory)
+    memory = TRAPEZOID.at(world.trapezoid)
     # The graph and the impulses are still those of the source.
     ncontact, nrow = velocities_at(problem, source, source.velocity)
     if memory.doubling != 0:
@@ -352,7 +345,7 @@ class Trapezoid(WrappingMethod):
         if self._table is None:
             model = world.plant.model
             self._table = Table(TRAPEZOID, trees=model.ntree, nq=model.nq, nv=model.nv)
-        world.table.memory = self._table.address
+        world.table.trapezoid = self._table.address
 
 
 class DampedTrapezoid(Trapezoid):
@@ -367,11 +360,7 @@ class DampedTrapezoid(Trapezoid):
         return (*super().kernels, *self._doubling.kernels)
 
     def prepare(self, world: World) -> None:
-        drift_speed = world.problem.drift_speed
         self._doubling.prepare(world)
-        world.problem.drift_speed = drift_speed
-        memory = world.table.memory
         super().prepare(world)
         assert self._table is not None
         self._table.doubling = extrapolation_method.address
-        self._table.doubling_memory = memory
