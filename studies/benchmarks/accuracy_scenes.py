@@ -231,14 +231,23 @@ SHARE = 0.9
 _ANGLE = np.arctan(SHARE * 0.5)
 INCLINE = f"""
 <mujoco><option gravity="{GRAVITY * np.sin(_ANGLE)} 0 {-GRAVITY * np.cos(_ANGLE)}"/>
-{_custom(stiffness=1e5, dissipation=10)}<default><geom friction="0.5"/></default>
+{_custom(stiffness=1e5, dissipation=10, stiction_tolerance=1e-4)}
+<default><geom friction="0.5"/></default>
 <worldbody><geom type="plane" size="1 1 1"/>
  <body pos="0 0 {0.05 - GRAVITY * np.cos(_ANGLE) / 4e5}"><freejoint name="block"/>
   <geom type="box" size="0.1 0.1 0.05" mass="1"/></body></worldbody></mujoco>
 """
 
 CONVEYOR = f"""
-<mujoco>{_custom(stiffness=1e6, dissipation=50, friction=1.0, dynamic_friction=0.5)}
+<mujoco>{
+    _custom(
+        stiffness=1e6,
+        dissipation=50,
+        friction=1.0,
+        dynamic_friction=0.5,
+        stiction_tolerance=1e-4,
+    )
+}
 <worldbody><geom type="plane" size="1 1 1"/>
  <body pos="0 0 {0.05 - GRAVITY / 4e6}"><joint name="block" type="slide" axis="1 0 0"/>
   <joint type="slide" axis="0 0 1"/>
